@@ -58,7 +58,8 @@ typedef struct scenario {
 static const char *place_operand(const sweep *of, const char *name, plait_arena *arena)
 {
     return data_is_path(name) && name[0] != '/' && !data_is_hub_id(name)
-               ? plait_arena_printf(arena, "%s%s", of->folder, name)
+               ? plait_arena_printf(arena, "%s%s%s", of->folder, text_equal(name, "-") ? "./" : "",
+                                    name)
                : name;
 }
 

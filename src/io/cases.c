@@ -256,7 +256,8 @@ static plait_status check_name(const char *path, const char *name, plait_error *
     const char *const file = slash != NULL ? slash + 1 : path;
     const size_t length = strlen(name);
 
-    if (strncmp(file, name, length) == 0 && strcmp(file + length, ".json") == 0)
+    if (strcmp(path, "-") == 0 ||
+        (strncmp(file, name, length) == 0 && strcmp(file + length, ".json") == 0))
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
                       "/name: expected that of the file, found \"%s\"", name);

@@ -232,8 +232,10 @@ const char *file_base_name(const char *path)
 char *file_beside(const char *file, const char *name, plait_arena *arena)
 {
     const int folder = (int)(file_base_name(file) - file);
+    const char *const base = file_base_name(name);
+    const bool input = folder == 0 && text_equal(base, "-"); // which no file names
 
-    return plait_arena_printf(arena, "%.*s%s", folder, file, file_base_name(name));
+    return plait_arena_printf(arena, "%.*s%s%s", folder, file, input ? "./" : "", base);
 }
 
 /* ---- writing ---- */

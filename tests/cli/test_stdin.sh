@@ -6,6 +6,7 @@ plait=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cp models/gpt2.json clusters/dgx-h100.json "$scratch"
+cp models/cases/chimera.json "$scratch/case.json"
 head -n 20 tests/validation/runs.csv >"$scratch/runs.csv"
 cd "$scratch" || exit 1
 wrong=0
@@ -54,6 +55,9 @@ takes run.sh '"gbs": 32' import --from megatron @ --gpus 8 --cluster dgx-h100 -o
 takes scenarios.json '"index": 0' sweep @
 takes part.jsonl '"index": 0' merge @
 takes runs.csv 'rows' validate @
+"$plait" case - <case.json >said 2>&1 || complain "case -: $(cat said)"
+printf '{"scenarios": [{"model": "-", "cluster": "dgx-h100", "gpus": 8, "seq": "1k", "gbs": 32}]}' >input.json
+"$plait" sweep input.json <gpt2.json 2>/dev/null | grep -qF './-: cannot open' || complain "a file names standard input"
 
 "$plait" next plans.json steps.csv -o cluster.json >/dev/null || complain "next -o fails"
 "$plait" next plans.json steps.csv -o - | cmp - cluster.json || complain "next -o - prints more than the cluster"

@@ -273,6 +273,8 @@ static void test_beside__follows_no_path(void **state)
     assert_string_equal(file_beside("a/b.json", "/etc/c.json", *state), "a/c.json");
     assert_string_equal(file_beside("b.json", "../c.json", *state), "c.json");
     assert_string_equal(file_beside("/a/b/", "c", *state), "/a/b/c");
+    assert_string_equal(file_beside("b.json", "-", *state), "./-");
+    assert_string_equal(file_beside("a/b.json", "-", *state), "a/-");
 }
 
 #define write_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

@@ -32,7 +32,7 @@ static plait_status find(const char *name, plait_arena *arena, const plait_model
 
     if (model == NULL || name == NULL)
         return plait_fail_nomem(err);
-    if (name[0] == '\0' || text_ends_with(name, ".json"))
+    if (name[0] == '\0' || text_equal(name, "-") || text_ends_with(name, ".json"))
         return PLAIT_OK;
     const plait_status status = plait_model_find(name, arena, model, NULL, &inner);
     if (status == PLAIT_OK)
