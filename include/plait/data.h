@@ -44,7 +44,8 @@ typedef enum plait_data_kind {
  * The file that a name stands for.
  *
  * @param name  a name of this kind, or a path
- * @param path  out: lives in `arena`; a path is not opened, so it may be that of no file
+ * @param path  out: lives in `arena`; a path is not opened, so it may be that of no file. A folder in the
+ *              place of a model is a checkpoint: the path is that of its config.json
  *
  * Fails (RANGE) on an unknown name, with the nearest known one and how to list them.
  */

@@ -329,13 +329,18 @@ plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *a
 plait_status plait_data_find(plait_data_kind kind, const char *name, plait_arena *arena,
                              const char **path, plait_error *err)
 {
+    struct stat info;
+
     PLAIT_TRY(check_kind(kind, err));
     if (name == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, NULL, "expected %s, found NULL",
                           kinds[kind].what);
     const bool hub = kind == PLAIT_DATA_MODELS && data_is_hub_id(name);
     if (data_is_path(name) && !hub) {
-        *path = plait_arena_text(arena, name);
+        const bool checkpoint =
+            kind == PLAIT_DATA_MODELS && stat(name, &info) == 0 && S_ISDIR(info.st_mode);
+
+        *path = plait_arena_printf(arena, "%s%s", name, checkpoint ? "/config.json" : "");
         return *path != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
     *path = NULL;

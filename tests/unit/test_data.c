@@ -321,6 +321,26 @@ static void test_data_find__takes_the_id_of_the_hub(void **state)
                         "https://huggingface.co/Qwen/Qwen3-30B/resolve/main/config.json");
 }
 
+/* A clone of a checkpoint goes before the id that it has. */
+static void test_data_find__takes_the_folder_of_a_checkpoint(void **state)
+{
+    char folder[] = "/tmp/plait-data-XXXXXX";
+    char *const here = getcwd(NULL, 0);
+    const char *path;
+    plait_error err;
+
+    assert_non_null(here);
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(mkdir("Qwen", 0700) | mkdir("Qwen/Qwen3-8B", 0700), 0);
+    assert_int_equal(plait_data_find(PLAIT_DATA_MODELS, "Qwen/Qwen3-8B", *state, &path, &err), 0);
+    assert_string_equal(path, "Qwen/Qwen3-8B/config.json");
+    assert_int_equal(rmdir("Qwen/Qwen3-8B") | rmdir("Qwen"), 0);
+    assert_string_equal(found_as(*state, PLAIT_DATA_MODELS, "Qwen/Qwen3-8B"), "qwen3-8b.json");
+    assert_int_equal(chdir(here) | rmdir(folder), 0);
+    free(here);
+}
+
 /* ORG/NAME, and of no other model. */
 static void check_hub(const json_cursor *root, const char *name)
 {
@@ -418,6 +438,7 @@ int main(void)
         TEST(test_data__every_file_loads_and_has_its_name_inside),
         TEST(test_data__every_block_says_where_it_comes_from),
         TEST(test_data_find__takes_the_id_of_the_hub),
+        TEST(test_data_find__takes_the_folder_of_a_checkpoint),
         TEST(test_data__an_id_of_the_hub_is_of_one_model),
         TEST(test_cluster_find__takes_short_names_and_counts),
         TEST(test_data__an_engine_is_twelve_numbers_at_most),
