@@ -7,6 +7,7 @@
 #include "command.h"
 #include "engine_fit.h"
 #include "plait/serve_runs.h"
+#include "lines.h"
 #include "report_table.h"
 
 static const plait_engine *profile_named(const plait_serve_runs *runs, const char *name)
@@ -58,7 +59,7 @@ plait_status calibrate_engine(const char *name, const opt_operands *operands,
                           "expected the name of an engine's profile, found '%.40s'", name);
     PLAIT_TRY(engine_fit(&runs, profile, arena, &fitted, err));
     *no = fitted.rows == 0;
-    PLAIT_TRY(print_fit(profile, &fitted, sink->print ? stderr : stdout, err));
+    PLAIT_TRY(print_fit(profile, &fitted, sink->print ? stderr : lines_out(), err));
     PLAIT_TRY(engine_write(&fitted, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }

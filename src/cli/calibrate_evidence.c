@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "cross.h"
+#include "lines.h"
 #include "report_validate.h"
 
 static void show_progress(const char *source, const char *runtime)
@@ -27,7 +28,7 @@ plait_status calibrate_evidence(const char *runs, const opt_operands *operands,
                           "expected no other file beside --evidence, found one");
     PLAIT_TRY(plait_runs_load(runs, arena, &measured, err));
     PLAIT_TRY(cross_predict(&measured, show_progress, arena, &evidence, err));
-    PLAIT_TRY(report_left_out(&evidence, sink->print ? stderr : stdout, arena, err));
+    PLAIT_TRY(report_left_out(&evidence, sink->print ? stderr : lines_out(), arena, err));
     PLAIT_TRY(plait_evidence_text(&evidence, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }

@@ -6,6 +6,7 @@
 #include "calibrate.h"
 #include "cluster_write.h"
 #include "command.h"
+#include "lines.h"
 #include "network.h"
 #include "plait/data.h"
 #include "report_table.h"
@@ -191,7 +192,8 @@ static plait_status deliver_cluster(const network_result *network, const calibra
 plait_status calibrate_kernels(const calibrate_kernels_task *task, const opt_operands *operands,
                                plait_arena *arena, bool *no, plait_error *err)
 {
-    FILE *const out = task->accelerator_sink.print || task->cluster_sink.print ? stderr : stdout;
+    FILE *const out =
+        task->accelerator_sink.print || task->cluster_sink.print ? stderr : lines_out();
     network_result network;
     calibrate_result result;
     point_list points;

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "file.h"
 #include "plait/data.h"
+#include "lines.h"
 #include "profile.h"
 #include "report_table.h"
 #include "runtime_variant.h"
@@ -96,7 +97,7 @@ static plait_status fit(const char *name, const opt_operands *operands, const ca
     PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
     PLAIT_TRY(profile_set_learn(&runs, software, variant, pipelines, arena, &set, err));
     PLAIT_TRY(profile_fit(&set, software, variant, arena, &result, err));
-    PLAIT_TRY(print_fit(&result, sink->print ? stderr : stdout, err));
+    PLAIT_TRY(print_fit(&result, sink->print ? stderr : lines_out(), err));
     PLAIT_TRY(profile_apply(&result, tree, arena, err));
     text = json_tree_print(tree, arena, &length);
     if (text == NULL)

@@ -6,6 +6,7 @@
 #include "asked.h"
 #include "cluster_write.h"
 #include "command.h"
+#include "lines.h"
 #include "measured_log.h"
 #include "plait/data.h"
 #include "progress.h"
@@ -172,7 +173,7 @@ plait_status calibrate_steps(const char *log, const char *plan, const char *clus
                      : scale_to_runs(log, cluster_name, &watch, arena, &result, err);
     progress_clear(&shown);
     PLAIT_TRY(status);
-    PLAIT_TRY(calibrate_print_site(&result, sink->print ? stderr : stdout, err));
+    PLAIT_TRY(calibrate_print_site(&result, sink->print ? stderr : lines_out(), err));
     warn_unexplained(&result, log, plan == NULL);
     PLAIT_TRY(calibrate_write_site(&result, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);

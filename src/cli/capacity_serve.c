@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "csv_table.h"
+#include "lines.h"
 #include "magnitude.h"
 #include "page_fleet.h"
 #include "report_fleet.h"
@@ -187,7 +188,7 @@ static plait_status deliver(const report_fleet *report, capacity_serve_output ou
         PLAIT_TRY(json_fleet(report, arena, &text, &length, err));
         PLAIT_TRY(command_deliver(text, length, paged ? NULL : output.file, output.json, err));
     }
-    return output.json ? PLAIT_OK : report_fleet_print(report, stdout, err);
+    return output.json ? PLAIT_OK : report_fleet_print(report, lines_out(), err);
 }
 
 plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flags *run,

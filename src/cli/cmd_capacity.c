@@ -6,6 +6,7 @@
 #include "capacity_flags.h"
 #include "capacity_serve.h"
 #include "command.h"
+#include "lines.h"
 #include "magnitude.h"
 #include "page_capacity.h"
 #include "problem.h"
@@ -223,7 +224,7 @@ static plait_status deliver(const capacity_values *flags, const report_capacity 
         PLAIT_TRY(json_capacity(report, arena, &text, &length, err));
         PLAIT_TRY(command_deliver(text, length, flags->output, flags->json, err));
     }
-    return flags->json ? PLAIT_OK : report_capacity_print(report, stdout, err);
+    return flags->json ? PLAIT_OK : report_capacity_print(report, lines_out(), err);
 }
 
 static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, const char *line,

@@ -4,6 +4,7 @@
 #include "asked.h"
 #include "cases.h"
 #include "command.h"
+#include "lines.h"
 #include "report_case.h"
 
 typedef struct case_values {
@@ -83,7 +84,7 @@ static plait_status show(const case_values *flags, const char *name, plait_arena
         case_compare(&study, priced, r);
     }
     if (!flags->json)
-        return report_case(&study, priced, stdout, err);
+        return report_case(&study, priced, lines_out(), err);
     PLAIT_TRY(json_case(&study, priced, arena, &text, &length, err));
     return command_deliver(text, length, NULL, true, err);
 }
@@ -104,7 +105,7 @@ static plait_status list(const case_values *flags, plait_arena *arena, plait_err
         study[i].name = names[i];
     }
     if (!flags->json)
-        return report_cases(study, count, stdout, err);
+        return report_cases(study, count, lines_out(), err);
     PLAIT_TRY(json_cases(study, count, arena, &text, &length, err));
     return command_deliver(text, length, NULL, true, err);
 }

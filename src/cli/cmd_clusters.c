@@ -6,6 +6,7 @@
 #include "data_private.h"
 #include "json_write.h"
 #include "plait/data.h"
+#include "lines.h"
 #include "report.h"
 
 typedef struct clusters_values {
@@ -57,7 +58,7 @@ static plait_status show(const clusters_values *flags, const char *name, plait_a
     PLAIT_TRY(plait_cluster_find(name, arena, &cluster, err));
     if (flags->json)
         return print_json(&cluster, 1, NULL, 0, arena, err);
-    return report_cluster(&cluster, stdout, err);
+    return report_cluster(&cluster, lines_out(), err);
 }
 
 static plait_status load_clusters(plait_arena *arena, plait_cluster **out, size_t *count,
@@ -104,7 +105,8 @@ static plait_status list(const clusters_values *flags, plait_arena *arena, plait
     PLAIT_TRY(load_accelerators(arena, &accelerators, &accelerator_count, err));
     if (flags->json)
         return print_json(clusters, cluster_count, accelerators, accelerator_count, arena, err);
-    return report_clusters(clusters, cluster_count, accelerators, accelerator_count, stdout, err);
+    return report_clusters(clusters, cluster_count, accelerators, accelerator_count, lines_out(),
+                           err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

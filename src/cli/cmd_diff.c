@@ -7,6 +7,7 @@
 #include "command.h"
 #include "data_private.h"
 #include "faults.h"
+#include "lines.h"
 #include "model_write.h"
 #include "plait/data.h"
 #include "plans.h"
@@ -295,7 +296,7 @@ static plait_status answer(const diff_values *flags, const opt_operands *operand
     PLAIT_TRY(compare(pair, arena, &diff, err));
     *no = flags->exit_code && diff.changes.count > 0;
     if (!flags->json)
-        return report_diff_print(&diff, stdout, err);
+        return report_diff_print(&diff, lines_out(), err);
     PLAIT_TRY(json_diff_document(&diff, arena, &text, &length, err));
     return command_deliver(text, length, NULL, true, err);
 }

@@ -9,6 +9,7 @@
 #include "faults.h"
 #include "import.h"
 #include "imported.h"
+#include "lines.h"
 #include "measured_log.h"
 #include "report_doctor.h"
 #include "text.h"
@@ -296,7 +297,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     }
     *no = today->plan.verdict > PLAIT_TIGHT;
     if (!flags->json)
-        return report_doctor(answer, stdout, err);
+        return report_doctor(answer, lines_out(), err);
     PLAIT_TRY(json_doctor(answer, arena, &text, &length, err));
     return command_deliver(text, length, NULL, true, err);
 }

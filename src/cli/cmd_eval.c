@@ -2,6 +2,7 @@
 #include "asked.h"
 #include "command.h"
 #include "json_plan.h"
+#include "lines.h"
 #include "say.h"
 #include "text.h"
 #include "timeline.h"
@@ -77,7 +78,7 @@ static plait_status deliver_timeline(const eval_values *flags, const asked *ques
     if (flags->json)
         return PLAIT_OK;
     say("\ntimeline: %s, %d actions; ", flags->timeline, line.pipeline.events);
-    timeline_against(&line, &question->plan.cost, stdout);
+    timeline_against(&line, &question->plan.cost, lines_out());
     return PLAIT_OK;
 }
 
@@ -99,7 +100,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(asked_ways_out(question, arena, way, &ways, err));
     PLAIT_TRY(deliver_json(&flags, question, way, ways, arena, err));
     if (!flags.json)
-        PLAIT_TRY(report_eval(&question->problem, &question->plan, way, ways, stdout, err));
+        PLAIT_TRY(report_eval(&question->problem, &question->plan, way, ways, lines_out(), err));
     return deliver_timeline(&flags, question, arena, err);
 }
 

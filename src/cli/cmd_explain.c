@@ -6,6 +6,7 @@
 #include "command.h"
 #include "faults.h"
 #include "json_plan.h"
+#include "lines.h"
 
 typedef struct explain_values {
     asked_flags asked;
@@ -245,7 +246,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(explain(operands, e, err));
     *no = e->asked.plan.verdict >= PLAIT_OUT_OF_MEMORY;
     if (!e->flags->json)
-        return report_explain(&e->asked.problem, &e->report, stdout, err);
+        return report_explain(&e->asked.problem, &e->report, lines_out(), err);
     PLAIT_TRY(json_explain(&e->asked.problem, &e->report, arena, &text, &length, err));
     return command_deliver(text, length, NULL, true, err);
 }

@@ -51,7 +51,7 @@ static void print_model(const plait_model *model)
     char params[UNITS_SIZE];
 
     if (model == NULL)
-        printf("a model that it does not say");
+        say("a model that it does not say");
     else
         say("%s, %s parameters", model->name, units_count(plait_model_params(model).total, params));
 }
@@ -67,11 +67,11 @@ static void print_plan(const plans_entry *entry)
         if (!(entry->given & PLAIT_KEY_BIT(k)) ||
             plait_key_same(&entry->degrees, &plain, (plait_key_id)k))
             continue;
-        printf("%s%s %s", any ? ", " : "", plait_keys[k].name,
-               plait_degrees_get(&entry->degrees, (plait_key_id)k, text, sizeof text));
+        say("%s%s %s", any ? ", " : "", plait_keys[k].name,
+            plait_degrees_get(&entry->degrees, (plait_key_id)k, text, sizeof text));
         any = true;
     }
-    puts(any ? "" : "one of everything");
+    say("%s\n", any ? "" : "one of everything");
 }
 
 static void print_read(const char *file, const plans_entry *entry)
@@ -80,18 +80,18 @@ static void print_read(const char *file, const plans_entry *entry)
     print_model(entry->model);
     say("; %s", entry->runtime != NULL ? entry->runtime : "a runtime that is not known");
     if (entry->gpus > 0)
-        printf(", %d GPU%s", entry->gpus, entry->gpus == 1 ? "" : "s");
+        say(", %d GPU%s", entry->gpus, entry->gpus == 1 ? "" : "s");
     if (entry->cluster != NULL)
         say(" of %s", entry->cluster->name);
-    printf("; ");
+    say("; ");
     print_plan(entry);
 }
 
 /* The options of import that say what eval would ask for. */
 static void print_missing(const plans_entry *entry)
 {
-    printf("next: the same command with%s%s%s", entry->model != NULL ? "" : " --model MODEL",
-           entry->cluster != NULL ? "" : " --cluster CLUSTER", entry->gpus > 0 ? "" : " --gpus N");
+    say("next: the same command with%s%s%s", entry->model != NULL ? "" : " --model MODEL",
+        entry->cluster != NULL ? "" : " --cluster CLUSTER", entry->gpus > 0 ? "" : " --gpus N");
 }
 
 static plait_status print_next(const char *output, const plans_entry *entry, plait_arena *arena,
@@ -105,11 +105,11 @@ static plait_status print_next(const char *output, const plans_entry *entry, pla
     if (output == NULL || !whole)
         print_missing(entry);
     if (output != NULL && !whole) {
-        puts(", which the file does not say");
+        say(", which the file does not say\n");
         return PLAIT_OK;
     }
-    printf("%splait eval --plan %s%s%s\n", output == NULL ? " -o FILE, then " : "next: ", quoted,
-           entry->seq > 0 ? "" : " --seq TOKENS", entry->gbs > 0 ? "" : " --gbs SEQUENCES");
+    say("%splait eval --plan %s%s%s\n", output == NULL ? " -o FILE, then " : "next: ", quoted,
+        entry->seq > 0 ? "" : " --seq TOKENS", entry->gbs > 0 ? "" : " --gbs SEQUENCES");
     return PLAIT_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "data_private.h"
 #include "json_write.h"
+#include "lines.h"
 #include "model_write.h"
 #include "plait/block.h"
 #include "plait/data.h"
@@ -95,7 +96,7 @@ static plait_status show(const models_values *flags, const char *name, plait_are
         seq = model.max_seq > 0 && model.max_seq < 4096 ? model.max_seq : 4096;
     if (flags->json)
         return print_json(&model, 1, seq, arena, err);
-    return report_model(&model, seq, stdout, err);
+    return report_model(&model, seq, lines_out(), err);
 }
 
 static plait_status list(const models_values *flags, plait_arena *arena, plait_error *err)
@@ -116,7 +117,7 @@ static plait_status list(const models_values *flags, plait_arena *arena, plait_e
     }
     if (flags->json)
         return print_json(models, count, flags->seq, arena, err);
-    return report_models(models, count, stdout, err);
+    return report_models(models, count, lines_out(), err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

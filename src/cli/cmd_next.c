@@ -9,6 +9,7 @@
 #include "command.h"
 #include "csv_table.h"
 #include "file.h"
+#include "lines.h"
 #include "measured_log.h"
 #include "plait/belief.h"
 #include "report_next.h"
@@ -308,7 +309,7 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
     if (quiet)
         return PLAIT_OK;
     say("\n%s, for later questions:\n", path);
-    return calibrate_print_site(&result, stdout, err);
+    return calibrate_print_site(&result, lines_out(), err);
 }
 
 /* ---- the answer ---- */
@@ -366,7 +367,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(json_next_answer(&answer, arena, &text, &length, err));
         PLAIT_TRY(command_deliver(text, length, NULL, true, err));
     } else {
-        PLAIT_TRY(report_next(&answer, stdout, err));
+        PLAIT_TRY(report_next(&answer, lines_out(), err));
     }
     return flags->output == NULL ? PLAIT_OK
                                  : keep_site(&answer, flags->output, flags->json, arena, err);

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "plait/operators.h"
 #include "plait/units.h"
+#include "lines.h"
 #include "problem.h"
 #include "report_operators.h"
 #include "text.h"
@@ -127,7 +128,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     *no = result.verdict != PLAIT_FITS;
     const report_operators report = {&problem, &chosen, &result};
     return flags->json ? deliver_json(&report, arena, err)
-                       : report_operators_print(&report, stdout, err);
+                       : report_operators_print(&report, lines_out(), err);
 }
 
 const command command_operators = {

@@ -8,6 +8,7 @@
 #include "choices.h"
 #include "command.h"
 #include "json_plan.h"
+#include "lines.h"
 #include "progress.h"
 #include "say.h"
 #include "shell_word.h"
@@ -469,7 +470,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     if (flags->json)
         return PLAIT_OK;
     PLAIT_TRY(next_command(flags, operands, problem, arena, &found, err));
-    return report_search(problem, &found, stdout, err);
+    return report_search(problem, &found, lines_out(), err);
 }
 
 /* The refusal, and the smallest change to the question with which a plan fits, where there is one. */
@@ -511,7 +512,8 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
     smaller.gpus = found.fewer->gpus;
     found.next = plait_arena_printf(arena, "plait search %s",
                                     problem_text(problem, &smaller, operands, arena));
-    return found.next != NULL ? report_search(problem, &found, stdout, err) : plait_fail_nomem(err);
+    return found.next != NULL ? report_search(problem, &found, lines_out(), err)
+                              : plait_fail_nomem(err);
 }
 
 /* The plans of such a model are prices of a change that somebody else makes. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "lines.h"
 #include "magnitude.h"
 #include "numbers.h"
 #include "plait/data.h"
@@ -211,7 +212,7 @@ static plait_status why_not(const char *what, const report_serve *report, plait_
                           "pp, ep, dp_attention, found '%.40s'",
                           what);
     PLAIT_TRY(plait_serve_search(&narrowed, arena, other, err));
-    return report_serve_why_not(report, what, other, stdout, err);
+    return report_serve_why_not(report, what, other, lines_out(), err);
 }
 
 /* ---- another ---- */
@@ -331,7 +332,7 @@ static plait_status deliver(const serve_values *flags, const report_serve *repor
         PLAIT_TRY(json_serve(&whole, arena, &text, &length, err));
         PLAIT_TRY(command_deliver(text, length, flags->file, flags->json, err));
     }
-    return flags->json ? PLAIT_OK : report_serve_print(report, stdout, err);
+    return flags->json ? PLAIT_OK : report_serve_print(report, lines_out(), err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "file.h"
+#include "lines.h"
 #include "page_accuracy.h"
 #include "plait/validate.h"
 #include "problem.h"
@@ -93,7 +94,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(make_page(validation, operands->line, flags->output, arena, err));
     if (flags->json)
         return print_json(validation, arena, err);
-    return report_validation(validation, (plait_run_key)by, stdout, err);
+    return report_validation(validation, (plait_run_key)by, lines_out(), err);
 }
 
 const command command_validate = {

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "lines.h"
 #include "plait/version.h"
-#include "report_table.h"
 #include "text.h"
 
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
@@ -114,10 +114,10 @@ static plait_status run(const command *verb, int argc, const char **argv, plait_
         return plait_fail_nomem(err);
     PLAIT_TRY(opt_parse(&verb->usage, argc, argv, arena, values, &operands, err));
     if (operands.help) {
-        opt_help(&verb->usage, stdout);
+        opt_help(&verb->usage, lines_out());
         return PLAIT_OK;
     }
-    table_keep_whole(operands.wide);
+    lines_keep_whole(operands.wide);
     operands.line = command_text(argc, argv, arena);
     if (operands.line == NULL)
         return plait_fail_nomem(err);
@@ -136,6 +136,10 @@ static int run_command(int argc, const char **argv)
         return complain(&err);
     arena = plait_arena_new();
     status = arena == NULL ? plait_fail_nomem(&err) : run(verb, argc, argv, arena, &no, &err);
+    if (status == PLAIT_OK)
+        status = lines_flush(&err);
+    else
+        (void)!lines_flush(NULL); // the first failure is the one to tell
     plait_arena_free(arena);
     if (status != PLAIT_OK)
         return complain(&err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lines.h"
 #include "text.h"
 
 enum { SAID_SIZE = 4096 }; /* longer texts are cut */
@@ -18,7 +19,7 @@ void say(const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     text_make_lines_plain(text);
-    fputs(text, stdout);
+    fputs(text, lines_out());
 }
 
 void say_warning(const char *fmt, ...)

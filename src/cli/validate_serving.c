@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "engine_fit.h"
+#include "lines.h"
 #include "report_serve_runs.h"
 
 plait_status validate_serving(const char *path, bool unseen, bool json, plait_arena *arena,
@@ -22,7 +23,7 @@ plait_status validate_serving(const char *path, bool unseen, bool json, plait_ar
         PLAIT_TRY(engine_fit_unseen(&runs, arena, err));
     PLAIT_TRY(plait_serve_validate(&runs, arena, validation, err));
     if (!json)
-        return report_serve_validation(validation, stdout, err);
+        return report_serve_validation(validation, lines_out(), err);
     PLAIT_TRY(json_serve_validation(validation, arena, &text, &length, err));
     return command_deliver(text, length, NULL, true, err);
 }

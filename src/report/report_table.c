@@ -5,16 +5,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-enum { GAP = 2, CELL_SIZE = 256 }; /* blanks between columns; bytes of a cell */
+#include "lines.h"
+#include "text.h"
+
+enum {
+    GAP = 2, /* blanks between columns */
+    CELL_SIZE = 256,
+    HANG = 2,     /* blanks before the further lines of a cell */
+    WRAPPED = 24, /* columns that a text has at least where it is wrapped */
+    BELOW_INDENT = 4,
+};
+
+typedef enum table_place { IN_ROW, BELOW, LEFT_OUT } table_place;
 
 typedef struct table_room {
     table_align align;
-    size_t width; /* of the widest cell */
+    size_t width; /* of the widest cell, or less where cells are wrapped */
+    size_t word;  /* of the longest word */
     int spare;
-    bool dropped; /* there is no room for it */
+    table_place place;
 } table_room;
 
 struct table {
@@ -24,13 +34,6 @@ struct table {
     size_t cells, capacity;
     bool failed; /* out of memory */
 };
-
-static bool always_whole;
-
-void table_keep_whole(bool whole)
-{
-    always_whole = whole;
-}
 
 void table_free(table *rows)
 {
@@ -79,6 +82,19 @@ static char *plain(const char *text)
     return copy;
 }
 
+static size_t longest_word(const char *text)
+{
+    size_t longest = 0;
+
+    while (*text != '\0') {
+        const size_t length = strcspn(text, " ");
+
+        longest = length > longest ? length : longest;
+        text += length + strspn(text + length, " ");
+    }
+    return longest;
+}
+
 void table_cell(table *rows, const char *fmt, ...)
 {
     char text[CELL_SIZE], *kept;
@@ -97,6 +113,8 @@ void table_cell(table *rows, const char *fmt, ...)
     column = &rows->column[rows->cells % rows->columns];
     if (strlen(kept) > column->width)
         column->width = strlen(kept);
+    if (longest_word(kept) > column->word)
+        column->word = longest_word(kept);
     rows->cell[rows->cells++] = kept;
 }
 
@@ -120,57 +138,81 @@ table *table_new(const table_column *columns, size_t count)
 
 /* ---- what there is room for ---- */
 
-/* Of a terminal; 0: a file or a pipe, where a line is as long as it is. */
-static size_t room_of(FILE *out)
+/* The least width that a column can be wrapped to. */
+static size_t least_width(const table_room *column)
 {
-    struct winsize size;
+    const size_t least = column->word + HANG > WRAPPED ? column->word + HANG : WRAPPED;
 
-    if (always_whole || fileno(out) < 0 || !isatty(fileno(out)) ||
-        ioctl(fileno(out), TIOCGWINSZ, &size) != 0)
-        return 0;
-    return size.ws_col;
+    return column->align == TABLE_LEFT && least < column->width ? least : column->width;
 }
 
-static size_t table_width(const table *rows)
+static size_t table_width(const table *rows, bool wrapped)
 {
     size_t width = 0;
 
     for (size_t c = 0; c < rows->columns; c++)
-        if (!rows->column[c].dropped)
-            width += GAP + rows->column[c].width;
+        if (rows->column[c].place == IN_ROW)
+            width += GAP + (wrapped ? least_width(&rows->column[c]) : rows->column[c].width);
     return width - GAP;
 }
 
-/* The most dispensable column that is there, of equals the last; the first one stays: 0, none. */
-static size_t most_spare(const table *rows)
+/* Is `a` to leave the row before `b`, a column further left? Of equals the last one is left out, or
+ * the widest one put below. */
+static bool leaves_first(const table_room *a, const table_room *b)
 {
-    size_t most = 0;
-
-    for (size_t c = 1; c < rows->columns; c++)
-        if (!rows->column[c].dropped &&
-            (most == 0 || rows->column[c].spare >= rows->column[most].spare))
-            most = c;
-    return most;
+    return a->spare > b->spare || (a->spare == b->spare && (a->spare >= 0 || a->width > b->width));
 }
 
+/* The next column to leave the row; 0: none, the first one stays. */
+static size_t next_to_leave(const table *rows)
+{
+    size_t next = 0;
+
+    for (size_t c = 1; c < rows->columns; c++)
+        if (rows->column[c].place == IN_ROW && rows->column[c].spare > TABLE_STAYS &&
+            (next == 0 || leaves_first(&rows->column[c], &rows->column[next])))
+            next = c;
+    return next;
+}
+
+/* The column that has most left to be wrapped; NULL: none. */
+static table_room *widest_to_wrap(const table *rows)
+{
+    table_room *widest = NULL;
+
+    for (size_t c = 0; c < rows->columns; c++) {
+        table_room *const column = &rows->column[c];
+
+        if (column->place == IN_ROW && least_width(column) < column->width &&
+            (widest == NULL || column->width > widest->width))
+            widest = column;
+    }
+    return widest;
+}
+
+/* Dispensable columns go before any text is wrapped, and others when wrapping is not enough. */
 static void fit(table *rows, size_t room)
 {
-    size_t spare;
+    size_t c;
 
-    while (room > 0 && table_width(rows) > room && (spare = most_spare(rows)) != 0)
-        rows->column[spare].dropped = true;
+    while (room > 0 && (c = next_to_leave(rows)) != 0 &&
+           table_width(rows, rows->column[c].spare <= 0) > room)
+        rows->column[c].place = rows->column[c].spare < 0 ? BELOW : LEFT_OUT;
+    while (room > 0 && table_width(rows, false) > room && widest_to_wrap(rows) != NULL)
+        widest_to_wrap(rows)->width--;
 }
 
 /* ---- printing ---- */
 
 /* Blanks wait until something stands behind them: a line does not end in any. */
-static void print_cell(const table_room *column, const char *text, size_t *blanks, FILE *out)
+static void print_cell(const table_room *column, const char *text, size_t length, size_t *blanks,
+                       FILE *out)
 {
-    const size_t length = strlen(text), rest = column->width - length;
+    const size_t rest = column->width > length ? column->width - length : 0;
     const size_t before = column->align == TABLE_RIGHT ? rest : 0;
 
     if (length > 0) {
-        fprintf(out, "%*s%s", (int)(*blanks + before), "", text);
+        fprintf(out, "%*s%.*s", (int)(*blanks + before), "", (int)length, text);
         *blanks = 0;
     } else {
         *blanks += before;
@@ -178,22 +220,72 @@ static void print_cell(const table_room *column, const char *text, size_t *blank
     *blanks += rest - before + GAP;
 }
 
-static void print_row(const table *rows, size_t first, int indent, FILE *out)
+/* A line of a row, and what is left of its cells. */
+static void print_line(table *rows, const char **cell, bool first, int indent, FILE *out)
 {
     size_t blanks = (size_t)indent;
 
-    for (size_t c = 0; c < rows->columns; c++)
-        if (!rows->column[c].dropped && first + c < rows->cells)
-            print_cell(&rows->column[c], rows->cell[first + c], &blanks, out);
+    for (size_t c = 0; c < rows->columns; c++) {
+        const table_room *const column = &rows->column[c];
+        const size_t hang = first || cell[c][0] == '\0' ? 0 : HANG;
+        size_t length;
+
+        if (column->place != IN_ROW)
+            continue;
+        length = strlen(cell[c]) + hang > column->width ? lines_cut(cell[c], column->width - hang)
+                                                        : strlen(cell[c]);
+        blanks += hang;
+        print_cell(column, cell[c], length, &blanks, out);
+        blanks -= hang;
+        cell[c] += length + strspn(cell[c] + length, " ");
+    }
     fputc('\n', out);
 }
 
-static void print_dropped(const table *rows, int indent, FILE *out)
+static bool any_left(const table *rows, const char *const *cell)
+{
+    for (size_t c = 0; c < rows->columns; c++)
+        if (rows->column[c].place == IN_ROW && cell[c][0] != '\0')
+            return true;
+    return false;
+}
+
+/* "split even, workers 2 x tp 4" of the columns that leave the row and yet define it. */
+static void print_below(const table *rows, size_t first, int indent, size_t room, FILE *out)
+{
+    enum { LINE_SIZE = 4096 };
+    char line[LINE_SIZE];
+    size_t used = 0;
+
+    for (size_t c = 0; c < rows->columns; c++) {
+        const char *const title = rows->cell[c], *const text = rows->cell[first + c];
+
+        if (rows->column[c].place != BELOW || text[0] == '\0' || text_equal(text, "-"))
+            continue;
+        used += (size_t)text_format(line + used, LINE_SIZE - used, "%*s%s%s%s",
+                                    used == 0 ? indent + BELOW_INDENT : 0, "", used > 0 ? ", " : "",
+                                    title, title[0] != '\0' ? " " : "");
+        used += (size_t)text_format(line + used, LINE_SIZE - used, "%s", text);
+    }
+    if (used > 0)
+        lines_print(line, room + (size_t)indent, out);
+}
+
+static void print_row(table *rows, const char **cell, size_t first, int indent, FILE *out)
+{
+    for (size_t c = 0; c < rows->columns; c++)
+        cell[c] = first + c < rows->cells ? rows->cell[first + c] : "";
+    print_line(rows, cell, true, indent, out);
+    while (any_left(rows, cell))
+        print_line(rows, cell, false, indent, out);
+}
+
+static void print_left_out(const table *rows, int indent, FILE *out)
 {
     const char *lead = "no room for ";
 
     for (size_t c = 0; c < rows->columns; c++) {
-        if (!rows->column[c].dropped)
+        if (rows->column[c].place != LEFT_OUT || rows->cell[c][0] == '\0')
             continue;
         fprintf(out, "%*s%s%s", lead[0] == 'n' ? indent : 0, "", lead, rows->cell[c]);
         lead = ", ";
@@ -204,15 +296,21 @@ static void print_dropped(const table *rows, int indent, FILE *out)
 
 plait_status table_print(table *rows, int indent, FILE *out, plait_error *err)
 {
-    const size_t room = room_of(out);
+    const size_t width = lines_width(out), inside = (size_t)indent;
+    const size_t room = width > inside ? width - inside : width;
     const bool failed = rows == NULL || rows->failed;
+    const char **cell = failed ? NULL : calloc(rows->columns, sizeof *cell);
 
-    if (!failed && rows->cells > rows->columns) {
-        fit(rows, room > (size_t)indent ? room - (size_t)indent : room);
-        for (size_t c = 0; c < rows->cells; c += rows->columns)
-            print_row(rows, c, indent, out);
-        print_dropped(rows, indent, out);
+    if (cell != NULL && rows->cells > rows->columns) {
+        fit(rows, room);
+        for (size_t c = 0; c < rows->cells; c += rows->columns) {
+            print_row(rows, cell, c, indent, out);
+            if (c > 0)
+                print_below(rows, c, indent, room, out);
+        }
+        print_left_out(rows, indent, out);
     }
+    free(cell);
     table_free(rows);
-    return failed ? plait_fail_nomem(err) : PLAIT_OK;
+    return cell == NULL ? plait_fail_nomem(err) : PLAIT_OK;
 }

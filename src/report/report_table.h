@@ -35,18 +35,19 @@ table *table_new(const table_column *columns, size_t count);
 /** Fills the next cell; a text above 255 bytes is cut. */
 void table_cell(table *rows, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 
-/**
- * How soon a column goes where a terminal is too narrow: the largest first, of equals the last; all
- * are 0 unless said otherwise, and the first column stays.
- */
+/* How soon a column leaves the row where lines are too narrow (lines.h), the largest first. */
+enum {
+    TABLE_SPARE = 1,  /* or more: left out before any text is wrapped */
+    TABLE_PLAIN = 0,  /* left out when wrapping is not enough: every column by default */
+    TABLE_BELOW = -1, /* it defines the row: it is put on a line below instead */
+    TABLE_STAYS = -2, /* as the first column does */
+};
+
 void table_spare(table *rows, size_t column, int spare);
 
-/** Whatever the terminal, all columns: what --wide asks for, of all tables to come. */
-void table_keep_whole(bool whole);
-
 /**
- * Prints the table, each line behind `indent` blanks, and frees it. An empty one is nothing. On a
- * terminal that is too narrow, columns are left out, and a line below says which.
+ * Prints the table, each line behind `indent` blanks, and frees it. An empty one is nothing. Where
+ * lines are too narrow, columns are left out, and a line below names them.
  */
 plait_status table_print(table *rows, int indent, FILE *out, plait_error *err) PLAIT_MUST_CHECK;
 

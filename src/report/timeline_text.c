@@ -9,12 +9,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "lines.h"
 #include "timeline.h"
 #include "units.h"
 
 enum {
-    COLUMNS = 80,
-    HALF = 38, /* of a step of which the middle is left out */
+    MOST_COLUMNS = 80, /* drawn; fewer where lines are narrower (lines.h) */
+    LEAST_COLUMNS = 12,
+    BESIDE = 25, /* columns of "  rank 0   " and "  busy 99.9 %" */
+    DOTS = 4,    /* " .. " between the halves of a step of which the middle is left out */
     MOST_RANKS = 8,
     SHOWN_AT_AN_END = 4 /* of more ranks */
 };
@@ -33,17 +36,18 @@ static const char *const letter_means[LETTERS] = {
     [GATHER] = "parameter gather",
 };
 
-/* Which part of a step the columns show: all, or `HALF` of them from each end. */
+/* Which part of a step the columns show: all, or `half` of them from each end. */
 typedef struct window {
     double column_s;
     double end_s; /* of the last event */
     int columns;  /* written, without the dots between the halves */
+    int half;
     bool split;
 } window;
 
 /* Seconds that one rank spends on each letter in each column. */
 typedef struct line_shares {
-    double s[COLUMNS][LETTERS];
+    double s[MOST_COLUMNS][LETTERS];
 } line_shares;
 
 // ---- what is shown -------------------------------------------------------------------------
@@ -75,21 +79,31 @@ static double ends_s(const plait_timeline *line)
     return fmax(begun_s, line->end_s - done_s);
 }
 
-static window window_of(const plait_timeline *line)
+static int columns_of(FILE *out)
 {
-    const double all_s = line->end_s / COLUMNS;
-    const double fine_s = fmax(shortest_forward_s(&line->pipeline), 1.25 * ends_s(line) / HALF);
+    const int room = (int)lines_width(out) - BESIDE;
+
+    return room == -BESIDE || room > MOST_COLUMNS ? MOST_COLUMNS
+           : room < LEAST_COLUMNS                 ? LEAST_COLUMNS
+                                                  : room;
+}
+
+static window window_of(const plait_timeline *line, int columns)
+{
+    const int half = (columns - DOTS) / 2;
+    const double all_s = line->end_s / columns;
+    const double fine_s = fmax(shortest_forward_s(&line->pipeline), 1.25 * ends_s(line) / half);
 
     if (fine_s >= all_s)
-        return (window){all_s, line->end_s, COLUMNS, false};
-    return (window){fine_s, line->end_s, 2 * HALF, true};
+        return (window){all_s, line->end_s, columns, half, false};
+    return (window){fine_s, line->end_s, 2 * half, half, true};
 }
 
 static double column_begin_s(const window *shown, int column)
 {
-    if (!shown->split || column < HALF)
+    if (!shown->split || column < shown->half)
         return column * shown->column_s;
-    return shown->end_s - (2 * HALF - column) * shown->column_s;
+    return shown->end_s - (2 * shown->half - column) * shown->column_s;
 }
 
 // ---- one rank ------------------------------------------------------------------------------
@@ -102,7 +116,7 @@ static void add_between(const window *shown, int first, int end, int what, doubl
     const double last = floor((end_s - from_s) / shown->column_s);
     const double start = floor((begin_s - from_s) / shown->column_s);
 
-    for (int c = start > 0.0 ? first + (int)fmin(start, COLUMNS) : first;
+    for (int c = start > 0.0 ? first + (int)fmin(start, MOST_COLUMNS) : first;
          c < end && c - first <= last; c++) {
         const double at_s = column_begin_s(shown, c);
         const double inside_s = fmin(end_s, at_s + shown->column_s) - fmax(begin_s, at_s);
@@ -114,11 +128,11 @@ static void add_between(const window *shown, int first, int end, int what, doubl
 static void add_span(const window *shown, int what, double begin_s, double end_s, double sign,
                      line_shares *shares)
 {
-    const int middle = shown->split ? HALF : shown->columns;
+    const int middle = shown->split ? shown->half : shown->columns;
 
     add_between(shown, 0, middle, what, begin_s, end_s, sign, shares);
     if (shown->split)
-        add_between(shown, HALF, shown->columns, what, begin_s, end_s, sign, shares);
+        add_between(shown, shown->half, shown->columns, what, begin_s, end_s, sign, shares);
 }
 
 static int letter_of(const plait_action *action)
@@ -194,7 +208,7 @@ static void print_rank(const plait_timeline *line, int rank, const window *shown
     fprintf(out, "  rank %-3d ", rank);
     for (int c = 0; c < shown->columns; c++) {
         const char drawn = letter_at(line, shares.s[c], shown->column_s);
-        if (shown->split && c == HALF)
+        if (shown->split && c == shown->half)
             fputs(" .. ", out);
         fputc(drawn, out);
         seen[strchr(letter, drawn) - letter] = true;
@@ -225,13 +239,13 @@ static void print_axis(const window *shown, FILE *out)
     const char *const end = units_seconds(shown->end_s, right);
 
     if (!shown->split) {
-        fprintf(out, "           0%*s\n", COLUMNS - 1, end);
+        fprintf(out, "           0%*s\n", shown->columns - 1, end);
         return;
     }
-    units_seconds(HALF * shown->column_s, left);
-    fprintf(out, "           0%*s", HALF - 1, left);
-    units_seconds(column_begin_s(shown, HALF), left);
-    fprintf(out, "    %-*s%s\n", HALF - (int)strlen(end), left, end);
+    units_seconds(shown->half * shown->column_s, left);
+    fprintf(out, "           0%*s", shown->half - 1, left);
+    units_seconds(column_begin_s(shown, shown->half), left);
+    fprintf(out, "    %-*s%s\n", shown->half - (int)strlen(end), left, end);
 }
 
 static void print_legend(const window *shown, const bool seen[LETTERS], FILE *out)
@@ -247,7 +261,7 @@ static void print_legend(const window *shown, const bool seen[LETTERS], FILE *ou
 
 void timeline_text(const plait_timeline *line, FILE *out)
 {
-    const window shown = window_of(line);
+    const window shown = window_of(line, columns_of(out));
     const bool all = line->ranks <= MOST_RANKS;
     bool seen[LETTERS] = {false};
 

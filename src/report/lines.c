@@ -1,0 +1,209 @@
+/* lines.c - lines break between words, at a width that this file alone decides */
+#include "lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "text.h"
+
+enum {
+    MOST_COLUMNS = 100000, /* of COLUMNS; no screen is wider */
+    HANG = 2,              /* blanks before what follows of a line, beyond its own */
+    COMMAND_HANG = 4,
+};
+
+static bool keep_whole;
+
+/* Text that waits for lines_flush. */
+static struct {
+    FILE *stream; /* NULL: none */
+    char *text;
+    size_t length;
+} held;
+
+void lines_keep_whole(bool whole)
+{
+    keep_whole = whole;
+}
+
+size_t lines_width(FILE *out)
+{
+    const int file = out == held.stream ? STDOUT_FILENO : fileno(out);
+    const char *const columns = getenv("COLUMNS");
+    struct winsize size;
+    int width;
+
+    if (keep_whole || file < 0)
+        return 0;
+    if (columns != NULL && text_parse_int(columns, 1, MOST_COLUMNS, &width))
+        return (size_t)width;
+    return isatty(file) && ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+FILE *lines_out(void)
+{
+    if (held.stream == NULL && lines_width(stdout) > 0)
+        held.stream = open_memstream(&held.text, &held.length);
+    return held.stream != NULL ? held.stream : stdout;
+}
+
+/* ---- where a line ends ---- */
+
+size_t lines_columns(const char *text, size_t bytes)
+{
+    size_t columns = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80; // not inside a character
+    return columns;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* How well a line breaks at a blank: not behind a number, "80 %", and rather not before it, "tp 4". */
+enum { AT_ANY, AT_NUMBER, AT_PHRASE, BREAKS };
+
+static int break_at(const char *text, size_t blank, bool shell)
+{
+    const char before = text[blank - 1], after = text[blank + 1];
+
+    if (shell)
+        return after == '-' ? AT_PHRASE : AT_ANY; // an option and its value stay together
+    if (strchr(",;:", before) != NULL || after == '(')
+        return AT_PHRASE;
+    return is_digit(before) ? AT_ANY : is_digit(after) ? AT_NUMBER : AT_PHRASE;
+}
+
+/* The end of the word at or behind `at`; blanks within quotes of the shell part no words. */
+static size_t word_end(const char *text, size_t at, bool shell)
+{
+    char quote = '\0';
+
+    at += strspn(text + at, " ");
+    for (; text[at] != '\0' && (quote != '\0' || text[at] != ' '); at++) {
+        if (quote != '\0')
+            quote = text[at] == quote ? '\0' : quote;
+        else if (shell && (text[at] == '\'' || text[at] == '"'))
+            quote = text[at];
+    }
+    return at;
+}
+
+/* After the last word that fits, or at a better break that still fills two thirds of the line. */
+static size_t cut(const char *text, size_t width, bool shell)
+{
+    size_t last = word_end(text, 0, shell), columns = lines_columns(text, last);
+    size_t at[BREAKS] = {0};
+
+    while (text[last] != '\0') {
+        const size_t end = word_end(text, last, shell);
+
+        at[break_at(text, last, shell)] = last;
+        columns += lines_columns(text + last, end - last);
+        if (columns > width) {
+            for (int b = BREAKS - 1; b > AT_ANY; b--)
+                if (3 * at[b] >= 2 * width)
+                    return at[b];
+            return last;
+        }
+        last = end;
+    }
+    return last;
+}
+
+size_t lines_cut(const char *text, size_t width)
+{
+    return cut(text, width, false);
+}
+
+/* ---- lines ---- */
+
+/* A command of plait in a line, "next: plait ..."; NULL: none. */
+static const char *command_in(const char *line)
+{
+    const char *const after = strstr(line, ": plait ");
+    const size_t indent = strspn(line, " ");
+
+    return text_starts_with(line + indent, "plait ") ? line + indent
+           : after != NULL                           ? after + strlen(": ")
+                                                     : NULL;
+}
+
+/* Under the text of a line that begins as a table does, "  time    matmul 50 %", else a little in. */
+static size_t hang_of(const char *line, size_t width)
+{
+    const size_t indent = strspn(line, " ");
+    const char *const gap = strstr(line + indent, "  ");
+    const size_t column = gap != NULL ? (size_t)(gap - line) + strspn(gap, " ") : 0;
+
+    return column > 0 && 3 * column <= width ? column : indent + HANG;
+}
+
+/* `first` columns of the line are taken already. */
+static void print_pieces(const char *text, size_t first, size_t hang, size_t width, bool shell,
+                         FILE *out)
+{
+    const size_t mark = shell ? 2 : 0; // " \"
+    size_t taken = first;
+
+    while (taken + lines_columns(text, strlen(text)) > width) {
+        const size_t room = width > taken + mark ? width - taken - mark : 1;
+        const size_t end = cut(text, room, shell);
+
+        if (text[end] == '\0')
+            break;
+        fprintf(out, "%.*s%s\n%*s", (int)end, text, shell ? " \\" : "", (int)hang, "");
+        text += end + strspn(text + end, " ");
+        taken = hang;
+    }
+    fprintf(out, "%s\n", text);
+}
+
+void lines_print(const char *line, size_t width, FILE *out)
+{
+    const size_t indent = strspn(line, " ");
+    const char *const command = command_in(line);
+    const size_t lead = command != NULL ? (size_t)(command - line) : indent;
+
+    if (width == 0 || lines_columns(line, strlen(line)) <= width) {
+        fprintf(out, "%s\n", line);
+        return;
+    }
+    fprintf(out, "%.*s", (int)lead, line);
+    print_pieces(line + lead, lead, command != NULL ? indent + COMMAND_HANG : hang_of(line, width),
+                 width, command != NULL, out);
+}
+
+static void print_held(char *text, size_t width)
+{
+    char *end;
+
+    for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        *end = '\0';
+        lines_print(text, width, stdout);
+    }
+    fputs(text, stdout);
+}
+
+plait_status lines_flush(plait_error *err)
+{
+    FILE *const stream = held.stream;
+    const size_t width = stream != NULL ? lines_width(stream) : 0;
+    bool whole;
+
+    if (stream == NULL)
+        return PLAIT_OK;
+    whole = !ferror(stream);
+    whole = fclose(stream) == 0 && held.text != NULL && whole;
+    if (whole)
+        print_held(held.text, width);
+    free(held.text);
+    held.stream = NULL;
+    held.text = NULL;
+    return whole ? PLAIT_OK : plait_fail_nomem(err);
+}
