@@ -148,7 +148,7 @@ static plait_status print_rows(const report_capacity *report, FILE *out, plait_e
         {"in time", TABLE_RIGHT}, {"USD", TABLE_RIGHT},      {"MWh", TABLE_RIGHT},
         {"t CO2", TABLE_RIGHT},   {"scaling", TABLE_RIGHT},  {"binds", TABLE_LEFT},
     };
-    static const int spare[] = {0, 0, 2, 2, 3, 3, 1, 0, 1, 1, 0, 2, 2, 3, 0};
+    static const int spare[] = {0, -2, 2, 2, 3, 3, 1, -2, 1, 1, -2, 2, 2, 3, 0};
     const size_t count = sizeof columns / sizeof *columns;
     table *rows = table_new(columns, count);
 

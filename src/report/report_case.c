@@ -63,6 +63,10 @@ static plait_status print_plans(const case_study *study, const case_priced *pric
     char text[TEXT_SIZE];
     table *rows = table_new(columns, 7);
 
+    table_spare(rows, 1, TABLE_BELOW);
+    table_spare(rows, 2, TABLE_BELOW);
+    table_spare(rows, 3, TABLE_BELOW);
+    table_spare(rows, 6, TABLE_BELOW);
     for (int r = 0; r < study->rows; r++) {
         const case_row *const row = &study->row[r];
 

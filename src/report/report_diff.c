@@ -224,6 +224,9 @@ static plait_status print_ranking(const report_diff *diff, FILE *out, plait_erro
     if (diff->plans == 0)
         return PLAIT_OK;
     rows = table_new(columns, 5);
+    table_spare(rows, 1, TABLE_STAYS);
+    table_spare(rows, 3, TABLE_STAYS);
+    table_spare(rows, 4, TABLE_BELOW);
     for (int i = 0; i < diff->plans && i < MOST_SHOWN; i++) {
         const diff_plan *const plan = &diff->plan[i];
 

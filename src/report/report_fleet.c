@@ -271,7 +271,7 @@ static plait_status print_hours(const report_fleet *report, FILE *out, plait_err
         {"nodes", TABLE_RIGHT},       {"spare", TABLE_RIGHT},      {"TTFT", TABLE_RIGHT},
         {"p99", TABLE_RIGHT},         {"TPOT", TABLE_RIGHT},       {"reserved used", TABLE_RIGHT},
         {"elastic used", TABLE_RIGHT}};
-    static const int spare[] = {0, 0, 0, 0, 1, 2, 4, 2, 3, 5};
+    static const int spare[] = {0, -2, -1, -2, 1, 2, 4, 2, 3, 5};
     const plait_fleet *const fleet = &report->answer->fleet[0];
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
     char text[UNITS_SIZE];
@@ -304,7 +304,7 @@ static plait_status print_fleets(const report_fleet *report, FILE *out, plait_er
         {"at most", TABLE_RIGHT}, {"weights", TABLE_LEFT},          {"kv", TABLE_LEFT},
         {"nodes", TABLE_RIGHT},   {"spare", TABLE_RIGHT},           {"USD reserved", TABLE_RIGHT},
         {"elastic", TABLE_RIGHT}, {"against the first", TABLE_LEFT}};
-    static const int spare[] = {0, 0, 0, 3, 1, 5, 0, 4, 0, 2, 0};
+    static const int spare[] = {0, -1, -1, -1, -1, -1, -2, 4, -2, 2, 0};
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
     char text[160];
 

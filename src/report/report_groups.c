@@ -116,6 +116,10 @@ plait_status report_groups(const plait_problem *problem, const report_plan *plan
     if (plan->plan.stages == 0 || !plait_plan_mixed(problem, &plan->plan))
         return PLAIT_OK;
     rows = table_new(titles, sizeof titles / sizeof *titles);
+    table_spare(rows, 1, TABLE_BELOW);
+    table_spare(rows, 2, TABLE_BELOW);
+    table_spare(rows, 3, TABLE_BELOW);
+    table_spare(rows, 4, TABLE_BELOW);
     fprintf(out, "\nstages by group of nodes%s:\n", which);
     for (int g = 0; g < problem->cluster->groups; g++)
         print_group(problem, plan, g, rows);

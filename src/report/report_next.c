@@ -21,6 +21,9 @@ static plait_status print_plans(const next_answer *answer, FILE *out, plait_erro
     table *rows = table_new(titles, 7);
     char text[UNITS_SIZE], other[UNITS_SIZE], line[REPORT_LINE_SIZE];
 
+    table_spare(rows, 1, TABLE_SPARE);
+    table_spare(rows, 4, TABLE_STAYS);
+    table_spare(rows, 6, TABLE_BELOW);
     for (int i = 0; i < answer->plans; i++) {
         const next_plan *const plan = &answer->plan[answer->order[i]];
 

@@ -200,17 +200,14 @@ static size_t choose_columns(const plait_problem *problem, const report_found *f
     return count;
 }
 
-/* Where there is no room: small keys go first, then what follows from the step, then other keys. */
+/* Where there is no room: what follows from other columns goes first, keys of the plan never. */
 static int spare_of(const rank_column *column)
 {
     if (column->key >= 0)
-        return column->key == PLAIT_KEY_DP ||
-                       (plait_telling_keys() & PLAIT_KEY_BIT(column->key)) != 0
-                   ? 0
-                   : 2;
-    return column->cell == step_cell || column->cell == memory_cell || column->cell == rank_cell
-               ? -1
-               : 1;
+        return TABLE_BELOW;
+    return column->cell == variants_cell || column->cell == overhead_cell     ? TABLE_SPARE + 1
+           : column->cell == tokens_cell || column->cell == microbatches_cell ? TABLE_SPARE
+                                                                              : TABLE_STAYS;
 }
 
 /* What all plans have alike stands above their table: "all: sp, vpp 4, ZeRO 1". */
@@ -272,6 +269,7 @@ plait_status report_tries(const plait_problem *problem, const report_found *foun
     table *rows = table_new(titles, 4);
     char line[LINE_SIZE];
 
+    table_spare(rows, 3, TABLE_BELOW);
     fprintf(out,
             "\nplans to start for a few steps, one more each row, and what the best of them is "
             "expected to lose against the best of these %d:\n",

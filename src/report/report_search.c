@@ -132,6 +132,8 @@ static plait_status print_front(const plait_problem *problem, const plait_search
     if (size == 0)
         return PLAIT_OK;
     rows = table_new(titles, 3);
+    table_spare(rows, 1, TABLE_STAYS);
+    table_spare(rows, 2, TABLE_BELOW);
     fprintf(out, "\nfront of time and memory, %d of %d plans:\n", lines, size);
     for (int i = 0; i < lines; i++)
         print_front_point(problem, &result->front[lines == 1 ? 0 : (size - 1) * i / (lines - 1)],

@@ -80,7 +80,7 @@ static plait_status print_plans(const plait_serve_plan *plan, int count, FILE *o
         {"tok/s", TABLE_RIGHT},    {"/GPU", TABLE_RIGHT},   {"USD/Mtok", TABLE_RIGHT},
         {"J/tok", TABLE_RIGHT},    {"bound by", TABLE_LEFT}};
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
-    static const int spare[] = {0, 0, 0, 0, 0, 0, 1, 4, 6, 0, 5, 0, 0, 0, 2, 7, 3};
+    static const int spare[] = {0, -1, -1, -1, -1, -1, -1, 4, 6, -2, 5, -2, 0, 0, 2, 7, 3};
     char a[UNITS_SIZE], workers[160];
 
     for (size_t c = 0; c < sizeof spare / sizeof *spare; c++)
@@ -231,9 +231,12 @@ static plait_status print_front(const plait_serve_answer *answer, FILE *out, pla
                                            {"TTFT", TABLE_RIGHT},   {"in flight", TABLE_RIGHT},
                                            {"engine", TABLE_LEFT},  {"workers", TABLE_LEFT},
                                            {"weights", TABLE_LEFT}, {"bound by", TABLE_LEFT}};
+    static const int spare[] = {0, -2, 0, 0, -1, -1, -1, 1};
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
     char a[UNITS_SIZE], workers[160];
 
+    for (size_t c = 0; c < sizeof spare / sizeof *spare; c++)
+        table_spare(rows, c, spare[c]);
     if (answer->front > 0)
         fprintf(out, "\nWhat a faster token costs\n");
     for (int i = 0; i < answer->front; i++) {

@@ -233,6 +233,8 @@ static plait_status print_regrets(const plait_validation *v, FILE *out, plait_er
     char text[REPORT_TERMS_SIZE];
     size_t shown = 0;
 
+    table_spare(rows, 4, TABLE_BELOW);
+    table_spare(rows, 5, TABLE_BELOW);
     for (size_t s = 0; s < v->sweeps; s++) {
         const plait_sweep_rank *const sweep = &v->sweep[s];
 
@@ -366,6 +368,8 @@ static plait_status print_worst(const plait_validation *v, FILE *out, plait_erro
     if (v->worst_count == 0)
         return PLAIT_OK;
     rows = table_new(columns, 6);
+    table_spare(rows, 3, TABLE_STAYS);
+    table_spare(rows, 4, TABLE_BELOW);
     for (size_t i = 0; i < v->worst_count; i++) {
         const plait_run_price *const price = &v->price[v->worst[i]];
         const plait_run *const run = price->run;
@@ -390,6 +394,8 @@ static plait_status print_unpriced(const plait_validation *v, FILE *out, plait_e
     if (v->reasons == 0)
         return PLAIT_OK;
     rows = table_new(columns, 3);
+    table_spare(rows, 1, TABLE_BELOW);
+    table_spare(rows, 2, TABLE_BELOW);
     for (size_t i = 0; i < v->reasons; i++) {
         table_cell(rows, "%zu", v->unpriced[i].rows);
         table_cell(rows, "%s", v->unpriced[i].first);

@@ -34,12 +34,23 @@ for width in 100 80 60 40; do
     on_terminal "$width" "$question" >"$scratch/shown"
     found=$(table_of <"$scratch/shown" | widest)
     [[ $found -le $width && $found -gt 20 ]] || complain "of $width columns the table takes $found"
-    grep -q '^no room for .*; --wide shows all$' "$scratch/shown" || complain "$width: what is left out is not told"
+    tr '\n' ' ' <"$scratch/shown" | grep -qE 'no room for [^;]*; --wide +shows +all' ||
+        complain "$width: what is left out is not told"
     grep -q '^rank .* step ' "$scratch/shown" || complain "$width: the step is left out"
 done
 # Cells stay below their titles.
 [ "$(on_terminal 60 "$question" | table_of | awk 'NR == 2 { print $1, $2, $3 }')" == \
     "$(table_of <"$scratch/piped" | awk 'NR == 2 { print $1, $2, $3 }')" ] || complain "cells have moved"
+
+# COLUMNS holds in a pipe as well, and stands above the terminal.
+# shellcheck disable=SC2086  # words of a command
+ask() { "$plait" $question "$@" | grep -v -e elapsed -e threads; }
+cmp <(COLUMNS=60 ask) <(on_terminal 60 "$question" | grep -v -e elapsed -e threads) ||
+    complain "COLUMNS=60 in a pipe is no terminal of 60"
+cmp <(COLUMNS=60 ask) <(COLUMNS=60 on_terminal 120 "$question" | grep -v -e elapsed -e threads) ||
+    complain "a terminal of 120 does not follow COLUMNS=60"
+cmp <(COLUMNS=wide ask) <(grep -v -e elapsed -e threads "$scratch/piped") || complain "COLUMNS that is no number matters"
+cmp <(COLUMNS=50 ask --json) <(ask --json) || complain "COLUMNS changes JSON"
 
 # Progress is for a terminal, and gone when the answer comes.
 script -qec "$plait capacity llama-3.1-8b dgx-h100 --gpus 32..64 --tokens 1T --seq 8k --gbs 256" /dev/null \
