@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "grow.h"
 #include "units.h"
@@ -47,6 +48,55 @@ page *page_new(plait_arena *arena, const char *title, ...)
     return of;
 }
 
+void page_answer(page *of, const char *fmt, ...)
+{
+    va_list args;
+
+    if (of == NULL)
+        return;
+    va_start(args, fmt);
+    of->answer = keep(of, fmt, args);
+    va_end(args);
+}
+
+void page_figure(page *of, const char *title, const char *value, const char *fmt, ...)
+{
+    va_list args;
+
+    if (of == NULL || of->figures == PAGE_FIGURES)
+        return;
+    va_start(args, fmt);
+    of->figure[of->figures++] =
+        (page_figure_parts){title, plait_arena_text(of->arena, value), keep(of, fmt, args)};
+    va_end(args);
+    of->failed = of->failed || of->figure[of->figures - 1].value == NULL;
+}
+
+void page_assume(page *of, const char *what, const char *fmt, ...)
+{
+    page_assumption *grown;
+    va_list args;
+
+    if (of == NULL || of->failed)
+        return;
+    grown = grow_by_one(of->arena, of->assumption, of->assumptions, &of->assumption_capacity,
+                        sizeof *grown);
+    of->failed = grown == NULL;
+    if (of->failed)
+        return;
+    of->assumption = grown;
+    va_start(args, fmt);
+    of->assumption[of->assumptions++] = (page_assumption){what, keep(of, fmt, args)};
+    va_end(args);
+}
+
+void page_add_assumptions(const page *of, text_builder *out)
+{
+    for (int i = 0; i < of->assumptions; i++)
+        text_append_printf(out, "%s%s: %s", i > 0 ? " | " : "", of->assumption[i].what,
+                           of->assumption[i].text);
+}
+
 static void add_block(page *of, page_block block)
 {
     page_block *grown;
@@ -82,21 +132,51 @@ FILE *page_begin_printed(page *of)
     return of == NULL ? NULL : open_memstream(&of->printed, &of->printed_length);
 }
 
-void page_end_printed(page *of, FILE *stream)
+/* What was printed, without the ends of its last line; NULL: nothing, or no memory. free() it. */
+static char *take_printed(page *of, FILE *stream)
 {
+    char *text;
     bool ended;
 
-    if (of == NULL)
-        return;
     /* glibc closes without a complaint what it has no memory to hand over. */
     ended = stream != NULL && fclose(stream) == 0 && of->printed != NULL;
     while (ended && of->printed_length > 0 && of->printed[of->printed_length - 1] == '\n')
         of->printed[--of->printed_length] = '\0';
-    if (ended && of->printed_length > 0)
-        page_text(of, "%s", of->printed);
     of->failed = of->failed || !ended;
-    free(of->printed);
+    text = of->printed;
     of->printed = NULL;
+    if (ended && of->printed_length > 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+void page_end_printed(page *of, FILE *stream)
+{
+    char *const text = of != NULL ? take_printed(of, stream) : NULL;
+
+    if (text != NULL)
+        page_text(of, "%s", text);
+    free(text);
+}
+
+void page_end_assumed(page *of, const char *what, FILE *stream)
+{
+    static const char note[] = "note: ";
+    char *const text = of != NULL ? take_printed(of, stream) : NULL;
+
+    for (char *line = text, *next; line != NULL; line = next) {
+        next = text_cut(line, '\n');
+        line += text_starts_with(line, note) ? strlen(note) : strspn(line, " ");
+        page_assume(of, what, "%s", line);
+    }
+    free(text);
+}
+
+void page_grounds(page *of)
+{
+    page_section(of, "about", "What this rests on");
+    add_block(of, (page_block){.kind = BLOCK_ASSUMPTIONS});
 }
 
 void page_command(page *of, const char *command)

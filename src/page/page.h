@@ -3,6 +3,9 @@
  *     page *about = page_new(arena, "llama-3.1-70b on 64 GPUs of dgx-h100");
  *     page_table *plans;
  *
+ *     page_answer(about, "Run llama-3.1-70b as tp 4, pp 4: one step takes %s.", "9.87 s");
+ *     page_figure(about, "one step", "9.87 s", "80 %% of runs like it: 8.9 s to 11.2 s");
+ *     page_assume(about, "precision", "%s", "bf16");
  *     page_section(about, "plans", "Plans");
  *     plans = page_table_add(about, "ranking", "The best plans", columns, 3, NULL);
  *     page_count(plans, 1);
@@ -41,6 +44,23 @@ page_form page_form_of(const char *path);
 /** An empty page in `arena`, or NULL when out of memory, which the other functions take as well. */
 page *page_new(plait_arena *arena, const char *title, ...) PLAIT_PRINTF(2, 3);
 
+/** The answer in one sentence: the first thing of the page. In CSV it stands in the first row. */
+void page_answer(page *of, const char *fmt, ...) PLAIT_PRINTF(2, 3);
+
+/** One of the three numbers below it, "one step", "13.2 s", and what it is to be read against. */
+enum { PAGE_FIGURES = 3 };
+void page_figure(page *of, const char *title, const char *value, const char *fmt, ...)
+    PLAIT_PRINTF(4, 5);
+
+/**
+ * Something that the numbers rest on: "precision", "bf16". A page lists all where its section "What this
+ * rests on" begins, and CSV has them in a column.
+ */
+void page_assume(page *of, const char *what, const char *fmt, ...) PLAIT_PRINTF(3, 4);
+
+/** Begins that section, the last one. */
+void page_grounds(page *of);
+
 /** Begins a section; `id` is its anchor. */
 void page_section(page *of, const char *id, const char *heading);
 
@@ -50,6 +70,9 @@ void page_text(page *of, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 /** What is printed between the two becomes a paragraph. NULL: out of memory, print nothing. */
 FILE *page_begin_printed(page *of);
 void page_end_printed(page *of, FILE *stream);
+
+/** Each line of it becomes an assumption, "note: " before it left out. */
+void page_end_assumed(page *of, const char *what, FILE *stream);
 
 /** A command line. */
 void page_command(page *of, const char *command);

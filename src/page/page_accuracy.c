@@ -293,6 +293,22 @@ static void add_unpriced(page *out, const plait_validation *v)
     }
 }
 
+static void add_answer(page *out, const plait_validation *v)
+{
+    char text[UNITS_SIZE];
+
+    page_answer(out, "Half of the predicted step times are within %s of the measured ones.",
+                units_percent(v->total.median, text));
+    page_figure(out, "median error of the step time", text, "of %zu timed runs", v->timed_priced);
+    page_figure(out, "mean error", units_percent(v->total.mape, text), "outliers included");
+    snprintf(text, sizeof text, "%+.1f %%", 100.0 * v->total.bias);
+    page_figure(out, "bias", text, "predicted over measured, above 0: too slow");
+    page_assume(out, "runs",
+                "%zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced",
+                v->runs->count, v->priced, v->timed, v->timed_priced);
+    page_assume(out, "bands", "80 %% of measured runs, from sources other than a row's own");
+}
+
 plait_status page_of_accuracy(const plait_validation *v, const char *command, plait_arena *arena,
                               page **out, plait_error *err)
 {
@@ -301,12 +317,7 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
     *out = made;
     if (made == NULL)
         return plait_fail_nomem(err);
-    page_text(
-        made,
-        "%zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced.\nTheir step "
-        "times are %.1f %% off in the mean, %.1f %% in the median, %+.1f %% one way.",
-        v->runs->count, v->priced, v->timed, v->timed_priced, 100.0 * v->total.mape,
-        100.0 * v->total.median, 100.0 * v->total.bias);
+    add_answer(made, v);
     page_section(made, "times", "Step time");
     add_times(made, v);
     add_runs(made, v);
@@ -315,9 +326,8 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
     add_memory(made, v);
     add_worst(made, v);
     add_unpriced(made, v);
-    if (command != NULL) {
-        page_section(made, "about", "The command");
+    page_grounds(made);
+    if (command != NULL)
         page_command(made, command);
-    }
     return PLAIT_OK;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "page_grounds.h"
 #include "plait/units.h"
 #include "report_private.h"
 #include "units.h"
@@ -28,10 +29,11 @@ static void add_dollars(page_table *rows, double usd)
 static const page_column row_columns[] = {
     {"cluster", "cluster", false},
     {"gpus", "GPUs", true},
-    {"gbs", "batch", true},
     {"step_s", "step", true},
-    {"tokens_per_s", "tokens/s", true},
     {"mfu", "MFU", true},
+    {"memory_bytes", "memory", true},
+    {"gbs", "batch", true},
+    {"tokens_per_s", "tokens/s", true},
     {"effective", "useful", true},
     {"wall_s", "days", true},
     {"wall_low_s", "from", true},
@@ -60,8 +62,10 @@ static void add_time(page_table *rows, const plait_capacity_row *r)
     char text[UNITS_SIZE];
 
     page_seconds(rows, known(r, r->cost.step_s));
-    page_number(rows, known(r, r->tokens_per_s), "%s", units_count(r->tokens_per_s, text));
     page_percent(rows, known(r, r->cost.mfu));
+    page_gib(rows, known(r, r->cost.memory.peak_bytes));
+    page_count(rows, r->problem->job.gbs);
+    page_number(rows, known(r, r->tokens_per_s), "%s", units_count(r->tokens_per_s, text));
     page_percent(rows, known(r, r->goodput.effective));
     add_days(rows, known(r, r->wall_s));
     add_days(rows, known(r, r->wall_low_s));
@@ -93,7 +97,6 @@ static const page_table *add_rows(page *out, const report_capacity *report)
 
         page_word(rows, "%s", r->problem->cluster->name);
         page_count(rows, r->problem->job.gpus);
-        page_count(rows, r->problem->job.gbs);
         add_time(rows, r);
         add_money(rows, r);
         page_number(rows, ask->deadline_s > 0.0 ? ask->deadline_s : (double)NAN, "%g",
@@ -151,6 +154,16 @@ static void add_said(page *out, const report_capacity *report,
     page_end_printed(out, stream);
 }
 
+/* Failures, checkpoints, deadline and budget, as the terminal says them below the model. */
+static void add_assumed(page *out, const report_capacity *report)
+{
+    FILE *const stream = page_begin_printed(out);
+
+    if (stream != NULL)
+        report_capacity_question(report, stream);
+    page_end_assumed(out, "run", stream);
+}
+
 static void add_charts(page *out, const page_table *rows)
 {
     page_section(out, "time", "Days");
@@ -166,6 +179,83 @@ static void add_charts(page *out, const page_table *rows)
     page_chart_add(out, rows, "scaling", "Tokens a GPU against those of the fewest GPUs");
 }
 
+/* ---- the answer ---- */
+
+/* "19.1 days"; a run of hours has their unit. */
+static const char *time_text(double seconds, char text[UNITS_SIZE])
+{
+    if (seconds < 0.1 * PLAIT_DAY)
+        return units_seconds(seconds, text);
+    snprintf(text, UNITS_SIZE, "%.1f days", seconds / PLAIT_DAY);
+    return text;
+}
+
+static const char *dollars_text(double usd, char text[UNITS_SIZE])
+{
+    char count[UNITS_SIZE];
+
+    snprintf(text, UNITS_SIZE, isfinite(usd) ? "%s USD" : "-", units_count(usd, count));
+    return text;
+}
+
+static void add_figures(page *out, const report_capacity *report, const plait_capacity_row *r)
+{
+    const double each = plait_capacity_usd_per_gpu_hour(report->ask, r->problem);
+    char text[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE], line[REPORT_LINE_SIZE];
+
+    snprintf(text, sizeof text, "%d", r->problem->job.gpus);
+    page_figure(out, "GPUs", text, "%s: %s", r->problem->cluster->name,
+                report_line(r->problem, &r->plan.degrees, line));
+    if (isfinite(r->wall_low_s))
+        page_figure(out, "time", time_text(r->wall_s, text),
+                    "80 %% of measured runs like it: %s to %s", time_text(r->wall_low_s, low),
+                    time_text(r->wall_high_s, high));
+    else
+        page_figure(out, "time", time_text(r->wall_s, text), "no band: no measured run is like it");
+    if (isfinite(r->usd))
+        page_figure(out, "dollars", dollars_text(r->usd, text), "at %.4g USD a GPU hour", each);
+    else
+        page_figure(out, "dollars", "-", "no price is known");
+}
+
+static void add_no_answer(page *out, const report_capacity *report)
+{
+    const plait_capacity_ask *const ask = report->ask;
+    char tokens[UNITS_SIZE];
+
+    page_answer(out, "No number of GPUs that was asked about trains %s on %s tokens%s%s%s.",
+                report->row[0].problem->model->name, units_count(ask->tokens, tokens),
+                ask->deadline_s > 0.0 ? " within the deadline" : "",
+                ask->deadline_s > 0.0 && ask->budget_usd > 0.0 ? " and" : "",
+                ask->budget_usd > 0.0 ? " within the budget" : "");
+}
+
+static void add_answer(page *out, const report_capacity *report)
+{
+    const bool found = report->answer >= 0;
+    const plait_capacity_row *const r = &report->row[found ? report->answer : 0];
+    report_plan plan = {.verdict = PLAIT_INVALID};
+    char tokens[UNITS_SIZE], usd[UNITS_SIZE], days[UNITS_SIZE];
+
+    if (found) {
+        page_answer(out, "Train %s on %s tokens with %d GPUs of %s: it takes %s%s%s.",
+                    r->problem->model->name, units_count(report->ask->tokens, tokens),
+                    r->problem->job.gpus, r->problem->cluster->name, time_text(r->wall_s, days),
+                    isfinite(r->usd) ? " and costs " : "",
+                    isfinite(r->usd) ? dollars_text(r->usd, usd) : "");
+        add_figures(out, report, r);
+        plan = (report_plan){
+            .verdict = PLAIT_FITS, .degrees = r->plan.degrees, .plan = r->plan, .cost = r->cost};
+    } else {
+        add_no_answer(out, report);
+    }
+    page_assume_plan(out, r->problem, found ? &plan : NULL);
+    page_assume_prices(out, r->problem->cluster,
+                       plait_cluster_groups(r->problem->cluster, r->problem->job.gpus),
+                       report->ask->usd_per_gpu_hour);
+    add_assumed(out, report);
+}
+
 plait_status page_of_capacity(const report_capacity *report, const char *command,
                               plait_arena *arena, page **out, plait_error *err)
 {
@@ -178,6 +268,7 @@ plait_status page_of_capacity(const report_capacity *report, const char *command
     *out = made;
     if (made == NULL)
         return plait_fail_nomem(err);
+    add_answer(made, report);
     add_said(made, report, report_capacity_question);
     page_section(made, "answer", "The answer");
     add_said(made, report, report_capacity_answer);
@@ -186,9 +277,8 @@ plait_status page_of_capacity(const report_capacity *report, const char *command
     add_charts(made, rows);
     if (report->answer >= 0)
         add_tornado(made, report);
-    if (command != NULL) {
-        page_section(made, "about", "The command");
+    page_grounds(made);
+    if (command != NULL)
         page_command(made, command);
-    }
     return PLAIT_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "page_grounds.h"
 #include "units.h"
 
 static void add_said(page *out, const report_fleet *report,
@@ -112,6 +113,57 @@ static void add_fleets(page *out, const report_fleet *report)
     }
 }
 
+/* ---- the answer ---- */
+
+static void add_answer(page *out, const report_fleet *report)
+{
+    const plait_fleet *const fleet = &report->answer->fleet[0];
+    const plait_fleet_mode mode = report->ask->mode;
+    const char *const model = report->question->model->name;
+    const char *const cluster = report->question->cluster->name;
+    const bool elastic = mode == PLAIT_FLEET_ELASTIC;
+    char text[UNITS_SIZE], workers[160];
+
+    if (report->answer->fleets == 0) {
+        page_answer(out, "No fleet on %s serves %s within the bounds.", cluster, model);
+        return;
+    }
+    report_fleet_workers(fleet, workers);
+    page_answer(out, "Serve %s with %d node%s of %s, %s as %s: %s USD a month.", model,
+                fleet->totals.nodes, fleet->totals.nodes == 1 ? "" : "s", cluster,
+                fleet->plan.engine->name, workers,
+                isfinite(fleet->totals.usd[mode]) ? units_count(fleet->totals.usd[mode], text)
+                                                  : "an unknown number of");
+    snprintf(text, sizeof text, "%d", fleet->totals.gpus);
+    page_figure(out, "GPUs", text, "%d node%s%s", fleet->totals.nodes,
+                fleet->totals.nodes == 1 ? "" : "s", elastic ? " in the busiest hour" : "");
+    page_figure(out, "dollars a month",
+                isfinite(fleet->totals.usd[mode]) ? units_count(fleet->totals.usd[mode], text)
+                                                  : "-",
+                elastic ? "nodes paid by the hour" : "nodes paid around the clock");
+    page_figure(out, "output tokens a day", units_count(fleet->tokens_per_day, text),
+                "all nodes take %.4g requests/s within the bounds", fleet->sustained);
+}
+
+static void assume_fleet(page *out, const report_fleet *report)
+{
+    FILE *const stream = page_begin_printed(out);
+    const double usd = report->ask->usd_per_gpu_hour;
+
+    if (report->answer->fleets > 0) {
+        const plait_serve_plan *const plan = &report->answer->fleet[0].plan;
+
+        page_assume(out, "precision", "weights %s, cache %s", plait_weight_name[plan->weights],
+                    plait_kv_name[plan->kv]);
+        page_assume(out, "engine", "%s, fitted to %d measured runs", plan->engine->name,
+                    plan->engine->rows);
+    }
+    if (stream != NULL)
+        report_fleet_question(report, stream);
+    page_end_assumed(out, "load", stream);
+    page_assume_prices(out, report->question->cluster, 1, usd);
+}
+
 plait_status page_of_fleet(const report_fleet *report, const char *command, plait_arena *arena,
                            page **out, plait_error *err)
 {
@@ -121,6 +173,8 @@ plait_status page_of_fleet(const report_fleet *report, const char *command, plai
     *out = made;
     if (made == NULL)
         return plait_fail_nomem(err);
+    add_answer(made, report);
+    assume_fleet(made, report);
     add_said(made, report, report_fleet_question);
     page_section(made, "answer", "The answer");
     add_said(made, report, report_fleet_answer);
@@ -134,9 +188,8 @@ plait_status page_of_fleet(const report_fleet *report, const char *command, plai
         page_section(made, "deployments", "Fleets");
         add_fleets(made, report);
     }
-    if (command != NULL) {
-        page_section(made, "about", "The command");
+    page_grounds(made);
+    if (command != NULL)
         page_command(made, command);
-    }
     return PLAIT_OK;
 }

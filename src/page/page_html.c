@@ -133,7 +133,17 @@ static void add_section(text_builder *out, const page_block *block)
     add_element(out, "", block->text, "</h2>\n");
 }
 
-static void add_block(text_builder *out, const page_block *block)
+static void add_assumptions(text_builder *out, const page *of)
+{
+    text_append(out, "<dl class=\"assumptions\">\n");
+    for (int i = 0; i < of->assumptions; i++) {
+        add_element(out, "<dt>", of->assumption[i].what, "</dt>");
+        add_element(out, "<dd>", of->assumption[i].text, "</dd>\n");
+    }
+    text_append(out, "</dl>\n");
+}
+
+static void add_block(text_builder *out, const page *of, const page_block *block)
 {
     switch (block->kind) {
     case BLOCK_SECTION:
@@ -150,6 +160,9 @@ static void add_block(text_builder *out, const page_block *block)
         break;
     case BLOCK_CHART:
         add_chart(out, block);
+        break;
+    case BLOCK_ASSUMPTIONS:
+        add_assumptions(out, of);
         break;
     case BLOCK_TABLE:
         if (block->table->chart != NULL)
@@ -170,7 +183,7 @@ static void add_body(text_builder *out, const page *of)
             text_append(out, end);
             end = "</section>\n";
         }
-        add_block(out, &of->block[b]);
+        add_block(out, of, &of->block[b]);
     }
     text_append(out, end);
 }
@@ -212,6 +225,22 @@ static void add_title(text_builder *out, const page *of)
     add_escaped(out, of->title);
 }
 
+/* The sentence and its numbers, which fill the first screen. */
+static void add_answer(text_builder *out, const page *of)
+{
+    if (of->answer != NULL)
+        add_element(out, "<p class=\"answer\">", of->answer, "</p>\n");
+    if (of->figures == 0)
+        return;
+    text_append(out, "<dl class=\"figures\">\n");
+    for (int i = 0; i < of->figures; i++) {
+        add_element(out, "<div><dt>", of->figure[i].title, "</dt>");
+        add_element(out, "<dd>", of->figure[i].value, "</dd>");
+        add_element(out, "<dd class=\"note\">", of->figure[i].note, "</dd></div>\n");
+    }
+    text_append(out, "</dl>\n");
+}
+
 /* Each slot of the template: a file of ours, or something of the page. */
 static const struct {
     const char *name;
@@ -220,7 +249,7 @@ static const struct {
 } slots[] = {
     {"title", NULL, add_title},     {"style", &page_style, NULL}, {"sections", NULL, add_sections},
     {"body", NULL, add_body},       {"data", NULL, add_data},     {"script", &page_script, NULL},
-    {"charts", &page_charts, NULL},
+    {"charts", &page_charts, NULL}, {"answer", NULL, add_answer},
 };
 
 static void fill_slot(text_builder *out, const page *of, const char *name, size_t length)

@@ -4,34 +4,58 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "page_grounds.h"
 #include "report_private.h"
 #include "timeline.h"
 #include "units.h"
 
 /* ---- the answer ---- */
 
-static void add_best(page *out, const page_plans *of)
+/* The three numbers of a plan that runs, each with what it is to be read against. */
+static void add_figures(page *out, const plait_problem *problem, const plait_cost *cost)
 {
-    const report_plan *const best = &of->plan[0];
-    const plait_cost *const cost = &best->cost;
-    char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE];
+    char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], peak[256];
 
-    page_text(out, "Plan %d: %s.", best->rank, report_line(of->problem, &best->degrees, line));
-    if (best->verdict == PLAIT_INVALID) {
-        page_text(out, "It cannot run: %s", best->why);
-        return;
-    }
-    page_text(out,
-              "A step takes %s; %.0f tokens/s a GPU, MFU %s. The fullest GPU holds %s, and plans "
-              "may use %s.",
-              units_seconds(cost->step_s, a), cost->tokens_per_s_per_gpu,
-              units_percent(cost->mfu, b), units_gib(cost->memory.peak_bytes, c),
-              units_gib(cost->memory.capacity_bytes, d));
+    page_peak_text(problem, peak, sizeof peak);
+    units_seconds(cost->step_s, a);
     if (isfinite(cost->step_low_s))
-        page_text(out, "80 %% of measured runs like it lie between %s and %s.",
-                  units_seconds(cost->step_low_s, a), units_seconds(cost->step_high_s, b));
-    if (best->verdict != PLAIT_FITS)
-        page_text(out, "It does not fit: %s", best->why);
+        page_figure(out, "one step", a, "%s: %s to %s",
+                    problem->runtime->natural_routing ? "estimated band"
+                                                      : "80 % of measured runs like it",
+                    units_seconds(cost->step_low_s, b), units_seconds(cost->step_high_s, c));
+    else
+        page_figure(out, "one step", a, "no band: no measured run is like it");
+    page_figure(out, "MFU", units_percent(cost->mfu, a), "of %s", peak);
+    page_figure(out, "memory of the fullest GPU", units_gib(cost->memory.peak_bytes, a),
+                "of %s that plans may use", units_gib(cost->memory.capacity_bytes, b));
+}
+
+static void add_answer(page *out, const page_plans *of)
+{
+    const plait_problem *const problem = of->problem;
+    const report_plan *const best = &of->plan[0];
+    const bool runs = best->verdict != PLAIT_INVALID;
+    const bool fits = best->verdict == PLAIT_FITS;
+    char line[REPORT_LINE_SIZE], step[UNITS_SIZE];
+
+    report_line(problem, &best->degrees, line);
+    if (fits)
+        page_answer(out, "Run %s on %d GPU%s of %s as %s: one step takes %s.", problem->model->name,
+                    problem->job.gpus, problem->job.gpus == 1 ? "" : "s", problem->cluster->name,
+                    line, units_seconds(best->cost.step_s, step));
+    else
+        page_answer(out, "%s on %d GPU%s of %s as %s %s: %s", problem->model->name,
+                    problem->job.gpus, problem->job.gpus == 1 ? "" : "s", problem->cluster->name,
+                    line,
+                    !runs                          ? "cannot run"
+                    : best->verdict == PLAIT_TIGHT ? "may run out of memory"
+                                                   : "does not fit",
+                    best->why);
+    if (runs)
+        add_figures(out, problem, &best->cost);
+    page_assume_plan(out, problem, best);
+    page_assume_prices(out, problem->cluster,
+                       plait_cluster_groups(problem->cluster, problem->job.gpus), 0.0);
 }
 
 /* ---- the ranking ---- */
@@ -71,13 +95,23 @@ static void add_alike(page *out, const page_plans *of)
     page_end_printed(out, stream);
 }
 
+/* Before the keys of a plan, and behind them. */
 static const page_column price_columns[] = {
-    {"step_s", "step", true},    {"step_low_s", "from", true},
-    {"step_high_s", "to", true}, {"tokens_per_s_per_gpu", "tokens/s/GPU", true},
-    {"mfu", "MFU", true},        {"memory_bytes", "memory", true},
-    {"risk", "risk", true},      {"verdict", "verdict", false},
+    {"step_s", "step", true},
+    {"mfu", "MFU", true},
+    {"memory_bytes", "memory", true},
 };
-enum { PRICE_COLUMNS = sizeof price_columns / sizeof *price_columns };
+static const page_column further_columns[] = {
+    {"step_low_s", "from", true},
+    {"step_high_s", "to", true},
+    {"tokens_per_s_per_gpu", "tokens/s/GPU", true},
+    {"risk", "risk", true},
+    {"verdict", "verdict", false},
+};
+enum {
+    PRICE_COLUMNS = sizeof price_columns / sizeof *price_columns,
+    FURTHER_COLUMNS = sizeof further_columns / sizeof *further_columns,
+};
 
 /* What cannot run has no numbers. */
 static double known(const report_plan *plan, double value)
@@ -90,11 +124,17 @@ static void add_price_cells(page_table *rows, const report_plan *plan)
     const plait_cost *const cost = &plan->cost;
 
     page_seconds(rows, known(plan, cost->step_s));
+    page_percent(rows, known(plan, cost->mfu));
+    page_gib(rows, known(plan, cost->memory.peak_bytes));
+}
+
+static void add_further_cells(page_table *rows, const report_plan *plan)
+{
+    const plait_cost *const cost = &plan->cost;
+
     page_seconds(rows, known(plan, cost->step_low_s));
     page_seconds(rows, known(plan, cost->step_high_s));
     page_number(rows, known(plan, cost->tokens_per_s_per_gpu), "%.0f", cost->tokens_per_s_per_gpu);
-    page_percent(rows, known(plan, cost->mfu));
-    page_gib(rows, known(plan, cost->memory.peak_bytes));
     page_percent(rows, known(plan, cost->risk));
     page_word(rows, "%s", plait_verdict_name[plan->verdict]);
 }
@@ -113,28 +153,31 @@ static plait_status add_ranking(page *out, const page_plans *of, plait_arena *ar
                                 plait_error *err)
 {
     page_column *columns =
-        plait_arena_alloc(arena, 2 + PLAIT_KEYS + PRICE_COLUMNS, sizeof *columns);
+        plait_arena_alloc(arena, 2 + PLAIT_KEYS + PRICE_COLUMNS + FURTHER_COLUMNS, sizeof *columns);
     plait_key_id shown[PLAIT_KEYS];
     int keys = 0, count = 0;
 
     if (columns == NULL)
         return plait_fail_nomem(err);
     columns[count++] = (page_column){"rank", "plan", true};
+    for (int c = 0; c < PRICE_COLUMNS; c++)
+        columns[count++] = price_columns[c];
     for (int k = 0; k < PLAIT_KEYS; k++)
         if (is_shown(of, (plait_key_id)k)) {
             shown[keys++] = (plait_key_id)k;
             columns[count++] =
                 (page_column){plait_keys[k].name, plait_keys[k].title, plait_keys[k].words == NULL};
         }
-    for (int c = 0; c < PRICE_COLUMNS; c++)
-        columns[count++] = price_columns[c];
+    for (int c = 0; c < FURTHER_COLUMNS; c++)
+        columns[count++] = further_columns[c];
     page_table *rows =
         page_table_add(out, "ranking", "Plans, the fastest first", columns, count, NULL);
     for (int i = 0; i < of->plans; i++) {
         page_count(rows, of->plan[i].rank);
+        add_price_cells(rows, &of->plan[i]);
         for (int k = 0; k < keys; k++)
             add_key_cell(rows, &of->plan[i], shown[k]);
-        add_price_cells(rows, &of->plan[i]);
+        add_further_cells(rows, &of->plan[i]);
     }
     return PLAIT_OK;
 }
@@ -274,13 +317,7 @@ static void add_own_choices(page *out, const page_plans *of)
 
 static void add_grounds(page *out, const page_plans *of)
 {
-    FILE *stream;
-
-    page_section(out, "about", "What this rests on");
-    stream = page_begin_printed(out);
-    if (stream != NULL)
-        report_confidence(of->problem, &of->plan[0].degrees, stream);
-    page_end_printed(out, stream);
+    page_grounds(out);
     page_text(out, "Equations are numbered as in plait's costmodel/README.md.");
     if (of->command != NULL)
         page_command(out, of->command);
@@ -295,8 +332,8 @@ plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out,
     *out = made;
     if (made == NULL)
         return plait_fail_nomem(err);
+    add_answer(made, of);
     add_question(made, of);
-    add_best(made, of);
     if (of->plan[0].verdict != PLAIT_INVALID)
         add_own_choices(made, of);
     page_section(made, "plans", "Plans");

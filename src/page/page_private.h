@@ -26,7 +26,8 @@ typedef enum page_block_kind {
     BLOCK_COMMAND,
     BLOCK_DRAWING,
     BLOCK_TABLE,
-    BLOCK_CHART
+    BLOCK_CHART,
+    BLOCK_ASSUMPTIONS
 } page_block_kind;
 
 /* One thing below the other. */
@@ -39,9 +40,23 @@ typedef struct page_block {
     const page_table *table;
 } page_block;
 
+typedef struct page_figure_parts {
+    const char *title, *value, *note;
+} page_figure_parts;
+
+typedef struct page_assumption {
+    const char *what, *text;
+} page_assumption;
+
 struct page {
     plait_arena *arena;
     const char *title;
+    const char *answer; /* NULL: none */
+    int figures;
+    page_figure_parts figure[PAGE_FIGURES];
+    int assumptions;
+    int assumption_capacity;
+    page_assumption *assumption;
     page_block *block;
     int blocks;
     int capacity;
@@ -58,6 +73,9 @@ void page_as_csv(const page *of, text_builder *out);
 /** The data of all tables: {"title", "tables": {ID: {"caption", "columns", "rows"}}}. */
 PLAIT_MUST_CHECK plait_status page_as_json(const page *of, const char **text, size_t *length,
                                            plait_error *err);
+
+/** "precision: bf16 | runtime: megatron": the assumptions as one text. */
+void page_add_assumptions(const page *of, text_builder *out);
 
 /** Rows that are whole. */
 int page_table_rows(const page_table *table);

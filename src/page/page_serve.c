@@ -26,22 +26,49 @@ static void add_question(page *out, const page_serve *of)
     page_end_printed(out, stream);
 }
 
-static void add_best(page *out, const page_serve *of)
+static void add_latency(page *out, const char *title, double s, double low_s, double high_s)
 {
-    const page_serve_plan *const p = &of->plan[0];
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
-    page_text(out, "%s, %s, %.0f replica%s on %.0f GPUs: %s, weights %s, cache %s; %s binds.",
-              p->profile, p->mode, p->replicas, p->replicas > 1.0 ? "s" : "", p->gpus, p->workers,
-              p->weights, p->kv, p->binds);
-    page_text(out, "First token in %s, 80 %% of runs between %s and %s.",
-              units_seconds(p->ttft_s, a), units_seconds(p->ttft_low_s, b),
-              units_seconds(p->ttft_high_s, c));
-    page_text(out, "Each further token in %s, 80 %% of runs between %s and %s.",
-              units_seconds(p->tpot_s, a), units_seconds(p->tpot_low_s, b),
-              units_seconds(p->tpot_high_s, c));
-    page_text(out, "%s output tokens/s, %.0f a GPU.", units_count(p->tokens_per_s, a),
-              p->tokens_per_s_gpu);
+    page_figure(out, title, units_seconds(s, a), "80 %% of runs: %s to %s", units_seconds(low_s, b),
+                units_seconds(high_s, c));
+}
+
+static void add_answer(page *out, const page_serve *of)
+{
+    const page_serve_plan *const p = &of->plan[0];
+    char a[UNITS_SIZE], b[UNITS_SIZE];
+
+    page_answer(out,
+                "Serve %s on %.0f GPU%s of %s with %s as %.0f replica%s of %s: the first token "
+                "takes %s, each further one %s.",
+                of->model, p->gpus, p->gpus > 1.0 ? "s" : "", of->cluster, p->profile, p->replicas,
+                p->replicas > 1.0 ? "s" : "", p->workers, units_seconds(p->ttft_s, a),
+                units_seconds(p->tpot_s, b));
+    add_latency(out, "TTFT, time to the first token", p->ttft_s, p->ttft_low_s, p->ttft_high_s);
+    add_latency(out, "TPOT, time per further token", p->tpot_s, p->tpot_low_s, p->tpot_high_s);
+    page_figure(out, "output tokens/s", units_count(p->tokens_per_s, a), "%.0f a GPU",
+                p->tokens_per_s_gpu);
+}
+
+/* The price is what the document's dollars a token come to. */
+static void assume_serve(page *out, const page_serve *of)
+{
+    const page_serve_plan *const p = &of->plan[0];
+    const double usd = p->usd_per_mtok / 1e6 * p->tokens_per_s * 3600.0 / p->gpus;
+
+    page_assume(out, "precision", "weights %s, cache %s", p->weights, p->kv);
+    page_assume(out, "runtime", "%s, constants of its engine profile", p->profile);
+    page_assume(out, "mode", "%s; %s binds", p->mode, p->binds);
+    if (isfinite(of->rate))
+        page_assume(out, "load", "requests arrive at random (Poisson), %.4g a second", of->rate);
+    page_assume(out, "bands", "80 %% of measured runs like it; closed forms but for the %s",
+                isfinite(of->requests) ? "simulated table" : "simulation, which was not asked for");
+    if (isfinite(usd))
+        page_assume(out, "price", "%.4g USD a GPU hour, as the accelerator file says and sources",
+                    usd);
+    else
+        page_assume(out, "price", "none is known");
 }
 
 static void add_seen(page_table *rows, const char *what, const page_serve_seen *seen)
@@ -71,15 +98,24 @@ static void add_simulated(page *out, const page_serve *of)
 // ---- deployments ---------------------------------------------------------------------------
 
 static const page_column plan_columns[] = {
-    {"rank", "deployment", true},      {"engine", "engine", false},
-    {"mode", "mode", false},           {"workers", "workers", false},
-    {"replicas", "replicas", true},    {"gpus", "GPUs", true},
-    {"weights", "weights", false},     {"kv", "kv", false},
-    {"running", "running", true},      {"ttft_s", "TTFT", true},
-    {"ttft_p99_s", "p99", true},       {"tpot_s", "TPOT", true},
-    {"e2e_s", "end to end", true},     {"out_tok_s", "tokens/s", true},
-    {"out_tok_s_gpu", "a GPU", true},  {"usd_per_mtok", "USD/Mtok", true},
-    {"joules_per_tok", "J/tok", true}, {"binds", "bound by", false},
+    {"rank", "deployment", true},
+    {"ttft_s", "TTFT", true},
+    {"tpot_s", "TPOT", true},
+    {"out_tok_s", "tokens/s", true},
+    {"engine", "engine", false},
+    {"mode", "mode", false},
+    {"workers", "workers", false},
+    {"replicas", "replicas", true},
+    {"gpus", "GPUs", true},
+    {"weights", "weights", false},
+    {"kv", "kv", false},
+    {"running", "running", true},
+    {"ttft_p99_s", "p99", true},
+    {"e2e_s", "end to end", true},
+    {"out_tok_s_gpu", "a GPU", true},
+    {"usd_per_mtok", "USD/Mtok", true},
+    {"joules_per_tok", "J/tok", true},
+    {"binds", "bound by", false},
 };
 enum { PLAN_COLUMNS = sizeof plan_columns / sizeof *plan_columns };
 
@@ -88,6 +124,9 @@ static void add_plan(page_table *rows, const page_serve_plan *p)
     char text[UNITS_SIZE];
 
     page_count(rows, p->rank);
+    page_seconds(rows, p->ttft_s);
+    page_seconds(rows, p->tpot_s);
+    page_number(rows, p->tokens_per_s, "%s", units_count(p->tokens_per_s, text));
     page_word(rows, "%s", p->engine);
     page_word(rows, "%s", p->mode);
     page_word(rows, "%s", p->workers);
@@ -96,11 +135,8 @@ static void add_plan(page_table *rows, const page_serve_plan *p)
     page_word(rows, "%s", p->weights);
     page_word(rows, "%s", p->kv);
     page_number(rows, p->running, "%.0f", p->running);
-    page_seconds(rows, p->ttft_s);
     page_seconds(rows, p->ttft_p99_s);
-    page_seconds(rows, p->tpot_s);
     page_seconds(rows, p->e2e_s);
-    page_number(rows, p->tokens_per_s, "%s", units_count(p->tokens_per_s, text));
     page_number(rows, p->tokens_per_s_gpu, "%.0f", p->tokens_per_s_gpu);
     page_number(rows, p->usd_per_mtok, "%.2f", p->usd_per_mtok);
     page_number(rows, p->joules_per_tok, "%.2f", p->joules_per_tok);
@@ -225,14 +261,15 @@ plait_status page_of_serve(const page_serve *of, plait_arena *arena, page **out,
     *out = made;
     if (made == NULL)
         return plait_fail_nomem(err);
+    add_answer(made, of);
+    assume_serve(made, of);
     add_question(made, of);
-    add_best(made, of);
-    add_simulated(made, of);
     add_plans(made, of);
+    add_simulated(made, of);
     add_steps(made, of);
     add_front(made, of);
     add_load(made, of);
-    page_section(made, "about", "What this rests on");
+    page_grounds(made);
     page_text(made, "Equations are numbered as in plait's costmodel/README.md, C.350 to C.379.");
     return PLAIT_OK;
 }

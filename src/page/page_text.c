@@ -57,7 +57,32 @@ static void add_table(text_builder *out, const page_table *table)
     text_append(out, "\n");
 }
 
-static void add_block(text_builder *out, const page_block *block)
+static void add_assumptions(text_builder *out, const page *of)
+{
+    for (int i = 0; i < of->assumptions; i++) {
+        text_append_printf(out, "- %s: ", of->assumption[i].what);
+        add_plain(out, of->assumption[i].text);
+        text_append(out, "\n");
+    }
+    text_append(out, "\n");
+}
+
+static void add_answer(text_builder *out, const page *of)
+{
+    if (of->answer != NULL)
+        add_paragraph(out, of->answer);
+    for (int i = 0; i < of->figures; i++) {
+        text_append_printf(out, "- %s: ", of->figure[i].title);
+        add_plain(out, of->figure[i].value);
+        text_append(out, " (");
+        add_plain(out, of->figure[i].note);
+        text_append(out, ")\n");
+    }
+    if (of->figures > 0)
+        text_append(out, "\n");
+}
+
+static void add_block(text_builder *out, const page *of, const page_block *block)
 {
     switch (block->kind) {
     case BLOCK_SECTION:
@@ -72,6 +97,9 @@ static void add_block(text_builder *out, const page_block *block)
     case BLOCK_TABLE:
         add_table(out, block->table);
         break;
+    case BLOCK_ASSUMPTIONS:
+        add_assumptions(out, of);
+        break;
     case BLOCK_DRAWING:
     case BLOCK_CHART:
         break;
@@ -83,8 +111,9 @@ void page_as_markdown(const page *of, text_builder *out)
     text_append(out, "# ");
     add_plain(out, of->title);
     text_append(out, "\n\n");
+    add_answer(out, of);
     for (int b = 0; b < of->blocks; b++)
-        add_block(out, &of->block[b]);
+        add_block(out, of, &of->block[b]);
 }
 
 /* ---- CSV ---- */
@@ -120,6 +149,26 @@ static const page_table *first_table(const page *of)
     return NULL;
 }
 
+/* The answer in the first row, and in each what its numbers rest on: rows that are taken out keep it. */
+static void add_row_grounds(text_builder *out, const page *of, bool first)
+{
+    text_builder grounds;
+    const char *text;
+
+    if (of->answer == NULL)
+        return;
+    text_append_char(out, ',');
+    if (first)
+        add_quoted(out, of->answer);
+    text_append_char(out, ',');
+    text_builder_init(&grounds, of->arena);
+    page_add_assumptions(of, &grounds);
+    text = text_builder_finish(&grounds, NULL);
+    out->failed = out->failed || text == NULL;
+    if (text != NULL)
+        add_quoted(out, text);
+}
+
 void page_as_csv(const page *of, text_builder *out)
 {
     const page_table *const table = first_table(of);
@@ -128,12 +177,15 @@ void page_as_csv(const page *of, text_builder *out)
         return;
     for (int c = 0; c < table->columns; c++)
         text_append_printf(out, "%s%s", c > 0 ? "," : "", table->column[c].key);
-    text_append_char(out, '\n');
-    for (int i = 0; i < page_table_rows(table) * table->columns; i++) {
-        const int c = i % table->columns;
-
-        add_value(out, &table->column[c], &table->cell[i]);
-        text_append_char(out, c + 1 < table->columns ? ',' : '\n');
+    text_append(out, of->answer != NULL ? ",answer,assumptions\n" : "\n");
+    for (int r = 0; r < page_table_rows(table); r++) {
+        for (int c = 0; c < table->columns; c++) {
+            if (c > 0)
+                text_append_char(out, ',');
+            add_value(out, &table->column[c], &table->cell[r * table->columns + c]);
+        }
+        add_row_grounds(out, of, r == 0);
+        text_append_char(out, '\n');
     }
 }
 
@@ -181,6 +233,32 @@ static void write_table(json_writer *json, const page_table *table)
     json_end_object(json);
 }
 
+static void write_answer(json_writer *json, const page *of)
+{
+    if (of->answer == NULL)
+        return;
+    json_member_string(json, "answer", of->answer);
+    json_write_key(json, "figures");
+    json_begin_array(json);
+    for (int i = 0; i < of->figures; i++) {
+        json_begin_object(json);
+        json_member_string(json, "title", of->figure[i].title);
+        json_member_string(json, "value", of->figure[i].value);
+        json_member_string(json, "note", of->figure[i].note);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_write_key(json, "assumptions");
+    json_begin_array(json);
+    for (int i = 0; i < of->assumptions; i++) {
+        json_begin_object(json);
+        json_member_string(json, "what", of->assumption[i].what);
+        json_member_string(json, "text", of->assumption[i].text);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 plait_status page_as_json(const page *of, const char **text, size_t *length, plait_error *err)
 {
     json_writer json;
@@ -189,6 +267,7 @@ plait_status page_as_json(const page *of, const char **text, size_t *length, pla
     json_begin_object(&json);
     json_member_version(&json);
     json_member_string(&json, "title", of->title);
+    write_answer(&json, of);
     json_write_key(&json, "tables");
     json_begin_object(&json);
     for (int b = 0; b < of->blocks; b++)

@@ -75,6 +75,11 @@ static flops_words words_of(const plait_model *model, int seq)
     return words;
 }
 
+const char *report_halved(const plait_model *model, int seq)
+{
+    return words_of(model, seq).halved;
+}
+
 static void print_conventions(const plait_problem *problem, const plait_cost *cost, FILE *out)
 {
     const flops_words words = words_of(problem->model, problem->job.seq);

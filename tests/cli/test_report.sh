@@ -70,6 +70,25 @@ stage = [c for c in column("placement", "stage")]
 assert max(stage) == first["pp"] - 1, "stages"
 why = dict(zip(column("others", "asked"), column("others", "step_s")))
 assert why and all(s is None or s >= 0.999 * first["step_s"] for s in why.values()), why
+# The answer and what it rests on come with each form; step, MFU and memory before what tells plans apart.
+step, low, high = (f"{first[key]:.2f} s" for key in ("step_s", "step_low_s", "step_high_s"))
+assert page["answer"].startswith("Run llama-3.1-8b on 16 GPUs of dgx-h100 as tp ") and step in page["answer"], page["answer"]
+figures = {figure["title"]: (figure["value"], figure["note"]) for figure in page["figures"]}
+assert figures["one step"] == (step, f"80 % of measured runs like it: {low} to {high}"), figures
+assert figures["MFU"] == (f"{100 * first['mfu']:.1f} %", "of 989 TFLOP/s bf16 dense"), figures
+assert figures["memory of the fullest GPU"][0] == f"{first['memory']['peak_bytes'] / 2**30:.1f} GiB", figures
+assumed = {entry["what"]: entry["text"] for entry in page["assumptions"]}
+for what, text in (("precision", "bf16"), ("runtime", "megatron, the newest release"), ("MFU", "of 989 TFLOP/s bf16 dense"),
+                   ("FLOPs", "causal attention halved"), ("risk", "5 %"), ("note", "defaults, not measured"),
+                   ("price", "2.95 USD a GPU hour of h100-80gb-sxm")):
+    assert text in assumed[what], (what, assumed)
+markdown = open("page.md").read().replace("\\", "")
+for text in (page["answer"], *figures, *(value for value, note in figures.values()), *assumed.values()):
+    assert text in html.replace("&quot;", '"').replace("&#39;", "'"), f"HTML lacks {text}"
+    assert text in markdown, f"Markdown lacks {text}"
+assert rows[0]["answer"] == page["answer"] and not rows[1]["answer"], rows[0]["answer"]
+assert all(text in row["assumptions"] for row in rows for text in assumed.values()), rows[-1]["assumptions"]
+assert list(rows[0])[:4] == ["rank", "step_s", "mfu", "memory_bytes"], list(rows[0])
 lines = [line for line in open("page.md") if re.match(r"\| \d+ \|", line)]
 assert len(lines) >= len(steps), "rows of the Markdown"
 END_PYTHON
@@ -104,10 +123,10 @@ grep -q 'does not fit' none.md || complain "a plan that does not fit is not told
 "$plait" search llama-3.1-70b dgx-h100 --gpus 8 --seq 8k --gbs 8 -o nothing.json >/dev/null
 "$plait" eval mixtral-8x7b dgx-h100 --gpus 64 --seq 4k --gbs 64 --tp 3 --json >odd.json
 "$plait" report odd.json -o odd.csv && "$plait" report odd.json -o odd.md 2>odd.err || complain "no page of a plan that cannot run"
-grep -q 'It cannot run: ' odd.md || complain "a plan that cannot run is told as $(sed -n 5,8p odd.md)"
+grep -q ' cannot run: ' odd.md || complain "a plan that cannot run is told as $(sed -n 3,8p odd.md)"
 grep -q 'odd.json:.*: cannot run: tp 3 ' odd.err || complain "no warning of a plan that cannot run: $(cat odd.err)"
 grep -qE 'dp 0|0 microbatches' odd.md && complain "numbers of a plan that cannot run: $(grep -m1 'dp 0' odd.md)"
-grep -q ',,,,,,,invalid$' odd.csv || complain "a plan that cannot run has numbers: $(tail -1 odd.csv)"
+grep -q '^1,,,,.*,,,,,invalid,' odd.csv || complain "a plan that cannot run has numbers: $(tail -1 odd.csv)"
 cp plans.json kept.json
 refused 'which is read' report kept.json -o kept.json
 cmp plans.json kept.json || complain "what is read is written over"
@@ -125,9 +144,36 @@ python3 - <<'END_PYTHON' || complain "the page of a capacity says something else
 import csv, json
 answer, rows = json.load(open("capacity.json")), list(csv.DictReader(open("capacity.csv")))
 assert [int(row["gpus"]) for row in rows] == [row["gpus"] for row in answer["rows"]]
+assert list(rows[0])[:5] == ["cluster", "gpus", "step_s", "mfu", "memory_bytes"], list(rows[0])
+chosen = answer["rows"][1]
+assert chosen["gpus"] == 64
+sentence = f"Train llama-3.1-8b on 1.00 T tokens with 64 GPUs of dgx-h100: it takes {chosen['days']:.1f} days and costs"
+html = open("capacity.html").read()
+for text in (rows[0]["answer"], sentence, ">64</dd>", f"{chosen['days']:.1f} days</dd>", "2.95 USD a GPU hour"):
+    assert text in html, text
+assert all("of 989 TFLOP/s bf16 dense" in row["assumptions"] and "deadline 20.0 d" in row["assumptions"] for row in rows)
 for row, told in zip(answer["rows"], rows):
     assert abs(float(told["wall_s"]) / 86400 / row["days"] - 1) < 1e-9, (row, told)
 END_PYTHON
+# A deployment, and a capacity that nothing answers.
+"$plait" serve llama-3.1-8b dgx-h100 --gpus ..4 --input 1024 --output 128 --rate 2 --requests 50 -o served.json >/dev/null
+for form in html md csv json; do "$plait" report served.json -o "served-page.$form" >/dev/null || complain "no .$form of a deployment"; done
+python3 - <<'END_PYTHON' || complain "the page of a deployment says something else"
+import csv, json
+first, page = json.load(open("served.json"))["plans"][0], json.load(open("served-page.json"))
+assert page["answer"].startswith("Serve llama-3.1-8b on ") and f"{first['ttft_ms']:.1f}"[:3] in page["answer"], page["answer"]
+assert [figure["title"].split(",")[0] for figure in page["figures"]] == ["TTFT", "TPOT", "output tokens/s"], page["figures"]
+assert {"precision", "runtime", "load", "bands", "price"} <= {entry["what"] for entry in page["assumptions"]}, page["assumptions"]
+rows = list(csv.DictReader(open("served-page.csv")))
+assert list(rows[0])[:4] == ["rank", "ttft_s", "tpot_s", "out_tok_s"] and rows[0]["answer"] == page["answer"], rows[0]
+for form in "html", "md":
+    text = open("served-page." + form).read().replace("\\", "")
+    assert page["answer"] in text and all(figure["value"] in text for figure in page["figures"]), form
+    assert all(entry["text"] in text for entry in page["assumptions"]), form
+END_PYTHON
+"$plait" capacity llama-3.1-8b dgx-h100 --gpus 32 --tokens 9T --seq 8k --gbs 256 --deadline 1d --strategy exhaustive \
+    -o never.md >/dev/null
+grep -q '^No number of GPUs .* within the deadline' never.md || complain "no answer is told as $(sed -n 3p never.md)"
 "$plait" validate runs.csv -o accuracy.html >/dev/null || complain "validate -o fails"
 slot() { sed -n '/<script type="application\/json" id="data">/,/<\/script>/p' "$1" | grep -v '"title": "Measured'; }
 cmp <(slot accuracy.html) <(slot shipped.html) ||

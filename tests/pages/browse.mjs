@@ -127,6 +127,24 @@ async function isAccessible(tab, file, scheme) {
           found.violations.map((v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 160), v.nodes[0].failureSummary]));
 }
 
+/* On a telephone and on a desk the first screen has the sentence and the three numbers, and nothing is cut off. */
+async function answersFirst(tab, file) {
+    for (const [width, height] of [[360, 740], [1280, 720]]) {
+        await tab.setViewport({width, height});
+        await tab.evaluate(() => scrollTo(0, 0));
+        const boxes = await tab.$$eval("header .answer, header .figures dd:not(.note)", (parts) => parts.map((part) => {
+            const box = part.getBoundingClientRect();
+            return {text: part.textContent, bottom: box.bottom, right: box.right};
+        }));
+        check(file, `a sentence and three numbers in the first screen of ${width}`, boxes.length === 4 && boxes.every((box) =>
+            box.text.length > 0 && box.bottom <= height && box.right <= width), boxes);
+        const wide = await tab.evaluate(() => document.documentElement.scrollWidth);
+        check(file, `no page wider than ${width}`, wide <= width, wide);
+    }
+    check(file, "what it rests on", await tab.$$eval("dl.assumptions dd", (parts) => parts.length) >= 2);
+    await tab.setViewport({width: 1200, height: 900});
+}
+
 /* The first screens of the pages that the README shows. */
 async function picture(tab, file) {
     const scheme = {"search.html": "light", "capacity.html": "dark", "serve.html": "light", "fleet.html": "dark"}[basename(file)];
@@ -155,6 +173,7 @@ async function visit(browser, file) {
         .catch(() => {});
     check(file, "charts within a minute", await tab.evaluate(() => document.documentElement.dataset.charts) === "drawn");
     await chartsAreDrawn(tab, file);
+    await answersFirst(tab, file);
     await picture(tab, file);
     await tab.emulateMediaFeatures([]);
     await hoverTells(tab, file);

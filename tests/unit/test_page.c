@@ -18,6 +18,9 @@ static page *odd_page(plait_arena *arena)
     page *made = page_new(arena, "a <b> & \"c\"");
     page_table *rows;
 
+    page_answer(made, "run <b> in %s", "1.50 s");
+    page_figure(made, "one step", "1.50 s", "of %d & more", 3);
+    page_assume(made, "peak", "989 | \"dense\"");
     page_section(made, "plans", "Plans");
     page_text(made, "two\nlines of %s", "</p>");
     rows = page_table_add(made, "ranking", "The ranking", columns, 3, NULL);
@@ -27,6 +30,7 @@ static page *odd_page(plait_arena *arena)
     page_word(rows, "none");
     page_seconds(rows, (double)NAN);
     page_count(rows, (double)INFINITY);
+    page_grounds(made);
     return made;
 }
 
@@ -61,6 +65,24 @@ static void test_html__escapes_what_comes_from_outside(void **state)
     plait_arena_free(arena);
 }
 
+static void test_answer__is_the_first_thing_in_every_form(void **state)
+{
+    plait_arena *arena = plait_arena_new();
+    const char *html = written(arena, PAGE_HTML), *json = written(arena, PAGE_JSON);
+
+    (void)state;
+    assert_has(html, "<p class=\"answer\">run &lt;b&gt; in 1.50 s</p>");
+    assert_has(html, "<dt>one step</dt><dd>1.50 s</dd><dd class=\"note\">of 3 &amp; more</dd>");
+    assert_true(strstr(html, "class=\"answer\"") < strstr(html, "<nav"));
+    assert_has(html, "<dt>peak</dt><dd>989 | &quot;dense&quot;</dd>");
+    assert_has(written(arena, PAGE_MARKDOWN),
+               "run \\<b> in 1.50 s\n\n- one step: 1.50 s (of 3 & more)\n");
+    assert_has(written(arena, PAGE_MARKDOWN), "- peak: 989 \\| \"dense\"\n");
+    assert_has(json, "\"answer\": \"run <b> in 1.50 s\"");
+    assert_has(json, "\"what\": \"peak\"");
+    plait_arena_free(arena);
+}
+
 static void test_markdown__keeps_cells_apart(void **state)
 {
     plait_arena *arena = plait_arena_new();
@@ -78,9 +100,11 @@ static void test_csv__has_numbers_in_base_units(void **state)
     plait_arena *arena = plait_arena_new();
 
     (void)state;
-    assert_string_equal(written(arena, PAGE_CSV), "name,step_s,order\n"
-                                                  "\"</script><i>|\"\"x\"\",y\",1.5,7\n"
-                                                  "none,,\n");
+    assert_string_equal(written(arena, PAGE_CSV),
+                        "name,step_s,order,answer,assumptions\n"
+                        "\"</script><i>|\"\"x\"\",y\",1.5,7,run <b> in 1.50 s,"
+                        "\"peak: 989 | \"\"dense\"\"\"\n"
+                        "none,,,,\"peak: 989 | \"\"dense\"\"\"\n");
     plait_arena_free(arena);
 }
 
@@ -134,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_html__escapes_what_comes_from_outside),
+        cmocka_unit_test(test_answer__is_the_first_thing_in_every_form),
         cmocka_unit_test(test_markdown__keeps_cells_apart),
         cmocka_unit_test(test_csv__has_numbers_in_base_units),
         cmocka_unit_test(test_json__has_null_for_what_is_not_known),

@@ -1,0 +1,121 @@
+/* page_grounds.c - what the numbers of a trained plan rest on, as assumptions of a page */
+#include "page_grounds.h"
+
+#include "report_private.h"
+#include "text.h"
+#include "traits.h"
+#include "units.h"
+
+enum { TEXT_SIZE = 512 };
+
+static int groups_of(const plait_problem *problem)
+{
+    return plait_cluster_groups(problem->cluster, problem->job.gpus);
+}
+
+void page_peak_text(const plait_problem *problem, char *text, size_t size)
+{
+    const plait_precision precision = problem->job.precision;
+    size_t used = 0;
+    char peak[UNITS_SIZE];
+
+    text[0] = '\0';
+    for (int g = 0; g < groups_of(problem) && used < size; g++) {
+        const plait_accelerator *const gpu = problem->cluster->group[g].accelerator;
+
+        used += (size_t)text_format(
+            text + used, size - used, "%s%s %s dense%s%s", g > 0 ? "; " : "",
+            units_rate(gpu->peak_flops_per_s[precision], "FLOP/s", peak),
+            plait_precision_name[precision], groups_of(problem) > 1 ? " of " : "",
+            groups_of(problem) > 1 ? gpu->name : "");
+    }
+}
+
+static void assume_runtime(page *of, const plait_runtime *runtime)
+{
+    const char *const fitted =
+        runtime->calibrated ? "fitted to measured steps" : "not fitted to measured steps";
+
+    if (runtime->until > 0)
+        page_assume(of, "runtime", "%s, releases up to %02d.%02d; %s", runtime->name,
+                    runtime->until / 100, runtime->until % 100, fitted);
+    else
+        page_assume(of, "runtime", "%s, the newest release; %s", runtime->name, fitted);
+}
+
+static void assume_flops(page *of, const plait_problem *problem, const report_plan *plan)
+{
+    char peak[TEXT_SIZE], mfu[UNITS_SIZE], square[UNITS_SIZE];
+
+    page_peak_text(problem, peak, sizeof peak);
+    page_assume(of, "MFU", "of %s", peak);
+    if (plan == NULL || plan->verdict == PLAIT_INVALID)
+        page_assume(of, "FLOPs", "%s", report_halved(problem->model, problem->job.seq));
+    else
+        page_assume(of, "FLOPs", "%s: MFU %s; with whole squares of attention it would be %s",
+                    report_halved(problem->model, problem->job.seq),
+                    units_percent(plan->cost.mfu, mfu),
+                    units_percent(plan->cost.mfu_square, square));
+}
+
+static void assume_routing(page *of, const plait_problem *problem, const report_plan *plan)
+{
+    const plait_runtime *const runtime = problem->runtime;
+    const double stated = runtime->factor.ep_imbalance;
+
+    if (!model_has_experts(problem->model))
+        return;
+    if (runtime->natural_routing)
+        page_assume(of, "routing", "natural: the band holds what uneven experts cost");
+    else
+        page_assume(of, "routing", "experts %s: the fullest rank receives %g times the mean",
+                    runtime->imbalance_stated ? "as uneven as --imbalance states"
+                                              : "balanced (forced, or tokens dropped)",
+                    plan != NULL ? model_imbalance(problem->model, stated, plan->degrees.ep)
+                                 : stated);
+}
+
+static void assume_notes(page *of, const plait_problem *problem, const report_plan *plan)
+{
+    FILE *const stream = page_begin_printed(of);
+
+    if (stream != NULL)
+        report_confidence(problem, plan != NULL ? &plan->degrees : NULL, stream);
+    page_end_assumed(of, "note", stream);
+}
+
+void page_assume_prices(page *of, const plait_cluster *cluster, int groups, double usd)
+{
+    if (usd > 0.0) {
+        page_assume(of, "price", "%g USD a GPU hour, as stated by --price", usd);
+        return;
+    }
+    for (int g = 0; g < groups; g++) {
+        const plait_accelerator *const gpu = cluster->group[g].accelerator;
+
+        if (gpu->usd_per_hour > 0.0)
+            page_assume(of, "price",
+                        "%g USD a GPU hour of %s, as its accelerator file says and sources",
+                        gpu->usd_per_hour, gpu->name);
+        else
+            page_assume(of, "price", "none is known of %s", gpu->name);
+    }
+}
+
+void page_assume_plan(page *of, const plait_problem *problem, const report_plan *plan)
+{
+    char capacity[UNITS_SIZE], device[UNITS_SIZE];
+
+    page_assume(of, "precision", "%s", plait_precision_name[problem->job.precision]);
+    assume_runtime(of, problem->runtime);
+    assume_flops(of, problem, plan);
+    assume_routing(of, problem, plan);
+    page_assume(of, "risk", "%g %% of running out of memory: plans may use %s of %s of a GPU",
+                100.0 * problem->risk,
+                units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
+                units_gib(plait_capacity_bytes(problem, 0.5), device));
+    page_assume(of, "bands",
+                "80 %% of measured runs like it, none of them from a source that the "
+                "prediction was fitted to");
+    assume_notes(of, problem, plan);
+}
