@@ -57,7 +57,7 @@ plait_status calibrate_kit(const char *path, const opt_operands *operands, bool 
     PLAIT_TRY(folder_write(path, &folder, force, err));
     say("%s: a kit of ten minutes on two nodes\n\n", path);
     for (int f = 0; f < KIT_FILES; f++)
-        printf("  %-12s%s\n", files[f].name, files[f].what);
+        say("  %-12s%s\n", files[f].name, files[f].what);
     say("\nnext: sbatch kit.sbatch in that folder, then plait calibrate %s/*.csv -o "
         "accelerator.json --site cluster.json\n",
         path);

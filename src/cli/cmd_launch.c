@@ -106,9 +106,9 @@ static void report(const plait_launch_folder *folder, plait_launch_target target
         question->problem.model->name, plait_launch_target_name[target],
         question->plan.cost.step_s);
     for (int f = 0; f < folder->files; f++)
-        printf("  %s\n", folder->file[f].name);
+        say("  %s\n", folder->file[f].name);
     if (has_file(folder, "submit.sbatch"))
-        puts("\nnext: sbatch submit.sbatch in that folder, or run.sh on every node");
+        say("\nnext: sbatch submit.sbatch in that folder, or run.sh on every node\n");
 }
 
 static plait_status launch_one(const launch_values *flags, const char *path, plait_arena *arena,
@@ -161,7 +161,7 @@ static plait_status launch_tried(const launch_values *flags, const char *file, p
             return plait_fail_nomem(err);
         PLAIT_TRY(launch_one(&one, path, arena, err));
         if (i + 1 < count)
-            puts("");
+            say("\n");
     }
     return PLAIT_OK;
 }

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "file.h"
 #include "grow.h"
+#include "say.h"
 #include "text.h"
 
 typedef struct merge_values {
@@ -182,19 +183,19 @@ static void tell_missing(const merging *m)
     int64_t next = 0;
     int told = 0;
 
-    printf("%lld of %lld scenarios are missing: ", (long long)(m->of - m->lines), (long long)m->of);
+    say("%lld of %lld scenarios are missing: ", (long long)(m->of - m->lines), (long long)m->of);
     for (int i = 0; i <= m->lines && told <= TOLD; i++) {
         const int64_t index = i < m->lines ? m->line[i].index : m->of;
 
         if (index > next && told++ < TOLD) {
-            printf("%s%lld", told > 1 ? ", " : "", (long long)next);
+            say("%s%lld", told > 1 ? ", " : "", (long long)next);
             if (index > next + 1)
-                printf(" to %lld", (long long)index - 1);
+                say(" to %lld", (long long)index - 1);
         }
         next = index + 1;
     }
-    printf("%s\nnext: run the shards that lack them again, with the same -o\n",
-           told > TOLD ? ", ..." : "");
+    say("%s\nnext: run the shards that lack them again, with the same -o\n",
+        told > TOLD ? ", ..." : "");
 }
 
 /* ---- writing ---- */

@@ -109,15 +109,15 @@ static void print_worker(const char *file, const serving_import *in)
     say("%s: a worker of %s", file, plait_engine_name[in->kind]);
     if (in->checkpoint != NULL)
         say(", checkpoint %.120s", in->checkpoint);
-    printf("\n\n  tp %d, pp %d, dp_attention %d, ep %d: %d GPU%s", w.tp, w.pp, w.dp_attention, w.ep,
-           plait_worker_gpus(w), plait_worker_gpus(w) == 1 ? "" : "s");
+    say("\n\n  tp %d, pp %d, dp_attention %d, ep %d: %d GPU%s", w.tp, w.pp, w.dp_attention, w.ep,
+        plait_worker_gpus(w), plait_worker_gpus(w) == 1 ? "" : "s");
     if (in->replicas > 1)
-        printf(", %d replicas", in->replicas);
+        say(", %d replicas", in->replicas);
     if (in->batch > 0)
-        printf("; at most %d requests run", in->batch);
+        say("; at most %d requests run", in->batch);
     if (in->context > 0)
-        printf("; the longest has %d tokens", in->context);
-    printf("\n");
+        say("; the longest has %d tokens", in->context);
+    say("\n");
 }
 
 plait_status import_serving(const char *from, const opt_operands *operands, const char *model,
@@ -144,7 +144,7 @@ plait_status import_serving(const char *from, const opt_operands *operands, cons
     imported_warn(operands->text[0], warning);
     print_worker(operands->text[0], &in);
     if (model == NULL)
-        printf("\nMODEL is one that `plait models` lists, or the path of a config.json.");
-    printf("\nnext: %s\n", command);
+        say("\nMODEL is one that `plait models` lists, or the path of a config.json.");
+    say("\nnext: %s\n", command);
     return PLAIT_OK;
 }

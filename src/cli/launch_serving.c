@@ -56,7 +56,7 @@ static void report(const plait_launch_folder *folder, const char *path, const se
         plait_serve_target_name[target], answer->plan.replicas,
         answer->plan.replicas == 1 ? "" : "s");
     for (int f = 0; f < folder->files; f++)
-        printf("  %s\n", folder->file[f].name);
+        say("  %s\n", folder->file[f].name);
 }
 
 plait_status launch_serving(const char *file, const launch_serving_flags *flags, plait_arena *arena,

@@ -126,12 +126,12 @@ size_t lines_cut(const char *text, size_t width)
 /* A command of plait in a line, "next: plait ..."; NULL: none. */
 static const char *command_in(const char *line)
 {
-    const char *const after = strstr(line, ": plait ");
+    static const char lead[] = "next: plait ";
     const size_t indent = strspn(line, " ");
 
-    return text_starts_with(line + indent, "plait ") ? line + indent
-           : after != NULL                           ? after + strlen(": ")
-                                                     : NULL;
+    return text_starts_with(line + indent, lead)       ? line + indent + strlen("next: ")
+           : text_starts_with(line + indent, "plait ") ? line + indent
+                                                       : NULL;
 }
 
 /* Under the text of a line that begins as a table does, "  time    matmul 50 %", else a little in. */
@@ -141,7 +141,7 @@ static size_t hang_of(const char *line, size_t width)
     const char *const gap = strstr(line + indent, "  ");
     const size_t column = gap != NULL ? (size_t)(gap - line) + strspn(gap, " ") : 0;
 
-    return column > 0 && 3 * column <= width ? column : indent + HANG;
+    return column > 0 && 2 * column <= width ? column : indent + HANG;
 }
 
 /* `first` columns of the line are taken already. */

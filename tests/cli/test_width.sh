@@ -39,6 +39,7 @@ COMMANDS = (
     ("case, rows, comm-shift", "case"),
     ("operator, spec, from, to", "operators llama-3.1-8b dgx-h100 --mesh 2x8 --seq 16384 --gbs 2"),
     ("next:, tp 8", "import --from megatron tests/data/launch/pretrain_13b.sh --cluster dgx-h100"),
+    ("plan 1 of, next:", f"launch {scratch}/a.json -o {scratch}/run --force"),
     ("--gpus, --wide", "search --help"),
 )
 wrong = []
@@ -66,6 +67,8 @@ for needed, line in COMMANDS:
                 wrong.append(f"{where}: {len(row)} columns: {row}")
         flat = " ".join(words(text).split())
         wrong += [f"{where}: lacks '{word}'" for word in needed.split(", ") if word not in flat]
+        if command[0] in ("eval", "import", "launch") and flat != " ".join(whole.split()):
+            wrong.append(f"{where}: other words, or in another order")
         split = [word for word in flat.split() if word.strip(",;") not in known and not re.search(r"\d|^[.FBIWPROG]+$", word)]
         if split:
             wrong.append(f"{where}: words that were whole: {split[:5]}")
