@@ -9,6 +9,7 @@
 #include "command.h"
 #include "json_plan.h"
 #include "lines.h"
+#include "plans_page.h"
 #include "progress.h"
 #include "say.h"
 #include "shell_word.h"
@@ -30,7 +31,8 @@ typedef struct search_values {
     int top;
     int threads;
     bool json;
-    const char *output;
+    const char *output; /* of the JSON document */
+    const char *page;   /* in its place, if the name says so: .html, .md, .csv */
 } search_values;
 
 static const char *const strategy_name[] = {"auto", "exhaustive", "dp", "milp", NULL};
@@ -70,7 +72,8 @@ static const opt options[] = {
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(search_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(search_values, output, "output", 'o', "FILE",
-                "also write the JSON document to FILE; - is --json"),
+                "also write the JSON document to FILE, or the page of `plait report` to FILE.html, "
+                ".md or .csv; - is --json"),
     OPT_END,
 };
 
@@ -422,6 +425,46 @@ static plait_status deliver_json(const search_values *flags, const plait_problem
                                  plait_runtime_handle(problem->runtime), arena, err);
 }
 
+/* The page of the plans: what plait report makes of the JSON document. */
+static plait_status deliver_page(const search_values *flags, const plait_problem *problem,
+                                 const report_found *found, plait_arena *arena, plait_error *err)
+{
+    const plait_search_result *const result = found->result;
+    report_plan *front;
+
+    if (flags->page == NULL)
+        return PLAIT_OK;
+    if (result->plans == 0) {
+        say_warning("%s: not written, since no plan fits", flags->page);
+        return PLAIT_OK;
+    }
+    front = plait_arena_alloc(arena, (size_t)result->front_size + 1, sizeof *front);
+    if (front == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < result->front_size; i++)
+        PLAIT_TRY(report_price(problem, &result->front[i].plan, 0, arena, &front[i], err));
+    const page_plans plans = {.problem = problem,
+                              .command = found->command,
+                              .plans = result->plans,
+                              .plan = found->plan,
+                              .front = result->front_size,
+                              .front_plan = front};
+    return plans_page_write(&plans, flags->page, flags->threads, arena, err);
+}
+
+/* Where -o sends what: a name that ends as a page's is no file of plans. */
+static plait_status choose_output(search_values *flags, plait_error *err)
+{
+    const char *const path = flags->output;
+    const page_form form = path != NULL ? page_form_of(path) : PAGE_FORMS;
+
+    if (form == PAGE_JSON || form == PAGE_FORMS)
+        return command_output(&flags->output, &flags->json, err);
+    flags->page = path;
+    flags->output = NULL;
+    return command_page_check(path, err);
+}
+
 /* A search that may change numbers says so, and whether its best plan does. */
 static void warn_of_numerics(const plait_problem *problem, const plait_search_result *result)
 {
@@ -467,6 +510,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     progress_clear(search->progress_context);
     result->elapsed_s = seconds_now() - start_s;
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
+    PLAIT_TRY(deliver_page(flags, problem, &found, arena, err));
     if (flags->json)
         return PLAIT_OK;
     PLAIT_TRY(next_command(flags, operands, problem, arena, &found, err));
@@ -507,6 +551,7 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
         return refuse(problem, search, refusal, arena, err);
     found.refusal = why + strlen("found none: ");
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
+    PLAIT_TRY(deliver_page(flags, problem, &found, arena, err));
     if (flags->json)
         return PLAIT_OK;
     smaller.gpus = found.fewer->gpus;
@@ -547,7 +592,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_status status;
     progress shown = progress_of(1, "searching");
 
-    PLAIT_TRY(command_output(&flags.output, &flags.json, err));
+    PLAIT_TRY(choose_output(&flags, err));
     PLAIT_TRY(load_question(flags.plan, arena, &file, err));
     PLAIT_TRY(problem_resolve(&flags.problem, operands, file, arena, &problem, err));
     PLAIT_TRY(read_options(&flags, &problem, &shown, arena, &search, err));

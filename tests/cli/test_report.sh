@@ -155,6 +155,15 @@ assert all("of 989 TFLOP/s bf16 dense" in row["assumptions"] and "deadline 20.0 
 for row, told in zip(answer["rows"], rows):
     assert abs(float(told["wall_s"]) / 86400 / row["days"] - 1) < 1e-9, (row, told)
 END_PYTHON
+# A search writes the same page at once, also with the band of natural routing.
+ask=(search deepseek-v2-lite dgx-h100 --gpus 4 --seq 2k --gbs 4 --top 2 --imbalance natural --strategy exhaustive)
+"$plait" "${ask[@]}" -o apart.json >/dev/null && "$plait" report apart.json -o apart.md >/dev/null || complain "no page of natural routing"
+"$plait" "${ask[@]}" -o at-once.md >/dev/null
+cmp apart.md at-once.md || complain "a search writes another page than report"
+"$plait" search llama-3.1-405b dgx-h100 --gpus 8 --seq 4k --gbs 8 -o unfit.html >/dev/null 2>said
+[[ $? == 1 && ! -e unfit.html ]] && grep -q 'unfit.html: not written, since no plan fits' said ||
+    complain "a page of a search that finds nothing: $(cat said)"
+
 # A deployment, and a capacity that nothing answers.
 "$plait" serve llama-3.1-8b dgx-h100 --gpus ..4 --input 1024 --output 128 --rate 2 --requests 50 -o served.json >/dev/null
 for form in html md csv json; do "$plait" report served.json -o "served-page.$form" >/dev/null || complain "no .$form of a deployment"; done

@@ -1,0 +1,211 @@
+/* plans_page.c - what is around the first plan of a page: its timeline, resources, other values */
+#include "plans_page.h"
+
+#include <stdio.h>
+
+#include "command.h"
+#include "faults.h"
+#include "progress.h"
+#include "text.h"
+#include "units.h"
+
+enum { MOST_OTHERS = 24 };
+
+/* What the page points to. */
+typedef struct reporting {
+    int threads;
+    plait_arena *arena;
+    const plait_problem *problem;
+    plait_sensitivity sensitivity[PLAIT_SENSITIVITIES];
+    plait_timeline timeline;
+    plait_error no_timeline;
+    page_other other[MOST_OTHERS];
+    page_plans page;
+    progress shown;
+} reporting;
+
+enum { MOST_DRAWN = 12000 }; /* actions: a megabyte of drawing */
+
+/* A step with two microbatches a stage shows the pipeline of any longer one. */
+static plait_problem drawn_problem(const plait_problem *problem, const plait_degrees *d)
+{
+    plait_problem shorter = *problem;
+    const int drawn = 2 * d->pp;
+
+    if (plait_degrees_microbatches(d, problem->job.gbs) > drawn)
+        shorter.job.gbs = drawn * d->dp * d->mbs;
+    return shorter;
+}
+
+/* A drawing that cannot be made is no reason for no page. */
+static plait_status simulate(reporting *r, plait_error *err)
+{
+    const report_plan *const plan = &r->page.plan[0];
+    const plait_problem problem = drawn_problem(r->problem, &plan->degrees);
+    const int microbatches = plait_degrees_microbatches(&plan->degrees, problem.job.gbs);
+    plait_cost cost;
+
+    if (plan->degrees.pp == 1)
+        return PLAIT_OK;
+    r->page.microbatches = microbatches;
+    if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN) {
+        r->page.no_timeline = "it has too many actions for a page; `plait eval --plan FILE "
+                              "--timeline trace.json` writes them all";
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(plait_plan_cost(&problem, &plan->plan, r->arena, &cost, err));
+    const plait_status status =
+        plait_plan_simulate(&problem, &plan->plan, &cost, r->arena, &r->timeline, &r->no_timeline);
+    if (status != PLAIT_OK)
+        r->page.no_timeline = r->no_timeline.message;
+    else
+        r->page.timeline = &r->timeline;
+    return faults_only(status, &r->no_timeline, err);
+}
+
+/* "+4.1 %, most of it tp_comm, +320 ms": a slower plan against the first. */
+static const char *slower_text(const plait_cost *first, const plait_cost *other, plait_arena *arena)
+{
+    report_term before[PLAIT_STEP_TERM_COUNT], after[PLAIT_STEP_TERM_COUNT];
+    char more[UNITS_SIZE];
+    int most = 0;
+
+    report_step_term_list(&first->step, before);
+    report_step_term_list(&other->step, after);
+    for (int t = 1; t < PLAIT_STEP_TERM_COUNT; t++)
+        if (after[t].value - before[t].value > after[most].value - before[most].value)
+            most = t;
+    return plait_arena_printf(arena, "%+.1f %%: most of it %s, +%s",
+                              100.0 * (other->step_s / first->step_s - 1.0), after[most].name,
+                              units_seconds(after[most].value - before[most].value, more));
+}
+
+static plait_status tell_other(reporting *r, const plait_search_result *found, page_other *other,
+                               plait_error *err)
+{
+    const bool fits = found->plans > 0;
+    report_plan *const plan = plait_arena_alloc(r->arena, 1, sizeof *plan);
+    char lacks[UNITS_SIZE];
+
+    if (plan == NULL)
+        return plait_fail_nomem(err);
+    if (!fits && !found->has_closest) {
+        other->why = "none is legal";
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(report_price(r->problem, fits ? &found->plan[0].plan : &found->closest.plan, 0,
+                           r->arena, plan, err));
+    other->plan = plan;
+    other->why = fits ? slower_text(&r->page.plan[0].cost, &plan->cost, r->arena)
+                      : plait_arena_printf(r->arena, "none fits: the leanest lacks %s",
+                                           units_gib(plan->cost.missing_bytes, lacks));
+    return other->why != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* The best plan with one other value; that there is none is an answer as well. */
+static plait_status ask_other(reporting *r, plait_key_id key, const char *value, plait_error *err)
+{
+    page_other *const other = &r->other[r->page.others];
+    plait_search_options search;
+    plait_search_result found;
+    plait_error inner = {PLAIT_OK, "", ""};
+    plait_status status;
+
+    if (r->page.others == MOST_OTHERS)
+        return PLAIT_OK;
+    *other =
+        (page_other){.asked = plait_arena_printf(r->arena, "%s=%s", plait_keys[key].name, value)};
+    if (other->asked == NULL)
+        return plait_fail_nomem(err);
+    plait_search_options_init(&search);
+    search.top = 1;
+    search.threads = r->threads;
+    progress_attach(&r->shown, &search);
+    PLAIT_TRY(plait_search_limit(&search, other->asked, err));
+    r->page.others++;
+    progress_next(&r->shown);
+    status = plait_search(r->problem, &search, r->arena, &found, &inner);
+    if (status == PLAIT_OK)
+        return tell_other(r, &found, other, err);
+    if (status != PLAIT_ERROR_RANGE)
+        return plait_fail(err, status, inner.where, "%s", inner.message);
+    other->why = plait_arena_text(r->arena, inner.message);
+    return other->why != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* Half and twice of each degree. */
+static plait_status ask_degrees(reporting *r, plait_error *err)
+{
+    static const plait_key_id keys[] = {PLAIT_KEY_TP, PLAIT_KEY_PP, PLAIT_KEY_VPP,
+                                        PLAIT_KEY_CP, PLAIT_KEY_EP, PLAIT_KEY_MBS};
+    const plait_degrees *const d = &r->page.plan[0].degrees;
+    char value[16];
+
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const int now = plait_key_value(d, keys[k]);
+
+        if (keys[k] == PLAIT_KEY_EP && !plait_key_speaks(r->problem, d, keys[k]))
+            continue;
+        snprintf(value, sizeof value, "%d", now / 2);
+        if (now > 1)
+            PLAIT_TRY(ask_other(r, keys[k], value, err));
+        snprintf(value, sizeof value, "%d", 2 * now);
+        if (2LL * now <= r->problem->job.gpus || keys[k] == PLAIT_KEY_MBS)
+            PLAIT_TRY(ask_other(r, keys[k], value, err));
+    }
+    return PLAIT_OK;
+}
+
+static plait_status ask_choices(reporting *r, plait_error *err)
+{
+    static const struct {
+        plait_key_id key;
+        const char *value[3];
+    } choices[] = {
+        {PLAIT_KEY_ZERO, {"0", "1", "3"}},
+        {PLAIT_KEY_RECOMPUTE, {"none", "selective", "full"}},
+    };
+    char now[PLAIT_VALUE_SIZE];
+
+    for (size_t k = 0; k < sizeof choices / sizeof *choices; k++) {
+        plait_degrees_get(&r->page.plan[0].degrees, choices[k].key, now, sizeof now);
+        for (int v = 0; v < 3; v++)
+            if (!text_equal(now, choices[k].value[v]))
+                PLAIT_TRY(ask_other(r, choices[k].key, choices[k].value[v], err));
+    }
+    return PLAIT_OK;
+}
+
+/* Where stages differ there is no one key to change, and no one resource. */
+static plait_status look_around(reporting *r, plait_error *err)
+{
+    const report_plan *const first = &r->page.plan[0];
+
+    if (first->verdict == PLAIT_INVALID)
+        return PLAIT_OK;
+    PLAIT_TRY(simulate(r, err));
+    r->page.other = r->other;
+    if (plait_plan_mixed(r->problem, &first->plan))
+        return PLAIT_OK;
+    PLAIT_TRY(plait_sensitivities(r->problem, &first->plan, r->arena, r->sensitivity, err));
+    r->page.sensitivity = r->sensitivity;
+    r->page.sensitivities = PLAIT_SENSITIVITIES;
+    PLAIT_TRY(ask_degrees(r, err));
+    return ask_choices(r, err);
+}
+
+plait_status plans_page_write(const page_plans *plans, const char *output, int threads,
+                              plait_arena *arena, plait_error *err)
+{
+    reporting *const r = plait_arena_alloc(arena, 1, sizeof *r);
+    page *made;
+
+    if (r == NULL)
+        return plait_fail_nomem(err);
+    *r = (reporting){.threads = threads, .arena = arena, .problem = plans->problem, .page = *plans};
+    r->shown = progress_of(MOST_OTHERS, "searching");
+    PLAIT_TRY(look_around(r, err));
+    progress_clear(&r->shown);
+    PLAIT_TRY(page_of_plans(&r->page, arena, &made, err));
+    return command_page_write(made, output, err);
+}

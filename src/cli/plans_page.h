@@ -1,0 +1,17 @@
+/* plans_page.h - the page of plans that are priced: what is around the first one, and the file */
+#ifndef PLANS_PAGE_H
+#define PLANS_PAGE_H
+
+#include "page_plans.h"
+
+/**
+ * Looks around the first plan (its timeline, what more of each resource buys, the best plan with
+ * another value of a key, each a search) and writes the page in the form of the file's name.
+ *
+ * @param plans    problem, plans, front and command; the rest is found here
+ * @param threads  of the searches; 0: as many as the machine has
+ */
+PLAIT_MUST_CHECK plait_status plans_page_write(const page_plans *plans, const char *output,
+                                               int threads, plait_arena *arena, plait_error *err);
+
+#endif
