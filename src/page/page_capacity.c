@@ -7,6 +7,7 @@
 #include "page_grounds.h"
 #include "plait/units.h"
 #include "report_private.h"
+#include "text.h"
 #include "units.h"
 
 static void add_days(page_table *rows, double seconds)
@@ -230,6 +231,33 @@ static void add_no_answer(page *out, const report_capacity *report)
                 ask->budget_usd > 0.0 ? " within the budget" : "");
 }
 
+/* Is a row the first of its cluster? */
+static bool begins_cluster(const report_capacity *report, int row)
+{
+    for (int i = 0; i < row; i++)
+        if (text_equal(report->row[i].problem->cluster->name,
+                       report->row[row].problem->cluster->name))
+            return false;
+    return true;
+}
+
+/* Prices of all clusters, and what MFU counts against on those other than `told`. */
+static void assume_hardware(page *out, const report_capacity *report, const plait_cluster *told)
+{
+    for (int i = 0; i < report->rows; i++) {
+        const plait_problem *const problem = report->row[i].problem;
+
+        if (!begins_cluster(report, i))
+            continue;
+        if (!text_equal(problem->cluster->name, told->name))
+            page_assume_peak(out, problem);
+        if (i == 0 || !(report->ask->usd_per_gpu_hour > 0.0))
+            page_assume_prices(out, problem->cluster,
+                               plait_cluster_groups(problem->cluster, problem->job.gpus),
+                               report->ask->usd_per_gpu_hour);
+    }
+}
+
 static void add_answer(page *out, const report_capacity *report)
 {
     const bool found = report->answer >= 0;
@@ -250,9 +278,7 @@ static void add_answer(page *out, const report_capacity *report)
         add_no_answer(out, report);
     }
     page_assume_plan(out, r->problem, found ? &plan : NULL);
-    page_assume_prices(out, r->problem->cluster,
-                       plait_cluster_groups(r->problem->cluster, r->problem->job.gpus),
-                       report->ask->usd_per_gpu_hour);
+    assume_hardware(out, report, r->problem->cluster);
     add_assumed(out, report);
 }
 

@@ -43,12 +43,22 @@ static void assume_runtime(page *of, const plait_runtime *runtime)
         page_assume(of, "runtime", "%s, the newest release; %s", runtime->name, fitted);
 }
 
-static void assume_flops(page *of, const plait_problem *problem, const report_plan *plan)
+void page_assume_peak(page *of, const plait_problem *problem)
 {
-    char peak[TEXT_SIZE], mfu[UNITS_SIZE], square[UNITS_SIZE];
+    char peak[TEXT_SIZE];
 
     page_peak_text(problem, peak, sizeof peak);
-    page_assume(of, "MFU", "of %s", peak);
+    if (groups_of(problem) > 1)
+        page_assume(of, "MFU", "of %s", peak);
+    else
+        page_assume(of, "MFU", "of %s (%s)", peak, problem->cluster->group[0].accelerator->name);
+}
+
+static void assume_flops(page *of, const plait_problem *problem, const report_plan *plan)
+{
+    char mfu[UNITS_SIZE], square[UNITS_SIZE];
+
+    page_assume_peak(of, problem);
     if (plan == NULL || plan->verdict == PLAIT_INVALID)
         page_assume(of, "FLOPs", "%s", report_halved(problem->model, problem->job.seq));
     else

@@ -8,6 +8,9 @@
 /** "989 TFLOP/s bf16 dense": the peak that MFU counts against; of several kinds of GPU each. */
 void page_peak_text(const plait_problem *problem, char *text, size_t size);
 
+/** "of 989 TFLOP/s bf16 dense (h100-80gb-sxm)", of another cluster than page_assume_plan has. */
+void page_assume_peak(page *of, const plait_problem *problem);
+
 /** Precision, runtime, FLOPs, routing, risk, constants; `plan` may be one that does not run. */
 void page_assume_plan(page *of, const plait_problem *problem, const report_plan *plan);
 
