@@ -24,7 +24,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* What the page points to. */
+/* Everything that the page points to. */
 typedef struct reporting {
     plait_arena *arena;
     plait_problem problem;

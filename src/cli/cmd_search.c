@@ -31,8 +31,8 @@ typedef struct search_values {
     int top;
     int threads;
     bool json;
-    const char *output; /* of the JSON document */
-    const char *page;   /* in its place, if the name says so: .html, .md, .csv */
+    const char *output; /* path of the JSON document; NULL: none is written */
+    const char *page;   /* path of the page, if -o names a .html, .md or .csv; NULL: none */
 } search_values;
 
 static const char *const strategy_name[] = {"auto", "exhaustive", "dp", "milp", NULL};
@@ -425,7 +425,7 @@ static plait_status deliver_json(const search_values *flags, const plait_problem
                                  plait_runtime_handle(problem->runtime), arena, err);
 }
 
-/* The page of the plans: what plait report makes of the JSON document. */
+/* Writes the page that plait report would make of the JSON document. */
 static plait_status deliver_page(const search_values *flags, const plait_problem *problem,
                                  const report_found *found, plait_arena *arena, plait_error *err)
 {
@@ -452,7 +452,7 @@ static plait_status deliver_page(const search_values *flags, const plait_problem
     return plans_page_write(&plans, flags->page, flags->threads, arena, err);
 }
 
-/* Where -o sends what: a name that ends as a page's is no file of plans. */
+/* The end of its name decides whether the output file gets the page or the JSON document. */
 static plait_status choose_output(search_values *flags, plait_error *err)
 {
     const char *const path = flags->output;

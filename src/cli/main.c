@@ -139,7 +139,7 @@ static int run_command(int argc, const char **argv)
     if (status == PLAIT_OK)
         status = lines_flush(&err);
     else
-        (void)!lines_flush(NULL); // the first failure is the one to tell
+        (void)!lines_flush(NULL); // the first failure is reported
     plait_arena_free(arena);
     if (status != PLAIT_OK)
         return complain(&err);

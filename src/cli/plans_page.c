@@ -1,4 +1,4 @@
-/* plans_page.c - what is around the first plan of a page: its timeline, resources, other values */
+/* plans_page.c - simulates the first plan of a page and searches for plans with other values */
 #include "plans_page.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_OTHERS = 24 };
 
-/* What the page points to. */
+/* Everything that the page points to. */
 typedef struct reporting {
     int threads;
     plait_arena *arena;

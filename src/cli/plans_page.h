@@ -1,4 +1,4 @@
-/* plans_page.h - the page of plans that are priced: what is around the first one, and the file */
+/* plans_page.h - writes the page of priced plans */
 #ifndef PLANS_PAGE_H
 #define PLANS_PAGE_H
 

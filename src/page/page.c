@@ -132,7 +132,7 @@ FILE *page_begin_printed(page *of)
     return of == NULL ? NULL : open_memstream(&of->printed, &of->printed_length);
 }
 
-/* What was printed, without the ends of its last line; NULL: nothing, or no memory. free() it. */
+/* Returns the printed text without its last line ends, to be freed; NULL: it is empty, or memory ran out. */
 static char *take_printed(page *of, FILE *stream)
 {
     char *text;

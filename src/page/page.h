@@ -44,21 +44,21 @@ page_form page_form_of(const char *path);
 /** An empty page in `arena`, or NULL when out of memory, which the other functions take as well. */
 page *page_new(plait_arena *arena, const char *title, ...) PLAIT_PRINTF(2, 3);
 
-/** The answer in one sentence: the first thing of the page. In CSV it stands in the first row. */
+/** Sets the answer, one sentence, which opens the page; CSV has it in the first row. */
 void page_answer(page *of, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 
-/** One of the three numbers below it, "one step", "13.2 s", and what it is to be read against. */
+/** Adds one of the three numbers below the answer: its title, its value, and a note with its reference. */
 enum { PAGE_FIGURES = 3 };
 void page_figure(page *of, const char *title, const char *value, const char *fmt, ...)
     PLAIT_PRINTF(4, 5);
 
 /**
- * Something that the numbers rest on: "precision", "bf16". A page lists all where its section "What this
- * rests on" begins, and CSV has them in a column.
+ * Adds an assumption of the numbers: "precision", "bf16". The section "What this rests on" lists all of
+ * them, and CSV has them in a column.
  */
 void page_assume(page *of, const char *what, const char *fmt, ...) PLAIT_PRINTF(3, 4);
 
-/** Begins that section, the last one. */
+/** Begins the section "What this rests on", which is the last one. */
 void page_grounds(page *of);
 
 /** Begins a section; `id` is its anchor. */
@@ -71,7 +71,7 @@ void page_text(page *of, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 FILE *page_begin_printed(page *of);
 void page_end_printed(page *of, FILE *stream);
 
-/** Each line of it becomes an assumption, "note: " before it left out. */
+/** Makes each printed line an assumption; a leading "note: " is removed. */
 void page_end_assumed(page *of, const char *what, FILE *stream);
 
 /** A command line. */

@@ -155,7 +155,7 @@ static void add_said(page *out, const report_capacity *report,
     page_end_printed(out, stream);
 }
 
-/* Failures, checkpoints, deadline and budget, as the terminal says them below the model. */
+/* Adds failures, checkpoints, deadline and budget in the words of the text output. */
 static void add_assumed(page *out, const report_capacity *report)
 {
     FILE *const stream = page_begin_printed(out);
@@ -182,7 +182,7 @@ static void add_charts(page *out, const page_table *rows)
 
 /* ---- the answer ---- */
 
-/* "19.1 days"; a run of hours has their unit. */
+/* Writes "19.1 days"; a run of a few hours is written in hours. */
 static const char *time_text(double seconds, char text[UNITS_SIZE])
 {
     if (seconds < 0.1 * PLAIT_DAY)
@@ -231,7 +231,7 @@ static void add_no_answer(page *out, const report_capacity *report)
                 ask->budget_usd > 0.0 ? " within the budget" : "");
 }
 
-/* Is a row the first of its cluster? */
+/* Returns whether a row is the first of its cluster. */
 static bool begins_cluster(const report_capacity *report, int row)
 {
     for (int i = 0; i < row; i++)
@@ -241,15 +241,15 @@ static bool begins_cluster(const report_capacity *report, int row)
     return true;
 }
 
-/* Prices of all clusters, and what MFU counts against on those other than `told`. */
-static void assume_hardware(page *out, const report_capacity *report, const plait_cluster *told)
+/* Adds the prices of all clusters, and the peak of each cluster but `listed`, whose peak is listed already. */
+static void assume_hardware(page *out, const report_capacity *report, const plait_cluster *listed)
 {
     for (int i = 0; i < report->rows; i++) {
         const plait_problem *const problem = report->row[i].problem;
 
         if (!begins_cluster(report, i))
             continue;
-        if (!text_equal(problem->cluster->name, told->name))
+        if (!text_equal(problem->cluster->name, listed->name))
             page_assume_peak(out, problem);
         if (i == 0 || !(report->ask->usd_per_gpu_hour > 0.0))
             page_assume_prices(out, problem->cluster,

@@ -1,4 +1,4 @@
-/* page_grounds.c - what the numbers of a trained plan rest on, as assumptions of a page */
+/* page_grounds.c - lists the assumptions of a training plan's numbers on a page */
 #include "page_grounds.h"
 
 #include "report_private.h"
@@ -104,9 +104,10 @@ void page_assume_prices(page *of, const plait_cluster *cluster, int groups, doub
         const plait_accelerator *const gpu = cluster->group[g].accelerator;
 
         if (gpu->usd_per_hour > 0.0)
-            page_assume(of, "price",
-                        "%g USD a GPU hour of %s, as its accelerator file says and sources",
-                        gpu->usd_per_hour, gpu->name);
+            page_assume(
+                of, "price",
+                "%g USD a GPU hour of %s, from its accelerator file, which names the source",
+                gpu->usd_per_hour, gpu->name);
         else
             page_assume(of, "price", "none is known of %s", gpu->name);
     }

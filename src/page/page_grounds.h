@@ -1,21 +1,21 @@
-/* page_grounds.h - what the numbers of a trained plan rest on, alike on each page that has some */
+/* page_grounds.h - lists the assumptions of a training plan's numbers, the same on every page */
 #ifndef PAGE_GROUNDS_H
 #define PAGE_GROUNDS_H
 
 #include "page.h"
 #include "report.h"
 
-/** "989 TFLOP/s bf16 dense": the peak that MFU counts against; of several kinds of GPU each. */
+/** Writes the peak that MFU counts against, "989 TFLOP/s bf16 dense"; a mixed cluster has one for each kind of GPU. */
 void page_peak_text(const plait_problem *problem, char *text, size_t size);
 
-/** "of 989 TFLOP/s bf16 dense (h100-80gb-sxm)", of another cluster than page_assume_plan has. */
+/** Adds "of 989 TFLOP/s bf16 dense (h100-80gb-sxm)"; page_assume_plan adds it for its own cluster. */
 void page_assume_peak(page *of, const plait_problem *problem);
 
-/** Precision, runtime, FLOPs, routing, risk, constants; `plan` may be one that does not run. */
+/** Adds precision, runtime, FLOPs, routing, risk and constants. @param plan  NULL, or a plan, which need not run */
 void page_assume_plan(page *of, const plait_problem *problem, const report_plan *plan);
 
 /**
- * "2.95 USD a GPU hour", and where that is from.
+ * Adds "2.95 USD a GPU hour" and its origin.
  *
  * @param groups  of the cluster that are used
  * @param usd     stated; 0: as the accelerators' files say

@@ -225,7 +225,7 @@ static void add_title(text_builder *out, const page *of)
     add_escaped(out, of->title);
 }
 
-/* The sentence and its numbers, which fill the first screen. */
+/* The answer and its numbers stand in the header, above the links to sections. */
 static void add_answer(text_builder *out, const page *of)
 {
     if (of->answer != NULL)

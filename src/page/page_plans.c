@@ -11,7 +11,7 @@
 
 /* ---- the answer ---- */
 
-/* The three numbers of a plan that runs, each with what it is to be read against. */
+/* Adds the three numbers of a plan that runs, each with its reference. */
 static void add_figures(page *out, const plait_problem *problem, const plait_cost *cost)
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], peak[256];
@@ -95,7 +95,7 @@ static void add_alike(page *out, const page_plans *of)
     page_end_printed(out, stream);
 }
 
-/* Before the keys of a plan, and behind them. */
+/* These columns stand before the keys of a plan, and further_columns after them. */
 static const page_column price_columns[] = {
     {"step_s", "step", true},
     {"mfu", "MFU", true},

@@ -74,7 +74,7 @@ void page_as_csv(const page *of, text_builder *out);
 PLAIT_MUST_CHECK plait_status page_as_json(const page *of, const char **text, size_t *length,
                                            plait_error *err);
 
-/** "precision: bf16 | runtime: megatron": the assumptions as one text. */
+/** Appends the assumptions as one text: "precision: bf16 | runtime: megatron". */
 void page_add_assumptions(const page *of, text_builder *out);
 
 /** Rows that are whole. */

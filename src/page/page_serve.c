@@ -51,7 +51,7 @@ static void add_answer(page *out, const page_serve *of)
                 p->tokens_per_s_gpu);
 }
 
-/* The price is what the document's dollars a token come to. */
+/* The document has no price of a GPU hour; its dollars a token imply one. */
 static void assume_serve(page *out, const page_serve *of)
 {
     const page_serve_plan *const p = &of->plan[0];
@@ -65,8 +65,8 @@ static void assume_serve(page *out, const page_serve *of)
     page_assume(out, "bands", "80 %% of measured runs like it; closed forms but for the %s",
                 isfinite(of->requests) ? "simulated table" : "simulation, which was not asked for");
     if (isfinite(usd))
-        page_assume(out, "price", "%.4g USD a GPU hour, as the accelerator file says and sources",
-                    usd);
+        page_assume(out, "price",
+                    "%.4g USD a GPU hour, from the accelerator file, which names the source", usd);
     else
         page_assume(out, "price", "none is known");
 }

@@ -149,7 +149,7 @@ static const page_table *first_table(const page *of)
     return NULL;
 }
 
-/* The answer in the first row, and in each what its numbers rest on: rows that are taken out keep it. */
+/* The first row has the answer, and every row the assumptions, so that a single row keeps them. */
 static void add_row_grounds(text_builder *out, const page *of, bool first)
 {
     text_builder grounds;

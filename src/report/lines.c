@@ -1,4 +1,4 @@
-/* lines.c - lines break between words, at a width that this file alone decides */
+/* lines.c - decides the width of text, and breaks lines between words */
 #include "lines.h"
 
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "text.h"
 
 enum {
-    MOST_COLUMNS = 100000, /* of COLUMNS; no screen is wider */
-    HANG = 2,              /* blanks before what follows of a line, beyond its own */
+    MOST_COLUMNS = 100000, /* largest value of COLUMNS; no screen is wider */
+    HANG = 2,              /* blanks that further pieces of a line add to its indentation */
     COMMAND_HANG = 4,
 };
 
 static bool keep_whole;
 
-/* Text that waits for lines_flush. */
+/* Text waits here for lines_flush. */
 static struct {
     FILE *stream; /* NULL: none */
     char *text;
@@ -65,7 +65,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* How well a line breaks at a blank: not behind a number, "80 %", and rather not before it, "tp 4". */
+/* Rank of a break at a blank: worst after a number, "80 %", better before one, "tp 4", best elsewhere. */
 enum { AT_ANY, AT_NUMBER, AT_PHRASE, BREAKS };
 
 static int break_at(const char *text, size_t blank, bool shell)
@@ -79,7 +79,7 @@ static int break_at(const char *text, size_t blank, bool shell)
     return is_digit(before) ? AT_ANY : is_digit(after) ? AT_NUMBER : AT_PHRASE;
 }
 
-/* The end of the word at or behind `at`; blanks within quotes of the shell part no words. */
+/* Returns the end of the word at or after `at`; in a command, quoted blanks separate no words. */
 static size_t word_end(const char *text, size_t at, bool shell)
 {
     char quote = '\0';
@@ -94,7 +94,7 @@ static size_t word_end(const char *text, size_t at, bool shell)
     return at;
 }
 
-/* After the last word that fits, or at a better break that still fills two thirds of the line. */
+/* Cuts after the last word that fits, or at a better break that still fills two thirds of the line. */
 static size_t cut(const char *text, size_t width, bool shell)
 {
     size_t last = word_end(text, 0, shell), columns = lines_columns(text, last);
@@ -123,7 +123,7 @@ size_t lines_cut(const char *text, size_t width)
 
 /* ---- lines ---- */
 
-/* A command of plait in a line, "next: plait ..."; NULL: none. */
+/* Returns the plait command in a line, "next: plait ..."; NULL: there is none. */
 static const char *command_in(const char *line)
 {
     static const char lead[] = "next: plait ";
@@ -134,7 +134,7 @@ static const char *command_in(const char *line)
                                                        : NULL;
 }
 
-/* Under the text of a line that begins as a table does, "  time    matmul 50 %", else a little in. */
+/* Further pieces hang below the second column of a line such as "  time    matmul 50 %", else below the first. */
 static size_t hang_of(const char *line, size_t width)
 {
     const size_t indent = strspn(line, " ");
@@ -144,7 +144,7 @@ static size_t hang_of(const char *line, size_t width)
     return column > 0 && 2 * column <= width ? column : indent + HANG;
 }
 
-/* `first` columns of the line are taken already. */
+/* `first` is the number of columns that the caller printed on this line. */
 static void print_pieces(const char *text, size_t first, size_t hang, size_t width, bool shell,
                          FILE *out)
 {

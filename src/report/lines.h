@@ -18,25 +18,25 @@
 
 #include "plait/error.h"
 
-/** Standard output for text; JSON, which must not be broken, goes to stdout. */
+/** Returns the stream for text; JSON, which must not be broken, goes to stdout. */
 FILE *lines_out(void);
 
 /** Prints what lines_out() holds; the next lines_out() begins anew. */
 plait_status lines_flush(plait_error *err) PLAIT_MUST_CHECK;
 
-/** Columns that a line of `out` may have; 0: as many as it needs, as always in memory. */
+/** Returns the width of lines of `out`; 0: no limit, which memory streams always have. */
 size_t lines_width(FILE *out);
 
-/** No line of what follows is broken, and tables have all columns (--wide). */
+/** Removes the limit, so that no line is broken and tables have all columns (--wide). */
 void lines_keep_whole(bool whole);
 
 /**
- * The bytes of `text` that stand on its first line of `width` columns; a blank or the end follows.
- * Words stay whole, and a number stays beside its unit and its name where that fills two thirds.
+ * Returns the number of bytes of `text` on its first line of `width` columns; a blank or the end follows.
+ * No word is split, and a number stays beside its unit and its name if that fills two thirds of the line.
  */
 size_t lines_cut(const char *text, size_t width);
 
-/** Columns that UTF-8 takes, one a character. */
+/** Returns the columns of UTF-8 text, one a character. */
 size_t lines_columns(const char *text, size_t bytes);
 
 /** Prints one line, broken if it is wider than `width`; 0: never. */

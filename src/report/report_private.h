@@ -13,7 +13,7 @@ void report_choices(const plait_plan *plan, FILE *out);
 /** Step time, rates, MFU by both conventions, band, memory. */
 void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *out);
 
-/** How FLOPs of attention are counted where a model needs them: "causal attention halved, as ... count". */
+/** Returns how MFU counts FLOPs of attention: "causal attention halved, as ... count". */
 const char *report_halved(const plait_model *model, int seq);
 
 /** Prints the routing of experts that the price assumes, and the step with natural routing. */

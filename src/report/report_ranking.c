@@ -200,7 +200,7 @@ static size_t choose_columns(const plait_problem *problem, const report_found *f
     return count;
 }
 
-/* Where there is no room: what follows from other columns goes first, keys of the plan never. */
+/* A narrow table leaves out columns that follow from others, and never a key of the plan. */
 static int spare_of(const rank_column *column)
 {
     if (column->key >= 0)

@@ -12,8 +12,8 @@
 enum {
     GAP = 2, /* blanks between columns */
     CELL_SIZE = 256,
-    HANG = 2,     /* blanks before the further lines of a cell */
-    WRAPPED = 24, /* columns that a text has at least where it is wrapped */
+    HANG = 2,     /* blanks before further lines of a cell */
+    WRAPPED = 24, /* least width of a wrapped column */
     BELOW_INDENT = 4,
 };
 
@@ -21,8 +21,8 @@ typedef enum table_place { IN_ROW, BELOW, LEFT_OUT } table_place;
 
 typedef struct table_room {
     table_align align;
-    size_t width; /* of the widest cell, or less where cells are wrapped */
-    size_t word;  /* of the longest word */
+    size_t width; /* width of the widest cell, or less if cells are wrapped */
+    size_t word;  /* length of the longest word */
     int spare;
     table_place place;
 } table_room;
@@ -138,7 +138,7 @@ table *table_new(const table_column *columns, size_t count)
 
 /* ---- what there is room for ---- */
 
-/* The least width that a column can be wrapped to. */
+/* Returns the least width that a column can be wrapped to. */
 static size_t least_width(const table_room *column)
 {
     const size_t least = column->word + HANG > WRAPPED ? column->word + HANG : WRAPPED;
@@ -156,14 +156,14 @@ static size_t table_width(const table *rows, bool wrapped)
     return width - GAP;
 }
 
-/* Is `a` to leave the row before `b`, a column further left? Of equals the last one is left out, or
- * the widest one put below. */
+/* Returns whether `a` leaves the row before `b`, a column further left. Among equals the last column is
+ * left out first, and the widest one is put below first. */
 static bool leaves_first(const table_room *a, const table_room *b)
 {
     return a->spare > b->spare || (a->spare == b->spare && (a->spare >= 0 || a->width > b->width));
 }
 
-/* The next column to leave the row; 0: none, the first one stays. */
+/* Returns the next column to leave the row; 0: none, since the first one stays. */
 static size_t next_to_leave(const table *rows)
 {
     size_t next = 0;
@@ -175,7 +175,7 @@ static size_t next_to_leave(const table *rows)
     return next;
 }
 
-/* The column that has most left to be wrapped; NULL: none. */
+/* Returns the widest column that can still be wrapped; NULL: none. */
 static table_room *widest_to_wrap(const table *rows)
 {
     table_room *widest = NULL;
@@ -190,7 +190,7 @@ static table_room *widest_to_wrap(const table *rows)
     return widest;
 }
 
-/* Dispensable columns go before any text is wrapped, and others when wrapping is not enough. */
+/* Spare columns are left out before any text is wrapped, other columns only if wrapping is not enough. */
 static void fit(table *rows, size_t room)
 {
     size_t c;
@@ -220,7 +220,7 @@ static void print_cell(const table_room *column, const char *text, size_t length
     *blanks += rest - before + GAP;
 }
 
-/* A line of a row, and what is left of its cells. */
+/* Prints one line of a row, and advances each cell past its printed part. */
 static void print_line(table *rows, const char **cell, bool first, int indent, FILE *out)
 {
     size_t blanks = (size_t)indent;
@@ -250,7 +250,7 @@ static bool any_left(const table *rows, const char *const *cell)
     return false;
 }
 
-/* "split even, workers 2 x tp 4" of the columns that leave the row and yet define it. */
+/* Prints the columns that left the row and define it: "split even, workers 2 x tp 4". */
 static void print_below(const table *rows, size_t first, int indent, size_t room, FILE *out)
 {
     enum { LINE_SIZE = 4096 };

@@ -35,12 +35,12 @@ table *table_new(const table_column *columns, size_t count);
 /** Fills the next cell; a text above 255 bytes is cut. */
 void table_cell(table *rows, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 
-/* How soon a column leaves the row where lines are too narrow (lines.h), the largest first. */
+/* Order in which columns leave the rows of a table that is wider than its lines (lines.h), the largest first. */
 enum {
-    TABLE_SPARE = 1,  /* or more: left out before any text is wrapped */
-    TABLE_PLAIN = 0,  /* left out when wrapping is not enough: every column by default */
-    TABLE_BELOW = -1, /* it defines the row: it is put on a line below instead */
-    TABLE_STAYS = -2, /* as the first column does */
+    TABLE_SPARE = 1,  /* this and larger values: left out before any text is wrapped */
+    TABLE_PLAIN = 0,  /* the default: left out if wrapping is not enough */
+    TABLE_BELOW = -1, /* defines the row: printed on a line below it instead */
+    TABLE_STAYS = -2, /* never leaves the row, as the first column */
 };
 
 void table_spare(table *rows, size_t column, int spare);

@@ -14,9 +14,9 @@
 #include "units.h"
 
 enum {
-    MOST_COLUMNS = 80, /* drawn; fewer where lines are narrower (lines.h) */
+    MOST_COLUMNS = 80, /* columns drawn; fewer if lines are narrower (lines.h) */
     LEAST_COLUMNS = 12,
-    BESIDE = 25, /* columns of "  rank 0   " and "  busy 99.9 %" */
+    BESIDE = 25, /* width of "  rank 0   " and "  busy 99.9 %" */
     DOTS = 4,    /* " .. " between the halves of a step of which the middle is left out */
     MOST_RANKS = 8,
     SHOWN_AT_AN_END = 4 /* of more ranks */

@@ -70,7 +70,7 @@ stage = [c for c in column("placement", "stage")]
 assert max(stage) == first["pp"] - 1, "stages"
 why = dict(zip(column("others", "asked"), column("others", "step_s")))
 assert why and all(s is None or s >= 0.999 * first["step_s"] for s in why.values()), why
-# The answer and what it rests on come with each form; step, MFU and memory before what tells plans apart.
+# Each form has the answer and its assumptions; step, MFU and memory stand before the keys.
 step, low, high = (f"{first[key]:.2f} s" for key in ("step_s", "step_low_s", "step_high_s"))
 assert page["answer"].startswith("Run llama-3.1-8b on 16 GPUs of dgx-h100 as tp ") and step in page["answer"], page["answer"]
 figures = {figure["title"]: (figure["value"], figure["note"]) for figure in page["figures"]}

@@ -42,7 +42,7 @@ done
 [ "$(on_terminal 60 "$question" | table_of | awk 'NR == 2 { print $1, $2, $3 }')" == \
     "$(table_of <"$scratch/piped" | awk 'NR == 2 { print $1, $2, $3 }')" ] || complain "cells have moved"
 
-# COLUMNS holds in a pipe as well, and stands above the terminal.
+# COLUMNS limits pipes as well, and overrides the width of the terminal.
 # shellcheck disable=SC2086  # words of a command
 ask() { "$plait" $question "$@" | grep -v -e elapsed -e threads; }
 cmp <(COLUMNS=60 ask) <(on_terminal 60 "$question" | grep -v -e elapsed -e threads) ||

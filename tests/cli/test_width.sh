@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_width.sh PLAIT - the text of every command at several widths: nothing too wide, nothing lost
+# test_width.sh PLAIT - checks the text of every command at several widths
 set -u
 
 plait=$(realpath "$1")
@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 printf 'rank,step_s\n1,3.4\n' >"$scratch/measured.csv"
 head -20 tests/validation/runs.csv >"$scratch/runs.csv"
 
-# A line below: the columns that define a row, as words that must be there at any width; then the command.
+# Each entry has the words that must be there at any width, such as the columns that define a row, and the command.
 python3 - "$plait" "$scratch" <<'END_PYTHON'
 import os, re, shlex, subprocess, sys
 
@@ -59,7 +59,7 @@ for needed, line in COMMANDS:
     whole = printed(command, "")
     known = set(whole.split()) | {"no", "room", "for", "--wide", "shows", "all", "ms", "s"}
     known |= {part.strip(",;") for part in known}
-    for width in WIDTHS if command[0] != "doctor" else (60,): # a search of seconds
+    for width in WIDTHS if command[0] != "doctor" else (60,): # its searches take seconds
         text = printed(command, width)
         where = f"{line} at {width}"
         for row in text.splitlines():
@@ -72,7 +72,7 @@ for needed, line in COMMANDS:
         split = [word for word in flat.split() if word.strip(",;") not in known and not re.search(r"\d|^[.FBIWPROG]+$", word)]
         if split:
             wrong.append(f"{where}: words that were whole: {split[:5]}")
-        # A command comes back as it was when it is pasted.
+        # The shell reads a pasted command as it would read the unbroken one.
         for pasted in re.findall(r"^next: (plait (?:.*\\\n)*.*)$", text, re.M):
             then = re.findall(r"^next: (plait .*)$", whole, re.M)
             if shlex.split(words(pasted)) not in [shlex.split(one) for one in then]:

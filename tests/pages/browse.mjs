@@ -127,7 +127,7 @@ async function isAccessible(tab, file, scheme) {
           found.violations.map((v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 160), v.nodes[0].failureSummary]));
 }
 
-/* On a telephone and on a desk the first screen has the sentence and the three numbers, and nothing is cut off. */
+/* The first screen of a telephone and of a desktop shows the sentence and the three numbers uncut. */
 async function answersFirst(tab, file) {
     for (const [width, height] of [[360, 740], [1280, 720]]) {
         await tab.setViewport({width, height});

@@ -1,11 +1,11 @@
-/* test_lines.c - where a line of text breaks, and how it goes on */
+/* test_lines.c - lines of text break between words and hang */
 #include <stdlib.h>
 #include <string.h>
 
 #include "assert_near.h"
 #include "lines.h"
 
-/* The line at a width; the caller frees it. */
+/* Returns the line as printed at a width; the caller frees it. */
 static char *printed(const char *line, size_t width)
 {
     char *text = NULL;
