@@ -144,16 +144,17 @@ static unsigned worthwhile_overlaps(const plan_space *space)
 
 /*
  * Dispatchers that differ in seconds alone, so that the fastest stands for all. An all-gather needs a
- * buffer beside them, and eight bits on the wire change numerics.
+ * buffer beside them and is listed where software has no other, and eight bits on the wire change
+ * numerics.
  */
 static unsigned worthwhile_dispatchers(const plan_space *space)
 {
     const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_DISPATCHER];
     const unsigned narrow = space->options->allow_numerics ? 0 : 1u << PLAIT_DISPATCH_DEEPEP_FP8;
 
-    return is_limited(space->options, PLAIT_KEY_DISPATCHER)
-               ? takes
-               : takes & ~(1u << PLAIT_DISPATCH_ALLGATHER | narrow);
+    const unsigned worthwhile = takes & ~(1u << PLAIT_DISPATCH_ALLGATHER | narrow);
+
+    return is_limited(space->options, PLAIT_KEY_DISPATCHER) || worthwhile == 0 ? takes : worthwhile;
 }
 
 static plait_status list_expert_keys(plan_space *space, plait_arena *arena, plait_error *err)

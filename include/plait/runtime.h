@@ -69,6 +69,7 @@ typedef struct plait_capabilities {
     int most[PLAIT_KEYS];       /* 1: not supported */
     unsigned takes[PLAIT_KEYS]; /* recompute and split: of their kinds */
     bool etp;                   /* expert tensor parallelism other than 1 and tp */
+    bool etp_is_tp;             /* and none but tp */
     bool hsdp;                  /* shard_group below dp cp */
     bool full_layers;           /* recompute full:N */
     bool stages_differ;         /* each stage has degrees and nodes of its own */
@@ -190,17 +191,36 @@ typedef enum plait_number_source {
 
 extern const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1];
 
-/** A release of the software. */
+/** A release of the software, or of one of its products: "core-v0.14.0" is of the product core. */
 typedef struct plait_release {
     const char *name;
     int date; /* its month, 2509: September 2025 */
 } plait_release;
 
+/** Keys of plait_feature beyond those of a plan. */
+enum {
+    PLAIT_FEATURE_PRECISION = PLAIT_KEYS, /* value: a plait_precision */
+    PLAIT_FEATURE_MODULE,                 /* a plait_module, in a set that is recomputed */
+    PLAIT_FEATURE_HSDP,
+    PLAIT_FEATURE_ETP,             /* experts that are not cut by tp */
+    PLAIT_FEATURE_CURRENT_SCALING, /* fp8 before it is scaled by the maxima of steps before */
+    PLAIT_FEATURE_KEYS
+};
+
+/** A value of a key that a release brought. */
+typedef struct plait_feature {
+    int key;      /* plait_key_id or PLAIT_FEATURE_... */
+    int value;    /* of the key's words; 0 for a key without words */
+    size_t since; /* index of the release */
+} plait_feature;
+
 struct plait_runtime {
     const char *name;     /* as asked for: NAME, or NAME@WHEN of software as it was */
     const char *software; /* NAME of NAME@WHEN; NULL: the name is it */
     int date;             /* the month of WHEN; 0: none, the newest */
-    int until;            /* the last month that a variant is of; 0: it is none */
+    const plait_release
+        *at;   /* the release of WHEN, of `release`; NULL: none, nothing is left out */
+    int until; /* the last month that a variant is of; 0: it is none */
     const char *source;
     const char
         *family; /* software that runs alike, of which it has what no run determines; "": none */
@@ -215,7 +235,9 @@ struct plait_runtime {
     plait_state_bytes state;
     plait_residents keep;
     size_t releases;
-    const plait_release *release; /* [releases] that have names of their own */
+    const plait_release *release; /* [releases], oldest first: each has what those before it have */
+    size_t features;
+    const plait_feature *feature; /* [features] that not all of these releases have */
     bool imbalance_stated; /* factor.ep_imbalance is what a job states, and counts in memory too */
     bool natural_routing;  /* nothing balances the job's experts: bands are wider (C.62) */
     const char *file; /* absolute, where plait_runtime_find was given a path; NULL: it has a name */

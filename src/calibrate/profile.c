@@ -188,7 +188,7 @@ plait_status profile_fit(const profile_set *set, const char *name, int variant, 
     if (variant == 0)
         return PLAIT_OK;
     software = out->runtime;
-    PLAIT_TRY(runtime_find_dated(name, runtime_month(variant, month), arena, &was, err));
+    PLAIT_TRY(runtime_find_dated(name, runtime_month(variant, month), false, arena, &was, err));
     return fit_one(set, m, &was, &software, variant, arena, out, err);
 }
 

@@ -9,6 +9,7 @@
 #include "plait/plan.h"
 
 #include "kernels.h"
+#include "runtime_features.h"
 #include "say.h"
 #include "shell_word.h"
 #include "text.h"
@@ -229,6 +230,7 @@ static plait_status check_precision(const plait_problem *problem, plait_error *e
 {
     const int precision = (int)problem->job.precision;
     const unsigned able = problem->runtime->can.precision;
+    const plait_release *since;
 
     for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
         const plait_accelerator *const gpu = problem->cluster->group[g].accelerator;
@@ -238,9 +240,15 @@ static plait_status check_precision(const plait_problem *problem, plait_error *e
             return fail_unsupported("--precision", plait_precision_name, mask, gpu->name, precision,
                                     err);
     }
-    return able >> precision & 1U ? PLAIT_OK
-                                  : fail_unsupported("--precision", plait_precision_name, able,
-                                                     problem->runtime->name, precision, err);
+    if (able >> precision & 1U)
+        return PLAIT_OK;
+    since = runtime_brought(problem->runtime, PLAIT_FEATURE_PRECISION, precision);
+    return since != NULL
+               ? plait_fail(err, PLAIT_ERROR_RANGE, "--precision",
+                            "expected what %.60s has, found %s, which %.40s brought",
+                            problem->runtime->name, plait_precision_name[precision], since->name)
+               : fail_unsupported("--precision", plait_precision_name, able, problem->runtime->name,
+                                  precision, err);
 }
 
 static bool is_mixed(const plait_problem *problem)

@@ -62,19 +62,20 @@ const runtime_alias *runtime_alias_find(const char *name)
 }
 
 static plait_status find_profile(const char *name, const char *software, const char *when,
-                                 plait_arena *arena, plait_runtime *out, plait_error *err)
+                                 bool held, plait_arena *arena, plait_runtime *out,
+                                 plait_error *err)
 {
     const char *path;
 
     if (when != NULL)
-        return runtime_find_dated(software, when, arena, out, err);
+        return runtime_find_dated(software, when, held, arena, out, err);
     PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, software, arena, &path, err));
     PLAIT_TRY(plait_runtime_load(path, arena, out, err));
     return data_is_path(name) ? absolute_path(path, arena, &out->file, err) : PLAIT_OK;
 }
 
-plait_status plait_runtime_find(const char *name, plait_arena *arena, plait_runtime *out,
-                                plait_error *err)
+static plait_status find_runtime(const char *name, bool held, plait_arena *arena,
+                                 plait_runtime *out, plait_error *err)
 {
     const char *path, *software, *when;
 
@@ -84,11 +85,23 @@ plait_status plait_runtime_find(const char *name, plait_arena *arena, plait_runt
 
     const runtime_alias *const alias = runtime_alias_find(software);
     if (alias == NULL)
-        return find_profile(name, software, when, arena, out, err);
-    PLAIT_TRY(find_profile(name, alias->runtime, when, arena, out, err));
+        return find_profile(name, software, when, held, arena, out, err);
+    PLAIT_TRY(find_profile(name, alias->runtime, when, held, arena, out, err));
     out->can.takes[PLAIT_KEY_GRAD_SYNC] = 1U << alias->grad_sync;
     out->defaults.key[PLAIT_KEY_GRAD_SYNC] = (int)alias->grad_sync;
     return PLAIT_OK;
+}
+
+plait_status plait_runtime_find(const char *name, plait_arena *arena, plait_runtime *out,
+                                plait_error *err)
+{
+    return find_runtime(name, true, arena, out, err);
+}
+
+plait_status runtime_find_of_run(const char *name, plait_arena *arena, plait_runtime *out,
+                                 plait_error *err)
+{
+    return find_runtime(name, false, arena, out, err);
 }
 
 /* "h100-80gb-sxm:64x8" has a colon where a path has none: behind the last '/'. */

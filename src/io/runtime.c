@@ -136,7 +136,7 @@ static plait_status check_able(const json_cursor *at, const char *key, unsigned 
 }
 
 /* The plain value where the software can take it, else the first that it can. */
-static int fallback_of(const plait_key *row, unsigned mask)
+int runtime_fallback(const plait_key *row, unsigned mask)
 {
     int bit = 0;
 
@@ -154,7 +154,7 @@ static plait_status read_default(const json_cursor *at, const plait_capabilities
     const plait_key *const row = &plait_keys[key];
     json_cursor value;
 
-    *out = row->kind == PLAIT_KEY_NUMBER ? row->low : fallback_of(row, can->takes[key]);
+    *out = row->kind == PLAIT_KEY_NUMBER ? row->low : runtime_fallback(row, can->takes[key]);
     if (!row->habit)
         return PLAIT_OK;
     PLAIT_TRY(json_value_optional(at, row->name, &value, err));
@@ -251,9 +251,9 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
                                plait_error *err)
 {
     static const char *const keys[] = {
-        "name",      "source",   "family",   "calibrated",    "held",        "rules",
-        "can",       "defaults", "kernels",  "overlap",       "state_bytes", "factors",
-        "residents", "keeps",    "releases", "determined_by", "numbers_of",  NULL,
+        "name",     "source",        "family",     "calibrated",  "held",    "rules",     "can",
+        "defaults", "kernels",       "overlap",    "state_bytes", "factors", "residents", "keeps",
+        "releases", "determined_by", "numbers_of", "since",       NULL,
     };
     json_cursor can, defaults;
 
@@ -263,6 +263,7 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
     PLAIT_TRY(runtime_read_releases(at, arena, out, err));
     PLAIT_TRY(json_object(at, "can", &can, err));
     PLAIT_TRY(runtime_read_capabilities(&can, &out->can, err));
+    PLAIT_TRY(runtime_read_since(at, arena, out, err));
     PLAIT_TRY(json_object(at, "defaults", &defaults, err));
     PLAIT_TRY(read_defaults(&defaults, &out->can, &out->defaults, err));
     PLAIT_TRY(fields_read_optional(at, "kernels", kernel_fields, out, err));

@@ -84,22 +84,99 @@ int runtime_variant_at(const int *dates, size_t count, int date)
 
 /* ---- finding one ---- */
 
+/* "core-v0.14.0" is the version v0.14.0 of the product core. */
+static const char *version_of(const char *release)
+{
+    const char *const dash = strchr(release, '-');
+
+    return dash != NULL ? dash + 1 : release;
+}
+
+/* "v0.14" begins v0.14.0 and v0.14.0rc1, and not v0.140.0; a number without a point begins too many. */
+static bool begins(const char *when, const char *name)
+{
+    const size_t length = strlen(when);
+
+    return strchr(when, '.') != NULL && strncmp(name, when, length) == 0 &&
+           (name[length] == '\0' || name[length] == '.' || name[length] == 'r');
+}
+
+/* Of products with the same number, the release that came later. */
+static const plait_release *release_named(const plait_runtime *newest, const char *when)
+{
+    for (size_t i = newest->releases; i-- > 0;)
+        if (begins(when, newest->release[i].name) ||
+            begins(when, version_of(newest->release[i].name)))
+            return &newest->release[i];
+    return NULL;
+}
+
+/* What had come out by the end of a month. */
+static const plait_release *release_at(const plait_runtime *newest, int date)
+{
+    for (size_t i = newest->releases; i-- > 0;)
+        if (newest->release[i].date <= date)
+            return &newest->release[i];
+    return NULL;
+}
+
+static bool same_product(const plait_release *a, const plait_release *b)
+{
+    const size_t length = (size_t)(version_of(a->name) - a->name);
+
+    return length == (size_t)(version_of(b->name) - b->name) &&
+           strncmp(a->name, b->name, length) == 0;
+}
+
+/* "core-v0.4.0 to core-v0.19.0, bridge-v0.1.0rc3 to bridge-v0.6.0" */
+static const char *held_releases(const plait_runtime *newest, plait_arena *arena)
+{
+    const plait_release *const list = newest->release;
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (size_t i = 0; i < newest->releases; i++) {
+        size_t first = 0, last = newest->releases - 1;
+
+        while (!same_product(&list[first], &list[i]))
+            first++;
+        while (!same_product(&list[last], &list[i]))
+            last--;
+        if (first == i)
+            text_append_printf(&out, "%s%.40s to %.40s", out.length > 0 ? ", " : "",
+                               list[first].name, list[last].name);
+    }
+    return text_builder_finish(&out, NULL);
+}
+
+static plait_status fail_unheld(const plait_runtime *newest, const char *name, const char *when,
+                                plait_arena *arena, plait_error *err)
+{
+    char month[RUNTIME_MONTH_SIZE];
+
+    if (newest->releases == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name,
+                          "expected a month such as 25.09 behind @, found \"%.40s\"", when);
+
+    const char *const held = held_releases(newest, arena);
+    if (held == NULL)
+        return plait_fail_nomem(err);
+    return plait_fail(err, PLAIT_ERROR_RANGE, name,
+                      "expected a month such as 25.09, from %s on, or a release, %s, behind @, "
+                      "found \"%.40s\"",
+                      runtime_month(newest->release[0].date, month), held, when);
+}
+
+/* WHEN as a month, and the release of it; NULL: the profile has none, or none as old. */
 static plait_status date_of(const plait_runtime *newest, const char *name, const char *when,
-                            int *out, plait_error *err)
+                            plait_arena *arena, const plait_release **at, int *out,
+                            plait_error *err)
 {
     *out = runtime_date(when);
-    for (size_t i = 0; *out == 0 && i < newest->releases; i++)
-        if (text_equal(when, newest->release[i].name))
-            *out = newest->release[i].date;
-    if (*out > 0)
-        return PLAIT_OK;
-    return newest->releases > 0
-               ? plait_fail(err, PLAIT_ERROR_RANGE, name,
-                            "expected a month such as 25.09, or a release such as %.40s, behind @, "
-                            "found \"%.40s\"",
-                            newest->release[newest->releases - 1].name, when)
-               : plait_fail(err, PLAIT_ERROR_RANGE, name,
-                            "expected a month such as 25.09 behind @, found \"%.40s\"", when);
+    *at = *out > 0 ? release_at(newest, *out) : release_named(newest, when);
+    if (*out == 0 && *at != NULL)
+        *out = (*at)->date;
+    return *out > 0 ? PLAIT_OK : fail_unheld(newest, name, when, arena, err);
 }
 
 /* A file has to be what its name says. */
@@ -120,10 +197,25 @@ static plait_status load_variant(const char *software, int date, plait_arena *ar
     return PLAIT_OK;
 }
 
-plait_status runtime_find_dated(const char *software, const char *when, plait_arena *arena,
-                                plait_runtime *out, plait_error *err)
+/* A variant may be of months before the first release; beside that no older software is held. */
+static plait_status check_held(const plait_runtime *found, const char *software, const char *when,
+                               size_t variants, plait_arena *arena, plait_error *err)
+{
+    if (found->releases == 0 && variants == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, found->name,
+                          "expected %.40s alone, since no versions of it are held, found \"%.40s\"",
+                          software, when);
+    if (found->releases == 0 || found->at != NULL ||
+        (found->until > 0 && found->until < found->release[0].date))
+        return PLAIT_OK;
+    return fail_unheld(found, found->name, when, arena, err);
+}
+
+plait_status runtime_find_dated(const char *software, const char *when, bool held,
+                                plait_arena *arena, plait_runtime *out, plait_error *err)
 {
     const char *const name = plait_arena_printf(arena, "%s@%s", software, when);
+    const plait_release *at;
     const char *path;
     int *dates, date;
     size_t count;
@@ -132,9 +224,10 @@ plait_status runtime_find_dated(const char *software, const char *when, plait_ar
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, software, arena, &path, err));
     PLAIT_TRY(plait_runtime_load(path, arena, out, err));
-    PLAIT_TRY(date_of(out, name, when, &date, err));
+    PLAIT_TRY(date_of(out, name, when, arena, &at, &date, err));
     PLAIT_TRY(runtime_variants(software, arena, &dates, &count, err));
 
+    const size_t index = at != NULL ? (size_t)(at - out->release) : 0;
     const int until = runtime_variant_at(dates, count, date);
     if (until > 0)
         PLAIT_TRY(load_variant(software, until, arena, out, err));
@@ -142,7 +235,9 @@ plait_status runtime_find_dated(const char *software, const char *when, plait_ar
     out->software = software;
     out->date = date;
     out->until = until;
-    return PLAIT_OK;
+    if (at != NULL)
+        runtime_bound(out, &out->release[index]);
+    return held ? check_held(out, software, when, count, arena, err) : PLAIT_OK;
 }
 
 /* ---- files ---- */

@@ -32,11 +32,23 @@ plait_status runtime_variants(const char *software, plait_arena *arena, int **da
 /** The date of the variant that holds at a date; 0: the software's own profile. */
 int runtime_variant_at(const int *dates, size_t count, int date);
 
-/** Loads NAME@WHEN: WHEN is a date, or a release that the profile of NAME lists. */
-plait_status runtime_find_dated(const char *software, const char *when, plait_arena *arena,
-                                plait_runtime *out, plait_error *err) PLAIT_MUST_CHECK;
+/**
+ * Loads NAME@WHEN: WHEN is a month, or a release that the profile of NAME lists, with its product or
+ * without ("v0.14.0"), whole or but for its end ("v0.14"). The profile then lacks what later releases
+ * brought.
+ *
+ * Fails (RANGE), where it has to be held, on software without versions and on what is older than all
+ * that are.
+ */
+plait_status runtime_find_dated(const char *software, const char *when, bool held,
+                                plait_arena *arena, plait_runtime *out,
+                                plait_error *err) PLAIT_MUST_CHECK;
 
-/** Reads "releases": the month of each. */
+/** plait_runtime_find for a run of any month: a variant may be about to be fitted to it. */
+plait_status runtime_find_of_run(const char *name, plait_arena *arena, plait_runtime *out,
+                                 plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads "releases", oldest first: the month of each. */
 plait_status runtime_read_releases(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                    plait_error *err) PLAIT_MUST_CHECK;
 

@@ -7,6 +7,7 @@
 #include "plan_check.h"
 #include "problem_check.h"
 #include "rules.h"
+#include "runtime_features.h"
 #include "split.h"
 #include "traits.h"
 #include "values.h"
@@ -386,13 +387,6 @@ bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const pla
 
 // ---- what the software can express ---------------------------------------------------------
 
-/* A value that a list of the profile leaves out. */
-static bool word_within(unsigned mask, int word, const char *key, const char *name,
-                        const char *runtime, const plan_reason *why)
-{
-    return (mask >> word & 1u) || because(why, "%s has no %s %s", runtime, key, name);
-}
-
 static bool number_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,
                           const plan_reason *why)
 {
@@ -410,7 +404,7 @@ static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key
                        const plan_reason *why)
 {
     const plait_key *const row = &plait_keys[key];
-    char text[96];
+    char text[96], brought[RUNTIME_BROUGHT_SIZE];
 
     if (row->able == NULL || (key == PLAIT_KEY_CP_COMM && d->cp == 1))
         return true;
@@ -418,9 +412,10 @@ static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key
         return number_within(r, d, key, why);
     if (r->can.takes[key] >> plait_key_value(d, key) & 1u)
         return true;
-    return because(why, "%s has no %s %s", r->name,
+    return because(why, "%s has no %s %s%s", r->name,
                    row->kind == PLAIT_KEY_SMALL_NUMBER ? row->title : row->name,
-                   plait_degrees_get(d, key, text, sizeof text));
+                   plait_degrees_get(d, key, text, sizeof text),
+                   runtime_brought_text(r, (int)key, plait_key_value(d, key), brought));
 }
 
 static bool keys_within(const plait_runtime *r, const plait_degrees *d, const plan_reason *why)
@@ -429,6 +424,34 @@ static bool keys_within(const plait_runtime *r, const plait_degrees *d, const pl
         if (!key_within(r, d, (plait_key_id)key, why))
             return false;
     return true;
+}
+
+/* Modules of a set came one by one. */
+static bool modules_within(const plait_runtime *r, const plait_degrees *d, const plan_reason *why)
+{
+    char brought[RUNTIME_BROUGHT_SIZE];
+
+    for (int m = 0; m < PLAIT_MODULES && d->recompute.kind == PLAIT_RECOMPUTE_MODULES; m++)
+        if ((d->recompute.modules >> m & 1u) && runtime_brought(r, PLAIT_FEATURE_MODULE, m))
+            return because(why, "%s has no recompute modules:%s%s", r->name,
+                           plait_recompute_module_name[m],
+                           runtime_brought_text(r, PLAIT_FEATURE_MODULE, m, brought));
+    return true;
+}
+
+static bool cut_within(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const plait_runtime *const r = p->runtime;
+    char brought[RUNTIME_BROUGHT_SIZE];
+
+    if (!r->can.hsdp && d->shard_group != d->dp * d->cp)
+        return because(why, "%s shards over all of dp x cp%s", r->name,
+                       runtime_brought_text(r, PLAIT_FEATURE_HSDP, 0, brought));
+    if (r->can.etp_is_tp && d->etp != d->tp && model_has_experts(p->model))
+        return because(why, "%s cuts experts by tp, found etp %d%s", r->name, d->etp,
+                       runtime_brought_text(r, PLAIT_FEATURE_ETP, 0, brought));
+    return r->can.etp || d->etp == 1 || d->etp == d->tp ||
+           because(why, "%s cuts experts by etp 1 or tp", r->name);
 }
 
 /* What a profile says of keys together. */
@@ -443,11 +466,7 @@ static bool expressible(const plait_problem *p, const plait_degrees *d, const pl
                        plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
     if (d->tp > 1 && !(can->takes[PLAIT_KEY_SP] >> d->sp & 1u))
         return because(why, "%s runs tp > 1 with sp = %d", r->name, !d->sp);
-    if (!can->hsdp && d->shard_group != d->dp * d->cp)
-        return because(why, "%s shards over all of dp x cp", r->name);
-    if (!can->etp && d->etp != 1 && d->etp != d->tp)
-        return because(why, "%s cuts experts by etp 1 or tp", r->name);
-    return true;
+    return cut_within(p, d, why) && modules_within(r, d, why);
 }
 
 /* The job's number format in this software, and what it needs of this accelerator. */
@@ -456,6 +475,7 @@ static bool job_runs(const plait_problem *p, const plan_reason *why)
     const plait_accelerator *gpu = p->cluster->group[0].accelerator;
     const plait_precision precision = p->job.precision;
     const char *format = plait_precision_name[precision];
+    char brought[RUNTIME_BROUGHT_SIZE];
 
     if (!plait_cluster_priced(p->cluster, p->job.gpus, why->text, why->size))
         return false;
@@ -463,8 +483,12 @@ static bool job_runs(const plait_problem *p, const plan_reason *why)
         return because(why, "%s has no bf16; it runs fp16", gpu->name);
     if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_PRECISION + (int)precision))
         return because(why, "%s has no %s", gpu->name, format);
-    return plan_experts_run(p, why) && word_within(p->runtime->can.precision, (int)precision,
-                                                   "precision", format, p->runtime->name, why);
+    if (!plan_experts_run(p, why))
+        return false;
+    return (p->runtime->can.precision >> precision & 1u) ||
+           because(
+               why, "%s has no precision %s%s", p->runtime->name, format,
+               runtime_brought_text(p->runtime, PLAIT_FEATURE_PRECISION, (int)precision, brought));
 }
 
 static bool rule_holds(const plait_problem *p, const plan_rule *broken, const plan_reason *why)

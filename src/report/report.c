@@ -145,14 +145,68 @@ static void print_hardware(const plait_problem *problem, FILE *out)
     fputc(')', out);
 }
 
-/* Which profile a month has. */
+/* "core-v0.14.0": the length of its product's name, with the dash. */
+static size_t product_length(const plait_release *release)
+{
+    const char *const dash = strchr(release->name, '-');
+
+    return dash != NULL ? (size_t)(dash - release->name) + 1 : 0;
+}
+
+static bool same_product(const plait_release *a, const plait_release *b)
+{
+    const size_t length = product_length(a);
+
+    return length == product_length(b) && strncmp(a->name, b->name, length) == 0;
+}
+
+/* A release of a product that builds on the first one, and what it builds on. */
+static void print_release(const plait_runtime *runtime, FILE *out)
+{
+    const plait_release *base = runtime->at;
+
+    fputs(runtime->at->name, out);
+    while (!same_product(base, &runtime->release[0]))
+        base--;
+    if (base != runtime->at)
+        fprintf(out, " with %s", base->name);
+}
+
+/* Two products may have the number that was asked for. */
+static void print_namesakes(const plait_runtime *runtime, FILE *out)
+{
+    const char *const when = runtime->name + strlen(plait_runtime_software(runtime)) + 1;
+
+    for (size_t i = 0; i < runtime->releases; i++) {
+        const plait_release *const other = &runtime->release[i];
+
+        if (other != runtime->at && strcmp(other->name + product_length(other), when) == 0)
+            fprintf(out, ", not %s", other->name);
+    }
+}
+
+/* Which profile a month or a release has. */
 static void print_runtime(const plait_runtime *runtime, FILE *out)
 {
+    const bool newest =
+        runtime->until == 0 &&
+        (runtime->at == NULL || runtime->at + 1 == runtime->release + runtime->releases);
+
     fprintf(out, "runtime %s", runtime->name);
+    if (runtime->date == 0)
+        return;
+    fputs(" (", out);
+    if (runtime->at != NULL) {
+        print_release(runtime, out);
+        if (strchr(runtime->name, '@') != NULL)
+            print_namesakes(runtime, out);
+    }
     if (runtime->until > 0)
-        fprintf(out, " (releases up to %02d.%02d)", runtime->until / 100, runtime->until % 100);
-    else if (runtime->date > 0)
-        fputs(" (the newest)", out);
+        fprintf(out, "%sreleases up to %02d.%02d", runtime->at != NULL ? ", numbers of " : "",
+                runtime->until / 100, runtime->until % 100);
+    else if (newest)
+        fprintf(out, "%sthe newest", runtime->at != NULL ? ", " : "");
+    fputc(')', out);
 }
 
 void report_question(const plait_problem *problem, FILE *out)

@@ -5,6 +5,7 @@
 
 #include "data_private.h"
 #include "faults.h"
+#include "runtime_variant.h"
 
 typedef enum item_kind {
     ITEM_CLUSTER,
@@ -34,7 +35,7 @@ static plait_status load_value(library *shelf, item_kind kind, const char *name,
     case ITEM_ACCELERATOR:
         return plait_accelerator_find(name, shelf->arena, value, err);
     case ITEM_RUNTIME:
-        return plait_runtime_find(name, shelf->arena, value, err);
+        return runtime_find_of_run(name, shelf->arena, value, err);
     default:
         return plait_model_find(name, shelf->arena, value, NULL, err);
     }

@@ -49,11 +49,11 @@ same megatron@20.06 megatron@21.01
 slower megatron@20.05 megatron
 slower megatron@21.01 megatron@20.05
 same megatron@99.12 megatron
-same torchtitan@20.01 torchtitan
 asked megatron@19.12
 grep -qF 'runtime megatron@19.12 (releases up to 20.05)' "$folder/out" || complain "not named"
 asked megatron@99.12
-grep -qF 'runtime megatron@99.12 (the newest)' "$folder/out" || complain "not the newest"
+grep -qF 'runtime megatron@99.12 (bridge-v0.6.0 with core-v0.19.0, the newest)' "$folder/out" ||
+    complain "not the newest"
 same megatron@v0.4.0 megatron@26.04
 
 # Files carry what was asked for, and are read again.
@@ -90,6 +90,8 @@ refused() { # refused RUNTIME TEXT...
 for month in 25.9 2025.09 25.13 25.00 25-09 v0.0 ''; do
     refused "megatron@$month" "megatron@$month: expected a month such as 25.09" "found \"$month\""
 done
+refused torchtitan@25.09 'torchtitan@25.09: expected torchtitan alone, since no versions of it are held'
+refused deepspeed@25.09 'expected deepspeed alone'
 refused torchtitan@v0.4.0 'expected a month such as 25.09 behind @'
 refused megatorn@25.09 'did you mean megatron'
 rm "$runtimes"/*
@@ -105,6 +107,12 @@ echo '{"name": "gone@20.05", "variant_of": "gone"}' >"$runtimes/gone@20.05.json"
 refused gone@20.05 'gone'
 refused "$runtimes/gone@20.05.json" 'gone@20.05.json:/variant_of' 'expected the name of a runtime'
 rm "$runtimes"/*
+
+# Months before the first release are of no software that is held.
+for when in 23.11 19.12 core-v0.3.0 v0.1.0-of-none; do
+    refused "megatron@$when" 'from 23.12 on' 'core-v0.4.0 to core-v0.19.0' \
+        'bridge-v0.1.0rc3 to bridge-v0.6.0' "found \"$when\""
+done
 
 # A run of a release is priced by the profile of its month, one without by the newest.
 {

@@ -209,6 +209,136 @@ static void test_a_release__stands_for_its_month(void **state)
     assert_int_equal(plait_runtime_find("fsdp@v0.4.2", arena, &by_name, &err), PLAIT_ERROR_RANGE);
 }
 
+static void test_a_release__is_found_by_product_number_and_month(void **state)
+{
+    static const struct {
+        const char *when, *release;
+    } asked[] = {
+        {"v0.4.0", "bridge-v0.4.0"},   {"core-v0.4.0", "core-v0.4.0"},
+        {"v0.14.0", "core-v0.14.0"},   {"core-v0.14", "core-v0.14.0"},
+        {"v0.12", "core-v0.12.3"},     {"v0.1", "bridge-v0.1.0rc3"},
+        {"25.09", "bridge-v0.1.0rc3"}, {"25.10", "bridge-v0.1.0rc3"},
+        {"25.11", "bridge-v0.2.0"},    {"23.12", "core-v0.4.0"},
+        {"24.01", "core-v0.4.0"},      {"25.07", "core-v0.13.0"},
+        {"99.01", "bridge-v0.6.0"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const char *const name = plait_arena_printf(arena, "megatron@%s", asked[i].when);
+        plait_error err;
+        plait_runtime r;
+
+        must(plait_runtime_find(name, arena, &r, &err), &err);
+        assert_string_equal(r.name, name);
+        assert_non_null(r.at);
+        assert_string_equal(r.at->name, asked[i].release);
+    }
+}
+
+static void test_what_is_not_held__is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "megatron@23.11",      "megatron@core-v0.3.0", "megatron@v0.14.7",
+        "megatron@v0.140.0",   "megatron@v0",          "megatron@core",
+        "megatron@core-25.09", "torchtitan@25.09",     "megatron-fsdp@25.09"};
+    plait_runtime r;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        plait_error err;
+
+        assert_int_equal(plait_runtime_find(wrong[i], arena, &r, &err), PLAIT_ERROR_RANGE);
+        assert_string_equal(err.where, wrong[i]);
+    }
+}
+
+/* ---- what a release brought ---- */
+
+/* Has the runtime the value that a feature is? */
+static bool has(const plait_runtime *r, const plait_feature *feature)
+{
+    switch (feature->key) {
+    case PLAIT_FEATURE_PRECISION:
+        return r->can.precision >> feature->value & 1u;
+    case PLAIT_FEATURE_MODULE:
+        for (int s = 0; s < r->can.module_sets; s++)
+            if (r->can.module_set[s] >> feature->value & 1u)
+                return true;
+        return false;
+    case PLAIT_FEATURE_HSDP:
+        return r->can.hsdp;
+    case PLAIT_FEATURE_ETP:
+        return r->can.etp && !r->can.etp_is_tp;
+    case PLAIT_FEATURE_CURRENT_SCALING:
+        return !r->kernels.delayed_scaling;
+    default:
+        return r->can.takes[feature->key] >> feature->value & 1u;
+    }
+}
+
+static void test_each_value__is_there_from_its_release_on_and_not_before(void **state)
+{
+    plait_runtime newest;
+    plait_error err;
+
+    (void)state;
+    must(plait_runtime_find("megatron", arena, &newest, &err), &err);
+    assert_null(newest.at);
+    assert_true(newest.features >= 30);
+    for (size_t i = 0; i < newest.features; i++) {
+        const plait_feature *const feature = &newest.feature[i];
+
+        assert_true(has(&newest, feature));
+        for (size_t r = 0; r < newest.releases; r++) {
+            plait_runtime then;
+            const char *const name =
+                plait_arena_printf(arena, "megatron@%s", newest.release[r].name);
+
+            must(plait_runtime_find(name, arena, &then, &err), &err);
+            if (has(&then, feature) != (r >= feature->since))
+                fail_msg("%s: key %d, value %d", name, feature->key, feature->value);
+        }
+    }
+}
+
+static void test_defaults__are_values_that_the_release_has(void **state)
+{
+    plait_runtime first;
+    plait_error err;
+
+    (void)state;
+    must(plait_runtime_find("megatron@core-v0.4.0", arena, &first, &err), &err);
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (plait_keys[key].kind != PLAIT_KEY_NUMBER)
+            assert_true(first.can.takes[key] >> first.defaults.key[key] & 1u);
+}
+
+static void test_since__is_refused_with_the_place(void **state)
+{
+    static const struct {
+        const char *since, *where;
+    } bad[] = {
+        {"{\"attention\": {\"fused\": \"v2\"}}", "v.json:/since/attention/fused"},
+        {"{\"attention\": {\"fusd\": \"v1\"}}", "v.json:/since/attention/fusd"},
+        {"{\"max_tp\": {\"8\": \"v1\"}}", "v.json:/since/max_tp"},
+        {"{\"hsdp\": 1}", "v.json:/since/hsdp"},
+        {"{\"etp\": {\"1\": \"v1\"}}", "v.json:/since/etp"},
+        {"[]", "v.json:/since"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *const text =
+            plait_arena_printf(arena, WITH("{\"v1\": \"24.12\"}, \"since\": %s"), bad[i].since);
+        plait_error err = {PLAIT_OK, "", ""};
+        plait_runtime r;
+
+        assert_int_not_equal(parse(text, &r, &err), PLAIT_OK);
+        assert_string_equal(err.where, bad[i].where);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -223,6 +353,11 @@ int main(void)
         TEST(test_megatron_no_overlap__is_megatron_with_shifted_gradients),
         TEST(test_releases__have_a_month_each),
         TEST(test_a_release__stands_for_its_month),
+        TEST(test_a_release__is_found_by_product_number_and_month),
+        TEST(test_what_is_not_held__is_refused),
+        TEST(test_each_value__is_there_from_its_release_on_and_not_before),
+        TEST(test_defaults__are_values_that_the_release_has),
+        TEST(test_since__is_refused_with_the_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

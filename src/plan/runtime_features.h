@@ -1,0 +1,17 @@
+/* runtime_features.h - what a release of the software does not have yet */
+#ifndef RUNTIME_FEATURES_H
+#define RUNTIME_FEATURES_H
+
+#include "plait/runtime.h"
+
+/** The release that brought a value, where the runtime's own release is an earlier one; else NULL. */
+const plait_release *runtime_brought(const plait_runtime *runtime, int key, int value);
+
+/** Room for runtime_brought_text. */
+enum { RUNTIME_BROUGHT_SIZE = 80 };
+
+/** "; core-v0.16.0 brought it", or "" where runtime_brought returns NULL. Returns `out`. */
+const char *runtime_brought_text(const plait_runtime *runtime, int key, int value,
+                                 char out[RUNTIME_BROUGHT_SIZE]);
+
+#endif
