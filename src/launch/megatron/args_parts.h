@@ -26,7 +26,8 @@ PLAIT_MUST_CHECK plait_status megatron_args_of_plan(const plait_problem *problem
                                                     megatron_args *out, plait_error *err);
 
 /** How the layers are dealt to stages and chunks. */
-PLAIT_MUST_CHECK plait_status megatron_args_of_split(const plait_plan *plan, plait_arena *arena,
+PLAIT_MUST_CHECK plait_status megatron_args_of_split(const plait_problem *problem,
+                                                     const plait_plan *plan, plait_arena *arena,
                                                      megatron_args *out, plait_error *err);
 
 #endif

@@ -32,6 +32,7 @@ typedef struct argument_row {
     int least, most;    /* of an int on its way in */
     size_t with;       /* said where this field is not at its default, even if itself is; 0: none */
     bool placeholder;  /* no plan hangs on it: what a script has there is not judged */
+    bool optional;     /* releases before `since` do without it, or have another for it */
     bool unpriced;     /* it changes what a step costs, and plait has no term for it */
     const char *group; /* the title of the arguments from here on */
 } argument_row;

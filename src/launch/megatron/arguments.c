@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "argument_table.h"
+#include "releases.h"
 
 // ---- a row and its field -------------------------------------------------------------------
 
@@ -80,7 +81,7 @@ bool megatron_argument_same(const argument_row *row, const megatron_args *a, con
 
 void megatron_args_init(megatron_args *args)
 {
-    *args = (megatron_args){0};
+    *args = (megatron_args){.core = MEGATRON_NEWEST};
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++) {
         if (row->kind == ARGUMENT_NUMBER || row->kind == ARGUMENT_WHOLE)
             *(double *)(void *)((char *)args + row->field) = (double)NAN;
@@ -113,7 +114,7 @@ static bool has_value(const argument_row *row, const megatron_args *args)
 
 static bool is_said(const argument_row *row, const megatron_args *args, const megatron_args *absent)
 {
-    if (!has_value(row, args))
+    if (!has_value(row, args) || row->since > args->core)
         return false;
     if (row->with == ARGUMENT_ALWAYS || !megatron_argument_same(row, args, absent))
         return true;
@@ -138,6 +139,28 @@ int megatron_args_since(const megatron_args *args)
         if (row->since > since && is_said(row, args, &absent))
             since = row->since;
     return since;
+}
+
+/* An argument that is at its default is not missed. */
+static bool is_missed(const argument_row *row, const megatron_args *args,
+                      const megatron_args *absent)
+{
+    return row->since > args->core && !row->optional && !row->placeholder && has_value(row, args) &&
+           !megatron_argument_same(row, args, absent);
+}
+
+plait_status megatron_args_check(const megatron_args *args, plait_error *err)
+{
+    megatron_args absent;
+
+    megatron_args_init(&absent);
+    for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
+        if (is_missed(row, args, &absent))
+            return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
+                              "expected what Megatron Core 0.%d has, found a plan or a model that "
+                              "needs %s, which 0.%d brought",
+                              args->core, row->name, row->since);
+    return PLAIT_OK;
 }
 
 /* "num_layers" is given as --num-layers. */

@@ -26,6 +26,8 @@
  * said. What has no value is 0, a double NaN, a text NULL; sizes are tokens, layers, or elements.
  */
 typedef struct megatron_args {
+    int core; /* N of Megatron Core 0.N, whose arguments are said; INT_MAX: the newest */
+
     /* model */
     int num_layers;
     int hidden_size;
@@ -192,8 +194,10 @@ typedef struct megatron_args {
     bool accumulate_allreduce_grads_in_fp32;
     bool moe_grouped_gemm;
     bool moe_permute_fusion;
+    bool moe_router_fusion;
     const char *moe_token_dispatcher_type;
     const char *moe_flex_dispatcher_backend;
+    bool moe_enable_deepep; /* what releases before moe_flex_dispatcher_backend have */
     bool overlap_moe_expert_parallel_comm;
     bool delay_wgrad_compute;
     const char *attention_backend;
@@ -209,12 +213,14 @@ typedef struct megatron_args {
     const char *fp4;
     const char *fp4_recipe;
     bool moe_router_padding_for_quantization;
+    bool moe_router_padding_for_fp8; /* its older name */
     bool fp4_param_gather;
     bool fp8_param_gather;
     bool reuse_grad_buf_for_mxfp8_param_ag;
 
     /* what a run needs and no plan decides */
     bool mock_data;
+    bool moe_router_force_load_balancing;
     const char *tokenizer_type;
     const char *tokenizer_model;
     const char *tokenizer_name_or_path;
@@ -277,6 +283,9 @@ bool megatron_args_says(const megatron_args *args, size_t field);
 
 /** The first release, N of Megatron Core 0.N.0, that knows all that is to be said; 0: not known. */
 int megatron_args_since(const megatron_args *args);
+
+/** Fails (RANGE) on an argument that args->core does not have and the plan or the model cannot do without. */
+PLAIT_MUST_CHECK plait_status megatron_args_check(const megatron_args *args, plait_error *err);
 
 /**
  * Read flags. What they do not give stays as it is; flags that plait has no use for are skipped.

@@ -98,7 +98,8 @@ static void take_rotary(const plait_rope *rope, const plait_mla *mla, megatron_a
         out->rotary_percent = rope->fraction < 1.0 ? rope->fraction : 1.0;
     out->rotary_interleaved = rope->interleaved && mla == NULL; // MLA orders the pairs itself
     if (mla != NULL) {
-        out->rope_type = yarn ? "yarn" : "rope";
+        if (!yarn || out->core >= 14) // before, yarn was the only one of MLA and had no argument
+            out->rope_type = yarn ? "yarn" : "rope";
         // the fused kernel knows YaRN alone, and no indexer
         out->apply_rope_fusion = yarn && mla->index_heads == 0;
     }

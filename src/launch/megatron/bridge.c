@@ -10,22 +10,35 @@
 
 #include "megatron.h"
 #include "notes.h"
+#include "releases.h"
 #include "scripts.h"
 #include "training.h"
 
-static const training_places places = {
-    .data = "the recipe's dataset; tokenizer.tokenizer_type, with the vocabulary of the plan",
-    .length = "train.train_iters",
-    .values = "optimizer.*, scheduler.*",
-    .checkpoints = "checkpoint.save, checkpoint.load, checkpoint.save_interval",
-    .cluster = true,
-};
+/* The first 0.N that has scripts/training/run_recipe.py. */
+enum { FIRST_BRIDGE = 3 };
+
+static training_places places_of(const megatron_args *args)
+{
+    return (training_places){
+        .data = args->moe_router_force_load_balancing
+                    ? "the recipe's dataset, random unless it is told of one: then without "
+                      "model.moe_router_force_load_balancing; tokenizer.tokenizer_type, with the "
+                      "vocabulary of the plan"
+                    : "the recipe's dataset; tokenizer.tokenizer_type, with the vocabulary of the "
+                      "plan",
+        .length = "train.train_iters",
+        .values = "optimizer.*, scheduler.*",
+        .checkpoints = "checkpoint.save, checkpoint.load, checkpoint.save_interval",
+        .cluster = true,
+    };
+}
 
 static const char *file_text(const plait_launch *launch, const megatron_args *args,
                              plait_arena *arena)
 {
     const plait_model *const model = launch->problem->model;
     const char *const list = megatron_overrides(launch, args, arena);
+    const training_places places = places_of(args);
     text_builder out;
 
     if (list == NULL)
@@ -46,6 +59,17 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
     return text_builder_finish(&out, NULL);
 }
 
+/* Containers that its documents name, by the release in them (docs/releases/software-versions.md). */
+static const char *image_of(int bridge)
+{
+    static const char *const images[] = {"nvcr.io/nvidia/nemo:26.02",
+                                         "nvcr.io/nvidia/nemo:26.04.01",
+                                         "nvcr.io/nvidia/nemo:26.06", "nvcr.io/nvidia/nemo:26.08"};
+    enum { IMAGES = sizeof images / sizeof *images };
+
+    return images[bridge < FIRST_BRIDGE + IMAGES ? bridge - FIRST_BRIDGE : IMAGES - 1];
+}
+
 /* A recipe need not list a field that its nested config has: ++ sets it in any case. */
 static const char *start(const plait_launch *launch, const megatron_args *args, plait_arena *arena)
 {
@@ -54,17 +78,14 @@ static const char *start(const plait_launch *launch, const megatron_args *args, 
 
     text_builder_init(&out, arena);
     megatron_append_environment(launch, &out);
-    text_append_printf(&out,
-                       "export NVTE_FLASH_ATTN=%d NVTE_FUSED_ATTN=%d NVTE_UNFUSED_ATTN=%d\n"
-                       "recipe=${RECIPE:%s%s}\n",
-                       strcmp(args->attention_backend, "flash") == 0,
-                       strcmp(args->attention_backend, "fused") == 0,
-                       strcmp(args->attention_backend, "unfused") == 0, recipe != NULL ? "-" : "?",
+    megatron_append_attention(args, &out);
+    text_append_printf(&out, "recipe=${RECIPE:%s%s}\n", recipe != NULL ? "-" : "?",
                        recipe != NULL ? recipe : "expected the recipe that builds this model");
+    // without --mode, which 0.4 and 0.5 lack: the name of the recipe says that it is to pretrain
     text_append(&out, "# ++ sets a field whether the recipe lists it or only its nested config has "
                       "it.\n" SCRIPTS_TORCHRUN
-                      "    scripts/training/run_recipe.py --recipe \"$recipe\" --mode pretrain \\\n"
-                      "    \"${args[@]/#/++}\" \"$@\"");
+                      "    scripts/training/run_recipe.py --recipe \"$recipe\" \"${args[@]/#/++}\" "
+                      "\"$@\"");
     return text_builder_finish(&out, NULL);
 }
 
@@ -75,9 +96,16 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         .what = "Megatron-Bridge",
         .checkout = "BRIDGE",
         .args = "overrides.sh",
-        .image = "nvcr.io/nvidia/nemo:26.04.01", // the newest in NVIDIA/dgxc-benchmarking 841f546
     };
+    const int bridge = megatron_bridge_of(launch->problem->runtime);
     megatron_args args;
+
+    if (bridge < FIRST_BRIDGE)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
+                          "expected a release with Megatron-Bridge's run_recipe.py, "
+                          "bridge-v0.%d.0 or later, found %.60s",
+                          FIRST_BRIDGE, launch->problem->runtime->name);
+    program.image = image_of(bridge);
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
     program.start = start(launch, &args, arena);

@@ -108,17 +108,17 @@ static plait_status take_named(const megatron_args *args, plan_reader *in, plait
 /*
  * --moe-router-force-load-balancing states even ranks. Without it, and without a capacity, routing is
  * natural, and neither flags nor model give its imbalance. A file that plait wrote is read back as
- * the plan that it was written for.
+ * the plan that it was written for, whatever it forces beside its mock data.
  */
 static void read_routing(const megatron_args *args, bool of_plait, plan_reader *in)
 {
     const launch_flag *forced = flags_last(in->flags, "moe_router_force_load_balancing");
 
-    if (args->num_experts == 0 || args->expert_model_parallel_size < 2)
+    if (args->num_experts == 0 || args->expert_model_parallel_size < 2 || of_plait)
         return;
     if (forced != NULL && !megatron_flag_is_off(in->flags, forced))
         in->out->imbalance = 1.0;
-    else if (!of_plait && isnan(args->moe_expert_capacity_factor)) {
+    else if (isnan(args->moe_expert_capacity_factor)) {
         in->out->natural_routing = true;
         import_warn(in, "routing is natural (no --moe-router-force-load-balancing): the band of "
                         "the step is wider; --imbalance states how uneven it is");

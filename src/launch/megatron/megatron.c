@@ -4,23 +4,77 @@
  * What it says is arguments.h's, how it is spelled argument_table.c's.
  */
 #include "megatron.h"
+
+#include <string.h>
+
 #include "notes.h"
+#include "releases.h"
 #include "scripts.h"
 #include "training.h"
+#include "traits.h"
 #include "user_buffers.h"
 
-/* Blackwell and later schedule copies and kernels beside each other without being told. */
-static bool needs_one_connection(const plait_problem *problem, const plait_degrees *d)
+/*
+ * Queues of a GPU. With one, kernels start in the order in which they were launched, which hides the
+ * communication of tensor and context parallelism before Blackwell: validate_args of Megatron Core
+ * 0.12 on asks for 1 there, but for FSDP, which refuses it, and for pairs of microbatches, which want
+ * many; up to 0.11 it asks for 1 always (sequence parallelism, and asynchronous reductions, which are
+ * on). Else 32, or 8 without a flexible dispatcher, as Megatron-Bridge 067f987 has them
+ * (scripts/performance/utils/overrides.py).
+ */
+static int device_connections(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_accelerator *const gpu = problem->cluster->group[0].accelerator;
+    const bool blackwell = gpu->peak_flops_per_s[PLAIT_MXFP8] > 0.0;
+    const bool flexible =
+        model_has_experts(problem->model) && d->ep > 1 && d->dispatcher >= PLAIT_DISPATCH_DEEPEP;
 
-    return (d->tp > 1 || d->cp > 1) && d->zero < 2 && gpu->peak_flops_per_s[PLAIT_MXFP8] <= 0.0;
+    if (megatron_core_of(problem->runtime) < 12)
+        return 1;
+    if ((d->tp > 1 || d->cp > 1) && d->zero < 2 && d->ep_overlap == PLAIT_EP_OVERLAP_NONE &&
+        !blackwell)
+        return 1;
+    return blackwell || flexible ? 32 : 8;
+}
+
+/*
+ * HybridEP counts the ranks of its group that share an NVLink domain, and copies through the domain's
+ * fabric where that is larger than a node: Megatron-Bridge 067f987, apply_target_topology_environment
+ * of scripts/performance/utils/utils.py.
+ */
+static void append_hybrid_ep(const plait_problem *problem, const plait_degrees *d,
+                             text_builder *out)
+{
+    const plait_cluster *const cluster = problem->cluster;
+    const int domain = cluster->level[0].gpus;
+    const int ranks = d->ep * d->etp;
+
+    if (!model_has_experts(problem->model) || d->ep == 1 ||
+        d->dispatcher != PLAIT_DISPATCH_HYBRIDEP)
+        return;
+    text_append_printf(out,
+                       "export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=%d\n"
+                       "export NVLINK_DOMAIN_SIZE=%d\n"
+                       "export USE_MNNVL=%d\n",
+                       ranks < domain ? ranks : domain, domain,
+                       domain > cluster->group[0].gpus_per_node);
+}
+
+void megatron_append_attention(const megatron_args *args, text_builder *out)
+{
+    text_append_printf(out, "export NVTE_FLASH_ATTN=%d NVTE_FUSED_ATTN=%d NVTE_UNFUSED_ATTN=%d\n",
+                       strcmp(args->attention_backend, "flash") == 0,
+                       strcmp(args->attention_backend, "fused") == 0,
+                       strcmp(args->attention_backend, "unfused") == 0);
 }
 
 void megatron_append_environment(const plait_launch *launch, text_builder *out)
 {
-    if (needs_one_connection(launch->problem, &launch->plan->degrees))
-        text_append(out, "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");
+    const plait_degrees *const d = &launch->plan->degrees;
+
+    text_append_printf(out, "export CUDA_DEVICE_MAX_CONNECTIONS=%d\n",
+                       device_connections(launch->problem, d));
+    append_hybrid_ep(launch->problem, d, out);
     if (launch->problem->runtime->overlap.tp_comm &&
         user_buffers_of(launch->problem, &launch->plan->degrees) == USER_BUFFERS_IPC)
         text_append(out, "export UB_SKIPMC=1\n");
@@ -30,17 +84,25 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
                      "export PYTORCH_ALLOC_CONF=expandable_segments:True\n");
 }
 
-static const training_places places = {
-    .data = "random tokens: --mock-data, --tokenizer-type",
-    .length = "--train-iters",
-    .values = "--lr to --clip-grad",
-    .checkpoints = "--save, --load, --save-interval",
-    .cluster = true,
-};
+static training_places places_of(const megatron_args *args)
+{
+    const bool forced = megatron_args_says(args, MEGATRON_FIELD(moe_router_force_load_balancing));
+
+    return (training_places){
+        .data = forced ? "random tokens: --mock-data, --tokenizer-type, and with them alone "
+                         "--moe-router-force-load-balancing, as the price assumes"
+                       : "random tokens: --mock-data, --tokenizer-type",
+        .length = "--train-iters",
+        .values = "--lr to --clip-grad",
+        .checkpoints = "--save, --load, --save-interval",
+        .cluster = true,
+    };
+}
 
 static void append_head(const plait_launch *launch, const megatron_args *args, text_builder *out)
 {
     const int since = megatron_args_since(args);
+    const training_places places = places_of(args);
 
     scripts_append_head(launch, MEGATRON_ARGS_HEAD, &places, out);
     if (since > 0)
@@ -64,6 +126,9 @@ static const char *arguments(const plait_launch *launch, const megatron_args *ar
     append_head(launch, args, &out);
     text_append(&out, "\n# environment\n");
     megatron_append_environment(launch, &out);
+    if (args->attention_backend != NULL &&
+        !megatron_args_says(args, MEGATRON_FIELD(attention_backend)))
+        megatron_append_attention(args, &out);
     text_append(&out, list);
     return text_builder_finish(&out, NULL);
 }

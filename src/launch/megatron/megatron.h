@@ -21,6 +21,9 @@ PLAIT_MUST_CHECK plait_status megatron_args_of(const plait_problem *problem, con
 /** `export NAME=value` lines that both Megatrons are started with. */
 void megatron_append_environment(const plait_launch *launch, text_builder *out);
 
+/** Transformer Engine's variables for the kernel of attention: what older releases have for an argument. */
+void megatron_append_attention(const megatron_args *args, text_builder *out);
+
 /** A launch as Megatron-Bridge's overrides, one a line; NULL when out of memory. */
 const char *megatron_overrides(const plait_launch *launch, const megatron_args *args,
                                plait_arena *arena);

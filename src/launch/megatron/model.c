@@ -77,7 +77,7 @@ static void take_router(const plait_moe *moe, const plait_router *router, megatr
     out->moe_router_dtype = "fp32";
 }
 
-/* Over which tokens: those of a microbatch unless the model says. */
+/* Over which tokens: those of a microbatch unless the model says, or if a release has no others. */
 static void take_balance(const plait_model *model, megatron_args *out)
 {
     static const char *const types[PLAIT_BALANCES] = {
@@ -85,11 +85,16 @@ static void take_balance(const plait_model *model, megatron_args *out)
         [PLAIT_BALANCE_BATCH] = "aux_loss",         [PLAIT_BALANCE_SEQUENCE] = "seq_aux_loss",
         [PLAIT_BALANCE_GLOBAL] = "global_aux_loss",
     };
+    // the first N of Megatron Core 0.N whose parser takes the type
+    static const int since[PLAIT_BALANCES] = {
+        [PLAIT_BALANCE_SEQUENCE] = 11, [PLAIT_BALANCE_GLOBAL] = 15};
     const plait_router *const router = &model->numerics.router;
     const plait_training *const training = &model->training;
     const bool balanced = router->aux_loss > 0.0 && training->balance != PLAIT_BALANCE_NONE;
+    const bool known = out->core >= since[training->balance];
 
-    out->moe_router_load_balancing_type = balanced ? types[training->balance] : "none";
+    out->moe_router_load_balancing_type =
+        !balanced ? "none" : types[known ? training->balance : PLAIT_BALANCE_BATCH];
     if (balanced)
         out->moe_aux_loss_coeff = router->aux_loss;
     if (router->correction_bias && training->bias_rate > 0.0)
@@ -99,7 +104,9 @@ static void take_balance(const plait_model *model, megatron_args *out)
 static void take_experts(const plait_moe *moe, const plait_model *model, megatron_args *out)
 {
     out->num_experts = moe->experts;
-    out->moe_ffn_hidden_size = moe->width;
+    if (moe->width != out->ffn_hidden_size ||
+        out->core >= 10) // before, experts had no width of their own
+        out->moe_ffn_hidden_size = moe->width;
     out->moe_shared_expert_intermediate_size = moe->shared_width;
     out->moe_shared_expert_gate = moe->shared_gate;
     if (moe->capacity > 0.0)

@@ -10,6 +10,7 @@
  */
 #include "argument_table.h"
 #include "megatron.h"
+#include "releases.h"
 
 static void say_text(launch_args *out, const char *key, const char *value)
 {
@@ -45,6 +46,10 @@ static void say_count(launch_args *out, const char *key, int value)
 static void say(launch_args *out, const char *section, size_t field, const megatron_args *args)
 {
     const argument_row *const row = megatron_argument(field);
+
+    if (row->since > args->core)
+        return;
+
     const void *const value = (const char *)args + field;
     const char *const key = plait_arena_printf(out->arena, "%s.%s", section, row->name);
 
@@ -204,6 +209,8 @@ static void say_experts(const megatron_args *args, launch_args *out)
 {
     say(out, "model", MEGATRON_FIELD(moe_grouped_gemm), args);
     say(out, "model", MEGATRON_FIELD(moe_permute_fusion), args);
+    say(out, "model", MEGATRON_FIELD(moe_router_fusion), args);
+    say(out, "model", MEGATRON_FIELD(moe_router_force_load_balancing), args);
     say(out, "model", MEGATRON_FIELD(moe_token_dispatcher_type), args);
     if (args->moe_flex_dispatcher_backend != NULL)
         say(out, "model", MEGATRON_FIELD(moe_flex_dispatcher_backend), args);
@@ -237,12 +244,13 @@ static const char *const precision_sets[PLAIT_PRECISIONS] = {
 };
 
 /* A recipe pads what its tokenizer has, so the tokenizer has the plan's vocabulary. */
-static void say_vocabulary(const megatron_args *args, launch_args *out)
+static void say_vocabulary(const megatron_args *args, int bridge, launch_args *out)
 {
     args_group(out, "vocabulary, which the recipe takes from its tokenizer");
     say(out, "tokenizer", MEGATRON_FIELD(tokenizer_type), args);
     say(out, "tokenizer", MEGATRON_FIELD(vocab_size), args);
-    say_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
+    if (bridge >= 6) // up to 0.5 the model's own number is taken
+        say_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
     say(out, "model", MEGATRON_FIELD(vocab_size), args);
     say(out, "model", MEGATRON_FIELD(make_vocab_size_divisible_by), args);
 }
@@ -275,13 +283,13 @@ static void say_rates(const megatron_args *args, launch_args *out)
         args_number(out, "model.mtp_loss_scaling_factor", args->mtp_loss_scaling_factor);
 }
 
-static void say_placeholders(const megatron_args *args, launch_args *out)
+static void say_placeholders(const megatron_args *args, int bridge, launch_args *out)
 {
-    say_vocabulary(args, out);
+    say_vocabulary(args, bridge, out);
     args_group(out, "yours to edit: schedule, checkpoints; data are the recipe's");
     say(out, "train", MEGATRON_FIELD(train_iters), args);
     say_rates(args, out);
-    say(out, "validation", MEGATRON_FIELD(eval_iters), args);
+    say(out, bridge >= 4 ? "validation" : "train", MEGATRON_FIELD(eval_iters), args);
     say(out, "logger", MEGATRON_FIELD(log_interval), args);
     say(out, "checkpoint", MEGATRON_FIELD(save), args);
     say(out, "checkpoint", MEGATRON_FIELD(load), args);
@@ -314,6 +322,6 @@ const char *megatron_overrides(const plait_launch *launch, const megatron_args *
     say_kernels(problem->runtime, args, &out);
     args_group(&out, "precision");
     say_text(&out, "mixed_precision", precision_sets[problem->job.precision]);
-    say_placeholders(args, &out);
+    say_placeholders(args, megatron_bridge_of(problem->runtime), &out);
     return args_shell(&out);
 }

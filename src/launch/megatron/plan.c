@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "args_parts.h"
+#include "argument_table.h"
 #include "megatron.h"
+#include "releases.h"
+#include "traits.h"
 #include "training.h"
 #include "user_buffers.h"
 
@@ -143,8 +146,17 @@ static void take_dispatcher(const plait_degrees *d, megatron_args *out)
 
     out->moe_token_dispatcher_type = types[dispatcher];
     out->moe_flex_dispatcher_backend = backends[dispatcher];
+    out->moe_enable_deepep =
+        backends[dispatcher] != NULL &&
+        megatron_argument(MEGATRON_FIELD(moe_flex_dispatcher_backend))->since > out->core;
     out->overlap_moe_expert_parallel_comm = d->ep_overlap != PLAIT_EP_OVERLAP_NONE;
     out->delay_wgrad_compute = d->ep_overlap == PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD;
+}
+
+/* Forks have older parsers. */
+static bool is_megatron(const plait_runtime *runtime)
+{
+    return runtime->rules == PLAIT_RULES_MEGATRON;
 }
 
 static void take_overlap(const plait_problem *problem, const plait_degrees *d, megatron_args *out)
@@ -161,6 +173,7 @@ static void take_overlap(const plait_problem *problem, const plait_degrees *d, m
         return;
     out->moe_grouped_gemm = true;
     out->moe_permute_fusion = true;
+    out->moe_router_fusion = is_megatron(runtime);
     take_dispatcher(d, out);
 }
 
@@ -189,7 +202,7 @@ static void take_attention(plait_attention_kernel kernel, megatron_args *out)
     }
 }
 
-static void take_precision(plait_precision precision, megatron_args *out)
+static void take_precision(plait_precision precision, bool delayed_scaling, megatron_args *out)
 {
     static const struct {
         const char *format;
@@ -204,7 +217,8 @@ static void take_precision(plait_precision precision, megatron_args *out)
     out->bf16 = !out->fp16;
     if (fp8[precision].format != NULL) {
         out->fp8 = fp8[precision].format;
-        out->fp8_recipe = fp8[precision].recipe;
+        out->fp8_recipe =
+            precision == PLAIT_FP8 && delayed_scaling ? "delayed" : fp8[precision].recipe;
     }
     if (precision == PLAIT_NVFP4) {
         out->fp4 = "e2m1";
@@ -214,6 +228,9 @@ static void take_precision(plait_precision precision, megatron_args *out)
     out->moe_router_padding_for_quantization =
         precision > PLAIT_FP16 && out->num_experts > 0 &&
         strcmp(out->moe_token_dispatcher_type, "allgather") != 0;
+    out->moe_router_padding_for_fp8 =
+        out->moe_router_padding_for_quantization &&
+        megatron_argument(MEGATRON_FIELD(moe_router_padding_for_quantization))->since > out->core;
 }
 
 /* Number formats of state. MXFP8's two copies are gathered through the gradient buffer, when ahead. */
@@ -250,18 +267,32 @@ plait_status megatron_args_of_plan(const plait_problem *problem, const plait_pla
     take_optimizer(d, out);
     take_overlap(problem, d, out);
     take_attention((plait_attention_kernel)d->attention, out);
-    take_precision(problem->job.precision, out);
+    take_precision(problem->job.precision, problem->runtime->kernels.delayed_scaling, out);
     take_state(problem, d, out);
     PLAIT_TRY(take_recompute(d, arena, out, err));
     PLAIT_TRY(take_offload(d, arena, out, err));
     PLAIT_TRY(take_context_sizes(problem, d, arena, out, err));
-    return megatron_args_of_split(plan, arena, out, err);
+    return megatron_args_of_split(problem, plan, arena, out, err);
+}
+
+/*
+ * Random tokens train no router, and their routing is not the one that the price assumes: as in
+ * Megatron-Bridge's performance recipes (scripts/performance, 067f987) it is forced to be even, unless
+ * the job states how uneven it is. Real data are not to be routed so.
+ */
+static bool forces_balance(const plait_problem *problem)
+{
+    const plait_runtime *const runtime = problem->runtime;
+
+    return is_megatron(runtime) && model_has_experts(problem->model) && !runtime->natural_routing &&
+           !runtime->imbalance_stated;
 }
 
 /* What a run needs and no plan decides: with these it starts on random tokens. */
-static void take_placeholders(megatron_args *out)
+static void take_placeholders(const plait_problem *problem, megatron_args *out)
 {
     out->mock_data = true;
+    out->moe_router_force_load_balancing = forces_balance(problem);
     out->tokenizer_type = "NullTokenizer";
     out->train_iters = TRAINING_TRY_STEPS;
     out->eval_iters = 0;
@@ -304,11 +335,13 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
                               plait_arena *arena, megatron_args *out, plait_error *err)
 {
     megatron_args_init(out);
-    take_placeholders(out);
+    out->core = megatron_core_of(problem->runtime);
+    take_placeholders(problem, out);
     take_training(problem, out);
     out->save = out->load = training_checkpoints(problem->model, arena);
     if (out->save == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(megatron_args_of_model(problem, arena, out, err));
-    return megatron_args_of_plan(problem, plan, arena, out, err);
+    PLAIT_TRY(megatron_args_of_plan(problem, plan, arena, out, err));
+    return megatron_args_check(out, err);
 }

@@ -1,5 +1,6 @@
 /* split.c - how a plan deals layers to stages and chunks, in Megatron-LM's four ways to say it */
 #include "args_parts.h"
+#include "argument_table.h"
 
 #include "layout.h"
 
@@ -21,13 +22,24 @@ static plait_status spell(const plait_plan *plan, plait_arena *arena, megatron_a
     return out->pipeline_model_parallel_layout != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-plait_status megatron_args_of_split(const plait_plan *plan, plait_arena *arena, megatron_args *out,
-                                    plait_error *err)
+/* The chunks of a rank; before there was an argument for that, the layers of each. */
+static void take_chunks(const plait_problem *problem, const plait_degrees *d, megatron_args *out)
+{
+    const size_t field = MEGATRON_FIELD(num_virtual_stages_per_pipeline_rank);
+
+    if (d->vpp > 1 && megatron_argument(field)->since > out->core)
+        out->num_layers_per_virtual_pipeline_stage = problem->model->layers / (d->pp * d->vpp);
+    else
+        out->num_virtual_stages_per_pipeline_rank = d->vpp > 1 ? d->vpp : 0;
+}
+
+plait_status megatron_args_of_split(const plait_problem *problem, const plait_plan *plan,
+                                    plait_arena *arena, megatron_args *out, plait_error *err)
 {
     const plait_degrees *const d = &plan->degrees;
     const plait_split *const split = &d->split;
 
-    out->num_virtual_stages_per_pipeline_rank = d->vpp > 1 ? d->vpp : 0;
+    take_chunks(problem, d, out);
     switch ((plait_split_kind)split->kind) {
     case PLAIT_SPLIT_SPREAD:
     case PLAIT_SPLIT_COST:

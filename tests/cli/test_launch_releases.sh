@@ -1,0 +1,156 @@
+#!/bin/bash
+# test_launch_releases.sh PLAIT - plans and launch folders of a release have nothing that came later
+set -u
+
+plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+wrong=0
+
+complain() {
+    echo "$@"
+    wrong=1
+}
+
+moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)
+
+# ---- what a search proposes ----
+
+proposed() { # proposed WHEN: keys of all plans into plans.json
+    "$plait" search "${moe[@]}" --fix tp=1,ep=8,etp=1,mbs=2 \
+        --runtime "megatron@$1" --json >plans.json 2>err ||
+        complain "$1: no plan: $(cat err)"
+}
+
+never() { # never WHEN PATTERN...
+    local when=$1 pattern
+    shift
+    proposed "$when"
+    for pattern; do
+        grep -qE "$pattern" plans.json && complain "$when: proposes $pattern"
+    done
+    return 0
+}
+
+some() { # some WHEN PATTERN
+    proposed "$1"
+    grep -qE "$2" plans.json || complain "$1: does not propose $2"
+}
+
+hybrid='"dispatcher": "hybridep"' deep='"dispatcher": "deepep"'
+offload='"offload_acts": "[a-z]*(_|fc|act|all)' pairs='"ep_overlap": "pairs' modules='"recompute": "modules'
+never core-v0.10.0 "$hybrid" "$deep" "$offload" "$pairs" "$modules" '"split": "(layout|embedding|loss|both)'
+never core-v0.12.0 "$hybrid" "$offload" "$pairs" '"split": "layout'
+never core-v0.13.0 "$hybrid" "$offload" "$pairs"
+never 25.09 "$hybrid" "$offload"
+never 25.11 "$offload"
+some core-v0.12.0 "$deep"
+some 25.11 "$hybrid"
+some v0.4.0 "$offload"
+grep -qF '"runtime": "megatron@v0.4.0"' plans.json || complain "another runtime in the file"
+
+# ---- what is asked for before its release ----
+
+refused() { # refused WHEN RELEASE FLAGS...
+    local when=$1 release=$2
+    shift 2
+    "$plait" eval "${moe[@]}" --tp 2 --ep 8 --runtime "megatron@$when" "$@" >out 2>err &&
+        complain "$when: takes $*"
+    grep -qF -- "$release" out err || complain "$when $*: expected $release, found $(cat out err)"
+}
+refused core-v0.5.0 'core-v0.6.0 brought it' --dispatcher alltoall
+refused core-v0.11.0 'core-v0.12.0 brought it' --dispatcher deepep
+refused 25.09 'core-v0.16.0rc0 brought it' --dispatcher hybridep
+refused core-v0.13.0 'core-v0.14.0 brought it' --dispatcher deepep --ep-overlap pairs
+refused core-v0.9.0 'core-v0.10.0 brought it' --cp 2 --cp-comm a2a --dispatcher alltoall
+refused core-v0.9.0 'core-v0.10.0 brought it' --etp 1
+refused core-v0.11.0 'core-v0.12.0 brought it' --recompute modules:moe_act
+refused core-v0.13.0 'core-v0.14.0 brought it' --recompute modules:shared_experts
+refused core-v0.10.0 'core-v0.11.0 brought it' --tp 1 --pp 2 --split embedding
+refused core-v0.12.0 'core-v0.13.0 brought it' --tp 1 --pp 2 --split 'layout:Et*24|t*24L'
+refused core-v0.11.0 'core-v0.12.0 brought it' --offload optimizer
+refused 25.11 'bridge-v0.2.2 brought it' --offload-acts expert_fc1
+refused core-v0.12.0 'core-v0.13.0 brought it' --optimizer-state bf16
+refused core-v0.11.0 'core-v0.12.0 brought it' --grad-reduce bf16
+refused core-v0.12.0 'which core-v0.13.0 brought' --precision fp8_block
+"$plait" search "${moe[@]}" --runtime megatron@25.09 --fix dispatcher=hybridep >out 2>err &&
+    complain "--fix takes hybridep"
+grep -qF 'core-v0.16.0rc0 brought it' err || complain "--fix: $(cat err)"
+
+# ---- what is written ----
+
+folder() { # folder WHEN FLAGS...: into d
+    local when=$1
+    shift
+    rm -rf d
+    "$plait" eval "${moe[@]}" --runtime "megatron$when" "$@" -o plan.json >/dev/null 2>err &&
+        "$plait" launch plan.json --target "$target" -o d >/dev/null 2>err ||
+        complain "megatron$when $*: no folder: $(cat err)"
+}
+has() { # has PATTERN...: lines of what was written
+    for pattern; do
+        grep -qE -- "^$pattern\$" d/args.sh d/overrides.sh d/run.sh 2>/dev/null || complain "no line $pattern"
+    done
+}
+lacks() {
+    for pattern; do
+        grep -qE -- "$pattern" d/args.sh d/overrides.sh d/run.sh 2>/dev/null && complain "a line $pattern"
+    done
+    return 0
+}
+
+target=megatron
+degrees=(--pp 2 --ep 8 --etp 1 --recompute full)
+folder @25.09 "${degrees[@]}" --dispatcher deepep
+has --moe-enable-deepep --moe-router-fusion --moe-router-force-load-balancing 'export CUDA_DEVICE_MAX_CONNECTIONS=32'
+lacks flex-dispatcher-backend HYBRID_EP
+folder @25.11 "${degrees[@]}" --dispatcher hybridep
+has '--moe-flex-dispatcher-backend hybridep' 'export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=8' \
+    'export NVLINK_DOMAIN_SIZE=8' 'export USE_MNNVL=0'
+lacks enable-deepep
+folder @core-v0.13.0 "${degrees[@]}"
+lacks router-fusion global_aux_loss
+has --moe-router-force-load-balancing '--moe-router-load-balancing-type aux_loss'
+folder @core-v0.12.0 "${degrees[@]}"
+lacks force-load-balancing
+folder @core-v0.10.0 "${degrees[@]}" --vpp 2
+has 'export CUDA_DEVICE_MAX_CONNECTIONS=1' 'export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=1 NVTE_UNFUSED_ATTN=0' \
+    '--num-layers-per-virtual-pipeline-stage 12'
+lacks attention-backend permute-fusion num-virtual-stages
+folder '' "${degrees[@]}"
+has 'export CUDA_DEVICE_MAX_CONNECTIONS=8'
+folder '' "${degrees[@]}" --tp 2
+has 'export CUDA_DEVICE_MAX_CONNECTIONS=1'
+"$plait" import --from megatron d/args.sh --cluster dgx-h100 -o back.json >/dev/null 2>&1 &&
+    diff <("$plait" eval --plan plan.json) <("$plait" eval --plan back.json) >diff ||
+    complain "another plan when read back: $(cat diff)"
+folder '' "${degrees[@]}" --imbalance natural
+lacks force-load-balancing
+moe=(qwen3-30b-a3b gb200-nvl72:2x4 --seq 4096 --gbs 512)
+folder '' --ep 8 --etp 1 --dispatcher hybridep --recompute full
+has 'export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=8' 'export NVLINK_DOMAIN_SIZE=[78]2?' 'export USE_MNNVL=1' \
+    'export CUDA_DEVICE_MAX_CONNECTIONS=32'
+
+# A model that a release has no arguments for.
+"$plait" eval gpt-oss-20b dgx-h100 --gpus 16 --seq 4096 --gbs 512 --ep 8 --etp 1 --runtime megatron@25.09 \
+    -o plan.json >/dev/null 2>&1
+"$plait" launch plan.json -o none >/dev/null 2>err && complain "25.09 has no sinks"
+grep -qE 'expected what Megatron Core 0.14 has, found .* needs [a-z_]+, which 0.1[5-9] brought' err ||
+    complain "$(cat err)"
+
+target=megatron-bridge
+moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)
+folder @26.02 "${degrees[@]}" --dispatcher hybridep
+has train.eval_iters=0 model.moe_router_fusion=true model.moe_router_force_load_balancing=true \
+    'export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=8'
+lacks use_tokenizer_vocab_size
+grep -qF 'nvcr.io/nvidia/nemo:26.02"' d/pytorchjob.yaml || complain "another container"
+folder '' "${degrees[@]}"
+has validation.eval_iters=0 tokenizer.use_tokenizer_vocab_size=true
+grep -qF 'nvcr.io/nvidia/nemo:26.08"' d/pytorchjob.yaml || complain "another container"
+"$plait" eval "${moe[@]}" --runtime megatron@25.11 "${degrees[@]}" -o plan.json >/dev/null 2>&1
+"$plait" launch plan.json --target megatron-bridge -o none >/dev/null 2>err && complain "25.11 has no run_recipe.py"
+grep -qF 'bridge-v0.3.0 or later' err || complain "$(cat err)"
+
+exit $wrong
