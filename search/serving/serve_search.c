@@ -277,7 +277,9 @@ double serve_settle_users(serve_look *s, plait_serve_plan *plan,
 bool serve_breaks_rule(const plait_serve_question *q, const plait_engine *engine,
                        const serve_candidate *c)
 {
-    return plait_serve_rule_broken(engine->kind, q->model, &q->load, c->serving.worker) != NULL;
+    return plait_serve_rule_broken(engine->kind, q->model, &q->load, c->serving.worker) != NULL ||
+           serve_weights_broken(engine->kind, q->model, c->serving.weights, c->serving.worker) !=
+               NULL;
 }
 
 bool serve_fits(const plait_engine *engine, const serve_candidate *c, const plait_load *load)

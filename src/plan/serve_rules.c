@@ -1,5 +1,5 @@
 /* serve_rules.c - what each engine of serving refuses to start, in one table */
-#include "plait/serve_search.h"
+#include "serve_values.h"
 
 typedef struct rule {
     unsigned engines; /* bits 1 << plait_engine_kind */
@@ -70,6 +70,26 @@ static const rule rules[] = {
     {VLLM | SGLANG | TRTLLM, has_more_stages_than_layers, "there are more stages than layers",
      "each engine's partition of layers"},
 };
+
+/*
+ * A rank holds whole blocks of 128 x 128 of each expert: create_weights of vLLM's and SGLang's Fp8MoE
+ * ("is not divisible by weight quantization block_n"), and what vllm-project/recipes 8959cf6 says of it
+ * in MiniMax-M2.yaml and Qwen3-Coder-480B-A35B-Instruct.yaml.
+ */
+const char *serve_weights_broken(plait_engine_kind kind, const plait_model *model,
+                                 plait_weight_format weights, plait_worker worker)
+{
+    static const int block = 128;
+    const int cuts = worker.tp * worker.dp_attention / worker.ep;
+
+    if (!((VLLM | SGLANG) >> kind & 1u) || weights != PLAIT_WEIGHT_FP8_BLOCK || cuts <= 1)
+        return NULL;
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE && model->kind[k].moe.width % (block * cuts) != 0)
+            return "ranks hold whole blocks of 128 of an expert's width in fp8_block: more expert "
+                   "parallelism, or less tp";
+    return NULL;
+}
 
 const char *plait_serve_rule_broken(plait_engine_kind kind, const plait_model *model,
                                     const plait_load *load, plait_worker worker)

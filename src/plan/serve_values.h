@@ -11,6 +11,13 @@ PLAIT_MUST_CHECK plait_status serve_check_question(const plait_serve_question *q
 /** What says a deployment: engine, workers, counts, formats, chunk and cap; not what it comes to. */
 PLAIT_MUST_CHECK plait_status serve_check_plan(const plait_serve_plan *plan, plait_error *err);
 
+/**
+ * Why an engine would not start such workers with weights in a format; NULL: it would. Beside
+ * plait_serve_rule_broken, which knows no format.
+ */
+const char *serve_weights_broken(plait_engine_kind kind, const plait_model *model,
+                                 plait_weight_format weights, plait_worker worker);
+
 /** What is simulated: workers with a table under an engine, a load, and how requests are drawn. */
 PLAIT_MUST_CHECK plait_status serve_check_simulation(const plait_deployment *deployment,
                                                      const plait_load *load,

@@ -186,4 +186,48 @@ sed 's/"tp": 1/"tp": -1/' "$folder/s.json" >"$folder/t.json"
 launch 2 "$folder/t.json"
 says "/plans/0/workers/aggregated/tp: expected"
 
+# ---- what vLLM's recipe of a model sets ----
+
+answer deepseek-v3.2 dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
+    --input 2048 --output 256 --concurrency 16
+launch 0 "$folder/s.json"
+has server.sh "# vLLM 0.18.0 or later, as models/deepseek-ai/DeepSeek-V3.2.yaml"
+has server.sh "--enable-auto-tool-choice"
+has server.sh "--tool-call-parser deepseek_v32"
+has server.sh "--reasoning-parser deepseek_v3"
+has server.sh "--tokenizer-mode deepseek_v32"
+has server.sh "--kv-cache-dtype bfloat16"
+has server.sh "the recipe advises against tp 8: kernels fill the 16 heads of a rank up to 64"
+bash -n "$folder/o/server.sh" || complain "server.sh is no script"
+"$plait" import --from vllm "$folder/o/server.sh" --model deepseek-v3.2 >"$folder/out" 2>"$folder/err" ||
+    complain "not read back: $(cat "$folder/err")"
+[ -s "$folder/err" ] && complain "a flag of the recipe is not known: $(cat "$folder/err")"
+answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
+    --input 2048 --output 256 --concurrency 16
+launch 0 "$folder/s.json"
+has server.sh "--tool-call-parser deepseek_v3"
+has server.sh "the recipe has --enable-expert-parallel, too"
+has server.sh "--kv-cache-dtype auto"
+grep -q "kernels fill" "$folder/o/server.sh" && complain "DeepSeek-V3 has no sparse attention"
+answer kimi-k2.5 dgx-h200 --gpus 16 --eval --engine vllm --tp 8 --pp 2 --weights fp8_block \
+    --input 2048 --output 256 --concurrency 16
+launch 0 "$folder/s.json"
+has server.sh "# vLLM 0.19.1 or later, as models/moonshotai/Kimi-K2.5.yaml"
+answer llama-3.1-8b dgx-h200 --gpus 1 --eval --engine vllm --input 2048 --output 256 --concurrency 16
+launch 0 "$folder/s.json"
+grep -qE "parser|recipes" "$folder/o/server.sh" && complain "a recipe of another model"
+
+# Blocks of 128 of an expert's width stay whole: 1536 / 8 is 192.
+blocks=(minimax-m2 dgx-h200 --gpus 8 --eval --weights fp8_block --input 2048 --output 256 --concurrency 16)
+answer "${blocks[@]}" --engine vllm --tp 8
+launch 2 "$folder/s.json"
+says "ranks hold whole blocks of 128 of an expert's width in fp8_block"
+answer "${blocks[@]}" --engine vllm --tp 8 --ep 8
+launch 0 "$folder/s.json"
+answer "${blocks[@]}" --engine vllm --tp 4 --replicas 2
+launch 0 "$folder/s.json"
+"$plait" serve minimax-m2 dgx-h200 --gpus ..8 --engine vllm --tp 8 --weights fp8_block --input 2048 \
+    --output 256 --rate 1 --json >"$folder/s.json" 2>"$folder/err" || complain "$(cat "$folder/err")"
+grep -q '"tp": 8, "pp": 1, "ep": 1[,}]' "$folder/s.json" && complain "the search cuts a block"
+
 exit $wrong

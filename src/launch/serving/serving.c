@@ -153,6 +153,8 @@ static plait_status check(const plait_serve_launch *launch, plait_engine_kind ki
     for (int r = 0; r <= plan->disaggregated; r++) {
         const char *why =
             plait_serve_rule_broken(kind, launch->model, &launch->load, plan->worker[r]);
+        if (why == NULL)
+            why = serve_weights_broken(kind, launch->model, plan->weights, plan->worker[r]);
         if (why != NULL)
             return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
                               "expected workers that %s starts, found: %s; `plait serve --engine "

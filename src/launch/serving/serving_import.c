@@ -55,6 +55,11 @@ static const known_flag vllm_flags[] = {
     {"enable_auto_tool_choice", ""},
     {"tool_call_parser", ""},
     {"reasoning_parser", ""},
+    {"tokenizer_mode", ""},
+    {"config_format", ""},
+    {"load_format", ""},
+    {"chat_template_content_format", ""},
+    {"kernel_config.enable_flashinfer_autotune", ""},
     {NULL, NULL},
 };
 

@@ -1,5 +1,23 @@
 /* vllm.c - a worker as arguments of `vllm serve` */
 #include "serving.h"
+#include "vllm_recipes.h"
+
+/* Heads of a layer with sparse latent attention (an indexer); 0: the model has none. */
+static int sparse_heads(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_MLA && model->kind[k].mla.index_heads > 0)
+            return model->kind[k].mla.heads;
+    return 0;
+}
+
+/* With sparse attention `auto` is a cache in fp8: DeepSeek-V3.2-Exp.yaml of vllm-project/recipes. */
+static const char *cache_format(const serving_role *role)
+{
+    if (role->launch->plan->kv == PLAIT_KV_FP8)
+        return "fp8";
+    return sparse_heads(role->launch->model) > 0 ? "bfloat16" : "auto";
+}
 
 static void add_degrees(const serving_role *role, launch_args *out)
 {
@@ -33,7 +51,7 @@ static void add_limits(const serving_role *role, launch_args *out)
     args_switch(out, "--enable-chunked-prefill");
     args_int(out, "--max-model-len", serving_context(role));
     args_number(out, "--gpu-memory-utilization", plan->engine->memory_fraction);
-    args_text(out, "--kv-cache-dtype", plan->kv == PLAIT_KV_FP8 ? "fp8" : "auto");
+    args_text(out, "--kv-cache-dtype", cache_format(role));
     if (role->launch->load.cached > 0.0)
         args_switch(out, "--enable-prefix-caching");
 }
@@ -51,6 +69,52 @@ static void add_weights(const serving_role *role, launch_args *out)
                     "{\"method\":\"mtp\",\"num_speculative_tokens\":%d}", role->launch->load.draft);
 }
 
+/*
+ * FlashMLA's sparse kernels fill a rank's heads up to 64: as DeepSeek-V3.2.yaml of
+ * vllm-project/recipes 8959cf6 has it, tp 8 is slower for that.
+ */
+static const char *heads_note(const serving_role *role)
+{
+    static const int least = 64;
+    const int heads = sparse_heads(role->launch->model);
+
+    if (heads == 0 || heads / role->worker.tp >= least)
+        return "";
+    return plait_arena_printf(
+        role->arena,
+        "\n# the recipe advises against tp %d: kernels fill the %d heads of a "
+        "rank up to %d; tp 1 or 2 with attention ranks does without",
+        role->worker.tp, heads / role->worker.tp, least);
+}
+
+static void add_recipe(const serving_role *role, launch_args *out)
+{
+    const vllm_recipe *const recipe = vllm_recipe_of(role->launch->model);
+    const char *const heads = heads_note(role);
+    const char *title;
+
+    if (recipe == NULL)
+        return;
+    title = plait_arena_printf(
+        role->arena, "vLLM %s or later, as models/%s of vllm-project/recipes 8959cf6 has it%s%s",
+        recipe->since, recipe->source, heads != NULL ? heads : "",
+        recipe->experts && role->worker.ep == 1 ? "\n# the recipe has --enable-expert-parallel, too"
+                                                : "");
+    if (title == NULL || heads == NULL) {
+        out->failed = true;
+        return;
+    }
+    args_group(out, title);
+    if (recipe->more != NULL)
+        args_switch(out, recipe->more);
+    if (recipe->tools != NULL) {
+        args_switch(out, "--enable-auto-tool-choice");
+        args_text(out, "--tool-call-parser", recipe->tools);
+    }
+    if (recipe->reasoning != NULL)
+        args_text(out, "--reasoning-parser", recipe->reasoning);
+}
+
 static void add_all(const serving_role *role, launch_args *out)
 {
     add_degrees(role, out);
@@ -65,6 +129,7 @@ static void add_served(const serving_role *role, launch_args *out)
 {
     add_all(role, out);
     args_words(out, "--port", "\"$PORT\"");
+    add_recipe(role, out);
 }
 
 static void add_dynamo(const serving_role *role, launch_args *out)
