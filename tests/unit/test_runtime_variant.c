@@ -241,7 +241,8 @@ static void test_what_is_not_held__is_refused(void **state)
     static const char *const wrong[] = {
         "megatron@23.11",      "megatron@core-v0.3.0", "megatron@v0.14.7",
         "megatron@v0.140.0",   "megatron@v0",          "megatron@core",
-        "megatron@core-25.09", "torchtitan@25.09",     "megatron-fsdp@25.09"};
+        "megatron@core-25.09", "torchtitan@25.09",     "megatron-fsdp@core-v0.13.0",
+        "deepspeed@25.09"};
     plait_runtime r;
 
     (void)state;
@@ -277,29 +278,34 @@ static bool has(const plait_runtime *r, const plait_feature *feature)
     }
 }
 
-static void test_each_value__is_there_from_its_release_on_and_not_before(void **state)
+static void check_values(const char *software, size_t least)
 {
     plait_runtime newest;
     plait_error err;
 
-    (void)state;
-    must(plait_runtime_find("megatron", arena, &newest, &err), &err);
+    must(plait_runtime_find(software, arena, &newest, &err), &err);
     assert_null(newest.at);
-    assert_true(newest.features >= 30);
-    for (size_t i = 0; i < newest.features; i++) {
-        const plait_feature *const feature = &newest.feature[i];
+    assert_true(newest.features >= least);
+    for (size_t i = 0; i < newest.features; i++)
+        assert_true(has(&newest, &newest.feature[i]));
+    for (size_t r = 0; r < newest.releases; r++) {
+        const char *const name =
+            plait_arena_printf(arena, "%s@%s", software, newest.release[r].name);
+        plait_runtime then;
 
-        assert_true(has(&newest, feature));
-        for (size_t r = 0; r < newest.releases; r++) {
-            plait_runtime then;
-            const char *const name =
-                plait_arena_printf(arena, "megatron@%s", newest.release[r].name);
-
-            must(plait_runtime_find(name, arena, &then, &err), &err);
-            if (has(&then, feature) != (r >= feature->since))
-                fail_msg("%s: key %d, value %d", name, feature->key, feature->value);
-        }
+        must(plait_runtime_find(name, arena, &then, &err), &err);
+        for (size_t i = 0; i < newest.features; i++)
+            if (has(&then, &newest.feature[i]) != (r >= newest.feature[i].since))
+                fail_msg("%s: key %d, value %d", name, newest.feature[i].key,
+                         newest.feature[i].value);
     }
+}
+
+static void test_each_value__is_there_from_its_release_on_and_not_before(void **state)
+{
+    (void)state;
+    check_values("megatron", 30);
+    check_values("megatron-fsdp", 10);
 }
 
 static void test_defaults__are_values_that_the_release_has(void **state)
