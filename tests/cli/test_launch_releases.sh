@@ -103,7 +103,8 @@ lacks() {
 target=megatron
 degrees=(--pp 2 --ep 8 --etp 1 --recompute full)
 folder @25.09 "${degrees[@]}" --dispatcher deepep
-has --moe-enable-deepep --moe-router-fusion --moe-router-force-load-balancing 'export CUDA_DEVICE_MAX_CONNECTIONS=32'
+has 'export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True' \
+    --moe-enable-deepep --moe-router-fusion --moe-router-force-load-balancing 'export CUDA_DEVICE_MAX_CONNECTIONS=32'
 lacks flex-dispatcher-backend HYBRID_EP
 folder @25.11 "${degrees[@]}" --dispatcher hybridep
 has '--moe-flex-dispatcher-backend hybridep' 'export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=8' \
@@ -119,7 +120,12 @@ has 'export CUDA_DEVICE_MAX_CONNECTIONS=1' 'export NVTE_FLASH_ATTN=0 NVTE_FUSED_
     '--num-layers-per-virtual-pipeline-stage 12'
 lacks attention-backend permute-fusion num-virtual-stages
 folder '' "${degrees[@]}"
-has 'export CUDA_DEVICE_MAX_CONNECTIONS=8'
+has 'export CUDA_DEVICE_MAX_CONNECTIONS=8' 'export PYTORCH_ALLOC_CONF=expandable_segments:True'
+folder @core-v0.11.0 "${degrees[@]}" --precision fp8
+has '--fp8-format hybrid'
+lacks fp8-recipe
+folder @core-v0.12.0 "${degrees[@]}" --precision fp8
+has '--fp8-recipe tensorwise'
 folder '' "${degrees[@]}" --tp 2
 has 'export CUDA_DEVICE_MAX_CONNECTIONS=1'
 "$plait" import --from megatron d/args.sh --cluster dgx-h100 -o back.json >/dev/null 2>&1 &&

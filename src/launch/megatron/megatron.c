@@ -68,6 +68,16 @@ void megatron_append_attention(const megatron_args *args, text_builder *out)
                        strcmp(args->attention_backend, "unfused") == 0);
 }
 
+/*
+ * PyTorch 2.8 has only the older name, and 2.9 does not heed the new one (pytorch/pytorch issue 183387);
+ * 2.12, which has both, comes with Megatron Core 0.18 (NeMo 26.06, docs/releases/software-versions.md of
+ * Megatron-Bridge).
+ */
+static const char *allocator_variable(const plait_runtime *runtime)
+{
+    return megatron_core_of(runtime) < 18 ? "PYTORCH_CUDA_ALLOC_CONF" : "PYTORCH_ALLOC_CONF";
+}
+
 void megatron_append_environment(const plait_launch *launch, text_builder *out)
 {
     const plait_degrees *const d = &launch->plan->degrees;
@@ -80,8 +90,10 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
         text_append(out, "export UB_SKIPMC=1\n");
     if (launch->plan->degrees.offload_acts > 0) // Transformer Engine's own offload stands aside
         text_append(out, "export NVTE_CPU_OFFLOAD_V1=1\n");
-    text_append(out, "export TORCH_NCCL_AVOID_RECORD_STREAMS=1\n"
-                     "export PYTORCH_ALLOC_CONF=expandable_segments:True\n");
+    text_append_printf(out,
+                       "export TORCH_NCCL_AVOID_RECORD_STREAMS=1\n"
+                       "export %s=expandable_segments:True\n",
+                       allocator_variable(launch->problem->runtime));
 }
 
 static training_places places_of(const megatron_args *args)
