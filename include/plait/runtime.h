@@ -197,10 +197,41 @@ typedef struct plait_release {
     int date; /* its month, 2509: September 2025 */
 } plait_release;
 
+/** Parts of models that not all releases build: a constant, and a profile's word. */
+#define PLAIT_MODEL_PART_LIST(X)                                                                   \
+    X(PLAIT_PART_QK_NORM, "qk_norm")                                                               \
+    X(PLAIT_PART_ROTARY_BASE, "rotary_base") /* another than 10,000 */                             \
+    X(PLAIT_PART_LLAMA3_ROPE, "llama3_rope")                                                       \
+    X(PLAIT_PART_NO_ROTARY, "no_rotary") /* in some layers */                                      \
+    X(PLAIT_PART_MLA, "mla")                                                                       \
+    X(PLAIT_PART_SPARSE, "sparse_attention") /* an indexer */                                      \
+    X(PLAIT_PART_LINEAR, "linear_attention")                                                       \
+    X(PLAIT_PART_WINDOW, "window")                                                                 \
+    X(PLAIT_PART_SINKS, "sinks")                                                                   \
+    X(PLAIT_PART_GATE, "output_gate")                                                              \
+    X(PLAIT_PART_CLAMPED, "clamped_swiglu")                                                        \
+    X(PLAIT_PART_MIXED, "mixed_layers") /* dense ones and ones with experts */                     \
+    X(PLAIT_PART_SHARED, "shared_experts")                                                         \
+    X(PLAIT_PART_SHARED_GATE, "shared_gate")                                                       \
+    X(PLAIT_PART_SIGMOID, "sigmoid_router")                                                        \
+    X(PLAIT_PART_GROUPS, "expert_groups")                                                          \
+    X(PLAIT_PART_MTP, "mtp")
+
+typedef enum plait_model_part {
+#define X(constant, word) constant,
+    PLAIT_MODEL_PART_LIST(X)
+#undef X
+        PLAIT_MODEL_PARTS
+} plait_model_part;
+
+extern const char *const plait_model_part_name[PLAIT_MODEL_PARTS + 1];
+
 /** Keys of plait_feature beyond those of a plan. */
 enum {
     PLAIT_FEATURE_PRECISION = PLAIT_KEYS, /* value: a plait_precision */
     PLAIT_FEATURE_MODULE,                 /* a plait_module, in a set that is recomputed */
+    PLAIT_FEATURE_MODEL,                  /* a plait_model_part, which the software builds */
+    PLAIT_FEATURE_MTP_CP,                 /* context parallelism beside multi-token prediction */
     PLAIT_FEATURE_HSDP,
     PLAIT_FEATURE_ETP,             /* experts that are not cut by tp */
     PLAIT_FEATURE_CURRENT_SCALING, /* fp8 before it is scaled by the maxima of steps before */

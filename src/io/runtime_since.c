@@ -16,6 +16,8 @@ typedef struct since_member {
 static const since_member others[] = {
     {"precision", PLAIT_FEATURE_PRECISION, plait_precision_name},
     {"recompute_modules", PLAIT_FEATURE_MODULE, plait_recompute_module_name},
+    {"model", PLAIT_FEATURE_MODEL, plait_model_part_name},
+    {"mtp_cp", PLAIT_FEATURE_MTP_CP, NULL},
     {"hsdp", PLAIT_FEATURE_HSDP, NULL},
     {"etp", PLAIT_FEATURE_ETP, NULL},
     {"current_scaling", PLAIT_FEATURE_CURRENT_SCALING, NULL},
@@ -138,6 +140,9 @@ static void drop(plait_runtime *runtime, const plait_feature *feature)
         break;
     case PLAIT_FEATURE_MODULE:
         drop_module(can, feature->value);
+        break;
+    case PLAIT_FEATURE_MODEL:
+    case PLAIT_FEATURE_MTP_CP: // no capability: runtime_brought tells
         break;
     case PLAIT_FEATURE_HSDP:
         can->hsdp = false;

@@ -450,6 +450,9 @@ static bool cut_within(const plait_problem *p, const plait_degrees *d, const pla
     if (r->can.etp_is_tp && d->etp != d->tp && model_has_experts(p->model))
         return because(why, "%s cuts experts by tp, found etp %d%s", r->name, d->etp,
                        runtime_brought_text(r, PLAIT_FEATURE_ETP, 0, brought));
+    if (p->model->mtp_layers > 0 && d->cp > 1 && runtime_brought(r, PLAIT_FEATURE_MTP_CP, 0))
+        return because(why, "%s has no cp beside multi-token prediction%s", r->name,
+                       runtime_brought_text(r, PLAIT_FEATURE_MTP_CP, 0, brought));
     return r->can.etp || d->etp == 1 || d->etp == d->tp ||
            because(why, "%s cuts experts by etp 1 or tp", r->name);
 }

@@ -6,6 +6,7 @@
 
 #include "problem_parts.h"
 #include "reason.h"
+#include "runtime_features.h"
 
 const char *const plait_rules_name[PLAIT_RULES + 1] = {
 #define X(constant, word, set) word,
@@ -95,6 +96,17 @@ static const model_rule *model_rule_broken(const rule_set *set, const plait_mode
     return NULL;
 }
 
+static bool release_builds(const plait_runtime *runtime, const plait_model *model,
+                           const plan_reason *why)
+{
+    const int part = runtime_part_missed(runtime, model);
+    char brought[RUNTIME_BROUGHT_SIZE];
+
+    return part < 0 ||
+           because(why, "a model without %s (%s%s)", plait_model_part_name[part], runtime->name,
+                   runtime_brought_text(runtime, PLAIT_FEATURE_MODEL, part, brought));
+}
+
 bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
                        size_t size)
 {
@@ -109,5 +121,5 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
 
     if (broken != NULL && why != NULL)
         snprintf(why, size, "%s (%s, rule %s)", broken->says, runtime->name, broken->number);
-    return broken == NULL;
+    return broken == NULL && release_builds(runtime, model, &(plan_reason){why, size});
 }

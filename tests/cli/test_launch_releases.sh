@@ -74,6 +74,9 @@ refused 25.11 'bridge-v0.2.2 brought it' --offload-acts expert_fc1
 refused core-v0.12.0 'core-v0.13.0 brought it' --optimizer-state bf16
 refused core-v0.11.0 'core-v0.12.0 brought it' --grad-reduce bf16
 refused core-v0.12.0 'which core-v0.13.0 brought' --precision fp8_block
+"$plait" eval deepseek-v3 dgx-h200 --gpus 256 --seq 4096 --gbs 256 --cp 2 --ep 64 --etp 1 \
+    --runtime megatron@core-v0.13.0 >out 2>err && complain "0.13 takes cp beside MTP"
+grep -qF 'has no cp beside multi-token prediction; core-v0.14.0 brought it' out || complain "$(cat out err)"
 "$plait" search "${moe[@]}" --runtime megatron@25.09 --fix dispatcher=hybridep >out 2>err &&
     complain "--fix takes hybridep"
 grep -qF 'core-v0.16.0rc0 brought it' err || complain "--fix: $(cat err)"
@@ -138,12 +141,18 @@ folder '' --ep 8 --etp 1 --dispatcher hybridep --recompute full
 has 'export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=8' 'export NVLINK_DOMAIN_SIZE=[78]2?' 'export USE_MNNVL=1' \
     'export CUDA_DEVICE_MAX_CONNECTIONS=32'
 
-# A model that a release has no arguments for.
-"$plait" eval gpt-oss-20b dgx-h100 --gpus 16 --seq 4096 --gbs 512 --ep 8 --etp 1 --runtime megatron@25.09 \
-    -o plan.json >/dev/null 2>&1
-"$plait" launch plan.json -o none >/dev/null 2>err && complain "25.09 has no sinks"
-grep -qE 'expected what Megatron Core 0.14 has, found .* needs [a-z_]+, which 0.1[5-9] brought' err ||
-    complain "$(cat err)"
+# A model that a release does not build, and one that it has no argument for.
+unheld() { # unheld MODEL WHEN TEXT
+    "$plait" eval "$1" dgx-h100 --gpus 16 --seq 4096 --gbs 512 --ep 8 --etp 1 --recompute full \
+        --runtime "megatron@$2" -o plan.json >/dev/null 2>&1
+    "$plait" launch plan.json -o none >/dev/null 2>err && complain "$1 is written for $2"
+    grep -qF -- "$3" err || complain "$1 at $2: $(cat err)"
+}
+unheld gpt-oss-20b 25.09 'a model without window (megatron@25.09; core-v0.15.0 brought it)'
+unheld deepseek-v2-lite core-v0.10.0 'needs mscale, which 0.11 brought'
+"$plait" search gpt-oss-20b dgx-h100 --gpus 8 --seq 4096 --gbs 64 --fix tp=1,pp=1,ep=8,mbs=1 \
+    --runtime megatron@25.09 >/dev/null 2>err
+grep -qF 'plait launch has no words for this model: expected a model without window' err || complain "$(cat err)"
 
 target=megatron-bridge
 moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)

@@ -5,6 +5,7 @@
 #include "assert_near.h"
 #include "must.h"
 #include "plait/data.h"
+#include "runtime_features.h"
 #include "runtime_variant.h"
 
 /* ---- dates ---- */
@@ -267,6 +268,9 @@ static bool has(const plait_runtime *r, const plait_feature *feature)
             if (r->can.module_set[s] >> feature->value & 1u)
                 return true;
         return false;
+    case PLAIT_FEATURE_MODEL:
+    case PLAIT_FEATURE_MTP_CP:
+        return runtime_brought(r, feature->key, feature->value) == NULL;
     case PLAIT_FEATURE_HSDP:
         return r->can.hsdp;
     case PLAIT_FEATURE_ETP:
@@ -306,6 +310,55 @@ static void test_each_value__is_there_from_its_release_on_and_not_before(void **
     (void)state;
     check_values("megatron", 30);
     check_values("megatron-fsdp", 10);
+}
+
+/* "sinks" of gpt-oss under Megatron Core 0.14 */
+static const char *missed(const char *runtime, const char *name)
+{
+    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
+    plait_runtime r;
+    plait_error err;
+    char why[256];
+
+    must(plait_runtime_find(runtime, arena, &r, &err), &err);
+    must(plait_model_find(name, arena, model, NULL, &err), &err);
+    const int part = runtime_part_missed(&r, model);
+    assert_true(plait_model_check(&r, model, why, sizeof why) == (part < 0));
+    if (part >= 0)
+        assert_non_null(strstr(why, " brought it"));
+    return part < 0 ? "" : plait_model_part_name[part];
+}
+
+static void test_a_model__is_of_the_releases_that_have_its_parts(void **state)
+{
+    static const struct {
+        const char *model, *release, *part;
+    } rows[] = {
+        {"gpt-oss-20b", "core-v0.14.0", "window"},
+        {"gpt-oss-20b", "core-v0.15.0", ""},
+        {"gpt-oss-20b", "core-v0.7.0", "rotary_base"},
+        {"deepseek-v3", "core-v0.9.0", "mla"},
+        {"deepseek-v3", "core-v0.10.0", "sigmoid_router"},
+        {"deepseek-v3", "core-v0.11.0", "mtp"},
+        {"deepseek-v3", "core-v0.12.0", ""},
+        {"llama-3.1-8b", "core-v0.9.0", "llama3_rope"},
+        {"llama-3.1-8b", "core-v0.10.0", ""},
+        {"qwen3-30b-a3b", "core-v0.5.0", "qk_norm"},
+        {"qwen3-30b-a3b", "core-v0.8.0", ""},
+        {"llama-4-scout", "core-v0.12.0", "no_rotary"},
+        {"gpt3-175b", "core-v0.4.0", ""},
+        {"mixtral-8x7b", "core-v0.4.0", "rotary_base"},
+        {"deepseek-v2", "core-v0.10.0", "expert_groups"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const found =
+            missed(plait_arena_printf(arena, "megatron@%s", rows[i].release), rows[i].model);
+
+        if (strcmp(found, rows[i].part) != 0)
+            fail_msg("%s at %s: %s", rows[i].model, rows[i].release, found);
+    }
 }
 
 static void test_defaults__are_values_that_the_release_has(void **state)
@@ -362,6 +415,7 @@ int main(void)
         TEST(test_a_release__is_found_by_product_number_and_month),
         TEST(test_what_is_not_held__is_refused),
         TEST(test_each_value__is_there_from_its_release_on_and_not_before),
+        TEST(test_a_model__is_of_the_releases_that_have_its_parts),
         TEST(test_defaults__are_values_that_the_release_has),
         TEST(test_since__is_refused_with_the_place),
     };
