@@ -201,6 +201,8 @@
     X(moe_router_dtype, TEXT, "", "fp32 fp64")                                                    \
     X(moe_permute_fusion, SWITCH, "", "")                                                         \
     X(moe_router_padding_for_quantization, SWITCH, "", "")                                        \
+    X(moe_router_fusion, SWITCH, "", "")                                                          \
+    X(moe_router_force_load_balancing, SWITCH, "", "")                                            \
     /* Others */                                                                                  \
     X(no_rope_fusion, SWITCH, "", "")                                                             \
     X(no_masked_softmax_fusion, SWITCH, "", "")                                                   \
