@@ -26,8 +26,6 @@
  * said. What has no value is 0, a double NaN, a text NULL; sizes are tokens, layers, or elements.
  */
 typedef struct megatron_args {
-    int core; /* N of Megatron Core 0.N, whose arguments are said; INT_MAX: the newest */
-
     /* model */
     int num_layers;
     int hidden_size;
@@ -263,6 +261,8 @@ typedef struct megatron_args {
     const char *rampup_batch_size;
     bool enable_zbh1_pipeline;
     bool defer_embedding_wgrad_compute;
+
+    int core; /* no argument: N of Megatron Core 0.N, whose arguments are said; INT_MAX: the newest */
 } megatron_args;
 
 /** A field, for functions that take any of them. */
