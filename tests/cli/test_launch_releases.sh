@@ -132,8 +132,8 @@ has '--fp8-recipe tensorwise'
 folder '' "${degrees[@]}" --tp 2
 has 'export CUDA_DEVICE_MAX_CONNECTIONS=1'
 "$plait" import --from megatron d/args.sh --cluster dgx-h100 -o back.json >/dev/null 2>&1 &&
-    diff <("$plait" eval --plan plan.json) <("$plait" eval --plan back.json) >diff ||
-    complain "another plan when read back: $(cat diff)"
+    diff <("$plait" eval --plan plan.json) <("$plait" eval --plan back.json) >differs ||
+    complain "another plan when read back: $(cat differs)"
 folder '' "${degrees[@]}" --imbalance natural
 lacks force-load-balancing
 moe=(qwen3-30b-a3b gb200-nvl72:2x4 --seq 4096 --gbs 512)

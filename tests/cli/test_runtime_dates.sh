@@ -55,6 +55,15 @@ asked megatron@99.12
 grep -qF 'runtime megatron@99.12 (bridge-v0.6.0 with core-v0.19.0, the newest)' "$folder/out" ||
     complain "not the newest"
 same megatron@v0.4.0 megatron@26.04
+named() { # named WHEN TEXT: what the answer says that it took
+    asked "megatron@$1"
+    grep -qF "runtime megatron@$1 ($2)" "$folder/out" || complain "megatron@$1 is not $2: $(sed -n 2p "$folder/out")"
+}
+named v0.4.0 'bridge-v0.4.0 with core-v0.17.0, not core-v0.4.0'
+named core-v0.4.0 core-v0.4.0
+named v0.14 core-v0.14.0
+named 25.09 'bridge-v0.1.0rc3 with core-v0.14.0'
+named 26.08 'bridge-v0.6.0 with core-v0.19.0, the newest'
 
 # Files carry what was asked for, and are read again.
 "$plait" search "${question[@]}" --runtime megatron@20.06 -o "$folder/plans.json" >/dev/null ||
