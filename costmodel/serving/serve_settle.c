@@ -32,7 +32,7 @@ double serve_settle(double (*gap)(void *context, double x), void *context, doubl
         at_b = gap(context, b);
     }
     for (; i < ROUNDS && at_b < 0.0 && b - a > tight * b; i++) {
-        const double x = b - at_b * (b - a) / (at_b - at_a);
+        const double x = isinf(at_a) ? 0.5 * (a + b) : b - at_b * (b - a) / (at_b - at_a);
         const double at_x = gap(context, x);
         if (at_x > 0.0) {
             a = x;
