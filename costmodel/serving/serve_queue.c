@@ -4,19 +4,42 @@
 #include "numbers.h"
 #include "serve_turn.h"
 
+/* Mean of the largest of `ranks` Poisson draws of this mean: the sum over k of P(any draw is k or more). */
+static double most_of_draws(double mean, double ranks)
+{
+    enum { MOST = 1000 }; // draws; a mean of 100 needs 200
+    double share = exp(-mean), below = share, most = 0.0;
+
+    for (int k = 1; k < MOST && below < 1.0; k++) {
+        most += 1.0 - pow(below, ranks);
+        share *= mean / k;
+        below = smaller(below + share, 1.0);
+        if (k > mean && share < 1e-12)
+            break;
+    }
+    return most;
+}
+
 /*
- * C.372: attention ranks meet in each layer's experts, so one's prompt holds up all. Of steps a rank has a prompt in the share rho;
- * where they do not wait for each other, so many times as many steps have one of any.
+ * C.372: attention ranks meet in each layer's experts, so a step lasts as long as the rank with the most prompts needs. A rank
+ * has `mean` prompts in a step. In a closed loop it has one or none, in the share `mean` of its steps; prompts that arrive at
+ * random come in any number.
  */
 static double held_up(const plait_pool *pool, const plait_load *load, serve_turn t,
                       double sequences)
 {
+    static const double crowd = 100.0; // from here on the largest of many draws is near the mean
     const double ranks = pool->table->worker.dp_attention;
-    const double rho = smaller(sequences * t.yield * t.chunks / load->output, 1.0);
+    const double mean = sequences * t.yield * t.chunks / load->output;
 
     if (ranks <= 1.0 || pool->gather_steps > 0.0)
         return 1.0;
-    return rho > 0.0 ? (1.0 - pow(1.0 - rho, ranks)) / rho : ranks;
+    if (!(mean > 0.0))
+        return ranks;
+    if (load->kind == PLAIT_LOAD_RATE)
+        return mean < crowd ? larger(most_of_draws(mean, ranks) / mean, 1.0) : 1.0;
+    const double rho = smaller(mean, 1.0);
+    return (1.0 - pow(1.0 - rho, ranks)) / rho;
 }
 
 /* What a prompt adds to the steps of an attention rank, those of other ranks' prompts in it. */
@@ -61,6 +84,15 @@ static double turn_s(const plait_pool *pool, const plait_load *load, serve_turn 
     const double fresh = serve_fresh(load);
 
     return held + t.step_s * fresh / round_tokens(pool, fresh);
+}
+
+/* A prompt's turn where all steps are full: the tokens that decode take their part of the budget first. */
+static double full_turn_s(const plait_pool *pool, const plait_load *load, serve_turn t,
+                          double sequences, double held)
+{
+    const double fresh = serve_fresh(load);
+
+    return held + t.step_s * fresh / larger(round_tokens(pool, fresh) - sequences, 1.0);
 }
 
 /* A load on one attention rank of a pool, and its service where so many sequences run. */
@@ -164,9 +196,10 @@ static double arriving_gap(void *context, double sequences)
     const double added = held_s(pool, at->load, t, larger(sequences, 1.0));
     const double busy = x * added;
     const double held = turn_s(pool, at->load, t, added);
+    const double crowded = x * full_turn_s(pool, at->load, t, sequences, added);
 
-    if (busy >= 1.0 || x * held >= 1.0) {
-        at->s = (plait_service){.utilisation = larger(busy, x * held)};
+    if (busy >= 1.0 || crowded >= 1.0) {
+        at->s = (plait_service){.utilisation = larger(busy, crowded)};
         return HUGE_VAL;
     }
     const double tpot = t.step_s / t.yield / (1.0 - busy);
