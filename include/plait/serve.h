@@ -381,17 +381,18 @@ typedef struct plait_serve_draws {
     void *stop_context;
 } plait_serve_draws;
 
-/** What requests saw: means, middles, 99 of 100. */
+/** What requests saw: means, middles, 95 and 99 of 100. */
 typedef struct plait_serve_seen {
-    double mean_s, p50_s, p99_s;
+    double mean_s, p50_s, p95_s, p99_s;
 } plait_serve_seen;
 
 typedef struct plait_serve_drawn {
     int requests;  /* that finished */
     int preempted; /* how often one gave up its cache and started again */
     bool stopped;
-    bool
-        full; /* the last arrivals waited longer than the run had lasted before: more comes than leaves */
+    double
+        carried; /* share of arriving requests that leave as fast as they come; 1: no queue grows (C.364) */
+    bool full; /* carried is below 1 by more than 2/sqrt(requests): more comes than leaves */
     double steps;
     double seconds; /* simulated */
     plait_serve_seen ttft, tpot, e2e;

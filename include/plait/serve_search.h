@@ -30,9 +30,33 @@ typedef struct plait_serve_question {
     double ttft_s; /* bound on the mean; 0: none */
     double tpot_s;
     bool only_aggregated, only_disaggregated;
-    plait_worker only;       /* degrees that any worker must have; 0: any */
-    const void *reserved[8]; /* zero: room for fields to come */
+    plait_worker only;             /* degrees that any worker must have; 0: any */
+    double ttft_p95_s, ttft_p99_s; /* bounds on what 95 and 99 of 100 requests see; 0: none */
+    double tpot_p95_s, tpot_p99_s;
+    const void *reserved[4]; /* zero: room for fields to come */
 } plait_serve_question;
+
+/** Bounds of a question: flag, key, and the field of the same name of a question and of a plan. */
+#define PLAIT_SERVE_LIMIT_LIST(X)                                                                  \
+    X("--ttft", ttft)                                                                              \
+    X("--ttft-p95", ttft_p95)                                                                      \
+    X("--ttft-p99", ttft_p99)                                                                      \
+    X("--tpot", tpot)                                                                              \
+    X("--tpot-p95", tpot_p95)                                                                      \
+    X("--tpot-p99", tpot_p99)
+
+typedef enum plait_serve_limit {
+#define X(flag, name) PLAIT_SERVE_LIMIT_##name,
+    PLAIT_SERVE_LIMIT_LIST(X)
+#undef X
+        PLAIT_SERVE_LIMITS
+} plait_serve_limit;
+
+extern const char *const plait_serve_limit_flag[PLAIT_SERVE_LIMITS + 1];
+
+/** The bounds of a question, seconds; 0: none. */
+void plait_serve_limits_asked(const plait_serve_question *question,
+                              double seconds[PLAIT_SERVE_LIMITS]);
 
 /** Nothing yet: set model, cluster, GPUs, engines, formats and the load. */
 #define plait_serve_question_init(question)                                                        \
@@ -60,7 +84,16 @@ typedef struct plait_serve_plan {
     double tokens_per_s_gpu;
     double usd_per_mtok;   /* of output; NaN: no price is known */
     double joules_per_tok; /* NaN: no power is known */
+    double ttft_p95_s;
+    double tpot_p95_s, tpot_p99_s; /* NaN: no closed form says them, and no simulation was run */
+    bool simulated;                /* `drawn` is of it */
+    bool settled;                  /* near saturation: times above are those of the simulation */
+    bool unjudged;                 /* near saturation, and no work was left to simulate it */
+    plait_serve_drawn drawn;
 } plait_serve_plan;
+
+/** What a plan has of each bound, seconds; TPOT's mean for its percentiles that are not known. */
+void plait_serve_limits_found(const plait_serve_plan *plan, double seconds[PLAIT_SERVE_LIMITS]);
 
 /** Why so many of the deployments that were looked at are not among the answers. */
 typedef enum plait_serve_reject {
@@ -71,6 +104,7 @@ typedef enum plait_serve_reject {
     PLAIT_SERVE_REJECT_TTFT,
     PLAIT_SERVE_REJECT_TPOT,
     PLAIT_SERVE_REJECT_BOUND, /* pairs of workers that cost more at their best than those kept */
+    PLAIT_SERVE_REJECT_SIMULATED, /* the simulation misses the load or a bound (S.108) */
     PLAIT_SERVE_REJECTS
 } plait_serve_reject;
 
@@ -88,6 +122,7 @@ typedef struct plait_serve_answer {
     bool has_nearest;
     plait_serve_plan nearest;
     double needs_ttft_s, needs_tpot_s;
+    int simulations; /* that judged them (S.108); 0: the closed forms alone did */
 } plait_serve_answer;
 
 /**
@@ -117,6 +152,41 @@ PLAIT_MUST_CHECK plait_status plait_serve_plan_simulate(const plait_serve_questi
                                                         const plait_serve_plan *plan,
                                                         plait_serve_draws draws, plait_arena *arena,
                                                         plait_serve_drawn *out, plait_error *err);
+
+/**
+ * Simulates a priced plan: `simulated`, `drawn`, and near saturation also its times.
+ *
+ * @param draws  requests 0: as many as tell what it carries near saturation, some thousand elsewhere
+ * @param why    what of the load or the bounds its simulation misses, in `arena`; NULL: nothing
+ * @return     as plait_serve_simulate
+ */
+PLAIT_MUST_CHECK plait_status plait_serve_judge(const plait_serve_question *question,
+                                                plait_serve_draws draws, plait_arena *arena,
+                                                plait_serve_plan *plan, const char **why,
+                                                plait_error *err);
+
+/** Plans of an answer that plait_serve_decide judges: as many as a report shows. */
+enum { PLAIT_SERVE_SHOWN = 10 };
+
+/**
+ * As plait_serve_search, and the simulation judges what is shown: the first plan always, the others near saturation. Plans
+ * that miss the load or a bound give way to the same with more workers, and to what comes next. (S.108)
+ */
+PLAIT_MUST_CHECK plait_status plait_serve_decide(const plait_serve_question *question,
+                                                 plait_serve_draws draws, plait_arena *arena,
+                                                 plait_serve_answer *out, plait_error *err);
+
+/** What can be had where a question of arrivals has no answer. */
+typedef struct plait_serve_reach {
+    double rate; /* requests/s that the GPUs of the question carry within the bounds; 0: none */
+    int gpus;    /* that the rate of the question needs; 0: not found */
+    plait_serve_plan plan; /* what carries `rate`, where it is above 0 */
+} plait_serve_reach;
+
+/** By the same decision at other rates and with more GPUs. (S.109) */
+PLAIT_MUST_CHECK plait_status plait_serve_reach_of(const plait_serve_question *question,
+                                                   plait_serve_draws draws, plait_arena *arena,
+                                                   plait_serve_reach *out, plait_error *err);
 
 enum { PLAIT_SERVE_CURVE = 16 };
 

@@ -15,7 +15,7 @@ static bool takes(const plait_serve_question *q, const plait_serve_plan *plan,
     plait_serve_plan tried = *plan;
 
     return serve_price(q, at_rate(q->load, rate), &tried, role) &&
-           (!within || serve_meets(q, &tried.service));
+           (!within || serve_meets(q, &tried));
 }
 
 /* S.105: doubled until too much, then halved; to a thousandth of a thousandth. */

@@ -105,7 +105,7 @@ static plait_status search_parts(const plait_serve_question *q, double rate, pla
             *divided = 1;
         }
         // The bounds stand in its way, not its size?
-        if (p->answer.has_nearest && !serve_meets(q, &p->answer.nearest.service))
+        if (p->answer.has_nearest && !serve_meets(q, &p->answer.nearest))
             return PLAIT_OK;
     }
 }

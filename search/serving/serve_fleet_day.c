@@ -47,7 +47,7 @@ static bool enough(const fleet_kind *kind, double rate, const int count[PLAIT_SE
     load.kind = PLAIT_LOAD_RATE;
     load.rate = rate;
     *plan = with_workers(kind, count);
-    return serve_price(kind->q, load, plan, kind->role) && serve_meets(kind->q, &plan->service);
+    return serve_price(kind->q, load, plan, kind->role) && serve_meets(kind->q, plan);
 }
 
 /* The fewest workers of one role, the other as it is, where so many are enough. */
@@ -178,8 +178,8 @@ static plait_fleet_lack lack_of(const fleet_kind *kind, double rate,
         return PLAIT_FLEET_LACKS_NOTHING;
     if (!plan.service.stable)
         return PLAIT_FLEET_LACKS_LOAD;
-    return kind->q->ttft_s > 0.0 && plan.service.ttft_s > kind->q->ttft_s ? PLAIT_FLEET_LACKS_TTFT
-                                                                          : PLAIT_FLEET_LACKS_TPOT;
+    return serve_misses(kind->q, &plan, 0, PLAIT_SERVE_LIMIT_tpot) ? PLAIT_FLEET_LACKS_TTFT
+                                                                   : PLAIT_FLEET_LACKS_TPOT;
 }
 
 // ---- nodes of an hour ----------------------------------------------------------------------

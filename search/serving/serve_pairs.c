@@ -48,8 +48,9 @@ static void fill_roles(pairs *all)
         const plait_pool pool = plait_pool_of(&of->table, all->engine, &of->memory, 1, 0.0);
         const int gpus = plait_worker_gpus(of->serving.worker);
         const role p = {of, gpus, plait_serve_prefill_limit(&pool, all->engine, &q->load)};
-        const role d = {of, gpus,
-                        plait_serve_decode_limit(&pool, all->engine, &q->load, q->tpot_s)};
+        const role d = {
+            of, gpus,
+            plait_serve_decode_limit(&pool, all->engine, &q->load, serve_tightest_tpot(q))};
         if (q->ttft_s <= 0.0 || p.limit.least_s <= q->ttft_s)
             all->prefill[all->prefills++] = p;
         if (d.limit.requests_per_s > 0.0)
@@ -109,7 +110,7 @@ static double look_counts(pairs *all, plait_serve_plan *plan,
         return serve_settle_users(look, plan, by);
     look->out->looked++;
     serve_price(look->q, look->q->load, plan, by);
-    if (!serve_meets(look->q, &plan->service))
+    if (!serve_meets(look->q, plan))
         return 0.0;
     serve_keep(look->out, plan);
     return plan->tokens_per_s_gpu;
@@ -140,7 +141,7 @@ static bool holds(pairs *all, plait_serve_plan *plan, const serve_candidate *by[
     plan->count[1] = m;
     look->out->looked++;
     serve_price(look->q, look->q->load, plan, by);
-    return serve_meets(look->q, &plan->service);
+    return serve_meets(look->q, plan);
 }
 
 /*
@@ -256,9 +257,11 @@ static double needed_requests(const plait_serve_question *q)
 {
     if (q->load.kind == PLAIT_LOAD_RATE)
         return q->load.rate;
-    if (is_open(q) || q->ttft_s <= 0.0 || q->tpot_s <= 0.0)
+    const double tpot_s = serve_tightest_tpot(q);
+
+    if (is_open(q) || q->ttft_s <= 0.0 || tpot_s <= 0.0)
         return 0.0;
-    return q->load.concurrency / (q->ttft_s + (q->load.output - 1.0) * q->tpot_s);
+    return q->load.concurrency / (q->ttft_s + (q->load.output - 1.0) * tpot_s);
 }
 
 static void look_all(pairs *all)

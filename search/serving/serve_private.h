@@ -40,6 +40,11 @@ double serve_settle_users(serve_look *look, plait_serve_plan *plan,
 /** Keeps a plan on the front unless another is as fast and as cheap. */
 void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan);
 
+/** plait_serve_decide, or only its first plan. (S.108) */
+plait_status serve_decide(const plait_serve_question *question, plait_serve_draws draws,
+                          bool first_only, plait_arena *arena, plait_serve_answer *out,
+                          plait_error *err) PLAIT_MUST_CHECK;
+
 /** Prefill and decode workers apart. (S.100) */
 plait_status serve_look_pairs(serve_look *look, const plait_engine *engine,
                               plait_error *err) PLAIT_MUST_CHECK;

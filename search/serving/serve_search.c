@@ -15,6 +15,7 @@ const char *const plait_serve_reject_name[] = {
     "first token too late",
     "tokens too slow",
     "pairs dearer at their best",
+    "overturned by the simulation",
     NULL,
 };
 
@@ -43,9 +44,8 @@ static void fill_money(const plait_serve_question *q, plait_serve_plan *plan)
 }
 
 /* The wait's tail falls as e^(-t/m), m the mean of those that wait at all; for a place or a round all wait alike. (C.379) */
-static double ttft_p99(const plait_service *s, plait_load_kind kind)
+static double ttft_of_slowest(const plait_service *s, plait_load_kind kind, double beyond)
 {
-    static const double beyond = 0.01;
     const double share = smaller(larger(s->utilisation, beyond), 1.0);
 
     if (kind != PLAIT_LOAD_RATE &&
@@ -54,8 +54,8 @@ static double ttft_p99(const plait_service *s, plait_load_kind kind)
     return s->ttft_s - s->queue_s + log(share / beyond) * s->queue_s / share;
 }
 
-static plait_deployment deployment_of(const plait_serve_question *q, const plait_serve_plan *plan,
-                                      const serve_candidate *const role[PLAIT_SERVE_ROLES])
+plait_deployment serve_deployment_of(const plait_serve_question *q, const plait_serve_plan *plan,
+                                     const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
     plait_deployment d = {
         .engine = plan->engine, .replicas = plan->replicas, .disaggregated = plan->disaggregated};
@@ -74,7 +74,7 @@ static plait_deployment deployment_of(const plait_serve_question *q, const plait
 bool serve_price(const plait_serve_question *q, plait_load load, plait_serve_plan *plan,
                  const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
-    const plait_deployment d = deployment_of(q, plan, role);
+    const plait_deployment d = serve_deployment_of(q, plan, role);
     const int last = plan->disaggregated;
 
     plan->gpus = 0;
@@ -92,17 +92,67 @@ bool serve_price(const plait_serve_question *q, plait_load load, plait_serve_pla
     plan->batch_cap = smaller(d.pool[last].max_sequences,
                               floor(d.pool[last].kv_tokens / (load.input + load.output)) *
                                   plan->worker[last].dp_attention);
-    plan->ttft_p99_s = ttft_p99(&plan->service, load.kind);
+    plan->service.batch = smaller(plan->service.batch, plan->batch_cap);
+    plan->ttft_p95_s = ttft_of_slowest(&plan->service, load.kind, 0.05);
+    plan->ttft_p99_s = ttft_of_slowest(&plan->service, load.kind, 0.01);
+    plan->tpot_p95_s = plan->tpot_p99_s = (double)NAN;
+    plan->simulated = plan->settled = plan->unjudged = false;
     if (load.kind == PLAIT_LOAD_RATE)
         plan->concurrency = load.rate * plan->service.e2e_s;
     fill_money(q, plan);
     return true;
 }
 
-bool serve_meets(const plait_serve_question *q, const plait_service *s)
+void plait_serve_limits_found(const plait_serve_plan *plan, double seconds[PLAIT_SERVE_LIMITS])
 {
-    return s->stable && (q->ttft_s <= 0.0 || s->ttft_s <= q->ttft_s) &&
-           (q->tpot_s <= 0.0 || s->tpot_s <= q->tpot_s);
+    const plait_service *s = &plan->service;
+
+    seconds[PLAIT_SERVE_LIMIT_ttft] = s->ttft_s;
+    seconds[PLAIT_SERVE_LIMIT_ttft_p95] = plan->ttft_p95_s;
+    seconds[PLAIT_SERVE_LIMIT_ttft_p99] = plan->ttft_p99_s;
+    seconds[PLAIT_SERVE_LIMIT_tpot] = s->tpot_s;
+    seconds[PLAIT_SERVE_LIMIT_tpot_p95] = isnan(plan->tpot_p95_s) ? s->tpot_s : plan->tpot_p95_s;
+    seconds[PLAIT_SERVE_LIMIT_tpot_p99] = isnan(plan->tpot_p99_s) ? s->tpot_s : plan->tpot_p99_s;
+}
+
+double serve_excess(const plait_serve_question *q, const plait_serve_plan *plan)
+{
+    double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS], excess = 0.0;
+
+    plait_serve_limits_asked(q, asked);
+    plait_serve_limits_found(plan, found);
+    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
+        if (asked[l] > 0.0)
+            excess = larger(excess, found[l] / asked[l]);
+    return excess;
+}
+
+bool serve_misses(const plait_serve_question *q, const plait_serve_plan *plan, int first, int end)
+{
+    double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS];
+
+    plait_serve_limits_asked(q, asked);
+    plait_serve_limits_found(plan, found);
+    for (int l = first; l < end; l++)
+        if (asked[l] > 0.0 && found[l] > asked[l])
+            return true;
+    return false;
+}
+
+double serve_tightest_tpot(const plait_serve_question *q)
+{
+    const double asked[] = {q->tpot_s, q->tpot_p95_s, q->tpot_p99_s};
+    double tightest = 0.0;
+
+    for (int i = 0; i < 3; i++)
+        if (asked[i] > 0.0 && (tightest <= 0.0 || asked[i] < tightest))
+            tightest = asked[i];
+    return tightest;
+}
+
+bool serve_meets(const plait_serve_question *q, const plait_serve_plan *plan)
+{
+    return plan->service.stable && !serve_misses(q, plan, 0, PLAIT_SERVE_LIMITS);
 }
 
 // ---- what is kept --------------------------------------------------------------------------
@@ -143,10 +193,7 @@ void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan)
 /* How many times the bounds a plan needs; it is nearest that needs least. */
 static void consider_nearest(serve_look *s, const plait_serve_plan *plan)
 {
-    const plait_serve_question *q = s->q;
-    const double ttft = q->ttft_s > 0.0 ? plan->service.ttft_s / q->ttft_s : 0.0;
-    const double tpot = q->tpot_s > 0.0 ? plan->service.tpot_s / q->tpot_s : 0.0;
-    const double lack = larger(ttft, tpot);
+    const double lack = serve_excess(s->q, plan);
 
     if (s->out->has_nearest && lack >= s->lack)
         return;
@@ -163,8 +210,9 @@ void serve_reject(serve_look *s, const plait_serve_plan *plan)
     plait_serve_reject why = PLAIT_SERVE_REJECT_LOAD;
 
     if (plan->service.stable) {
-        why = q->tpot_s > 0.0 && plan->service.tpot_s > q->tpot_s ? PLAIT_SERVE_REJECT_TPOT
-                                                                  : PLAIT_SERVE_REJECT_TTFT;
+        why = serve_misses(q, plan, PLAIT_SERVE_LIMIT_tpot, PLAIT_SERVE_LIMITS)
+                  ? PLAIT_SERVE_REJECT_TPOT
+                  : PLAIT_SERVE_REJECT_TTFT;
         consider_nearest(s, plan);
     }
     s->out->rejected[why]++;
@@ -184,7 +232,7 @@ static void settle_replicas(serve_look *s, plait_serve_plan *plan,
     plan->replicas = high;
     s->out->looked++;
     serve_price(s->q, s->q->load, plan, role);
-    if (!serve_meets(s->q, &plan->service)) {
+    if (!serve_meets(s->q, plan)) {
         serve_reject(s, plan);
         return;
     }
@@ -193,7 +241,7 @@ static void settle_replicas(serve_look *s, plait_serve_plan *plan,
         plan->replicas = middle;
         serve_price(s->q, s->q->load, plan, role);
         s->out->looked++;
-        if (serve_meets(s->q, &plan->service))
+        if (serve_meets(s->q, plan))
             high = middle;
         else
             low = middle + 1;
@@ -221,7 +269,7 @@ static bool holds_users(serve_look *s, plait_serve_plan *plan, double users,
 
     load.concurrency = users;
     s->out->looked++;
-    return serve_price(s->q, load, plan, role) && serve_meets(s->q, &plan->service) &&
+    return serve_price(s->q, load, plan, role) && serve_meets(s->q, plan) &&
            plan->service.binds != PLAIT_SERVE_BINDS_CAPACITY;
 }
 
@@ -465,24 +513,3 @@ plait_status plait_serve_evaluate(const plait_serve_question *q, plait_arena *ar
         return say_load(q, plan, role, arena, why, err);
     return PLAIT_OK;
 }
-
-plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plait_serve_plan *plan,
-                                       plait_serve_draws draws, plait_arena *arena,
-                                       plait_serve_drawn *out, plait_error *err)
-{
-    const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
-    const char *why;
-
-    PLAIT_TRY(serve_roles(q, plan, arena, role, &why, err));
-    if (why != NULL)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "simulation",
-                          "expected a deployment that runs: %s", why);
-    plait_load load = q->load;
-    if (load.kind == PLAIT_LOAD_CLOSED)
-        load.concurrency = plan->concurrency;
-    plait_deployment d = deployment_of(q, plan, role);
-    d.pool[plan->disaggregated].max_sequences = larger(plan->batch_cap, 1.0);
-    return plait_serve_simulate(&d, load, draws, arena, out, err);
-}
-
-// ---- for other loads -----------------------------------------------------------------------

@@ -48,10 +48,11 @@ static const opt options[] = {
     DEGREE(chunk, "chunk", "tokens of a step on a worker; the engine's default"),
     TEXT(prefill, "prefill", "N:KEY=D,...", "prefill workers apart: 2:tp=4,ep=4"),
     TEXT(decode, "decode", "N:KEY=D,...", "and their decode workers: 1:dp_attention=8,ep=8"),
-    OPT_HEADING("the simulation of the best"),
-    OPT_OF_INT(serve_values, requests, "requests", "N", 1, 1 << 24,
-               "requests of it; 2000, or ten for each in flight up to a million beyond "
-               "the first in flight"),
+    OPT_HEADING("the simulations that judge"),
+    OPT_OF_INT(
+        serve_values, requests, "requests", "N", 1, 1 << 24,
+        "requests of each; 2000, or ten for each in flight, near saturation 10000 or twenty, "
+        "up to a million beyond the first in flight"),
     OPT_OF_INT(serve_values, seed, "seed", "N", 0, 1 << 30, "of its draws; 1"),
     TEXT(spread, "spread", "S",
          "lengths are uniform, up to a share S below and above their means; 0.2"),
@@ -125,7 +126,7 @@ static int usual_weights(const plait_serve_question *q)
     return lowest_bit(q->weights);
 }
 
-static plait_status evaluate(const serve_values *flags, plait_serve_question *q,
+static plait_status evaluate(const serve_values *flags, const plait_serve_question *q,
                              report_serve *report, plait_serve_plan *plan, plait_arena *arena,
                              plait_error *err)
 {
@@ -163,6 +164,56 @@ static plait_status evaluate(const serve_values *flags, plait_serve_question *q,
     return PLAIT_OK;
 }
 
+/* ---- the simulations ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+/* On a terminal says how far it is; Ctrl-C ends the run with what is known. */
+static bool stop(void *context, double done)
+{
+    int *shown = context;
+    const int percent = (int)(100.0 * done);
+
+    if (percent > *shown && isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\rsimulating: %d %%", percent);
+        *shown = percent;
+    }
+    return interrupted;
+}
+
+/* How simulations draw, and Ctrl-C while they run: what is simulated by then is the answer. */
+typedef struct watch {
+    plait_serve_draws draws;
+    int shown;
+    struct sigaction before;
+} watch;
+
+static void start_watch(const serve_values *flags, watch *w)
+{
+    const struct sigaction action = {.sa_handler = interrupt};
+
+    w->shown = 4; // a run that is soon over needs no line
+    w->draws = (plait_serve_draws){.seed = flags->seed > 0 ? (uint64_t)flags->seed : 1,
+                                   .requests = flags->requests,
+                                   .burst = flags->burst,
+                                   .stop = stop,
+                                   .stop_context = &w->shown};
+    sigaction(SIGINT, &action, &w->before);
+}
+
+static void end_watch(const watch *w)
+{
+    sigaction(SIGINT, &w->before, NULL);
+    if (w->shown > 4)
+        fprintf(stderr, "\r                    \r");
+}
+
 /* ---- why not ---- */
 
 static bool narrow(const char *what, plait_serve_question *q)
@@ -198,8 +249,8 @@ static bool narrow(const char *what, plait_serve_question *q)
     return true;
 }
 
-static plait_status why_not(const char *what, const report_serve *report, plait_arena *arena,
-                            plait_error *err)
+static plait_status why_not(const char *what, const watch *w, const report_serve *report,
+                            plait_arena *arena, plait_error *err)
 {
     plait_serve_question narrowed = *report->question;
     plait_serve_answer *other = plait_arena_alloc(arena, 1, sizeof *other);
@@ -211,7 +262,7 @@ static plait_status why_not(const char *what, const report_serve *report, plait_
                           "expected disagg, agg, an engine, a format of weights, or KEY=N of tp, "
                           "pp, ep, dp_attention, found '%.40s'",
                           what);
-    PLAIT_TRY(plait_serve_search(&narrowed, arena, other, err));
+    PLAIT_TRY(plait_serve_decide(&narrowed, w->draws, arena, other, err));
     return report_serve_why_not(report, what, other, lines_out(), err);
 }
 
@@ -234,55 +285,6 @@ static plait_status read_versus(const char *file, const plait_serve_question *q,
     report->versus = &that->plan;
     report->versus_name = file;
     return PLAIT_OK;
-}
-
-/* ---- the simulation ---- */
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal)
-{
-    (void)signal;
-    interrupted = 1;
-}
-
-/* On a terminal says how far it is; Ctrl-C ends the run with what is known. */
-static bool stop(void *context, double done)
-{
-    int *shown = context;
-    const int percent = (int)(100.0 * done);
-
-    if (percent > *shown && isatty(STDERR_FILENO)) {
-        fprintf(stderr, "\rsimulating: %d %%", percent);
-        *shown = percent;
-    }
-    return interrupted;
-}
-
-static plait_status simulate(const serve_values *flags, const plait_serve_question *q,
-                             const plait_serve_plan *plan, plait_arena *arena,
-                             plait_serve_drawn *out, plait_error *err)
-{
-    // chosen: simulations of more take over a second
-    static const double least = 2000.0, each = 10.0, most = 1e6;
-    int shown = 4; // what is soon over needs no line
-    plait_serve_draws draws = {.seed = flags->seed > 0 ? (uint64_t)flags->seed : 1,
-                               .requests = flags->requests,
-                               .burst = flags->burst,
-                               .stop = stop,
-                               .stop_context = &shown};
-
-    if (q->load.kind == PLAIT_LOAD_CLOSED) // the closed forms know no start either
-        draws.unseen = (int)plan->concurrency;
-    if (draws.requests == 0)
-        draws.requests = (int)larger(smaller(each * plan->concurrency, draws.unseen + most), least);
-    struct sigaction action = {.sa_handler = interrupt}, before;
-    sigaction(SIGINT, &action, &before);
-    const plait_status status = plait_serve_plan_simulate(q, plan, draws, arena, out, err);
-    sigaction(SIGINT, &before, NULL);
-    if (shown > 4)
-        fprintf(stderr, "\r                    \r");
-    return status;
 }
 
 /* ---- all ---- */
@@ -335,18 +337,45 @@ static plait_status deliver(const serve_values *flags, const report_serve *repor
     return flags->json ? PLAIT_OK : report_serve_print(report, lines_out(), err);
 }
 
+static plait_status answer_one(const serve_values *flags, const watch *w, report_serve *report,
+                               plait_serve_plan *plan, plait_arena *arena, bool *no,
+                               plait_error *err)
+{
+    const plait_serve_question *const q = report->question;
+
+    PLAIT_TRY(evaluate(flags, q, report, plan, arena, err));
+    if (report->why == NULL)
+        PLAIT_TRY(plait_serve_judge(q, w->draws, arena, plan, &report->missed, err));
+    *no = report->why != NULL || report->missed != NULL;
+    return PLAIT_OK;
+}
+
+static plait_status answer_all(const serve_values *flags, const watch *w, report_serve *report,
+                               plait_arena *arena, bool *no, plait_error *err)
+{
+    plait_serve_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
+    plait_serve_reach *const reach = plait_arena_alloc(arena, 1, sizeof *reach);
+
+    if (answer == NULL || reach == NULL)
+        return plait_fail_nomem(err);
+    report->answer = answer;
+    report->reach = reach;
+    PLAIT_TRY(plait_serve_decide(report->question, w->draws, arena, answer, err));
+    *no = answer->plans == 0;
+    return *no && flags->why_not == NULL
+               ? plait_serve_reach_of(report->question, w->draws, arena, reach, err)
+               : PLAIT_OK;
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
     serve_values flags = *(const serve_values *)values;
     plait_serve_question question;
-    plait_serve_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plait_serve_plan plan = {0};
-    plait_serve_drawn drawn = {0};
     report_serve report = {.question = &question, .explain = flags.explain};
+    watch w;
 
-    if (answer == NULL)
-        return plait_fail_nomem(err);
     plait_serve_question_init(&question);
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
     PLAIT_TRY(check_of_eval(&flags, err));
@@ -356,24 +385,13 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     report.cluster_file = operands->text[1];
     if (flags.versus != NULL)
         PLAIT_TRY(read_versus(flags.versus, &question, &report, arena, err));
-    if (flags.eval) {
-        PLAIT_TRY(evaluate(&flags, &question, &report, &plan, arena, err));
-        *no = report.why != NULL;
-        if (!*no) {
-            PLAIT_TRY(simulate(&flags, &question, &plan, arena, &drawn, err));
-            report.drawn = &drawn;
-        }
-        return deliver(&flags, &report, arena, err);
-    }
-    PLAIT_TRY(plait_serve_search(&question, arena, answer, err));
-    report.answer = answer;
-    *no = answer->plans == 0;
-    if (flags.why_not != NULL)
-        return why_not(flags.why_not, &report, arena, err);
-    if (!*no) {
-        PLAIT_TRY(simulate(&flags, &question, &answer->plan[0], arena, &drawn, err));
-        report.drawn = &drawn;
-    }
+    start_watch(&flags, &w);
+    const plait_status status = flags.eval ? answer_one(&flags, &w, &report, &plan, arena, no, err)
+                                           : answer_all(&flags, &w, &report, arena, no, err);
+    end_watch(&w);
+    PLAIT_TRY(status);
+    if (flags.why_not != NULL && !flags.eval)
+        return why_not(flags.why_not, &w, &report, arena, err);
     return deliver(&flags, &report, arena, err);
 }
 

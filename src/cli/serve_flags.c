@@ -72,8 +72,13 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
     if (flags->rate != NULL)
         PLAIT_TRY(
             magnitude_positive("--rate", flags->rate, "requests a second", &q->load.rate, err));
-    PLAIT_TRY(read_latency("--ttft", flags->ttft, &q->ttft_s, err));
-    PLAIT_TRY(read_latency("--tpot", flags->tpot, &q->tpot_s, err));
+    double *const asked[] = {
+#define X(flag, name) &q->name##_s,
+        PLAIT_SERVE_LIMIT_LIST(X)
+#undef X
+    };
+    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
+        PLAIT_TRY(read_latency(plait_serve_limit_flag[l], flags->limit[l], asked[l], err));
     return read_speculation(flags->speculate, model, &q->load, err);
 }
 

@@ -8,7 +8,8 @@
 /** As given; NULL and 0: not. */
 typedef struct serve_flags {
     int input, output, cached, concurrency;
-    const char *rate, *ttft, *tpot, *gpus, *engine, *weights, *kv, *speculate;
+    const char *rate, *gpus, *engine, *weights, *kv, *speculate;
+    const char *limit[PLAIT_SERVE_LIMITS]; /* bounds, by plait_serve_limit */
     int tp, pp, ep, dp_attention;
     const char *gpus_else; /* where neither --gpus nor the cluster says how many; NULL: they must */
 } serve_flags;
@@ -30,10 +31,18 @@ typedef struct serve_flags {
     SERVE_TEXT(values, member, rate, "rate", "R", "requests a second, arriving at random")
 #define SERVE_BOUND_OPTIONS(values, member)                                                        \
     OPT_OF_TOKENS(values, member.cached, "prefix-cached", "of the prompt, tokens already cached"), \
-        SERVE_TEXT(values, member, ttft, "ttft", "TIME",                                           \
+        SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_ttft], "ttft", "TIME",                  \
                    "bound on the mean time to the first token: 500ms, or 500"),                    \
-        SERVE_TEXT(values, member, tpot, "tpot", "TIME",                                           \
-                   "bound on the mean time per further token: 50ms, or 50")
+        SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_ttft_p95], "ttft-p95", "TIME",          \
+                   "bound on that of 95 of 100 requests"),                                         \
+        SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_ttft_p99], "ttft-p99", "TIME",          \
+                   "bound on that of 99 of 100 requests"),                                         \
+        SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot], "tpot", "TIME",                  \
+                   "bound on the mean time per further token: 50ms, or 50"),                      \
+        SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p95], "tpot-p95", "TIME",          \
+                   "bound on that of 95 of 100 requests"),                                         \
+        SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p99], "tpot-p99", "TIME",          \
+                   "bound on that of 99 of 100 requests")
 #define SERVE_USED_OPTIONS(values, member)                                                         \
     OPT_OF_WORD(values, member.engine, "engine", "NAME", OPT_WORDS(plait_engine_name),             \
                 "vllm, sglang or trtllm; all of them without it"),                                 \

@@ -66,6 +66,19 @@ static plait_status check_engines(const plait_serve_question *q, plait_error *er
     return PLAIT_OK;
 }
 
+const char *const plait_serve_limit_flag[] = {
+#define X(flag, name) flag,
+    PLAIT_SERVE_LIMIT_LIST(X)
+#undef X
+        NULL};
+
+void plait_serve_limits_asked(const plait_serve_question *q, double seconds[PLAIT_SERVE_LIMITS])
+{
+#define X(flag, name) seconds[PLAIT_SERVE_LIMIT_##name] = q->name##_s;
+    PLAIT_SERVE_LIMIT_LIST(X)
+#undef X
+}
+
 void plait_serve_question_init_sized(plait_serve_question *question, size_t size)
 {
     const plait_serve_question empty = {.size = size};
@@ -87,7 +100,13 @@ plait_status serve_check_question(const plait_serve_question *q, plait_error *er
     if (q->weights >> PLAIT_WEIGHT_FORMATS != 0 || q->kv >> PLAIT_KV_FORMATS != 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "weights",
                           "expected formats of serve.h, found others");
-    if (!load_holds(&q->load) || !is_amount(q->ttft_s) || !is_amount(q->tpot_s))
+    double asked[PLAIT_SERVE_LIMITS];
+    bool amounts = true;
+
+    plait_serve_limits_asked(q, asked);
+    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
+        amounts = amounts && is_amount(asked[l]);
+    if (!load_holds(&q->load) || !amounts)
         return plait_fail(err, PLAIT_ERROR_RANGE, "load",
                           "expected a load and bounds of 0 or more, found others");
     return PLAIT_OK;

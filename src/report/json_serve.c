@@ -44,15 +44,19 @@ static void write_plan(json_writer *json, const plait_serve_plan *p, int rank)
     write_workers(json, p);
     json_member_string(json, "weights", plait_weight_name[p->weights]);
     json_member_string(json, "kv", plait_kv_name[p->kv]);
+    json_member_bool(json, "simulated", p->simulated);
     json_member_number(json, "concurrency", p->concurrency);
     json_member_number(json, "running", s->batch);
     json_member_number(json, "ttft_ms", s->ttft_s * 1e3);
     json_member_number(json, "ttft_low_ms", s->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][0]);
     json_member_number(json, "ttft_high_ms", s->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][1]);
+    json_member_number(json, "ttft_p95_ms", p->ttft_p95_s * 1e3);
     json_member_number(json, "ttft_p99_ms", p->ttft_p99_s * 1e3);
     json_member_number(json, "tpot_ms", s->tpot_s * 1e3);
     json_member_number(json, "tpot_low_ms", s->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][0]);
     json_member_number(json, "tpot_high_ms", s->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][1]);
+    json_member_number(json, "tpot_p95_ms", p->tpot_p95_s * 1e3);
+    json_member_number(json, "tpot_p99_ms", p->tpot_p99_s * 1e3);
     json_member_number(json, "e2e_ms", s->e2e_s * 1e3);
     json_member_number(json, "out_tok_s", s->output_tokens_per_s);
     json_member_number(json, "out_tok_s_gpu", p->tokens_per_s_gpu);
@@ -78,8 +82,10 @@ static void write_job(json_writer *json, const plait_serve_question *q)
         json_member_number(json, "rate", q->load.rate);
     else if (q->load.concurrency > 0.0)
         json_member_number(json, "concurrency", q->load.concurrency);
-    json_member_number(json, "ttft_ms", q->ttft_s > 0.0 ? q->ttft_s * 1e3 : (double)NAN);
-    json_member_number(json, "tpot_ms", q->tpot_s > 0.0 ? q->tpot_s * 1e3 : (double)NAN);
+#define X(flag, name)                                                                              \
+    json_member_number(json, #name "_ms", q->name##_s > 0.0 ? q->name##_s * 1e3 : (double)NAN);
+    PLAIT_SERVE_LIMIT_LIST(X)
+#undef X
     json_member_int64(json, "gpus", q->gpus);
     if (q->load.draft > 0) {
         json_write_key(json, "speculate");
@@ -97,6 +103,7 @@ static void write_seen(json_writer *json, const char *key, const plait_serve_see
     json_begin_object(json);
     json_member_number(json, "mean", seen->mean_s * 1e3);
     json_member_number(json, "p50", seen->p50_s * 1e3);
+    json_member_number(json, "p95", seen->p95_s * 1e3);
     json_member_number(json, "p99", seen->p99_s * 1e3);
     json_end_object(json);
 }
@@ -110,6 +117,7 @@ static void write_drawn(json_writer *json, const plait_serve_drawn *d)
     json_member_int64(json, "preempted", d->preempted);
     json_member_bool(json, "stopped", d->stopped);
     json_member_bool(json, "saturated", d->full);
+    json_member_number(json, "carried", d->carried);
     write_seen(json, "ttft_ms", &d->ttft);
     write_seen(json, "tpot_ms", &d->tpot);
     write_seen(json, "e2e_ms", &d->e2e);
@@ -124,6 +132,7 @@ static void write_search(json_writer *json, const plait_serve_answer *answer)
     json_member_bool(json, "exact", true);
     json_member_int64(json, "workers", answer->workers);
     json_member_int64(json, "priced", answer->looked);
+    json_member_int64(json, "simulations", answer->simulations);
     json_write_key(json, "rejected");
     json_begin_object(json);
     for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
@@ -132,11 +141,32 @@ static void write_search(json_writer *json, const plait_serve_answer *answer)
     json_end_object(json);
 }
 
+/* More comes than leaves: of one deployment, or of all that the search has. */
+static bool is_saturated(const report_serve *report, const plait_serve_plan *best)
+{
+    if (best == NULL)
+        return !report->answer->has_nearest;
+    return report->why != NULL ? !best->service.stable : best->simulated && best->drawn.full;
+}
+
+/* What the GPUs carry, and how many carry what is asked; null: none found. */
+static void write_reach(json_writer *json, const plait_serve_reach *reach)
+{
+    json_write_key(json, "reach");
+    json_begin_object(json);
+    json_member_number(json, "rate", reach->rate > 0.0 ? reach->rate : (double)NAN);
+    json_member_number(json, "gpus", reach->gpus > 0 ? reach->gpus : (double)NAN);
+    json_end_object(json);
+}
+
 plait_status json_serve(const report_serve *report, plait_arena *arena, const char **text,
                         size_t *length, plait_error *err)
 {
     const plait_serve_question *q = report->question;
     const plait_serve_answer *answer = report->answer;
+    const plait_serve_plan *best = answer == NULL      ? report->plan
+                                   : answer->plans > 0 ? &answer->plan[0]
+                                                       : NULL;
     json_writer json;
 
     json_writer_init(&json, arena);
@@ -158,8 +188,10 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
     json_end_array(&json);
     if (report->why != NULL)
         json_member_string(&json, "why", report->why);
-    if (report->drawn != NULL && report->drawn->requests > 0)
-        write_drawn(&json, report->drawn);
+    if (report->missed != NULL)
+        json_member_string(&json, "why", report->missed);
+    if (best != NULL && best->simulated && best->drawn.requests > 0)
+        write_drawn(&json, &best->drawn);
     if (report->curve != NULL)
         json_serve_curve(&json, report->curve);
     json_write_key(&json, "front");
@@ -171,6 +203,11 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
         json_write_key(&json, "nearest");
         write_plan(&json, &answer->nearest, 0);
     }
+    if (q->load.kind == PLAIT_LOAD_RATE)
+        json_member_bool(&json, "saturated", is_saturated(report, best));
+    if (report->reach != NULL && answer != NULL && answer->plans == 0 &&
+        q->load.kind == PLAIT_LOAD_RATE)
+        write_reach(&json, report->reach);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);
 }

@@ -41,11 +41,34 @@ void report_serve_pools(const plait_serve_plan *plan, char text[160])
 
 /* ---- the question ---- */
 
+/* "  first token within 500 ms, for 99 of 100 within 1 s, each further one within 50 ms" */
+static void print_bounds(const plait_serve_question *q, FILE *out)
+{
+    static const char *const what[PLAIT_SERVE_LIMITS] = {
+        "first token",      "first token of 95 of 100",      "first token of 99 of 100",
+        "each further one", "each further one of 95 of 100", "each further one of 99 of 100"};
+    double asked[PLAIT_SERVE_LIMITS];
+    const char *before = "  ";
+    char a[UNITS_SIZE];
+
+    plait_serve_limits_asked(q, asked);
+    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
+        if (asked[l] > 0.0) {
+            fprintf(out, "%s%s within %s", before, what[l], units_latency(asked[l], a));
+            before = ", ";
+        }
+    fprintf(out, before[0] == ',' ? "\n\n" : "\n");
+}
+
+/* Without a load each plan is one replica under as many users as help it. */
+static bool is_open(const plait_serve_question *q)
+{
+    return q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0;
+}
+
 static void print_question(const report_serve *report, FILE *out)
 {
     const plait_serve_question *q = report->question;
-    char a[UNITS_SIZE];
-
     fprintf(out, "%s on up to %d x %s: %.0f tokens in%s, %.0f out", q->model->name, q->gpus,
             q->cluster->group[0].accelerator->name, q->load.input,
             q->load.cached > 0.0 ? " (prefix cached in part)" : "", q->load.output);
@@ -59,18 +82,13 @@ static void print_question(const report_serve *report, FILE *out)
         fprintf(out, "; %d drafted tokens, %.0f %% accepted", q->load.draft,
                 100.0 * q->load.accept);
     fprintf(out, "\n");
-    if (q->ttft_s > 0.0)
-        fprintf(out, "  first token within %s", units_latency(q->ttft_s, a));
-    if (q->tpot_s > 0.0)
-        fprintf(out, "%s each further one within %s", q->ttft_s > 0.0 ? "," : " ",
-                units_latency(q->tpot_s, a));
-    fprintf(out, q->ttft_s > 0.0 || q->tpot_s > 0.0 ? "\n\n" : "\n");
+    print_bounds(q, out);
 }
 
 /* ---- the ranking ---- */
 
-static plait_status print_plans(const plait_serve_plan *plan, int count, FILE *out,
-                                plait_error *err)
+static plait_status print_plans(const plait_serve_question *q, const plait_serve_plan *plan,
+                                int count, FILE *out, plait_error *err)
 {
     static const table_column columns[] = {
         {"#", TABLE_RIGHT},        {"engine", TABLE_LEFT},  {"workers", TABLE_LEFT},
@@ -91,7 +109,7 @@ static plait_status print_plans(const plait_serve_plan *plan, int count, FILE *o
         table_cell(rows, "%d", i + 1);
         table_cell(rows, "%s", plait_engine_name[p->engine->kind]);
         table_cell(rows, "%s", workers);
-        table_cell(rows, "%d", p->replicas);
+        table_cell(rows, is_open(q) ? "%d of %d" : "%d", p->replicas, q->gpus / p->gpus);
         table_cell(rows, "%d", p->gpus);
         table_cell(rows, "%s", plait_weight_name[p->weights]);
         table_cell(rows, "%s", plait_kv_name[p->kv]);
@@ -109,6 +127,38 @@ static plait_status print_plans(const plait_serve_plan *plan, int count, FILE *o
     return table_print(rows, 2, out, err);
 }
 
+static int shown_of(const plait_serve_answer *answer)
+{
+    return answer->plans < PLAIT_SERVE_SHOWN ? answer->plans : PLAIT_SERVE_SHOWN;
+}
+
+/* Which of the ranks shown the simulation judged, and why not the others. */
+static void print_judged(const report_serve *report, FILE *out)
+{
+    const plait_serve_answer *answer = report->answer;
+    const plait_serve_question *q = report->question;
+    const int shown = shown_of(answer);
+    int simulated = 0, unjudged = 0;
+
+    for (int i = 0; i < shown; i++) {
+        simulated += answer->plan[i].simulated;
+        unjudged += answer->plan[i].unjudged;
+    }
+    fprintf(out, "\nThe simulation confirms %d of these %d.", simulated, shown);
+    if (shown > simulated + unjudged)
+        fprintf(out, " %d %s by the closed forms, far enough from the load and the bounds.",
+                shown - simulated - unjudged, shown - simulated - unjudged == 1 ? "is" : "are");
+    if (unjudged > 0)
+        fprintf(out, " %d near saturation %s not simulated: ask for %s with --eval.", unjudged,
+                unjudged == 1 ? "is" : "are", unjudged == 1 ? "it" : "them");
+    fprintf(out, "\n");
+    if (is_open(q))
+        fprintf(out,
+                "Each row is one replica, of as many as fit on %d GPUs; replicas serve users "
+                "of their own.\n",
+                q->gpus);
+}
+
 /* ---- one deployment ---- */
 
 static void print_band(const char *what, double value, const double band[2], FILE *out)
@@ -119,8 +169,24 @@ static void print_band(const char *what, double value, const double band[2], FIL
             units_latency(value * band[0], b), units_latency(value * band[1], c));
 }
 
+/* How much of the GPUs one replica takes, and how many fill them. */
+static void print_fill(const plait_serve_question *q, const plait_serve_plan *p, FILE *out)
+{
+    const int copies = q->gpus / p->gpus;
+
+    if (p->gpus == q->gpus)
+        fprintf(out, "  It fills the %d GPUs.\n", q->gpus);
+    else if (copies == 1)
+        fprintf(out, "  It takes %d of the %d GPUs, and no second one fits.\n", p->gpus, q->gpus);
+    else
+        fprintf(out,
+                "  It takes %d of the %d GPUs: %d replicas use %d, for %.0f requests in flight.\n",
+                p->gpus, q->gpus, copies, copies * p->gpus, copies * p->concurrency);
+}
+
 static void print_plan(const report_serve *report, const plait_serve_plan *p, FILE *out)
 {
+    const plait_serve_question *q = report->question;
     const plait_engine *e = p->engine;
     const plait_service *s = &p->service;
     char a[UNITS_SIZE], b[UNITS_SIZE], workers[64];
@@ -128,6 +194,8 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
     fprintf(out, "%s, %s, %d replica%s on %d GPU%s, weights %s, cache %s\n", e->name, mode_of(p),
             p->replicas, p->replicas == 1 ? "" : "s", p->gpus, p->gpus == 1 ? "" : "s",
             plait_weight_name[p->weights], plait_kv_name[p->kv]);
+    if (is_open(q) && report->answer != NULL)
+        print_fill(q, p, out);
     for (int r = 0; r <= p->disaggregated; r++) {
         report_serve_workers(p, r, workers);
         fprintf(out, "  %-24s %s; room for %s tokens of cache on each attention rank\n",
@@ -141,6 +209,9 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
             units_latency(p->ttft_p99_s, a), units_latency(s->prompt_s, b),
             units_latency(s->queue_s, workers));
     print_band("time per output token", s->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
+    if (q->tpot_s <= 0.0 && q->tpot_p95_s <= 0.0 && q->tpot_p99_s <= 0.0)
+        fprintf(out, "  %-24s %10.3g   tokens/s; --tpot TIME bounds it\n", "  each user reads",
+                1.0 / s->tpot_s);
     fprintf(out, "  %-24s %10s\n", "end to end", units_latency(s->e2e_s, a));
     fprintf(out, "  %-24s %10s   80 %% of runs between %s and %s\n", "output tokens/s",
             units_count(s->output_tokens_per_s, a),
@@ -153,7 +224,6 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
         fprintf(out, "  %-24s %10.2f\n", "joules a token", p->joules_per_tok);
     fprintf(out, "  %-24s %10.0f   of at most %.0f on a worker; %s binds\n", "running requests",
             s->batch, p->batch_cap, plait_serve_bind_name[s->binds]);
-    (void)report;
 }
 
 static void print_seen(const char *what, const plait_serve_seen *seen, FILE *out)
@@ -165,14 +235,14 @@ static void print_seen(const char *what, const plait_serve_seen *seen, FILE *out
             units_latency(seen->p99_s, c));
 }
 
-static void print_drawn(const plait_serve_drawn *d, FILE *out)
+static void print_drawn(const plait_serve_question *q, const plait_serve_drawn *d, FILE *out)
 {
     char a[UNITS_SIZE];
 
     if (d->requests == 0)
         return;
     fprintf(out, "\n  simulated, %d requests%s%s\n", d->requests, d->stopped ? ", stopped" : "",
-            d->full ? "; the queue only grew: more comes than leaves" : "");
+            d->full ? "; the queue grew to the end: more comes than leaves" : "");
     if (d->preempted > 0)
         fprintf(out, "  %-24s %10d   times a full cache sent a request back to start again\n",
                 "preempted", d->preempted);
@@ -181,6 +251,9 @@ static void print_drawn(const plait_serve_drawn *d, FILE *out)
     print_seen("end to end", &d->e2e, out);
     fprintf(out, "  %-24s %10s   from the first arrival to the last token\n", "output tokens/s",
             units_count(d->output_tokens_per_s, a));
+    if (q->load.kind == PLAIT_LOAD_RATE)
+        fprintf(out, "  %-24s %9.1f%%   of the requests that come leave as fast\n", "carried",
+                100.0 * d->carried);
 }
 
 static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_error *err)
@@ -292,30 +365,73 @@ static void print_no_worker(FILE *out)
         PLAIT_SERVE_MAX_STAGES, PLAIT_SERVE_MAX_DOMAINS);
 }
 
+static bool has_bounds(const plait_serve_question *q)
+{
+    double asked[PLAIT_SERVE_LIMITS];
+
+    plait_serve_limits_asked(q, asked);
+    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
+        if (asked[l] > 0.0)
+            return true;
+    return false;
+}
+
+/* What the GPUs carry, and how many carry what is asked. (S.109) */
+static void print_reach(const report_serve *report, FILE *out)
+{
+    const plait_serve_question *q = report->question;
+    const plait_serve_reach *reach = report->reach;
+    char workers[160];
+
+    if (q->load.kind != PLAIT_LOAD_RATE || reach == NULL)
+        return;
+    if (reach->rate <= 0.0) {
+        fprintf(out, "  They carry no rate%s: take other bounds, more GPUs, or narrower weights.\n",
+                has_bounds(q) ? " within the bounds" : " at all");
+        return;
+    }
+    report_serve_pools(&reach->plan, workers);
+    fprintf(out, "  %d GPUs carry about %.3g requests/s%s: %s, %s, %d x %s.\n", q->gpus,
+            reach->rate, has_bounds(q) ? " within the bounds" : "", reach->plan.engine->name,
+            mode_of(&reach->plan), reach->plan.replicas, workers);
+    if (reach->gpus > 0)
+        fprintf(out, "  %.4g requests/s need about %d GPUs.\n", q->load.rate, reach->gpus);
+}
+
 /* The smallest change: the bounds that let the nearest in. */
 static void print_nearest(const report_serve *report, FILE *out)
 {
     const plait_serve_question *q = report->question;
     const plait_serve_answer *answer = report->answer;
-    char a[UNITS_SIZE], workers[64];
+    double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS];
+    char a[UNITS_SIZE], workers[160];
 
-    fprintf(out, "No deployment on %d GPUs meets the bounds.\n", q->gpus);
+    fprintf(out, "No deployment on %d GPUs %s%s%s.\n", q->gpus,
+            q->load.kind == PLAIT_LOAD_RATE ? "carries the load" : "",
+            q->load.kind == PLAIT_LOAD_RATE && has_bounds(q) ? " within the bounds" : "",
+            q->load.kind == PLAIT_LOAD_RATE ? "" : "meets the bounds");
     if (has_no_worker(answer)) {
         print_no_worker(out);
         return;
     }
+    print_reach(report, out);
     if (!answer->has_nearest) {
-        fprintf(out, "  None carries the load at all: take more GPUs, fewer requests, or narrower "
-                     "weights.\n");
+        if (q->load.kind != PLAIT_LOAD_RATE || report->reach == NULL)
+            fprintf(out, "  None carries the load at all: take more GPUs, fewer requests, or "
+                         "narrower weights.\n");
         return;
     }
-    report_serve_workers(&answer->nearest, answer->nearest.disaggregated, workers);
+    report_serve_pools(&answer->nearest, workers);
     fprintf(out, "  Nearest: %s, %s, %s, on %d GPUs.", answer->nearest.engine->name,
             mode_of(&answer->nearest), workers, answer->nearest.gpus);
-    if (q->ttft_s > 0.0 && answer->needs_ttft_s > q->ttft_s)
-        fprintf(out, " It needs --ttft %.0fms.", ceil(answer->needs_ttft_s * 1e3));
-    if (q->tpot_s > 0.0 && answer->needs_tpot_s > q->tpot_s)
-        fprintf(out, " It needs --tpot %.1fms.", ceil(answer->needs_tpot_s * 1e4) / 10.0);
+    plait_serve_limits_asked(q, asked);
+    plait_serve_limits_found(&answer->nearest, found);
+    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
+        if (asked[l] > 0.0 && found[l] > asked[l])
+            fprintf(
+                out, l < PLAIT_SERVE_LIMIT_tpot ? " It needs %s %.0fms." : " It needs %s %.1fms.",
+                plait_serve_limit_flag[l],
+                l < PLAIT_SERVE_LIMIT_tpot ? ceil(found[l] * 1e3) : ceil(found[l] * 1e4) / 10.0);
     fprintf(out, "\n  (%s is what it has.)\n", units_latency(answer->nearest.service.tpot_s, a));
 }
 
@@ -345,8 +461,10 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         print_nearest(report, out);
     } else {
         print_plan(report, best, out);
-        if (report->drawn != NULL)
-            print_drawn(report->drawn, out);
+        if (best->simulated)
+            print_drawn(report->question, &best->drawn, out);
+        if (report->missed != NULL)
+            fprintf(out, "\n  The answer is no: %s.\n", report->missed);
         if (report->explain || answer == NULL) {
             PLAIT_TRY(print_parts(best, out, err));
             if (report->explain)
@@ -360,7 +478,8 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         return PLAIT_OK;
     if (answer->plans > 0) {
         fprintf(out, "\n");
-        PLAIT_TRY(print_plans(answer->plan, answer->plans < 10 ? answer->plans : 10, out, err));
+        PLAIT_TRY(print_plans(report->question, answer->plan, shown_of(answer), out, err));
+        print_judged(report, out);
     }
     PLAIT_TRY(print_front(answer, out, err));
     if (!has_no_worker(answer))
@@ -387,12 +506,12 @@ plait_status report_serve_why_not(const report_serve *report, const char *what,
     }
     if (answer->plans == 0 || other->plan[0].tokens_per_s_gpu >= answer->plan[0].tokens_per_s_gpu) {
         fprintf(out, "%s: it is the best there is.\n", what);
-        return print_plans(other->plan, 1, out, err);
+        return print_plans(report->question, other->plan, 1, out, err);
     }
     fprintf(
         out, "%s: its best gives %.1f %% fewer tokens/s a GPU than the best of all; %s binds it.\n",
         what, 100.0 * (1.0 - other->plan[0].tokens_per_s_gpu / answer->plan[0].tokens_per_s_gpu),
         plait_serve_bind_name[other->plan[0].service.binds]);
     const plait_serve_plan both[2] = {answer->plan[0], other->plan[0]};
-    return print_plans(both, 2, out, err);
+    return print_plans(report->question, both, 2, out, err);
 }

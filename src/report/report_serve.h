@@ -16,7 +16,8 @@ typedef struct report_serve {
     const char *versus_name;
     const char *model_file; /* as it was asked for */
     const char *cluster_file;
-    const plait_serve_drawn *drawn; /* a simulation of it; NULL: none */
+    const char *missed;             /* of the load or the bounds by its simulation; NULL: nothing */
+    const plait_serve_reach *reach; /* without an answer: what could be had; NULL: not asked */
     const plait_serve_curve *curve; /* of it; NULL: none */
 } report_serve;
 
