@@ -162,7 +162,8 @@ static plait_status consider(ranking *r, const plait_serve_plan *plan, plait_err
                        .ask = r->ask,
                        .plan = *plan,
                        .gpus_per_node = r->out->gpus_per_node,
-                       .most_gpus = beyond * r->q->gpus};
+                       .most_gpus = beyond * r->q->gpus,
+                       .margin = 1.0};
     plait_fleet fleet;
     const char *why;
 
@@ -173,6 +174,65 @@ static plait_status consider(ranking *r, const plait_serve_plan *plan, plait_err
         keep(r, &kind, &fleet);
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
         r->out->unsteady |= isnan(fleet.hour[h].available);
+    return PLAIT_OK;
+}
+
+// ---- the simulation ------------------------------------------------------------------------
+
+/* Whether the tightest hour is carried within the bounds, in a simulation of up to eight workers of a role. */
+static plait_status confirm(const fleet_kind *kind, plait_fleet *fleet, plait_arena *arena,
+                            plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    plait_serve_question q;
+    plait_serve_plan plan = fleet_slice(kind, &fleet->hour[fleet_tightest(kind, fleet)], &q);
+    const char *why = "";
+
+    if (plan.service.stable)
+        PLAIT_TRY(plait_serve_judge(&q, (plait_serve_draws){.seed = 1}, arena, &plan, &why, err));
+    fleet->simulated = why == NULL;
+    plait_arena_rewind(arena, mark);
+    return PLAIT_OK;
+}
+
+static fleet_kind take_fleet(ranking *r, int at, plait_fleet *fleet)
+{
+    const fleet_kind kind = r->kind[at];
+
+    *fleet = r->out->fleet[at];
+    r->out->fleets--;
+    for (int i = at; i < r->out->fleets; i++) {
+        r->out->fleet[i] = r->out->fleet[i + 1];
+        r->kind[i] = r->kind[i + 1];
+    }
+    return kind;
+}
+
+/*
+ * S.101: fleets whose simulation fails have their workers counted again, for a tenth more of the load; what reaches twice the
+ * load has none.
+ */
+static plait_status confirm_all(ranking *r, plait_error *err)
+{
+    static const double more = 1.1, most = 2.0;
+
+    for (int at = 0; at < r->out->fleets;) {
+        plait_fleet fleet;
+        fleet_kind kind;
+
+        if (r->out->fleet[at].simulated) {
+            at++;
+            continue;
+        }
+        kind = take_fleet(r, at, &fleet);
+        PLAIT_TRY(confirm(&kind, &fleet, r->arena, err));
+        if (!fleet.simulated) {
+            kind.margin *= more;
+            if (kind.margin > most || !fleet_day(&kind, &fleet))
+                continue;
+        }
+        keep(r, &kind, &fleet);
+    }
     return PLAIT_OK;
 }
 
@@ -197,6 +257,7 @@ plait_status plait_fleet_find(const plait_serve_question *q, const plait_fleet_a
     out->considered = p->answer.plans;
     for (int i = 0; i < p->answer.plans; i++)
         PLAIT_TRY(consider(&r, &p->answer.plan[i], err));
+    PLAIT_TRY(confirm_all(&r, err));
     for (int i = 0; i < out->fleets; i++)
         fleet_tell(&r.kind[i], &out->fleet[i]);
     return PLAIT_OK;

@@ -13,6 +13,8 @@ typedef struct fleet_kind {
     const serve_candidate *role[PLAIT_SERVE_ROLES];
     int gpus_per_node;
     int most_gpus;
+    double
+        margin; /* workers are enough for so many times the rate by the closed forms; 1: as they are */
 } fleet_kind;
 
 /** What of a worker lies on nodes, and how often it is up. */
@@ -30,6 +32,18 @@ double fleet_spares(const plait_fleet_ask *ask, const plait_fleet_unit *unit, co
 
 /** Hours, nodes, and totals but for what they use and its band; false: no number of workers is enough. */
 bool fleet_day(const fleet_kind *kind, plait_fleet *out);
+
+/** The hour with the most requests for each GPU that serves them. */
+int fleet_tightest(const fleet_kind *kind, const plait_fleet *fleet);
+
+/**
+ * Part of a fleet's workers in an hour, for a simulation: all of few.
+ *
+ * @param question  receives the question with the part's requests
+ * @return          the part, priced; its service is not stable where the closed forms do not carry it
+ */
+plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hour,
+                             plait_serve_question *question);
 
 /** The rest of a fleet that is told: how much of it is used, energy, its band. */
 void fleet_tell(const fleet_kind *kind, plait_fleet *fleet);

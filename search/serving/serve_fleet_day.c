@@ -45,9 +45,12 @@ static bool enough(const fleet_kind *kind, double rate, const int count[PLAIT_SE
     plait_load load = kind->q->load;
 
     load.kind = PLAIT_LOAD_RATE;
-    load.rate = rate;
+    load.rate = rate * kind->margin;
     *plan = with_workers(kind, count);
-    return serve_price(kind->q, load, plan, kind->role) && serve_meets(kind->q, plan);
+    if (!serve_price(kind->q, load, plan, kind->role) || !serve_meets(kind->q, plan))
+        return false;
+    load.rate = rate;
+    return kind->margin <= 1.0 || serve_price(kind->q, load, plan, kind->role);
 }
 
 /* The fewest workers of one role, the other as it is, where so many are enough. */
@@ -286,7 +289,7 @@ static void fill_totals(const fleet_kind *kind, const plait_fleet *fleet, plait_
 
 bool fleet_day(const fleet_kind *kind, plait_fleet *out)
 {
-    *out = (plait_fleet){.plan = kind->plan};
+    *out = (plait_fleet){.plan = kind->plan, .margin = kind->margin};
     if (!fill_hours(kind, 1.0, out))
         return false;
     fill_totals(kind, out, &out->totals);
@@ -327,6 +330,49 @@ static void tell_hour(const fleet_kind *kind, const plait_fleet *fleet, plait_fl
     hour->ttft_s = plan.service.ttft_s;
     hour->ttft_p99_s = plan.ttft_p99_s;
     hour->tpot_s = plan.service.tpot_s;
+}
+
+// ---- what is simulated ---------------------------------------------------------------------
+
+static double gpus_serving(const fleet_kind *kind, const plait_fleet_hour *hour)
+{
+    double gpus = 0.0;
+
+    for (int r = 0; r < roles_of(kind); r++)
+        gpus += (double)hour->workers[r] * gpus_of(kind, r);
+    return gpus;
+}
+
+int fleet_tightest(const fleet_kind *kind, const plait_fleet *fleet)
+{
+    int tightest = fleet->busiest;
+
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        if (fleet->hour[h].rate * gpus_serving(kind, &fleet->hour[tightest]) >
+            fleet->hour[tightest].rate * gpus_serving(kind, &fleet->hour[h]))
+            tightest = h;
+    return tightest;
+}
+
+plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hour,
+                             plait_serve_question *question)
+{
+    static const double most = 8.0; // workers of the role that has more; chosen
+    const double workers = larger(hour->workers[0], hour->workers[1]);
+    const double share = smaller(most / workers, 1.0);
+    int count[PLAIT_SERVE_ROLES] = {0, 0};
+    double rate = hour->rate;
+
+    for (int r = 0; r < roles_of(kind); r++) {
+        count[r] = (int)larger(floor(share * hour->workers[r] + 0.5), 1.0);
+        rate = smaller(rate, hour->rate * count[r] / hour->workers[r]);
+    }
+    plait_serve_plan plan = with_workers(kind, count);
+    *question = *kind->q;
+    question->load.kind = PLAIT_LOAD_RATE;
+    question->load.rate = rate;
+    serve_price(kind->q, question->load, &plan, kind->role);
+    return plan;
 }
 
 /* C.96: GPUs of workers that serve take what the plan's do, all others wait. */

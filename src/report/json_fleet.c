@@ -133,6 +133,8 @@ static void write_fleet(json_writer *json, const plait_fleet *fleet, int rank)
     json_member_int64(json, "nodes", fleet->totals.nodes);
     json_member_int64(json, "spare_nodes", hour->spare_nodes);
     json_member_int64(json, "gpus", fleet->totals.gpus);
+    json_member_bool(json, "simulated", fleet->simulated);
+    json_member_number(json, "margin", fleet->margin);
     json_member_number(json, "available", hour->available);
     json_member_int64(json, "busiest_hour", fleet->busiest);
     json_member_string(json, "binds", plait_serve_bind_name[p->service.binds]);

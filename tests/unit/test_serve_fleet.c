@@ -195,11 +195,36 @@ static void test_hours__have_the_fewest_workers(void **state)
                 assert_int_equal(n + m + hour->nodes + hour->spare_nodes, 0);
                 continue;
             }
-            assert_true(enough(fleet, ask.rate[h], n, m));
-            assert_false(enough(fleet, ask.rate[h], n - 1, m));
+            assert_true(enough(fleet, fleet->margin * ask.rate[h], n, m));
+            assert_false(enough(fleet, fleet->margin * ask.rate[h], n - 1, m));
             assert_true(hour->used[PLAIT_FLEET_ELASTIC] <= 1.0);
             assert_true(hour->used[PLAIT_FLEET_RESERVED] <= hour->used[PLAIT_FLEET_ELASTIC] + 1e-5);
         }
+}
+
+/* All workers of a flat day carry it in a simulation; with those that the closed forms alone ask for they would not. */
+static void test_fleets__carry_their_hours_in_simulation(void **state)
+{
+    const double rate = 77.0;
+    int counted_again = 0;
+
+    (void)state;
+    find(flat(rate));
+    for (int f = 0; f < fix.answer->fleets; f++) {
+        const plait_fleet *const fleet = &fix.answer->fleet[f];
+        plait_serve_question q = fix.q;
+        plait_serve_plan plan = fleet->plan;
+        const char *why;
+
+        q.load.rate = rate;
+        assert_true(fleet->simulated && fleet->margin >= 1.0);
+        counted_again += fleet->margin > 1.0;
+        assert_int_equal(
+            plait_serve_judge(&q, (plait_serve_draws){.seed = 1}, fix.arena, &plan, &why, NULL),
+            PLAIT_OK);
+        assert_null(why);
+    }
+    assert_true(counted_again > 0);
 }
 
 /* Nodes of so many workers of each role, and a little for each GPU. */
@@ -363,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_spares__of_large_and_failing_fleets_are_those_of_the_sum_over_units),
         cmocka_unit_test(test_spares__of_what_is_never_up_are_none),
         cmocka_unit_test(test_hours__have_the_fewest_workers),
+        cmocka_unit_test(test_fleets__carry_their_hours_in_simulation),
         cmocka_unit_test(test_pairs__take_the_least_room_of_all),
         cmocka_unit_test(test_hours__are_up_as_all_states_say),
         cmocka_unit_test(test_day__is_paid_by_node_hours),
