@@ -86,6 +86,10 @@ static plait_status find_gpus(reach *r, plait_serve_reach *out, plait_error *err
 
     if (copies > PLAIT_MAX_GPUS - node)
         return PLAIT_OK;
+    if (copies <= node) {
+        out->gpus = (int)copies;
+        return PLAIT_OK;
+    }
     high = (int)ceil(copies / node);
     while (high - low > 1 && high * node <= most_gpus && !is_spent(r)) {
         const int middle = low + (high - low) / 2;

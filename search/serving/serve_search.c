@@ -195,6 +195,8 @@ static void consider_nearest(serve_look *s, const plait_serve_plan *plan)
 {
     const double lack = serve_excess(s->q, plan);
 
+    if (plan->gpus > s->q->gpus) // all GPUs for either of two roles
+        return;
     if (s->out->has_nearest && lack >= s->lack)
         return;
     s->lack = lack;

@@ -403,7 +403,9 @@ const command command_serve = {
          .summary = "Find engine, workers and batch that serve a load at the least cost.",
          .about =
              "All engines, formats, degrees, chunks, and prefill apart from decode or not, are\n"
-             "looked at. Exit status 1: none meets the bounds, or what --eval says does not run.",
+             "looked at, and simulated near saturation. Exit status 1: none carries the load "
+             "within\n"
+             "the bounds, nor does what --eval says.",
          .max_operands = 2,
          .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
          .options = options},

@@ -391,8 +391,9 @@ static void print_reach(const report_serve *report, FILE *out)
         return;
     }
     report_serve_pools(&reach->plan, workers);
-    fprintf(out, "  %d GPUs carry about %.3g requests/s%s: %s, %s, %d x %s.\n", q->gpus,
-            reach->rate, has_bounds(q) ? " within the bounds" : "", reach->plan.engine->name,
+    fprintf(out, "  %d GPU%s about %.3g requests/s%s: %s, %s, %d x %s.\n", q->gpus,
+            q->gpus == 1 ? " carries" : "s carry", reach->rate,
+            has_bounds(q) ? " within the bounds" : "", reach->plan.engine->name,
             mode_of(&reach->plan), reach->plan.replicas, workers);
     if (reach->gpus > 0)
         fprintf(out, "  %.4g requests/s need about %d GPUs.\n", q->load.rate, reach->gpus);
@@ -406,7 +407,7 @@ static void print_nearest(const report_serve *report, FILE *out)
     double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS];
     char a[UNITS_SIZE], workers[160];
 
-    fprintf(out, "No deployment on %d GPUs %s%s%s.\n", q->gpus,
+    fprintf(out, "No deployment on %d GPU%s %s%s%s.\n", q->gpus, q->gpus == 1 ? "" : "s",
             q->load.kind == PLAIT_LOAD_RATE ? "carries the load" : "",
             q->load.kind == PLAIT_LOAD_RATE && has_bounds(q) ? " within the bounds" : "",
             q->load.kind == PLAIT_LOAD_RATE ? "" : "meets the bounds");

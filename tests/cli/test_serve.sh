@@ -1,0 +1,91 @@
+#!/bin/bash
+# test_serve.sh PLAIT - answers of plait serve: what its simulation denies is none, and what would be one is said
+set -u
+
+plait=$(realpath "$1")
+wrong=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+complain() {
+    echo "$@"
+    wrong=1
+}
+
+serve() { # serve STATUS ARGUMENTS...
+    local expected=$1 status
+    shift
+    "$plait" serve "$@" >"$folder/out" 2>"$folder/err"
+    status=$?
+    [ $status -eq "$expected" ] ||
+        complain "serve $*: status $status, expected $expected: $(cat "$folder/err")"
+}
+
+says() {
+    grep -qF -- "$1" "$folder/out" || complain "expected to read: $1, found: $(head -30 "$folder/out")"
+}
+
+# holds WHAT EXPRESSION: python's, of the document d
+holds() {
+    python3 -c "import json, sys; d = json.load(open('$folder/out')); sys.exit(not ($2))" ||
+        complain "$1: not $2"
+}
+
+small=(llama-3.1-8b dgx-h100 --input 1024 --output 256)
+
+# ---- what a simulation denies ----
+
+# The closed form holds this rate, its simulation carries nine tenths of it.
+over=(mixtral-8x7b dgx-h100 --gpus 8 --input 512 --output 32 --eval --engine trtllm --tp 8 --ep 8 --rate 195)
+serve 1 "${over[@]}"
+says "The answer is no: more comes than leaves: 195 requests/s come"
+serve 1 "${over[@]}" --json
+holds "an overloaded deployment" "d['saturated'] and d['simulated']['saturated'] and d['simulated']['carried'] < 0.95 and 'leave' in d['why']"
+
+# Five replicas are enough by the closed form; their simulation has more than 50 ms a token.
+serve 0 llama-3.1-70b dgx-h100 --gpus ..64 --input 2048 --output 256 --rate 20 --ttft 500ms \
+    --tpot 50ms --weights fp8 --kv fp8 --engine trtllm --json
+holds "a bound that a simulation misses" "d['search']['rejected']['overturned by the simulation'] > 0 and d['plans'][0]['simulated'] and d['simulated']['tpot_ms']['mean'] <= 50 and not d['saturated']"
+holds "figures of the first plan" "d['plans'][0]['ttft_ms'] == d['simulated']['ttft_ms']['mean']"
+
+# ---- what would be carried ----
+
+serve 1 "${small[@]}" --gpus 1 --rate 200 --engine vllm
+says "No deployment on 1 GPU carries the load."
+says "1 GPU carries about"
+says "200 requests/s need about"
+serve 1 "${small[@]}" --gpus 1 --rate 200 --engine vllm --json
+holds "what is carried" "d['saturated'] and 5 < d['reach']['rate'] < 100 and 2 <= d['reach']['gpus'] <= 40"
+rate=$(python3 -c "import json; print(json.load(open('$folder/out'))['reach']['rate'])")
+gpus=$(python3 -c "import json; print(json.load(open('$folder/out'))['reach']['gpus'])")
+serve 0 "${small[@]}" --gpus 1 --rate "$rate" --engine vllm
+serve 0 "${small[@]}" --gpus "$gpus" --rate 200 --engine vllm
+
+serve 1 "${small[@]}" --gpus 8 --rate 1 --tpot 1ms
+says "They carry no rate within the bounds"
+says "It needs --tpot 2."
+
+# ---- bounds on percentiles ----
+
+serve 0 "${small[@]}" --gpus 8 --rate 10 --ttft-p95 300ms --ttft-p99 400ms --tpot-p95 30ms \
+    --tpot-p99 40ms --json
+holds "bounds" "[d['job'][k] for k in ('ttft_p95_ms', 'ttft_p99_ms', 'tpot_p95_ms', 'tpot_p99_ms')] == [300, 400, 30, 40]"
+holds "percentiles" "d['simulated']['tpot_ms']['p99'] <= 40 and d['simulated']['ttft_ms']['p95'] <= 300 and d['plans'][0]['tpot_p99_ms'] <= 40"
+serve 1 "${small[@]}" --gpus 8 --rate 4 --eval --engine vllm --tp 1 --tpot-p99 5ms
+says "each further one of 99 of 100 within 5.0 ms"
+says "--tpot-p99 allows 5 ms"
+serve 0 "${small[@]}" --gpus 8 --rate 4 --eval --engine vllm --tp 1 --tpot-p99 50ms
+"$plait" capacity --serve "${small[@]}" --rate 10 --ttft-p99 10ms >"$folder/out" 2>&1
+[ $? -eq 1 ] || complain "capacity --ttft-p99 10ms: expected status 1"
+
+# ---- users, and GPUs without a load ----
+
+serve 0 "${small[@]}" --gpus ..8 --rate 4 --engine vllm
+says "tokens/s; --tpot TIME bounds it"
+says "The simulation confirms"
+serve 0 "${small[@]}" --gpus ..32 --engine vllm --tp 4 --pp 1
+says "It takes 4 of the 32 GPUs: 8 replicas use 32"
+says "1 of 8"
+says "Each row is one replica"
+
+exit $wrong
