@@ -38,7 +38,7 @@ typedef struct serve_flags {
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_ttft_p99], "ttft-p99", "TIME",          \
                    "bound on that of 99 of 100 requests"),                                         \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot], "tpot", "TIME",                  \
-                   "bound on the mean time per further token: 50ms, or 50"),                      \
+                   "bound on the mean time per further token: 50ms, or 50"),                       \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p95], "tpot-p95", "TIME",          \
                    "bound on that of 95 of 100 requests"),                                         \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p99], "tpot-p99", "TIME",          \
