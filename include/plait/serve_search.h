@@ -4,6 +4,8 @@
  * plait_serve_search looks at every engine, format of weights and of the cache, worker (tp, pp,
  * dp_attention, ep), chunk, and at one pool or two; plait_serve_evaluate prices one of them. What is
  * ranked meets the bounds on TTFT and TPOT and fits; of each way to cut a worker the fewest replicas that do.
+ * Those are closed forms: plait_serve_decide has the simulation judge them, and plait_serve_reach_of finds
+ * what can be had where nothing stands.
  */
 #ifndef PLAIT_SERVE_SEARCH_H
 #define PLAIT_SERVE_SEARCH_H

@@ -381,18 +381,19 @@ static void print_reach(const report_serve *report, FILE *out)
 {
     const plait_serve_question *q = report->question;
     const plait_serve_reach *reach = report->reach;
+    const int decimals = reach == NULL || reach->rate >= 100.0 ? 0 : reach->rate >= 10.0 ? 1 : 2;
     char workers[160];
 
     if (q->load.kind != PLAIT_LOAD_RATE || reach == NULL)
         return;
     if (reach->rate <= 0.0) {
-        fprintf(out, "  They carry no rate%s: take other bounds, more GPUs, or narrower weights.\n",
+        fprintf(out, "  No rate is carried%s: take other bounds, more GPUs, or narrower weights.\n",
                 has_bounds(q) ? " within the bounds" : " at all");
         return;
     }
     report_serve_pools(&reach->plan, workers);
-    fprintf(out, "  %d GPU%s about %.3g requests/s%s: %s, %s, %d x %s.\n", q->gpus,
-            q->gpus == 1 ? " carries" : "s carry", reach->rate,
+    fprintf(out, "  %d GPU%s about %.*f requests/s%s: %s, %s, %d x %s.\n", q->gpus,
+            q->gpus == 1 ? " carries" : "s carry", decimals, reach->rate,
             has_bounds(q) ? " within the bounds" : "", reach->plan.engine->name,
             mode_of(&reach->plan), reach->plan.replicas, workers);
     if (reach->gpus > 0)

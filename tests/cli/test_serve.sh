@@ -62,7 +62,7 @@ serve 0 "${small[@]}" --gpus 1 --rate "$rate" --engine vllm
 serve 0 "${small[@]}" --gpus "$gpus" --rate 200 --engine vllm
 
 serve 1 "${small[@]}" --gpus 8 --rate 1 --tpot 1ms
-says "They carry no rate within the bounds"
+says "No rate is carried within the bounds"
 says "It needs --tpot 2."
 
 # ---- bounds on percentiles ----

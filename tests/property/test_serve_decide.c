@@ -139,6 +139,54 @@ static void test_decision__agrees_with_its_simulation(void **state)
     plait_arena_free(w.arena);
 }
 
+/*
+ * Sequences that run are those that a rate brings in the time that each decodes, where prompts of four attention ranks alone
+ * overload a worker that decodes few: C.374's gap is endless there.
+ */
+static void test_arrivals__obey_littles_law(void **state)
+{
+    world w = {0};
+    plait_error err;
+    plait_model model;
+    plait_cluster cluster;
+    const char *warning, *why;
+    int priced = 0;
+
+    (void)state;
+    fill_world(&w);
+    assert_int_equal(plait_model_find("qwen3-235b-a22b", w.arena, &model, &warning, &err),
+                     PLAIT_OK);
+    assert_int_equal(plait_cluster_find("h200-141gb-sxm:1x8", w.arena, &cluster, &err), PLAIT_OK);
+    assert_int_equal(plait_cluster_take(&cluster, 8, &err), PLAIT_OK);
+    for (double rate = 1.0; rate < 40.0; rate += 1.0) {
+        plait_serve_question q = {
+            .model = &model,
+            .cluster = &cluster,
+            .gpus = 8,
+            .engines = 1,
+            .engine = {plait_engine_of(w.profile, w.profiles, PLAIT_ENGINE_VLLM, "NVIDIA", 0, 0)},
+            .weights = 1u << PLAIT_WEIGHT_BF16,
+            .kv = 1u << PLAIT_KV_BF16,
+            .load = {.kind = PLAIT_LOAD_RATE, .input = 1024, .output = 500, .rate = rate},
+        };
+        plait_serve_plan plan = {.engine = q.engine[0],
+                                 .replicas = 1,
+                                 .count = {1, 0},
+                                 .worker = {{2, 1, 4, 1}},
+                                 .weights = PLAIT_WEIGHT_BF16,
+                                 .kv = PLAIT_KV_BF16,
+                                 .chunk_tokens = 16384.0};
+        assert_int_equal(plait_serve_evaluate(&q, w.arena, &plan, &why, &err), PLAIT_OK);
+        if (why != NULL)
+            break;
+        const plait_service *s = &plan.service;
+        assert_near_relative(s->batch, rate * q.load.output * s->tpot_s, 1e-3);
+        priced++;
+    }
+    assert_true(priced >= 4);
+    plait_arena_free(w.arena);
+}
+
 /* The rate of a reach is carried, and a rate that is a fifth more is not. */
 static void test_reach__is_carried_and_little_more_is(void **state)
 {
@@ -170,6 +218,7 @@ static void test_reach__is_carried_and_little_more_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_decision__agrees_with_its_simulation),
+                                       cmocka_unit_test(test_arrivals__obey_littles_law),
                                        cmocka_unit_test(test_reach__is_carried_and_little_more_is)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
