@@ -150,6 +150,7 @@ static void test_arrivals__obey_littles_law(void **state)
     plait_model model;
     plait_cluster cluster;
     const char *warning, *why;
+    plait_serve_drawn drawn;
     int priced = 0;
 
     (void)state;
@@ -177,8 +178,16 @@ static void test_arrivals__obey_littles_law(void **state)
                                  .kv = PLAIT_KV_BF16,
                                  .chunk_tokens = 16384.0};
         assert_int_equal(plait_serve_evaluate(&q, w.arena, &plan, &why, &err), PLAIT_OK);
-        if (why != NULL)
+        if (why != NULL) { // the rate before is nearly all that a simulation carries
+            q.load.rate = rate - 1.0;
+            assert_int_equal(plait_serve_evaluate(&q, w.arena, &plan, &why, &err), PLAIT_OK);
+            assert_int_equal(plait_serve_plan_simulate(
+                                 &q, &plan, (plait_serve_draws){.seed = 1, .requests = 20000},
+                                 w.arena, &drawn, &err),
+                             PLAIT_OK);
+            assert_true(drawn.carried > 0.9);
             break;
+        }
         const plait_service *s = &plan.service;
         assert_near_relative(s->batch, rate * q.load.output * s->tpot_s, 1e-3);
         priced++;
