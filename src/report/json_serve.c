@@ -29,7 +29,8 @@ static void write_workers(json_writer *json, const plait_serve_plan *p)
     json_end_object(json);
 }
 
-static void write_plan(json_writer *json, const plait_serve_plan *p, int rank)
+static void write_plan(json_writer *json, const plait_serve_question *q, const plait_serve_plan *p,
+                       int rank)
 {
     const plait_service *s = &p->service;
     const plait_engine *e = p->engine;
@@ -40,6 +41,8 @@ static void write_plan(json_writer *json, const plait_serve_plan *p, int rank)
     json_member_string(json, "profile", e->name);
     json_member_string(json, "mode", p->disaggregated ? "disaggregated" : "aggregated");
     json_member_int64(json, "replicas", p->replicas);
+    if (q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0 && p->gpus > 0)
+        json_member_int64(json, "replicas_that_fit", q->gpus / p->gpus);
     json_member_int64(json, "gpus", p->gpus);
     write_workers(json, p);
     json_member_string(json, "weights", plait_weight_name[p->weights]);
@@ -182,9 +185,9 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
     json_write_key(&json, "plans");
     json_begin_array(&json);
     if (answer == NULL && report->why == NULL)
-        write_plan(&json, report->plan, 1);
+        write_plan(&json, q, report->plan, 1);
     for (int i = 0; answer != NULL && i < answer->plans; i++)
-        write_plan(&json, &answer->plan[i], i + 1);
+        write_plan(&json, q, &answer->plan[i], i + 1);
     json_end_array(&json);
     if (report->why != NULL)
         json_member_string(&json, "why", report->why);
@@ -197,11 +200,11 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
     json_write_key(&json, "front");
     json_begin_array(&json);
     for (int i = 0; answer != NULL && i < answer->front; i++)
-        write_plan(&json, &answer->at_front[i], i + 1);
+        write_plan(&json, q, &answer->at_front[i], i + 1);
     json_end_array(&json);
     if (answer != NULL && answer->plans == 0 && answer->has_nearest) {
         json_write_key(&json, "nearest");
-        write_plan(&json, &answer->nearest, 0);
+        write_plan(&json, q, &answer->nearest, 0);
     }
     if (q->load.kind == PLAIT_LOAD_RATE)
         json_member_bool(&json, "saturated", is_saturated(report, best));

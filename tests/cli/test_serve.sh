@@ -87,5 +87,7 @@ serve 0 "${small[@]}" --gpus ..32 --engine vllm --tp 4 --pp 1
 says "It takes 4 of the 32 GPUs: 8 replicas use 32"
 says "1 of 8"
 says "Each row is one replica"
+serve 0 "${small[@]}" --gpus ..32 --engine vllm --tp 4 --pp 1 --json
+holds "replicas that fit" "d['plans'][0]['replicas'] == 1 and d['plans'][0]['replicas_that_fit'] == 8"
 
 exit $wrong
