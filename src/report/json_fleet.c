@@ -30,8 +30,10 @@ static void write_asked(json_writer *json, const report_fleet *report)
     json_member_number(json, "input", q->load.input);
     json_member_number(json, "output", q->load.output);
     json_member_number(json, "prefix_cached", q->load.cached);
-    json_member_number(json, "ttft_ms", q->ttft_s > 0.0 ? q->ttft_s * 1e3 : (double)NAN);
-    json_member_number(json, "tpot_ms", q->tpot_s > 0.0 ? q->tpot_s * 1e3 : (double)NAN);
+#define X(flag, name)                                                                              \
+    json_member_number(json, #name "_ms", q->name##_s > 0.0 ? q->name##_s * 1e3 : (double)NAN);
+    PLAIT_SERVE_LIMIT_LIST(X)
+#undef X
     json_member_int64(json, "gpus", q->gpus);
     json_member_number(json, "availability", ask->available);
     if (ask->failures.spares >= 0)

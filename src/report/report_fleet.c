@@ -91,12 +91,7 @@ void report_fleet_question(const report_fleet *report, FILE *out)
         fprintf(out, "%.4g to %.4g requests/s through a day\n", low, high);
     else
         fprintf(out, "%.4g requests/s all day\n", high);
-    if (q->ttft_s > 0.0)
-        fprintf(out, "  first token within %s", units_latency(q->ttft_s, a));
-    if (q->tpot_s > 0.0)
-        fprintf(out, "%s each further one within %s", q->ttft_s > 0.0 ? "," : " ",
-                units_latency(q->tpot_s, a));
-    fprintf(out, q->ttft_s > 0.0 || q->tpot_s > 0.0 ? ";" : " ");
+    fprintf(out, report_serve_bounds(q, out) ? ";" : " ");
     if (f->spares >= 0)
         fprintf(out, " %d spare node%s\n", f->spares, plural(f->spares));
     else
@@ -224,11 +219,7 @@ static void print_nothing(const report_fleet *report, FILE *out)
     } else if (search->has_nearest) {
         fprintf(out, "No fleet meets the bounds. The nearest deployment, on %d GPUs, needs ",
                 search->nearest.gpus);
-        if (report->question->ttft_s > 0.0)
-            fprintf(out, "--ttft %.0fms%s", ceil(search->needs_ttft_s * 1e3),
-                    report->question->tpot_s > 0.0 ? " and " : "");
-        if (report->question->tpot_s > 0.0)
-            fprintf(out, "--tpot %.1fms", ceil(search->needs_tpot_s * 1e4) / 10.0);
+        report_serve_needs(report->question, &search->nearest, out);
         fprintf(out, ".\n  (%s a token is what it has.)\n",
                 units_latency(search->nearest.service.tpot_s, a));
     } else {

@@ -41,8 +41,7 @@ void report_serve_pools(const plait_serve_plan *plan, char text[160])
 
 /* ---- the question ---- */
 
-/* "  first token within 500 ms, for 99 of 100 within 1 s, each further one within 50 ms" */
-static void print_bounds(const plait_serve_question *q, FILE *out)
+bool report_serve_bounds(const plait_serve_question *q, FILE *out)
 {
     static const char *const what[PLAIT_SERVE_LIMITS] = {
         "first token",      "first token of 95 of 100",      "first token of 99 of 100",
@@ -57,7 +56,26 @@ static void print_bounds(const plait_serve_question *q, FILE *out)
             fprintf(out, "%s%s within %s", before, what[l], units_latency(asked[l], a));
             before = ", ";
         }
-    fprintf(out, before[0] == ',' ? "\n\n" : "\n");
+    return before[0] == ',';
+}
+
+void report_serve_needs(const plait_serve_question *q, const plait_serve_plan *plan, FILE *out)
+{
+    double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS];
+    const char *before = "";
+
+    plait_serve_limits_asked(q, asked);
+    plait_serve_limits_found(plan, found);
+    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++) {
+        if (asked[l] <= 0.0 || found[l] <= asked[l])
+            continue;
+        fprintf(out, "%s%s ", before, plait_serve_limit_flag[l]);
+        if (l < PLAIT_SERVE_LIMIT_tpot)
+            fprintf(out, "%.0fms", ceil(found[l] * 1e3));
+        else
+            fprintf(out, "%.1fms", ceil(found[l] * 1e4) / 10.0);
+        before = " and ";
+    }
 }
 
 /* Without a load each plan is one replica under as many users as help it. */
@@ -82,7 +100,7 @@ static void print_question(const report_serve *report, FILE *out)
         fprintf(out, "; %d drafted tokens, %.0f %% accepted", q->load.draft,
                 100.0 * q->load.accept);
     fprintf(out, "\n");
-    print_bounds(q, out);
+    fprintf(out, report_serve_bounds(q, out) ? "\n\n" : "\n");
 }
 
 /* ---- the ranking ---- */
@@ -405,7 +423,6 @@ static void print_nearest(const report_serve *report, FILE *out)
 {
     const plait_serve_question *q = report->question;
     const plait_serve_answer *answer = report->answer;
-    double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS];
     char a[UNITS_SIZE], workers[160];
 
     fprintf(out, "No deployment on %d GPU%s %s%s%s.\n", q->gpus, q->gpus == 1 ? "" : "s",
@@ -426,14 +443,9 @@ static void print_nearest(const report_serve *report, FILE *out)
     report_serve_pools(&answer->nearest, workers);
     fprintf(out, "  Nearest: %s, %s, %s, on %d GPUs.", answer->nearest.engine->name,
             mode_of(&answer->nearest), workers, answer->nearest.gpus);
-    plait_serve_limits_asked(q, asked);
-    plait_serve_limits_found(&answer->nearest, found);
-    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
-        if (asked[l] > 0.0 && found[l] > asked[l])
-            fprintf(
-                out, l < PLAIT_SERVE_LIMIT_tpot ? " It needs %s %.0fms." : " It needs %s %.1fms.",
-                plait_serve_limit_flag[l],
-                l < PLAIT_SERVE_LIMIT_tpot ? ceil(found[l] * 1e3) : ceil(found[l] * 1e4) / 10.0);
+    fprintf(out, " It needs ");
+    report_serve_needs(q, &answer->nearest, out);
+    fprintf(out, ".");
     fprintf(out, "\n  (%s is what it has.)\n", units_latency(answer->nearest.service.tpot_s, a));
 }
 

@@ -47,6 +47,13 @@ PLAIT_MUST_CHECK plait_status report_serve_why_not(const report_serve *best, con
                                                    const plait_serve_answer *other, FILE *out,
                                                    plait_error *err);
 
+/** "  first token within 500 ms, each further one within 50 ms"; false: nothing, there is no bound. */
+bool report_serve_bounds(const plait_serve_question *question, FILE *out);
+
+/** "--ttft 512ms and --tpot 51.2ms": the bounds of a question that a plan misses, as it would meet them. */
+void report_serve_needs(const plait_serve_question *question, const plait_serve_plan *plan,
+                        FILE *out);
+
 struct json_writer;
 
 /** Its member "load_curve". */

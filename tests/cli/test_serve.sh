@@ -77,6 +77,8 @@ says "--tpot-p99 allows 5 ms"
 serve 0 "${small[@]}" --gpus 8 --rate 4 --eval --engine vllm --tp 1 --tpot-p99 50ms
 "$plait" capacity --serve "${small[@]}" --rate 10 --ttft-p99 10ms >"$folder/out" 2>&1
 [ $? -eq 1 ] || complain "capacity --ttft-p99 10ms: expected status 1"
+says "first token of 99 of 100 within 10.0 ms"
+says "needs --ttft-p99"
 
 # ---- users, and GPUs without a load ----
 
