@@ -381,7 +381,7 @@ typedef struct plait_serve_draws {
     void *stop_context;
 } plait_serve_draws;
 
-/** What requests saw: means, middles, 95 and 99 of 100. */
+/** Times of requests: the mean, the middle, and those that 95 and 99 of 100 stay within. */
 typedef struct plait_serve_seen {
     double mean_s, p50_s, p95_s, p99_s;
 } plait_serve_seen;

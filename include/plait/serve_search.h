@@ -94,7 +94,7 @@ typedef struct plait_serve_plan {
     plait_serve_drawn drawn;
 } plait_serve_plan;
 
-/** What a plan has of each bound, seconds; TPOT's mean for its percentiles that are not known. */
+/** Seconds of a plan beside each bound; TPOT's mean for its percentiles that are not known. */
 void plait_serve_limits_found(const plait_serve_plan *plan, double seconds[PLAIT_SERVE_LIMITS]);
 
 /** Why so many of the deployments that were looked at are not among the answers. */
@@ -178,7 +178,7 @@ PLAIT_MUST_CHECK plait_status plait_serve_decide(const plait_serve_question *que
                                                  plait_serve_draws draws, plait_arena *arena,
                                                  plait_serve_answer *out, plait_error *err);
 
-/** What can be had where a question of arrivals has no answer. */
+/** A rate and a number of GPUs that do, where a question of arrivals has no answer. */
 typedef struct plait_serve_reach {
     double rate; /* requests/s that the GPUs of the question carry within the bounds; 0: none */
     int gpus;    /* that the rate of the question needs; 0: not found */

@@ -113,7 +113,7 @@ static void fill_seen(const plait_serve_drawn *drawn, double seconds[PLAIT_SERVE
     seconds[PLAIT_SERVE_LIMIT_tpot_p99] = drawn->tpot.p99_s;
 }
 
-/* What the run misses, the load before the bounds. */
+/* Names the first thing that the run misses, the load before the bounds. */
 static plait_status say_missed(const plait_serve_question *q, const plait_serve_plan *plan,
                                plait_arena *arena, const char **why, plait_error *err)
 {
@@ -246,7 +246,7 @@ static plait_serve_plan take(plait_serve_answer *out, int at)
     return plan;
 }
 
-/* What misses least of the bounds is nearest, by its simulation. */
+/* The plan that misses least of the bounds is nearest, by its simulation. */
 static void overturn(bench *b, const plait_serve_plan *plan)
 {
     plait_serve_answer *out = b->out;

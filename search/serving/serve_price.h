@@ -10,7 +10,7 @@ PLAIT_MUST_CHECK plait_status serve_roles(const plait_serve_question *q,
                                           const serve_candidate *role[PLAIT_SERVE_ROLES],
                                           const char **why, plait_error *err);
 
-/** What a plan of such roles is to the cost model. */
+/** A plan of such roles as the cost model takes it. */
 plait_deployment serve_deployment_of(const plait_serve_question *q, const plait_serve_plan *plan,
                                      const serve_candidate *const role[PLAIT_SERVE_ROLES]);
 

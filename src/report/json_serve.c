@@ -152,7 +152,7 @@ static bool is_saturated(const report_serve *report, const plait_serve_plan *bes
     return report->why != NULL ? !best->service.stable : best->simulated && best->drawn.full;
 }
 
-/* What the GPUs carry, and how many carry what is asked; null: none found. */
+/* Writes the rate that the GPUs carry, and how many GPUs carry the rate asked; null: none found. */
 static void write_reach(json_writer *json, const plait_serve_reach *reach)
 {
     json_write_key(json, "reach");

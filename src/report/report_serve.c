@@ -394,7 +394,7 @@ static bool has_bounds(const plait_serve_question *q)
     return false;
 }
 
-/* What the GPUs carry, and how many carry what is asked. (S.109) */
+/* Prints the rate that the GPUs carry, and how many GPUs carry the rate asked. (S.109) */
 static void print_reach(const report_serve *report, FILE *out)
 {
     const plait_serve_question *q = report->question;

@@ -73,7 +73,7 @@ static plait_serve_question draw_question(const world *w)
     return q;
 }
 
-/* What a run with draws of its own misses of a bound, as a ratio; endless: the load. */
+/* The largest ratio of what a run has to what a bound allows; endless where it does not carry the load. */
 static double miss_of(const plait_serve_question *q, const plait_serve_plan *plan, uint64_t seed,
                       plait_arena *arena)
 {
