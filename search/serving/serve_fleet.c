@@ -209,12 +209,12 @@ static fleet_kind take_fleet(ranking *r, int at, plait_fleet *fleet)
 }
 
 /*
- * S.101: fleets whose simulation fails have their workers counted again, for a tenth more of the load; what reaches twice the
+ * S.101: fleets whose simulation fails have their workers counted again, for a twentieth more of the load; what reaches twice the
  * load has none.
  */
 static plait_status confirm_all(ranking *r, plait_error *err)
 {
-    static const double more = 1.1, most = 2.0;
+    static const double more = 1.05, most = 2.0;
 
     for (int at = 0; at < r->out->fleets;) {
         plait_fleet fleet;

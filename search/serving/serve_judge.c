@@ -185,10 +185,10 @@ static int gpus_of(const plait_serve_plan *plan)
     return gpus * plan->replicas;
 }
 
-/* At least one more, and as many more as the run missed of the load; a tenth where it missed a bound. */
+/* At least one more, and as many more as the run missed of the load; a twentieth where it missed a bound. */
 static int more_of(int count, const plait_serve_drawn *drawn)
 {
-    const double share = drawn->full ? 1.0 / drawn->carried - 1.0 : 0.1;
+    const double share = drawn->full ? 1.0 / drawn->carried - 1.0 : 0.05;
 
     return count + (int)larger(floor(count * share), 1.0);
 }
