@@ -253,7 +253,25 @@ static void print_seen(const char *what, const plait_serve_seen *seen, FILE *out
             units_latency(seen->p99_s, c));
 }
 
-static void print_drawn(const plait_serve_question *q, const plait_serve_drawn *d, FILE *out)
+/* No measured run decides between the two where a closed loop fills its workers. */
+static void warn_of_difference(double formula_s, double simulated_s, FILE *out)
+{
+    static const double usual = 1.4; // up to half of what a deployment sustains, S.108
+    const double longer = simulated_s / formula_s;
+
+    if (longer > usual)
+        fprintf(out,
+                "  note: the time to first token is %.1f times the one above; plan with this one\n",
+                longer);
+    else if (longer * usual < 1.0)
+        fprintf(
+            out,
+            "  note: the time to first token above is %.1f times this one; plan with that one\n",
+            1.0 / longer);
+}
+
+static void print_drawn(const plait_serve_question *q, const plait_service *formula,
+                        const plait_serve_drawn *d, FILE *out)
 {
     char a[UNITS_SIZE];
 
@@ -272,6 +290,8 @@ static void print_drawn(const plait_serve_question *q, const plait_serve_drawn *
     if (q->load.kind == PLAIT_LOAD_RATE)
         fprintf(out, "  %-24s %9.1f%%   of the requests that come leave as fast\n", "carried",
                 100.0 * d->carried);
+    if (!d->stopped)
+        warn_of_difference(formula->ttft_s, d->ttft.mean_s, out);
 }
 
 static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_error *err)
@@ -476,7 +496,7 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
     } else {
         print_plan(report, best, out);
         if (best->simulated)
-            print_drawn(report->question, &best->drawn, out);
+            print_drawn(report->question, &best->service, &best->drawn, out);
         if (report->missed != NULL)
             fprintf(out, "\n  The answer is no: %s.\n", report->missed);
         if (report->explain || answer == NULL) {
