@@ -72,7 +72,7 @@ double plait_capacity_usd_per_gpu_hour(const plait_capacity_ask *ask, const plai
     return sum / gpus;
 }
 
-static int nodes_of(const plait_problem *problem)
+int capacity_nodes(const plait_problem *problem)
 {
     const int a_node = problem->cluster->group[0].gpus_per_node;
 
@@ -86,9 +86,10 @@ static void price_run(const plait_capacity_ask *ask, plait_capacity_row *row)
     const double spare_gpus =
         (double)row->goodput.spares * row->problem->cluster->group[0].gpus_per_node;
 
-    row->usd = plait_capacity_usd_per_gpu_hour(ask, row->problem) * (job->gpus + spare_gpus) *
-               row->wall_s / PLAIT_HOUR;
-    row->energy_j = row->cost.energy_j * row->wall_s / row->cost.step_s;
+    row->usd_per_gpu_hour = plait_capacity_usd_per_gpu_hour(ask, row->problem);
+    row->usd = row->usd_per_gpu_hour * (job->gpus + spare_gpus) * row->wall_s / PLAIT_HOUR;
+    row->power_w = row->cost.energy_j / row->cost.step_s;
+    row->energy_j = row->power_w * row->wall_s;
     row->co2_kg = row->energy_j / 3.6e6 * ask->co2_g_per_kwh / 1e3;
 }
 
@@ -109,7 +110,7 @@ static void follow(const plait_capacity_ask *ask, plait_capacity_row *row)
     row->work_s = row->steps * row->cost.step_s;
     row->tokens_per_s = plait_job_tokens(&problem->job) / row->cost.step_s;
     row->goodput =
-        plait_goodput_of(&ask->fleet, nodes_of(problem), row->work_s, row->checkpoint_bytes);
+        plait_goodput_of(&ask->fleet, capacity_nodes(problem), row->work_s, row->checkpoint_bytes);
     row->wall_s = row->goodput.effective < least_effective
                       ? (double)INFINITY
                       : plait_goodput_wall_s(&row->goodput, row->work_s);
@@ -149,7 +150,7 @@ plait_status plait_capacity_follow(const plait_capacity_ask *ask, plait_arena *a
 // ---- the plan ------------------------------------------------------------------------------
 
 /* No legal plan is an answer here, not a failure: other numbers of GPUs have one. */
-static plait_status search_best(const plait_capacity_ask *ask, plait_arena *arena,
+static plait_status search_best(const plait_capacity_ask *ask, double below_s, plait_arena *arena,
                                 plait_capacity_row *row, plait_error *err)
 {
     plait_search_options one = ask->search;
@@ -158,8 +159,8 @@ static plait_status search_best(const plait_capacity_ask *ask, plait_arena *aren
 
     one.top = 1;
     one.distinct = 0;
-    const plait_status status =
-        question_search(row->problem, &one, QUESTION_RANKING, arena, &result, &refusal);
+    const plait_status status = question_search_below(row->problem, &one, QUESTION_RANKING, below_s,
+                                                      arena, &result, &refusal);
     row->limit = status == PLAIT_OK ? PLAIT_CAPACITY_LIMIT_MEMORY : PLAIT_CAPACITY_LIMIT_PLAN;
     if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
         return plait_fail(err, status, refusal.where, "%s", refusal.message);
@@ -170,14 +171,21 @@ static plait_status search_best(const plait_capacity_ask *ask, plait_arena *aren
     return plait_plan_cost(row->problem, &row->plan, arena, &row->cost, err);
 }
 
-plait_status plait_capacity_find(const plait_capacity_ask *ask, const plait_problem *problem,
-                                 plait_arena *arena, plait_capacity_row *row, plait_error *err)
+plait_status capacity_find_below(const plait_capacity_ask *ask, const plait_problem *problem,
+                                 double below_s, plait_arena *arena, plait_capacity_row *row,
+                                 plait_error *err)
 {
     *row = (plait_capacity_row){.problem = problem};
     PLAIT_TRY(capacity_check_ask(ask, err));
     PLAIT_TRY(problem_check(problem, err));
-    PLAIT_TRY(search_best(ask, arena, row, err));
+    PLAIT_TRY(search_best(ask, below_s, arena, row, err));
     if (!row->fits)
         return PLAIT_OK;
     return plait_capacity_follow(ask, arena, row, err);
+}
+
+plait_status plait_capacity_find(const plait_capacity_ask *ask, const plait_problem *problem,
+                                 plait_arena *arena, plait_capacity_row *row, plait_error *err)
+{
+    return capacity_find_below(ask, problem, (double)INFINITY, arena, row, err);
 }

@@ -1,8 +1,8 @@
 /* capacity_judge.c - numbers of GPUs beside each other: scaling, the knee, the front (C.329) */
+#include "capacity.h"
+
 #include <math.h>
 #include <string.h>
-
-#include "plait/capacity.h"
 
 static bool same_cluster(const plait_capacity_row *a, const plait_capacity_row *b)
 {
@@ -26,6 +26,10 @@ static void scale(const plait_capacity_ask *ask, plait_capacity_row *row, int ro
             continue;
         first = first ? first : r;
         r->scaling = first->wall_s * first->problem->job.gpus / (r->wall_s * r->problem->job.gpus);
+        if (r->between) {
+            r->gain = (double)NAN;
+            continue;
+        }
         r->gain = before ? before->wall_s / r->wall_s - 1.0 : (double)NAN;
         // a doubling that is less than twice as many (only between numbers that fit) counts as it is
         const double more =
@@ -57,13 +61,10 @@ static bool is_less(double a, double b)
     return isfinite(a) && !(b <= a);
 }
 
-plait_capacity_verdict plait_capacity_judge(const plait_capacity_ask *ask, plait_capacity_row *row,
-                                            int rows)
+plait_capacity_verdict capacity_pick(const plait_capacity_row *row, int rows)
 {
     plait_capacity_verdict v = {-1, -1, -1};
 
-    scale(ask, row, rows);
-    find_front(row, rows);
     for (int i = 0; i < rows; i++) {
         const bool ends = row[i].fits && isfinite(row[i].wall_s);
 
@@ -82,4 +83,12 @@ plait_capacity_verdict plait_capacity_judge(const plait_capacity_ask *ask, plait
             v.fastest = i;
     }
     return v;
+}
+
+plait_capacity_verdict plait_capacity_judge(const plait_capacity_ask *ask, plait_capacity_row *row,
+                                            int rows)
+{
+    scale(ask, row, rows);
+    find_front(row, rows);
+    return capacity_pick(row, rows);
 }

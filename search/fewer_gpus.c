@@ -16,10 +16,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "gpus_bound.h"
 #include "plait/plan.h"
 #include "problem_check.h"
 #include "question.h"
-#include "space_private.h"
 #include "strategy.h"
 
 enum { MOST_SEARCHED = 64 };
@@ -58,119 +58,6 @@ static bool divides_well(const plait_problem *problem)
     return rest == 1;
 }
 
-// ---- the bound -----------------------------------------------------------------------------
-
-/* GPU seconds of a step, by what of the rows decides whether a number of GPUs has them. */
-typedef struct least_work {
-    const plait_problem *problem;
-    plan_space rows;   /* whatever divides the GPUs */
-    plan_space stages; /* its splits, of 1, 2, 3, ... stages */
-    double *work;      /* [tp][cp][microbatch]; infinite where no row is */
-} least_work;
-
-static int place_in(space_list list, int value)
-{
-    int at = 0;
-
-    while (list.value[at] != value)
-        at++;
-    return at;
-}
-
-static double *work_at(const least_work *w, int tp_at, int cp_at, int mbs_at)
-{
-    return &w->work[(tp_at * w->rows.divisors.count + cp_at) * w->rows.microbatch.count + mbs_at];
-}
-
-/* tp cp C.91 of one row; rows that fit nowhere have no plan. */
-static double work_of(const least_work *w, plait_degrees row, plait_table *table)
-{
-    row.ep_overlap = PLAIT_EP_OVERLAP_NONE; // which C.91 leaves open
-    if (plait_layers_floor_bytes(w->problem, &row) >
-        plait_capacity_bytes(w->problem, w->problem->risk))
-        return HUGE_VAL;
-    return (double)row.tp * row.cp * plait_pipeline_bound(table, &row).step_s;
-}
-
-static plait_status price_rows(least_work *w, plait_arena *scratch, plait_error *err)
-{
-    const int degrees = w->rows.divisors.count;
-    const size_t size = (size_t)degrees * (size_t)degrees * (size_t)w->rows.microbatch.count;
-    plait_table *const table = plait_table_new(w->problem, scratch);
-
-    w->work = plait_arena_alloc(scratch, size, sizeof *w->work);
-    if (!table || !w->work)
-        return plait_fail_nomem(err);
-    for (size_t i = 0; i < size; i++)
-        w->work[i] = HUGE_VAL;
-    for (int64_t r = 0; r < w->rows.rows; r++) {
-        const plait_degrees *const row = &w->rows.row[r];
-        double *const least =
-            work_at(w, place_in(w->rows.divisors, row->tp), place_in(w->rows.divisors, row->cp),
-                    place_in(w->rows.microbatch, row->mbs));
-        *least = fmin(*least, work_of(w, *row, table));
-    }
-    return PLAIT_OK;
-}
-
-/* The ways to deal the layers to 1, 2, 3, ... stages. */
-static plait_status list_stages(least_work *w, plait_arena *scratch, plait_error *err)
-{
-    const int most = w->problem->runtime->can.most[PLAIT_KEY_PP];
-    const int count = most < w->problem->model->layers + 2 ? most : w->problem->model->layers + 2;
-    int *const value = plait_arena_alloc(scratch, (size_t)count, sizeof *value);
-
-    if (!value)
-        return plait_fail_nomem(err);
-    for (int i = 0; i < count; i++)
-        value[i] = i + 1;
-    w->stages = w->rows;
-    w->stages.divisors = (space_list){count, value};
-    return space_list_splits(&w->stages, scratch, err);
-}
-
-static plait_status least_work_make(const plait_problem *problem,
-                                    const plait_search_options *options, plait_arena *scratch,
-                                    least_work *w, plait_error *err)
-{
-    w->problem = problem;
-    PLAIT_TRY(space_make_rows(problem, options, scratch, &w->rows, err));
-    PLAIT_TRY(list_stages(w, scratch, err));
-    return price_rows(w, scratch, err);
-}
-
-/* Of one tp and cp: whichever stages and replicas make up so many copies of its ranks. */
-static double least_of_copies(const least_work *w, int tp_at, int cp_at, int copies)
-{
-    const space_list mbs = w->rows.microbatch;
-    double least = HUGE_VAL;
-
-    for (int i = 0; i < w->stages.divisors.count && w->stages.divisors.value[i] <= copies; i++) {
-        const int pp = w->stages.divisors.value[i];
-        if (copies % pp != 0 || w->stages.splits[i].count == 0)
-            continue;
-        for (int b = 0; b < mbs.count; b++)
-            if (w->problem->job.gbs % ((int64_t)(copies / pp) * mbs.value[b]) == 0)
-                least = fmin(least, *work_at(w, tp_at, cp_at, b));
-    }
-    return least;
-}
-
-/* L(n) of S.81; infinite where no plan of n GPUs is legal. */
-static double bound_of(const least_work *w, int gpus)
-{
-    const space_list degrees = w->rows.divisors;
-    double least = HUGE_VAL;
-
-    for (int t = 0; t < degrees.count; t++)
-        for (int c = 0; c < degrees.count; c++) {
-            const int64_t ranks = (int64_t)degrees.value[t] * degrees.value[c];
-            if (gpus % ranks == 0)
-                least = fmin(least, least_of_copies(w, t, c, (int)(gpus / ranks)));
-        }
-    return least / gpus;
-}
-
 // ---- the numbers ---------------------------------------------------------------------------
 
 typedef struct gpu_number {
@@ -191,19 +78,19 @@ static plait_status list_numbers(const plait_problem *problem, const plait_searc
                                  double least_s, plait_arena *scratch, gpu_number **list,
                                  int *count, plait_error *err)
 {
-    least_work w;
+    gpus_bound bound;
 
     *count = 0;
     *list = plait_arena_alloc(scratch, (size_t)problem->job.gpus, sizeof **list);
     if (!*list)
         return plait_fail_nomem(err);
-    PLAIT_TRY(least_work_make(problem, options, scratch, &w, err));
+    PLAIT_TRY(gpus_bound_make(problem, options, scratch, &bound, err));
     for (int n = problem->job.gpus - 1; n > 0; n--) {
         plait_cluster cluster = *problem->cluster;
 
         if (plait_cluster_take(&cluster, n, NULL) != PLAIT_OK)
             continue;
-        (*list)[*count] = (gpu_number){n, bound_of(&w, n)};
+        (*list)[*count] = (gpu_number){n, gpus_bound_s(&bound, n)};
         *count += (*list)[*count].bound_s < least_s;
     }
     qsort(*list, (size_t)*count, sizeof **list, by_bound);

@@ -18,6 +18,16 @@ PLAIT_MUST_CHECK plait_status question_search(const plait_problem *problem,
                                               plait_search_result *result, plait_error *err);
 
 /**
+ * The same, of plans with an objective below `below` alone: none in the result where none is. Of a cluster
+ * with several accelerators plans above it may be in the result.
+ */
+PLAIT_MUST_CHECK plait_status question_search_below(const plait_problem *problem,
+                                                    const plait_search_options *options,
+                                                    question_depth depth, double below,
+                                                    plait_arena *arena, plait_search_result *result,
+                                                    plait_error *err);
+
+/**
  * Does any plan of a question fit? The best one goes to `out`; else nothing stays in the arena, and
  * `out` is as it was. A question without a legal plan has none that fits, and is no failure.
  */

@@ -14,7 +14,7 @@ static const int64_t MOST_FLOORS = 1 << 29;
 
 double refine_best_s(const search_run *run)
 {
-    return run->known->top.count > 0 ? run->known->top.plan[0].price.step_s : HUGE_VAL;
+    return run->known->top.count > 0 ? run->known->top.plan[0].price.step_s : run->below;
 }
 
 bool refine_ranks_steps(const search_run *run)

@@ -34,7 +34,7 @@ void refine_batch(const search_run *run, search_worker *worker, int64_t batch, r
 void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
                 const plait_portions *portions, double likely, search_found *found);
 
-/** Seconds of the best plan that is known; infinite: there is none. */
+/** Seconds that a plan has to undercut: those of the best known one, else of what is asked for. */
 double refine_best_s(const search_run *run);
 
 /** Is a step what plans are ranked by? Dollars follow it, memory and energy do not. */

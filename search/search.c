@@ -116,6 +116,7 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     relaxed.options = &options;
     relaxed.capacity_bytes = HUGE_VAL;
     relaxed.alone = relaxed.closest = true;
+    relaxed.below = HUGE_VAL;
     relaxed.short_of_bytes = run->capacity_bytes;
     PLAIT_TRY(strategy->run(&relaxed, &found, err));
     plait_ranked *closest;
@@ -280,9 +281,10 @@ static plait_status run_passes(search_run *run, question_depth depth, plait_sear
     return count_variants(run, &found, result, err);
 }
 
-plait_status question_search(const plait_problem *problem, const plait_search_options *options,
-                             question_depth depth, plait_arena *arena, plait_search_result *result,
-                             plait_error *err)
+plait_status question_search_below(const plait_problem *problem,
+                                   const plait_search_options *options, question_depth depth,
+                                   double below, plait_arena *arena, plait_search_result *result,
+                                   plait_error *err)
 {
     const double start_s = search_seconds();
     plan_space space;
@@ -305,6 +307,7 @@ plait_status question_search(const plait_problem *problem, const plait_search_op
         .tight_bytes = plait_capacity_bytes(problem, depth == QUESTION_WHOLE ? 0.5 : problem->risk),
         .alone = depth != QUESTION_WHOLE,
         .fits_only = depth == QUESTION_FITS,
+        .below = below,
         .batch_rows = batch_rows(space.rows),
         .threads = search_threads(options->threads),
     };
@@ -312,6 +315,13 @@ plait_status question_search(const plait_problem *problem, const plait_search_op
     search_workers_end(&run);
     result->elapsed_s = search_seconds() - start_s;
     return status;
+}
+
+plait_status question_search(const plait_problem *problem, const plait_search_options *options,
+                             question_depth depth, plait_arena *arena, plait_search_result *result,
+                             plait_error *err)
+{
+    return question_search_below(problem, options, depth, HUGE_VAL, arena, result, err);
 }
 
 plait_status plait_search(const plait_problem *problem, const plait_search_options *options,

@@ -289,8 +289,8 @@ static bool take_shards(space_cursor *cursor, struct cursor_slot *slot, space_pi
     return true;
 }
 
-/* Chunks for a layout: no more than there are layers and ends. */
-static bool layouts_deal(const plan_space *space, int pp)
+/* A layout has no more chunks than there are layers and ends. */
+bool space_layouts_deal(const plan_space *space, int pp)
 {
     return pp <= split_most_chunks(space->problem->model->layers, PLAIT_SPLIT_BOTH) &&
            pp <= space->problem->runtime->can.most[PLAIT_KEY_PP] &&
@@ -316,7 +316,7 @@ static bool fill_ranks(const plan_space *space, plait_degrees d, int i, struct c
     slot->usual = d;
     d.ep_overlap = PLAIT_EP_OVERLAP_NONE;
     slot->grid = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
-    if (!(dealt || (space->layouts && layouts_deal(space, d.pp))) || d.dp == 0 ||
+    if (!(dealt || (space->layouts && space_layouts_deal(space, d.pp))) || d.dp == 0 ||
         !limits_allow(space->options, PLAIT_KEY_DP, d.dp))
         return false;
     for (int k = 0; k < space->free_keys; k++)

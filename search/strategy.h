@@ -74,6 +74,7 @@ typedef struct search_run {
     bool fits_only;            /* of many rows the best of the coarse pass is enough */
     bool closest; /* only the plan that lacks least of `short_of_bytes` is looked for */
     double short_of_bytes;
+    double below; /* plans with an objective of this or more do not count; infinite: all do */
     int threads;
     int64_t batch_rows;            /* of one task: follows from the space alone */
     struct search_worker *workers; /* [threads]: what they remember serves every pass */

@@ -48,6 +48,8 @@ static bool outranked(const search_run *run, const search_found *found, plait_pr
 {
     const double objective = objective_of(run, bound);
 
+    if (objective >= run->below)
+        return true;
     for (const search_found *known = found; known; known = known->before)
         if (objective > limit_of(run, &known->top))
             return true;
@@ -139,7 +141,8 @@ static plan_place place_of(const search_run *run, const search_found *found, con
     if (plan->price.peak_bytes > run->capacity_bytes)
         return (plan_place){.tight = !tight_beaten(found, plan->objective)};
     return (plan_place){
-        .ranks = top_wants(&found->top, plan->objective, plan->index) &&
+        .ranks = plan->objective < run->below &&
+                 top_wants(&found->top, plan->objective, plan->index) &&
                  !beaten_before(found, plan->objective),
         .fronts = !covered(run, found, plan->price),
     };
@@ -303,7 +306,7 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
 /* Points are counted for who is shown how many there are; the coarse pass needs them itself. (S.14) */
 static bool counts_points(const search_run *run)
 {
-    return run->coarse || !(run->closest || run->fits_only);
+    return run->coarse || !(run->closest || run->fits_only || isfinite(run->below));
 }
 
 static bool count_points(search_worker *worker, int i, space_pipeline *p, search_found *found)
@@ -502,7 +505,7 @@ static plait_status exhaustive_run(search_run *run, search_found *found, plait_e
     search_found coarse;
 
     run->learns = run->options->prune;
-    const plait_status status = run->options->prune ? both_passes(run, &coarse, found, err)
+    const plait_status status = run->options->prune && !isfinite(run->below) ? both_passes(run, &coarse, found, err)
                                                     : search_batches(run, explore, found, err);
     run->learns = false;
     run->known = NULL;

@@ -89,6 +89,9 @@ typedef struct plait_capacity_row {
     double gain;    /* tokens a day over those of the number before; NaN for the first */
     bool knee;      /* the first that gains too little */
     bool front;     /* none is both faster and cheaper */
+    bool between;   /* found between the numbers asked for: gain and knee pass over it */
+    double power_w; /* mean of the facility during a step, PUE included; NaN when not known */
+    double usd_per_gpu_hour; /* NaN when no price is known */
 } plait_capacity_row;
 
 /** The best plan of one question, followed to its end. *row lives in `arena`. (C.328) */
@@ -114,6 +117,42 @@ typedef struct plait_capacity_verdict {
 /** Compare rows; those of one cluster are side by side, by rising numbers of GPUs. (C.329) */
 plait_capacity_verdict plait_capacity_judge(const plait_capacity_ask *ask, plait_capacity_row *row,
                                             int rows);
+
+/** The question of one number of GPUs with one batch, which may live as long as `arena`. */
+typedef plait_status plait_capacity_question(void *context, int gpus, int gbs, plait_arena *arena,
+                                             plait_problem *out, plait_error *err);
+
+/** Numbers of GPUs of one cluster, each with each of some batches. */
+typedef struct plait_capacity_range {
+    int from, to, step; /* GPUs; numbers that are not whole nodes are passed over */
+    int batches;
+    const int *gbs; /* [batches] */
+    plait_capacity_question *question;
+    void *context;
+} plait_capacity_range;
+
+enum { PLAIT_CAPACITY_FOUND = 2 };
+
+/** What lies between the numbers that rows are of. */
+typedef struct plait_capacity_between {
+    int numbers;  /* of GPUs in whole nodes */
+    int divide;   /* of these, those that some plan divides the layers and a batch over */
+    int searches; /* of a number with a batch; bounds ruled out the others (S.112) */
+    bool whole;   /* else searches were too many, and some numbers were left out */
+    bool assumed; /* that between doublings no fewer GPU seconds a sequence are taken (S.113) */
+    int rows;
+    plait_capacity_row row[PLAIT_CAPACITY_FOUND]; /* smaller or cheaper than all before */
+} plait_capacity_between;
+
+/**
+ * The smallest and the cheapest of a range, as far as they are better than rows that are found already. (S.112)
+ *
+ * @param row  [rows]: what plait_capacity_find found, of any cluster
+ * @param out  its rows live in `arena`
+ */
+PLAIT_MUST_CHECK plait_status plait_capacity_look_between(
+    const plait_capacity_ask *ask, const plait_capacity_range *range, const plait_capacity_row *row,
+    int rows, plait_arena *arena, plait_capacity_between *out, plait_error *err);
 
 /** One input, a tenth less and a tenth more. */
 typedef struct plait_capacity_swing {

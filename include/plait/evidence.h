@@ -83,6 +83,9 @@ PLAIT_MUST_CHECK plait_status plait_evidence_text(const plait_evidence *evidence
 
 plait_regime plait_regime_of(const plait_problem *problem);
 
+/** A node, a part of a cluster, a cluster: 0, 1, 2. Regimes that differ in GPUs alone have one band a scale. */
+int plait_regime_scale(int gpus);
+
 /**
  * The band that holds 80 % of measured steps, as factors on a predicted step.        (C.98)
  *

@@ -2,8 +2,10 @@
 #include "capacity_flags.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "magnitude.h"
+#include "text.h"
 
 /* A number from `least` to `most`; what is not given stays. */
 static plait_status read_number(const char *where, const char *text, double least, double most,
@@ -63,6 +65,64 @@ static plait_status read_price(const capacity_flags *flags, double *usd_per_gpu_
                                plait_error *err)
 {
     return read_number("--price", flags->price, 1e-6, 1e6, usd_per_gpu_hour, err);
+}
+
+/* "dgx-h100=2.2": the price of the cluster of that name; of two of one name, of both. */
+static plait_status read_named_price(char *text, char *equals, const char *const *cluster,
+                                     int clusters, double *usd_per_gpu_hour, plait_error *err)
+{
+    double price = 0.0;
+    bool found = false;
+
+    *equals = '\0';
+    PLAIT_TRY(read_number("--price", equals + 1, 1e-6, 1e6, &price, err));
+    for (int c = 0; c < clusters; c++)
+        if (text_equal(cluster[c], text)) {
+            usd_per_gpu_hour[c] = price;
+            found = true;
+        }
+    return found ? PLAIT_OK
+                 : plait_fail(err, PLAIT_ERROR_RANGE, "--price",
+                              "expected CLUSTER=USD with a cluster that is asked about, found "
+                              "'%.40s'",
+                              text);
+}
+
+static plait_status fail_prices(int clusters, int found, plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--price",
+                      "expected a price for each of %d clusters, such as 2.2,4 in their order or "
+                      "CLUSTER=2.2,CLUSTER=4, found %d",
+                      clusters, found);
+}
+
+plait_status capacity_flags_read_prices(const char *text, const char *const *cluster, int clusters,
+                                        double *usd_per_gpu_hour, plait_error *err)
+{
+    char copy[1024];
+    int in_order = 0;
+
+    for (int c = 0; c < clusters; c++)
+        usd_per_gpu_hour[c] = 0.0;
+    if (text == NULL)
+        return PLAIT_OK;
+    if (strlen(text) >= sizeof copy)
+        return fail_prices(clusters, clusters + 1, err);
+    memcpy(copy, text, strlen(text) + 1);
+    for (char *at = copy, *next; at != NULL; at = next) {
+        next = strchr(at, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        char *const equals = strrchr(at, '=');
+        if (equals != NULL) {
+            PLAIT_TRY(read_named_price(at, equals, cluster, clusters, usd_per_gpu_hour, err));
+            continue;
+        }
+        if (in_order < clusters)
+            PLAIT_TRY(read_number("--price", at, 1e-6, 1e6, &usd_per_gpu_hour[in_order], err));
+        in_order++;
+    }
+    return in_order == 0 || in_order == clusters ? PLAIT_OK : fail_prices(clusters, in_order, err);
 }
 
 static plait_status read_wishes(const capacity_flags *flags, plait_capacity_ask *ask,

@@ -24,7 +24,8 @@ typedef struct capacity_flags {
                       "the run has to end by then: 60d"),                                          \
         CAPACITY_TEXT(values, member, budget, "budget", "USD", "and cost no more: 5M"),            \
         CAPACITY_TEXT(values, member, price, "price", "USD",                                       \
-                      "of a GPU hour; left out, that of the accelerator's file"),                  \
+                      "of a GPU hour; of several clusters 2.2,4 in their order or "                \
+                      "CLUSTER=2.2,...; left out, that of the accelerator's file"),                \
         CAPACITY_TEXT(values, member, co2, "co2", "G_PER_KWH", "grams of CO2 of a kWh"),           \
         CAPACITY_TEXT(                                                                             \
             values, member, knee, "knee", "SHARE",                                                 \
@@ -56,6 +57,15 @@ typedef struct capacity_flags {
 /** Wishes, failures and runs to draw; the rest of *ask is left alone. `tokens` must be given. */
 PLAIT_MUST_CHECK plait_status capacity_flags_read(const capacity_flags *flags,
                                                   plait_capacity_ask *ask, plait_error *err);
+
+/**
+ * A price for each of some clusters: "2.2" of one, "2.2,4" in their order, "dgx-h100=2.2,..." by name, 0 where
+ * the text has none.
+ */
+PLAIT_MUST_CHECK plait_status capacity_flags_read_prices(const char *text,
+                                                         const char *const *cluster, int clusters,
+                                                         double *usd_per_gpu_hour,
+                                                         plait_error *err);
 
 /** Price and failures alone, of what is no run. */
 PLAIT_MUST_CHECK plait_status capacity_flags_read_fleet(const capacity_flags *flags,

@@ -7,7 +7,7 @@
 #include "capacity_serve.h"
 #include "command.h"
 #include "lines.h"
-#include "magnitude.h"
+#include "number_list.h"
 #include "page_capacity.h"
 #include "problem.h"
 #include "progress.h"
@@ -15,8 +15,8 @@
 #include "text.h"
 
 typedef struct capacity_values {
-    int seq, gbs, max_gbs, threads;
-    const char *gpus, *precision, *runtime, *risk;
+    int seq, max_gbs, threads;
+    const char *gpus, *gbs, *precision, *runtime, *risk;
     capacity_flags run;
     const char *limit, *strategy;
     capacity_serve serve;
@@ -33,11 +33,14 @@ static const opt options[] = {
     OPT_HEADING("the run"),
     OPT_OF_TEXT(capacity_values, run.tokens, "tokens", 0, "N", "tokens of the whole run: 15T"),
     OPT_OF_TOKENS(capacity_values, seq, "seq", "tokens of one sequence"),
-    OPT_OF_INT(capacity_values, gbs, "gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
-               "sequences of one step, over all GPUs"),
+    OPT_OF_WHAT(gbs, "gbs", "SEQUENCES",
+                "sequences of one step, over all GPUs, held on every number; B,B,..., A..B:STEP or "
+                "A..B: batches that may be chosen"),
     OPT_OF_INT(capacity_values, max_gbs, "max-gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
                "the batch grows with the GPUs up to this; without it, it stays"),
-    OPT_OF_WHAT(gpus, "gpus", "A..B", "A, 2A, 4A, ... up to B; or one number"),
+    OPT_OF_WHAT(gpus, "gpus", "A..B",
+                "A, 2A, 4A, ... and all whole nodes between that may answer; or N,N,..., or "
+                "A..B:STEP, each as it is"),
     OPT_OF_WORD(capacity_values, precision, "precision", "FORMAT", OPT_WORDS(plait_precision_name),
                 "bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4"),
     OPT_OF_WORD(capacity_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
@@ -97,73 +100,103 @@ static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
     return count;
 }
 
-/* "1k..4k", or one number; 0 and 0: not given. */
-static plait_status read_gpus(const char *text, plait_arena *arena, int *from, int *to,
-                              plait_error *err)
-{
-    static const int most = PLAIT_MAX_GPUS;
-    char *low, *high;
+/* Numbers of GPUs of a range between doublings that are worth their bounds; beyond, doublings alone are searched. */
+enum { MOST_NUMBERS = 1 << 16 };
 
-    *from = *to = 0;
-    if (text == NULL)
-        return PLAIT_OK;
-    low = plait_arena_printf(arena, "%s", text);
-    if (low == NULL)
-        return plait_fail_nomem(err);
-    high = strstr(low, "..");
-    if (high != NULL) {
-        *high = '\0';
-        high += 2;
-    }
-    if (magnitude_parse_count(low, 1000, 1, most, from) &&
-        magnitude_parse_count(high != NULL ? high : low, 1000, 1, most, to) && *from <= *to)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                      "expected a number of GPUs or A..B with A up to B, found '%.40s'", text);
-}
+/*
+ * Of a range of batches about so many are searched, and their step is a power of two. A batch alone may be larger by
+ * a sixteenth on numbers of GPUs between those asked for, which divide few batches: B..B holds it.
+ */
+enum { BATCHES_OF_A_RANGE = 8, BATCHES_OF_ONE = 4, SHARE_OF_ONE = 16 };
 
-/* Sequences of one step on so many GPUs: as asked, or growing with them. */
-static int batch_of(const capacity_values *flags, int gpus, int from)
-{
-    const double grown = floor((double)flags->gbs * gpus / (from > 0 ? from : gpus));
-
-    if (flags->max_gbs == 0)
-        return flags->gbs;
-    return (int)fmax(flags->gbs, fmin(grown, flags->max_gbs));
-}
+/* One cluster: its price, and what was searched of it. */
+typedef struct sweep_cluster {
+    const char *text;
+    plait_capacity_ask ask;
+    plait_problem *largest; /* of the most GPUs of a range in whole nodes */
+    plait_capacity_range range;
+    plait_capacity_between between;
+    int first, rows; /* of the sweep's */
+} sweep_cluster;
 
 typedef struct capacity_sweep {
     const capacity_values *flags;
     const char *model;
     const plait_capacity_ask *ask;
-    int from, to;
+    number_list gpus, gbs; /* batches of a range are listed, too */
+    int clusters;
+    sweep_cluster cluster[MOST_CLUSTERS];
+    report_capacity_cluster said[MOST_CLUSTERS];
     plait_problem problem[MOST_ROWS];
-    plait_capacity_row row[MOST_ROWS];
+    plait_capacity_row row[MOST_ROWS + MOST_CLUSTERS * PLAIT_CAPACITY_FOUND];
     int rows;
 } capacity_sweep;
 
-static plait_status add_question(capacity_sweep *sweep, const char *cluster, int gpus,
-                                 plait_arena *arena, plait_error *err)
+/* Sequences of one step on so many GPUs: as asked, or growing with them. */
+static int batch_of(const capacity_sweep *sweep, int gbs, int gpus)
+{
+    const int from = sweep->gpus.from, most = sweep->flags->max_gbs;
+    const double grown = floor((double)gbs * gpus / (from > 0 ? from : gpus));
+
+    return most == 0 ? gbs : (int)fmax(gbs, fmin(grown, most));
+}
+
+static plait_status resolve(const capacity_sweep *sweep, const char *cluster, int gpus, int gbs,
+                            plait_arena *arena, plait_problem *out, plait_error *err)
 {
     const capacity_values *const flags = sweep->flags;
     const problem_flags one = {
         .seq = flags->seq,
-        .gbs = flags->gbs > 0 ? batch_of(flags, gpus, sweep->from) : 0,
+        .gbs = gbs,
         .gpus = gpus,
         .precision = flags->precision,
         .runtime = flags->runtime,
         .risk = flags->risk,
+        .quiet = sweep->rows > 0,
     };
     opt_operands operands = {.count = 2};
 
     operands.text[0] = sweep->model;
     operands.text[1] = cluster;
+    return problem_resolve(&one, &operands, NULL, arena, out, err);
+}
+
+static plait_status add_question(capacity_sweep *sweep, sweep_cluster *of, int gpus, int gbs,
+                                 plait_arena *arena, plait_error *err)
+{
     if (sweep->rows == MOST_ROWS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus", "expected at most %d numbers of GPUs",
-                          MOST_ROWS);
-    plait_problem *const problem = &sweep->problem[sweep->rows++];
-    PLAIT_TRY(problem_resolve(&one, &operands, NULL, arena, problem, err));
-    return capacity_check_money(sweep->ask, problem, err);
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                          "expected at most %d numbers of GPUs with batches", MOST_ROWS);
+    plait_problem *const problem = &sweep->problem[sweep->rows];
+    PLAIT_TRY(resolve(sweep, of->text, gpus, batch_of(sweep, gbs, gpus), arena, problem, err));
+    sweep->row[sweep->rows++].problem = problem;
+    of->rows++;
+    return capacity_check_money(&of->ask, problem, err);
+}
+
+/* All batches that are listed; of a range, whose others are searched between rows, the first. */
+static plait_status add_batches(capacity_sweep *sweep, sweep_cluster *of, int gpus,
+                                plait_arena *arena, plait_error *err)
+{
+    const int batches = sweep->gbs.range ? 1 : sweep->gbs.count;
+
+    for (int b = 0; b < batches || b == 0; b++)
+        PLAIT_TRY(add_question(sweep, of, gpus, batches > 0 ? sweep->gbs.value[b] : 0, arena, err));
+    return PLAIT_OK;
+}
+
+/* Numbers as listed; of a range doublings. */
+static plait_status add_numbers(capacity_sweep *sweep, sweep_cluster *of, plait_arena *arena,
+                                plait_error *err)
+{
+    const number_list *const gpus = &sweep->gpus;
+
+    of->first = sweep->rows;
+    for (int i = 0; i < gpus->count; i++)
+        PLAIT_TRY(add_batches(sweep, of, gpus->value[i], arena, err));
+    for (int64_t n = gpus->from; gpus->range && n <= gpus->to; n *= 2)
+        PLAIT_TRY(add_batches(sweep, of, (int)n, arena, err));
+    return gpus->from > 0 ? PLAIT_OK : add_batches(sweep, of, 0, arena, err);
 }
 
 /* All questions are resolved before any is searched: what is wrong is said at once. */
@@ -171,22 +204,190 @@ static plait_status list_questions(capacity_sweep *sweep, const char *text, plai
                                    plait_error *err)
 {
     const char *cluster[MOST_CLUSTERS];
+    double price[MOST_CLUSTERS];
     char *list = plait_arena_printf(arena, "%s", text);
-    int clusters;
 
     if (list == NULL)
         return plait_fail_nomem(err);
-    clusters = split_clusters(list, cluster);
-    if (clusters > MOST_CLUSTERS)
+    sweep->clusters = split_clusters(list, cluster);
+    if (sweep->clusters > MOST_CLUSTERS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "CLUSTER", "expected at most %d clusters",
                           MOST_CLUSTERS);
-    for (int c = 0; c < clusters; c++)
+    for (int c = 0; c < sweep->clusters; c++)
         if (cluster[c][0] == '\0')
             return plait_fail(err, PLAIT_ERROR_RANGE, "CLUSTER",
                               "expected names with one comma between them, found '%.80s'", text);
-    for (int c = 0; c < clusters; c++)
-        for (int64_t gpus = sweep->from; gpus <= sweep->to; gpus = gpus > 0 ? 2 * gpus : 1)
-            PLAIT_TRY(add_question(sweep, cluster[c], (int)gpus, arena, err));
+    PLAIT_TRY(
+        capacity_flags_read_prices(sweep->flags->run.price, cluster, sweep->clusters, price, err));
+    for (int c = 0; c < sweep->clusters; c++) {
+        sweep->cluster[c] = (sweep_cluster){.text = cluster[c], .ask = *sweep->ask};
+        sweep->cluster[c].ask.usd_per_gpu_hour = price[c];
+        PLAIT_TRY(add_numbers(sweep, &sweep->cluster[c], arena, err));
+    }
+    return PLAIT_OK;
+}
+
+/* ---- batches and numbers that are asked for ---- */
+
+/* Multiples of the largest power of two that gives so many, and both ends. */
+static void list_range(number_list *list, int batches)
+{
+    list->count = 0;
+    list->step = 1;
+    while (list->to - list->from >= 2 * list->step * batches)
+        list->step *= 2;
+    list->value[list->count++] = list->from;
+    for (int gbs = (list->from / list->step + 1) * list->step; gbs < list->to; gbs += list->step)
+        list->value[list->count++] = gbs;
+    if (list->to > list->from)
+        list->value[list->count++] = list->to;
+}
+
+/* A batch alone beside a range of numbers of GPUs. */
+static void widen(const capacity_values *flags, const number_list *gpus, number_list *gbs)
+{
+    if (!gpus->range || flags->max_gbs > 0 || gbs->count != 1 || strchr(flags->gbs, '.') != NULL)
+        return;
+    gbs->range = true;
+    gbs->to = gbs->from <= PLAIT_MAX_GBS / 2 ? gbs->from + gbs->from / SHARE_OF_ONE : gbs->from;
+    list_range(gbs, BATCHES_OF_ONE);
+}
+
+static plait_status read_numbers(const capacity_values *flags, capacity_sweep *sweep,
+                                 plait_error *err)
+{
+    PLAIT_TRY(number_list_read("--gpus", flags->gpus, "numbers of GPUs", PLAIT_MAX_GPUS,
+                               &sweep->gpus, err));
+    PLAIT_TRY(number_list_read("--gbs", flags->gbs, "sequences", PLAIT_MAX_GBS, &sweep->gbs, err));
+    if (sweep->gbs.range)
+        list_range(&sweep->gbs, BATCHES_OF_A_RANGE);
+    widen(flags, &sweep->gpus, &sweep->gbs);
+    if (flags->max_gbs == 0 || (sweep->gbs.count <= 1 && flags->max_gbs >= sweep->gbs.from))
+        return PLAIT_OK;
+    return sweep->gbs.count > 1
+               ? plait_fail(err, PLAIT_ERROR_RANGE, "--max-gbs",
+                            "expected one batch of --gbs beside it, which grows, found %d",
+                            sweep->gbs.count)
+               : plait_fail(err, PLAIT_ERROR_RANGE, "--max-gbs",
+                            "expected at least the %d sequences of --gbs, found %d",
+                            sweep->gbs.from, flags->max_gbs);
+}
+
+/* ---- between the numbers ---- */
+
+static plait_status ask_between(void *context, int gpus, int gbs, plait_arena *arena,
+                                plait_problem *out, plait_error *err)
+{
+    const sweep_cluster *const of = context;
+
+    return problem_for_size(of->largest, gpus, gbs, arena, out, err);
+}
+
+/* The most GPUs of the range that are whole nodes. */
+static plait_status find_largest(const capacity_sweep *sweep, sweep_cluster *of, plait_arena *arena,
+                                 plait_error *err)
+{
+    const plait_problem *const last = sweep->row[of->first + of->rows - 1].problem;
+    const int node = last->cluster->group[0].gpus_per_node;
+    int gpus = sweep->gpus.to;
+    plait_status status = PLAIT_ERROR_RANGE;
+
+    of->largest = plait_arena_alloc(arena, 1, sizeof *of->largest);
+    if (of->largest == NULL)
+        return plait_fail_nomem(err);
+    gpus -= gpus > node ? gpus % node : 0;
+    for (; status == PLAIT_ERROR_RANGE && gpus > last->job.gpus; gpus -= node)
+        status = resolve(sweep, of->text, gpus, sweep->gbs.value[0], arena, of->largest, NULL);
+    if (status == PLAIT_ERROR_RANGE)
+        *of->largest = *last;
+    return status == PLAIT_OK || status == PLAIT_ERROR_RANGE
+               ? PLAIT_OK
+               : resolve(sweep, of->text, gpus + node, sweep->gbs.value[0], arena, of->largest,
+                         err);
+}
+
+/* Why nothing is looked for between the rows of a range; NULL: it is. */
+static const char *why_rows_alone(const capacity_sweep *sweep, const sweep_cluster *of)
+{
+    const plait_problem *const problem = sweep->row[of->first].problem;
+    const int64_t numbers =
+        ((int64_t)sweep->gpus.to - sweep->gpus.from) / problem->cluster->group[0].gpus_per_node;
+
+    if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
+        return "numbers between doublings are searched of clusters of one accelerator alone";
+    if (sweep->flags->max_gbs > 0)
+        return "numbers between doublings are searched with a batch that does not grow";
+    return numbers * sweep->gbs.count > MOST_NUMBERS
+               ? "numbers between doublings are searched in a shorter range alone"
+               : NULL;
+}
+
+/* A row behind those of its cluster with fewer GPUs, or as many and a smaller batch. */
+static void insert_row(capacity_sweep *sweep, int c, const plait_capacity_row *row)
+{
+    int at = sweep->cluster[c].first;
+    const int end = at + sweep->cluster[c].rows;
+
+    while (at < end && (sweep->row[at].problem->job.gpus < row->problem->job.gpus ||
+                        (sweep->row[at].problem->job.gpus == row->problem->job.gpus &&
+                         sweep->row[at].problem->job.gbs < row->problem->job.gbs)))
+        at++;
+    memmove(&sweep->row[at + 1], &sweep->row[at], (size_t)(sweep->rows - at) * sizeof *sweep->row);
+    sweep->row[at] = *row;
+    sweep->rows++;
+    sweep->cluster[c].rows++;
+    for (int later = c + 1; later < sweep->clusters; later++)
+        sweep->cluster[later].first++;
+}
+
+static plait_status look_between(capacity_sweep *sweep, int c, plait_arena *arena, plait_error *err)
+{
+    sweep_cluster *const of = &sweep->cluster[c];
+    const int from = sweep->row[of->first].problem->job.gpus;
+
+    PLAIT_TRY(find_largest(sweep, of, arena, err));
+    of->range = (plait_capacity_range){
+        .from = from,
+        .to = of->largest->job.gpus,
+        .step = sweep->gpus.range ? 1 : of->largest->job.gpus,
+        .batches = sweep->gbs.count,
+        .gbs = sweep->gbs.value,
+        .question = ask_between,
+        .context = of,
+    };
+    const int node = of->largest->cluster->group[0].gpus_per_node;
+    if (sweep->gpus.range && from % node == 0)
+        of->range.step = node;
+    PLAIT_TRY(plait_capacity_look_between(&of->ask, &of->range, sweep->row, sweep->rows, arena,
+                                          &of->between, err));
+    for (int i = 0; i < of->between.rows; i++)
+        insert_row(sweep, c, &of->between.row[i]);
+    return PLAIT_OK;
+}
+
+/* What the report says of a cluster, and what lies between its rows. */
+static plait_status look_at_cluster(capacity_sweep *sweep, int c, plait_arena *arena,
+                                    plait_error *err)
+{
+    sweep_cluster *const of = &sweep->cluster[c];
+    report_capacity_cluster *const said = &sweep->said[c];
+    const plait_problem *const problem = sweep->row[of->first].problem;
+    const bool range = sweep->gpus.range || sweep->gbs.range;
+
+    *said = (report_capacity_cluster){
+        .problem = problem,
+        .price_asked = of->ask.usd_per_gpu_hour > 0.0,
+        .usd_per_gpu_hour = plait_capacity_usd_per_gpu_hour(&of->ask, problem),
+        .batches = sweep->gbs.count,
+        .gbs = sweep->gbs.value,
+        .why = range ? why_rows_alone(sweep, of) : NULL,
+    };
+    if (!range || said->why != NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(look_between(sweep, c, arena, err));
+    said->between = &of->between;
+    said->from = of->range.from;
+    said->to = of->range.to;
     return PLAIT_OK;
 }
 
@@ -227,16 +428,34 @@ static plait_status deliver(const capacity_values *flags, const report_capacity 
     return flags->json ? PLAIT_OK : report_capacity_print(report, lines_out(), err);
 }
 
+static int cluster_of(const capacity_sweep *sweep, int row)
+{
+    int c = 0;
+
+    while (row >= sweep->cluster[c].first + sweep->cluster[c].rows)
+        c++;
+    return c;
+}
+
 static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, const char *line,
                            progress *shown, plait_arena *arena, bool *no, plait_error *err)
 {
     plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS];
-    report_capacity report = {.ask = sweep->ask, .rows = sweep->rows, .row = sweep->row};
+    report_capacity report = {
+        .ask = sweep->ask, .clusters = sweep->clusters, .cluster = sweep->said, .row = sweep->row};
 
-    for (int i = 0; i < sweep->rows; i++) {
-        PLAIT_TRY(plait_capacity_find(sweep->ask, &sweep->problem[i], arena, &sweep->row[i], err));
+    for (int c = 0; c < sweep->clusters; c++)
+        for (int i = 0; i < sweep->cluster[c].rows; i++) {
+            plait_capacity_row *const row = &sweep->row[sweep->cluster[c].first + i];
+
+            PLAIT_TRY(plait_capacity_find(&sweep->cluster[c].ask, row->problem, arena, row, err));
+            progress_next(shown);
+        }
+    for (int c = 0; c < sweep->clusters; c++) {
+        PLAIT_TRY(look_at_cluster(sweep, c, arena, err));
         progress_next(shown);
     }
+    report.rows = sweep->rows;
     report.verdict = plait_capacity_judge(sweep->ask, sweep->row, sweep->rows);
     // With a deadline the smallest cluster is the answer, else the least money.
     report.answer =
@@ -246,21 +465,12 @@ static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, 
             : report.verdict.cheapest;
     *no = report.answer < 0;
     if (!*no) {
-        PLAIT_TRY(
-            plait_capacity_tornado(sweep->ask, &sweep->row[report.answer], arena, swing, err));
+        PLAIT_TRY(plait_capacity_tornado(&sweep->cluster[cluster_of(sweep, report.answer)].ask,
+                                         &sweep->row[report.answer], arena, swing, err));
         report.swing = swing;
     }
     progress_clear(shown);
     return deliver(flags, &report, line, arena, err);
-}
-
-static plait_status check_batch(const capacity_values *flags, plait_error *err)
-{
-    if (flags->max_gbs == 0 || flags->max_gbs >= flags->gbs)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, "--max-gbs",
-                      "expected at least the %d sequences of --gbs, found %d", flags->gbs,
-                      flags->max_gbs);
 }
 
 /* ---- a fleet that serves ---- */
@@ -275,7 +485,7 @@ static plait_status check_serving(const capacity_values *flags, plait_error *err
     } training[] = {
         {"--tokens", run->tokens != NULL},
         {"--seq", flags->seq > 0},
-        {"--gbs", flags->gbs > 0},
+        {"--gbs", flags->gbs != NULL},
         {"--max-gbs", flags->max_gbs > 0},
         {"--precision", flags->precision != NULL},
         {"--runtime", flags->runtime != NULL},
@@ -328,18 +538,21 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return serve_fleet(&flags, operands, arena, no, err);
     PLAIT_TRY(capacity_serve_refuse(&flags.serve, err));
     plait_capacity_ask_init(&ask);
-    PLAIT_TRY(capacity_flags_read(&flags.run, &ask, err));
-    PLAIT_TRY(check_batch(&flags, err));
+    capacity_flags unpriced = flags.run; // prices are those of clusters
+    unpriced.price = NULL;
+    PLAIT_TRY(capacity_flags_read(&unpriced, &ask, err));
     PLAIT_TRY(read_search(&flags, &ask.search, err));
-    *sweep = (capacity_sweep){.flags = &flags, .ask = &ask};
+    sweep->flags = &flags;
+    sweep->ask = &ask;
     sweep->model = operands->count > 0 ? operands->text[0] : NULL;
-    PLAIT_TRY(read_gpus(flags.gpus, arena, &sweep->from, &sweep->to, err));
+    PLAIT_TRY(read_numbers(&flags, sweep, err));
     if (operands->count < 2)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count < 1 ? "MODEL" : "CLUSTER",
                           "expected a name, found nothing; see plait capacity --help");
     PLAIT_TRY(list_questions(sweep, operands->text[1], arena, err));
-    progress shown = progress_of(sweep->rows + 1, "searching");
-    progress_attach(&shown, &ask.search);
+    progress shown = progress_of(sweep->rows + sweep->clusters + 1, "searching");
+    for (int c = 0; c < sweep->clusters; c++)
+        progress_attach(&shown, &sweep->cluster[c].ask.search);
     return answer(&flags, sweep, operands->line, &shown, arena, no, err);
 }
 

@@ -341,6 +341,24 @@ plait_status problem_for_runtime(const plait_problem *problem, const char *runti
     return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err);
 }
 
+plait_status problem_for_size(const plait_problem *problem, int gpus, int gbs, plait_arena *arena,
+                              plait_problem *out, plait_error *err)
+{
+    plait_cluster *const cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+
+    if (cluster == NULL)
+        return plait_fail_nomem(err);
+    *cluster = *problem->cluster;
+    *out = *problem;
+    out->cluster = cluster;
+    out->job.gpus = gpus;
+    out->job.gbs = gbs;
+    PLAIT_TRY(plait_cluster_take(cluster, gpus, err));
+    return is_mixed(out) || plait_regime_scale(gpus) == plait_regime_scale(problem->job.gpus)
+               ? PLAIT_OK
+               : resolve_band(arena, out, err);
+}
+
 /* ---- the question as text ---- */
 
 char *problem_text(const plait_problem *problem, const problem_flags *flags,

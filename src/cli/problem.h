@@ -64,6 +64,11 @@ PLAIT_MUST_CHECK plait_status problem_for_runtime(const plait_problem *problem, 
                                                   plait_arena *arena, plait_problem *out,
                                                   plait_error *err);
 
+/** Repeats the question for fewer GPUs of its cluster and another batch. (RANGE: they are no whole nodes) */
+PLAIT_MUST_CHECK plait_status problem_for_size(const plait_problem *problem, int gpus, int gbs,
+                                               plait_arena *arena, plait_problem *out,
+                                               plait_error *err);
+
 /** A word of a list, or a refusal that names the nearest. */
 PLAIT_MUST_CHECK plait_status problem_word(const char *where, const char *word,
                                            const char *const *words, int *out, plait_error *err);

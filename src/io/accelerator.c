@@ -188,8 +188,20 @@ static plait_status read_lacks(const json_cursor *at, const accelerator_family *
     return accelerator_read_lacks(at, &out->lacks, err);
 }
 
+static plait_status read_price(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
+                               plait_error *err)
+{
+    json_cursor price;
+
+    PLAIT_TRY(json_object_optional(at, "price", &price, err));
+    if (json_is_null(&price))
+        return PLAIT_OK;
+    PLAIT_TRY(fields_read(&price, price_fields, NULL, out, err));
+    return json_string_optional(&price, "source", arena, &out->price_source, err);
+}
+
 static plait_status read_sheet(const json_cursor *at, const accelerator_family *family, bool *pcie,
-                               plait_accelerator *out, plait_error *err)
+                               plait_arena *arena, plait_accelerator *out, plait_error *err)
 {
     json_cursor memory;
 
@@ -198,7 +210,7 @@ static plait_status read_sheet(const json_cursor *at, const accelerator_family *
     PLAIT_TRY(json_object(at, "memory", &memory, err));
     PLAIT_TRY(fields_read(&memory, memory_fields, NULL, out, err));
     PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err));
-    PLAIT_TRY(fields_read_optional(at, "price", price_fields, out, err));
+    PLAIT_TRY(read_price(at, arena, out, err));
     PLAIT_TRY(read_scale_up(at, pcie, out, err));
     return read_node(at, out, err);
 }
@@ -245,7 +257,7 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
     PLAIT_TRY(read_identity(at, arena, out, err));
     PLAIT_TRY(read_family(at, arena, &family, err));
     PLAIT_TRY(read_lacks(at, &family, out, err));
-    PLAIT_TRY(read_sheet(at, &family, &pcie, out, err));
+    PLAIT_TRY(read_sheet(at, &family, &pcie, arena, out, err));
     out->scale_up_pcie = pcie;
     accelerator_default_scalars(&family, pcie, out);
     PLAIT_TRY(read_scalars(at, out, err));

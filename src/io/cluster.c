@@ -260,6 +260,21 @@ static plait_status read_between(const json_cursor *at, plait_cluster *out, plai
     return PLAIT_OK;
 }
 
+static plait_status read_power(const json_cursor *at, plait_arena *arena, plait_cluster *out,
+                               plait_error *err)
+{
+    json_cursor power;
+
+    out->node_overhead_w = CLUSTER_GPU_OVERHEAD_W * out->group[0].gpus_per_node;
+    out->pue = CLUSTER_PUE;
+    PLAIT_TRY(json_object_optional(at, "power", &power, err));
+    if (json_is_null(&power))
+        return PLAIT_OK;
+    PLAIT_TRY(fields_read(&power, power_fields, NULL, out, err));
+    out->pue_given = json_has(&power, "pue");
+    return json_string_optional(&power, "source", arena, &out->power_source, err);
+}
+
 plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_cluster *out,
                           plait_error *err)
 {
@@ -278,9 +293,7 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
     PLAIT_TRY(check_reach(at, out->level, out->levels, out->gpus, err));
     PLAIT_TRY(read_between(at, out, err));
     cluster_merge_groups(out);
-    out->node_overhead_w = CLUSTER_GPU_OVERHEAD_W * out->group[0].gpus_per_node;
-    out->pue = CLUSTER_PUE;
-    PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err));
+    PLAIT_TRY(read_power(at, arena, out, err));
     PLAIT_TRY(json_number_optional(at, "host_speed", JSON_POSITIVE, &out->host_speed, err));
     if (out->host_speed < 1e-3 || out->host_speed > 1e3)
         return json_fail_key(at, "host_speed", PLAIT_ERROR_RANGE, err,

@@ -41,6 +41,7 @@ static const page_column row_columns[] = {
     {"wall_high_s", "to", true},
     {"finishes", "in time", true},
     {"usd", "USD", true},
+    {"power_w", "MW", true},
     {"energy_j", "MWh", true},
     {"co2_kg", "t CO2", true},
     {"scaling", "scaling", true},
@@ -79,6 +80,7 @@ static void add_money(page_table *rows, const plait_capacity_row *r)
     char line[REPORT_LINE_SIZE];
 
     add_dollars(rows, known(r, r->usd));
+    page_number(rows, known(r, r->power_w), "%.3g", r->power_w / 1e6);
     page_number(rows, known(r, r->energy_j), "%.0f", r->energy_j / 3.6e9);
     page_number(rows, known(r, r->co2_kg), "%.0f", r->co2_kg / 1e3);
     page_percent(rows, known(r, r->scaling));

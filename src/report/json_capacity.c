@@ -75,6 +75,7 @@ static void write_totals(json_writer *json, const plait_capacity_row *row)
     json_member_number(json, "days_high", row->wall_high_s / PLAIT_DAY);
     json_member_number(json, "in_time", row->finishes);
     json_member_number(json, "cost_usd", row->usd);
+    json_member_number(json, "power_mw", row->power_w / 1e6);
     json_member_number(json, "energy_mwh", row->energy_j / 3.6e9);
     json_member_number(json, "co2_t", row->co2_kg / 1e3);
     json_member_number(json, "scaling", row->scaling);
@@ -100,7 +101,8 @@ void json_degrees_write(json_writer *json, const plait_degrees *degrees)
     json_end_object(json);
 }
 
-static void write_row(json_writer *json, const plait_capacity_row *row)
+static void write_row(json_writer *json, const report_capacity *report,
+                      const plait_capacity_row *row)
 {
     json_begin_object(json);
     json_member_string(json, "cluster", row->problem->cluster->name);
@@ -112,6 +114,9 @@ static void write_row(json_writer *json, const plait_capacity_row *row)
         row->limit == PLAIT_CAPACITY_LIMIT_NOTHING ? NULL : plait_capacity_limit_name[row->limit]);
     if (row->fits) {
         write_totals(json, row);
+        json_member_bool(json, "between", row->between);
+        json_member_bool(json, "days_tie", report_capacity_ties_days(report, row));
+        json_member_bool(json, "cost_ties", report_capacity_ties_usd(report, row));
         write_goodput(json, row);
         write_drawn(json, &row->drawn);
         json_write_key(json, "plan");
@@ -128,6 +133,47 @@ static void write_swing(json_writer *json, const plait_capacity_swing *swing)
     json_member_number(json, "days_more", swing->wall_s[1] / PLAIT_DAY);
     json_member_number(json, "usd_less", swing->usd[0]);
     json_member_number(json, "usd_more", swing->usd[1]);
+    json_end_object(json);
+}
+
+/* Of which numbers the smallest and the cheapest are that; null where rows are all. */
+static void write_searched(json_writer *json, const report_capacity_cluster *cluster)
+{
+    const plait_capacity_between *const b = cluster->between;
+
+    json_write_key(json, "searched");
+    if (b == NULL) {
+        json_write_null(json);
+        return;
+    }
+    json_begin_object(json);
+    json_member_int64(json, "gpus_from", cluster->from);
+    json_member_int64(json, "gpus_to", cluster->to);
+    json_member_int64(json, "numbers", b->numbers);
+    json_member_int64(json, "divide", b->divide);
+    json_member_int64(json, "searches", b->searches);
+    json_member_bool(json, "whole", b->whole);
+    json_member_bool(json, "assumed", b->assumed);
+    json_end_object(json);
+}
+
+static void write_cluster(json_writer *json, const report_capacity_cluster *cluster)
+{
+    const plait_cluster *const c = cluster->problem->cluster;
+
+    json_begin_object(json);
+    json_member_string(json, "name", c->name);
+    json_member_number(json, "usd_per_gpu_hour", cluster->usd_per_gpu_hour);
+    json_member_string(json, "price_source",
+                       cluster->price_asked ? "--price" : c->group[0].accelerator->price_source);
+    json_member_number(json, "pue", c->pue);
+    json_member_string(json, "pue_source", c->pue_given ? c->power_source : "default");
+    json_write_key(json, "batches");
+    json_begin_array(json);
+    for (int i = 0; i < cluster->batches; i++)
+        json_write_int64(json, cluster->gbs[i]);
+    json_end_array(json);
+    write_searched(json, cluster);
     json_end_object(json);
 }
 
@@ -149,10 +195,17 @@ plait_status json_capacity(const report_capacity *report, plait_arena *arena, co
     json_member_version(&json);
     json_member_string(&json, "model", report->row[0].problem->model->name);
     write_asked(&json, report);
+    json_write_key(&json, "clusters");
+    json_begin_array(&json);
+    for (int c = 0; c < report->clusters; c++)
+        write_cluster(&json, &report->cluster[c]);
+    json_end_array(&json);
+    json_member_string(&json, "cost_leaves_out",
+                       "storage, network traffic, staff, evaluations, failed experiments");
     json_write_key(&json, "rows");
     json_begin_array(&json);
     for (int i = 0; i < report->rows; i++)
-        write_row(&json, &report->row[i]);
+        write_row(&json, report, &report->row[i]);
     json_end_array(&json);
     write_place(&json, "smallest", report->verdict.smallest);
     write_place(&json, "cheapest", report->verdict.cheapest);

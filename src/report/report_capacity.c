@@ -58,6 +58,46 @@ static const char *amount(double value, char text[UNITS_SIZE])
 
 // ---- the question --------------------------------------------------------------------------
 
+/* The price and PUE of each cluster, and where both come from. */
+static void print_costs(const report_capacity *report, FILE *out)
+{
+    for (int c = 0; c < report->clusters; c++) {
+        const report_capacity_cluster *const at = &report->cluster[c];
+        const plait_cluster *const cluster = at->problem->cluster;
+        const char *const source = cluster->group[0].accelerator->price_source;
+
+        fprintf(out, "%s: ", cluster->name);
+        if (isnan(at->usd_per_gpu_hour))
+            fputs("no price is known, --price states one", out);
+        else
+            fprintf(out, "%s USD an hour of a GPU (%s%s%s)",
+                    units_number(at->usd_per_gpu_hour, (char[UNITS_SIZE]){0}),
+                    at->price_asked ? "--price" : cluster->group[0].accelerator->name,
+                    !at->price_asked && source != NULL ? ": " : "",
+                    !at->price_asked && source != NULL ? source : "");
+        fprintf(out, "; PUE %.4g (%s)\n", cluster->pue,
+                !cluster->pue_given             ? "a default"
+                : cluster->power_source != NULL ? cluster->power_source
+                                                : "the cluster's file");
+    }
+    fputs(
+        "dollars are those of GPU hours, spare nodes included; left out: storage, network traffic, "
+        "staff, evaluations and failed experiments\n",
+        out);
+}
+
+/* Batches that numbers of GPUs were searched with. */
+static void print_batches(const report_capacity *report, FILE *out)
+{
+    const report_capacity_cluster *const at = &report->cluster[0];
+
+    if (at->batches > 1)
+        fprintf(out,
+                "batches from %d to %d, %d of them; each row processes all tokens, with a larger "
+                "batch in fewer steps, and what that does to the loss is left out\n",
+                at->gbs[0], at->gbs[at->batches - 1], at->batches);
+}
+
 void report_capacity_question(const report_capacity *report, FILE *out)
 {
     const plait_capacity_ask *const ask = report->ask;
@@ -75,6 +115,8 @@ void report_capacity_question(const report_capacity *report, FILE *out)
             units_number(fleet->interruptions_per_node_day * 1e3, b), fleet->detect_s,
             fleet->restart_s, fleet->async ? "behind the steps" : "block",
             units_rate(fleet->node_bytes_per_s, "B/s", a));
+    print_costs(report, out);
+    print_batches(report, out);
     if (ask->deadline_s > 0.0)
         fprintf(out, "deadline %s%s", days(ask->deadline_s, a),
                 ask->budget_usd > 0.0 ? ", " : "\n");
@@ -98,28 +140,76 @@ static void band_cell(table *rows, const plait_capacity_row *r)
         table_cell(rows, "-");
 }
 
-static void fill_days(table *rows, const plait_capacity_row *r)
+/* Is a row as good as another, as far as measured runs can tell? */
+static bool ties(const report_capacity *report, const plait_capacity_row *r, int with,
+                 double (*value)(const plait_capacity_row *r))
+{
+    if (with < 0 || r == &report->row[with] || !r->fits)
+        return false;
+    const plait_capacity_row *const best = &report->row[with];
+    const double ratio = value(r) / value(best);
+    const double tie = fmin(r->problem->band.tie, best->problem->band.tie);
+
+    return ratio < tie && ratio > 1.0 / tie;
+}
+
+static double wall_of(const plait_capacity_row *r)
+{
+    return r->wall_s;
+}
+
+static double usd_of(const plait_capacity_row *r)
+{
+    return r->usd;
+}
+
+bool report_capacity_ties_days(const report_capacity *report, const plait_capacity_row *r)
+{
+    return ties(report, r, report->answer, wall_of);
+}
+
+bool report_capacity_ties_usd(const report_capacity *report, const plait_capacity_row *r)
+{
+    const bool in_time =
+        r->limit == PLAIT_CAPACITY_LIMIT_NOTHING || r->limit == PLAIT_CAPACITY_LIMIT_BUDGET;
+
+    return in_time && ties(report, r, report->verdict.cheapest, usd_of);
+}
+
+static bool any_tie(const report_capacity *report,
+                    bool (*is_tied)(const report_capacity *, const plait_capacity_row *))
+{
+    for (int i = 0; i < report->rows; i++)
+        if (is_tied(report, &report->row[i]))
+            return true;
+    return false;
+}
+
+static void fill_days(table *rows, const report_capacity *report, const plait_capacity_row *r)
 {
     char text[UNITS_SIZE];
 
     table_cell(rows, "%s", units_percent(r->goodput.effective, text));
-    table_cell(rows, "%s", days(r->wall_s, text));
+    table_cell(rows, "%s%s", report_capacity_ties_days(report, r) ? "~" : "",
+               days(r->wall_s, text));
     band_cell(rows, r);
     table_cell(rows, "%s", isnan(r->finishes) ? "-" : units_percent(r->finishes, text));
 }
 
-static void fill_money(table *rows, const plait_capacity_row *r)
+static void fill_money(table *rows, const report_capacity *report, const plait_capacity_row *r)
 {
     char text[UNITS_SIZE];
 
-    table_cell(rows, "%s", isfinite(r->usd) ? units_count(r->usd, text) : "-");
+    table_cell(rows, "%s%s", report_capacity_ties_usd(report, r) ? "~" : "",
+               isfinite(r->usd) ? units_count(r->usd, text) : "-");
+    table_cell(rows, "%s", amount(r->power_w / 1e6, text));
     table_cell(rows, "%s", amount(r->energy_j / 3.6e9, text));
     table_cell(rows, "%s", amount(r->co2_kg / 1e3, text));
     table_cell(rows, "%s", units_percent(r->scaling, text));
     table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
 }
 
-static void fill_row(table *rows, const plait_capacity_row *r)
+static void fill_row(table *rows, const report_capacity *report, const plait_capacity_row *r)
 {
     char text[UNITS_SIZE];
 
@@ -127,7 +217,7 @@ static void fill_row(table *rows, const plait_capacity_row *r)
     table_cell(rows, "%d", r->problem->job.gpus);
     table_cell(rows, "%d", r->problem->job.gbs);
     if (!r->fits) {
-        for (int i = 0; i < 11; i++)
+        for (int i = 0; i < 12; i++)
             table_cell(rows, "-");
         table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
         return;
@@ -135,8 +225,8 @@ static void fill_row(table *rows, const plait_capacity_row *r)
     table_cell(rows, "%s", units_seconds(r->cost.step_s, text));
     table_cell(rows, "%s", units_count(r->tokens_per_s, text));
     table_cell(rows, "%s", units_percent(r->cost.mfu, text));
-    fill_days(rows, r);
-    fill_money(rows, r);
+    fill_days(rows, report, r);
+    fill_money(rows, report, r);
 }
 
 static plait_status print_rows(const report_capacity *report, FILE *out, plait_error *err)
@@ -145,37 +235,91 @@ static plait_status print_rows(const report_capacity *report, FILE *out, plait_e
         {"cluster", TABLE_LEFT},  {"GPUs", TABLE_RIGHT},     {"batch", TABLE_RIGHT},
         {"step", TABLE_RIGHT},    {"tokens/s", TABLE_RIGHT}, {"MFU", TABLE_RIGHT},
         {"useful", TABLE_RIGHT},  {"days", TABLE_RIGHT},     {"80 % within", TABLE_RIGHT},
-        {"in time", TABLE_RIGHT}, {"USD", TABLE_RIGHT},      {"MWh", TABLE_RIGHT},
-        {"t CO2", TABLE_RIGHT},   {"scaling", TABLE_RIGHT},  {"binds", TABLE_LEFT},
+        {"in time", TABLE_RIGHT}, {"USD", TABLE_RIGHT},      {"MW", TABLE_RIGHT},
+        {"MWh", TABLE_RIGHT},     {"t CO2", TABLE_RIGHT},    {"scaling", TABLE_RIGHT},
+        {"binds", TABLE_LEFT},
     };
-    static const int spare[] = {0, -2, 2, 2, 3, 3, 1, -2, 1, 1, -2, 2, 2, 3, 0};
+    static const int spare[] = {0, -2, 2, 2, 3, 3, 1, -2, 1, 1, -2, 3, 2, 2, 3, 0};
     const size_t count = sizeof columns / sizeof *columns;
     table *rows = table_new(columns, count);
 
     for (size_t c = 0; c < count; c++)
         table_spare(rows, c, spare[c]);
     for (int i = 0; i < report->rows; i++)
-        fill_row(rows, &report->row[i]);
+        fill_row(rows, report, &report->row[i]);
     fputc('\n', out);
     return table_print(rows, 0, out, err);
 }
 
 // ---- the answer ----------------------------------------------------------------------------
 
-static void print_choice(const report_capacity *report, const char *what, int i, FILE *out)
+static void print_choice(const report_capacity *report, const char *what, const char *among, int i,
+                         FILE *out)
 {
     char time[UNITS_SIZE], usd[UNITS_SIZE];
 
     if (i < 0)
         return;
     const plait_capacity_row *const r = &report->row[i];
-    fprintf(out, "%s: %d GPUs of %s, %s, %s\n", what, r->problem->job.gpus,
-            r->problem->cluster->name, days(r->wall_s, time), dollars(r->usd, usd));
+    fprintf(out, "%s%s: %d GPUs of %s with a batch of %d, %s, %s\n", what, among,
+            r->problem->job.gpus, r->problem->cluster->name, r->problem->job.gbs,
+            days(r->wall_s, time), dollars(r->usd, usd));
+}
+
+/* Was every cluster's range searched, but for what bounds rule out? */
+static bool is_whole(const report_capacity *report)
+{
+    for (int c = 0; c < report->clusters; c++)
+        if (report->cluster[c].between == NULL || !report->cluster[c].between->whole)
+            return false;
+    return true;
+}
+
+/* What the smallest and the cheapest are the smallest and the cheapest of. */
+static void print_searched(const report_capacity *report, FILE *out)
+{
+    for (int c = 0; c < report->clusters; c++) {
+        const report_capacity_cluster *const at = &report->cluster[c];
+        const plait_capacity_between *const b = at->between;
+        const char *const name = at->problem->cluster->name;
+
+        if (at->why != NULL)
+            fprintf(out, "searched of %s: the rows alone; %s\n", name, at->why);
+        if (b == NULL)
+            continue;
+        fprintf(out,
+                "searched of %s: %d number%s of GPUs from %d to %d in whole nodes, of which %d "
+                "divide%s layers and a batch; bounds left %d to search beside the rows",
+                name, b->numbers, b->numbers == 1 ? "" : "s", at->from, at->to, b->divide,
+                b->divide == 1 ? "s" : "", b->searches);
+        if (b->assumed)
+            fputs(", and numbers between two doublings are taken to need at least 98 % of the GPU "
+                  "time a sequence between theirs",
+                  out);
+        if (!b->whole)
+            fputs("; as many searches as a range gets, so that some numbers were not looked at",
+                  out);
+        fputc('\n', out);
+    }
+}
+
+static void print_ties(const report_capacity *report, FILE *out)
+{
+    const bool in_days = any_tie(report, report_capacity_ties_days),
+               in_usd = any_tie(report, report_capacity_ties_usd);
+    const int with = in_days ? report->answer : report->verdict.cheapest;
+
+    if (in_days || in_usd)
+        fprintf(out, "~ within %.1f %% of %s%s%s: measured runs cannot tell them apart\n",
+                100.0 * (report->row[with].problem->band.tie - 1.0),
+                in_days ? "the answer's days" : "", in_days && in_usd ? " or of " : "",
+                in_usd ? "the least dollars in time" : "");
 }
 
 static void print_answers(const report_capacity *report, FILE *out)
 {
     const plait_capacity_ask *const ask = report->ask;
+    const char *const among = is_whole(report) ? "" : " of the numbers asked";
 
     if (report->verdict.smallest < 0)
         fputs("no number of GPUs that was asked about answers\n", out);
@@ -185,10 +329,12 @@ static void print_answers(const report_capacity *report, FILE *out)
                  : ask->deadline_s > 0.0 ? "smallest in time"
                  : ask->budget_usd > 0.0 ? "smallest within the budget"
                                          : "smallest that fits",
-                 report->verdict.smallest, out);
-    print_choice(report, ask->deadline_s > 0.0 ? "cheapest in time" : "cheapest",
+                 among, report->verdict.smallest, out);
+    print_choice(report, ask->deadline_s > 0.0 ? "cheapest in time" : "cheapest", among,
                  report->verdict.cheapest, out);
-    print_choice(report, "fastest", report->verdict.fastest, out);
+    print_choice(report, "fastest", " of the rows", report->verdict.fastest, out);
+    print_searched(report, out);
+    print_ties(report, out);
 }
 
 /* Of each cluster that has one: from here on GPUs buy little. */
@@ -241,7 +387,7 @@ static void print_run(const report_capacity *report, FILE *out)
 static void print_front(const report_capacity *report, FILE *out)
 {
     char time[UNITS_SIZE], usd[UNITS_SIZE];
-    const char *before = "\nfront of days and dollars: ";
+    const char *before = "\nfront of days and dollars of the rows: ";
 
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];

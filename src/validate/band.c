@@ -37,7 +37,7 @@ plait_regime plait_regime_of(const plait_problem *problem)
 }
 
 /* A node, a part of a cluster, a cluster. */
-static int scale_of(int gpus)
+int plait_regime_scale(int gpus)
 {
     return gpus <= 8 ? 0 : gpus <= 256 ? 1 : 2;
 }
@@ -51,9 +51,9 @@ static const double repeats = 0.02, unknown = 0.01;
 static double likeness(const plait_regime *a, const plait_regime *b, bool shared[KEYS])
 {
     static const double gain[KEYS] = {4.0, 4.0, 2.0, 2.0, 4.0};
-    const bool same[KEYS] = {strcmp(a->runtime, b->runtime) == 0, a->experts == b->experts,
-                             a->narrowest == b->narrowest, scale_of(a->gpus) == scale_of(b->gpus),
-                             a->calibrated == b->calibrated};
+    const bool same[KEYS] = {
+        strcmp(a->runtime, b->runtime) == 0, a->experts == b->experts, a->narrowest == b->narrowest,
+        plait_regime_scale(a->gpus) == plait_regime_scale(b->gpus), a->calibrated == b->calibrated};
     double weight = 1.0;
 
     for (int k = 0; k < KEYS; k++) {
