@@ -314,7 +314,7 @@ static void assume(range_search *s, int64_t low, double low_work, double high_wo
         const double work =
             high_work > low_work ? low_work + share * (high_work - low_work) : low_work;
 
-        if (n->gpus > low && n->gpus < 2 * low)
+        if (n->gpus >= low && n->gpus < 2 * low)
             n->assumed_s = (1.0 - doubt) * work * n->gbs / n->gpus;
     }
 }

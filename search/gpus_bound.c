@@ -33,12 +33,6 @@ static double *work_at(const gpus_bound *b, int tp_at, int cp_at, int pp_at)
     return &b->work[place * (size_t)b->rows.microbatch.count];
 }
 
-/* What needs more has no plan that fits. A band of evidence for fewer GPUs may leave more at the same risk. */
-static double most_bytes(const gpus_bound *b)
-{
-    return plait_capacity_bytes(b->problem, fmax(b->problem->risk, 0.5));
-}
-
 /* Does any split deal the layers, in words or as a layout that is searched? */
 static bool is_dealt(const gpus_bound *b, int at)
 {
@@ -54,7 +48,7 @@ static bool pipeline_may_fit(const gpus_bound *b, plait_degrees row, plait_table
 
     row.dp = (int)fmax(1.0, (double)(b->problem->job.gpus / ranks));
     row.shard_group = row.dp * row.cp;
-    return plait_pipeline_bound(table, &row).peak_bytes <= most_bytes(b);
+    return plait_pipeline_bound(table, &row).peak_bytes <= b->most_bytes;
 }
 
 /* tp cp p C.91 of one row, for each number of stages. */
@@ -65,7 +59,7 @@ static void price_row(const gpus_bound *b, plait_degrees row, plait_table *table
               mbs_at = place_in(b->rows.microbatch, row.mbs);
 
     row.ep_overlap = PLAIT_EP_OVERLAP_NONE; // which C.91 leaves open
-    if (plait_layers_floor_bytes(b->problem, &row) > most_bytes(b))
+    if (plait_layers_floor_bytes(b->problem, &row) > b->most_bytes)
         return;
     for (int i = 0; i < b->stages.divisors.count; i++) {
         double *const least = &work_at(b, tp_at, cp_at, i)[mbs_at];
@@ -115,6 +109,8 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
                              plait_arena *scratch, gpus_bound *bound, plait_error *err)
 {
     bound->problem = problem;
+    // A band of evidence for fewer GPUs may leave more at the same risk, but never more than the device has.
+    bound->most_bytes = plait_capacity_bytes(problem, fmax(problem->risk, 0.5));
     PLAIT_TRY(space_make_rows(problem, options, scratch, &bound->rows, err));
     PLAIT_TRY(list_stages(bound, scratch, err));
     return price_rows(bound, scratch, err);

@@ -9,6 +9,7 @@ typedef struct gpus_bound {
     const plait_problem *problem;
     plan_space rows;   /* of every degree that layers take, whether it divides the GPUs or not */
     plan_space stages; /* its splits, of 1, 2, 3, ... stages */
+    double most_bytes; /* a plan that needs more does not fit */
     double *work;      /* [tp][cp][stages][microbatch]; infinite where no row is */
 } gpus_bound;
 

@@ -107,7 +107,7 @@ enum { MOST_NUMBERS = 1 << 16 };
  * Of a range of batches about so many are searched, and their step is a power of two. A batch alone may be larger by
  * a sixteenth on numbers of GPUs between those asked for, which divide few batches: B..B holds it.
  */
-enum { BATCHES_OF_A_RANGE = 8, BATCHES_OF_ONE = 4, SHARE_OF_ONE = 16 };
+enum { BATCHES_OF_A_RANGE = 8, BATCHES_OF_ONE = 2, SHARE_OF_ONE = 16 };
 
 /* One cluster: its price, and what was searched of it. */
 typedef struct sweep_cluster {

@@ -76,9 +76,7 @@ static void print_costs(const report_capacity *report, FILE *out)
                     !at->price_asked && source != NULL ? ": " : "",
                     !at->price_asked && source != NULL ? source : "");
         fprintf(out, "; PUE %.4g (%s)\n", cluster->pue,
-                !cluster->pue_given             ? "a default"
-                : cluster->power_source != NULL ? cluster->power_source
-                                                : "the cluster's file");
+                cluster->pue_given ? "the cluster's file" : "a default");
     }
     fputs(
         "dollars are those of GPU hours, spare nodes included; left out: storage, network traffic, "
@@ -253,7 +251,7 @@ static plait_status print_rows(const report_capacity *report, FILE *out, plait_e
 
 // ---- the answer ----------------------------------------------------------------------------
 
-static void print_choice(const report_capacity *report, const char *what, const char *among, int i,
+static void print_choice(const report_capacity *report, const char *what, const char *of, int i,
                          FILE *out)
 {
     char time[UNITS_SIZE], usd[UNITS_SIZE];
@@ -261,18 +259,25 @@ static void print_choice(const report_capacity *report, const char *what, const 
     if (i < 0)
         return;
     const plait_capacity_row *const r = &report->row[i];
-    fprintf(out, "%s%s: %d GPUs of %s with a batch of %d, %s, %s\n", what, among,
-            r->problem->job.gpus, r->problem->cluster->name, r->problem->job.gbs,
-            days(r->wall_s, time), dollars(r->usd, usd));
+    fprintf(out, "%s%s: %d GPUs of %s with a batch of %d, %s, %s\n", what, of, r->problem->job.gpus,
+            r->problem->cluster->name, r->problem->job.gbs, days(r->wall_s, time),
+            dollars(r->usd, usd));
 }
 
-/* Was every cluster's range searched, but for what bounds rule out? */
-static bool is_whole(const report_capacity *report)
+/* What the smallest is among: nothing is said where all of a range was searched but for what bounds rule out. */
+static const char *among(const report_capacity *report)
 {
-    for (int c = 0; c < report->clusters; c++)
-        if (report->cluster[c].between == NULL || !report->cluster[c].between->whole)
-            return false;
-    return true;
+    const char *words = "";
+
+    for (int c = 0; c < report->clusters; c++) {
+        const plait_capacity_between *const b = report->cluster[c].between;
+
+        if (b == NULL)
+            return " of the numbers asked";
+        if (b->assumed || !b->whole)
+            words = " of the numbers searched";
+    }
+    return words;
 }
 
 /* What the smallest and the cheapest are the smallest and the cheapest of. */
@@ -319,7 +324,6 @@ static void print_ties(const report_capacity *report, FILE *out)
 static void print_answers(const report_capacity *report, FILE *out)
 {
     const plait_capacity_ask *const ask = report->ask;
-    const char *const among = is_whole(report) ? "" : " of the numbers asked";
 
     if (report->verdict.smallest < 0)
         fputs("no number of GPUs that was asked about answers\n", out);
@@ -329,8 +333,8 @@ static void print_answers(const report_capacity *report, FILE *out)
                  : ask->deadline_s > 0.0 ? "smallest in time"
                  : ask->budget_usd > 0.0 ? "smallest within the budget"
                                          : "smallest that fits",
-                 among, report->verdict.smallest, out);
-    print_choice(report, ask->deadline_s > 0.0 ? "cheapest in time" : "cheapest", among,
+                 among(report), report->verdict.smallest, out);
+    print_choice(report, ask->deadline_s > 0.0 ? "cheapest in time" : "cheapest", among(report),
                  report->verdict.cheapest, out);
     print_choice(report, "fastest", " of the rows", report->verdict.fastest, out);
     print_searched(report, out);

@@ -26,7 +26,12 @@ refused '--deadline: expected a time above 0' --gpus 8 --deadline -5d
 refused '--deadline: expected a time above 0' --gpus 8 --deadline 60
 refused '--budget: expected dollars above 0' --gpus 8 --budget 0
 refused '--tokens: expected a number' --gpus 8 --tokens nan
-refused '--gpus: expected a number of GPUs or A..B' --gpus 16..8
+refused '--gpus: expected numbers of GPUs: N, N,N,..., A..B or A..B:STEP' --gpus 16..8
+refused '--gpus: expected numbers of GPUs: N, N,N' --gpus 8,,16
+refused '--gpus: expected numbers of GPUs: N, N,N' --gpus 8..16:0
+refused '--gpus: expected at most 256 numbers of GPUs' --gpus 8..8008:8
+refused '--gbs: expected sequences: N, N,N' --gpus 8 --gbs 64,x
+refused '--max-gbs: expected one batch of --gbs beside it' --gpus 8 --gbs 256,512 --max-gbs 1024
 refused '--gpus: expected whole nodes of 8 GPUs' --gpus 12
 refused '--gpus: expected a number of GPUs' --deadline 5d
 refused '--max-gbs: expected at least the 256' --gpus 8 --max-gbs 128
@@ -42,6 +47,79 @@ found=$("$plait" capacity llama-3.1-8b dgx-h100 --serve --input 1024 --output 12
 found=$("$plait" capacity llama-3.1-8b b300-288gb-sxm:1x8 --tokens 1T --seq 4096 --gbs 256 --budget 1M 2>&1)
 [[ $found == 'plait: --budget: expected a cluster with a price, or --price'* ]] ||
     complain "a budget without a price: $found"
+
+# A price a cluster: one price of two clusters would be that of both.
+two=(capacity llama-3.1-8b dgx-h100,dgx-b200 --tokens 1T --seq 4096 --gbs 256 --gpus 16
+    --strategy exhaustive --limit recompute=none,cp=1,pp=1 --runs 0)
+for price in 2.2 2.2,4,5 dgx-a100=2; do
+    found=$("$plait" "${two[@]}" --price "$price" 2>&1)
+    [[ $? -eq 2 && $found == 'plait: --price: expected '* && $found != *$'\n'* ]] ||
+        complain "--price $price of two clusters: $found"
+done
+for price in 2.2,4 dgx-b200=4,dgx-h100=2.2; do
+    "$plait" "${two[@]}" --price "$price" --json | python3 -c '
+import json, sys
+a = json.load(sys.stdin)
+found = [(c["name"], c["usd_per_gpu_hour"], c["price_source"], c["pue"]) for c in a["clusters"]]
+assert found == [("dgx-h100", 2.2, "--price", 1.2), ("dgx-b200", 4, "--price", 1.2)], found
+for row, price in zip(a["rows"], (2.2, 4)):
+    gpus = row["gpus"] + 8 * row["goodput"]["spare_nodes"]
+    assert abs(row["cost_usd"] / (price * gpus * row["days"] * 24) - 1) < 1e-9, row
+    assert abs(row["power_mw"] * row["days"] * 24 / row["energy_mwh"] - 1) < 1e-9, row' ||
+        complain "--price $price is not a price of each cluster"
+done
+"$plait" "${two[@]}" --price dgx-b200=4 |
+    grep -q '^dgx-h100: 2.95 USD an hour of a GPU (h100-80gb-sxm: .*); PUE 1.2 (the cluster.s file)$' ||
+    complain "the price of the file is not said with its source"
+
+# The smallest and the cheapest of a range are those of all its numbers, each with each batch, priced one by one.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+small=(capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8192 --strategy exhaustive
+    --limit recompute=none,cp=1,tp=..4,pp=..2 --runs 0 --json)
+"$plait" "${small[@]}" --gpus 32..128:8 --gbs 256,264,272 --deadline 28d >"$folder/all.json"
+"$plait" "${small[@]}" --gpus 32..128 --gbs 256 --deadline 28d >"$folder/range.json"
+"$plait" "${small[@]}" --gpus 32..128 --gbs 256..272 --deadline 28d >"$folder/batches.json"
+"$plait" "${small[@]}" --gpus 32..128 --gbs 256..256 --deadline 28d >"$folder/held.json"
+python3 - "$folder" <<'END_PYTHON' || complain "a range is not searched wholly"
+import json, sys
+
+def load(name):
+    return json.load(open(f"{sys.argv[1]}/{name}.json"))
+
+def answers(document, gbs=(256, 264, 272)):
+    rows = [r for r in document["rows"] if r["binds"] is None and r["gbs"] in gbs]
+    smallest = min(rows, key=lambda r: (r["gpus"], r["days"]))
+    cheapest = min(rows, key=lambda r: r["cost_usd"])
+    return [(r["gpus"], r["gbs"], r["days"], r["cost_usd"]) for r in (smallest, cheapest)]
+
+def said(document):
+    rows = [document["rows"][document[k]] for k in ("smallest", "cheapest")]
+    return [(r["gpus"], r["gbs"], r["days"], r["cost_usd"]) for r in rows]
+
+every, found, held = load("all"), load("range"), load("held")
+assert len(every["rows"]) == 39 and every["clusters"][0]["searched"] is None
+assert said(every) == answers(every)
+assert said(found) == answers(every), (said(found), answers(every))
+assert said(found)[0][:2] == (48, 264)
+assert said(held) == answers(every, (256,)), (said(held), answers(every, (256,)))
+assert said(load("batches"))[0][0] == 48
+searched = found["clusters"][0]["searched"]
+assert (searched["numbers"], searched["whole"], searched["assumed"]) == (13, True, False)
+assert found["clusters"][0]["batches"] == [256, 264, 272]
+for r in found["rows"]:
+    assert abs(r["steps"] * r["gbs"] * 8192 / 1e12 - 1) < 1e-4
+END_PYTHON
+
+text=$("$plait" "${small[@]:0:13}" --gpus 32..128 --gbs 256 --deadline 28d)
+grep -q '^smallest in time: 48 GPUs of dgx-h100 with a batch of 264, ' <<<"$text" ||
+    complain "the smallest is not that of the range: $text"
+grep -q '^searched of dgx-h100: 13 numbers of GPUs from 32 to 128 in whole nodes, ' <<<"$text" ||
+    complain "what was searched is not said"
+grep -q '^dgx-h100 .* ~[0-9.]* k .* -$' <<<"$text" && grep -q '^~ within .* of the least dollars in time' <<<"$text" ||
+    complain "numbers that measured runs cannot tell apart have no mark"
+"$plait" capacity "${question[@]}" --gpus 16,32 --deadline 90d |
+    grep -q '^cheapest in time of the numbers asked: ' || complain "a list is called a whole"
 
 "$plait" capacity "${question[@]}" --gpus 16 --deadline 1d >/dev/null
 [ $? -eq 1 ] || complain "a deadline that nothing meets does not end with 1"

@@ -150,6 +150,90 @@ static void test_find__draws_the_same_on_any_number_of_threads(void **state)
     plait_arena_free(q.arena);
 }
 
+/* ---- a range ---- */
+
+/* The question of a number with a batch, as look_between asks for it. */
+static plait_status take(void *context, int gpus, int gbs, plait_arena *arena, plait_problem *out,
+                         plait_error *err)
+{
+    const small_question *const q = context;
+    plait_cluster *const cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+
+    *cluster = q->cluster;
+    *out = q->problem;
+    out->cluster = cluster;
+    out->job.gpus = gpus;
+    out->job.gbs = gbs;
+    return plait_cluster_take(cluster, gpus, err);
+}
+
+enum { NODES = 12, BATCHES = 2 };
+
+static const int batch[BATCHES] = {48, 50};
+
+/* Every number of nodes with every batch, one search each. */
+static void find_all(small_question *q, plait_capacity_row row[NODES * BATCHES])
+{
+    plait_error err;
+
+    for (int i = 0; i < NODES * BATCHES; i++) {
+        plait_problem *const problem = plait_arena_alloc(q->arena, 1, sizeof *problem);
+
+        assert_int_equal(
+            take(q, 8 * (i / BATCHES + 1), batch[i % BATCHES], q->arena, problem, &err), PLAIT_OK);
+        assert_int_equal(plait_capacity_find(&q->ask, problem, q->arena, &row[i], &err), PLAIT_OK);
+    }
+}
+
+/* From the row of one number, the answers of all numbers; of each deadline and budget. */
+static void test_between__finds_what_all_numbers_have(void **state)
+{
+    static const double deadline_days[] = {0.0, 1.0, 1.5, 2.5, 5.0, 0.5};
+    const plait_capacity_range range = {
+        .from = 8, .to = 8 * NODES, .step = 8, .batches = BATCHES, .gbs = batch, .question = take};
+    plait_capacity_row all[NODES * BATCHES];
+    plait_capacity_between found;
+    plait_error err;
+    small_question q;
+    int answers = 0;
+
+    (void)state;
+    ask_small(&q);
+    assert_int_equal(plait_cluster_find("h100-80gb-sxm:12x8", q.arena, &q.cluster, &err), PLAIT_OK);
+    q.ask.runs = 0;
+    q.ask.usd_per_gpu_hour = 2.0;
+    find_all(&q, all);
+    for (size_t d = 0; d < sizeof deadline_days / sizeof *deadline_days; d++) {
+        plait_capacity_row row[2 + PLAIT_CAPACITY_FOUND];
+        plait_capacity_range asked = range;
+
+        asked.context = &q;
+        q.ask.deadline_s = deadline_days[d] * PLAIT_DAY;
+        for (int i = 0; i < NODES * BATCHES; i++)
+            if (all[i].fits)
+                assert_int_equal(plait_capacity_follow(&q.ask, q.arena, &all[i], &err), PLAIT_OK);
+        row[0] = all[NODES * BATCHES - BATCHES]; // the most GPUs
+        assert_int_equal(plait_capacity_look_between(&q.ask, &asked, row, 1, q.arena, &found, &err),
+                         PLAIT_OK);
+        assert_true(found.whole && !found.assumed);
+        assert_int_equal(found.numbers, NODES);
+        assert_true(found.searches < NODES * BATCHES - 1);
+        for (int i = 0; i < found.rows; i++)
+            row[1 + i] = found.row[i];
+        const plait_capacity_verdict v = plait_capacity_judge(&q.ask, row, 1 + found.rows);
+        const plait_capacity_verdict of_all = plait_capacity_judge(&q.ask, all, NODES * BATCHES);
+        assert_int_equal(v.smallest < 0, of_all.smallest < 0);
+        if (v.smallest < 0)
+            continue;
+        assert_int_equal(row[v.smallest].problem->job.gpus, all[of_all.smallest].problem->job.gpus);
+        assert_near(row[v.smallest].wall_s, all[of_all.smallest].wall_s, 0.0);
+        assert_near(row[v.cheapest].usd, all[of_all.cheapest].usd, 0.0);
+        answers++;
+    }
+    assert_true(answers >= 4);
+    plait_arena_free(q.arena);
+}
+
 /* A tenth of the price is a tenth of the dollars and no day; slower matrix units never save one. */
 static void test_tornado__moves_what_it_says(void **state)
 {
@@ -179,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_judge__passes_over_what_is_late_or_does_not_fit),
         cmocka_unit_test(test_find__adds_up),
         cmocka_unit_test(test_find__draws_the_same_on_any_number_of_threads),
+        cmocka_unit_test(test_between__finds_what_all_numbers_have),
         cmocka_unit_test(test_tornado__moves_what_it_says),
     };
 
