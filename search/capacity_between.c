@@ -12,7 +12,7 @@
  *
  * Beyond some tens of numbers with batches the guarantee rests on an assumption, which the answer states
  * (`assumed`): doublings of a node divide best, and what lies between two of them takes no fewer GPU seconds a
- * sequence than the straight line between theirs, less a doubt:
+ * sequence than the straight line between theirs, less a doubt; and a cheaper number is one that saves 1 %:
  *
  *     L(n) = max(L(n), 0.98 gbs w(n) / n),   w(n) = w(d) + log2(n/d) max(0, w(2d) - w(d))    (S.113)
  */
@@ -32,6 +32,9 @@ enum { MOST_ASKED = 64 };
 /* A batch that is larger by less than this factor changes GPU seconds a sequence by less than the doubt. */
 static const double much_larger = 1.07;
 static const double doubt = 0.02;
+
+/* Beside that assumption a number that is cheaper by less is not worth a search. */
+static const double least_saved = 0.01;
 
 /* Sums in another order. */
 static const double rounding = 1e-9;
@@ -176,11 +179,9 @@ static double most_wall_s(const range_search *s, int gpus, double usd_per_s, boo
         most_s = fmin(fmin(deadline_s, budget_s), s->row[v.smallest].wall_s);
     if (smallest)
         return most_s;
-    if (!isnan(usd_per_s))
-        most_s =
-            fmax(most_s, v.cheapest < 0 ? deadline_s
-                                        : fmin(deadline_s, s->row[v.cheapest].usd / usd_per_s));
-    return most_s;
+    const double usd = v.cheapest < 0 ? (double)INFINITY : s->row[v.cheapest].usd;
+    const double worth = s->out->assumed ? 1.0 - least_saved : 1.0;
+    return isnan(usd_per_s) ? most_s : fmax(most_s, fmin(deadline_s, worth * usd / usd_per_s));
 }
 
 /* Rows that are neither any more make room. */
