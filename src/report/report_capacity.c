@@ -293,18 +293,16 @@ static void print_searched(const report_capacity *report, FILE *out)
         if (b == NULL)
             continue;
         fprintf(out,
-                "searched of %s: %d number%s of GPUs from %d to %d in whole nodes, of which %d "
-                "divide%s layers and a batch; bounds left %d to search beside the rows",
+                "searched of %s: %d number%s of whole nodes from %d to %d GPUs; %d divide%s layers "
+                "and a batch, bounds left %d to search beside the rows%s\n",
                 name, b->numbers, b->numbers == 1 ? "" : "s", at->from, at->to, b->divide,
-                b->divide == 1 ? "s" : "", b->searches);
+                b->divide == 1 ? "s" : "", b->searches,
+                b->whole ? "" : ", as many as a range gets: some were not looked at");
         if (b->assumed)
-            fputs(", and numbers between two doublings are taken to need at least 98 % of the GPU "
-                  "time a sequence between theirs, and cheaper is what saves 1 %",
-                  out);
-        if (!b->whole)
-            fputs("; as many searches as a range gets, so that some numbers were not looked at",
-                  out);
-        fputc('\n', out);
+            fputs(
+                "  assumed: between two doublings no number takes less than 98 % of the GPU time a "
+                "sequence between theirs, and what saves less than 1 % is not cheaper\n",
+                out);
     }
 }
 
