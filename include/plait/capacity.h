@@ -119,8 +119,8 @@ plait_capacity_verdict plait_capacity_judge(const plait_capacity_ask *ask, plait
                                             int rows);
 
 /** The question of one number of GPUs with one batch, which may live as long as `arena`. */
-typedef plait_status plait_capacity_question(void *context, int gpus, int gbs, plait_arena *arena,
-                                             plait_problem *out, plait_error *err);
+typedef plait_status(plait_capacity_question)(void *context, int gpus, int gbs, plait_arena *arena,
+                                              plait_problem *out, plait_error *err);
 
 /** Numbers of GPUs of one cluster, each with each of some batches. */
 typedef struct plait_capacity_range {

@@ -30,6 +30,17 @@ static plait_status verdict(plait_verdict found, const char *why, plait_error *e
                                : plait_fail(err, PLAIT_ERROR_RANGE, "verdict", "%s", why);
 }
 
+/* The world's own question, of the one number of GPUs that it is about. */
+static plait_status same_question(void *context, int gpus, int gbs, plait_arena *arena,
+                                  plait_problem *out, plait_error *err)
+{
+    const door_world *const w = context;
+
+    (void)gpus, (void)gbs, (void)arena, (void)err;
+    *out = w->problem;
+    return PLAIT_OK;
+}
+
 /* DOOR(function, what it takes, how it is called) */
 #define DOOR(function, of, ...)                                                                    \
     static plait_status enter_##function(door_world *w, plait_error *err)                          \
