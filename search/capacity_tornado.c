@@ -15,7 +15,9 @@ typedef struct changed_question {
 
 static void change_price(changed_question *q, double factor)
 {
-    q->ask.usd_per_gpu_hour = plait_capacity_usd_per_gpu_hour(&q->ask, &q->problem) * factor;
+    const double usd = plait_capacity_usd_per_gpu_hour(&q->ask, &q->problem);
+
+    q->ask.usd_per_gpu_hour = isnan(usd) ? 0.0 : usd * factor;
 }
 
 static void change_failures(changed_question *q, double factor)

@@ -73,6 +73,11 @@ done
     complain "the price of the file is not said with its source"
 
 # The smallest and the cheapest of a range are those of all its numbers, each with each batch, priced one by one.
+"$plait" capacity llama-3.1-8b b300-288gb-sxm:1x8 --tokens 1T --seq 4096 --gbs 256 --deadline 300d \
+    --strategy exhaustive --limit recompute=none,cp=1,pp=1 --runs 0 |
+    grep -q '^b300-288gb-sxm:1x8: no price is known, --price states one; PUE 1.2 (a default)$' ||
+    complain "a cluster without a price has no answer"
+
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 small=(capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8192 --strategy exhaustive
