@@ -260,49 +260,65 @@ static plait_status search_number(range_search *s, gpu_number *number, bool smal
 
 // ---- doublings -----------------------------------------------------------------------------
 
-/* The row of a number with at least so large a batch. */
-static const plait_capacity_row *known_row(const range_search *s, int gpus, double least_gbs)
+static double work_of(const plait_capacity_row *row)
 {
-    for (int i = 0; i < s->known; i++)
-        if (s->row[i].fits && s->row[i].problem->job.gpus == gpus &&
-            s->row[i].problem->job.gbs >= least_gbs &&
-            strcmp(s->row[i].problem->cluster->name, s->cluster) == 0)
-            return &s->row[i];
-    return NULL;
+    return row->cost.step_s * row->problem->job.gpus / row->problem->job.gbs;
 }
 
-static gpu_number *find_number(const range_search *s, int gpus, int gbs)
+/* GPU seconds of a sequence on a number by its rows, the least; infinite: it has none that fits. */
+static double known_work(range_search *s, int64_t gpus, int *largest_gbs)
 {
-    for (int i = 0; i < s->numbers; i++)
-        if (s->number[i].gpus == gpus && s->number[i].gbs == gbs)
-            return &s->number[i];
-    return NULL;
+    double least = (double)INFINITY;
+
+    *largest_gbs = 0;
+    for (int i = 0; i < s->known; i++) {
+        const plait_capacity_row *const r = &s->row[i];
+
+        if (!r->fits || r->problem->job.gpus != gpus ||
+            strcmp(r->problem->cluster->name, s->cluster) != 0)
+            continue;
+        least = fmin(least, work_of(r));
+        *largest_gbs = r->problem->job.gbs > *largest_gbs ? r->problem->job.gbs : *largest_gbs;
+        s->checkpoint_bytes = r->checkpoint_bytes;
+    }
+    return least;
 }
 
-/* GPU seconds of a sequence on a doubling, searched where no row has it; 0: it has no plan. */
+/* Of a number with each large batch that divides, the batch with most factors of two. */
+static gpu_number *divides_best(const range_search *s, int64_t gpus, double least_gbs)
+{
+    gpu_number *best = NULL;
+
+    for (int i = 0; i < s->numbers; i++) {
+        gpu_number *const n = &s->number[i];
+
+        if (n->gpus == gpus && n->gbs >= least_gbs &&
+            (!best || (n->gbs & -n->gbs) >= (best->gbs & -best->gbs)))
+            best = n;
+    }
+    return best;
+}
+
+/* The same, by a search where no row has a batch nearly as large as the largest; 0: it has no plan. */
 static plait_status find_work(range_search *s, int64_t gpus, double *work, plait_error *err)
 {
-    const int gbs = s->range->gbs[s->range->batches - 1];
-    const plait_capacity_row *row;
-    gpu_number *number;
+    const double least_gbs = s->range->gbs[s->range->batches - 1] / much_larger;
+    int largest_gbs;
     plait_problem *problem;
-    bool found = true;
+    bool found = false;
 
-    *work = 0.0;
-    if (gpus < s->range->from || gpus > s->range->to)
-        return PLAIT_OK;
-    row = known_row(s, (int)gpus, gbs / much_larger);
-    number = row ? NULL : find_number(s, (int)gpus, gbs);
+    *work = known_work(s, gpus, &largest_gbs);
+    gpu_number *const number = largest_gbs >= least_gbs ? NULL : divides_best(s, gpus, least_gbs);
     if (number) {
         PLAIT_TRY(ask_number(s, number, &problem, err));
         PLAIT_TRY(find_row(s, number, problem, (double)INFINITY, &found, err));
-        row = found ? &s->row[s->rows - 1] : NULL;
     }
-    if (!row)
-        return PLAIT_OK;
-    *work = row->cost.step_s * (double)gpus / row->problem->job.gbs;
-    s->checkpoint_bytes = row->checkpoint_bytes;
-    keep_best(s);
+    if (found) {
+        *work = fmin(*work, work_of(&s->row[s->rows - 1]));
+        s->checkpoint_bytes = s->row[s->rows - 1].checkpoint_bytes;
+        keep_best(s);
+    }
+    *work = isfinite(*work) ? *work : 0.0;
     return PLAIT_OK;
 }
 
