@@ -33,6 +33,9 @@ enum { MOST_ASKED = 64 };
 static const double much_larger = 1.07;
 static const double doubt = 0.02;
 
+/* Doublings divide best where the batch has a small odd part; of others nothing is assumed. */
+enum { MOST_ODD = 16 };
+
 /* Beside that assumption a number that is cheaper by less is not worth a search. */
 static const double least_saved = 0.01;
 
@@ -40,7 +43,7 @@ static const double least_saved = 0.01;
 static const double rounding = 1e-9;
 
 /* As many searches as a range is worth, a few minutes; beyond, the answer is not whole. */
-enum { MOST_SEARCHES = 1024 };
+enum { MOST_SEARCHES = 256 };
 
 typedef struct gpu_number {
     int gpus, gbs;
@@ -260,31 +263,43 @@ static plait_status search_number(range_search *s, gpu_number *number, bool smal
 
 // ---- doublings -----------------------------------------------------------------------------
 
-static double work_of(const plait_capacity_row *row)
+/* A node of 8 has 1, one of 6 has 3, a batch of 2304 has 9. */
+static int odd_part(int number)
 {
-    return row->cost.step_s * row->problem->job.gpus / row->problem->job.gbs;
+    while (number % 2 == 0)
+        number /= 2;
+    return number;
 }
 
-/* GPU seconds of a sequence on a number by its rows, the least; infinite: it has none that fits. */
-static double known_work(range_search *s, int64_t gpus, int *largest_gbs)
+/* GPU seconds of a sequence on a doubling, and the batches that they are of. */
+typedef struct doubling {
+    double work;     /* the least; infinite: no plan is known */
+    int largest_gbs; /* 0: none */
+    int odd;         /* the least odd part of a batch */
+} doubling;
+
+static void take_row(range_search *s, const plait_capacity_row *row, doubling *at)
 {
-    double least = (double)INFINITY;
+    const int gbs = row->problem->job.gbs, odd = odd_part(gbs);
 
-    *largest_gbs = 0;
-    for (int i = 0; i < s->known; i++) {
-        const plait_capacity_row *const r = &s->row[i];
-
-        if (!r->fits || r->problem->job.gpus != gpus ||
-            strcmp(r->problem->cluster->name, s->cluster) != 0)
-            continue;
-        least = fmin(least, work_of(r));
-        *largest_gbs = r->problem->job.gbs > *largest_gbs ? r->problem->job.gbs : *largest_gbs;
-        s->checkpoint_bytes = r->checkpoint_bytes;
-    }
-    return least;
+    at->work = fmin(at->work, row->cost.step_s * row->problem->job.gpus / gbs);
+    at->largest_gbs = gbs > at->largest_gbs ? gbs : at->largest_gbs;
+    at->odd = odd < at->odd ? odd : at->odd;
+    s->checkpoint_bytes = row->checkpoint_bytes;
 }
 
-/* Of a number with each large batch that divides, the batch with most factors of two. */
+static doubling known_doubling(range_search *s, int64_t gpus)
+{
+    doubling at = {.work = (double)INFINITY, .odd = PLAIT_MAX_GBS};
+
+    for (int i = 0; i < s->known; i++)
+        if (s->row[i].fits && s->row[i].problem->job.gpus == gpus &&
+            strcmp(s->row[i].problem->cluster->name, s->cluster) == 0)
+            take_row(s, &s->row[i], &at);
+    return at;
+}
+
+/* Of a number with each large batch that divides, the batch with the least odd part. */
 static gpu_number *divides_best(const range_search *s, int64_t gpus, double least_gbs)
 {
     gpu_number *best = NULL;
@@ -293,32 +308,33 @@ static gpu_number *divides_best(const range_search *s, int64_t gpus, double leas
         gpu_number *const n = &s->number[i];
 
         if (n->gpus == gpus && n->gbs >= least_gbs &&
-            (!best || (n->gbs & -n->gbs) >= (best->gbs & -best->gbs)))
+            (!best || odd_part(n->gbs) <= odd_part(best->gbs)))
             best = n;
     }
     return best;
 }
 
-/* The same, by a search where no row has a batch nearly as large as the largest; 0: it has no plan. */
+/*
+ * GPU seconds of a sequence on a doubling, by a search where no row has a batch nearly as large as the largest, or
+ * one that divides as well; 0: no such batch has a plan.
+ */
 static plait_status find_work(range_search *s, int64_t gpus, double *work, plait_error *err)
 {
     const double least_gbs = s->range->gbs[s->range->batches - 1] / much_larger;
-    int largest_gbs;
+    doubling at = known_doubling(s, gpus);
+    gpu_number *const number = divides_best(s, gpus, least_gbs);
     plait_problem *problem;
     bool found = false;
 
-    *work = known_work(s, gpus, &largest_gbs);
-    gpu_number *const number = largest_gbs >= least_gbs ? NULL : divides_best(s, gpus, least_gbs);
-    if (number) {
+    if (number && !number->done && (at.largest_gbs < least_gbs || odd_part(number->gbs) < at.odd)) {
         PLAIT_TRY(ask_number(s, number, &problem, err));
         PLAIT_TRY(find_row(s, number, problem, (double)INFINITY, &found, err));
     }
     if (found) {
-        *work = fmin(*work, work_of(&s->row[s->rows - 1]));
-        s->checkpoint_bytes = s->row[s->rows - 1].checkpoint_bytes;
+        take_row(s, &s->row[s->rows - 1], &at);
         keep_best(s);
     }
-    *work = isfinite(*work) ? *work : 0.0;
+    *work = isfinite(at.work) && at.odd <= MOST_ODD ? at.work : 0.0;
     return PLAIT_OK;
 }
 
@@ -334,14 +350,6 @@ static void assume(range_search *s, int64_t low, double low_work, double high_wo
         if (n->gpus >= low && n->gpus < 2 * low)
             n->assumed_s = (1.0 - doubt) * work * n->gbs / n->gpus;
     }
-}
-
-/* A node of 8 has 1, one of 6 has 3. */
-static int odd_part(int node)
-{
-    while (node % 2 == 0)
-        node /= 2;
-    return node;
 }
 
 static plait_status assume_doublings(range_search *s, plait_error *err)
