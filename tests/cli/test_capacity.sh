@@ -116,6 +116,29 @@ for r in found["rows"]:
     assert abs(r["steps"] * r["gbs"] * 8192 / 1e12 - 1) < 1e-4
 END_PYTHON
 
+# Beside many numbers an assumption rules some out: the smallest is that of all numbers up to a few beyond it.
+batches=$(seq -s, 256 4 284)
+many=(capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8192 --strategy exhaustive
+    --limit recompute=none,cp=1,tp=..4,pp=..8 --runs 0 --json --gbs "$batches" --deadline 16d)
+"$plait" "${many[@]}" --gpus 32..256 >"$folder/range.json"
+"$plait" "${many[@]}" --gpus 32..96:8 >"$folder/all.json"
+python3 - "$folder" <<'END_PYTHON' || complain "an assumption rules out the smallest number"
+import json, sys
+
+def load(name):
+    return json.load(open(f"{sys.argv[1]}/{name}.json"))
+
+def answer(document, of):
+    row = document["rows"][document[of]]
+    return row["gpus"], row["gbs"], row["days"], row["cost_usd"]
+
+every, found = load("all"), load("range")
+searched = found["clusters"][0]["searched"]
+assert searched["assumed"] and searched["whole"] and searched["searches"] < 40, searched
+assert answer(found, "smallest") == answer(every, "smallest"), answer(found, "smallest")
+assert answer(found, "cheapest")[3] <= answer(every, "cheapest")[3]
+END_PYTHON
+
 text=$("$plait" "${small[@]:0:13}" --gpus 32..128 --gbs 256 --deadline 28d)
 grep -q '^smallest in time: 48 GPUs of dgx-h100 with a batch of 264, ' <<<"$text" ||
     complain "the smallest is not that of the range: $text"
