@@ -3,13 +3,14 @@
  *
  * Each number of GPUs of each cluster is a plait_problem of its own. plait_capacity_find searches its
  * best plan and follows it to the end of the run: steps, interruptions, days with their band, money.
- * plait_capacity_judge compares them, plait_capacity_tornado asks what moves the answer.
+ * plait_capacity_look_between finds the smallest and the cheapest of a range of numbers, plait_capacity_judge
+ * compares rows, plait_capacity_tornado computes what moves the answer.
  *
- * In order: plait_capacity_ask_init, a plait_capacity_find for each problem, plait_capacity_judge,
- * plait_capacity_tornado.
+ * In order: plait_capacity_ask_init, a plait_capacity_find for each problem, plait_capacity_look_between for each
+ * range, plait_capacity_judge, plait_capacity_tornado.
  *
- * Left out: prices that fall with the length of a contract, storage and traffic, evaluation runs, the
- * loss that another batch size costs.
+ * Left out: prices that fall with the length of a contract, storage and network traffic, staff, evaluations and
+ * failed experiments, the loss that another batch size costs.
  */
 #ifndef PLAIT_CAPACITY_H
 #define PLAIT_CAPACITY_H
