@@ -299,7 +299,7 @@ static doubling known_doubling(range_search *s, int64_t gpus)
     return at;
 }
 
-/* Of a number with each large batch that divides, the batch with the least odd part. */
+/* Returns the number with that of its large batches which has the least odd part; NULL: none divides. */
 static gpu_number *divides_best(const range_search *s, int64_t gpus, double least_gbs)
 {
     gpu_number *best = NULL;

@@ -18,8 +18,8 @@ PLAIT_MUST_CHECK plait_status question_search(const plait_problem *problem,
                                               plait_search_result *result, plait_error *err);
 
 /**
- * The same, of plans with an objective below `below` alone: none in the result where none is. Of a cluster
- * with several accelerators plans above it may be in the result.
+ * Searches plans with an objective below `below` alone; the result has no plan if there is none. A cluster with
+ * several accelerators ignores `below`. Points are not counted.
  */
 PLAIT_MUST_CHECK plait_status question_search_below(const plait_problem *problem,
                                                     const plait_search_options *options,

@@ -134,7 +134,7 @@ typedef struct plait_capacity_range {
 
 enum { PLAIT_CAPACITY_FOUND = 2 };
 
-/** What lies between the numbers that rows are of. */
+/** The answers that lie between the numbers of rows, and how far they were searched for. */
 typedef struct plait_capacity_between {
     int numbers;  /* of GPUs in whole nodes */
     int divide;   /* of these, those that some plan divides the layers and a batch over */

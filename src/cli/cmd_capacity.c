@@ -104,8 +104,8 @@ static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
 enum { MOST_NUMBERS = 1 << 16 };
 
 /*
- * Of a range of batches about so many are searched, and their step is a power of two. A batch alone may be larger by
- * a sixteenth on numbers of GPUs between those asked for, which divide few batches: B..B holds it.
+ * A range of batches is searched in about so many steps, each a power of two. A single batch may grow by a sixteenth on
+ * numbers of GPUs between those asked for, which divide few batches: B..B holds it.
  */
 enum { BATCHES_OF_A_RANGE = 8, BATCHES_OF_ONE = 2, SHARE_OF_ONE = 16 };
 
@@ -365,7 +365,7 @@ static plait_status look_between(capacity_sweep *sweep, int c, plait_arena *aren
     return PLAIT_OK;
 }
 
-/* What the report says of a cluster, and what lies between its rows. */
+/* Fills the report of a cluster and searches between its rows. */
 static plait_status look_at_cluster(capacity_sweep *sweep, int c, plait_arena *arena,
                                     plait_error *err)
 {

@@ -136,7 +136,7 @@ static void write_swing(json_writer *json, const plait_capacity_swing *swing)
     json_end_object(json);
 }
 
-/* Of which numbers the smallest and the cheapest are that; null where rows are all. */
+/* The numbers that the smallest and the cheapest were chosen from; null where rows are all. */
 static void write_searched(json_writer *json, const report_capacity_cluster *cluster)
 {
     const plait_capacity_between *const b = cluster->between;

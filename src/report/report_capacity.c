@@ -264,7 +264,7 @@ static void print_choice(const report_capacity *report, const char *what, const 
             dollars(r->usd, usd));
 }
 
-/* What the smallest is among: nothing is said where all of a range was searched but for what bounds rule out. */
+/* The numbers that answers are chosen from; no words where a whole range was searched but for what bounds rule out. */
 static const char *among(const report_capacity *report)
 {
     const char *words = "";
@@ -280,7 +280,7 @@ static const char *among(const report_capacity *report)
     return words;
 }
 
-/* What the smallest and the cheapest are the smallest and the cheapest of. */
+/* Prints which numbers of each cluster were searched, and on which assumption. */
 static void print_searched(const report_capacity *report, FILE *out)
 {
     for (int c = 0; c < report->clusters; c++) {

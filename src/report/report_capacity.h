@@ -6,7 +6,7 @@
 
 #include "plait/capacity.h"
 
-/** What one cluster costs, and what of its numbers of GPUs was looked at. */
+/** The price of one cluster, and the numbers of GPUs that were searched. */
 typedef struct report_capacity_cluster {
     const plait_problem *problem; /* of one of its rows */
     bool price_asked;             /* by --price; else it is that of the accelerator's file */
