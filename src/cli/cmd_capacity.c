@@ -33,9 +33,10 @@ static const opt options[] = {
     OPT_HEADING("the run"),
     OPT_OF_TEXT(capacity_values, run.tokens, "tokens", 0, "N", "tokens of the whole run: 15T"),
     OPT_OF_TOKENS(capacity_values, seq, "seq", "tokens of one sequence"),
-    OPT_OF_WHAT(gbs, "gbs", "SEQUENCES",
-                "sequences of one step, over all GPUs, held on every number; B,B,..., A..B:STEP or "
-                "A..B: batches that may be chosen"),
+    OPT_OF_WHAT(
+        gbs, "gbs", "SEQUENCES",
+        "sequences of one step, over all GPUs; between doublings of --gpus up to a sixteenth "
+        "more, unless B..B holds it; or batches that may be chosen: A..B, B,B,..., A..B:STEP"),
     OPT_OF_INT(capacity_values, max_gbs, "max-gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
                "the batch grows with the GPUs up to this; without it, it stays"),
     OPT_OF_WHAT(gpus, "gpus", "A..B",
