@@ -5,7 +5,7 @@
 # expected: 51.26 s a step (43.64 to 64.84), 59.8 of 74.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type
+#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
 #   length       --train-iters: 100 steps try the plan, the schedule has 227293
 #   training     --lr to --clip-grad
 #                published: DeepSeek-V3, arXiv 2412.19437, section 4.2: 2.2e-4 until 10 T tokens, then a cosine over 4.3 T; gamma 0.001 and lambda 0.3 of the first stage
@@ -20,6 +20,7 @@
 # plait: model deepseek-v3
 
 # environment
+export CUDA_DEVICE_MAX_CONNECTIONS=8
 export TORCH_NCCL_AVOID_RECORD_STREAMS=1
 export PYTORCH_ALLOC_CONF=expandable_segments:True
 
@@ -105,6 +106,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --cross-entropy-loss-fusion
 --moe-grouped-gemm
 --moe-permute-fusion
+--moe-router-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
 --no-create-attention-mask-in-dataloader
@@ -114,6 +116,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 
 # yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
+--moe-router-force-load-balancing
 --tokenizer-type NullTokenizer
 --train-iters 100
 --lr 0.00022

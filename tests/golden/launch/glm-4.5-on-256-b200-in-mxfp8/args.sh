@@ -5,7 +5,7 @@
 # expected: 25.56 s a step (22.11 to 35.05), 132.5 of 167.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type
+#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
 #   length       --train-iters: 100 steps try the plan, the schedule has 100
 #   training     --lr to --clip-grad
 #                published: GLM-4.5, arXiv 2508.06471, section 2.4: Muon, of which the schedule, weight decay and losses are here; lambda 0.3 of the first 15 T tokens
@@ -20,6 +20,7 @@
 # plait: model glm-4.5
 
 # environment
+export CUDA_DEVICE_MAX_CONNECTIONS=32
 export TORCH_NCCL_AVOID_RECORD_STREAMS=1
 export PYTORCH_ALLOC_CONF=expandable_segments:True
 
@@ -91,6 +92,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --cross-entropy-loss-fusion
 --moe-grouped-gemm
 --moe-permute-fusion
+--moe-router-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
 --no-create-attention-mask-in-dataloader
@@ -105,6 +107,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 
 # yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
+--moe-router-force-load-balancing
 --tokenizer-type NullTokenizer
 --train-iters 100
 --lr 0.00025

@@ -5,7 +5,7 @@
 # expected: 8.955 s a step (7.756 to 11.92), 45.5 of 74.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type
+#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
 #   length       --train-iters: 100 steps try the plan, the schedule has 100
 #   training     --lr to --clip-grad
 #                published: gpt-oss model card, arXiv 2508.10925, publishes no training values; NVIDIA-NeMo/Megatron-Bridge 067f987 (gpt_oss_bridge.py) balances loads by no loss, and the 0.9 of the config only applies where router logits are asked for
@@ -90,6 +90,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --cross-entropy-loss-fusion
 --moe-grouped-gemm
 --moe-permute-fusion
+--moe-router-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
 --no-create-attention-mask-in-dataloader
@@ -99,6 +100,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 
 # yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
+--moe-router-force-load-balancing
 --tokenizer-type NullTokenizer
 --train-iters 100
 --lr 0.0001

@@ -5,7 +5,7 @@
 # expected: 24.77 s a step (21.09 to 31.33), 36.3 of 74.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type
+#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
 #   length       --train-iters: 100 steps try the plan, the schedule has 923872
 #   training     --lr to --clip-grad
 #                published: Kimi K2, arXiv 2507.20534, section 2.5: 2e-4 until 10 T tokens, then a cosine over 5.5 T; MuonClip, of which weight decay and schedule are here
@@ -98,6 +98,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --cross-entropy-loss-fusion
 --moe-grouped-gemm
 --moe-permute-fusion
+--moe-router-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
 --no-create-attention-mask-in-dataloader
@@ -107,6 +108,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 
 # yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
+--moe-router-force-load-balancing
 --tokenizer-type NullTokenizer
 --train-iters 100
 --lr 0.0002

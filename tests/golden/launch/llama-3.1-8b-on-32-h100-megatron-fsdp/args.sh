@@ -20,6 +20,7 @@
 # plait: model llama-3.1-8b
 
 # environment
+export CUDA_DEVICE_MAX_CONNECTIONS=8
 export TORCH_NCCL_AVOID_RECORD_STREAMS=1
 export PYTORCH_ALLOC_CONF=expandable_segments:True
 

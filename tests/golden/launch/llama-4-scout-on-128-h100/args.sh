@@ -5,7 +5,7 @@
 # expected: 10.76 s a step (9.317 to 14.32), 41.3 of 74.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type
+#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
 #   length       --train-iters: 100 steps try the plan, the schedule has 100
 #   training     --lr to --clip-grad
 #                published: nothing that plait knows
@@ -13,7 +13,7 @@
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.13.0 or later
+# its flags need Megatron Core 0.14.0 or later
 # plait: gpus 128
 # plait: runtime megatron
 # plait: attention fused
@@ -89,6 +89,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --cross-entropy-loss-fusion
 --moe-grouped-gemm
 --moe-permute-fusion
+--moe-router-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
 --no-create-attention-mask-in-dataloader
@@ -98,6 +99,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 
 # yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
+--moe-router-force-load-balancing
 --tokenizer-type NullTokenizer
 --train-iters 100
 --lr 0.0001

@@ -5,7 +5,7 @@
 # expected: 11.33 s a step (9.815 to 15.09), 54.9 of 74.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type
+#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
 #   length       --train-iters: 100 steps try the plan, the schedule has 100
 #   training     --lr to --clip-grad
 #                published: nothing that plait knows
@@ -13,13 +13,14 @@
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.12.0 or later
+# its flags need Megatron Core 0.14.0 or later
 # plait: gpus 64
 # plait: runtime megatron
 # plait: attention fused
 # plait: model mixtral-8x7b
 
 # environment
+export CUDA_DEVICE_MAX_CONNECTIONS=8
 export TORCH_NCCL_AVOID_RECORD_STREAMS=1
 export PYTORCH_ALLOC_CONF=expandable_segments:True
 
@@ -80,6 +81,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --cross-entropy-loss-fusion
 --moe-grouped-gemm
 --moe-permute-fusion
+--moe-router-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
 --no-create-attention-mask-in-dataloader
@@ -89,6 +91,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 
 # yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
+--moe-router-force-load-balancing
 --tokenizer-type NullTokenizer
 --train-iters 100
 --lr 0.0001

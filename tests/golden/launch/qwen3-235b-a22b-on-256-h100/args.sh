@@ -5,7 +5,7 @@
 # expected: 27.3 s a step (23.65 to 36.35), 65.8 of 74.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type
+#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
 #   length       --train-iters: 100 steps try the plan, the schedule has 100
 #   training     --lr to --clip-grad
 #                published: Qwen3, arXiv 2505.09388, section 2: load balancing over the global batch; its learning rates are not published
@@ -13,7 +13,7 @@
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.12.0 or later
+# its flags need Megatron Core 0.14.0 or later
 # plait: gpus 256
 # plait: runtime megatron
 # plait: attention fused
@@ -85,6 +85,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --cross-entropy-loss-fusion
 --moe-grouped-gemm
 --moe-permute-fusion
+--moe-router-fusion
 --moe-token-dispatcher-type alltoall
 --attention-backend fused
 --no-create-attention-mask-in-dataloader
@@ -94,6 +95,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 
 # yours to edit: data, tokenizer, schedule, checkpoints
 --mock-data
+--moe-router-force-load-balancing
 --tokenizer-type NullTokenizer
 --train-iters 100
 --lr 0.0001

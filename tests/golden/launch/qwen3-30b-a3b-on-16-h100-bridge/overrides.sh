@@ -5,7 +5,7 @@
 # expected: 20.32 s a step (17.6 to 27.05), 62.4 of 74.2 GiB on the fullest GPU
 #
 # To edit before a real run; everything else is the plan:
-#   data         the recipe's dataset; tokenizer.tokenizer_type, with the vocabulary of the plan
+#   data         the recipe's dataset, random unless it is told of one: then without model.moe_router_force_load_balancing; tokenizer.tokenizer_type, with the vocabulary of the plan
 #   length       train.train_iters: 100 steps try the plan, the schedule has 100
 #   training     optimizer.*, scheduler.*
 #                published: Qwen3, arXiv 2505.09388, section 2: load balancing over the global batch; its learning rates are not published
@@ -81,6 +81,8 @@ model.cross_entropy_loss_fusion=true
 model.cuda_graph_impl="none"
 model.moe_grouped_gemm=true
 model.moe_permute_fusion=true
+model.moe_router_fusion=true
+model.moe_router_force_load_balancing=true
 model.moe_token_dispatcher_type=alltoall
 model.moe_enable_deepep=false
 model.moe_shared_expert_overlap=false

@@ -26,6 +26,7 @@ while IFS= read -r line || [ -n "$line" ]; do
 done <"$here/overrides.sh"
 
 cd "${BRIDGE:?expected the folder of a checkout of Megatron-Bridge}"
+export CUDA_DEVICE_MAX_CONNECTIONS=8
 export TORCH_NCCL_AVOID_RECORD_STREAMS=1
 export PYTORCH_ALLOC_CONF=expandable_segments:True
 export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=1 NVTE_UNFUSED_ATTN=0
@@ -33,5 +34,4 @@ recipe=${RECIPE:-qwen3_30b_a3b_pretrain_config}
 # ++ sets a field whether the recipe lists it or only its nested config has it.
 exec torchrun --nnodes "$nodes" --nproc_per_node "$gpus_per_node" \
     --node_rank "$node_rank" --master_addr "$head" --master_port "$port" \
-    scripts/training/run_recipe.py --recipe "$recipe" --mode pretrain \
-    "${args[@]/#/++}" "$@"
+    scripts/training/run_recipe.py --recipe "$recipe" "${args[@]/#/++}" "$@"
