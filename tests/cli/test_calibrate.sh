@@ -46,7 +46,7 @@ ends 2
 says "KERNELS.csv"
 ends 2 "$measured/p2p.csv"
 says "h100-80gb-sxm and a100-80gb-sxm"
-ends 2 "$measured/p2p.csv" --accelerator h100
+ends 2 "$measured/p2p.csv" --accelerator h1000
 says "h100"
 ends 2 tests/validation/published_runs.tsv
 ends 2 --log tests/validation/runs.csv
