@@ -107,7 +107,8 @@ static plait_status copy_to_end(int from, int to, const char *path, plait_error 
 
 /*
  * A pipe returns its bytes once, and a command may read a file twice. The bytes of a pipe, a socket or a
- * terminal therefore go into a file without a name, which takes the place of the descriptor.
+ * device therefore go into a file without a name, which takes the place of the descriptor. A device may
+ * have no end; the limit on the copy is then the error.
  */
 static plait_status keep_bytes(int fd, const char *path, plait_error *err)
 {
@@ -115,8 +116,7 @@ static plait_status keep_bytes(int fd, const char *path, plait_error *err)
     plait_status status;
     int copy;
 
-    if (fstat(fd, &info) != 0 ||
-        (!S_ISFIFO(info.st_mode) && !S_ISSOCK(info.st_mode) && !isatty(fd)))
+    if (fstat(fd, &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))
         return PLAIT_OK;
     copy = memfd_create("plait", MFD_CLOEXEC);
     if (copy < 0)

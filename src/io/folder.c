@@ -11,6 +11,7 @@
 
 #include "file.h"
 #include "folder_swap.h"
+#include "text.h"
 
 /* The first entry of a folder; "": it is empty, or there is none. */
 static plait_status first_entry(const char *path, char name[64], plait_error *err)
@@ -40,6 +41,10 @@ plait_status folder_check(const char *path, bool force, plait_error *err)
     if (*path == '\0')
         return plait_fail(err, PLAIT_ERROR_IO, "-o",
                           "expected the name of a folder, found nothing");
+    if (text_equal(path, "-"))
+        return plait_fail(err, PLAIT_ERROR_IO, path,
+                          "expected a folder, since several files are written, found standard "
+                          "output; ./- is a folder of that name");
     if (stat(path, &info) != 0)
         return errno == ENOENT && lstat(path, &info) != 0 ? file_check_writable(path, err)
                                                           : file_fail_write(path, errno, err);

@@ -71,6 +71,9 @@ refused() { # refused TEXT COMMAND...
 }
 refused 'expected standard input once, found it twice: give a file' diff - -
 refused 'expected standard input once, found it twice: give a file' explain --plan - --versus -:2
+timeout 20 "$plait" merge - </dev/zero >said 2>&1
+[ $? -eq 2 ] && grep -q 'at most .* bytes, found more' said || complain "an endless device: $(cat said)"
+refused '-: expected a folder' launch plans.json -o -
 mkfifo named
 refused 'expected a file, found a pipe; - reads one as standard input' launch named -o other
 : | "$plait" launch - -o other >said 2>&1 && complain "an empty pipe is taken"
