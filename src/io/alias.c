@@ -144,6 +144,19 @@ static size_t common_start(const char *a, const char *b)
     return length;
 }
 
+/* An id may have words before the name: Meta-Llama-3.1-8B. */
+static size_t longest_start(const char *id, const char *name)
+{
+    size_t longest = 0;
+
+    for (; *id != '\0'; id++) {
+        const size_t length = common_start(id, name);
+
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
 plait_status data_fail_hub(const char *id, plait_arena *arena, plait_error *err)
 {
     enum { NEAREST = 3, LEAST_START = 4 };
@@ -158,7 +171,7 @@ plait_status data_fail_hub(const char *id, plait_arena *arena, plait_error *err)
     text_builder_init(&list, arena);
     for (int found = 0; found < NEAREST && --length >= LEAST_START;)
         for (size_t i = 0; i < count && found < NEAREST; i++)
-            if (common_start(model, names[i]) == length) {
+            if (longest_start(model, names[i]) == length) {
                 text_append_printf(&list, "%s%s", found > 0 ? ", " : "; nearest: ", names[i]);
                 found++;
             }

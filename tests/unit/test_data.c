@@ -319,6 +319,10 @@ static void test_data_find__takes_the_id_of_the_hub(void **state)
                         "expected a file or a model that `plait models` lists; nearest: "
                         "qwen3-30b-a3b, qwen3-32b, qwen3-14b; else give the path of "
                         "https://huggingface.co/Qwen/Qwen3-30B/resolve/main/config.json");
+    assert_int_equal(
+        plait_data_find(PLAIT_DATA_MODELS, "x/Meta-Llama-3.1-8B-GGUF", *state, &path, &err),
+        PLAIT_ERROR_RANGE);
+    assert_non_null(strstr(err.message, "; nearest: llama-3.1-8b, "));
 }
 
 /* A clone of a checkpoint goes before the id that it has. */
