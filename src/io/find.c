@@ -133,16 +133,16 @@ static plait_status find_nodes(const char *name, plait_arena *arena, plait_clust
     return plait_cluster_load(path, arena, out, err);
 }
 
-/* The number before an 'x', and what follows it; 0: the text does not begin so. */
+/* The number before an 'x', and what follows it; 0: the text does not begin so; -1: out of range. */
 static int cut_count(const char **text)
 {
     char *end;
     const long count = strtol(*text, &end, 10);
 
-    if (end == *text || *end != 'x' || end[1] == '\0' || count < 1 || count > CLUSTER_MAX_GPUS)
+    if (end == *text || text_lower(*end) != 'x' || end[1] == '\0')
         return 0;
     *text = end + 1;
-    return (int)count;
+    return count >= 1 && count <= CLUSTER_MAX_GPUS ? (int)count : -1;
 }
 
 /* 8xH100: GPUs; 2x8xH100: nodes of that many GPUs. */
@@ -150,7 +150,7 @@ static plait_status find_counted(const char *text, plait_arena *arena, plait_clu
                                  plait_error *err)
 {
     const char *name = text;
-    const int count = cut_count(&name), node = count > 0 ? cut_count(&name) : 0;
+    const int count = cut_count(&name), node = count != 0 ? cut_count(&name) : 0;
     plait_error inner;
 
     PLAIT_TRY(find_nodes(name, arena, out, err));
@@ -161,9 +161,9 @@ static plait_status find_counted(const char *text, plait_arena *arena, plait_clu
                           "expected nodes of %d GPUs, as %s has, found %d; %s:%dx%d has them",
                           out->group[0].gpus_per_node, out->name, node,
                           out->group[0].accelerator->name, count, node);
-    if ((int64_t)count * (node > 0 ? node : 1) > CLUSTER_MAX_GPUS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected at most %d GPUs, found %dx%d",
-                          CLUSTER_MAX_GPUS, count, node);
+    if (count < 0 || node < 0 || (int64_t)count * (node > 0 ? node : 1) > CLUSTER_MAX_GPUS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected 1 to %d GPUs, found %.*s",
+                          CLUSTER_MAX_GPUS, (int)(name - text - 1), text);
     if (plait_cluster_take(out, node > 0 ? count * node : count, &inner) != PLAIT_OK)
         return plait_fail(err, inner.status, text, "%s", inner.message);
     return PLAIT_OK;

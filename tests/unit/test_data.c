@@ -400,6 +400,7 @@ static void test_cluster_find__takes_short_names_and_counts(void **state)
     assert_cluster(*state, "GB200", "gb200-nvl72", "gb200-nvl72", 0);
     assert_cluster(*state, "B300", "B300", "b300-288gb-sxm", 0);
     assert_cluster(*state, "8xH100", "dgx-h100", "h100-80gb-sxm", 8);
+    assert_cluster(*state, "8XH100", "dgx-h100", "h100-80gb-sxm", 8);
     assert_cluster(*state, "64xh200", "dgx-h200", "h200-141gb-sxm", 64);
     assert_cluster(*state, "2x8xH100", "dgx-h100", "h100-80gb-sxm", 16);
     assert_cluster(*state, "H100:2x8", "H100:2x8", "h100-80gb-sxm", 16);
@@ -408,7 +409,9 @@ static void test_cluster_find__takes_short_names_and_counts(void **state)
         "expected nodes of 8 GPUs, as dgx-h100 has, found 4; h100-80gb-sxm:2x4 has them");
     assert_no_cluster(*state, "12xH100",
                       "expected whole nodes of 8 GPUs or part of one node, found 12");
-    assert_no_cluster(*state, "4000000x8xH100", "expected at most 4194304 GPUs, found 4000000x8");
+    assert_no_cluster(*state, "4000000x8xH100", "expected 1 to 4194304 GPUs, found 4000000x8");
+    assert_no_cluster(*state, "99999999999xh100", "expected 1 to 4194304 GPUs, found 99999999999");
+    assert_no_cluster(*state, "2x0xh100", "expected 1 to 4194304 GPUs, found 2x0");
 }
 
 static void check_numbers(const json_cursor *root, const char *name)
