@@ -108,9 +108,19 @@ static plait_status limit_keys(const search_values *flags, plait_arena *arena,
             continue;
         limit = plait_arena_printf(arena, "%s=%s", plait_keys[k].name, flags->key[k]);
         snprintf(where, sizeof where, "--%s", named.flag[k]);
+        if (flags->key[k][0] == '\0')
+            return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected a value, found nothing");
         if (limit == NULL)
             return plait_fail_nomem(err);
-        if (plait_search_limit(search, limit, &inner) != PLAIT_OK)
+        const int before = search->limits;
+        const plait_status status = plait_search_limit(search, limit, &inner);
+
+        // A comma would begin another key.
+        if (search->limits - before > (status == PLAIT_OK))
+            return plait_fail(err, PLAIT_ERROR_RANGE, where,
+                              "expected one value or a range like 2..16, found '%.40s'",
+                              flags->key[k]);
+        if (status != PLAIT_OK)
             return plait_fail(err, inner.status, where, "%s", inner.message);
     }
     return PLAIT_OK;

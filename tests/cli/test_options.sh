@@ -54,6 +54,9 @@ said=$("$plait" search $job --tp 2 --fix tp=4 2>&1)
 refused search $job --limit tp=4.. --tp 2
 refused search $job --recompute some
 refused search $job --tp two
+refused search $job --tp 2,pp=2
+said=$("$plait" search $job --tp '' 2>&1)
+[ "$said" = "plait: --tp: expected a value, found nothing" ] || { echo "--tp '': $said"; wrong=1; }
 
 load="qwen3-8b dgx-h100 --gpus 8 --rate 2 --engine vllm"
 same "serve $load --input 1k --output 200 --ttft 500ms --tpot 0.02s" "serve $load --isl 1k --osl 200 --ttft 500 --tpot 20"
