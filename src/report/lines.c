@@ -51,12 +51,32 @@ FILE *lines_out(void)
 
 /* ---- where a line ends ---- */
 
+/* Combining marks and joiners have no column; wide characters (Unicode Annex 11) and emoji have two. */
+static size_t columns_of(unsigned character)
+{
+    static const struct {
+        unsigned first, last, columns;
+    } ranges[] = {
+        {0x0300, 0x036f, 0},   {0x200b, 0x200f, 0},   {0xfe00, 0xfe0f, 0},   {0x1100, 0x115f, 2},
+        {0x2e80, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},   {0xfe30, 0xfe6f, 2},
+        {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},   {0x1f300, 0x1f64f, 2}, {0x1f680, 0x1f6ff, 2},
+        {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2},
+    };
+
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (character >= ranges[i].first && character <= ranges[i].last)
+            return ranges[i].columns;
+    return 1;
+}
+
 size_t lines_columns(const char *text, size_t bytes)
 {
-    size_t columns = 0;
+    size_t columns = 0, length;
 
-    for (size_t i = 0; i < bytes; i++)
-        columns += ((unsigned char)text[i] & 0xc0) != 0x80; // not inside a character
+    for (size_t at = 0; at<bytes; at += length> 0 ? length : 1) {
+        length = text_utf8_length(text + at, bytes - at);
+        columns += length > 0 ? columns_of(text_utf8_value(text + at, length)) : 1;
+    }
     return columns;
 }
 

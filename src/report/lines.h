@@ -36,7 +36,7 @@ void lines_keep_whole(bool whole);
  */
 size_t lines_cut(const char *text, size_t width);
 
-/** Returns the columns of UTF-8 text, one a character. */
+/** Returns the columns that UTF-8 text takes on a terminal: two of a wide character, none of a combining mark. */
 size_t lines_columns(const char *text, size_t bytes);
 
 /** Prints one line, broken if it is wider than `width`; 0: never. */

@@ -71,6 +71,10 @@ static void test_width__counts_characters_and_not_bytes(void **state)
     (void)state;
     assert_printed("caf\xc3\xa9 \xc2\xb7 tea", 10, "caf\xc3\xa9 \xc2\xb7 tea\n");
     assert_int_equal(lines_columns("caf\xc3\xa9 \xc2\xb7", 8), 6);
+    assert_int_equal(lines_columns("\xe6\xa8\xa1\xe5\x9e\x8b", 6), 4); // CJK
+    assert_int_equal(lines_columns("e\xcc\x81", 3), 1);                // a combining accent
+    assert_int_equal(lines_columns("\xf0\x9f\x9a\x80 \xff", 6), 4);    // an emoji, a stray byte
+    assert_printed("\xe6\xa8\xa1\xe5\x9e\x8b ab", 6, "\xe6\xa8\xa1\xe5\x9e\x8b\n  ab\n");
 }
 
 static void test_memory__has_no_width_whatever_columns_says(void **state)
