@@ -30,8 +30,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 static void print_help(FILE *out)
 {
     fputs("usage: plait COMMAND ARGUMENTS\n\n"
-          "A planner for the parallel training of large models: which split of a model over a\n"
-          "cluster is fastest, what it costs, and why.\n\n",
+          "A planner for the parallel training of large models: which split of a model\n"
+          "over a cluster is fastest, what it costs, and why.\n\n",
           out);
     for (int c = 0; c < COMMANDS; c++)
         fprintf(out, "  %-10s %s\n", commands[c]->usage.command, commands[c]->usage.summary);
@@ -175,11 +175,12 @@ static int run_completion(const char *verb)
 static int run_help(const char *verb)
 {
     const char *argv[] = {verb, "--help", NULL};
+    plait_error err;
 
     if (verb != NULL)
         return run_command(2, argv);
-    print_help(stdout);
-    return flush(EXIT_DONE);
+    print_help(lines_out());
+    return lines_flush(&err) == PLAIT_OK ? flush(EXIT_DONE) : complain(&err);
 }
 
 static int run_program(int argc, const char **argv)

@@ -41,6 +41,7 @@ COMMANDS = (
     ("next:, tp 8", "import --from megatron tests/data/launch/pretrain_13b.sh --cluster dgx-h100"),
     ("plan 1 of, next:", f"launch {scratch}/a.json -o {scratch}/run --force"),
     ("--gpus, --wide", "search --help"),
+    ("search, operators, --version", "--help"),
 )
 wrong = []
 
