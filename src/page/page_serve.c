@@ -62,6 +62,11 @@ static void assume_serve(page *out, const page_serve *of)
     page_assume(out, "mode", "%s; %s binds", p->mode, p->binds);
     if (isfinite(of->rate))
         page_assume(out, "load", "requests arrive at random (Poisson), %.4g a second", of->rate);
+    else if (isfinite(of->concurrency))
+        page_assume(out, "load", "%.0f requests in flight at all times", of->concurrency);
+    else
+        page_assume(out, "load", "none was asked for: %.0f requests in flight at all times",
+                    p->concurrency);
     page_assume(out, "bands", "80 %% of measured runs like it; closed forms but for the %s",
                 isfinite(of->requests) ? "simulated table" : "simulation, which was not asked for");
     if (isfinite(usd))
