@@ -1,6 +1,7 @@
 #!/bin/bash
 # test_report.sh PLAIT - pages as documents: forms, the same numbers in each, refusals
 set -u
+export OMP_NUM_THREADS=1 # threads that wait for a busy machine cost time
 
 plait=$(realpath "$1")
 scratch=$(mktemp -d)
@@ -31,7 +32,7 @@ refused 'found one of plait capacity, which writes its page itself' report fleet
 for form in html md csv json; do
     "$plait" report plans.json -o "page.$form" || complain "no .$form"
 done
-"$plait" report plans.json --threads 1 -o again.html && cmp page.html again.html || complain "other bytes the second time"
+"$plait" report plans.json --threads 2 -o again.html && cmp page.html again.html || complain "other bytes the second time"
 grep -q '"command": "plait search llama-3.1-8b dgx-h100 --gpus 16 --seq 8k --gbs 64"' plans.json ||
     complain "the command is told as $(grep '"command"' plans.json)"
 
@@ -134,9 +135,7 @@ refused 'expected a plan' report nothing.json -o nothing.html
 
 # A capacity, and what was measured.
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
-    --strategy exhaustive --json >capacity.json || complain "capacity fails"
-"$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
-    --strategy exhaustive -o capacity.csv >/dev/null || complain "capacity -o .csv fails"
+    --strategy exhaustive --json -o capacity.csv >capacity.json || complain "capacity -o .csv fails"
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
     --strategy exhaustive -o capacity.html >/dev/null || complain "capacity -o .html fails"
 "$plait" capacity llama-3.1-8b dgx-h100,dgx-b200 --gpus 32..64 --tokens 1T --seq 8k --gbs 256 --runs 0 \

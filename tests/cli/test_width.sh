@@ -1,6 +1,7 @@
 #!/bin/bash
 # test_width.sh PLAIT - checks the text of every command at several widths
 set -u
+export OMP_NUM_THREADS=1 # threads that wait for a busy machine cost time
 
 plait=$(realpath "$1")
 scratch=$(mktemp -d)
@@ -34,7 +35,7 @@ COMMANDS = (
     ("cluster, accelerator, dgx-h100, gb200-nvl72", "clusters"),
     ("level, collective", "clusters dgx-h100"),
     ("now, believed, plan", f"next {scratch}/a.json {scratch}/measured.csv"),
-    ("step", "doctor --from megatron tests/data/launch/one_replica_8b.sh --cluster dgx-h100"),
+    ("step", "doctor --from torchtitan tests/data/launch/torchtitan_8b.toml --cluster dgx-h100 --gpus 8"),
     ("before, after, plan", f"diff {scratch}/a.json {scratch}/b.json"),
     ("case, rows, comm-shift", "case"),
     ("operator, spec, from, to", "operators llama-3.1-8b dgx-h100 --mesh 2x8 --seq 16384 --gbs 2"),
