@@ -141,6 +141,34 @@ static bool follows(plait_key_id key)
     return key == PLAIT_KEY_DP || key == PLAIT_KEY_SHARD_GROUP || key == PLAIT_KEY_SPLIT;
 }
 
+static bool is_within(const plait_search_options *options, plait_key_id key, const char *value)
+{
+    int number;
+
+    return plait_keys[key].words != NULL
+               ? limits_allow_text(options, key, value)
+               : text_parse_int(value, 0, INT_MAX, &number) && limits_allow(options, key, number);
+}
+
+/* "tp = 2", and each key that followed it out of its limit. */
+static void name_change(const plait_search_options *options, plait_key_id key,
+                        plait_relaxation *found)
+{
+    const plait_degrees *const d = &found->best.plan.degrees;
+    char value[96];
+    size_t used = 0;
+
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id one = (plait_key_id)k;
+
+        plait_degrees_get(d, one, value, sizeof value);
+        if ((one == key || follows(one)) && !is_within(options, one, value))
+            used +=
+                (size_t)text_format(found->change + used, sizeof found->change - used, "%s%s = %s",
+                                    used > 0 ? ", " : "", plait_keys[k].name, value);
+    }
+}
+
 /* Without one of the limits: another microbatch, recomputation, ... */
 static plait_status drop_limits(const relaxer *r, plait_error *err)
 {
@@ -148,7 +176,6 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
         const plait_key_id key = r->options->limit[i].key;
         plait_search_options fewer = *r->options;
         plait_ranked best;
-        char value[96];
         bool fits;
 
         if (follows(key))
@@ -160,8 +187,7 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
         PLAIT_TRY(question_ask(r->problem, &fewer, QUESTION_FITS, r->arena, &fits, &best, err));
         plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
         if (found)
-            snprintf(found->change, sizeof found->change, "%s = %s", plait_keys[key].name,
-                     plait_degrees_get(&best.plan.degrees, key, value, sizeof value));
+            name_change(r->options, key, found);
     }
     return PLAIT_OK;
 }

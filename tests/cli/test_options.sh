@@ -58,6 +58,10 @@ refused search $job --tp 2,pp=2
 said=$("$plait" search $job --tp '' 2>&1)
 [ "$said" = "plait: --tp: expected a value, found nothing" ] || { echo "--tp '': $said"; wrong=1; }
 
+# What follows a key out of its limit is named; what keeps its value is not.
+said=$("$plait" search $job --strategy exhaustive --pp 2 --split spread 2>&1)
+[[ $said == *'; a plan fits with split = '* ]] || { echo "--pp 2 --split spread: $said"; wrong=1; }
+
 load="qwen3-8b dgx-h100 --gpus 8 --rate 2 --engine vllm"
 same "serve $load --input 1k --output 200 --ttft 500ms --tpot 0.02s" "serve $load --isl 1k --osl 200 --ttft 500 --tpot 20"
 refused serve $load --input 1k --output 200 --ttft 0
