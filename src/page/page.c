@@ -14,9 +14,10 @@ enum { TEXT_SIZE = 4096 };
 page_form page_form_of(const char *path)
 {
     static const char *const ending[PAGE_FORMS] = {".html", ".md", ".csv", ".json"};
-    int form = 0;
+    const char *const dot = strrchr(path, '.');
+    int form = dot != NULL ? 0 : PAGE_FORMS;
 
-    while (form < PAGE_FORMS && !text_ends_with(path, ending[form]))
+    while (form < PAGE_FORMS && !text_alike(dot, ending[form]))
         form++;
     return (page_form)form;
 }

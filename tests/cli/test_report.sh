@@ -161,8 +161,8 @@ END_PYTHON
 # A search writes the same page at once, also with the band of natural routing.
 ask=(search deepseek-v2-lite dgx-h100 --gpus 4 --seq 2k --gbs 4 --top 2 --imbalance natural --strategy exhaustive --runtime torchtitan)
 "$plait" "${ask[@]}" -o apart.json >/dev/null && "$plait" report apart.json -o apart.md >/dev/null || complain "no page of natural routing"
-"$plait" "${ask[@]}" -o at-once.md >/dev/null
-cmp apart.md at-once.md || complain "a search writes another page than report"
+"$plait" "${ask[@]}" -o at-once.MD >/dev/null
+cmp apart.md at-once.MD || complain "a search writes another page than report"
 "$plait" search llama-3.1-405b dgx-h100 --gpus 1 --seq 4k --gbs 1 --strategy exhaustive -o unfit.html >/dev/null 2>said
 [[ $? == 1 && ! -e unfit.html ]] && grep -q 'unfit.html: not written, since no plan fits' said ||
     complain "a page of a search that finds nothing: $(cat said)"
