@@ -27,9 +27,9 @@ typedef struct capacity_serve {
         OPT_HEADING("its load"), SERVE_INPUT_OPTION(values, member.load),                          \
         OPT_OF_TEXT(values, member.output, "output", 0, "TOKENS",                                  \
                     SERVE_OUTPUT_HELP "; without --serve as -o"),                                  \
-        SERVE_RATE_OPTION(values, member.load), SERVE_BOUND_OPTIONS(values, member.load),          \
-        OPT_HEADING("what may serve"), SERVE_USED_OPTIONS(values, member.load),                    \
-        SERVE_DEGREE_OPTIONS(values, member.load)
+        SERVE_LENGTH_ALIASES(values, member.load), SERVE_RATE_OPTION(values, member.load),         \
+        SERVE_BOUND_OPTIONS(values, member.load), OPT_HEADING("what may serve"),                   \
+        SERVE_USED_OPTIONS(values, member.load), SERVE_DEGREE_OPTIONS(values, member.load)
 
 typedef struct capacity_serve_output {
     const char *file; /* NULL: none */

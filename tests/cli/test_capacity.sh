@@ -149,6 +149,10 @@ grep -q '^dgx-h100 .* ~[0-9.]* k .* -$' <<<"$text" && grep -q '^~ within .* of t
 "$plait" capacity "${question[@]}" --gpus 16,32 --deadline 90d |
     grep -q '^cheapest in time of the numbers asked: ' || complain "a list is called a whole"
 
+fleet=(capacity gpt2 dgx-h100 --serve --rate 5)
+cmp <("$plait" "${fleet[@]}" --input 512 --output 128 | grep -v '^next') <("$plait" "${fleet[@]}" --isl 512 --osl 128 | grep -v '^next') ||
+    complain "--isl and --osl of a fleet differ from --input and --output"
+
 "$plait" capacity "${question[@]}" --gpus 16 --deadline 1d >/dev/null
 [ $? -eq 1 ] || complain "a deadline that nothing meets does not end with 1"
 
