@@ -292,6 +292,9 @@ static plait_status read_whole(const json_cursor *root, plait_arena *arena, plai
 
     model->family = "";
     PLAIT_TRY(json_string(root, "name", arena, &model->name, err));
+    if (model->name[0] == '\0')
+        return json_fail_key(root, "name", PLAIT_ERROR_SCHEMA, err,
+                             "expected a name, found an empty text");
     PLAIT_TRY(json_string_optional(root, "family", arena, &model->family, err));
     PLAIT_TRY(json_string(root, "source", arena, &model->source, err));
     PLAIT_TRY(json_int(root, "hidden", 1, MODEL_MAX_HIDDEN, &model->hidden, err));

@@ -297,6 +297,7 @@ static void test_whole__refuses_what_is_no_model(void **state)
         {"[]", PLAIT_ERROR_SCHEMA, "x.json", "expected an object"},
         {"{", PLAIT_ERROR_SYNTAX, "x.json:1:2", "the rest of a JSON value"},
         {"{}", PLAIT_ERROR_SCHEMA, "x.json", "\"name\""},
+        {"{\"name\": \"\"}", PLAIT_ERROR_SCHEMA, "x.json:/name", "found an empty text"},
         {MORE("\"hiden\": 1"), PLAIT_ERROR_SCHEMA, "x.json:/hiden", "\"hidden\""},
         {WHOLE(0, "\"kinds\": {}"), PLAIT_ERROR_RANGE, "x.json:/hidden", "from 1 to 1048576"},
         {WHOLE(2097152, "\"kinds\": {}"), PLAIT_ERROR_RANGE, "x.json:/hidden", "found 2097152"},
