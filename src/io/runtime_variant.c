@@ -92,6 +92,9 @@ static const char *version_of(const char *release)
     return dash != NULL ? dash + 1 : release;
 }
 
+/* Room for the name of a release; a longer one names none. */
+enum { RELEASE_SIZE = 64 };
+
 /* "v0.14" begins v0.14.0 and v0.14.0rc1, and not v0.140.0; a number without a point begins too many. */
 static bool begins(const char *when, const char *name)
 {
@@ -101,9 +104,28 @@ static bool begins(const char *when, const char *name)
            (name[length] == '\0' || name[length] == '.' || name[length] == 'r');
 }
 
-/* Of products with the same number, the release that came later. */
-static const plait_release *release_named(const plait_runtime *newest, const char *when)
+/* "core_v0.14.0" of a tag, "core_r0.14.0" of its branch, "0.14" and "V0.14": as the list spells them. */
+static const char *spelled(const char *when, char out[RELEASE_SIZE])
 {
+    const size_t product = strcspn(when, "-_");
+    const bool named = when[product] != '\0';
+    const char *version = named ? when + product + 1 : when;
+
+    if (strchr("vVrR", *version) != NULL)
+        version += *version != '\0';
+    snprintf(out, RELEASE_SIZE, "%.*s%sv%s", named ? (int)product : 0, when, named ? "-" : "",
+             version);
+    for (char *c = out; *c != '\0'; c++)
+        *c = text_lower(*c);
+    return out;
+}
+
+/* Of products with the same number, the release that came later. */
+static const plait_release *release_named(const plait_runtime *newest, const char *text)
+{
+    char spelling[RELEASE_SIZE];
+    const char *const when = spelled(text, spelling);
+
     for (size_t i = newest->releases; i-- > 0;)
         if (begins(when, newest->release[i].name) ||
             begins(when, version_of(newest->release[i].name)))
