@@ -215,7 +215,8 @@ typedef struct plait_release {
     X(PLAIT_PART_SHARED_GATE, "shared_gate")                                                       \
     X(PLAIT_PART_SIGMOID, "sigmoid_router")                                                        \
     X(PLAIT_PART_GROUPS, "expert_groups")                                                          \
-    X(PLAIT_PART_MTP, "mtp")
+    X(PLAIT_PART_MTP, "mtp")                                                                       \
+    X(PLAIT_PART_YARN, "yarn") /* beside other attention than MLA */
 
 typedef enum plait_model_part {
 #define X(constant, word) constant,
@@ -234,6 +235,8 @@ enum {
     PLAIT_FEATURE_MTP_CP,                 /* context parallelism beside multi-token prediction */
     PLAIT_FEATURE_HSDP,
     PLAIT_FEATURE_ETP,             /* experts that are not cut by tp */
+    PLAIT_FEATURE_FP8_RECOMPUTE,   /* layernorm or moe_act recomputed beside 8-bit products */
+    PLAIT_FEATURE_UNEVEN_CHUNKS,   /* vpp > 1 with stages of different numbers of layers */
     PLAIT_FEATURE_CURRENT_SCALING, /* fp8 before it is scaled by the maxima of steps before */
     PLAIT_FEATURE_KEYS
 };

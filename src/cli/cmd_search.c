@@ -11,6 +11,7 @@
 #include "lines.h"
 #include "plans_page.h"
 #include "progress.h"
+#include "runtime_features.h"
 #include "say.h"
 #include "shell_word.h"
 #include "text.h"
@@ -576,7 +577,11 @@ static void warn_of_model(const plait_problem *problem)
 {
     char why[256];
 
-    if (!plait_model_check(problem->runtime, problem->model, why, sizeof why))
+    if (plait_model_check(problem->runtime, problem->model, why, sizeof why))
+        return;
+    if (runtime_part_missed(problem->runtime, problem->model) >= 0)
+        say_warning("%s", why);
+    else
         say_warning("%s: plait launch has no words for this model: expected %s",
                     problem->model->name, why);
 }

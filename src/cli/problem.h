@@ -35,7 +35,8 @@ typedef struct problem_flags {
                     "bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4"),                         \
         OPT_OF_WORD(values, member.runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),     \
                     "the software that runs the plan: megatron (default), torchtitan, fsdp, "      \
-                    "deepspeed, nanotron, ...; megatron@25.09 of a month, YY.MM"),                 \
+                    "deepspeed, nanotron, ...; megatron@25.09 of a month, YY.MM, "                 \
+                    "megatron@core-v0.14.0 of a release"),                                         \
         OPT_OF_TEXT(values, member.risk, "risk", 0, "P",                                           \
                     "probability of running out of memory that a plan which fits may have; 0.05"), \
         OPT_OF_TEXT(values, member.imbalance, "imbalance", 0, "X",                                 \

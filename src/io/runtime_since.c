@@ -18,6 +18,8 @@ static const since_member others[] = {
     {"recompute_modules", PLAIT_FEATURE_MODULE, plait_recompute_module_name},
     {"model", PLAIT_FEATURE_MODEL, plait_model_part_name},
     {"mtp_cp", PLAIT_FEATURE_MTP_CP, NULL},
+    {"fp8_recompute", PLAIT_FEATURE_FP8_RECOMPUTE, NULL},
+    {"uneven_chunks", PLAIT_FEATURE_UNEVEN_CHUNKS, NULL},
     {"hsdp", PLAIT_FEATURE_HSDP, NULL},
     {"etp", PLAIT_FEATURE_ETP, NULL},
     {"current_scaling", PLAIT_FEATURE_CURRENT_SCALING, NULL},
@@ -142,7 +144,9 @@ static void drop(plait_runtime *runtime, const plait_feature *feature)
         drop_module(can, feature->value);
         break;
     case PLAIT_FEATURE_MODEL:
-    case PLAIT_FEATURE_MTP_CP: // no capability: runtime_brought tells
+    case PLAIT_FEATURE_MTP_CP:
+    case PLAIT_FEATURE_FP8_RECOMPUTE:
+    case PLAIT_FEATURE_UNEVEN_CHUNKS: // no capability: runtime_brought tells
         break;
     case PLAIT_FEATURE_HSDP:
         can->hsdp = false;

@@ -427,15 +427,23 @@ static bool keys_within(const plait_runtime *r, const plait_degrees *d, const pl
 }
 
 /* Modules of a set came one by one. */
-static bool modules_within(const plait_runtime *r, const plait_degrees *d, const plan_reason *why)
+static bool modules_within(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    char brought[RUNTIME_BROUGHT_SIZE];
+    static const unsigned not_fp8 = 1u << PLAIT_MODULE_layernorm | 1u << PLAIT_MODULE_moe_act;
+    const plait_runtime *const r = p->runtime;
+    char text[96], brought[RUNTIME_BROUGHT_SIZE];
 
     for (int m = 0; m < PLAIT_MODULES && d->recompute.kind == PLAIT_RECOMPUTE_MODULES; m++)
         if ((d->recompute.modules >> m & 1u) && runtime_brought(r, PLAIT_FEATURE_MODULE, m))
             return because(why, "%s has no recompute modules:%s%s", r->name,
                            plait_recompute_module_name[m],
                            runtime_brought_text(r, PLAIT_FEATURE_MODULE, m, brought));
+    if (d->recompute.kind == PLAIT_RECOMPUTE_MODULES && (d->recompute.modules & not_fp8) &&
+        p->job.precision > PLAIT_FP16 && runtime_brought(r, PLAIT_FEATURE_FP8_RECOMPUTE, 0))
+        return because(why, "%s has no recompute %s beside %s%s", r->name,
+                       plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text),
+                       plait_precision_name[p->job.precision],
+                       runtime_brought_text(r, PLAIT_FEATURE_FP8_RECOMPUTE, 0, brought));
     return true;
 }
 
@@ -453,6 +461,10 @@ static bool cut_within(const plait_problem *p, const plait_degrees *d, const pla
     if (p->model->mtp_layers > 0 && d->cp > 1 && runtime_brought(r, PLAIT_FEATURE_MTP_CP, 0))
         return because(why, "%s has no cp beside multi-token prediction%s", r->name,
                        runtime_brought_text(r, PLAIT_FEATURE_MTP_CP, 0, brought));
+    if (d->vpp > 1 && d->split.kind == PLAIT_SPLIT_FIRST_LAST &&
+        runtime_brought(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0))
+        return because(why, "%s has no vpp > 1 beside split first-last%s", r->name,
+                       runtime_brought_text(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0, brought));
     return r->can.etp || d->etp == 1 || d->etp == d->tp ||
            because(why, "%s cuts experts by etp 1 or tp", r->name);
 }
@@ -469,7 +481,7 @@ static bool expressible(const plait_problem *p, const plait_degrees *d, const pl
                        plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
     if (d->tp > 1 && !(can->takes[PLAIT_KEY_SP] >> d->sp & 1u))
         return because(why, "%s runs tp > 1 with sp = %d", r->name, !d->sp);
-    return cut_within(p, d, why) && modules_within(r, d, why);
+    return cut_within(p, d, why) && modules_within(p, d, why);
 }
 
 /* The job's number format in this software, and what it needs of this accelerator. */

@@ -100,11 +100,10 @@ static bool release_builds(const plait_runtime *runtime, const plait_model *mode
                            const plan_reason *why)
 {
     const int part = runtime_part_missed(runtime, model);
-    char brought[RUNTIME_BROUGHT_SIZE];
 
-    return part < 0 ||
-           because(why, "a model without %s (%s%s)", plait_model_part_name[part], runtime->name,
-                   runtime_brought_text(runtime, PLAIT_FEATURE_MODEL, part, brought));
+    return part < 0 || because(why, "%s cannot build %s: %s needs %s or later", runtime->name,
+                               model->name, plait_model_part_name[part],
+                               runtime_brought(runtime, PLAIT_FEATURE_MODEL, part)->name);
 }
 
 bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
@@ -117,9 +116,11 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
     if (runtime_check_parts(runtime, &wrong) != PLAIT_OK ||
         model_check_parts(model, &wrong) != PLAIT_OK)
         return because(&(plan_reason){why, size}, "%s: %s", wrong.where, wrong.message);
+    if (!release_builds(runtime, model, &(plan_reason){why, size}))
+        return false;
     const model_rule *const broken = model_rule_broken(sets[runtime->rules], model);
 
     if (broken != NULL && why != NULL)
         snprintf(why, size, "%s (%s, rule %s)", broken->says, runtime->name, broken->number);
-    return broken == NULL && release_builds(runtime, model, &(plan_reason){why, size});
+    return broken == NULL;
 }

@@ -121,6 +121,8 @@ static bool model_has(const plait_model *model, plait_model_part part)
         return numerics->rope.base >= 1.0 && numerics->rope.base != usual_base;
     case PLAIT_PART_LLAMA3_ROPE:
         return numerics->rope.kind == PLAIT_ROPE_LLAMA3;
+    case PLAIT_PART_YARN:
+        return numerics->rope.kind == PLAIT_ROPE_YARN && !some_layers(model, PLAIT_PART_MLA);
     case PLAIT_PART_NO_ROTARY:
         return mixes(model, has_no_rotary);
     case PLAIT_PART_CLAMPED:

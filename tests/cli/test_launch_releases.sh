@@ -68,6 +68,8 @@ refused core-v0.9.0 'core-v0.10.0 brought it' --etp 1
 refused core-v0.11.0 'core-v0.12.0 brought it' --recompute modules:moe_act
 refused core-v0.13.0 'core-v0.14.0 brought it' --recompute modules:shared_experts
 refused core-v0.10.0 'core-v0.11.0 brought it' --tp 1 --pp 2 --split embedding
+refused core-v0.10.0 'core-v0.11.0 brought it' --pp 2 --vpp 2 --tp 1 --split first-last:22,26
+refused core-v0.13.1 'core-v0.14.0 brought it' --recompute modules:moe_act --precision fp8
 refused core-v0.12.0 'core-v0.13.0 brought it' --tp 1 --pp 2 --split 'layout:Et*24|t*24L'
 refused core-v0.11.0 'core-v0.12.0 brought it' --offload optimizer
 refused 25.11 'bridge-v0.2.2 brought it' --offload-acts expert_fc1
@@ -122,6 +124,19 @@ folder @core-v0.10.0 "${degrees[@]}" --vpp 2
 has 'export CUDA_DEVICE_MAX_CONNECTIONS=1' 'export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=1 NVTE_UNFUSED_ATTN=0' \
     '--num-layers-per-virtual-pipeline-stage 12'
 lacks attention-backend permute-fusion num-virtual-stages
+# Before 0.10 there is no --expert-tensor-parallel-size: tp cuts experts, too.
+folder @core-v0.9.0 --ep 8 --tp 2 --recompute full
+has '--tensor-model-parallel-size 2' '--expert-model-parallel-size 8'
+lacks expert-tensor-parallel cp-comm-type
+folder @core-v0.9.0 --ep 8 --tp 2 --recompute full --cp-comm a2a
+lacks cp-comm-type
+# The fused rotary kernel takes MLA since 0.13: TransformerConfig of 0.11 and 0.12 raises an error.
+moe=(deepseek-v2-lite dgx-h100 --gpus 16 --seq 4096 --gbs 512)
+folder @core-v0.12.0 --ep 8 --etp 1 --recompute full
+has --no-rope-fusion
+folder @core-v0.13.0 --ep 8 --etp 1 --recompute full
+lacks rope-fusion
+moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)
 folder '' "${degrees[@]}"
 has 'export CUDA_DEVICE_MAX_CONNECTIONS=8' 'export PYTORCH_ALLOC_CONF=expandable_segments:True'
 folder @core-v0.11.0 "${degrees[@]}" --precision fp8
@@ -148,11 +163,12 @@ unheld() { # unheld MODEL WHEN TEXT
     "$plait" launch plan.json -o none >/dev/null 2>err && complain "$1 is written for $2"
     grep -qF -- "$3" err || complain "$1 at $2: $(cat err)"
 }
-unheld gpt-oss-20b 25.09 'a model without window (megatron@25.09; core-v0.15.0 brought it)'
+unheld gpt-oss-20b 25.09 'megatron@25.09 cannot build gpt-oss-20b: window needs core-v0.15.0 or later'
+unheld gpt-oss-20b core-v0.18.0 'cannot build gpt-oss-20b: yarn needs core-v0.19.0 or later'
 unheld deepseek-v2-lite core-v0.10.0 'needs mscale, which 0.11 brought'
 "$plait" search gpt-oss-20b dgx-h100 --gpus 8 --seq 4096 --gbs 64 --fix tp=1,pp=1,ep=8,mbs=1 \
     --runtime megatron@25.09 >/dev/null 2>err
-grep -qF 'plait launch has no words for this model: expected a model without window' err || complain "$(cat err)"
+[ "$(grep -cF 'warning: megatron@25.09 cannot build gpt-oss-20b: window needs core-v0.15.0 or later' err)" = 1 ] || complain "$(cat err)"
 
 target=megatron-bridge
 moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)

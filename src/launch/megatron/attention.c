@@ -100,8 +100,8 @@ static void take_rotary(const plait_rope *rope, const plait_mla *mla, megatron_a
     if (mla != NULL) {
         if (!yarn || out->core >= 14) // before, yarn was the only one of MLA and had no argument
             out->rope_type = yarn ? "yarn" : "rope";
-        // the fused kernel knows YaRN alone, and no indexer
-        out->apply_rope_fusion = yarn && mla->index_heads == 0;
+        // the fused kernel takes YaRN alone, no indexer, and MLA since 0.13 (TransformerConfig)
+        out->apply_rope_fusion = yarn && mla->index_heads == 0 && out->core >= 13;
     }
     take_scaling(rope, mla != NULL, out);
 }

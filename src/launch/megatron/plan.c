@@ -14,15 +14,22 @@
 #include "training.h"
 #include "user_buffers.h"
 
+static bool has_argument(const megatron_args *args, size_t field)
+{
+    return megatron_argument(field)->since <= args->core;
+}
+
 /* ---- parallelism ---- */
 
 /*
  * Transformer Engine spells all_gather; Megatron's own attention, with an indexer, without '_'. On one rank
- * it is only a word, and a2a+p2p would ask for sizes that there are not.
+ * it is only a word, which old releases lack, and a2a+p2p would ask for sizes that there are not.
  */
-static const char *exchange_word(const plait_model *model, const plait_degrees *d)
+static const char *exchange_word(const plait_model *model, const plait_degrees *d,
+                                 const megatron_args *args)
 {
-    if (d->cp == 1 && d->cp_comm == PLAIT_CP_A2A_P2P)
+    if (d->cp == 1 &&
+        (d->cp_comm == PLAIT_CP_A2A_P2P || !has_argument(args, MEGATRON_FIELD(cp_comm_type))))
         return plait_cp_comm_name[PLAIT_CP_P2P];
     for (int k = 0; k < model->kinds; k++)
         if (model->kind[k].mixer == PLAIT_MIXER_MLA && model->kind[k].mla.index_heads > 0)
@@ -49,12 +56,14 @@ static void take_degrees(const plait_model *model, const plait_degrees *d, megat
     out->sequence_parallel = d->sp;
     out->pipeline_model_parallel_size = d->pp;
     out->context_parallel_size = d->cp;
-    out->cp_comm_type = exchange_word(model, d);
+    out->cp_comm_type = exchange_word(model, d, out);
     out->use_tp_pp_dp_mapping = d->order == PLAIT_ORDER_TP_CP_PP_DP;
     if (out->num_experts == 0)
         return;
     out->expert_model_parallel_size = d->ep;
-    out->expert_tensor_parallel_size = d->etp;
+    // before there was an argument for it, tp cut the experts, too
+    if (d->etp != d->tp || has_argument(out, MEGATRON_FIELD(expert_tensor_parallel_size)))
+        out->expert_tensor_parallel_size = d->etp;
 }
 
 /* ---- memory ---- */
@@ -146,9 +155,8 @@ static void take_dispatcher(const plait_degrees *d, megatron_args *out)
 
     out->moe_token_dispatcher_type = types[dispatcher];
     out->moe_flex_dispatcher_backend = backends[dispatcher];
-    out->moe_enable_deepep =
-        backends[dispatcher] != NULL &&
-        megatron_argument(MEGATRON_FIELD(moe_flex_dispatcher_backend))->since > out->core;
+    out->moe_enable_deepep = backends[dispatcher] != NULL &&
+                             !has_argument(out, MEGATRON_FIELD(moe_flex_dispatcher_backend));
     out->overlap_moe_expert_parallel_comm = d->ep_overlap != PLAIT_EP_OVERLAP_NONE;
     out->delay_wgrad_compute = d->ep_overlap == PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD;
 }
@@ -230,7 +238,7 @@ static void take_precision(plait_precision precision, bool delayed_scaling, mega
         strcmp(out->moe_token_dispatcher_type, "allgather") != 0;
     out->moe_router_padding_for_fp8 =
         out->moe_router_padding_for_quantization &&
-        megatron_argument(MEGATRON_FIELD(moe_router_padding_for_quantization))->since > out->core;
+        !has_argument(out, MEGATRON_FIELD(moe_router_padding_for_quantization));
 }
 
 /* Number formats of state. MXFP8's two copies are gathered through the gradient buffer, when ahead. */
