@@ -213,6 +213,13 @@ answer kimi-k2.5 dgx-h200 --gpus 16 --eval --engine vllm --tp 8 --pp 2 --weights
     --input 2048 --output 256 --concurrency 16
 launch 0 "$folder/s.json"
 has server.sh "# vLLM 0.19.1 or later, as models/moonshotai/Kimi-K2.5.yaml"
+# The experimental model has a recipe of its own, for older releases.
+sed '0,/"deepseek-v3.2"/s//"deepseek-v3.2-exp"/' models/deepseek-v3.2.json >"$folder/deepseek-v3.2-exp.json"
+answer "$folder/deepseek-v3.2-exp.json" dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
+    --input 2048 --output 256 --concurrency 16
+launch 0 "$folder/s.json"
+has server.sh "# vLLM 0.12.0 or later, as models/deepseek-ai/DeepSeek-V3.2-Exp.yaml"
+grep -qF flashinfer_autotune "$folder/o/server.sh" && complain "a flag of DeepSeek-V3.2"
 answer llama-3.1-8b dgx-h200 --gpus 1 --eval --engine vllm --input 2048 --output 256 --concurrency 16
 launch 0 "$folder/s.json"
 grep -qE "parser|recipes" "$folder/o/server.sh" && complain "a recipe of another model"
