@@ -36,7 +36,10 @@ static void assume_runtime(page *of, const plait_runtime *runtime)
     const char *const fitted =
         runtime->calibrated ? "fitted to measured steps" : "not fitted to measured steps";
 
-    if (runtime->until > 0)
+    if (runtime->at != NULL && runtime->until == 0)
+        page_assume(of, "runtime", "%s, which is %s, with the numbers of the newest release; %s",
+                    runtime->name, runtime->at->name, fitted);
+    else if (runtime->until > 0)
         page_assume(of, "runtime", "%s, releases up to %02d.%02d; %s", runtime->name,
                     runtime->until / 100, runtime->until % 100, fitted);
     else
