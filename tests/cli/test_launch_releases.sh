@@ -128,6 +128,13 @@ lacks attention-backend permute-fusion num-virtual-stages
 folder @core-v0.9.0 --ep 8 --tp 2 --recompute full
 has '--tensor-model-parallel-size 2' '--expert-model-parallel-size 8'
 lacks expert-tensor-parallel cp-comm-type
+# validate_args of 0.12 asks for one queue with tensor parallelism, whatever the GPU.
+moe=(qwen3-30b-a3b dgx-b200 --gpus 16 --seq 4096 --gbs 512)
+folder @core-v0.12.3 --ep 8 --tp 2 --etp 1
+has 'export CUDA_DEVICE_MAX_CONNECTIONS=1'
+folder @core-v0.14.0 --ep 8 --tp 2 --etp 1
+has 'export CUDA_DEVICE_MAX_CONNECTIONS=32'
+moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)
 folder @core-v0.9.0 --ep 8 --tp 2 --recompute full --cp-comm a2a
 lacks cp-comm-type
 # The fused rotary kernel takes MLA since 0.13: TransformerConfig of 0.11 and 0.12 raises an error.
@@ -169,6 +176,11 @@ unheld deepseek-v2-lite core-v0.10.0 'needs mscale, which 0.11 brought'
 "$plait" search gpt-oss-20b dgx-h100 --gpus 8 --seq 4096 --gbs 64 --fix tp=1,pp=1,ep=8,mbs=1 \
     --runtime megatron@25.09 >/dev/null 2>err
 [ "$(grep -cF 'warning: megatron@25.09 cannot build gpt-oss-20b: window needs core-v0.15.0 or later' err)" = 1 ] || complain "$(cat err)"
+
+# The page names the release.
+"$plait" eval llama-2-7b dgx-h100 --gpus 8 --seq 4096 --gbs 64 --tp 2 --runtime megatron@core_v0.14.0 -o plan.json >/dev/null
+"$plait" report plan.json -o page.md >/dev/null 2>err
+grep -qF 'megatron@core_v0.14.0, which is core-v0.14.0' <(tr -d '\\' <page.md) || complain "the page: $(cat err; grep runtime page.md)"
 
 target=megatron-bridge
 moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)

@@ -18,18 +18,19 @@
  * Queues of a GPU. With one, kernels start in the order in which they were launched, which hides the
  * communication of tensor and context parallelism before Blackwell: validate_args of Megatron Core
  * 0.12 on asks for 1 there, but for FSDP, which refuses it, and for pairs of microbatches, which want
- * many; up to 0.11 it asks for 1 always (sequence parallelism, and asynchronous reductions, which are
- * on). Else 32, or 8 without a flexible dispatcher, as Megatron-Bridge 067f987 has them
- * (scripts/performance/utils/overrides.py).
+ * many; 0.12 asks for 1 with tensor parallelism on Blackwell, too; up to 0.11 it asks for 1 always
+ * (sequence parallelism, and asynchronous reductions, which are on). Else 32, or 8 without a flexible
+ * dispatcher, as Megatron-Bridge 067f987 has them (scripts/performance/utils/overrides.py).
  */
 static int device_connections(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_accelerator *const gpu = problem->cluster->group[0].accelerator;
+    const int core = megatron_core_of(problem->runtime);
     const bool blackwell = gpu->peak_flops_per_s[PLAIT_MXFP8] > 0.0;
     const bool flexible =
         model_has_experts(problem->model) && d->ep > 1 && d->dispatcher >= PLAIT_DISPATCH_DEEPEP;
 
-    if (megatron_core_of(problem->runtime) < 12)
+    if (core < 12 || (core == 12 && d->tp > 1 && d->zero < 2))
         return 1;
     if ((d->tp > 1 || d->cp > 1) && d->zero < 2 && d->ep_overlap == PLAIT_EP_OVERLAP_NONE &&
         !blackwell)
