@@ -128,6 +128,10 @@ lacks attention-backend permute-fusion num-virtual-stages
 folder @core-v0.9.0 --ep 8 --tp 2 --recompute full
 has '--tensor-model-parallel-size 2' '--expert-model-parallel-size 8'
 lacks expert-tensor-parallel cp-comm-type
+folder @core-v0.15.3 --ep 8 --etp 1 --precision fp16
+lacks grouped-gemm
+folder @core-v0.16.0 --ep 8 --etp 1 --precision fp16
+has --moe-grouped-gemm
 # validate_args of 0.12 asks for one queue with tensor parallelism, whatever the GPU.
 moe=(qwen3-30b-a3b dgx-b200 --gpus 16 --seq 4096 --gbs 512)
 folder @core-v0.12.3 --ep 8 --tp 2 --etp 1

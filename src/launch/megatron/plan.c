@@ -179,7 +179,8 @@ static void take_overlap(const plait_problem *problem, const plait_degrees *d, m
     out->cross_entropy_loss_fusion = runtime->kernels.fused_loss;
     if (out->num_experts == 0)
         return;
-    out->moe_grouped_gemm = true;
+    // validate_args takes grouped products of fp16 since 0.16
+    out->moe_grouped_gemm = problem->job.precision != PLAIT_FP16 || out->core >= 16;
     out->moe_permute_fusion = true;
     out->moe_router_fusion = is_megatron(runtime);
     take_dispatcher(d, out);
