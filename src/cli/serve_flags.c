@@ -102,9 +102,11 @@ static plait_status take_gpus(const char *text, plait_cluster *cluster, int *out
     return plait_cluster_take(cluster, *out, err);
 }
 
+/* TensorRT-LLM runs on NVIDIA's GPUs alone. */
 static plait_status read_engines(const char *name, plait_serve_question *q, plait_arena *arena,
                                  plait_error *err)
 {
+    const char *const vendor = q->cluster->group[0].accelerator->vendor;
     plait_engine *profiles;
     size_t count;
     int only = -1;
@@ -114,11 +116,15 @@ static plait_status read_engines(const char *name, plait_serve_question *q, plai
     PLAIT_TRY(plait_engine_list(arena, &profiles, &count, err));
     q->engines = 0;
     for (int k = 0; k < PLAIT_ENGINES; k++) {
-        const plait_engine *found = plait_engine_of(profiles, count, (plait_engine_kind)k,
-                                                    q->cluster->group[0].accelerator->vendor, 0, 0);
+        const plait_engine *found =
+            plait_engine_of(profiles, count, (plait_engine_kind)k, vendor, 0, 0);
         if (found != NULL && (only < 0 || only == k))
             q->engine[q->engines++] = found;
     }
+    if (q->engines == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
+                          "expected an engine that runs on accelerators of %s, found %s", vendor,
+                          name);
     return PLAIT_OK;
 }
 
