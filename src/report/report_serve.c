@@ -91,7 +91,7 @@ static void print_question(const report_serve *report, FILE *out)
             q->cluster->group[0].accelerator->name, q->load.input,
             q->load.cached > 0.0 ? " (prefix cached in part)" : "", q->load.output);
     if (q->load.kind == PLAIT_LOAD_RATE)
-        fprintf(out, ", %.4g requests/s at random", q->load.rate);
+        fprintf(out, ", %.6g requests/s at random", q->load.rate);
     else if (q->load.concurrency > 0.0)
         fprintf(out, ", %.0f requests in flight", q->load.concurrency);
     else
@@ -419,8 +419,8 @@ static void print_reach(const report_serve *report, FILE *out)
 {
     const plait_serve_question *q = report->question;
     const plait_serve_reach *reach = report->reach;
-    const int decimals = reach == NULL || reach->rate >= 100.0 ? 0 : reach->rate >= 10.0 ? 1 : 2;
     char workers[160];
+    int decimals = 0;
 
     if (q->load.kind != PLAIT_LOAD_RATE || reach == NULL)
         return;
@@ -429,13 +429,15 @@ static void print_reach(const report_serve *report, FILE *out)
                 has_bounds(q) ? " within the bounds" : " at all");
         return;
     }
+    for (double three = reach->rate; three < 100.0 && decimals < 11; three *= 10.0)
+        decimals++; // three digits
     report_serve_pools(&reach->plan, workers);
     fprintf(out, "  %d GPU%s about %.*f requests/s%s: %s, %s, %d x %s.\n", q->gpus,
             q->gpus == 1 ? " carries" : "s carry", decimals, reach->rate,
             has_bounds(q) ? " within the bounds" : "", reach->plan.engine->name,
             mode_of(&reach->plan), reach->plan.replicas, workers);
     if (reach->gpus > 0)
-        fprintf(out, "  %.4g requests/s need about %d GPUs.\n", q->load.rate, reach->gpus);
+        fprintf(out, "  %.6g requests/s need about %d GPUs.\n", q->load.rate, reach->gpus);
 }
 
 /* The smallest change: the bounds that let the nearest in. */
