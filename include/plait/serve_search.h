@@ -183,6 +183,8 @@ typedef struct plait_serve_reach {
     double rate; /* requests/s that the GPUs of the question carry within the bounds; 0: none */
     int gpus;    /* that the rate of the question needs; 0: not found */
     plait_serve_plan plan; /* what carries `rate`, where it is above 0 */
+    bool
+        answers; /* copies of it carry all of the rate after all: `plan` is those, `rate` is the rate of the question */
 } plait_serve_reach;
 
 /** By the same decision at other rates and with more GPUs. (S.109) */

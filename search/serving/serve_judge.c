@@ -99,7 +99,8 @@ static void settle(const plait_serve_question *q, plait_serve_plan *plan)
     s->e2e_s = drawn->e2e.mean_s;
     plan->ttft_p95_s = drawn->ttft.p95_s;
     plan->ttft_p99_s = drawn->ttft.p99_s;
-    plan->concurrency = q->load.rate * s->e2e_s;
+    if (q->load.kind == PLAIT_LOAD_RATE)
+        plan->concurrency = q->load.rate * s->e2e_s;
     plan->settled = true;
 }
 
@@ -234,6 +235,7 @@ typedef struct bench {
     plait_arena *arena;
     plait_serve_answer *out;
     bool first_only; /* one plan that stands is enough */
+    bool front;      /* looked at too */
     double work;     /* requests simulated, and a third of the steps: about a microsecond each */
 } bench;
 
@@ -250,15 +252,18 @@ static plait_serve_plan take(plait_serve_answer *out, int at)
 static void overturn(bench *b, const plait_serve_plan *plan)
 {
     plait_serve_answer *out = b->out;
+    plait_serve_plan seen = *plan;
 
+    if (!seen.settled)
+        settle(b->q, &seen);
     out->rejected[PLAIT_SERVE_REJECT_SIMULATED]++;
     if (plan->drawn.full ||
-        (out->has_nearest && serve_excess(b->q, plan) >= serve_excess(b->q, &out->nearest)))
+        (out->has_nearest && serve_excess(b->q, &seen) >= serve_excess(b->q, &out->nearest)))
         return;
     out->has_nearest = true;
-    out->nearest = *plan;
-    out->needs_ttft_s = plan->service.ttft_s;
-    out->needs_tpot_s = plan->service.tpot_s;
+    out->nearest = seen;
+    out->needs_ttft_s = seen.service.ttft_s;
+    out->needs_tpot_s = seen.service.tpot_s;
 }
 
 /* Simulates the plan at a place; the place then has another plan, or the same one judged. */
@@ -326,7 +331,7 @@ static plait_status search_beyond(bench *b, double margin, plait_error *err)
     int kept = 0;
 
     beyond.load.rate *= margin;
-    PLAIT_TRY(plait_serve_search(&beyond, b->arena, out, err));
+    PLAIT_TRY(serve_search(&beyond, b->front, b->arena, out, err));
     for (int i = 0; margin > 1.0 && i < out->plans; i++) {
         const plait_arena_mark mark = plait_arena_save(b->arena);
         PLAIT_TRY(roles_that_run(b->q, &out->plan[i], b->arena, role, err));
@@ -340,11 +345,11 @@ static plait_status search_beyond(bench *b, double margin, plait_error *err)
 }
 
 plait_status serve_decide(const plait_serve_question *q, plait_serve_draws draws, bool first_only,
-                          plait_arena *arena, plait_serve_answer *out, plait_error *err)
+                          bool front, plait_arena *arena, plait_serve_answer *out, plait_error *err)
 {
     static const double margin[] = {1.0, 1.1, 1.25}; // of the load; chosen
     plait_serve_answer *first = plait_arena_alloc(arena, 1, sizeof *first);
-    bench b = {q, draws, arena, out, first_only, 0.0};
+    bench b = {q, draws, arena, out, first_only, front, 0.0};
 
     if (first == NULL)
         return plait_fail_nomem(err);
@@ -369,5 +374,5 @@ plait_status serve_decide(const plait_serve_question *q, plait_serve_draws draws
 plait_status plait_serve_decide(const plait_serve_question *q, plait_serve_draws draws,
                                 plait_arena *arena, plait_serve_answer *out, plait_error *err)
 {
-    return serve_decide(q, draws, false, arena, out, err);
+    return serve_decide(q, draws, false, true, arena, out, err);
 }

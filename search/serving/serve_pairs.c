@@ -352,7 +352,7 @@ plait_status serve_look_pairs(serve_look *look, const plait_engine *engine, plai
         return plait_fail_nomem(err);
     fill_roles(&all);
     look_all(&all);
-    for (int j = 0; j < all.decodes; j++)
+    for (int j = 0; look->front && j < all.decodes; j++)
         look_front(&all, &all.decode[j]);
     plait_arena_rewind(look->arena, mark);
     return PLAIT_OK;

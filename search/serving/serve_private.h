@@ -9,6 +9,7 @@ typedef struct serve_look {
     plait_arena *arena;
     const serve_candidate *candidate;
     int candidates;
+    bool front; /* what a faster token costs is looked at too */
     plait_serve_answer *out;
     double lack; /* of the nearest: how many times too slow */
 } serve_look;
@@ -40,9 +41,13 @@ double serve_settle_users(serve_look *look, plait_serve_plan *plan,
 /** Keeps a plan on the front unless another is as fast and as cheap. */
 void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan);
 
-/** plait_serve_decide, or only its first plan. (S.108) */
+/** plait_serve_search, with or without the front. */
+plait_status serve_search(const plait_serve_question *question, bool front, plait_arena *arena,
+                          plait_serve_answer *out, plait_error *err) PLAIT_MUST_CHECK;
+
+/** plait_serve_decide, or only its first plan; with or without the front. (S.108) */
 plait_status serve_decide(const plait_serve_question *question, plait_serve_draws draws,
-                          bool first_only, plait_arena *arena, plait_serve_answer *out,
+                          bool first_only, bool front, plait_arena *arena, plait_serve_answer *out,
                           plait_error *err) PLAIT_MUST_CHECK;
 
 /** Prefill and decode workers apart. (S.100) */

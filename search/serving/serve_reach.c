@@ -25,7 +25,7 @@ static plait_status carries(reach *r, const plait_cluster *cluster, int gpus, do
     q.cluster = cluster;
     q.gpus = gpus;
     q.load.rate = rate;
-    PLAIT_TRY(serve_decide(&q, r->draws, true, r->arena, r->answer, err));
+    PLAIT_TRY(serve_decide(&q, r->draws, true, r->looked <= 0.0, r->arena, r->answer, err));
     plait_arena_rewind(r->arena, mark);
     r->looked += (double)r->answer->looked;
     r->simulations += r->answer->simulations;
@@ -39,41 +39,106 @@ static bool is_spent(const reach *r)
     return r->looked >= 1e5 || r->simulations >= 16;
 }
 
-/* The rate: halved until it is carried, then within a twentieth. */
-static plait_status find_rate(reach *r, plait_serve_reach *out, plait_error *err)
+/*
+ * Rate at which all GPUs give the most tokens of any point on the front of the last decision; 0: none. No point is at
+ * random arrivals, so it is only near the most that is carried.
+ */
+static double front_rate(const reach *r)
 {
-    static const double least = 1e-4, close = 1.05;
-    const double asked = r->q->load.rate;
-    double high = asked;
+    double most = 0.0;
+
+    for (int i = 0; i < r->answer->front; i++) {
+        const plait_serve_plan *p = &r->answer->at_front[i];
+        if (r->q->tpot_s <= 0.0 || p->service.tpot_s <= r->q->tpot_s)
+            most = larger(most, p->tokens_per_s_gpu * r->q->gpus / r->q->load.output);
+    }
+    return most;
+}
+
+/* Tries a rate between what is carried and what is not, and moves one of the two there. */
+static plait_status try_rate(reach *r, double rate, double *high, plait_serve_reach *out,
+                             plait_error *err)
+{
     bool yes;
 
-    for (double rate = asked / 2.0; out->rate <= 0.0 && rate > least * asked; rate /= 2.0) {
-        PLAIT_TRY(carries(r, r->q->cluster, r->q->gpus, rate, &yes, err));
-        if (yes) {
-            out->rate = rate;
-            out->plan = r->answer->plan[0];
-        } else
-            high = rate;
-    }
-    while (out->rate > 0.0 && high > close * out->rate && !is_spent(r)) {
-        const double middle = sqrt(high * out->rate);
-
-        PLAIT_TRY(carries(r, r->q->cluster, r->q->gpus, middle, &yes, err));
-        if (yes) {
-            out->rate = middle;
-            out->plan = r->answer->plan[0];
-        } else
-            high = middle;
-    }
+    PLAIT_TRY(carries(r, r->q->cluster, r->q->gpus, rate, &yes, err));
+    if (yes) {
+        out->rate = rate;
+        out->plan = r->answer->plan[0];
+    } else
+        *high = rate;
     return PLAIT_OK;
 }
 
-/* Copies of what carries a part of the rate carry all of it: each has its share of arrivals at random. */
-static double gpus_of_copies(const plait_serve_plan *plan, double share)
+/*
+ * The rate: half of what is asked, then from that of the front down by 2, 4, 16, ... until one is carried; then within a
+ * twentieth. The last divisor leaves each request alone, so what fails there fails at any rate.
+ */
+static plait_status find_rate(reach *r, plait_serve_reach *out, plait_error *err)
 {
-    const double each = (double)plan->gpus / plan->replicas;
+    static const double least = 1e-9, close = 1.05, last_divisor = 1e10; // least: of any question
+    double high = r->q->load.rate, divisor = 2.0;
 
-    return each * ceil(plan->replicas / share * (1.0 - 1e-9));
+    PLAIT_TRY(try_rate(r, larger(high / 2.0, least), &high, out, err));
+    for (double rate = front_rate(r); out->rate <= 0.0 && divisor < last_divisor && high > least;) {
+        rate = larger(rate > 0.0 && rate < high ? rate : high / divisor, least);
+        PLAIT_TRY(try_rate(r, rate, &high, out, err));
+        rate /= divisor;
+        divisor *= divisor;
+    }
+    while (out->rate > 0.0 && high > close * out->rate && !is_spent(r))
+        PLAIT_TRY(try_rate(r, smaller(2.0 * out->rate, sqrt(high * out->rate)), &high, out, err));
+    return PLAIT_OK;
+}
+
+/* GPUs of one copy. */
+static int gpus_of_one(const plait_serve_plan *plan)
+{
+    return plan->gpus / plan->replicas;
+}
+
+/* Copies of what carries a part of the rate carry all of it: each has its share of arrivals at random. */
+static double copies_for(const plait_serve_reach *out, double rate)
+{
+    return ceil(out->plan.replicas * rate / out->rate * (1.0 - 1e-9));
+}
+
+/* Simulates copies of what carries a rate under more of it; they replace it if they carry that. */
+static plait_status try_copies(const reach *r, int replicas, double rate, plait_serve_reach *out,
+                               plait_error *err)
+{
+    plait_serve_question q = *r->q;
+    plait_serve_plan plan = out->plan;
+    const char *why;
+
+    q.load.rate = rate;
+    plan.replicas = replicas;
+    PLAIT_TRY(plait_serve_evaluate(&q, r->arena, &plan, &why, err));
+    if (why == NULL)
+        PLAIT_TRY(plait_serve_judge(&q, r->draws, r->arena, &plan, &why, err));
+    if (why != NULL)
+        return PLAIT_OK;
+    out->rate = rate;
+    out->plan = plan;
+    return PLAIT_OK;
+}
+
+/*
+ * As many copies as the GPUs hold, up to those that carry all. The ranking may have had no work left for them: bounds that
+ * only a light load is within take many more workers than the closed forms do.
+ */
+static plait_status fill_gpus(const reach *r, plait_serve_reach *out, plait_error *err)
+{
+    const double asked = r->q->load.rate, all = copies_for(out, asked);
+    const int room = r->q->gpus / gpus_of_one(&out->plan);
+    const double rate = out->rate * room / out->plan.replicas;
+
+    if (all <= room) {
+        PLAIT_TRY(try_copies(r, (int)all, asked, out, err));
+        out->answers = out->rate >= asked;
+    } else if (room > out->plan.replicas)
+        PLAIT_TRY(try_copies(r, room, rate, out, err));
+    return PLAIT_OK;
 }
 
 /* The GPUs: at most those of copies, fewer where a larger deployment carries it; whole nodes. */
@@ -81,7 +146,8 @@ static plait_status find_gpus(reach *r, plait_serve_reach *out, plait_error *err
 {
     static const int most_gpus = 64; // of a search that takes a fraction of a second
     const int node = r->q->cluster->group[0].gpus_per_node;
-    const double copies = gpus_of_copies(&out->plan, out->rate / r->q->load.rate);
+    const double copies =
+        larger(copies_for(out, r->q->load.rate) * gpus_of_one(&out->plan), r->q->gpus + 1.0);
     int low = r->q->gpus / node, high;
 
     if (copies > PLAIT_MAX_GPUS - node)
@@ -122,5 +188,11 @@ plait_status plait_serve_reach_of(const plait_serve_question *q, plait_serve_dra
     if (r.answer == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(find_rate(&r, out, err));
-    return out->rate > 0.0 ? find_gpus(&r, out, err) : PLAIT_OK;
+    if (out->rate > 0.0)
+        PLAIT_TRY(fill_gpus(&r, out, err));
+    if (out->answers)
+        out->gpus = out->plan.gpus;
+    else if (out->rate > 0.0)
+        return find_gpus(&r, out, err);
+    return PLAIT_OK;
 }

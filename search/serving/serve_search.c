@@ -211,7 +211,10 @@ void serve_reject(serve_look *s, const plait_serve_plan *plan)
     const plait_serve_question *q = s->q;
     plait_serve_reject why = PLAIT_SERVE_REJECT_LOAD;
 
-    if (plan->service.stable) {
+    if (plan->service.stable && serve_meets(q, plan))
+        why =
+            PLAIT_SERVE_REJECT_BOUND; // within the bounds beside more GPUs than there are, or than the best has
+    else if (plan->service.stable) {
         why = serve_misses(q, plan, PLAIT_SERVE_LIMIT_tpot, PLAIT_SERVE_LIMITS)
                   ? PLAIT_SERVE_REJECT_TPOT
                   : PLAIT_SERVE_REJECT_TTFT;
@@ -420,11 +423,11 @@ static plait_status check(const plait_serve_question *q, plait_error *err)
     return PLAIT_OK;
 }
 
-plait_status plait_serve_search(const plait_serve_question *q, plait_arena *arena,
-                                plait_serve_answer *out, plait_error *err)
+plait_status serve_search(const plait_serve_question *q, bool front, plait_arena *arena,
+                          plait_serve_answer *out, plait_error *err)
 {
     serve_candidate *candidates;
-    serve_look s = {.q = q, .arena = arena, .out = out};
+    serve_look s = {.q = q, .arena = arena, .front = front, .out = out};
     int64_t cut, large;
 
     *out = (plait_serve_answer){0};
@@ -442,13 +445,19 @@ plait_status plait_serve_search(const plait_serve_question *q, plait_arena *aren
             }
             if (!q->only_disaggregated)
                 look_aggregated(&s, q->engine[e], &candidates[c]);
-            if (serve_fits(q->engine[e], &candidates[c], &q->load))
+            if (front && serve_fits(q->engine[e], &candidates[c], &q->load))
                 look_front(&s, q->engine[e], &candidates[c]);
         }
         if (!q->only_aggregated)
             PLAIT_TRY(serve_look_pairs(&s, q->engine[e], err));
     }
     return PLAIT_OK;
+}
+
+plait_status plait_serve_search(const plait_serve_question *q, plait_arena *arena,
+                                plait_serve_answer *out, plait_error *err)
+{
+    return serve_search(q, true, arena, out, err);
 }
 
 /* What one GPU lacks. */

@@ -362,9 +362,14 @@ static plait_status answer_all(const serve_values *flags, const watch *w, report
     report->reach = reach;
     PLAIT_TRY(plait_serve_decide(report->question, w->draws, arena, answer, err));
     *no = answer->plans == 0;
-    return *no && flags->why_not == NULL
-               ? plait_serve_reach_of(report->question, w->draws, arena, reach, err)
-               : PLAIT_OK;
+    if (!*no || flags->why_not != NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(plait_serve_reach_of(report->question, w->draws, arena, reach, err));
+    if (reach->answers) {
+        answer->plan[answer->plans++] = reach->plan;
+        *no = false;
+    }
+    return PLAIT_OK;
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
