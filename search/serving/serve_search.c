@@ -211,9 +211,8 @@ void serve_reject(serve_look *s, const plait_serve_plan *plan)
     const plait_serve_question *q = s->q;
     plait_serve_reject why = PLAIT_SERVE_REJECT_LOAD;
 
-    if (plan->service.stable && serve_meets(q, plan))
-        why =
-            PLAIT_SERVE_REJECT_BOUND; // within the bounds beside more GPUs than there are, or than the best has
+    if (serve_meets(q, plan)) // beside more GPUs than there are, or dearer than what is kept
+        why = PLAIT_SERVE_REJECT_BOUND;
     else if (plan->service.stable) {
         why = serve_misses(q, plan, PLAIT_SERVE_LIMIT_tpot, PLAIT_SERVE_LIMITS)
                   ? PLAIT_SERVE_REJECT_TPOT
