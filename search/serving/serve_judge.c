@@ -345,7 +345,8 @@ static plait_status search_beyond(bench *b, double margin, plait_error *err)
 }
 
 plait_status serve_decide(const plait_serve_question *q, plait_serve_draws draws, bool first_only,
-                          bool front, plait_arena *arena, plait_serve_answer *out, plait_error *err)
+                          bool front, double *work, plait_arena *arena, plait_serve_answer *out,
+                          plait_error *err)
 {
     static const double margin[] = {1.0, 1.1, 1.25}; // of the load; chosen
     plait_serve_answer *first = plait_arena_alloc(arena, 1, sizeof *first);
@@ -359,14 +360,17 @@ plait_status serve_decide(const plait_serve_question *q, plait_serve_draws draws
         const bool any = out->plans > 0;
         out->simulations = before;
         PLAIT_TRY(judge_all(&b, err));
-        if (out->plans > 0 || q->load.kind != PLAIT_LOAD_RATE)
+        if (out->plans > 0 || q->load.kind != PLAIT_LOAD_RATE) {
+            *work += b.work;
             return PLAIT_OK;
+        }
         if (m == 0)
             *first = *out;
         first->simulations = out->simulations;
         if (!any || is_spent(&b))
             break;
     }
+    *work += b.work;
     *out = *first;
     return PLAIT_OK;
 }
@@ -374,5 +378,7 @@ plait_status serve_decide(const plait_serve_question *q, plait_serve_draws draws
 plait_status plait_serve_decide(const plait_serve_question *q, plait_serve_draws draws,
                                 plait_arena *arena, plait_serve_answer *out, plait_error *err)
 {
-    return serve_decide(q, draws, false, true, arena, out, err);
+    double work = 0.0;
+
+    return serve_decide(q, draws, false, true, &work, arena, out, err);
 }

@@ -45,10 +45,10 @@ void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan);
 plait_status serve_search(const plait_serve_question *question, bool front, plait_arena *arena,
                           plait_serve_answer *out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** plait_serve_decide, or only its first plan; with or without the front. (S.108) */
+/** plait_serve_decide, or only its first plan; with or without the front. Adds to `work`, as S.108 counts it. */
 plait_status serve_decide(const plait_serve_question *question, plait_serve_draws draws,
-                          bool first_only, bool front, plait_arena *arena, plait_serve_answer *out,
-                          plait_error *err) PLAIT_MUST_CHECK;
+                          bool first_only, bool front, double *work, plait_arena *arena,
+                          plait_serve_answer *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /** Prefill and decode workers apart. (S.100) */
 plait_status serve_look_pairs(serve_look *look, const plait_engine *engine,

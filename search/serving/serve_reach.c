@@ -13,6 +13,7 @@ typedef struct reach {
     plait_serve_answer *answer; /* of the last decision */
     double looked;              /* deployments priced by all of them */
     int simulations;
+    double work; /* of them, as S.108 counts it */
 } reach;
 
 /* Whether so many GPUs carry a rate; what does is answer->plan[0]. */
@@ -25,7 +26,8 @@ static plait_status carries(reach *r, const plait_cluster *cluster, int gpus, do
     q.cluster = cluster;
     q.gpus = gpus;
     q.load.rate = rate;
-    PLAIT_TRY(serve_decide(&q, r->draws, true, r->looked <= 0.0, r->arena, r->answer, err));
+    PLAIT_TRY(
+        serve_decide(&q, r->draws, true, r->looked <= 0.0, &r->work, r->arena, r->answer, err));
     plait_arena_rewind(r->arena, mark);
     r->looked += (double)r->answer->looked;
     r->simulations += r->answer->simulations;
@@ -36,7 +38,7 @@ static plait_status carries(reach *r, const plait_cluster *cluster, int gpus, do
 /* One second to two of searching and simulating, whatever is asked. Chosen. */
 static bool is_spent(const reach *r)
 {
-    return r->looked >= 1e5 || r->simulations >= 16;
+    return r->looked >= 1e5 || r->simulations >= 16 || r->work >= 2e6;
 }
 
 /*
