@@ -38,7 +38,7 @@ static plait_status carries(reach *r, const plait_cluster *cluster, int gpus, do
 /* One second to two of searching and simulating, whatever is asked. Chosen. */
 static bool is_spent(const reach *r)
 {
-    return r->looked >= 1e5 || r->simulations >= 16 || r->work >= 2e6;
+    return r->looked >= 1e5 || r->simulations >= 16 || r->work >= 4e6;
 }
 
 /*
@@ -106,8 +106,8 @@ static double copies_for(const plait_serve_reach *out, double rate)
 }
 
 /* Simulates copies of what carries a rate under more of it; they replace it if they carry that. */
-static plait_status try_copies(const reach *r, int replicas, double rate, plait_serve_reach *out,
-                               plait_error *err)
+static plait_status try_copies(reach *r, int replicas, double rate, bool *yes,
+                               plait_serve_reach *out, plait_error *err)
 {
     plait_serve_question q = *r->q;
     plait_serve_plan plan = out->plan;
@@ -116,30 +116,45 @@ static plait_status try_copies(const reach *r, int replicas, double rate, plait_
     q.load.rate = rate;
     plan.replicas = replicas;
     PLAIT_TRY(plait_serve_evaluate(&q, r->arena, &plan, &why, err));
-    if (why == NULL)
+    if (why == NULL) {
         PLAIT_TRY(plait_serve_judge(&q, r->draws, r->arena, &plan, &why, err));
-    if (why != NULL)
-        return PLAIT_OK;
-    out->rate = rate;
-    out->plan = plan;
+        r->work += plan.drawn.requests + plan.drawn.steps / 3.0;
+    }
+    *yes = why == NULL;
+    if (*yes) {
+        out->rate = rate;
+        out->plan = plan;
+    }
     return PLAIT_OK;
 }
 
 /*
- * As many copies as the GPUs hold, up to those that carry all. The ranking may have had no work left for them: bounds that
- * only a light load is within take many more workers than the closed forms do.
+ * The fewest copies within the GPUs that carry all, or else as many as there is room for. The ranking may have had no work
+ * left for them: bounds that only a light load is within take many more workers than the closed forms do.
  */
-static plait_status fill_gpus(const reach *r, plait_serve_reach *out, plait_error *err)
+static plait_status fill_gpus(reach *r, plait_serve_reach *out, plait_error *err)
 {
-    const double asked = r->q->load.rate, all = copies_for(out, asked);
+    static const double most_work = 2e6; // about two seconds; chosen
+    const double asked = r->q->load.rate, start = r->work;
     const int room = r->q->gpus / gpus_of_one(&out->plan);
     const double rate = out->rate * room / out->plan.replicas;
+    int low = out->plan.replicas, high = (int)smaller(copies_for(out, asked), room);
+    bool yes;
 
-    if (all <= room) {
-        PLAIT_TRY(try_copies(r, (int)all, asked, out, err));
-        out->answers = out->rate >= asked;
-    } else if (room > out->plan.replicas)
-        PLAIT_TRY(try_copies(r, room, rate, out, err));
+    if (high == low)
+        return PLAIT_OK;
+    PLAIT_TRY(try_copies(r, high, asked, &out->answers, out, err));
+    if (!out->answers)
+        return rate < asked ? try_copies(r, room, rate, &yes, out, err) : PLAIT_OK;
+    while (high - low > 1 && r->work - start < most_work) {
+        const int middle = low + (high - low) / 2;
+
+        PLAIT_TRY(try_copies(r, middle, asked, &yes, out, err));
+        if (yes)
+            high = middle;
+        else
+            low = middle;
+    }
     return PLAIT_OK;
 }
 

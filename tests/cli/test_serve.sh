@@ -65,14 +65,13 @@ serve 0 "${small[@]}" --gpus "$gpus" --rate 200 --engine vllm
 serve 1 "${small[@]}" --gpus 1 --rate 1e9 --engine vllm --json
 holds "a rate far below what is asked" "0.9 < d['reach']['rate'] / $rate < 1.11 and d['reach']['gpus'] is None"
 
-# Fewer than one of 16 requests/minute is within this bound on one worker: copies of it fill the GPUs, and answer.
-rare=(deepseek-v3 --input 7461 --output 518 --tpot-p95 10.89ms --rate 0.0711 --engine trtllm --tp 4)
-serve 1 "${rare[0]}" mi300x-192gb:3x8 "${rare[@]:1}"
-says "24 GPUs carry about 0.0"
-says "It needs --tpot-p95 "
+# A prompt beside a decoding request breaks this bound, so each needs a worker that is nearly idle: the ranking spends its
+# work on others, and copies of what carries a part of the rate answer.
+serve 0 deepseek-v3 mi300x-192gb:4x8 --input 7461 --output 518 --tpot-p95 10.89ms --rate 0.0711 \
+    --engine trtllm --tp 4 --json
+holds "copies" "d['plans'][0]['simulated'] and d['plans'][0]['gpus'] <= 16 and d['simulated']['tpot_ms']['p95'] <= 10.89"
+serve 1 llama-3.1-8b l40s-48gb:1x1 --input 4000 --output 400 --tpot-p95 12.5ms --rate 1 --engine vllm --tp 1
 grep -q "about 0.00 " "$folder/out" && complain "a rate without digits: $(sed -n 5p "$folder/out")"
-serve 0 "${rare[0]}" mi300x-192gb:8x8 "${rare[@]:1}"
-says "16 replicas on 64 GPUs"
 
 serve 1 "${small[@]}" --gpus 8 --rate 1 --tpot 1ms
 says "No rate is carried within the bounds"
