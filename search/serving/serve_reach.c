@@ -128,24 +128,19 @@ static plait_status try_copies(reach *r, int replicas, double rate, bool *yes,
     return PLAIT_OK;
 }
 
-/*
- * The fewest copies within the GPUs that carry all, or else as many as there is room for. The ranking may have had no work
- * left for them: bounds that only a light load is within take many more workers than the closed forms do.
- */
-static plait_status fill_gpus(reach *r, plait_serve_reach *out, plait_error *err)
+/* The fewest copies that carry all of the rate, of those above what carries a part and up to `high`; 0: not `high`. */
+static plait_status fewest_copies(reach *r, int high, int *fewest, plait_serve_reach *out,
+                                  plait_error *err)
 {
     static const double most_work = 2e6; // about two seconds; chosen
     const double asked = r->q->load.rate, start = r->work;
-    const int room = r->q->gpus / gpus_of_one(&out->plan);
-    const double rate = out->rate * room / out->plan.replicas;
-    int low = out->plan.replicas, high = (int)smaller(copies_for(out, asked), room);
+    int low = out->plan.replicas;
     bool yes;
 
-    if (high == low)
+    *fewest = 0;
+    PLAIT_TRY(try_copies(r, high, asked, &yes, out, err));
+    if (!yes)
         return PLAIT_OK;
-    PLAIT_TRY(try_copies(r, high, asked, &out->answers, out, err));
-    if (!out->answers)
-        return rate < asked ? try_copies(r, room, rate, &yes, out, err) : PLAIT_OK;
     while (high - low > 1 && r->work - start < most_work) {
         const int middle = low + (high - low) / 2;
 
@@ -155,7 +150,28 @@ static plait_status fill_gpus(reach *r, plait_serve_reach *out, plait_error *err
         else
             low = middle;
     }
+    *fewest = high;
     return PLAIT_OK;
+}
+
+/*
+ * The fewest copies within the GPUs that carry all, or else as many as there is room for. The ranking may have had no work
+ * left for them: bounds that only a light load is within take many more workers than the closed forms do.
+ */
+static plait_status fill_gpus(reach *r, plait_serve_reach *out, plait_error *err)
+{
+    const double asked = r->q->load.rate;
+    const int room = r->q->gpus / gpus_of_one(&out->plan);
+    const double rate = out->rate * room / out->plan.replicas;
+    const int high = (int)smaller(copies_for(out, asked), room);
+    int fewest;
+    bool yes;
+
+    if (high == out->plan.replicas)
+        return PLAIT_OK;
+    PLAIT_TRY(fewest_copies(r, high, &fewest, out, err));
+    out->answers = fewest > 0;
+    return out->answers || rate >= asked ? PLAIT_OK : try_copies(r, room, rate, &yes, out, err);
 }
 
 /* The GPUs: at most those of copies, fewer where a larger deployment carries it; whole nodes. */
@@ -163,9 +179,15 @@ static plait_status find_gpus(reach *r, plait_serve_reach *out, plait_error *err
 {
     static const int most_gpus = 64; // of a search that takes a fraction of a second
     const int node = r->q->cluster->group[0].gpus_per_node;
-    const double copies =
-        larger(copies_for(out, r->q->load.rate) * gpus_of_one(&out->plan), r->q->gpus + 1.0);
-    int low = r->q->gpus / node, high;
+    const int each = gpus_of_one(&out->plan);
+    double copies = larger(copies_for(out, r->q->load.rate) * each, r->q->gpus + 1.0);
+    int low = r->q->gpus / node, high, fewest = 0;
+    plait_serve_reach more = *out;
+
+    if (copies <= most_gpus)
+        PLAIT_TRY(fewest_copies(r, (int)ceil(copies / each), &fewest, &more, err));
+    if (fewest > 0)
+        copies = (double)fewest * each;
 
     if (copies > PLAIT_MAX_GPUS - node)
         return PLAIT_OK;
