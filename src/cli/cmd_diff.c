@@ -27,6 +27,7 @@ static const opt options[] = {
 /* ---- kinds ---- */
 
 typedef enum diff_kind {
+    DIFF_SERVE,
     DIFF_PLANS,
     DIFF_CAPACITY,
     DIFF_ACCURACY,
@@ -42,6 +43,7 @@ static const struct {
     const char *name;
     const char *keys[2];
 } kinds[DIFF_KINDS] = {
+    [DIFF_SERVE] = {"deployments", {"plans", "model_file"}},
     [DIFF_PLANS] = {"plans", {"plans", "job"}},
     [DIFF_CAPACITY] = {"capacity", {"asked", "rows"}},
     [DIFF_ACCURACY] = {"accuracy", {"summary", "rows"}},
@@ -319,15 +321,16 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_diff = {
-    .usage = {.command = "diff",
-              .synopsis = "A B",
-              .summary = "What changed between two answers, models, clusters or accuracies.",
-              .about =
-                  "Files that search, eval, capacity --json or validate --json wrote, or files and "
-                  "names of\nmodels, clusters, accelerators and runtimes: both of one kind.",
-              .max_operands = 2,
-              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_MODELS)},
-              .options = options},
+    .usage =
+        {.command = "diff",
+         .synopsis = "A B",
+         .summary = "What changed between two answers, models, clusters or accuracies.",
+         .about =
+             "Files that search, eval, serve, capacity --json or validate --json wrote, or files "
+             "and names of\nmodels, clusters, accelerators and runtimes: both of one kind.",
+         .max_operands = 2,
+         .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_MODELS)},
+         .options = options},
     .values_size = sizeof(diff_values),
     .run = run,
 };

@@ -81,6 +81,14 @@ sed 's/"gpus_per_node": 8/"gpus_per_node": 4/' own.json >less.json
 "$plait" diff a100-80gb-sxm h100-80gb-sxm | grep -qE '^/peak_tflops/bf16 +312 +989\.4 ' || complain "accelerators"
 "$plait" diff megatron nanotron | grep -q '^/can/max_vpp' || complain "runtimes"
 
+serve() {
+    "$plait" serve llama-3.1-8b dgx-h100 --gpus 1 --input 1000 --output 100 --engine vllm --requests 200 "$@" >/dev/null
+}
+serve --rate 1 -o slow-serve.json
+serve --rate 2 -o fast-serve.json
+"$plait" diff slow-serve.json fast-serve.json | grep -qE '^/job/rate +1 +2 ' || complain "answers of serve"
+"$plait" diff slow-serve.json slow-serve.json | grep -q 'no difference' || complain "an answer of serve and itself"
+
 refused 'expected two files' a.json
 refused 'expected plans as a.json, found model' a.json llama-3.1-8b
 refused 'no/such.json' a.json no/such.json
