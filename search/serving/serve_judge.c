@@ -13,9 +13,12 @@
  */
 static int requests_of(const plait_serve_question *q, const plait_serve_plan *plan, bool near)
 {
-    static const double least = 2000.0, each = 10.0, near_least = 10000.0, near_each = 20.0;
+    static const double usual = 2000.0, fewest = 100.0, long_steps = 1e7; // long answers: chosen
+    static const double each = 10.0, near_least = 10000.0, near_each = 20.0;
     static const double most = 1e6, most_steps = 2e6;
     const double in_flight = plan->concurrency;
+    const double least =
+        larger(smaller(usual, long_steps * larger(in_flight, 1.0) / q->load.output), fewest);
     const double few = near ? smaller(near_least, most_steps * in_flight / q->load.output) : least;
 
     return (int)larger(smaller((near ? near_each : each) * in_flight, in_flight + most),

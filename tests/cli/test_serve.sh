@@ -77,6 +77,10 @@ serve 1 "${small[@]}" --gpus 8 --rate 1 --tpot 1ms
 says "No rate is carried within the bounds"
 says "It needs --tpot 2."
 
+# Answers of many steps have fewer requests simulated.
+serve 0 "${small[@]}" --gpus 1 --output 20k --rate 0.01 --engine vllm --eval --json
+holds "long answers" "100 <= d['simulated']['requests'] < 2000"
+
 # ---- bounds on percentiles ----
 
 serve 0 "${small[@]}" --gpus 8 --rate 10 --ttft-p95 300ms --ttft-p99 400ms --tpot-p95 30ms \
