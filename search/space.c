@@ -23,6 +23,7 @@ typedef struct row_walk {
     /* of attention, worth a row: [tp][cp][cp_comm][microbatch.count], and the row of the moment */
     unsigned char *known;
     unsigned char *kernels;
+    plait_degrees priced; /* whose kernels these are, for any microbatch */
     dispatch_memo *dispatches;
     plait_degrees *row;
     int64_t count;
@@ -41,6 +42,22 @@ static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels)
     }
 }
 
+enum { KERNELS_KNOWN = 128 };
+
+/*
+ * The kernels of attention for the i-th microbatch, which tp, cp and its exchange decide: they are priced once,
+ * not for each sp, degree of experts and walk, and only for degrees that the layers take.
+ */
+static unsigned kernels_for(const row_walk *walk, int i)
+{
+    plait_degrees d = walk->priced;
+
+    d.mbs = walk->space->microbatch.value[i];
+    if (walk->kernels[i] == 0)
+        walk->kernels[i] = (unsigned char)(KERNELS_KNOWN | space_kernels_of(walk->space, &d));
+    return walk->kernels[i];
+}
+
 /* Every microbatch with its fastest dispatcher; returns those that any has for pairs alone. */
 static unsigned walk_fastest(row_walk *walk, plait_degrees d)
 {
@@ -53,7 +70,7 @@ static unsigned walk_fastest(row_walk *walk, plait_degrees d)
         if (has.fastest < 0)
             continue;
         d.dispatcher = (unsigned char)has.fastest;
-        walk_kernels(walk, d, walk->kernels[i]);
+        walk_kernels(walk, d, kernels_for(walk, i));
         in_pairs |= has.in_pairs;
     }
     return in_pairs;
@@ -68,7 +85,7 @@ static void walk_in_pairs(row_walk *walk, plait_degrees d)
     for (int i = 0; i < space->microbatch.count; i++) {
         d.mbs = space->microbatch.value[i];
         if (space_dispatchers_of(walk->dispatches, space, &d).in_pairs >> d.dispatcher & 1u)
-            walk_kernels(walk, d, walk->kernels[i]);
+            walk_kernels(walk, d, kernels_for(walk, i));
     }
 }
 
@@ -124,30 +141,20 @@ static void walk_experts(row_walk *walk, plait_degrees d)
     }
 }
 
-enum { KERNELS_KNOWN = 128 };
-
-/*
- * The kernels of attention for each microbatch, which tp, cp and its exchange decide: asked for once,
- * not for each sp, degree of experts and walk.
- */
-static void list_kernels(row_walk *walk, plait_degrees d, int cp_at)
+/* The rows of a tp, a cp and its exchange: any kernel that runs stands for all where legality is checked. */
+static void walk_attention(row_walk *walk, plait_degrees d, int cp_at)
 {
     const plan_space *space = walk->space;
+    const unsigned runs = space_running_kernels(space, &d);
     const size_t row =
         ((size_t)walk->tp_at * (size_t)space->divisors.count + (size_t)cp_at) * PLAIT_CP_COMMS +
         d.cp_comm;
-    unsigned any = 0;
 
     walk->kernels = walk->known + row * (size_t)space->microbatch.count;
-    for (int i = 0; i < space->microbatch.count; i++) {
-        d.mbs = space->microbatch.value[i];
-        if (walk->kernels[i] == 0)
-            walk->kernels[i] = (unsigned char)(KERNELS_KNOWN | space_kernels_of(space, &d));
-        any |= walk->kernels[i] & ~(unsigned)KERNELS_KNOWN;
-    }
-    for (d.attention = 0; any != 0 && !(any >> d.attention & 1u);)
+    walk->priced = d;
+    for (d.attention = 0; runs != 0 && !(runs >> d.attention & 1u);)
         d.attention++;
-    if (any != 0)
+    if (runs != 0)
         walk_experts(walk, d);
 }
 
@@ -177,14 +184,14 @@ static void walk_context(row_walk *walk, plait_degrees d)
             continue;
         d.cp_comm = idle_cp_comm(space);
         if (d.cp == 1) {
-            list_kernels(walk, d, i);
+            walk_attention(walk, d, i);
             continue;
         }
         for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
             d.cp_comm = (unsigned char)comm;
             if ((can->takes[PLAIT_KEY_CP_COMM] >> comm & 1u) &&
                 limits_allow_value(space->options, PLAIT_KEY_CP_COMM, comm))
-                list_kernels(walk, d, i);
+                walk_attention(walk, d, i);
         }
     }
 }

@@ -41,8 +41,9 @@ static bool stands_for(const kernel_uses *uses, int a, int b)
     return less || comes_first(uses, a, b);
 }
 
-static unsigned running_kernels(const plan_space *space, plait_degrees d)
+unsigned space_running_kernels(const plan_space *space, const plait_degrees *row)
 {
+    plait_degrees d = *row;
     unsigned runs = 0;
 
     for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
@@ -76,7 +77,7 @@ unsigned space_kernels_of(const plan_space *space, const plait_degrees *row)
 {
     kernel_uses uses = {.kinds = space->problem->model->kinds,
                         .usual = (int)plait_attention_usual(space->problem),
-                        .runs = running_kernels(space, *row)};
+                        .runs = space_running_kernels(space, row)};
     unsigned left = uses.runs;
 
     if ((uses.runs & (uses.runs - 1)) == 0) // one, or none

@@ -15,7 +15,10 @@ PLAIT_MUST_CHECK plait_status space_list_splits(plan_space *space, plait_arena *
 /** May a layout deal the layers to so many stages? */
 bool space_layouts_deal(const plan_space *space, int pp);
 
-/** Bits 1 << plait_attention_kernel: those that rows of these degrees are made with. (S.80) */
+/** Bits 1 << plait_attention_kernel: those that run with these degrees, whatever the microbatch. */
+unsigned space_running_kernels(const plan_space *space, const plait_degrees *row);
+
+/** The same bits: those that rows of these degrees are made with. (S.80) */
 unsigned space_kernels_of(const plan_space *space, const plait_degrees *row);
 
 /** The dispatchers that degrees of layers have rows with. */
