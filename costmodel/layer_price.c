@@ -429,6 +429,16 @@ static double core_s(const plait_kernel_context *context, const plait_block *blo
     return seconds;
 }
 
+/* The half with the mixer where the layer has two: the feed-forward half is the same with every kernel. */
+static void describe_attention(const plait_problem *problem, const plait_layer *layer,
+                               const plait_shard *shard, plait_pass pass, plait_block *block)
+{
+    if (block_halves(layer))
+        block_describe_half(problem->model, layer, shard, pass, BLOCK_MIXER, block);
+    else
+        plait_block_describe(problem->model, layer, shard, pass, block);
+}
+
 plait_attention_use plait_attention_use_of(const plait_problem *problem, const plait_degrees *d,
                                            int kind)
 {
@@ -439,11 +449,9 @@ plait_attention_use plait_attention_use_of(const plait_problem *problem, const p
     plait_attention_use use = {0};
     plait_block block;
 
-    plait_block_describe(problem->model, layer, &shard, pass_of(problem, &key, PLAIT_BACKWARD),
-                         &block);
+    describe_attention(problem, layer, &shard, pass_of(problem, &key, PLAIT_BACKWARD), &block);
     use.backward_s = core_s(&context, &block);
-    plait_block_describe(problem->model, layer, &shard, pass_of(problem, &key, PLAIT_FORWARD),
-                         &block);
+    describe_attention(problem, layer, &shard, pass_of(problem, &key, PLAIT_FORWARD), &block);
     use.forward_s = core_s(&context, &block);
     use.kept_bytes = plait_block_saved_bytes(&block, &shard, 0);
     return use;

@@ -366,7 +366,7 @@ plait_exchange_use plait_exchange_use_of(const plait_problem *problem,
 /** What the core attention of one layer takes of one microbatch on one rank. */
 typedef struct plait_attention_use {
     double forward_s, backward_s; /* without its collectives */
-    double kept_bytes;            /* by the whole layer, without recomputation */
+    double kept_bytes; /* by the half with the mixer, else the layer; without recomputation */
 } plait_attention_use;
 
 /** The same of a kind of layer, by the kernel of these degrees: what a search chooses kernels by. */
