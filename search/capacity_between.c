@@ -81,13 +81,23 @@ static double calendar_of(const plait_capacity_ask *ask, const plait_problem *pr
     return plait_goodput_wall_s(&goodput, 1.0);
 }
 
+/*
+ * A row answers a number of its cluster. Clusters that are listed twice differ in price: their rows answer only
+ * where no plan fits, which no price changes.
+ */
 static bool is_known(const range_search *s, const plait_problem *problem)
 {
-    for (int i = 0; i < s->known; i++)
-        if (s->row[i].problem->job.gpus == problem->job.gpus &&
-            s->row[i].problem->job.gbs == problem->job.gbs &&
-            strcmp(s->row[i].problem->cluster->name, problem->cluster->name) == 0)
+    const double usd = plait_capacity_usd_per_gpu_hour(s->ask, problem);
+
+    for (int i = 0; i < s->known; i++) {
+        const plait_capacity_row *const row = &s->row[i];
+
+        if (row->problem->job.gpus == problem->job.gpus &&
+            row->problem->job.gbs == problem->job.gbs &&
+            strcmp(row->problem->cluster->name, problem->cluster->name) == 0 &&
+            (!row->fits || isnan(usd) || row->usd_per_gpu_hour == usd))
             return true;
+    }
     return false;
 }
 

@@ -48,6 +48,17 @@ found=$("$plait" capacity llama-3.1-8b b300-288gb-sxm:1x8 --tokens 1T --seq 4096
 [[ $found == 'plait: --budget: expected a cluster with a price, or --price'* ]] ||
     complain "a budget without a price: $found"
 
+# One cluster at two prices: numbers between its rows are searched at each price, and the cheaper one wins.
+"$plait" capacity gpt-1.7b dgx-h100,dgx-h100 --tokens 10G --seq 2048 --gbs 48..48 --gpus 8..32 --deadline 0.19d \
+    --price 3,2 --strategy exhaustive --limit recompute=none,cp=1 --runs 0 --json | python3 -c '
+import json, sys
+a = json.load(sys.stdin)
+found = [r["cost_usd"] for r in a["rows"] if r["gpus"] == 24]
+assert len(found) == 2 and abs(found[0] / found[1] - 1.5) < 1e-6, found
+best = a["rows"][a["cheapest"]]
+assert best["cost_usd"] == min(found), best
+' || complain "one cluster at two prices"
+
 # A price a cluster: one price of two clusters would be that of both.
 two=(capacity llama-3.1-8b dgx-h100,dgx-b200 --tokens 1T --seq 4096 --gbs 256 --gpus 16
     --strategy exhaustive --limit recompute=none,cp=1,pp=1 --runs 0)
