@@ -505,8 +505,9 @@ static plait_status exhaustive_run(search_run *run, search_found *found, plait_e
     search_found coarse;
 
     run->learns = run->options->prune;
-    const plait_status status = run->options->prune && !isfinite(run->below) ? both_passes(run, &coarse, found, err)
-                                                    : search_batches(run, explore, found, err);
+    const plait_status status = run->options->prune && !isfinite(run->below)
+                                    ? both_passes(run, &coarse, found, err)
+                                    : search_batches(run, explore, found, err);
     run->learns = false;
     run->known = NULL;
     return status;

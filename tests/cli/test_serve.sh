@@ -108,4 +108,12 @@ says "Each row is one replica"
 serve 0 "${small[@]}" --gpus ..32 --engine vllm --tp 4 --pp 1 --json
 holds "replicas that fit" "d['plans'][0]['replicas'] == 1 and d['plans'][0]['replicas_that_fit'] == 8"
 
+# ---- engines ----
+
+serve 0 llama-3.1-8b 8xmi300x --isl 1k --osl 200 --rate 2 --json
+holds "an engine that does not run on the accelerator" "all(p['engine'] != 'trtllm' for p in d['plans'])"
+serve 2 llama-3.1-8b 8xmi300x --isl 1k --osl 200 --rate 2 --engine trtllm
+[ "$(cat "$folder/err")" = 'plait: --engine: expected an engine that runs on accelerators of AMD, found trtllm' ] ||
+    complain "TensorRT-LLM on AMD: $(cat "$folder/err")"
+
 exit $wrong
