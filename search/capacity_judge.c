@@ -61,6 +61,16 @@ static bool is_less(double a, double b)
     return isfinite(a) && !(b <= a);
 }
 
+/* Fewer GPUs, then less time, then fewer dollars. */
+static bool is_smaller(const plait_capacity_row *a, const plait_capacity_row *b)
+{
+    if (a->problem->job.gpus != b->problem->job.gpus)
+        return a->problem->job.gpus < b->problem->job.gpus;
+    if (a->wall_s < b->wall_s || a->wall_s > b->wall_s)
+        return a->wall_s < b->wall_s;
+    return a->usd < b->usd;
+}
+
 plait_capacity_verdict capacity_pick(const plait_capacity_row *row, int rows)
 {
     plait_capacity_verdict v = {-1, -1, -1};
@@ -69,9 +79,7 @@ plait_capacity_verdict capacity_pick(const plait_capacity_row *row, int rows)
         const bool ends = row[i].fits && isfinite(row[i].wall_s);
 
         if (ends && row[i].limit == PLAIT_CAPACITY_LIMIT_NOTHING &&
-            (v.smallest < 0 || row[i].problem->job.gpus < row[v.smallest].problem->job.gpus ||
-             (row[i].problem->job.gpus == row[v.smallest].problem->job.gpus &&
-              row[i].wall_s < row[v.smallest].wall_s)))
+            (v.smallest < 0 || is_smaller(&row[i], &row[v.smallest])))
             v.smallest = i;
         if (ends &&
             (row[i].limit == PLAIT_CAPACITY_LIMIT_NOTHING ||

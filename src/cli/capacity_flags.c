@@ -78,6 +78,9 @@ static plait_status read_named_price(char *text, char *equals, const char *const
     PLAIT_TRY(read_number("--price", equals + 1, 1e-6, 1e6, &price, err));
     for (int c = 0; c < clusters; c++)
         if (text_equal(cluster[c], text)) {
+            if (usd_per_gpu_hour[c] > 0.0)
+                return plait_fail(err, PLAIT_ERROR_RANGE, "--price",
+                                  "expected one price of %.40s, found another", text);
             usd_per_gpu_hour[c] = price;
             found = true;
         }
@@ -100,7 +103,7 @@ plait_status capacity_flags_read_prices(const char *text, const char *const *clu
                                         double *usd_per_gpu_hour, plait_error *err)
 {
     char copy[1024];
-    int in_order = 0;
+    int in_order = 0, named = 0;
 
     for (int c = 0; c < clusters; c++)
         usd_per_gpu_hour[c] = 0.0;
@@ -116,13 +119,16 @@ plait_status capacity_flags_read_prices(const char *text, const char *const *clu
         char *const equals = strrchr(at, '=');
         if (equals != NULL) {
             PLAIT_TRY(read_named_price(at, equals, cluster, clusters, usd_per_gpu_hour, err));
+            named++;
             continue;
         }
         if (in_order < clusters)
             PLAIT_TRY(read_number("--price", at, 1e-6, 1e6, &usd_per_gpu_hour[in_order], err));
         in_order++;
     }
-    return in_order == 0 || in_order == clusters ? PLAIT_OK : fail_prices(clusters, in_order, err);
+    if (in_order > 0 && (in_order != clusters || named > 0))
+        return fail_prices(clusters, in_order + named, err);
+    return PLAIT_OK;
 }
 
 static plait_status read_wishes(const capacity_flags *flags, plait_capacity_ask *ask,

@@ -56,13 +56,13 @@ a = json.load(sys.stdin)
 found = [r["cost_usd"] for r in a["rows"] if r["gpus"] == 24]
 assert len(found) == 2 and abs(found[0] / found[1] - 1.5) < 1e-6, found
 best = a["rows"][a["cheapest"]]
-assert best["cost_usd"] == min(found), best
+assert best["cost_usd"] == a["rows"][a["smallest"]]["cost_usd"] == min(found), best
 ' || complain "one cluster at two prices"
 
 # A price a cluster: one price of two clusters would be that of both.
 two=(capacity llama-3.1-8b dgx-h100,dgx-b200 --tokens 1T --seq 4096 --gbs 256 --gpus 16
     --strategy exhaustive --limit recompute=none,cp=1,pp=1 --runs 0)
-for price in 2.2 2.2,4,5 dgx-a100=2; do
+for price in 2.2 2.2,4,5 dgx-a100=2 dgx-h100=2,dgx-h100=3 2,dgx-h100=3; do
     found=$("$plait" "${two[@]}" --price "$price" 2>&1)
     [[ $? -eq 2 && $found == 'plait: --price: expected '* && $found != *$'\n'* ]] ||
         complain "--price $price of two clusters: $found"
