@@ -359,6 +359,8 @@ static void write_power_and_price(json_writer *json, const plait_accelerator *ac
     json_write_key(json, "price");
     json_begin_object(json);
     write_known(json, "usd_per_hour", accelerator->usd_per_hour);
+    if (accelerator->price_source != NULL)
+        json_member_string(json, "source", accelerator->price_source);
     json_end_object(json);
 }
 

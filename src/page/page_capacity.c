@@ -201,9 +201,8 @@ static const char *dollars_text(double usd, char text[UNITS_SIZE])
     return text;
 }
 
-static void add_figures(page *out, const report_capacity *report, const plait_capacity_row *r)
+static void add_figures(page *out, const plait_capacity_row *r)
 {
-    const double each = plait_capacity_usd_per_gpu_hour(report->ask, r->problem);
     char text[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE], line[REPORT_LINE_SIZE];
 
     snprintf(text, sizeof text, "%d", r->problem->job.gpus);
@@ -216,7 +215,8 @@ static void add_figures(page *out, const report_capacity *report, const plait_ca
     else
         page_figure(out, "time", time_text(r->wall_s, text), "no band: no measured run is like it");
     if (isfinite(r->usd))
-        page_figure(out, "dollars", dollars_text(r->usd, text), "at %.4g USD a GPU hour", each);
+        page_figure(out, "dollars", dollars_text(r->usd, text), "at %.4g USD a GPU hour",
+                    r->usd_per_gpu_hour);
     else
         page_figure(out, "dollars", "-", "no price is known");
 }
@@ -233,31 +233,12 @@ static void add_no_answer(page *out, const report_capacity *report)
                 ask->budget_usd > 0.0 ? " within the budget" : "");
 }
 
-/* Returns whether a row is the first of its cluster. */
-static bool begins_cluster(const report_capacity *report, int row)
+/* Adds the peak of each cluster but `listed`, whose peak is listed already. */
+static void assume_peaks(page *out, const report_capacity *report, const plait_cluster *listed)
 {
-    for (int i = 0; i < row; i++)
-        if (text_equal(report->row[i].problem->cluster->name,
-                       report->row[row].problem->cluster->name))
-            return false;
-    return true;
-}
-
-/* Adds the prices of all clusters, and the peak of each cluster but `listed`, whose peak is listed already. */
-static void assume_hardware(page *out, const report_capacity *report, const plait_cluster *listed)
-{
-    for (int i = 0; i < report->rows; i++) {
-        const plait_problem *const problem = report->row[i].problem;
-
-        if (!begins_cluster(report, i))
-            continue;
-        if (!text_equal(problem->cluster->name, listed->name))
-            page_assume_peak(out, problem);
-        if (i == 0 || !(report->ask->usd_per_gpu_hour > 0.0))
-            page_assume_prices(out, problem->cluster,
-                               plait_cluster_groups(problem->cluster, problem->job.gpus),
-                               report->ask->usd_per_gpu_hour);
-    }
+    for (int c = 0; c < report->clusters; c++)
+        if (!text_equal(report->cluster[c].problem->cluster->name, listed->name))
+            page_assume_peak(out, report->cluster[c].problem);
 }
 
 static void add_answer(page *out, const report_capacity *report)
@@ -273,14 +254,14 @@ static void add_answer(page *out, const report_capacity *report)
                     r->problem->job.gpus, r->problem->cluster->name, time_text(r->wall_s, days),
                     isfinite(r->usd) ? " and costs " : "",
                     isfinite(r->usd) ? dollars_text(r->usd, usd) : "");
-        add_figures(out, report, r);
+        add_figures(out, r);
         plan = (report_plan){
             .verdict = PLAIT_FITS, .degrees = r->plan.degrees, .plan = r->plan, .cost = r->cost};
     } else {
         add_no_answer(out, report);
     }
     page_assume_plan(out, r->problem, found ? &plan : NULL);
-    assume_hardware(out, report, r->problem->cluster);
+    assume_peaks(out, report, r->problem->cluster);
     add_assumed(out, report);
 }
 

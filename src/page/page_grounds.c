@@ -100,17 +100,17 @@ static void assume_notes(page *of, const plait_problem *problem, const report_pl
 void page_assume_prices(page *of, const plait_cluster *cluster, int groups, double usd)
 {
     if (usd > 0.0) {
-        page_assume(of, "price", "%g USD a GPU hour, as stated by --price", usd);
+        page_assume(of, "price", "%g USD a GPU hour of %s, as stated by --price", usd,
+                    cluster->name);
         return;
     }
     for (int g = 0; g < groups; g++) {
         const plait_accelerator *const gpu = cluster->group[g].accelerator;
 
         if (gpu->usd_per_hour > 0.0)
-            page_assume(
-                of, "price",
-                "%g USD a GPU hour of %s, from its accelerator file, which names the source",
-                gpu->usd_per_hour, gpu->name);
+            page_assume(of, "price", "%g USD a GPU hour of %s, from its accelerator file%s%s",
+                        gpu->usd_per_hour, gpu->name, gpu->price_source != NULL ? ": " : "",
+                        gpu->price_source != NULL ? gpu->price_source : "");
         else
             page_assume(of, "price", "none is known of %s", gpu->name);
     }

@@ -139,7 +139,7 @@ refused 'expected a plan' report nothing.json -o nothing.html
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
     --strategy exhaustive -o capacity.html >/dev/null || complain "capacity -o .html fails"
 "$plait" capacity llama-3.1-8b dgx-h100,dgx-b200 --gpus 32..64 --tokens 1T --seq 8k --gbs 256 --runs 0 \
-    --strategy exhaustive -o several.csv >/dev/null || complain "capacity of two clusters fails"
+    --strategy exhaustive --price dgx-h100=2.2 -o several.csv >/dev/null || complain "capacity of two clusters fails"
 python3 - <<'END_PYTHON' || complain "the page of a capacity says something else"
 import csv, json
 answer, rows = json.load(open("capacity.json")), list(csv.DictReader(open("capacity.csv")))
@@ -153,7 +153,7 @@ for text in (rows[0]["answer"], sentence, ">64</dd>", f"{chosen['days']:.1f} day
     assert text in html, text
 assert all("of 989 TFLOP/s bf16 dense" in row["assumptions"] and "deadline 20.0 d" in row["assumptions"] for row in rows)
 several = list(csv.DictReader(open("several.csv")))[0]["assumptions"].split(" | ")
-for what in "989 TFLOP/s bf16 dense (h100-80gb-sxm)", "2.25 PFLOP/s bf16 dense (b200-180gb-sxm)", "hour of h100-80gb-sxm", "hour of b200-180gb-sxm":
+for what in "989 TFLOP/s bf16 dense (h100-80gb-sxm)", "2.25 PFLOP/s bf16 dense (b200-180gb-sxm)", "2.2 USD an hour of a GPU (--price)", "dgx-b200: 5.5 USD an hour of a GPU (b200-180gb-sxm":
     assert sum(what in entry for entry in several) == 1, (what, several)
 for row, told in zip(answer["rows"], rows):
     assert abs(float(told["wall_s"]) / 86400 / row["days"] - 1) < 1e-9, (row, told)
