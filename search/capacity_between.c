@@ -26,7 +26,7 @@
 #include "plait/units.h"
 #include "problem_check.h"
 
-/* More numbers with batches are not worth a search each, unless more than bounds speaks for it. (S.113) */
+/* Beyond so many pairs of GPUs and batch, bounds alone leave too many searches, and S.113 is assumed. */
 enum { MOST_ASKED = 64 };
 
 /* A batch that is larger by less than this factor changes GPU seconds a sequence by less than the doubt. */
@@ -102,7 +102,7 @@ static bool is_known(const range_search *s, const plait_problem *problem)
 }
 
 /*
- * With layers that are cut each by itself, C.91 of uniform rows is no bound: then it only says which numbers
+ * With layers that are cut each by itself, C.91 of uniform rows is no bound: then it only decides which numbers
  * divide.
  */
 static double step_bound_s(const gpus_bound *bound, int gpus)

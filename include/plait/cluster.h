@@ -199,7 +199,7 @@ typedef struct plait_accelerator {
     double nic_bytes_per_s;      /* one GPU's share */
     double host_bytes_per_s;     /* to host memory and back, one direction, one GPU */
     double host_adam_s;          /* of a parameter, on all processors of a node */
-    const char *price_source;    /* of usd_per_hour, as its file says; NULL: it does not */
+    const char *price_source;    /* of usd_per_hour, from the file; NULL: it has none */
 } plait_accelerator;
 
 /** Every kind of link: its constant, its word, and its descriptor in costmodel/topology_<kind>.c. */
@@ -271,7 +271,7 @@ typedef struct plait_cluster {
     double host_speed; /* launch rate of its CPU against the one that profiles were fitted on */
     double host_memory_bytes; /* of one node; 0: not known */
     bool pue_given;           /* by a file; else `pue` is the default */
-    const char *power_source; /* of both, as the file says; NULL: it does not */
+    const char *power_source; /* of both, from the file; NULL: it has none */
 } plait_cluster;
 
 /** Load an accelerator file. *out lives in `arena`. */

@@ -87,7 +87,7 @@ typedef struct plait_serve_plan {
     double usd_per_mtok;   /* of output; NaN: no price is known */
     double joules_per_tok; /* NaN: no power is known */
     double ttft_p95_s;
-    double tpot_p95_s, tpot_p99_s; /* NaN: no closed form says them, and no simulation was run */
+    double tpot_p95_s, tpot_p99_s; /* NaN without a simulation, as no closed form has them */
     bool simulated;                /* `drawn` is of it */
     bool settled;                  /* near saturation: times above are those of the simulation */
     bool unjudged;                 /* near saturation, and no work was left to simulate it */

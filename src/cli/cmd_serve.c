@@ -174,7 +174,7 @@ static void interrupt(int signal)
     interrupted = 1;
 }
 
-/* On a terminal says how far it is; Ctrl-C ends the run with what is known. */
+/* Progress on a terminal; Ctrl-C ends the run with the answer so far. */
 static bool stop(void *context, double done)
 {
     int *shown = context;

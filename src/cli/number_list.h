@@ -10,7 +10,7 @@ enum { NUMBER_LIST_MOST = 256 };
 
 /** Numbers that a flag asks for: each of a list or of steps, or a range without steps. */
 typedef struct number_list {
-    bool range;                  /* from..to, and nothing says which of it */
+    bool range;                  /* from..to without a step */
     int from, to;                /* the least and the most; 0 where the flag is not given */
     int step;                    /* of from..to:step; 0 of others */
     int count;                   /* of a range 0 */

@@ -176,7 +176,7 @@ static plait_status ask_choices(reporting *r, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Where stages differ there is no one key to change, and no one resource. */
+/* Stages that differ have no single key to change and no single resource. */
 static plait_status look_around(reporting *r, plait_error *err)
 {
     const report_plan *const first = &r->page.plan[0];

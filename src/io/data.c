@@ -17,7 +17,7 @@
 #include "file.h"
 #include "text.h"
 
-/* Where an installation has its data, seen from its programs and its library, and the prefix as configured. */
+/* Folders of data relative to an installation's programs and library, and the configured prefix. */
 #ifndef PLAIT_DATA_FROM_PROGRAM
 #define PLAIT_DATA_FROM_PROGRAM "../share/plait"
 #endif

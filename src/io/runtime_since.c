@@ -146,7 +146,7 @@ static void drop(plait_runtime *runtime, const plait_feature *feature)
     case PLAIT_FEATURE_MODEL:
     case PLAIT_FEATURE_MTP_CP:
     case PLAIT_FEATURE_FP8_RECOMPUTE:
-    case PLAIT_FEATURE_UNEVEN_CHUNKS: // no capability: runtime_brought tells
+    case PLAIT_FEATURE_UNEVEN_CHUNKS: // no capability; runtime_brought checks it
         break;
     case PLAIT_FEATURE_HSDP:
         can->hsdp = false;

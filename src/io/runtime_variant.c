@@ -120,7 +120,7 @@ static const char *spelled(const char *when, char out[RELEASE_SIZE])
     return out;
 }
 
-/* Of products with the same number, the release that came later. */
+/* The latest release with this number: two products may both have it. */
 static const plait_release *release_named(const plait_runtime *newest, const char *text)
 {
     char spelling[RELEASE_SIZE];
@@ -133,7 +133,7 @@ static const plait_release *release_named(const plait_runtime *newest, const cha
     return NULL;
 }
 
-/* What had come out by the end of a month. */
+/* The newest release at the end of a month. */
 static const plait_release *release_at(const plait_runtime *newest, int date)
 {
     for (size_t i = newest->releases; i-- > 0;)

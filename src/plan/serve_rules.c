@@ -73,7 +73,7 @@ static const rule rules[] = {
 
 /*
  * A rank holds whole blocks of 128 x 128 of each expert: create_weights of vLLM's and SGLang's Fp8MoE
- * ("is not divisible by weight quantization block_n"), and what vllm-project/recipes 8959cf6 says of it
+ * ("is not divisible by weight quantization block_n"), and vllm-project/recipes 8959cf6
  * in MiniMax-M2.yaml and Qwen3-Coder-480B-A35B-Instruct.yaml.
  */
 const char *serve_weights_broken(plait_engine_kind kind, const plait_model *model,

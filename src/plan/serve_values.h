@@ -13,7 +13,7 @@ PLAIT_MUST_CHECK plait_status serve_check_plan(const plait_serve_plan *plan, pla
 
 /**
  * Why an engine would not start such workers with weights in a format; NULL: it would. Beside
- * plait_serve_rule_broken, which knows no format.
+ * plait_serve_rule_broken, which has no argument for formats.
  */
 const char *serve_weights_broken(plait_engine_kind kind, const plait_model *model,
                                  plait_weight_format weights, plait_worker worker);

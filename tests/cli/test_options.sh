@@ -58,7 +58,7 @@ refused search $job --tp 2,pp=2
 said=$("$plait" search $job --tp '' 2>&1)
 [ "$said" = "plait: --tp: expected a value, found nothing" ] || { echo "--tp '': $said"; wrong=1; }
 
-# What follows a key out of its limit is named; what keeps its value is not.
+# The answer names keys that leave their limits, and no key that keeps its value.
 said=$("$plait" search $job --strategy exhaustive --pp 2 --split spread 2>&1)
 [[ $said == *'; a plan fits with split = '* ]] || { echo "--pp 2 --split spread: $said"; wrong=1; }
 

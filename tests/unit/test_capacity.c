@@ -152,7 +152,7 @@ static void test_find__draws_the_same_on_any_number_of_threads(void **state)
 
 /* ---- a range ---- */
 
-/* The question of a number with a batch, as look_between asks for it. */
+/* Builds the problem of one number of GPUs with one batch. */
 static plait_status take(void *context, int gpus, int gbs, plait_arena *arena, plait_problem *out,
                          plait_error *err)
 {

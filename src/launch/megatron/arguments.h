@@ -262,7 +262,7 @@ typedef struct megatron_args {
     bool enable_zbh1_pipeline;
     bool defer_embedding_wgrad_compute;
 
-    int core; /* no argument: N of Megatron Core 0.N, whose arguments are said; INT_MAX: the newest */
+    int core; /* no argument: N of Megatron Core 0.N, whose arguments are written; INT_MAX: the newest */
 } megatron_args;
 
 /** A field, for functions that take any of them. */

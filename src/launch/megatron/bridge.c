@@ -81,7 +81,7 @@ static const char *start(const plait_launch *launch, const megatron_args *args, 
     megatron_append_attention(args, &out);
     text_append_printf(&out, "recipe=${RECIPE:%s%s}\n", recipe != NULL ? "-" : "?",
                        recipe != NULL ? recipe : "expected the recipe that builds this model");
-    // without --mode, which 0.4 and 0.5 lack: the name of the recipe says that it is to pretrain
+    // without --mode, which 0.4 and 0.5 lack: the name of the recipe contains pretrain
     text_append(&out, "# ++ sets a field whether the recipe lists it or only its nested config has "
                       "it.\n" SCRIPTS_TORCHRUN
                       "    scripts/training/run_recipe.py --recipe \"$recipe\" \"${args[@]/#/++}\" "

@@ -17,7 +17,7 @@
 /*
  * Queues of a GPU. With one, kernels start in the order in which they were launched, which hides the
  * communication of tensor and context parallelism before Blackwell: validate_args of Megatron Core
- * 0.12 on asks for 1 there, but for FSDP, which refuses it, and for pairs of microbatches, which want
+ * 0.12 on asks for 1 there, but for FSDP, which refuses it, and for pairs of microbatches, which need
  * many; 0.12 asks for 1 with tensor parallelism on Blackwell, too; up to 0.11 it asks for 1 always
  * (sequence parallelism, and asynchronous reductions, which are on). Else 32, or 8 without a flexible
  * dispatcher, as Megatron-Bridge 067f987 has them (scripts/performance/utils/overrides.py).

@@ -77,7 +77,7 @@ static void take_router(const plait_moe *moe, const plait_router *router, megatr
     out->moe_router_dtype = "fp32";
 }
 
-/* Over which tokens: those of a microbatch unless the model says, or if a release has no others. */
+/* Over which tokens: those of a microbatch unless the model states others and the release has them. */
 static void take_balance(const plait_model *model, megatron_args *out)
 {
     static const char *const types[PLAIT_BALANCES] = {
