@@ -57,8 +57,21 @@ static const char *short_name(plait_data_kind kind, const char *name)
 
 /* ---- the Hub ---- */
 
-bool data_is_hub_id(const char *name)
+/* An id, or the address of its page without the host. */
+static const char *hub_id(const char *name)
 {
+    static const char *const hosts[] = {"https://huggingface.co/", "https://hf.co/",
+                                        "huggingface.co/", "hf.co/"};
+
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
+        if (text_starts_with(name, hosts[i]))
+            return name + strlen(hosts[i]);
+    return name;
+}
+
+bool data_is_hub_id(const char *address)
+{
+    const char *const name = hub_id(address);
     const char *const slash = strchr(name, '/');
 
     if (slash == NULL || slash == name || slash[1] == '\0' || name[0] == '.' ||
@@ -67,7 +80,7 @@ bool data_is_hub_id(const char *name)
     for (const char *c = name; *c != '\0'; c++)
         if (c != slash && !text_is_alphanumeric(*c) && strchr("._-", *c) == NULL)
             return false;
-    return access(name, F_OK) != 0;
+    return access(address, F_OK) != 0;
 }
 
 /* An id, or the part of it behind the organisation. */
@@ -98,7 +111,7 @@ static plait_status read_ids(const json_cursor *root, plait_arena *arena, void *
 static plait_status look_up_hub(const char *id, plait_arena *arena, const char **path,
                                 plait_error *err)
 {
-    hub_question asked = {.id = id};
+    hub_question asked = {.id = hub_id(id)};
     const char *const *names, *file;
     plait_error inner;
     size_t count;
@@ -157,10 +170,10 @@ static size_t longest_start(const char *id, const char *name)
     return longest;
 }
 
-plait_status data_fail_hub(const char *id, plait_arena *arena, plait_error *err)
+plait_status data_fail_hub(const char *address, plait_arena *arena, plait_error *err)
 {
     enum { NEAREST = 3, LEAST_START = 4 };
-    const char *const model = strchr(id, '/') + 1;
+    const char *const id = hub_id(address), *const model = strchr(id, '/') + 1;
     const char *const *names;
     text_builder list;
     size_t count, length = 128;

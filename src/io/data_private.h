@@ -37,8 +37,8 @@ plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *a
 plait_status data_fail_nothing(plait_data_kind kind, const char *name, plait_arena *arena,
                                plait_error *err) PLAIT_MUST_CHECK;
 
-/** Is it ORG/NAME as on the Hugging Face Hub, and no file? */
-bool data_is_hub_id(const char *name);
+/** Is it ORG/NAME as on the Hugging Face Hub, or the address of its page, and no file? */
+bool data_is_hub_id(const char *address);
 
 /**
  * The file of a name that others use, or NULL in *path: other letter case, a model's id on the Hub with or
@@ -48,6 +48,7 @@ plait_status data_look_up_alias(plait_data_kind kind, const char *name, plait_ar
                                 const char **path, plait_error *err) PLAIT_MUST_CHECK;
 
 /** Fails (RANGE) on an unknown id, with the nearest models and where its config.json is. */
-plait_status data_fail_hub(const char *id, plait_arena *arena, plait_error *err) PLAIT_MUST_CHECK;
+plait_status data_fail_hub(const char *address, plait_arena *arena,
+                           plait_error *err) PLAIT_MUST_CHECK;
 
 #endif

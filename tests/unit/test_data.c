@@ -299,6 +299,8 @@ static void test_data_find__takes_the_id_of_the_hub(void **state)
 {
     static const char *const named[][2] = {
         {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b.json"},
+        {"https://huggingface.co/Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b.json"},
+        {"hf.co/Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b.json"},
         {"qwen/qwen3-30b-a3b-base", "qwen3-30b-a3b.json"},
         {"Llama-3.1-70B-Instruct", "llama-3.1-70b.json"},
         {"meta-llama/Meta-Llama-3.1-70B", "llama-3.1-70b.json"},
