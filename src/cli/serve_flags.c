@@ -102,7 +102,12 @@ static plait_status take_gpus(const char *text, plait_cluster *cluster, int *out
     return plait_cluster_take(cluster, *out, err);
 }
 
-/* TensorRT-LLM runs on NVIDIA's GPUs alone. */
+/* TensorRT-LLM runs on NVIDIA's GPUs alone; an accelerator without a vendor may be one. */
+static bool runs_on(plait_engine_kind engine, const char *vendor)
+{
+    return engine != PLAIT_ENGINE_TRTLLM || vendor[0] == '\0' || text_equal(vendor, "NVIDIA");
+}
+
 static plait_status read_engines(const char *name, plait_serve_question *q, plait_arena *arena,
                                  plait_error *err)
 {
@@ -118,7 +123,7 @@ static plait_status read_engines(const char *name, plait_serve_question *q, plai
     for (int k = 0; k < PLAIT_ENGINES; k++) {
         const plait_engine *found =
             plait_engine_of(profiles, count, (plait_engine_kind)k, vendor, 0, 0);
-        if (found != NULL && (only < 0 || only == k))
+        if (found != NULL && (only < 0 || only == k) && runs_on((plait_engine_kind)k, vendor))
             q->engine[q->engines++] = found;
     }
     if (q->engines == 0)
