@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "gpus_bound.h"
+#include "numbers.h"
 #include "plait/plan.h"
 #include "problem_check.h"
 #include "question.h"
@@ -25,16 +26,6 @@
 enum { MOST_SEARCHED = 64 };
 
 // ---- does a number divide well? ------------------------------------------------------------
-
-static int common_divisor(int a, int b)
-{
-    while (b != 0) {
-        const int rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 static int heads_of(const plait_model *model)
 {
@@ -54,7 +45,7 @@ static bool divides_well(const plait_problem *problem)
     int rest = job->gpus;
 
     for (size_t i = 0; i < sizeof dealt / sizeof *dealt; i++)
-        rest /= common_divisor(rest, dealt[i]);
+        rest /= (int)common_divisor(rest, dealt[i]);
     return rest == 1;
 }
 

@@ -9,19 +9,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "numbers.h"
 #include "say.h"
 
 enum { REACH_SHARE = 20, MOST_REACH = 1 << 16, LEAST_GAIN = 4 };
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 /* Compares by the most replicas, then by what is left for microbatches, then by distance. */
 static bool divides_better(const plait_job *job, int64_t batch, int64_t best)

@@ -1,6 +1,8 @@
 /* mesh.c - a plan's degrees as axes of MaxText's mesh, inside a slice and between slices */
 #include "maxtext.h"
 
+#include "numbers.h"
+
 int maxtext_axes_product(const maxtext_axes *axes)
 {
     int product = 1;
@@ -38,15 +40,10 @@ static maxtext_axes axes_of(const plait_degrees *d)
     return axes;
 }
 
-static int common_divisor(int a, int b)
-{
-    return b == 0 ? a : common_divisor(b, a % b);
-}
-
 /* Move as much of an axis between slices as it and they have in common. */
 static void deal(int *slices, int *ici, int *dcn)
 {
-    *dcn = common_divisor(*ici, *slices);
+    *dcn = (int)common_divisor(*ici, *slices);
     *ici /= *dcn;
     *slices /= *dcn;
 }
