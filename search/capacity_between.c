@@ -26,7 +26,7 @@
 #include "plait/units.h"
 #include "problem_check.h"
 
-/* Beyond so many pairs of GPUs and batch, bounds alone leave too many searches, and S.113 is assumed. */
+/* S.113 is assumed above this number of pairs of GPUs and batch, since bounds alone leave too many searches. */
 enum { MOST_ASKED = 64 };
 
 /* A batch that is larger by less than this factor changes GPU seconds a sequence by less than the doubt. */

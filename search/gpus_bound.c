@@ -116,7 +116,7 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
     return price_rows(bound, scratch, err);
 }
 
-/* The least over all stages and replicas that make up so many copies of the ranks of one tp and cp. */
+/* The least over all products of stages and replicas that equal `copies` of the ranks of one tp and cp. */
 static double least_of_copies(const gpus_bound *b, int tp_at, int cp_at, int copies)
 {
     const space_list mbs = b->rows.microbatch;

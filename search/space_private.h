@@ -12,7 +12,7 @@ PLAIT_MUST_CHECK plait_status space_list_values(plan_space *space, plait_arena *
 PLAIT_MUST_CHECK plait_status space_list_splits(plan_space *space, plait_arena *arena,
                                                 plait_error *err);
 
-/** May a layout deal the layers to so many stages? */
+/** Returns whether a layout may assign the layers to `pp` stages. */
 bool space_layouts_deal(const plan_space *space, int pp);
 
 /** Bits 1 << plait_attention_kernel: those that run with these degrees, whatever the microbatch. */

@@ -93,7 +93,8 @@ typedef struct plait_fleet {
     double usd_per_mtok[PLAIT_FLEET_MODES];
     double kwh[PLAIT_FLEET_MODES]; /* a month; NaN: no power is known */
     bool simulated; /* its tightest hour: workers carry it within the bounds (S.101) */
-    double margin;  /* workers are counted for so many times the rates, for that simulation */
+    double
+        margin; /* factor on the rates that workers are counted for, so that the simulation carries them */
 } plait_fleet;
 
 typedef struct plait_fleet_answer {

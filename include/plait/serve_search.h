@@ -97,7 +97,7 @@ typedef struct plait_serve_plan {
 /** Seconds of a plan beside each bound; TPOT's mean for its percentiles that are not known. */
 void plait_serve_limits_found(const plait_serve_plan *plan, double seconds[PLAIT_SERVE_LIMITS]);
 
-/** Why so many of the deployments that were looked at are not among the answers. */
+/** Reasons for which deployments are not among the answers. */
 typedef enum plait_serve_reject {
     PLAIT_SERVE_REJECT_CUT,    /* degrees that do not divide the model */
     PLAIT_SERVE_REJECT_RULE,   /* workers that the engine does not start */

@@ -13,8 +13,7 @@ typedef struct fleet_kind {
     const serve_candidate *role[PLAIT_SERVE_ROLES];
     int gpus_per_node;
     int most_gpus;
-    double
-        margin; /* workers are enough for so many times the rate by the closed forms; 1: as they are */
+    double margin; /* factor on the rate that the closed forms must carry; 1: none */
 } fleet_kind;
 
 /** What of a worker lies on nodes, and how often it is up. */

@@ -118,8 +118,8 @@ static void fill_seen(const plait_serve_drawn *drawn, double seconds[PLAIT_SERVE
 }
 
 /* Names the first thing that the run misses, the load before the bounds. */
-static plait_status say_missed(const plait_serve_question *q, const plait_serve_plan *plan,
-                               plait_arena *arena, const char **why, plait_error *err)
+static plait_status describe_missed(const plait_serve_question *q, const plait_serve_plan *plan,
+                                    plait_arena *arena, const char **why, plait_error *err)
 {
     double asked[PLAIT_SERVE_LIMITS], seen[PLAIT_SERVE_LIMITS];
     const plait_serve_drawn *drawn = &plan->drawn;
@@ -165,7 +165,7 @@ static plait_status judge(const plait_serve_question *q,
     plan->tpot_p99_s = plan->drawn.tpot.p99_s;
     if (near && !plan->drawn.stopped && q->load.kind == PLAIT_LOAD_RATE)
         settle(q, plan);
-    return say_missed(q, plan, arena, why, err);
+    return describe_missed(q, plan, arena, why, err);
 }
 
 plait_status plait_serve_judge(const plait_serve_question *q, plait_serve_draws draws,
@@ -179,15 +179,6 @@ plait_status plait_serve_judge(const plait_serve_question *q, plait_serve_draws 
 }
 
 // ---- more of the same ----------------------------------------------------------------------
-
-static int gpus_of(const plait_serve_plan *plan)
-{
-    int gpus = 0;
-
-    for (int r = 0; r <= plan->disaggregated; r++)
-        gpus += plan->count[r] * plait_worker_gpus(plan->worker[r]);
-    return gpus * plan->replicas;
-}
 
 /* At least one more, and as many more as the run missed of the load; a twentieth where it missed a bound. */
 static int more_of(int count, const plait_serve_drawn *drawn)
@@ -218,21 +209,23 @@ static bool widen(const plait_serve_question *q, plait_serve_plan *plan,
         load.concurrency = floor(fewer * plan->concurrency);
         return load.concurrency >= 1.0 && serve_price(q, load, plan, role) && serve_meets(q, plan);
     }
-    do {
+    for (;;) {
         if (plan->disaggregated) {
             int *const count = &plan->count[busier_role(plan)];
             *count = more_of(*count, &drawn);
         } else
             plan->replicas = more_of(plan->replicas, &drawn);
-        if (gpus_of(plan) > q->gpus)
+        const bool stable = serve_price(q, load, plan, role);
+        if (plan->gpus > q->gpus)
             return false;
-    } while (!serve_price(q, load, plan, role) || !serve_meets(q, plan));
-    return true;
+        if (stable && serve_meets(q, plan))
+            return true;
+    }
 }
 
 // ---- the ranking ---------------------------------------------------------------------------
 
-typedef struct bench {
+typedef struct decision {
     const plait_serve_question *q;
     plait_serve_draws draws;
     plait_arena *arena;
@@ -240,9 +233,9 @@ typedef struct bench {
     bool first_only; /* one plan that stands is enough */
     bool front;      /* looked at too */
     double work;     /* requests simulated, and a third of the steps: about a microsecond each */
-} bench;
+} decision;
 
-static plait_serve_plan take(plait_serve_answer *out, int at)
+static plait_serve_plan remove_plan(plait_serve_answer *out, int at)
 {
     const plait_serve_plan plan = out->plan[at];
 
@@ -252,7 +245,7 @@ static plait_serve_plan take(plait_serve_answer *out, int at)
 }
 
 /* The plan that misses least of the bounds is nearest, by its simulation. */
-static void overturn(bench *b, const plait_serve_plan *plan)
+static void reject_simulated(decision *b, const plait_serve_plan *plan)
 {
     plait_serve_answer *out = b->out;
     plait_serve_plan seen = *plan;
@@ -270,11 +263,11 @@ static void overturn(bench *b, const plait_serve_plan *plan)
 }
 
 /* Simulates the plan at a place; the place then has another plan, or the same one judged. */
-static plait_status judge_at(bench *b, int at, const serve_candidate *role[PLAIT_SERVE_ROLES],
+static plait_status judge_at(decision *b, int at, const serve_candidate *role[PLAIT_SERVE_ROLES],
                              plait_error *err)
 {
     const char *why;
-    plait_serve_plan plan = take(b->out, at);
+    plait_serve_plan plan = remove_plan(b->out, at);
 
     b->out->simulations++;
     PLAIT_TRY(judge(b->q, role, b->draws, b->arena, &plan, &why, err));
@@ -283,14 +276,14 @@ static plait_status judge_at(bench *b, int at, const serve_candidate *role[PLAIT
         serve_keep(b->out, &plan);
         return PLAIT_OK;
     }
-    overturn(b, &plan);
+    reject_simulated(b, &plan);
     if (widen(b->q, &plan, role))
         serve_keep(b->out, &plan);
     return PLAIT_OK;
 }
 
 /* S.108: within this work a question is answered in a few seconds. Chosen. */
-static bool is_spent(const bench *b)
+static bool is_spent(const decision *b)
 {
     static const int simulations = 24, of_one = 8;
     static const double work = 1e6;
@@ -299,7 +292,7 @@ static bool is_spent(const bench *b)
 }
 
 /* Judges what is shown: the first always, the others near saturation while there is work left. */
-static plait_status judge_all(bench *b, plait_error *err)
+static plait_status judge_all(decision *b, plait_error *err)
 {
     plait_serve_answer *out = b->out;
 
@@ -316,7 +309,7 @@ static plait_status judge_all(bench *b, plait_error *err)
             out->plan[at].unjudged = !skipped;
             at++;
         } else if (is_spent(b)) { // nothing is proven, so nothing is claimed
-            take(out, at);
+            remove_plan(out, at);
             out->rejected[PLAIT_SERVE_REJECT_SIMULATED]++;
         } else
             PLAIT_TRY(judge_at(b, at, role, err));
@@ -326,7 +319,7 @@ static plait_status judge_all(bench *b, plait_error *err)
 }
 
 /* Plans that the closed forms give some room beyond the load, priced at the load. */
-static plait_status search_beyond(bench *b, double margin, plait_error *err)
+static plait_status search_beyond(decision *b, double margin, plait_error *err)
 {
     plait_serve_question beyond = *b->q;
     plait_serve_answer *out = b->out;
@@ -353,7 +346,7 @@ plait_status serve_decide(const plait_serve_question *q, plait_serve_draws draws
 {
     static const double margin[] = {1.0, 1.1, 1.25}; // of the load; chosen
     plait_serve_answer *first = plait_arena_alloc(arena, 1, sizeof *first);
-    bench b = {q, draws, arena, out, first_only, front, 0.0};
+    decision b = {q, draws, arena, out, first_only, front, 0.0};
 
     if (first == NULL)
         return plait_fail_nomem(err);

@@ -16,7 +16,7 @@ typedef struct reach {
     double work; /* of them, as S.108 counts it */
 } reach;
 
-/* Whether so many GPUs carry a rate; what does is answer->plan[0]. */
+/* Decides whether a number of GPUs carries a rate; answer->plan[0] is then the deployment that does. */
 static plait_status carries(reach *r, const plait_cluster *cluster, int gpus, double rate,
                             bool *yes, plait_error *err)
 {

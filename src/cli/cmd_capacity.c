@@ -105,7 +105,7 @@ static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
 enum { MOST_NUMBERS = 1 << 16 };
 
 /*
- * A range of batches is searched in about so many steps, each a power of two. A single batch may grow by a sixteenth on
+ * A range of batches is searched in about BATCHES_OF_A_RANGE steps, each a power of two. A single batch may grow by a sixteenth on
  * numbers of GPUs between those asked for, which divide few batches: B..B holds it.
  */
 enum { BATCHES_OF_A_RANGE = 8, BATCHES_OF_ONE = 2, SHARE_OF_ONE = 16 };
@@ -127,13 +127,13 @@ typedef struct capacity_sweep {
     number_list gpus, gbs; /* batches of a range are listed, too */
     int clusters;
     sweep_cluster cluster[MOST_CLUSTERS];
-    report_capacity_cluster said[MOST_CLUSTERS];
+    report_capacity_cluster searched[MOST_CLUSTERS];
     plait_problem problem[MOST_ROWS];
     plait_capacity_row row[MOST_ROWS + MOST_CLUSTERS * PLAIT_CAPACITY_FOUND];
     int rows;
 } capacity_sweep;
 
-/* Sequences of one step on so many GPUs: as asked, or growing with them. */
+/* Sequences of one step on `gpus` GPUs: as asked, or growing with them. */
 static int batch_of(const capacity_sweep *sweep, int gbs, int gpus)
 {
     const int from = sweep->gpus.from, most = sweep->flags->max_gbs;
@@ -200,7 +200,7 @@ static plait_status add_numbers(capacity_sweep *sweep, sweep_cluster *of, plait_
     return gpus->from > 0 ? PLAIT_OK : add_batches(sweep, of, 0, arena, err);
 }
 
-/* All questions are resolved before any is searched: what is wrong is said at once. */
+/* All questions are resolved before any is searched, so that errors come before the search. */
 static plait_status list_questions(capacity_sweep *sweep, const char *text, plait_arena *arena,
                                    plait_error *err)
 {
@@ -230,7 +230,7 @@ static plait_status list_questions(capacity_sweep *sweep, const char *text, plai
 
 /* ---- batches and numbers that are asked for ---- */
 
-/* Multiples of the largest power of two that gives so many, and both ends. */
+/* Lists both ends and the multiples of the largest power of two of which about `batches` are between. */
 static void list_range(number_list *list, int batches)
 {
     list->count = 0;
@@ -371,11 +371,11 @@ static plait_status look_at_cluster(capacity_sweep *sweep, int c, plait_arena *a
                                     plait_error *err)
 {
     sweep_cluster *const of = &sweep->cluster[c];
-    report_capacity_cluster *const said = &sweep->said[c];
+    report_capacity_cluster *const searched = &sweep->searched[c];
     const plait_problem *const problem = sweep->row[of->first].problem;
     const bool range = sweep->gpus.range || sweep->gbs.range;
 
-    *said = (report_capacity_cluster){
+    *searched = (report_capacity_cluster){
         .problem = problem,
         .price_asked = of->ask.usd_per_gpu_hour > 0.0,
         .usd_per_gpu_hour = plait_capacity_usd_per_gpu_hour(&of->ask, problem),
@@ -383,12 +383,12 @@ static plait_status look_at_cluster(capacity_sweep *sweep, int c, plait_arena *a
         .gbs = sweep->gbs.value,
         .why = range ? why_rows_alone(sweep, of) : NULL,
     };
-    if (!range || said->why != NULL)
+    if (!range || searched->why != NULL)
         return PLAIT_OK;
     PLAIT_TRY(look_between(sweep, c, arena, err));
-    said->between = &of->between;
-    said->from = of->range.from;
-    said->to = of->range.to;
+    searched->between = &of->between;
+    searched->from = of->range.from;
+    searched->to = of->range.to;
     return PLAIT_OK;
 }
 
@@ -442,8 +442,10 @@ static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, 
                            progress *shown, plait_arena *arena, bool *no, plait_error *err)
 {
     plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS];
-    report_capacity report = {
-        .ask = sweep->ask, .clusters = sweep->clusters, .cluster = sweep->said, .row = sweep->row};
+    report_capacity report = {.ask = sweep->ask,
+                              .clusters = sweep->clusters,
+                              .cluster = sweep->searched,
+                              .row = sweep->row};
 
     for (int c = 0; c < sweep->clusters; c++)
         for (int i = 0; i < sweep->cluster[c].rows; i++) {
