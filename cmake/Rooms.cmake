@@ -1,36 +1,35 @@
-# How a folder of sources becomes a library. A folder without sources is left out.
+# Builds each folder of sources as a library. A folder without sources is left out.
 #
 # A core room is part of libplait; its sources are compiled once, as an object library. An outer
-# room stands on the core rooms and belongs to the program only.
+# room uses the core rooms and belongs to the program only. The library of src/io/json is
+# plait_io_json, that of search/space is plait_search_space.
 #
-#   plait_core_room(name FOLDER folder [HOT] [INCLUDES folders] [LIBRARIES targets])
+#   plait_core_room(folder [HOT] [LIBRARIES targets])
 #
-# INCLUDES are the folders of other rooms whose headers this one may use. HOT rooms hold what a
-# search runs for each plan: they are inlined into each other (PLAIT_LTO).
+# HOT rooms hold what a search runs for each plan: they are inlined into each other (PLAIT_LTO).
 #
 # The objects of all core rooms make two libraries: plait_core, for the program and the tests, which
-# look inside, and plait, for everyone else, whose only symbols are those of the public headers.
+# see every function, and plait, for everyone else, whose only symbols are those of the public headers.
 
 function(plait_sources out folder)
     file(GLOB found CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.c")
     set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-function(plait_include_rooms target)
-    target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/include")
-    foreach(folder IN LISTS ARGN)
-        target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/${folder}")
-    endforeach()
+function(plait_room_name out folder)
+    string(REGEX REPLACE "^src/" "" name "${folder}")
+    string(REPLACE "/" "_" name "${name}")
+    set(${out} "${name}" PARENT_SCOPE)
 endfunction()
 
-function(plait_core_room name)
-    cmake_parse_arguments(ROOM "HOT" "FOLDER" "INCLUDES;LIBRARIES" ${ARGN})
-    plait_sources(sources ${ROOM_FOLDER})
+function(plait_core_room folder)
+    cmake_parse_arguments(ROOM "HOT" "" "LIBRARIES" ${ARGN})
+    plait_room_name(name ${folder})
+    plait_sources(sources ${folder})
     if(NOT sources)
         return()
     endif()
     add_library(plait_${name} OBJECT ${sources})
-    plait_include_rooms(plait_${name} ${ROOM_FOLDER} ${ROOM_INCLUDES})
     target_link_libraries(plait_${name} PRIVATE ${ROOM_LIBRARIES})
     # Hidden: all but what the public headers push to default. And what is exported is not replaced
     # by someone else's function of that name, so that it may be inlined.
@@ -41,7 +40,6 @@ function(plait_core_room name)
     endif()
     set_property(GLOBAL APPEND PROPERTY PLAIT_CORE_ROOMS plait_${name})
     set_property(GLOBAL APPEND PROPERTY PLAIT_CORE_OBJECTS $<TARGET_OBJECTS:plait_${name}>)
-    set_property(GLOBAL APPEND PROPERTY PLAIT_FOLDERS ${ROOM_FOLDER})
 endfunction()
 
 # What either library stands on, and the public headers.
@@ -90,34 +88,34 @@ function(plait_library name)
         VERSION ${PROJECT_VERSION} SOVERSION ${soname})
 endfunction()
 
-function(plait_outer_room name)
-    cmake_parse_arguments(ROOM "" "FOLDER;EXCEPT" "INCLUDES;LIBRARIES" ${ARGN})
-    plait_sources(sources ${ROOM_FOLDER})
+function(plait_outer_room folder)
+    cmake_parse_arguments(ROOM "" "EXCEPT" "LIBRARIES" ${ARGN})
+    plait_room_name(name ${folder})
     if(ROOM_EXCEPT)
-        list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/${ROOM_FOLDER}/${ROOM_EXCEPT}")
+        set(name commands)
+    endif()
+    plait_sources(sources ${folder})
+    if(ROOM_EXCEPT)
+        list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/${folder}/${ROOM_EXCEPT}")
     endif()
     if(NOT sources)
         return()
     endif()
     add_library(plait_${name} STATIC ${sources})
-    plait_include_rooms(plait_${name} ${ROOM_FOLDER} ${ROOM_INCLUDES})
     target_link_libraries(plait_${name} PRIVATE ${ROOM_LIBRARIES} plait_core m)
     set_property(GLOBAL APPEND PROPERTY PLAIT_OUTER_ROOMS plait_${name})
-    set_property(GLOBAL APPEND PROPERTY PLAIT_FOLDERS ${ROOM_FOLDER})
 endfunction()
 
 # The target is plait_cli, since `plait` is the library; the file is called plait. All but main.c
 # is a room that tests can look into.
-function(plait_program)
-    cmake_parse_arguments(ROOM "" "FOLDER" "INCLUDES;LIBRARIES" ${ARGN})
-    if(NOT EXISTS "${CMAKE_SOURCE_DIR}/${ROOM_FOLDER}/main.c")
+function(plait_program folder)
+    cmake_parse_arguments(ROOM "" "" "LIBRARIES" ${ARGN})
+    if(NOT EXISTS "${CMAKE_SOURCE_DIR}/${folder}/main.c")
         return()
     endif()
     get_property(rooms GLOBAL PROPERTY PLAIT_OUTER_ROOMS)
-    plait_outer_room(commands FOLDER ${ROOM_FOLDER} EXCEPT main.c
-        INCLUDES ${ROOM_INCLUDES} LIBRARIES ${rooms} ${ROOM_LIBRARIES})
-    add_executable(plait_cli "${ROOM_FOLDER}/main.c")
-    plait_include_rooms(plait_cli ${ROOM_FOLDER} ${ROOM_INCLUDES})
+    plait_outer_room(${folder} EXCEPT main.c LIBRARIES ${rooms} ${ROOM_LIBRARIES})
+    add_executable(plait_cli "${folder}/main.c")
     target_link_libraries(plait_cli PRIVATE plait_commands)
     set_target_properties(plait_cli PROPERTIES OUTPUT_NAME plait)
     plait_inline_across(plait_cli)

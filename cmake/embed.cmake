@@ -1,7 +1,7 @@
 # Files as C: cmake -DOUT=page_parts.c -DPARTS="name=file;..." -P embed.cmake
 #
 # Of each a `const page_part page_NAME`, as src/page/page_parts.h declares it.
-set(text "#include \"page_parts.h\"\n")
+set(text "#include \"page/page_parts.h\"\n")
 foreach(part IN LISTS PARTS)
     string(REGEX MATCH "^([a-z]+)=(.*)$" part "${part}")
     set(name ${CMAKE_MATCH_1})

@@ -4,7 +4,7 @@
  * Tables sum a price in another order than plait_plan_cost, so the two may differ in their last
  * digits. What leaves a search has the digits of plait_plan_cost, and the order that they give.
  */
-#include "answer.h"
+#include "search/answer.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,7 @@
 /* answer.h - what a search holds on to as plans: stages in place of degrees, prices in full */
-#ifndef SEARCH_ANSWER_H
-#define SEARCH_ANSWER_H
+#pragma once
 
-#include "strategy.h"
+#include "search/exhaustive/exhaustive.h"
 
 /** Expand and price points; best first. *plans lives in run->arena. */
 PLAIT_MUST_CHECK plait_status answer_ranking(const search_run *run, const plan_point *point,
@@ -11,5 +10,3 @@ PLAIT_MUST_CHECK plait_status answer_ranking(const search_run *run, const plan_p
 /** The same, fastest first; points that the last digits make worse in both are left out. */
 PLAIT_MUST_CHECK plait_status answer_front(const search_run *run, const plan_front *front,
                                            plait_ranked **plans, int *count, plait_error *err);
-
-#endif

@@ -1,13 +1,13 @@
 /* refine.c - what searches beyond uniform plans share: groups, points that may win, their order */
-#include "refine.h"
+#include "search/refine.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plait/schedule.h"
-#include "split.h"
-#include "text.h"
+#include "plan/split.h"
+#include "base/text.h"
 
 /* Of all tasks of one listing: a budget, never a clock. */
 static const int64_t MOST_FLOORS = 1 << 29;

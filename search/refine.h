@@ -4,11 +4,10 @@
  * A refinement looks at groups (a pipeline with its schedule and chunks a rank), adds the points of each
  * that may win by their floor, and solves them, the likeliest first.
  */
-#ifndef SEARCH_REFINE_H
-#define SEARCH_REFINE_H
+#pragma once
 
-#include "deal.h"
-#include "strategy.h"
+#include "search/layout/deal.h"
+#include "search/exhaustive/exhaustive.h"
 
 /** Points that differ in shards and choices. */
 typedef struct refine_group {
@@ -79,5 +78,3 @@ PLAIT_MUST_CHECK plait_status refine_points(const search_run *run, const refine_
 
 /** The i-th point has no proof: nothing of it is below its floor, nor below what solving it showed. */
 void refine_leave(refine_state *at, int64_t i, double floor_s);
-
-#endif

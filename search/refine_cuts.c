@@ -10,10 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "answer.h"
-#include "cuts.h"
-#include "layer_cuts.h"
-#include "refine.h"
+#include "search/answer.h"
+#include "search/cuts/cuts.h"
+#include "plan/layer_sharding.h"
+#include "search/refine.h"
 
 enum { MOST_SOLVED = 1 << 12, MOST_FLOORS = 1 << 22 };
 

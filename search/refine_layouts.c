@@ -10,10 +10,10 @@
  */
 #include <math.h>
 
-#include "answer.h"
+#include "search/answer.h"
 #include "plait/schedule.h"
-#include "plan_check.h"
-#include "refine.h"
+#include "rules/plan_check.h"
+#include "search/refine.h"
 
 enum { MOST_SOLVED = 1 << 11 };
 

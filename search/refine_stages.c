@@ -11,12 +11,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "answer.h"
-#include "layout.h"
+#include "search/answer.h"
+#include "plan/layout.h"
 #include "plait/schedule.h"
-#include "refine.h"
-#include "stages.h"
-#include "stages_deal.h"
+#include "search/refine.h"
+#include "search/stages/stages.h"
+#include "search/stages/stages_deal.h"
 
 enum {
     MOST_SOLVED = 1 << 12,

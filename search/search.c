@@ -1,7 +1,7 @@
 /*
  * search.c - options, strategies, and the answer
  *
- * A search lists the space (space.h), lets a strategy walk it (strategy.h) and prices what is left in
+ * A search lists the space (space.h), lets a strategy walk it (exhaustive.h) and prices what is left in
  * full (answer.h). Which strategy ran, and whether it proves its ranking, is part of the result.
  */
 #include "plait/search.h"
@@ -9,12 +9,12 @@
 #include <math.h>
 #include <time.h>
 
-#include "answer.h"
-#include "mixed.h"
-#include "problem_check.h"
-#include "question.h"
-#include "sized.h"
-#include "text.h"
+#include "search/answer.h"
+#include "search/mixed/mixed.h"
+#include "plan/problem_check.h"
+#include "search/nested.h"
+#include "base/struct_size.h"
+#include "base/text.h"
 
 void plait_search_options_init_sized(plait_search_options *options, size_t size)
 {

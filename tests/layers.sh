@@ -1,43 +1,61 @@
 #!/bin/bash
-# layers.sh - checks that every #include points the way the rooms allow
+# layers.sh [BUILD] - checks that includes and symbols cross folders only in the allowed direction
 #
-# A room may include public headers ("plait/..."), its own headers, and those of the rooms listed
-# for it. Libraries that others wrote each have one home.
+# A folder may include public headers ("plait/..."), its own headers, and those of the folders listed
+# for it. Each library of others is included in one place. With the folder of a build, `nm` also
+# checks that no two folders use each other's symbols: a cycle which includes alone would hide.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-rooms_of() { # the rooms whose headers a room may include, besides its own
+allowed_folders() { # the folders whose headers a folder may include, besides its own
     case $1 in
     src/base) ;;
-    src/plan | src/io) echo src/base ;;
-    costmodel | costmodel/serving) echo src/base src/plan ;;
-    search) echo src/base src/plan search/cuts search/layout search/mixed search/stages ;;
+    src/hardware) echo src/base src/plan costmodel/network ;;
+    src/plan) echo src/base src/rules ;;
+    src/rules) echo src/base src/plan ;;
+    costmodel/network | costmodel/run | costmodel/schedule) echo src/base ;;
+    costmodel/serving) echo src/base src/plan ;;
+    costmodel/layer) echo src/base src/plan costmodel/stage ;;
+    costmodel/stage) echo src/base src/plan costmodel/{layer,plan,schedule,table} ;;
+    costmodel/plan) echo src/base src/plan src/rules costmodel/{layer,network,stage} ;;
+    costmodel/table) echo src/base src/plan costmodel/{layer,plan} ;;
+    search) echo src/base src/plan src/rules search/{cuts,exhaustive,layout,mixed,space,stages} ;;
     search/cuts) echo src/base src/plan search/stages ;;
-    search/stages) echo src/base src/plan search/milp ;;
-    search/mixed) echo src/base src/plan search ;;
+    search/stages) echo src/base src/plan src/rules search/milp ;;
+    search/mixed) echo src/base src/plan src/rules search/{exhaustive,space} ;;
+    search/exhaustive) echo src/base src/plan search/{explain,space} ;;
+    search/space) echo src/base src/plan src/rules search/exhaustive ;;
+    search/explain) echo src/base src/plan search search/{exhaustive,space} ;;
+    search/capacity) echo src/base src/plan search search/{exhaustive,explain} ;;
     search/layout | search/operators | search/serving) echo src/base src/plan ;;
     search/milp) echo src/base ;;
-    src/report | src/launch | src/validate | src/calibrate) echo src/base src/plan src/io ;;
-    src/launch/write) echo src/base src/plan src/io src/launch ;;
-    src/launch/read) echo src/base src/plan src/io src/launch src/launch/write ;;
-    src/launch/flagscale | src/launch/mindspeed) # Megatron-LM's arguments, in YAML or with more of them
-        echo src/base src/plan src/io src/launch src/launch/read src/launch/write src/launch/megatron
+    src/io | src/io/*) echo src/base src/io src/io/{cluster,csv,json,model,plans,runtime} ;;
+    src/report | src/launch | src/calibrate | src/validate)
+        echo src/base src/plan src/rules src/io src/io/{cluster,csv,json,model,plans,runtime}
         ;;
-    src/launch/*) # a target, which knows no other target
-        echo src/base src/plan src/io src/launch src/launch/read src/launch/write
+    src/launch/write) echo src/base src/plan src/io src/io/{json,plans} src/launch ;;
+    src/launch/read) echo src/base src/plan src/io src/io/{json,plans} src/launch src/launch/write ;;
+    src/launch/flagscale | src/launch/mindspeed) # Megatron-LM's arguments, in YAML or with more of them
+        echo src/base src/plan src/io src/io/{json,plans} src/launch src/launch/{read,write,megatron}
+        ;;
+    src/launch/*) # a target, which uses no other target
+        echo src/base src/plan src/rules src/io src/io/{json,plans} src/launch src/launch/{read,write}
         ;;
     src/mpi) echo src/cli ;;
-    src/page) echo src/base src/plan src/io src/report ;;
-    src/cli) echo src/base src/plan src/io src/report src/page src/launch src/validate src/calibrate ;;
+    src/page) echo src/base src/plan src/io src/io/{json,plans} src/report ;;
+    src/cli)
+        echo src/base src/plan src/rules src/io src/io/{cluster,csv,json,model,plans,runtime} src/report \
+            src/page src/launch src/validate src/calibrate
+        ;;
     esac
 }
 
 home_of() { # sets `home`, a pattern of the files that may include a library; any file for libc
     case $1 in
     glpk.h) home='search/milp/milp_glpk.c' ;;
-    omp.h) home='search/batches.c' ;;
-    cjson/*) home='src/io/*' ;;
-    csv.h) home='src/io/csv_table.c' ;;
+    omp.h) home='search/exhaustive/parallel.c' ;;
+    cjson/*) home='src/io/json/*' ;;
+    csv.h) home='src/io/csv/csv_table.c' ;;
     mpi.h) home='src/mpi/plait_mpi.c' ;;
     gsl/* | lmmin.h | cminpack.h | levmar.h) home='src/calibrate/*' ;;
     *) home='*' ;;
@@ -54,13 +72,11 @@ public_allowed() { # public_allowed ROOM HEADER
     esac
 }
 
-local_allowed() { # local_allowed ROOM HEADER
-    local room
+local_allowed() { # local_allowed FOLDER HEADER
+    local folder=${2%/*}
 
-    for room in "$1" $(rooms_of "$1"); do
-        [ -e "$room/${2##*/}" ] && return 0
-    done
-    return 1
+    [[ $folder =~ ^(costmodel|search) ]] || folder=src/$folder
+    [[ " $1 $(allowed_folders "$1") " == *" $folder "* ]] && [ -e "$folder/${2##*/}" ]
 }
 
 wrong=0
@@ -87,7 +103,7 @@ check_file() { # check_file ROOM FILE
 }
 
 checked=0
-for room in src/* src/launch/*/ costmodel costmodel/*/ search search/*/; do
+for room in src/* src/io/*/ src/launch/*/ costmodel/*/ search search/*/; do
     room=${room%/}
     for file in "$room"/*.[ch]; do
         [ -e "$file" ] || continue

@@ -3,9 +3,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "numbers.h"
+#include "base/numbers.h"
 #include "plait/serve.h"
-#include "serve_grid.h"
+#include "costmodel/serving/serve_grid.h"
 
 #define X(constant, word) word,
 const char *const plait_weight_name[] = {PLAIT_WEIGHT_LIST(X) NULL};

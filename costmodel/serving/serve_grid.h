@@ -1,6 +1,5 @@
 /* serve_grid.h - the points of step tables: 1, 2, 3, 4, 6, 8, 12, ... */
-#ifndef SERVE_GRID_H
-#define SERVE_GRID_H
+#pragma once
 
 #include "plait/block.h"
 #include "plait/serve.h"
@@ -40,5 +39,3 @@ typedef struct serve_format {
 } serve_format;
 
 serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format weights);
-
-#endif

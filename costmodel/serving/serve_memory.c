@@ -1,8 +1,8 @@
 /* serve_memory.c - weights and caches on one GPU of a worker (C.363) */
-#include "numbers.h"
+#include "base/numbers.h"
 #include "plait/block.h"
 #include "plait/runtime.h"
-#include "serve_grid.h"
+#include "costmodel/serving/serve_grid.h"
 
 /* Parameters of one GPU, all stages together, by whether they are in the weights' format. */
 typedef struct held {

@@ -1,8 +1,8 @@
 /* serve_queue.c - from steps to what a load sees: closed forms of batching and waiting */
 #include <math.h>
 
-#include "numbers.h"
-#include "serve_turn.h"
+#include "base/numbers.h"
+#include "costmodel/serving/serve_request_cost.h"
 
 /* Mean of the largest of `ranks` Poisson draws of this mean: the sum over k of P(any draw is k or more). */
 static double most_of_draws(double mean, double ranks)

@@ -1,10 +1,10 @@
 /* serve_sim.c - a deployment under a load, step by step (C.364) */
 #include <math.h>
 
-#include "numbers.h"
-#include "random.h"
-#include "serve_sim.h"
-#include "serve_values.h"
+#include "base/numbers.h"
+#include "base/random.h"
+#include "costmodel/serving/serve_sim.h"
+#include "plan/serve_values.h"
 
 enum { NONE = -1 };
 

@@ -1,17 +1,16 @@
 /*
  * serve_sim.h - the state of a simulated deployment (C.364)
  *
- * serve_sim.c moves it from event to event, serve_heap.c keeps what comes next, serve_seen.c says what was
+ * serve_sim.c moves it from event to event, serve_events.c keeps what comes next, serve_latency.c says what was
  * seen.
  */
-#ifndef SERVE_SIM_H
-#define SERVE_SIM_H
+#pragma once
 
 #include <stdint.h>
 
 #include "plait/serve.h"
 
-// ---- what comes next: serve_heap.c ---------------------------------------------------------
+// ---- what comes next: serve_events.c ---------------------------------------------------------
 
 typedef enum event_kind { ARRIVES, ARRIVES_DECODE, STEP_ENDS } event_kind;
 
@@ -101,8 +100,6 @@ typedef struct sim {
     bool out_of_memory;
 } sim;
 
-// ---- what was seen: serve_seen.c -----------------------------------------------------------
+// ---- what was seen: serve_latency.c -----------------------------------------------------------
 
 PLAIT_MUST_CHECK plait_status serve_sum_up(const sim *s, plait_serve_drawn *out, plait_error *err);
-
-#endif

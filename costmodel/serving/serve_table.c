@@ -2,12 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "numbers.h"
+#include "base/numbers.h"
 #include "plait/block.h"
 #include "plait/collective.h"
 #include "plait/kernel.h"
 #include "plait/runtime.h"
-#include "serve_grid.h"
+#include "costmodel/serving/serve_grid.h"
 
 // ---- kernels without an engine -------------------------------------------------------------
 

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "numbers.h"
+#include "base/numbers.h"
 #include "plait/serve_volume.h"
-#include "problem_parts.h"
+#include "plan/problem_parts.h"
 
 const char *const plait_serve_call_what[] = {
 #define X(name, what) what,

@@ -14,8 +14,7 @@
  *
  * Left out: models with several kinds of layers, schedules other than 1F1B with one chunk a rank.
  */
-#ifndef SEARCH_CUTS_CUTS_H
-#define SEARCH_CUTS_CUTS_H
+#pragma once
 
 #include "plait/runtime.h"
 #include "plait/stage.h"
@@ -83,5 +82,3 @@ PLAIT_MUST_CHECK plait_status cuts_solve(cuts_point *point, const int *layers, d
 PLAIT_MUST_CHECK plait_status cuts_plan(const cuts_point *point, const plait_chunk *chunk,
                                         const cuts_result *result, plait_arena *arena,
                                         plait_plan *out, plait_error *err);
-
-#endif

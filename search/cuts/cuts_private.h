@@ -1,8 +1,7 @@
 /* cuts_private.h - the steps of cuts_solve */
-#ifndef SEARCH_CUTS_PRIVATE_H
-#define SEARCH_CUTS_PRIVATE_H
+#pragma once
 
-#include "cuts.h"
+#include "search/cuts/cuts.h"
 
 /** Where a stage stands: which ends of the model it has. */
 enum { CUTS_PLACES = 4, CUTS_HAS_EMBEDDING = 1, CUTS_HAS_LOSS = 2 };
@@ -65,5 +64,3 @@ typedef struct cuts_slot {
 PLAIT_MUST_CHECK plait_status cuts_fill(const cuts_point *point, const cuts_slot *slot,
                                         plait_arena *arena, bool *proven, cuts_way **out,
                                         plait_error *err);
-
-#endif

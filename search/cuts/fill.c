@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cuts_private.h"
-#include "pack.h"
+#include "search/cuts/cuts_private.h"
+#include "search/stages/pack.h"
 
 /* Of the capacity, so that a sum in another order cannot pass it. */
 static const double within = 1.0 - 1e-12;

@@ -1,5 +1,5 @@
 /* plan.c - runs back to layers: a plan that can be priced, written and run */
-#include "cuts_private.h"
+#include "search/cuts/cuts_private.h"
 
 /* The choices of a run, those that run a layer again whole first. */
 static void list_choices(const cuts_question *q, const cuts_run *run, plait_recompute *out)

@@ -1,8 +1,8 @@
 /* point.c - what all stages of a point share: the cuts that its layers may have, and what each takes */
 #include <string.h>
 
-#include "cuts_private.h"
-#include "layer_cuts.h"
+#include "search/cuts/cuts_private.h"
+#include "plan/layer_sharding.h"
 
 bool cuts_suit(const plait_problem *problem, const plait_degrees *d)
 {

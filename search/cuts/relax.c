@@ -9,7 +9,7 @@
  */
 #include <math.h>
 
-#include "cuts_private.h"
+#include "search/cuts/cuts_private.h"
 
 typedef struct relaxed_option {
     double time_s, bytes;

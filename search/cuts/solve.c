@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cuts_private.h"
-#include "way.h"
+#include "search/cuts/cuts_private.h"
+#include "search/stages/way.h"
 
 /* Of one dealing of layers: a budget, never a clock. */
 enum { MOST_LABELS = 1 << 13 };

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "deal.h"
+#include "search/layout/deal.h"
 
 enum { MOST_DEALS = 4096 };
 

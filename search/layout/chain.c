@@ -17,7 +17,7 @@
  */
 #include <math.h>
 
-#include "deal.h"
+#include "search/layout/deal.h"
 
 typedef struct deal_label {
     plait_chain chain;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "deal.h"
+#include "search/layout/deal.h"
 
 enum { SIMULATED_SEEDS = 5, MOST_TRIES = 16 };
 

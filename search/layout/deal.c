@@ -1,9 +1,9 @@
 /* deal.c - the row of items that is dealt, and what a deal costs */
-#include "deal.h"
+#include "search/layout/deal.h"
 
 #include <math.h>
 
-#include "layout.h"
+#include "plan/layout.h"
 
 // ---- the row -------------------------------------------------------------------------------
 

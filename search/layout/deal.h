@@ -14,8 +14,7 @@
  *     deal_all        every deal of a small row                              (S.9)
  *     deal_climb      seeds, and steps from them while they pay              (S.10)
  */
-#ifndef SEARCH_LAYOUT_DEAL_H
-#define SEARCH_LAYOUT_DEAL_H
+#pragma once
 
 #include "plait/search.h"
 
@@ -142,5 +141,3 @@ void deal_level(const deal_row *row, int near, int *end);
 
 /** The best deal of a row by the way that suits it. */
 void deal_solve(deal_trial *trial, const deal_row *row, deal_found *found);
-
-#endif

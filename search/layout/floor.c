@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "deal.h"
+#include "search/layout/deal.h"
 
 static double lesser(double a, double b)
 {

@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "deal.h"
+#include "search/layout/deal.h"
 
 typedef struct level {
     const deal_row *row;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "deal.h"
+#include "search/layout/deal.h"
 
 typedef struct seed_shape {
     bool from_end;

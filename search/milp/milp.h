@@ -10,8 +10,7 @@
  * unbounded or too large for its limit has an answer, one with NaNs or a wrong index an error.
  * Limits count nodes of the branch and bound, never seconds.
  */
-#ifndef SEARCH_MILP_H
-#define SEARCH_MILP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -85,5 +84,3 @@ PLAIT_MUST_CHECK plait_status milp_solve(const milp_problem *problem, milp_limit
  */
 PLAIT_MUST_CHECK plait_status milp_check(const milp_problem *problem, milp_limits limits,
                                          plait_arena *arena, plait_error *err);
-
-#endif

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "milp.h"
+#include "search/milp/milp.h"
 
 static plait_status bounds_check(double low, double high, const char *where, plait_error *err)
 {

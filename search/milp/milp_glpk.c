@@ -11,7 +11,7 @@
 #include <math.h>
 #include <setjmp.h>
 
-#include "milp.h"
+#include "search/milp/milp.h"
 
 /* One call, from end to end. */
 typedef struct glpk_run {

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "mixed.h"
-#include "plan_check.h"
+#include "search/mixed/mixed.h"
+#include "rules/plan_check.h"
 
 /* A plan of one group, whose stages say which. */
 static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_error *err)

@@ -20,8 +20,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "mixed.h"
-#include "numbers.h"
+#include "search/mixed/mixed.h"
+#include "base/numbers.h"
 
 /*
  * The most work that p stages can have in a pipeline of one second: each in its turn as much as its own

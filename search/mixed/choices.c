@@ -7,12 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "grow.h"
-#include "kernels.h"
-#include "mixed.h"
-#include "plan_check.h"
-#include "space.h"
-#include "traits.h"
+#include "base/grow.h"
+#include "plan/kernels.h"
+#include "search/mixed/mixed.h"
+#include "rules/plan_check.h"
+#include "search/space/space.h"
+#include "plan/model_queries.h"
 
 /* A list of choices on its way. */
 typedef struct choice_list {

@@ -11,9 +11,9 @@
  */
 #include <math.h>
 
-#include "mixed.h"
-#include "numbers.h"
-#include "space.h"
+#include "search/mixed/mixed.h"
+#include "base/numbers.h"
+#include "search/space/space.h"
 
 /* Bytes of a stage, by what it recomputes. */
 typedef struct lean_bytes {

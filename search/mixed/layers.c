@@ -16,9 +16,9 @@
  */
 #include <math.h>
 
-#include "grow.h"
-#include "mixed.h"
-#include "numbers.h"
+#include "base/grow.h"
+#include "search/mixed/mixed.h"
+#include "base/numbers.h"
 #include "plait/schedule.h"
 
 /* A way to hold the first layers on the first stages. */

@@ -9,9 +9,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "mixed.h"
-#include "numbers.h"
-#include "strategy.h"
+#include "search/mixed/mixed.h"
+#include "base/numbers.h"
+#include "search/exhaustive/exhaustive.h"
 
 enum {
     FEW = 4,    /* sets of each size that are dealt layers before those of the next are listed */

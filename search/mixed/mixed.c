@@ -1,13 +1,13 @@
 /* mixed.c - the answer over several sorts of nodes: all lines, and each group alone beside them (S.67) */
-#include "mixed.h"
+#include "search/mixed/mixed.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "problem_check.h"
-#include "space.h"
-#include "strategy.h"
-#include "values.h"
+#include "plan/problem_check.h"
+#include "search/space/space.h"
+#include "search/exhaustive/exhaustive.h"
+#include "plan/ranges.h"
 
 // ---- what is kept --------------------------------------------------------------------------
 

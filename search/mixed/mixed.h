@@ -26,8 +26,7 @@
  *     alone.c     each group alone
  *     mixed.c     the answer, with each group alone beside it (S.67)
  */
-#ifndef SEARCH_MIXED_H
-#define SEARCH_MIXED_H
+#pragma once
 
 #include "plait/runtime.h"
 #include "plait/search.h"
@@ -353,5 +352,3 @@ void mixed_keep(mixed_question *q, const plait_plan *plan, double objective);
 PLAIT_MUST_CHECK plait_status mixed_search(const plait_problem *problem,
                                            const plait_search_options *options, plait_arena *arena,
                                            plait_search_result *result, plait_error *err);
-
-#endif

@@ -6,8 +6,8 @@
  */
 #include <math.h>
 
-#include "mixed.h"
-#include "numbers.h"
+#include "search/mixed/mixed.h"
+#include "base/numbers.h"
 
 /* What a stage of a choice may take at most in a plan worth keeping, whatever the others are. */
 static double most_of(const mixed_question *q, const mixed_choice *choice)

@@ -1,5 +1,5 @@
 /* runs.c - so many stages of a choice, one behind the other in their group */
-#include "mixed.h"
+#include "search/mixed/mixed.h"
 
 /* Shared by all sets that have it. */
 mixed_run *mixed_run_of(mixed_question *q, mixed_choice *choice, int stages)

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
-#include "mixed.h"
-#include "numbers.h"
-#include "space.h"
+#include "base/grow.h"
+#include "search/mixed/mixed.h"
+#include "base/numbers.h"
+#include "search/space/space.h"
 
 /* A choice, and the units of work that a stage of it holds at most in a plan worth keeping. (S.70) */
 typedef struct set_choice {

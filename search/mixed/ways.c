@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "mixed.h"
+#include "search/mixed/mixed.h"
 
 // ---- ranges of layers ----------------------------------------------------------------------
 

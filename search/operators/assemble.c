@@ -5,7 +5,7 @@
  *     bytes                      = layers (state + kept) + gathered
  *     time of an edge            = layers microbatches (forward + backward conversion)
  */
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 
 // ---- conversions ---------------------------------------------------------------------------
 

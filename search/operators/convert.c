@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 
 typedef struct way {
     const layer_graph *g;

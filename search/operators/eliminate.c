@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "program.h"
+#include "search/operators/program.h"
 
 /* Tables are kept until the choice has been read off. */
 typedef struct elimination {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program.h"
+#include "search/operators/program.h"
 
 typedef struct label {
     double time_s, bytes;

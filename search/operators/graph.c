@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 
 static bool is_of_experts(plait_part part)
 {

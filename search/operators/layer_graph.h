@@ -14,14 +14,13 @@
  *     plan.c            an assignment in the words of operators.h
  *     operators.c       plait_operators_solve
  */
-#ifndef PLAIT_SEARCH_OPERATORS_LAYER_GRAPH_H
-#define PLAIT_SEARCH_OPERATORS_LAYER_GRAPH_H
+#pragma once
 
 #include "plait/collective.h"
 #include "plait/kernel.h"
 #include "plait/operators.h"
 #include "plait/runtime.h"
-#include "program.h"
+#include "search/operators/program.h"
 
 enum {
     MESH_SETS = 1 << PLAIT_MESH_AXES, /* sets of axes */
@@ -183,5 +182,3 @@ void named_of(const layer_graph *g, const assignment *a, char *name, size_t size
 
 PLAIT_MUST_CHECK plait_status plan_of(const layer_graph *g, const assignment *a, plait_arena *arena,
                                       plait_operators_plan *out, plait_error *err);
-
-#endif

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "counts.h"
-#include "layer_graph.h"
+#include "base/saturating.h"
+#include "search/operators/layer_graph.h"
 
 static plait_status fail_mesh(const char *text, plait_error *err)
 {

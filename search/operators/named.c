@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 
 typedef enum role {
     ROLE_DATA,

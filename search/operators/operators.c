@@ -1,9 +1,9 @@
 /* operators.c - the best strategies of a layer's operators on a mesh */
 
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 #include "plait/cost.h"
-#include "problem_check.h"
-#include "sized.h"
+#include "plan/problem_check.h"
+#include "base/struct_size.h"
 
 void plait_operators_options_init_sized(plait_operators_options *options, size_t size)
 {

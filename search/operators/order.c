@@ -1,5 +1,5 @@
 /* order.c - in which order variables are removed, so that each has two neighbours left at most (S.41) */
-#include "program.h"
+#include "search/operators/program.h"
 
 typedef bool joined_table[PROGRAM_VARIABLES][PROGRAM_VARIABLES];
 

@@ -1,7 +1,7 @@
 /* plan.c - an assignment in the words of operators.h */
 #include <string.h>
 
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 
 const char *const plait_use_name[PLAIT_USES + 1] = {"replicate", "batch",   "sequence", "in",
                                                     "out",       "experts", NULL};

@@ -1,7 +1,7 @@
 /* price_inside.c - what an operator exchanges itself: context of attention, statistics of norms (S.46) */
 #include <math.h>
 
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 
 plait_network graph_network(const layer_graph *g)
 {

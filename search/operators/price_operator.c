@@ -11,7 +11,7 @@
  * What it has no degree for, the cut of the hidden width, divides the products' side and the passes'
  * bytes.
  */
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 
 /* What the description is asked with. */
 typedef struct shape {

@@ -15,7 +15,7 @@
  */
 #include <math.h>
 
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 
 static double exposed_behind_s(const layer_graph *g, double comm_s, double compute_s)
 {

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "program.h"
+#include "search/operators/program.h"
 
 typedef struct dual {
     const program *p;

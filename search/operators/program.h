@@ -10,8 +10,7 @@
  *
  * program_solve is exact. Nothing here knows what a layer is.
  */
-#ifndef PLAIT_SEARCH_OPERATORS_PROGRAM_H
-#define PLAIT_SEARCH_OPERATORS_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -117,5 +116,3 @@ PLAIT_MUST_CHECK plait_status program_fronts(const program *p, program_slack sla
 
 /** The order of elimination: `last` goes last; -1 where a variable would have three neighbours. */
 bool program_order(const program *p, int last, int order[PROGRAM_VARIABLES]);
-
-#endif

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 
 #define SPEC_ADD(...)                                                                              \
     used += used < PLAIT_SPEC_CHARS                                                                \

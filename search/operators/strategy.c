@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "layer_graph.h"
+#include "search/operators/layer_graph.h"
 
 plait_use node_cut(const node *n)
 {

@@ -1,5 +1,5 @@
 /* serve_curve.c - a deployment from an idle hour to more than it can take (S.105, S.106) */
-#include "serve_price.h"
+#include "search/serving/serve_price.h"
 
 static plait_load at_rate(plait_load load, double rate)
 {

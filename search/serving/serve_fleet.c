@@ -1,9 +1,9 @@
 /* serve_fleet.c - the cheapest fleet for the requests of a day (S.101) */
 #include <math.h>
 
-#include "serve_fleet.h"
-#include "serve_values.h"
-#include "sized.h"
+#include "search/serving/serve_fleet.h"
+#include "plan/serve_values.h"
+#include "base/struct_size.h"
 
 /* GPUs of one search, unless the model needs more; and into how many parts its load may be divided by fours. */
 enum { SEARCH_GPUS = 64, MOST_DIVIDED = 1 << 28 };

@@ -1,9 +1,8 @@
 /* serve_fleet.h - one deployment through the hours of a day */
-#ifndef SERVE_FLEET_H
-#define SERVE_FLEET_H
+#pragma once
 
 #include "plait/serve_fleet.h"
-#include "serve_price.h"
+#include "search/serving/serve_price.h"
 
 /** A deployment whose workers are counted. */
 typedef struct fleet_kind {
@@ -46,5 +45,3 @@ plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hou
 
 /** The rest of a fleet that is told: how much of it is used, energy, its band. */
 void fleet_tell(const fleet_kind *kind, plait_fleet *fleet);
-
-#endif

@@ -1,9 +1,9 @@
 /* serve_fleet_day.c - workers, nodes and dollars of each hour of a day (S.104) */
 #include <math.h>
 
-#include "numbers.h"
+#include "base/numbers.h"
 #include "plait/units.h"
-#include "serve_fleet.h"
+#include "search/serving/serve_fleet.h"
 
 const char *const plait_fleet_lack_name[] = {
 #define X(constant, word) word,

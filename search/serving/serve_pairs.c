@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "numbers.h"
-#include "serve_private.h"
+#include "base/numbers.h"
+#include "search/serving/serve_private.h"
 
 enum { MOST_WORKERS = 64 }; // of a role, but for a rate: what more would be is further replicas
 

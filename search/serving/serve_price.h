@@ -1,8 +1,7 @@
 /* serve_price.h - one deployment under any load, for what looks at many loads */
-#ifndef SERVE_PRICE_H
-#define SERVE_PRICE_H
+#pragma once
 
-#include "serve_space.h"
+#include "search/serving/serve_space.h"
 
 /** What a plan's roles are priced by, in `arena`; or *why it cannot run. RANGE, NOMEM. */
 PLAIT_MUST_CHECK plait_status serve_roles(const plait_serve_question *q,
@@ -33,5 +32,3 @@ double serve_tightest_tpot(const plait_serve_question *q);
 /** Requests/s that a plan takes at most: stable, or also within the bounds. (S.105) */
 double serve_most_rate(const plait_serve_question *q, const plait_serve_plan *plan,
                        const serve_candidate *const role[PLAIT_SERVE_ROLES], bool within);
-
-#endif

@@ -1,8 +1,7 @@
 /* serve_private.h - what the two halves of the search for deployments share */
-#ifndef SERVE_PRIVATE_H
-#define SERVE_PRIVATE_H
+#pragma once
 
-#include "serve_price.h"
+#include "search/serving/serve_price.h"
 
 typedef struct serve_look {
     const plait_serve_question *q;
@@ -53,5 +52,3 @@ plait_status serve_decide(const plait_serve_question *question, plait_serve_draw
 /** Prefill and decode workers apart. (S.100) */
 plait_status serve_look_pairs(serve_look *look, const plait_engine *engine,
                               plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "numbers.h"
+#include "base/numbers.h"
 #include "plait/units.h"
-#include "serve_private.h"
-#include "serve_values.h"
+#include "search/serving/serve_private.h"
+#include "plan/serve_values.h"
 
 const char *const plait_serve_reject_name[] = {
     "degrees do not divide the model",

@@ -1,10 +1,10 @@
 /* serve_space.c - which workers there are (S.98) */
-#include "serve_space.h"
+#include "search/serving/serve_space.h"
 
 #include <string.h>
 
 #include "plait/block.h"
-#include "traits.h"
+#include "plan/model_queries.h"
 
 void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
                           serve_candidate *out)

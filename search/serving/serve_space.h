@@ -1,6 +1,5 @@
 /* serve_space.h - the workers of a search, with what they are priced by */
-#ifndef SERVE_SPACE_H
-#define SERVE_SPACE_H
+#pragma once
 
 #include "plait/serve_search.h"
 
@@ -24,5 +23,3 @@ void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
 plait_status serve_space_fill(const plait_serve_question *question, plait_arena *arena,
                               serve_candidate **out, int *count, int64_t *cut, int64_t *large,
                               plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

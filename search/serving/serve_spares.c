@@ -1,8 +1,8 @@
 /* serve_spares.c - spare nodes of a fleet: units that fail and come back (S.102, S.103) */
 #include <math.h>
 
-#include "numbers.h"
-#include "serve_fleet.h"
+#include "base/numbers.h"
+#include "search/serving/serve_fleet.h"
 
 /*
  * S.102: a worker inside a node fails with all others there, one of several nodes with any of them. A unit is out until

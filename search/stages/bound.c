@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "stages_private.h"
+#include "search/stages/stages_private.h"
 
 /* Passes of every stage, and room for their frames. */
 typedef struct step_times {

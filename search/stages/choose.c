@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "pack.h"
-#include "stages_private.h"
+#include "search/stages/pack.h"
+#include "search/stages/stages_private.h"
 
 /* Of the capacity, so that a sum in another order cannot pass it. */
 static const double within = 1.0 - 1e-12;

@@ -4,7 +4,7 @@
  *     of a stage   its layers, how many with each choice, its passes, what it rebuilds
  *     of C.73      sums and maxima of the stages so far, the longest way there (G) and back (H)
  */
-#include "joint.h"
+#include "search/stages/joint.h"
 
 #include <math.h>
 

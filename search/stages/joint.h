@@ -6,11 +6,10 @@
  * pipeline over both at once. It is the second opinion on a search that deals layers and has the stages
  * choose (stages.h), and an answer of its own where there is none.
  */
-#ifndef SEARCH_STAGES_JOINT_H
-#define SEARCH_STAGES_JOINT_H
+#pragma once
 
-#include "milp.h"
-#include "stages.h"
+#include "search/milp/milp.h"
+#include "search/stages/stages.h"
 
 typedef struct stages_joint {
     milp_verdict verdict;
@@ -27,5 +26,3 @@ bool stages_joint_suits(const stages_point *point);
 PLAIT_MUST_CHECK plait_status stages_joint_solve(const stages_point *point, milp_limits limits,
                                                  plait_arena *arena, stages_joint *out,
                                                  plait_error *err);
-
-#endif

@@ -1,5 +1,5 @@
 /* pack.c - S.21 by branch and bound over counts, S.22 its bounds */
-#include "pack.h"
+#include "search/stages/pack.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,8 +10,7 @@
  * a layer. Solved exactly: for each value that the maximum may have, by branch and bound whose bounds
  * are the program's relaxation (S.22).
  */
-#ifndef SEARCH_STAGES_PACK_H
-#define SEARCH_STAGES_PACK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -53,5 +52,3 @@ typedef struct pack_result {
  */
 PLAIT_MUST_CHECK plait_status pack_solve(const pack_problem *problem, plait_arena *arena,
                                          pack_result *result, plait_error *err);
-
-#endif

@@ -1,13 +1,13 @@
 /* stages.c - the stages of a point by themselves, and the plan that they make */
-#include "stages.h"
+#include "search/stages/stages.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "plait/units.h"
-#include "plan_check.h"
-#include "stages_private.h"
+#include "rules/plan_check.h"
+#include "search/stages/stages_private.h"
 
 void stages_begin(const plait_problem *problem, const plait_choice *choice, int choices,
                   plait_table *table, stages_question *out)

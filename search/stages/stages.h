@@ -17,8 +17,7 @@
  * Left out: DualPipe, whose ranks hold two stages, and what modules of further tokens recompute: that
  * stays the point's.
  */
-#ifndef SEARCH_STAGES_STAGES_H
-#define SEARCH_STAGES_STAGES_H
+#pragma once
 
 #include "plait/search.h"
 #include "plait/stage.h"
@@ -131,5 +130,3 @@ PLAIT_MUST_CHECK plait_status stages_plan(const stages_question *question,
 /** "stage 0 lacks 3.1 GiB with recompute full: ..." of a result that does not fit. Returns `text`. */
 char *stages_why(const stages_question *question, const stages_result *result, char *text,
                  size_t size);
-
-#endif

@@ -5,11 +5,11 @@
  *     start     the layers whose slowest stage is fastest, to bound the rest    fill_even
  *     labels    C.73 stage by stage                                             extend
  */
-#include "stages_deal.h"
+#include "search/stages/stages_deal.h"
 
 #include <math.h>
 
-#include "way.h"
+#include "search/stages/way.h"
 
 /* What a stage takes: of each microbatch, and once a step. */
 typedef struct stage_price {

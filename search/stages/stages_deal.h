@@ -9,10 +9,9 @@
  * those are kept whose longest chains no other's are within. Embedding in the first stage, loss and modules
  * of further tokens in the last.
  */
-#ifndef SEARCH_STAGES_DEAL_H
-#define SEARCH_STAGES_DEAL_H
+#pragma once
 
-#include "stages.h"
+#include "search/stages/stages.h"
 
 typedef struct stages_dealt {
     bool fits;
@@ -28,5 +27,3 @@ bool stages_deal_suits(const plait_degrees *degrees);
 /** Solve it. Fails (NOMEM) only. */
 PLAIT_MUST_CHECK plait_status stages_deal(const stages_point *point, plait_arena *arena,
                                           stages_dealt *out, plait_error *err);
-
-#endif

@@ -1,7 +1,7 @@
 /* stages_plan.c - counts of choices back to layers: a plan that can be priced, written and run */
 #include <string.h>
 
-#include "stages.h"
+#include "search/stages/stages.h"
 
 static int group_of(const stages_stage *stage, int kind, int chunk)
 {

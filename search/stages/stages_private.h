@@ -1,8 +1,7 @@
 /* stages_private.h - the steps of stages_refine */
-#ifndef SEARCH_STAGES_PRIVATE_H
-#define SEARCH_STAGES_PRIVATE_H
+#pragma once
 
-#include "stages.h"
+#include "search/stages/stages.h"
 
 static inline const plait_layer_cost *stages_cost(const stages_point *point, int kind, int choice)
 {
@@ -13,5 +12,3 @@ static inline const plait_layer_cost *stages_cost(const stages_point *point, int
 /** Fills step_s, exact, bound_s and gap of stages that all fit. `arena` is rewound. */
 PLAIT_MUST_CHECK plait_status stages_bound(const stages_point *point, plait_arena *arena,
                                            stages_result *out, plait_error *err);
-
-#endif

@@ -1,5 +1,5 @@
 /* way.c - chains of 1F1B and what follows them, compared and bounded (S.26) */
-#include "way.h"
+#include "search/stages/way.h"
 
 #include <math.h>
 

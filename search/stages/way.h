@@ -1,6 +1,5 @@
 /* way.h - the stages of 1F1B so far: their chains, and what follows the pipeline (S.26) */
-#ifndef SEARCH_STAGES_WAY_H
-#define SEARCH_STAGES_WAY_H
+#pragma once
 
 #include "plait/stage.h"
 
@@ -27,5 +26,3 @@ bool way_within(const stages_way *a, const stages_way *b);
  */
 double way_least_s(const stages_way *way, int stages, int microbatches, double round_s,
                    double left_s);
-
-#endif

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* Under the address sanitizer, what is not allocated is poisoned: use after a rewind is caught. */
 #if defined(__has_feature)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fail.h"
-#include "text.h"
+#include "base/fail.h"
+#include "base/text.h"
 
 /* Makes text that may quote anything safe to show, and drops half a character at a cut end. */
 static void text_tidy(char *text, size_t size)

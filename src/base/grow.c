@@ -1,5 +1,5 @@
 /* grow.c - lists in an arena that grow by doubling */
-#include "grow.h"
+#include "base/grow.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* grow.h - lists in an arena that grow by doubling */
-#ifndef GROW_H
-#define GROW_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@
  * @return          the list, moved or not; NULL when out of memory
  */
 void *grow_by_one(plait_arena *arena, void *list, int count, int *capacity, size_t size);
-
-#endif

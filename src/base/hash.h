@@ -1,6 +1,5 @@
 /* hash.h - words mixed into one: where a memory looks for a key */
-#ifndef HASH_H
-#define HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ static inline uint64_t hash_ints(uint64_t hash, const int *word, size_t count)
         hash = hash_word(hash, (uint64_t)word[i]);
     return hash;
 }
-
-#endif

@@ -1,11 +1,11 @@
 /* magnitude.c - numbers as people write them */
-#include "magnitude.h"
+#include "base/magnitude.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 typedef struct suffix {
     const char *word;

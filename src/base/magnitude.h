@@ -1,6 +1,5 @@
 /* magnitude.h - numbers as people write them: "15T" tokens, "5M" dollars, "60d" */
-#ifndef MAGNITUDE_H
-#define MAGNITUDE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ PLAIT_MUST_CHECK plait_status magnitude_positive(const char *where, const char *
 /** The same of a duration: from a nanosecond to 1e10 seconds. */
 PLAIT_MUST_CHECK plait_status magnitude_duration(const char *where, const char *text,
                                                  double *seconds, plait_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Switches stand among them where files have them.
  */
-#ifndef MODEL_NUMBERS_H
-#define MODEL_NUMBERS_H
+#pragma once
 
 #define TRAINING_NUMBERS(X)                                                                        \
     X("lr", lr, NON_NEGATIVE, 0.0, 1.0, 1.0)                                                       \
@@ -52,5 +51,3 @@
     SWITCH(correction_bias)                                                                        \
     X("scale", scale, NON_NEGATIVE, 0.0, 1e30, 1.0)                                                \
     X("aux_loss", aux_loss, NON_NEGATIVE, 0.0, 1e30, 1.0)
-
-#endif

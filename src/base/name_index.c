@@ -1,5 +1,5 @@
 /* name_index.c - a table of names with open addressing, at most half full */
-#include "name_index.h"
+#include "base/name_index.h"
 
 #include <stdint.h>
 #include <string.h>

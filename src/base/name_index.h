@@ -1,6 +1,5 @@
 /* name_index.h - the place that a name has in a list, found without reading the list */
-#ifndef NAME_INDEX_H
-#define NAME_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ int name_index_find(const name_index *index, const char *name, size_t length);
  */
 bool name_index_put(name_index *index, plait_arena *arena, const char *name,
                     int place) PLAIT_MUST_CHECK;
-
-#endif

@@ -1,5 +1,5 @@
 /* number_range.c - is each number of a struct one that it may be? */
-#include "number_range.h"
+#include "base/number_range.h"
 
 #include <string.h>
 

@@ -7,8 +7,7 @@
  * and so does the check of a struct that a program has filled (src/plan): one bound, wherever the number
  * comes from.
  */
-#ifndef NUMBER_RANGE_H
-#define NUMBER_RANGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ static inline bool number_has_size(double number)
 PLAIT_MUST_CHECK plait_status numbers_check(const char *whole, const void *of,
                                             const number_range *range, size_t count,
                                             plait_error *err);
-
-#endif

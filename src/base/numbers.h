@@ -2,8 +2,7 @@
  * numbers.h - two numbers: the larger, the smaller (fmax and fmin are calls, for NaN's sake), their order,
  * their greatest common divisor
  */
-#ifndef NUMBERS_H
-#define NUMBERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ static inline int compare_doubles(const void *left, const void *right)
 
     return (a > b) - (a < b);
 }
-
-#endif

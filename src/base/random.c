@@ -1,5 +1,5 @@
 /* random.c - splitmix64 (Steele, Lea and Flood, OOPSLA 2014), and Box and Muller's transform (1958) */
-#include "random.h"
+#include "base/random.h"
 
 #include <math.h>
 

@@ -1,6 +1,5 @@
 /* random.h - numbers drawn from a seed, the same on every machine */
-#ifndef RANDOM_H
-#define RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ double random_share(uint64_t *state);
 
 /** Of a normal distribution of mean 0 and deviation 1. */
 double random_normal(uint64_t *state);
-
-#endif

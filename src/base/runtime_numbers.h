@@ -3,8 +3,7 @@
  *
  * Block by block, as files have them.
  */
-#ifndef RUNTIME_NUMBERS_H
-#define RUNTIME_NUMBERS_H
+#pragma once
 
 #include "plait/units.h"
 
@@ -69,5 +68,3 @@
 /** Bytes an element of one PLAIT_TENSOR_... that stays for backward. */
 #define RUNTIME_KEPT_NUMBER(X, name)                                                               \
     X(#name, keep.keeps[PLAIT_TENSOR_##name], NON_NEGATIVE, 0.0, 64.0, 1.0)
-
-#endif

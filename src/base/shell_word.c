@@ -1,5 +1,5 @@
 /* shell_word.c - a word as a shell reads it back */
-#include "shell_word.h"
+#include "base/shell_word.h"
 
 #include <ctype.h>
 #include <string.h>

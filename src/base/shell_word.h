@@ -1,9 +1,8 @@
 /* shell_word.h - a word as a shell reads it back: for commands that are shown, scripts that are written
  * and those that are read */
-#ifndef SHELL_WORD_H
-#define SHELL_WORD_H
+#pragma once
 
-#include "text.h"
+#include "base/text.h"
 
 /** Is a word an option, "--num-layers"? */
 bool shell_is_option(const char *word);
@@ -14,5 +13,3 @@ void shell_append_word(text_builder *out, const char *word);
 
 /** The same in the arena; NULL when out of memory. */
 char *shell_quoted(const char *word, plait_arena *arena);
-
-#endif

@@ -1,5 +1,5 @@
 /* text.c - growing text, and cutting text up */
-#include "text.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,8 +2,7 @@
  *
  * Nothing here depends on the locale: a number has a point, never a comma.
  */
-#ifndef TEXT_H
-#define TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -138,5 +137,3 @@ void text_make_lines_plain(char *text);
 /** The same of a copy in the arena, on one line; NULL when out of memory. */
 char *text_plain(plait_arena *arena, const char *text) PLAIT_MUST_CHECK;
 void text_append_plain(text_builder *out, const char *text);
-
-#endif

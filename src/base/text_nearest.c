@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* Longer words are not compared letter by letter: no name is as long. */
 enum { LONGEST = 63 };

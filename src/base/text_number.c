@@ -3,7 +3,7 @@
  * The C library writes and reads a decimal point as the thread's locale has it, and a library does not
  * choose the locale of the program that it is part of. So every number that has one goes through here.
  */
-#include "text.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

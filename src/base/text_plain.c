@@ -5,7 +5,7 @@
  * end a line at U+2028; marks of direction show text in another order than it is read in. None of
  * them has a place in a name. Readers refuse them, and what leaves goes through here.
  */
-#include "text.h"
+#include "base/text.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * that depends on the first; it is what keeps overlong forms, surrogates and values above U+10FFFF
  * out.
  */
-#include "text.h"
+#include "base/text.h"
 
 typedef struct utf8_form {
     unsigned char first_low, first_high;

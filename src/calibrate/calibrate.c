@@ -1,5 +1,5 @@
 /* calibrate.c - the constants of an accelerator from measurements: block by block */
-#include "calibrate.h"
+#include "calibrate/calibrate.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 
 #include "plait/data.h"
 
-#include "calibrate_file.h"
-#include "names.h"
-#include "text.h"
+#include "calibrate/calibrate_file.h"
+#include "calibrate/names.h"
+#include "base/text.h"
 
 enum { MOST_BLOCKS = 64 };
 

@@ -13,10 +13,9 @@
  * accelerator has no measurements of its own but shares a die or links with one that has
  * (names.h), it gets that one's blocks.
  */
-#ifndef CALIBRATE_H
-#define CALIBRATE_H
+#pragma once
 
-#include "family.h"
+#include "calibrate/family.h"
 
 /** One block of constants that was fitted. */
 typedef struct calibrate_block {
@@ -56,5 +55,3 @@ PLAIT_MUST_CHECK plait_status calibrate_name(const char *asked, point_list *list
 PLAIT_MUST_CHECK plait_status calibrate_accelerator(const char *name, const point_list *points,
                                                     plait_arena *arena, calibrate_result *out,
                                                     plait_error *err);
-
-#endif

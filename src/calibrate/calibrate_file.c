@@ -1,13 +1,13 @@
 /* calibrate_file.c - fitted blocks in an accelerator's own file */
-#include "calibrate_file.h"
+#include "calibrate/calibrate_file.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "plait/data.h"
 
-#include "file.h"
-#include "text.h"
+#include "io/file.h"
+#include "base/text.h"
 
 plait_status calibrate_file_read(const char *name, plait_arena *arena, json_tree **out,
                                  plait_error *err)

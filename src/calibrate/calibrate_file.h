@@ -1,9 +1,8 @@
 /* calibrate_file.h - fitted blocks in an accelerator's own file */
-#ifndef CALIBRATE_FILE_H
-#define CALIBRATE_FILE_H
+#pragma once
 
-#include "calibrate.h"
-#include "json_tree.h"
+#include "calibrate/calibrate.h"
+#include "calibrate/json_tree.h"
 
 /** The file of an accelerator, by name or path. */
 PLAIT_MUST_CHECK plait_status calibrate_file_read(const char *name, plait_arena *arena,
@@ -22,5 +21,3 @@ PLAIT_MUST_CHECK plait_status calibrate_file_without(const json_tree *tree,
 /** Puts a block's numbers and where they are from in place of those that the file has. */
 PLAIT_MUST_CHECK plait_status calibrate_file_apply(json_tree *tree, const calibrate_block *block,
                                                    plait_arena *arena, plait_error *err);
-
-#endif

@@ -1,10 +1,10 @@
 /* cross.c - each source predicted by profiles that were fitted without it */
-#include "cross.h"
+#include "calibrate/cross.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "profile.h"
+#include "calibrate/profile.h"
 
 static bool is_of(const plait_run *run, const char *source, const char *runtime)
 {

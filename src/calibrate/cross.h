@@ -5,8 +5,7 @@
  * of their software fitted to what is left, and the runs left out are predicted. Software that no
  * other source ran is predicted with what its family leads to expect.
  */
-#ifndef CROSS_H
-#define CROSS_H
+#pragma once
 
 #include "plait/evidence.h"
 #include "plait/validate.h"
@@ -23,5 +22,3 @@ typedef void cross_progress(const char *source, const char *runtime);
 PLAIT_MUST_CHECK plait_status cross_predict(const plait_runs *runs, cross_progress *progress,
                                             plait_arena *arena, plait_evidence *out,
                                             plait_error *err);
-
-#endif

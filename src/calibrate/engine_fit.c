@@ -1,6 +1,6 @@
 /* engine_fit.c - the numbers of a serving engine's profile from measured runs (C.378) */
-#include "engine_fit.h"
-#include "numbers.h"
+#include "calibrate/engine_fit.h"
+#include "base/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>

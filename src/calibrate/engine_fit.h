@@ -1,6 +1,5 @@
 /* engine_fit.h - the numbers of a serving engine's profile from measured runs */
-#ifndef ENGINE_FIT_H
-#define ENGINE_FIT_H
+#pragma once
 
 #include "plait/serve_runs.h"
 
@@ -21,5 +20,3 @@ plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena,
 /** A profile's file. */
 plait_status engine_write(const plait_engine *engine, plait_arena *arena, const char **text,
                           size_t *length, plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

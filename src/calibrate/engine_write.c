@@ -1,8 +1,8 @@
 /* engine_write.c - a profile of a serving engine as its file */
 #include <stdio.h>
 
-#include "engine_fit.h"
-#include "json_write.h"
+#include "calibrate/engine_fit.h"
+#include "io/json/json_write.h"
 #include "plait/units.h"
 
 /* Three digits: what a fit to runs that differ by some percent can say. */

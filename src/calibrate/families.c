@@ -1,5 +1,5 @@
 /* families.c - the list of families */
-#include "family.h"
+#include "calibrate/family.h"
 
 const family *const families[] = {
     &family_memory,     &family_gemm,      &family_sustained, &family_weight_gradient,

@@ -1,5 +1,5 @@
 /* family.c - what families share */
-#include "family.h"
+#include "calibrate/family.h"
 
 void family_subject_init(const plait_accelerator *accelerator, family_subject *out)
 {

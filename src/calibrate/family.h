@@ -5,13 +5,12 @@
  * collective. All have one anatomy: which points a block takes, which numbers it has, and the
  * function of kernel.h or collective.h that prices a point with them.
  */
-#ifndef FAMILY_H
-#define FAMILY_H
+#pragma once
 
 #include <stdint.h>
 
-#include "fit.h"
-#include "points.h"
+#include "calibrate/fit.h"
+#include "calibrate/points.h"
 
 /** What numbers are fitted in: an accelerator, alone in a scale-up domain. */
 typedef struct family_subject {
@@ -58,5 +57,3 @@ extern const family family_backward;
 extern const family family_decode;
 extern const family family_collective;
 extern const family family_p2p;
-
-#endif

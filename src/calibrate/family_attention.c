@@ -1,8 +1,8 @@
 /* family_attention.c - fused attention: forward, how much longer backward takes, and decoding */
 #include <math.h>
 
-#include "family.h"
-#include "ranges.h"
+#include "calibrate/family.h"
+#include "calibrate/ranges.h"
 
 static const char *const *attention_stacks(int block)
 {

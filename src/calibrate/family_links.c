@@ -3,8 +3,8 @@
 
 #include "plait/units.h"
 
-#include "family.h"
-#include "ranges.h"
+#include "calibrate/family.h"
+#include "calibrate/ranges.h"
 
 static bool large_message(const plait_accelerator *accelerator, const point *p)
 {

@@ -3,8 +3,8 @@
 
 #include "plait/runtime.h"
 
-#include "family.h"
-#include "ranges.h"
+#include "calibrate/family.h"
+#include "calibrate/ranges.h"
 
 /* Products of training: whole tiles in every direction. */
 static bool large_product(const plait_accelerator *accelerator, const point *p)

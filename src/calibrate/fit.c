@@ -11,7 +11,7 @@
  * in turns with z. (Holland and Welsch, "Robust regression using iteratively reweighted
  * least-squares", Communications in Statistics A6, 1977.)
  */
-#include "fit.h"
+#include "calibrate/fit.h"
 
 #include <assert.h>
 #include <math.h>
@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "least_squares.h"
-#include "numbers.h"
-#include "text.h"
+#include "calibrate/least_squares.h"
+#include "base/numbers.h"
+#include "base/text.h"
 
 /* Width of the prior in z: two thirds of the range between the bounds lie within one width. */
 #define PRIOR 1.6

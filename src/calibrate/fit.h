@@ -17,8 +17,7 @@
  * Points of one sweep may share what they are all off by: how far residuals lie from their sweep's
  * mean then counts too, since the order of plans rests on it.
  */
-#ifndef FIT_H
-#define FIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ PLAIT_MUST_CHECK plait_status fit_run(const fit_problem *problem, plait_arena *a
 
 /** A number to three significant digits of its unit. */
 double fit_rounded(double number, double unit);
-
-#endif

@@ -1,5 +1,5 @@
 /* hierarchy.c - parents of families, by expectation and maximisation in turns */
-#include "hierarchy.h"
+#include "calibrate/hierarchy.h"
 
 #include <assert.h>
 #include <math.h>

@@ -16,8 +16,7 @@
  *
  * Left out: that numbers of one member go together, as a slow gemm and slow attention would.
  */
-#ifndef HIERARCHY_H
-#define HIERARCHY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ void hierarchy_settle(hierarchy *h, hierarchy_member *member, int members);
 /** What is expected of a member's number, within its bounds, and its deviation. */
 double hierarchy_parent(const hierarchy *h, const hierarchy_member *member, int number);
 double hierarchy_spread(const hierarchy *h, const hierarchy_member *member, int number);
-
-#endif

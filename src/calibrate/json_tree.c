@@ -1,9 +1,9 @@
 /* json_tree.c - a JSON document that can be changed and printed as our data files are */
-#include "json_tree.h"
+#include "calibrate/json_tree.h"
 
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 enum { LINE = 98, INDENT = 4 };
 

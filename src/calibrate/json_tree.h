@@ -5,10 +5,9 @@
  * and blanks of the file that it came from. Here a file keeps them: what is not changed is printed
  * as it was read.
  */
-#ifndef JSON_TREE_H
-#define JSON_TREE_H
+#pragma once
 
-#include "json.h"
+#include "io/json/json.h"
 
 typedef enum tree_kind {
     TREE_NULL,
@@ -55,5 +54,3 @@ json_tree *json_tree_copy(const json_tree *tree, plait_arena *arena);
  * one line. NULL: out of memory.
  */
 const char *json_tree_print(const json_tree *tree, plait_arena *arena, size_t *length);
-
-#endif

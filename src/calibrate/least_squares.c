@@ -1,5 +1,5 @@
 /* least_squares.c - the minimum of a sum of squares, by MINPACK */
-#include "least_squares.h"
+#include "calibrate/least_squares.h"
 
 #include <cminpack.h>
 

@@ -3,8 +3,7 @@
  *
  * Levenberg and Marquardt's method with differences for derivatives (MINPACK's lmdif).
  */
-#ifndef LEAST_SQUARES_H
-#define LEAST_SQUARES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ typedef struct least_squares {
  */
 PLAIT_MUST_CHECK bool least_squares_minimise(const least_squares *problem, plait_arena *scratch,
                                              double *x, double *variance);
-
-#endif

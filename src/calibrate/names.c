@@ -1,9 +1,9 @@
 /* names.c - what measurements call an accelerator, which of them to trust, and who shares a die */
-#include "names.h"
+#include "calibrate/names.h"
 
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static const struct measured_name {
     const char *measured;

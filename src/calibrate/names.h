@@ -1,10 +1,9 @@
 /*
  * names.h - what measurements call an accelerator, which of them to trust, and who shares a die
  */
-#ifndef NAMES_H
-#define NAMES_H
+#pragma once
 
-#include "points.h"
+#include "calibrate/points.h"
 
 /** The accelerator that a table means by a name; NULL when it is not known here. */
 const char *names_accelerator(const char *measured);
@@ -21,5 +20,3 @@ bool names_measured(const char *accelerator);
  * @param kernels  of products and attention; else of links
  */
 const char *names_stand_in(const char *name, bool kernels);
-
-#endif

@@ -1,5 +1,5 @@
 /* nccl_log.c - what nccl-tests prints, as points */
-#include "nccl_log.h"
+#include "calibrate/nccl_log.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -7,8 +7,8 @@
 
 #include "plait/units.h"
 
-#include "names.h"
-#include "text.h"
+#include "calibrate/names.h"
+#include "base/text.h"
 
 enum { MOST_WORDS = 16, LONGEST_LINE = 512 };
 

@@ -14,15 +14,12 @@
  * and so are lines of others; a row of which the times are missing is refused. The accelerator is the
  * one behind the last bracket of a rank, where its name is known (names.h).
  */
-#ifndef NCCL_LOG_H
-#define NCCL_LOG_H
+#pragma once
 
-#include "points.h"
+#include "calibrate/points.h"
 
 bool nccl_log_recognises(const char *text, size_t length);
 
 /** Appends the collectives and sends of an output; `name` stands for the file in messages. */
 PLAIT_MUST_CHECK plait_status nccl_log_points(const char *text, size_t length, const char *name,
                                               point_list *list, plait_error *err);
-
-#endif

@@ -1,11 +1,11 @@
 /* network.c - the links between nodes from measured collectives and sends */
-#include "network.h"
+#include "calibrate/network.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "names.h"
-#include "ranges.h"
+#include "calibrate/names.h"
+#include "calibrate/ranges.h"
 
 /* A fit that is further off than this on what it has not seen is not used, as in calibrate.c. */
 static const double most_used_error = 0.25;

@@ -10,11 +10,10 @@
  * Left out: levels that no measured group reaches keep their numbers, and so does what only many
  * nodes show (oversubscription, ranks that are scattered, switches that add).
  */
-#ifndef NETWORK_H
-#define NETWORK_H
+#pragma once
 
-#include "fit.h"
-#include "points.h"
+#include "calibrate/fit.h"
+#include "calibrate/points.h"
 
 enum { NETWORK_NUMBERS = 3 };
 
@@ -45,5 +44,3 @@ network_shape network_shape_of(const char *accelerator, const point_list *points
 PLAIT_MUST_CHECK plait_status network_fit(const plait_cluster *cluster, const point_list *points,
                                           plait_arena *arena, network_result *out,
                                           plait_error *err);
-
-#endif

@@ -1,5 +1,5 @@
 /* places.c - the numbers of a runtime profile that are fitted */
-#include "places.h"
+#include "calibrate/places.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /*
  * places.h - the numbers of a runtime profile that are fitted: where they are, and what they can be
  */
-#ifndef PLACES_H
-#define PLACES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ bool place_used(const plait_runtime *runtime, int number);
 
 /** What software of this make has more than other software, as a logarithm. */
 double place_shift(const plait_runtime *runtime, int number);
-
-#endif

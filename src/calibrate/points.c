@@ -1,5 +1,5 @@
 /* points.c - a list of measured times that grows */
-#include "points.h"
+#include "calibrate/points.h"
 
 #include <string.h>
 

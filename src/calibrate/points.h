@@ -4,8 +4,7 @@
  * A point holds what the cost model would be asked: a product, an attention kernel, a collective.
  * Reading a table appends points; a family of constants then takes those that it is about.
  */
-#ifndef POINTS_H
-#define POINTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -68,5 +67,3 @@ PLAIT_MUST_CHECK plait_status points_read(const char *path, plait_arena *arena, 
 /** The same from text; `name` stands for the file in messages. */
 PLAIT_MUST_CHECK plait_status points_parse(const char *text, size_t length, const char *name,
                                            plait_arena *arena, point_list *list, plait_error *err);
-
-#endif

@@ -1,9 +1,9 @@
 /* points_read.c - measured times out of a file, whichever kind it is of */
-#include "points.h"
+#include "calibrate/points.h"
 
-#include "file.h"
-#include "nccl_log.h"
-#include "tables.h"
+#include "io/file.h"
+#include "calibrate/nccl_log.h"
+#include "calibrate/tables.h"
 
 plait_status points_parse(const char *text, size_t length, const char *name, plait_arena *arena,
                           point_list *list, plait_error *err)

@@ -1,12 +1,12 @@
 /* profile.c - the factors of a runtime profile from measured steps of that software */
-#include "profile.h"
+#include "calibrate/profile.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "runtime_variant.h"
-#include "text.h"
+#include "io/runtime/runtime_variant.h"
+#include "base/text.h"
 
 /* Repeats of one plan differ by some percent: residuals below this are noise. */
 static const double least_scale = 0.03;

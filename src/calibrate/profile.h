@@ -9,12 +9,11 @@
  * A variant is the same software in releases up to a month. Its numbers begin at those that all runs of
  * the software are fitted to, and only the runs of its releases move them.
  */
-#ifndef PROFILE_H
-#define PROFILE_H
+#pragma once
 
-#include "fit.h"
-#include "json_tree.h"
-#include "profile_set.h"
+#include "calibrate/fit.h"
+#include "calibrate/json_tree.h"
+#include "calibrate/profile_set.h"
 
 /** A run that was not fitted to. */
 typedef struct profile_left_out {
@@ -55,5 +54,3 @@ double profile_number(const profile_result *result, int i);
 /** Put the fitted numbers into the profile's own file. */
 PLAIT_MUST_CHECK plait_status profile_apply(const profile_result *result, json_tree *tree,
                                             plait_arena *arena, plait_error *err);
-
-#endif

@@ -1,14 +1,14 @@
 /* profile_set.c - all software that runs are of, and what its families expect of a profile */
-#include "profile_set.h"
+#include "calibrate/profile_set.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "names.h"
-#include "numbers.h"
+#include "calibrate/names.h"
+#include "base/numbers.h"
 #include "plait/data.h"
-#include "runtime_variant.h"
+#include "io/runtime/runtime_variant.h"
 
 /*
  * A source that nothing was fitted to is off by about so much, which no number of its own rows

@@ -1,11 +1,10 @@
 /*
  * profile_set.h - all software that runs are of, and what its families expect of a profile
  */
-#ifndef PROFILE_SET_H
-#define PROFILE_SET_H
+#pragma once
 
-#include "hierarchy.h"
-#include "places.h"
+#include "calibrate/hierarchy.h"
+#include "calibrate/places.h"
 #include "plait/validate.h"
 
 /** One run as it was, but for the numbers that are fitted. */
@@ -70,5 +69,3 @@ bool profile_set_knows(const profile_set *set, const profile_point *ran_as);
 /** Seconds of a run with the numbers of another profile; NaN where it has no price. */
 double profile_step_s(const plait_runtime *numbers, const profile_point *ran_as,
                       plait_arena *scratch);
-
-#endif

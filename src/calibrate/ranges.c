@@ -1,5 +1,5 @@
 /* ranges.c - what each fitted constant can physically be */
-#include "ranges.h"
+#include "calibrate/ranges.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,12 +3,11 @@
  *
  * The bounds of every fit, and what a test holds the shipped accelerators to.
  */
-#ifndef RANGES_H
-#define RANGES_H
+#pragma once
 
 #include "plait/cluster.h"
 
-#include "fit.h"
+#include "calibrate/fit.h"
 
 /**
  * A number with its bounds filled in.
@@ -19,5 +18,3 @@
  */
 fit_number range_number(const char *section, const char *key, size_t offset,
                         const plait_accelerator *accelerator);
-
-#endif

@@ -1,5 +1,5 @@
 /* site.c - a cluster's efficiency from a few measured steps of a site */
-#include "site.h"
+#include "calibrate/site.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,12 +6,11 @@
  * the efficiency of every level beyond the first. Least squares of the logarithms of predicted over
  * measured step times, with a prior at 1, finds them.
  */
-#ifndef SITE_H
-#define SITE_H
+#pragma once
 
 #include "plait/validate.h"
 
-#include "fit.h"
+#include "calibrate/fit.h"
 
 /** What is to be priced on the cluster, and what it took. */
 typedef struct site_step {
@@ -59,5 +58,3 @@ PLAIT_MUST_CHECK plait_status site_scale_steps(const plait_cluster *cluster, con
                                                size_t steps, const fit_watch *watch,
                                                plait_arena *arena, site_result *out,
                                                plait_error *err);
-
-#endif

@@ -1,5 +1,5 @@
 /* tables.c - tables of measured kernels, told apart by the columns that they have */
-#include "tables.h"
+#include "calibrate/tables.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "plait/units.h"
 
-#include "text.h"
+#include "base/text.h"
 
 enum { MOST_COLUMNS = 8 };
 

@@ -4,14 +4,11 @@
  * clusters/measurements/README.md describes each of them. Columns that no reader names are passed
  * over; rows that no constant is about (another kernel, skewed experts) as well.
  */
-#ifndef TABLES_H
-#define TABLES_H
+#pragma once
 
-#include "csv_table.h"
-#include "points.h"
+#include "io/csv/csv_table.h"
+#include "calibrate/points.h"
 
 /** Appends the points of a table. A table of a known kind that no constant needs has none. */
 PLAIT_MUST_CHECK plait_status tables_points(const csv_table *table, point_list *list,
                                             plait_error *err);
-
-#endif

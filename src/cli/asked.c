@@ -1,11 +1,11 @@
 /* asked.c - the plan that eval and explain are asked about */
-#include "asked.h"
+#include "cli/asked.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "shell_word.h"
-#include "text.h"
+#include "base/shell_word.h"
+#include "base/text.h"
 
 bool asked_any(const asked_flags *flags)
 {

@@ -1,9 +1,8 @@
 /* asked.h - the plan that eval and explain are asked about: by flags, by a file, or by both */
-#ifndef ASKED_H
-#define ASKED_H
+#pragma once
 
-#include "problem.h"
-#include "report.h"
+#include "cli/problem.h"
+#include "report/report.h"
 
 /** What the command line says of the question and the plan. */
 typedef struct asked_flags {
@@ -59,5 +58,3 @@ enum { ASKED_WAYS = 3 };
 PLAIT_MUST_CHECK plait_status asked_ways_out(const asked *question, plait_arena *arena,
                                              plait_relaxation way[ASKED_WAYS], int *ways,
                                              plait_error *err);
-
-#endif

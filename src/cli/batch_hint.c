@@ -4,13 +4,13 @@
  * divide the GPUs. The limits are chosen: a batch within a twentieth is the same training to most, and
  * below four times as many replicas the other degrees make up for it.
  */
-#include "batch_hint.h"
+#include "cli/batch_hint.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "numbers.h"
-#include "say.h"
+#include "base/numbers.h"
+#include "cli/say.h"
 
 enum { REACH_SHARE = 20, MOST_REACH = 1 << 16, LEAST_GAIN = 4 };
 

@@ -1,6 +1,5 @@
 /* batch_hint.h - a batch near the one asked for that more replicas divide */
-#ifndef BATCH_HINT_H
-#define BATCH_HINT_H
+#pragma once
 
 #include "plait/job.h"
 
@@ -11,5 +10,3 @@
  * @param dp  that of the best plan; 0: there is no plan
  */
 void batch_hint(const plait_job *job, int dp);
-
-#endif

@@ -1,14 +1,14 @@
 /* calibrate_engine.c - plait calibrate --engine: a serving engine's numbers from measured runs */
-#include "calibrate_engine.h"
+#include "cli/calibrate_engine.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "engine_fit.h"
+#include "cli/command.h"
+#include "calibrate/engine_fit.h"
 #include "plait/serve_runs.h"
-#include "lines.h"
-#include "report_table.h"
+#include "report/lines.h"
+#include "report/report_table.h"
 
 static const plait_engine *profile_named(const plait_serve_runs *runs, const char *name)
 {

@@ -1,13 +1,10 @@
 /* calibrate_engine.h - plait calibrate --engine: a serving engine's numbers from measured runs */
-#ifndef CALIBRATE_ENGINE_H
-#define CALIBRATE_ENGINE_H
+#pragma once
 
-#include "calibrate_sink.h"
-#include "opt.h"
+#include "cli/calibrate_sink.h"
+#include "cli/opt.h"
 
 /** Fit the profile of a name to the runs of the one operand. *no: none is of it. */
 PLAIT_MUST_CHECK plait_status calibrate_engine(const char *name, const opt_operands *operands,
                                                const calibrate_sink *sink, plait_arena *arena,
                                                bool *no, plait_error *err);
-
-#endif

@@ -1,13 +1,13 @@
 /* calibrate_evidence.c - `plait calibrate --evidence`: what predictions are worth, source by source */
-#include "calibrate_evidence.h"
+#include "cli/calibrate_evidence.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "cross.h"
-#include "lines.h"
-#include "report_validate.h"
+#include "cli/command.h"
+#include "calibrate/cross.h"
+#include "report/lines.h"
+#include "report/report_validate.h"
 
 static void show_progress(const char *source, const char *runtime)
 {

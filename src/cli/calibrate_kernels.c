@@ -1,16 +1,16 @@
 /* calibrate_kernels.c - `plait calibrate KERNELS.csv...`: an accelerator, and the cluster it sits in */
-#include "calibrate_kernels.h"
+#include "cli/calibrate_kernels.h"
 
 #include <stdio.h>
 
-#include "calibrate.h"
-#include "cluster_write.h"
-#include "command.h"
-#include "lines.h"
-#include "network.h"
+#include "calibrate/calibrate.h"
+#include "io/cluster/cluster_write.h"
+#include "cli/command.h"
+#include "report/lines.h"
+#include "calibrate/network.h"
 #include "plait/data.h"
-#include "report_table.h"
-#include "text.h"
+#include "report/report_table.h"
+#include "base/text.h"
 
 /* ---- an accelerator ---- */
 

@@ -1,9 +1,8 @@
 /* calibrate_kernels.h - `plait calibrate KERNELS.csv...`: an accelerator, and the cluster it sits in */
-#ifndef CALIBRATE_KERNELS_H
-#define CALIBRATE_KERNELS_H
+#pragma once
 
-#include "calibrate_sink.h"
-#include "opt.h"
+#include "cli/calibrate_sink.h"
+#include "cli/opt.h"
 #include "plait/arena.h"
 #include "plait/error.h"
 
@@ -18,5 +17,3 @@ typedef struct calibrate_kernels_task {
 PLAIT_MUST_CHECK plait_status calibrate_kernels(const calibrate_kernels_task *task,
                                                 const opt_operands *operands, plait_arena *arena,
                                                 bool *no, plait_error *err);
-
-#endif

@@ -1,12 +1,12 @@
 /* calibrate_kit.c - `plait calibrate --kit`: the benchmarks to run on a site */
-#include "calibrate_kit.h"
+#include "cli/calibrate_kit.h"
 
 #include <stdio.h>
 
-#include "file.h"
-#include "folder.h"
+#include "io/file.h"
+#include "io/folder.h"
 #include "plait/data.h"
-#include "say.h"
+#include "cli/say.h"
 
 /* The files lie in the data folder as they are written: one can read, try and check them there. */
 static const struct kit_file {

@@ -1,8 +1,7 @@
 /* calibrate_kit.h - `plait calibrate --kit`: the benchmarks to run on a site */
-#ifndef CALIBRATE_KIT_H
-#define CALIBRATE_KIT_H
+#pragma once
 
-#include "opt.h"
+#include "cli/opt.h"
 #include "plait/arena.h"
 #include "plait/error.h"
 
@@ -13,5 +12,3 @@
  */
 PLAIT_MUST_CHECK plait_status calibrate_kit(const char *path, const opt_operands *operands,
                                             bool force, plait_arena *arena, plait_error *err);
-
-#endif

@@ -1,16 +1,16 @@
 /* calibrate_runtime.c - `plait calibrate --runtime`: a runtime profile from measured steps */
-#include "calibrate_runtime.h"
+#include "cli/calibrate_runtime.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "command.h"
-#include "file.h"
+#include "cli/command.h"
+#include "io/file.h"
 #include "plait/data.h"
-#include "lines.h"
-#include "profile.h"
-#include "report_table.h"
-#include "runtime_variant.h"
+#include "report/lines.h"
+#include "calibrate/profile.h"
+#include "report/report_table.h"
+#include "io/runtime/runtime_variant.h"
 
 static void print_errors(const profile_result *result, FILE *out)
 {

@@ -1,9 +1,8 @@
 /* calibrate_runtime.h - `plait calibrate --runtime`: a runtime profile from measured steps */
-#ifndef CALIBRATE_RUNTIME_H
-#define CALIBRATE_RUNTIME_H
+#pragma once
 
-#include "calibrate_sink.h"
-#include "opt.h"
+#include "cli/calibrate_sink.h"
+#include "cli/opt.h"
 #include "plait/arena.h"
 #include "plait/error.h"
 
@@ -15,5 +14,3 @@
 PLAIT_MUST_CHECK plait_status calibrate_runtime(const char *name, const opt_operands *operands,
                                                 const calibrate_sink *sink, plait_arena *arena,
                                                 plait_error *err);
-
-#endif

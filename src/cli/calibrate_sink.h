@@ -1,6 +1,5 @@
 /* calibrate_sink.h - where what is fitted goes; the tables of fits go to standard output, or beside it */
-#ifndef CALIBRATE_SINK_H
-#define CALIBRATE_SINK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -8,5 +7,3 @@ typedef struct calibrate_sink {
     const char *path; /* NULL: no file */
     bool print;       /* to standard output, and the tables to standard error */
 } calibrate_sink;
-
-#endif

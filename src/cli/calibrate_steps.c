@@ -1,20 +1,20 @@
 /* calibrate_steps.c - `plait calibrate --log`: a cluster from a site's own measured steps */
-#include "calibrate_steps.h"
+#include "cli/calibrate_steps.h"
 
 #include <stdio.h>
 
-#include "asked.h"
-#include "cluster_write.h"
-#include "command.h"
-#include "lines.h"
-#include "measured_log.h"
+#include "cli/asked.h"
+#include "io/cluster/cluster_write.h"
+#include "cli/command.h"
+#include "report/lines.h"
+#include "cli/measured_log.h"
 #include "plait/data.h"
-#include "progress.h"
-#include "report_table.h"
-#include "say.h"
-#include "site.h"
-#include "text.h"
-#include "units.h"
+#include "cli/progress.h"
+#include "report/report_table.h"
+#include "cli/say.h"
+#include "calibrate/site.h"
+#include "base/text.h"
+#include "report/units.h"
 
 static void factor_line(FILE *out, const char *what, double factor, bool determined)
 {

@@ -1,14 +1,13 @@
 /* calibrate_steps.h - `plait calibrate --log`: a cluster from a site's own measured steps */
-#ifndef CALIBRATE_STEPS_H
-#define CALIBRATE_STEPS_H
+#pragma once
 
 #include <stdio.h>
 
-#include "calibrate_sink.h"
-#include "opt.h"
+#include "cli/calibrate_sink.h"
+#include "cli/opt.h"
 #include "plait/arena.h"
 #include "plait/error.h"
-#include "site.h"
+#include "calibrate/site.h"
 
 /** What the fit of a site found, and the steps before and after. */
 PLAIT_MUST_CHECK plait_status calibrate_print_site(const site_result *result, FILE *out,
@@ -31,5 +30,3 @@ PLAIT_MUST_CHECK plait_status calibrate_steps(const char *log, const char *plan,
                                               const opt_operands *operands,
                                               const calibrate_sink *sink, plait_arena *arena,
                                               plait_error *err);
-
-#endif

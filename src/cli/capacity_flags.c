@@ -1,11 +1,11 @@
 /* capacity_flags.c - deadline, budget, prices and failures of a run, as the command line says them */
-#include "capacity_flags.h"
+#include "cli/capacity_flags.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "magnitude.h"
-#include "text.h"
+#include "base/magnitude.h"
+#include "base/text.h"
 
 /* A number from `least` to `most`; what is not given stays. */
 static plait_status read_number(const char *where, const char *text, double least, double most,

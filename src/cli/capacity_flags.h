@@ -1,8 +1,7 @@
 /* capacity_flags.h - what the command line says of a whole run, for capacity and for sweeps of it */
-#ifndef CAPACITY_FLAGS_H
-#define CAPACITY_FLAGS_H
+#pragma once
 
-#include "opt.h"
+#include "cli/opt.h"
 #include "plait/capacity.h"
 
 /** As given; NULL: not. */
@@ -75,5 +74,3 @@ PLAIT_MUST_CHECK plait_status capacity_flags_read_fleet(const capacity_flags *fl
 /** A budget needs a price. */
 PLAIT_MUST_CHECK plait_status capacity_check_money(const plait_capacity_ask *ask,
                                                    const plait_problem *problem, plait_error *err);
-
-#endif

@@ -1,14 +1,14 @@
 /* capacity_serve.c - the load of a day, and the fleet that serves it */
-#include "capacity_serve.h"
+#include "cli/capacity_serve.h"
 
 #include <string.h>
 
-#include "command.h"
-#include "csv_table.h"
-#include "lines.h"
-#include "magnitude.h"
-#include "page_fleet.h"
-#include "report_fleet.h"
+#include "cli/command.h"
+#include "io/csv/csv_table.h"
+#include "report/lines.h"
+#include "base/magnitude.h"
+#include "page/page_fleet.h"
+#include "report/report_fleet.h"
 
 /* The most GPUs of a fleet, where nothing says how many there are. */
 static const char most_gpus[] = "65536";

@@ -1,9 +1,8 @@
 /* capacity_serve.h - plait capacity --serve: the fleet that serves the requests of a day */
-#ifndef CAPACITY_SERVE_H
-#define CAPACITY_SERVE_H
+#pragma once
 
-#include "capacity_flags.h"
-#include "serve_flags.h"
+#include "cli/capacity_flags.h"
+#include "cli/serve_flags.h"
 
 /** As given; NULL and 0: not. */
 typedef struct capacity_serve {
@@ -45,5 +44,3 @@ PLAIT_MUST_CHECK plait_status capacity_serve_run(const capacity_serve *flags,
                                                  const opt_operands *operands,
                                                  capacity_serve_output output, plait_arena *arena,
                                                  bool *no, plait_error *err);
-
-#endif

@@ -1,11 +1,11 @@
 /* cmd_calibrate.c - plait calibrate: constants of an accelerator or a cluster from measurements */
-#include "calibrate_engine.h"
-#include "calibrate_evidence.h"
-#include "calibrate_kernels.h"
-#include "calibrate_kit.h"
-#include "calibrate_runtime.h"
-#include "calibrate_steps.h"
-#include "command.h"
+#include "cli/calibrate_engine.h"
+#include "cli/calibrate_evidence.h"
+#include "cli/calibrate_kernels.h"
+#include "cli/calibrate_kit.h"
+#include "cli/calibrate_runtime.h"
+#include "cli/calibrate_steps.h"
+#include "cli/command.h"
 #include "plait/data.h"
 
 typedef struct calibrate_values {

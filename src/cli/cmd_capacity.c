@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capacity_flags.h"
-#include "capacity_serve.h"
-#include "command.h"
-#include "lines.h"
-#include "number_list.h"
-#include "page_capacity.h"
-#include "problem.h"
-#include "progress.h"
-#include "report_capacity.h"
-#include "text.h"
+#include "cli/capacity_flags.h"
+#include "cli/capacity_serve.h"
+#include "cli/command.h"
+#include "report/lines.h"
+#include "cli/number_list.h"
+#include "page/page_capacity.h"
+#include "cli/problem.h"
+#include "cli/progress.h"
+#include "report/report_capacity.h"
+#include "base/text.h"
 
 typedef struct capacity_values {
     int seq, max_gbs, threads;

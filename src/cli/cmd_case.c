@@ -1,11 +1,11 @@
 /* cmd_case.c - plait case: published systems, priced and set beside what was published */
 #include <stdio.h>
 
-#include "asked.h"
-#include "cases.h"
-#include "command.h"
-#include "lines.h"
-#include "report_case.h"
+#include "cli/asked.h"
+#include "io/plans/cases.h"
+#include "cli/command.h"
+#include "report/lines.h"
+#include "report/report_case.h"
 
 typedef struct case_values {
     bool json;

@@ -1,13 +1,13 @@
 /* cmd_clusters.c - plait clusters: the lists, or one cluster with its derived numbers */
 #include <stdio.h>
 
-#include "cluster_write.h"
-#include "command.h"
-#include "data_private.h"
-#include "json_write.h"
+#include "io/cluster/cluster_write.h"
+#include "cli/command.h"
+#include "io/data_private.h"
+#include "io/json/json_write.h"
 #include "plait/data.h"
-#include "lines.h"
-#include "report.h"
+#include "report/lines.h"
+#include "report/report.h"
 
 typedef struct clusters_values {
     bool json;

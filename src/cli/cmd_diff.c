@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cluster_write.h"
-#include "command.h"
-#include "data_private.h"
-#include "faults.h"
-#include "lines.h"
-#include "model_write.h"
+#include "io/cluster/cluster_write.h"
+#include "cli/command.h"
+#include "io/data_private.h"
+#include "base/status.h"
+#include "report/lines.h"
+#include "io/model/model_write.h"
 #include "plait/data.h"
-#include "plans.h"
-#include "report_diff.h"
-#include "text.h"
+#include "io/plans/plans.h"
+#include "report/report_diff.h"
+#include "base/text.h"
 
 typedef struct diff_values {
     bool json, exit_code;

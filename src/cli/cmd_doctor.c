@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "asked.h"
-#include "command.h"
-#include "edits.h"
-#include "faults.h"
-#include "import.h"
-#include "imported.h"
-#include "lines.h"
-#include "measured_log.h"
-#include "report_doctor.h"
-#include "text.h"
+#include "cli/asked.h"
+#include "cli/command.h"
+#include "launch/edits.h"
+#include "base/status.h"
+#include "launch/import.h"
+#include "cli/imported.h"
+#include "report/lines.h"
+#include "cli/measured_log.h"
+#include "report/report_doctor.h"
+#include "base/text.h"
 
 typedef struct doctor_values {
     problem_flags problem; /* --gpus is the import's, too */

@@ -1,11 +1,11 @@
 /* cmd_eval.c - plait eval: the price of one plan */
-#include "asked.h"
-#include "command.h"
-#include "json_plan.h"
-#include "lines.h"
-#include "say.h"
-#include "text.h"
-#include "timeline.h"
+#include "cli/asked.h"
+#include "cli/command.h"
+#include "report/json_plan.h"
+#include "report/lines.h"
+#include "cli/say.h"
+#include "base/text.h"
+#include "report/timeline.h"
 
 typedef struct eval_values {
     asked_flags asked;

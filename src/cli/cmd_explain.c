@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "asked.h"
-#include "command.h"
-#include "faults.h"
-#include "json_plan.h"
-#include "lines.h"
+#include "cli/asked.h"
+#include "cli/command.h"
+#include "base/status.h"
+#include "report/json_plan.h"
+#include "report/lines.h"
 
 typedef struct explain_values {
     asked_flags asked;

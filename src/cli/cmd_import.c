@@ -2,16 +2,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "import.h"
-#include "import_serving.h"
-#include "imported.h"
+#include "cli/command.h"
+#include "launch/import.h"
+#include "cli/import_serving.h"
+#include "cli/imported.h"
 #include "plait/data.h"
 #include "plait/model.h"
-#include "plans_write.h"
-#include "say.h"
-#include "shell_word.h"
-#include "units.h"
+#include "io/plans/plans_write.h"
+#include "cli/say.h"
+#include "base/shell_word.h"
+#include "report/units.h"
 
 typedef struct import_values {
     const char *from;

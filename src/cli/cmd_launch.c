@@ -4,16 +4,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "asked.h"
-#include "command.h"
-#include "file.h"
-#include "folder.h"
+#include "cli/asked.h"
+#include "cli/command.h"
+#include "io/file.h"
+#include "io/folder.h"
 #include "plait/belief.h"
 #include "plait/launch.h"
-#include "launch_serving.h"
-#include "plans.h"
-#include "serve_answer.h"
-#include "say.h"
+#include "cli/launch_serving.h"
+#include "io/plans/plans.h"
+#include "io/plans/serve_answer.h"
+#include "cli/say.h"
 
 typedef struct launch_values {
     const char *target;

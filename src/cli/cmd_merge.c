@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "file.h"
-#include "grow.h"
-#include "say.h"
-#include "text.h"
+#include "cli/command.h"
+#include "io/file.h"
+#include "base/grow.h"
+#include "cli/say.h"
+#include "base/text.h"
 
 typedef struct merge_values {
     const char *output;

@@ -1,15 +1,15 @@
 /* cmd_models.c - plait models: the list, or one model with its derived numbers */
 #include <stdio.h>
 
-#include "command.h"
-#include "data_private.h"
-#include "json_write.h"
-#include "lines.h"
-#include "model_write.h"
+#include "cli/command.h"
+#include "io/data_private.h"
+#include "io/json/json_write.h"
+#include "report/lines.h"
+#include "io/model/model_write.h"
 #include "plait/block.h"
 #include "plait/data.h"
-#include "report.h"
-#include "say.h"
+#include "report/report.h"
+#include "cli/say.h"
 
 typedef struct models_values {
     int seq;

@@ -4,18 +4,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "asked.h"
-#include "calibrate_steps.h"
-#include "command.h"
-#include "csv_table.h"
-#include "file.h"
-#include "lines.h"
-#include "measured_log.h"
+#include "cli/asked.h"
+#include "cli/calibrate_steps.h"
+#include "cli/command.h"
+#include "io/csv/csv_table.h"
+#include "io/file.h"
+#include "report/lines.h"
+#include "cli/measured_log.h"
 #include "plait/belief.h"
-#include "report_next.h"
-#include "say.h"
-#include "text.h"
-#include "units.h"
+#include "report/report_next.h"
+#include "cli/say.h"
+#include "base/text.h"
+#include "report/units.h"
 
 typedef struct next_values {
     bool json;

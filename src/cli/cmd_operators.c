@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command.h"
+#include "cli/command.h"
 #include "plait/operators.h"
 #include "plait/units.h"
-#include "lines.h"
-#include "problem.h"
-#include "report_operators.h"
-#include "text.h"
+#include "report/lines.h"
+#include "cli/problem.h"
+#include "report/report_operators.h"
+#include "base/text.h"
 
 typedef struct operators_values {
     problem_flags problem;

@@ -1,15 +1,15 @@
 /* cmd_report.c - plait report: a file of plans as a page for people */
 #include <string.h>
 
-#include "asked.h"
-#include "command.h"
-#include "faults.h"
-#include "file.h"
-#include "json.h"
-#include "page_serve.h"
-#include "plans_page.h"
-#include "say.h"
-#include "text.h"
+#include "cli/asked.h"
+#include "cli/command.h"
+#include "base/status.h"
+#include "io/file.h"
+#include "io/json/json.h"
+#include "page/page_serve.h"
+#include "cli/plans_page.h"
+#include "cli/say.h"
+#include "base/text.h"
 
 typedef struct report_values {
     const char *output;

@@ -3,19 +3,19 @@
 #include <string.h>
 #include <time.h>
 
-#include "asked.h"
-#include "batch_hint.h"
-#include "choices.h"
-#include "command.h"
-#include "json_plan.h"
-#include "lines.h"
-#include "plans_page.h"
-#include "progress.h"
-#include "runtime_features.h"
-#include "say.h"
-#include "shell_word.h"
-#include "text.h"
-#include "units.h"
+#include "cli/asked.h"
+#include "cli/batch_hint.h"
+#include "plan/choices.h"
+#include "cli/command.h"
+#include "report/json_plan.h"
+#include "report/lines.h"
+#include "cli/plans_page.h"
+#include "cli/progress.h"
+#include "rules/runtime_features.h"
+#include "cli/say.h"
+#include "base/shell_word.h"
+#include "base/text.h"
+#include "report/units.h"
 
 typedef struct search_values {
     problem_flags problem;

@@ -5,15 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "lines.h"
-#include "magnitude.h"
-#include "numbers.h"
+#include "cli/command.h"
+#include "report/lines.h"
+#include "base/magnitude.h"
+#include "base/numbers.h"
 #include "plait/data.h"
 #include "plait/serve_search.h"
-#include "report_serve.h"
-#include "serve_answer.h"
-#include "serve_flags.h"
+#include "report/report_serve.h"
+#include "io/plans/serve_answer.h"
+#include "cli/serve_flags.h"
 
 typedef struct serve_values {
     serve_flags asked;

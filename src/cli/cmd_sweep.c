@@ -3,11 +3,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "file.h"
-#include "shell_word.h"
-#include "sweep_run.h"
-#include "text.h"
+#include "cli/command.h"
+#include "io/file.h"
+#include "base/shell_word.h"
+#include "cli/sweep_run.h"
+#include "base/text.h"
 
 typedef struct sweep_values {
     const char *shard, *output, *sbatch;

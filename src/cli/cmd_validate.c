@@ -1,14 +1,14 @@
 /* cmd_validate.c - plait validate: measured runs against predictions */
 #include <stdio.h>
 
-#include "command.h"
-#include "file.h"
-#include "lines.h"
-#include "page_accuracy.h"
+#include "cli/command.h"
+#include "io/file.h"
+#include "report/lines.h"
+#include "page/page_accuracy.h"
 #include "plait/validate.h"
-#include "problem.h"
-#include "report_validate.h"
-#include "validate_serving.h"
+#include "cli/problem.h"
+#include "report/report_validate.h"
+#include "cli/validate_serving.h"
 
 typedef struct validate_values {
     bool json, serving, unseen;

@@ -1,14 +1,14 @@
 /* command.c - what commands share */
-#include "command.h"
+#include "cli/command.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data_private.h"
-#include "file.h"
-#include "say.h"
-#include "shell_word.h"
-#include "text.h"
+#include "io/data_private.h"
+#include "io/file.h"
+#include "cli/say.h"
+#include "base/shell_word.h"
+#include "base/text.h"
 
 /* Does --output say tokens of an answer, and --output-file the file? */
 static bool is_serving(int argc, const char *const *argv)

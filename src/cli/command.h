@@ -1,11 +1,10 @@
 /* command.h - what main.c needs to know of a command, and what commands share */
-#ifndef COMMAND_H
-#define COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 
-#include "opt.h"
-#include "page.h"
+#include "cli/opt.h"
+#include "page/page.h"
 
 /**
  * One verb.
@@ -83,5 +82,3 @@ PLAIT_MUST_CHECK plait_status command_deliver_plans(const char *text, size_t len
                                                     const char *path, bool print,
                                                     const char *runtime, plait_arena *arena,
                                                     plait_error *err);
-
-#endif

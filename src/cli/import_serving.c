@@ -1,18 +1,18 @@
 /* import_serving.c - plait import --from vllm, sglang */
-#include "import_serving.h"
+#include "cli/import_serving.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "faults.h"
-#include "file.h"
-#include "imported.h"
+#include "base/status.h"
+#include "io/file.h"
+#include "cli/imported.h"
 #include "plait/data.h"
-#include "say.h"
-#include "serving_import.h"
-#include "shell_word.h"
-#include "text.h"
+#include "cli/say.h"
+#include "launch/serving_import.h"
+#include "base/shell_word.h"
+#include "base/text.h"
 
 enum { MOST_BYTES = 64 << 20 };
 

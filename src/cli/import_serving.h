@@ -1,8 +1,7 @@
 /* import_serving.h - plait import --from vllm, sglang */
-#ifndef IMPORT_SERVING_H
-#define IMPORT_SERVING_H
+#pragma once
 
-#include "opt.h"
+#include "cli/opt.h"
 #include "plait/error.h"
 
 /** Whether --from names a serving engine. */
@@ -12,5 +11,3 @@ bool import_is_serving(const char *from);
 plait_status import_serving(const char *from, const opt_operands *operands, const char *model,
                             const char *cluster, plait_arena *arena,
                             plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

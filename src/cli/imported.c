@@ -1,14 +1,14 @@
 /* imported.c - a runtime's own launch config that commands are given: what import and doctor read */
-#include "imported.h"
+#include "cli/imported.h"
 
 #include <string.h>
 
-#include "file.h"
-#include "import.h"
+#include "io/file.h"
+#include "launch/import.h"
 #include "plait/data.h"
-#include "problem.h"
-#include "say.h"
-#include "text.h"
+#include "cli/problem.h"
+#include "cli/say.h"
+#include "base/text.h"
 
 enum { IMPORT_MAX_BYTES = 64 << 20 };
 

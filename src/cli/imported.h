@@ -1,11 +1,10 @@
 /* imported.h - a runtime's own launch config, as import and doctor are given it */
-#ifndef IMPORTED_H
-#define IMPORTED_H
+#pragma once
 
-#include "edits.h"
-#include "opt.h"
+#include "launch/edits.h"
+#include "cli/opt.h"
 #include "plait/launch.h"
-#include "plans.h"
+#include "io/plans/plans.h"
 
 /** What the command line says beside the file; NULL and 0 where it says nothing. */
 typedef struct imported_flags {
@@ -27,5 +26,3 @@ PLAIT_MUST_CHECK plait_status imported_read(const imported_flags *flags,
 
 /** Sentences about a file, one a line. */
 void imported_warn(const char *file, const char *sentences);
-
-#endif

@@ -1,13 +1,13 @@
 /* launch_serving.c - plait launch of an answer of `plait serve` */
-#include "launch_serving.h"
+#include "cli/launch_serving.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "folder.h"
-#include "problem.h"
-#include "say.h"
-#include "serve_answer.h"
+#include "io/folder.h"
+#include "cli/problem.h"
+#include "cli/say.h"
+#include "io/plans/serve_answer.h"
 
 /* "... and meta-llama/Meta-Llama-3.1-70B config": the name on the Hub that a source cites; 0: none. */
 static size_t cited_in(const char *source, const char **name)

@@ -1,6 +1,5 @@
 /* launch_serving.h - plait launch of an answer of `plait serve` */
-#ifndef LAUNCH_SERVING_H
-#define LAUNCH_SERVING_H
+#pragma once
 
 #include "plait/serve_launch.h"
 
@@ -16,5 +15,3 @@ typedef struct launch_serving_flags {
 /** Writes the files of "FILE" or "FILE:RANK" and says which. */
 plait_status launch_serving(const char *file, const launch_serving_flags *flags, plait_arena *arena,
                             plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "lines.h"
+#include "cli/command.h"
+#include "report/lines.h"
 #include "plait/version.h"
-#include "text.h"
+#include "base/text.h"
 
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
 

@@ -1,7 +1,7 @@
 /* measured_log.c - the step time in a training log of a plan */
-#include "measured_log.h"
+#include "cli/measured_log.h"
 
-#include "say.h"
+#include "cli/say.h"
 
 /* A step outside of these is in another unit, or its line is damaged. */
 static const double shortest_s = 1e-3, longest_s = 30 * 86400.0;

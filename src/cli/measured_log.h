@@ -1,9 +1,8 @@
 /* measured_log.h - the step time in a training log of a plan, for every command that takes one */
-#ifndef MEASURED_LOG_H
-#define MEASURED_LOG_H
+#pragma once
 
 #include "plait/job.h"
-#include "step_log.h"
+#include "io/csv/step_log.h"
 
 /**
  * Read the log of a plan of `problem`. Warns on stderr if another runtime than the plan's prints such
@@ -14,5 +13,3 @@
 PLAIT_MUST_CHECK plait_status measured_log_read(const char *path, const plait_problem *problem,
                                                 plait_arena *arena, step_log *out, double *step_s,
                                                 plait_error *err);
-
-#endif

@@ -1,10 +1,10 @@
 /* number_list.c - lists, ranges and steps of whole numbers */
-#include "number_list.h"
+#include "cli/number_list.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "magnitude.h"
+#include "base/magnitude.h"
 
 enum { TEXT_SIZE = 4096 };
 

@@ -1,6 +1,5 @@
 /* number_list.h - "2048", "2048,4096", "2k..16k" or "8192..16384:1024" */
-#ifndef NUMBER_LIST_H
-#define NUMBER_LIST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ typedef struct number_list {
 PLAIT_MUST_CHECK plait_status number_list_read(const char *where, const char *text,
                                                const char *what, int most, number_list *out,
                                                plait_error *err);
-
-#endif

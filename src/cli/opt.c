@@ -5,13 +5,13 @@
  * A value is whatever stands behind its option, also what looks like one. Names are whole: what is a
  * unique beginning today would not be tomorrow.
  */
-#include "opt.h"
+#include "cli/opt.h"
 
 #include <limits.h>
 #include <string.h>
 
-#include "magnitude.h"
-#include "text.h"
+#include "base/magnitude.h"
+#include "base/text.h"
 
 static int count_options(const opt *options)
 {

@@ -11,8 +11,7 @@
  *         OPT_END,
  *     };
  */
-#ifndef OPT_H
-#define OPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -152,5 +151,3 @@ void opt_help(const opt_usage *usage, FILE *out);
  */
 PLAIT_MUST_CHECK plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out,
                                            plait_error *err);
-
-#endif

@@ -1,5 +1,5 @@
 /* opt_complete.c - what the shell may complete, out of the tables of options */
-#include "opt.h"
+#include "cli/opt.h"
 #include "plait/data.h"
 
 const char *const *opt_words(const opt_offer *offer)

@@ -1,5 +1,5 @@
 /* opt_help.c - what `plait COMMAND --help` prints, out of its table of options */
-#include "opt.h"
+#include "cli/opt.h"
 
 #include <string.h>
 

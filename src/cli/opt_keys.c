@@ -1,5 +1,5 @@
 /* opt_keys.c - an option for each key of a plan, out of the table of keys */
-#include "opt.h"
+#include "cli/opt.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* plans_page.c - simulates the first plan of a page and searches for plans with other values */
-#include "plans_page.h"
+#include "cli/plans_page.h"
 
 #include <stdio.h>
 
-#include "command.h"
-#include "faults.h"
-#include "progress.h"
-#include "text.h"
-#include "units.h"
+#include "cli/command.h"
+#include "base/status.h"
+#include "cli/progress.h"
+#include "base/text.h"
+#include "report/units.h"
 
 enum { MOST_OTHERS = 24 };
 

@@ -1,8 +1,7 @@
 /* plans_page.h - writes the page of priced plans */
-#ifndef PLANS_PAGE_H
-#define PLANS_PAGE_H
+#pragma once
 
-#include "page_plans.h"
+#include "page/page_plans.h"
 
 /**
  * Looks around the first plan (its timeline, what more of each resource buys, the best plan with
@@ -13,5 +12,3 @@
  */
 PLAIT_MUST_CHECK plait_status plans_page_write(const page_plans *plans, const char *output,
                                                int threads, plait_arena *arena, plait_error *err);
-
-#endif

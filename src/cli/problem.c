@@ -1,5 +1,5 @@
 /* problem.c - the question: a model on a cluster, a job, the software that runs it */
-#include "problem.h"
+#include "cli/problem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "plait/evidence.h"
 #include "plait/plan.h"
 
-#include "kernels.h"
-#include "runtime_features.h"
-#include "say.h"
-#include "shell_word.h"
-#include "text.h"
-#include "traits.h"
+#include "plan/kernels.h"
+#include "rules/runtime_features.h"
+#include "cli/say.h"
+#include "base/shell_word.h"
+#include "base/text.h"
+#include "plan/model_queries.h"
 
 /* ---- words ---- */
 

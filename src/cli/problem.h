@@ -1,15 +1,14 @@
 /* problem.h - the question: a model on a cluster, a job, the software that runs it */
-#ifndef PROBLEM_H
-#define PROBLEM_H
+#pragma once
 
 #include <limits.h>
 #include <stddef.h>
 
-#include "opt.h"
+#include "cli/opt.h"
 #include "plait/belief.h"
 #include "plait/data.h"
 #include "plait/runtime.h"
-#include "plans.h"
+#include "io/plans/plans.h"
 
 /** What the command line says of the question; 0 and NULL where it says nothing. */
 typedef struct problem_flags {
@@ -77,5 +76,3 @@ PLAIT_MUST_CHECK plait_status problem_word(const char *where, const char *word,
 /** The part of a command line that asks the same question again: "MODEL CLUSTER --seq 4096 ...". */
 char *problem_text(const plait_problem *problem, const problem_flags *flags,
                    const opt_operands *operands, plait_arena *arena);
-
-#endif

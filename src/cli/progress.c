@@ -1,5 +1,5 @@
 /* progress.c - "searching  42 %", overwritten as it grows */
-#include "progress.h"
+#include "cli/progress.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -8,8 +8,7 @@
  *     ...
  *     progress_clear(&shown);                 before anything else is printed
  */
-#ifndef PROGRESS_H
-#define PROGRESS_H
+#pragma once
 
 #include "plait/search.h"
 
@@ -31,5 +30,3 @@ void progress_attach(progress *of, plait_search_options *search);
 
 void progress_next(progress *of);
 void progress_clear(progress *of);
-
-#endif

@@ -1,12 +1,12 @@
 /* say.c - what commands say beside their reports, as plain text whatever it quotes */
-#include "say.h"
+#include "cli/say.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "lines.h"
-#include "text.h"
+#include "report/lines.h"
+#include "base/text.h"
 
 enum { SAID_SIZE = 4096 }; /* longer texts are cut */
 

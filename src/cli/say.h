@@ -2,8 +2,7 @@
  *
  * Paths, names out of a script and words of a config are quoted here: no terminal is steered by them.
  */
-#ifndef SAY_H
-#define SAY_H
+#pragma once
 
 #include "plait/error.h"
 
@@ -12,5 +11,3 @@ void say(const char *fmt, ...) PLAIT_PRINTF(1, 2);
 
 /** "plait: warning: ..." to standard error, on one line. */
 void say_warning(const char *fmt, ...) PLAIT_PRINTF(1, 2);
-
-#endif

@@ -1,13 +1,13 @@
 /* serve_flags.c - a load of requests and what may serve it, as the command line says them */
-#include "serve_flags.h"
+#include "cli/serve_flags.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "magnitude.h"
-#include "problem.h"
-#include "say.h"
-#include "text.h"
+#include "base/magnitude.h"
+#include "cli/problem.h"
+#include "cli/say.h"
+#include "base/text.h"
 
 /* ---- the load and its bounds ---- */
 

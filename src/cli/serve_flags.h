@@ -1,8 +1,7 @@
 /* serve_flags.h - what the command line says of a load of requests, for serve and for a fleet */
-#ifndef SERVE_FLAGS_H
-#define SERVE_FLAGS_H
+#pragma once
 
-#include "opt.h"
+#include "cli/opt.h"
 #include "plait/serve_search.h"
 
 /** As given; NULL and 0: not. */
@@ -66,5 +65,3 @@ typedef struct serve_flags {
 PLAIT_MUST_CHECK plait_status serve_flags_question(const serve_flags *flags,
                                                    const opt_operands *operands, plait_arena *arena,
                                                    plait_serve_question *q, plait_error *err);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * In order: sweep_load, then sweep_answer for some scenarios at a time.
  */
-#ifndef SWEEP_H
-#define SWEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ const char *sweep_prefix(const sweep *of, int64_t scenario, char text[SWEEP_PREF
 PLAIT_MUST_CHECK plait_status sweep_answer(const sweep *of, const int64_t *scenario, int count,
                                            int threads, plait_arena *arena, const char **line,
                                            const char **wrong, plait_error *err);
-
-#endif

@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capacity_flags.h"
-#include "data_private.h"
-#include "faults.h"
-#include "json.h"
-#include "json_plan.h"
+#include "cli/capacity_flags.h"
+#include "io/data_private.h"
+#include "base/status.h"
+#include "io/json/json.h"
+#include "report/json_plan.h"
 #include "plait/units.h"
-#include "problem.h"
-#include "sweep.h"
-#include "text.h"
+#include "cli/problem.h"
+#include "cli/sweep.h"
+#include "base/text.h"
 
 typedef struct scenario_values {
     problem_flags problem;

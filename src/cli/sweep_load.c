@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
+#include "io/json/json.h"
 #include "plait/version.h"
-#include "sweep.h"
-#include "text.h"
+#include "cli/sweep.h"
+#include "base/text.h"
 
 /* ---- values as a command line has them ---- */
 

@@ -1,5 +1,5 @@
 /* sweep_run.c - block by block: answered, brought together, written */
-#include "sweep_run.h"
+#include "cli/sweep_run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file.h"
-#include "text.h"
+#include "io/file.h"
+#include "base/text.h"
 
 enum {
     BLOCK = 256,

@@ -3,10 +3,9 @@
  * Lines are written in order and as soon as all before them are. What an earlier run wrote is kept:
  * a file that ends in the middle of a line is cut there, and the work goes on.
  */
-#ifndef SWEEP_RUN_H
-#define SWEEP_RUN_H
+#pragma once
 
-#include "sweep.h"
+#include "cli/sweep.h"
 
 /** Processes that answer a sweep together; the first one writes. */
 typedef struct sweep_team {
@@ -45,5 +44,3 @@ PLAIT_MUST_CHECK plait_status sweep_run(const sweep_work *work, plait_arena *are
 /** "3/16". */
 PLAIT_MUST_CHECK plait_status sweep_shard_parse(const char *text, int *shard, int *shards,
                                                 plait_error *err);
-
-#endif

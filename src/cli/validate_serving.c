@@ -1,12 +1,12 @@
 /* validate_serving.c - plait validate --serving: measured runs of serving against predictions */
-#include "validate_serving.h"
+#include "cli/validate_serving.h"
 
 #include <stdio.h>
 
-#include "command.h"
-#include "engine_fit.h"
-#include "lines.h"
-#include "report_serve_runs.h"
+#include "cli/command.h"
+#include "calibrate/engine_fit.h"
+#include "report/lines.h"
+#include "report/report_serve_runs.h"
 
 plait_status validate_serving(const char *path, bool unseen, bool json, plait_arena *arena,
                               plait_error *err)

@@ -1,6 +1,5 @@
 /* validate_serving.h - plait validate --serving: measured runs of serving against predictions */
-#ifndef VALIDATE_SERVING_H
-#define VALIDATE_SERVING_H
+#pragma once
 
 #include "plait/serve_runs.h"
 
@@ -11,5 +10,3 @@
  */
 PLAIT_MUST_CHECK plait_status validate_serving(const char *path, bool unseen, bool json,
                                                plait_arena *arena, plait_error *err);
-
-#endif

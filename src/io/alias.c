@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data_private.h"
-#include "faults.h"
-#include "json.h"
-#include "text.h"
+#include "io/data_private.h"
+#include "base/status.h"
+#include "io/json/json.h"
+#include "base/text.h"
 
 /*
  * In small letters. A short name of a GPU stands for the nodes that carry most of them; of the two A100

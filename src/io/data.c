@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data_private.h"
-#include "file.h"
-#include "text.h"
+#include "io/data_private.h"
+#include "io/file.h"
+#include "base/text.h"
 
 /* Folders of data relative to an installation's programs and library, and the configured prefix. */
 #ifndef PLAIT_DATA_FROM_PROGRAM

@@ -1,6 +1,5 @@
 /* data_private.h - the steps of plait_data_find, for names that may be of two kinds */
-#ifndef DATA_PRIVATE_H
-#define DATA_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ plait_status data_look_up_alias(plait_data_kind kind, const char *name, plait_ar
 /** Fails (RANGE) on an unknown id, with the nearest models and where its config.json is. */
 plait_status data_fail_hub(const char *address, plait_arena *arena,
                            plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

@@ -1,7 +1,7 @@
 /* file.c - whole files in and out */
 #define _GNU_SOURCE // memfd_create
 
-#include "file.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static bool write_bytes(int fd, const char *bytes, size_t length);
 

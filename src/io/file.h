@@ -1,6 +1,5 @@
 /* file.h - whole files in and out */
-#ifndef FILE_H
-#define FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ bool file_is_fault(int error);
 /** What errno says of a file or folder: NOMEM, DISK, or IO with its name and the system's words. */
 plait_status file_fail_read(const char *path, int error, plait_error *err) PLAIT_MUST_CHECK;
 plait_status file_fail_write(const char *path, int error, plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cluster_private.h"
-#include "data_private.h"
-#include "file.h"
-#include "runtime_variant.h"
+#include "io/cluster/cluster_private.h"
+#include "io/data_private.h"
+#include "io/file.h"
+#include "io/runtime/runtime_variant.h"
 
 const char *data_named_in(const char *file, const char *name, plait_arena *arena)
 {

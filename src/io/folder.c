@@ -1,5 +1,5 @@
 /* folder.c - a folder of files, all of them or none */
-#include "folder.h"
+#include "io/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file.h"
-#include "folder_swap.h"
-#include "text.h"
+#include "io/file.h"
+#include "io/folder_swap.h"
+#include "base/text.h"
 
 /* The first entry of a folder; "": it is empty, or there is none. */
 static plait_status first_entry(const char *path, char name[64], plait_error *err)

@@ -1,6 +1,5 @@
 /* folder.h - a folder of files, all of them or none */
-#ifndef FOLDER_H
-#define FOLDER_H
+#pragma once
 
 #include "plait/launch.h"
 
@@ -16,5 +15,3 @@ plait_status folder_check(const char *path, bool force, plait_error *err) PLAIT_
  */
 plait_status folder_write(const char *path, const plait_launch_folder *folder, bool force,
                           plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

@@ -1,6 +1,6 @@
 /* folder_swap.c - a new folder in the place of an old one, with what others have in the old */
 #define _GNU_SOURCE // renameat2, where the system has it
-#include "folder_swap.h"
+#include "io/folder_swap.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "io/file.h"
 
 /* What is done with an entry of the folder `from`; false with errno when it cannot be. */
 typedef bool entry_action(int from, int to, const char *name);

@@ -1,6 +1,5 @@
 /* folder_swap.h - a new folder in the place of an old one, with what others have in the old */
-#ifndef FOLDER_SWAP_H
-#define FOLDER_SWAP_H
+#pragma once
 
 #include "plait/launch.h"
 
@@ -15,5 +14,3 @@
  */
 PLAIT_MUST_CHECK plait_status folder_swap(const char *made, const char *path,
                                           const plait_launch_folder *ours, plait_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* call.h - what is known of a launch beside its file */
-#ifndef CALL_H
-#define CALL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ typedef struct launch_call {
     const struct plait_model *model; /* overrides the model of the file; NULL: none is given */
     bool *taken; /* set where arguments are read: a file that is no script has none */
 } launch_call;
-
-#endif

@@ -1,11 +1,11 @@
 /* edits.c - what to change in a user's own config so that it runs another plan */
-#include "edits.h"
+#include "launch/edits.h"
 
 #include <string.h>
 
-#include "faults.h"
-#include "import.h"
-#include "text.h"
+#include "base/status.h"
+#include "launch/import.h"
+#include "base/text.h"
 
 // ---- lines -----------------------------------------------------------------------------------
 

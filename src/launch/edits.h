@@ -1,8 +1,7 @@
 /* edits.h - what to change in a user's own config so that it runs another plan */
-#ifndef EDITS_H
-#define EDITS_H
+#pragma once
 
-#include "call.h"
+#include "launch/call.h"
 #include "plait/launch.h"
 
 /** The user's config, and what is known beside it. */
@@ -30,5 +29,3 @@ PLAIT_MUST_CHECK plait_status launch_edits_make(const launch_config *config,
                                                 plait_key_set changed, plait_arena *arena,
                                                 const char **edits, const char **applied,
                                                 plait_error *err);
-
-#endif

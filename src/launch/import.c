@@ -1,14 +1,14 @@
 /* import.c - a runtime's own config as a plan */
-#include "import.h"
+#include "launch/import.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "counts.h"
-#include "other_jobs.h"
-#include "plans_write.h"
-#include "target.h"
-#include "text.h"
+#include "base/saturating.h"
+#include "launch/other_jobs.h"
+#include "io/plans/plans_write.h"
+#include "launch/target.h"
+#include "base/text.h"
 
 const char *const *launch_import_names(void)
 {

@@ -1,11 +1,10 @@
 /* import.h - a runtime's own config as a plan */
-#ifndef IMPORT_H
-#define IMPORT_H
+#pragma once
 
 #include "plait/launch.h"
 
-#include "call.h"
-#include "plans.h"
+#include "launch/call.h"
+#include "io/plans/plans.h"
 
 /** Targets whose configs can be read, by name; NULL-terminated. */
 const char *const *launch_import_names(void);
@@ -23,5 +22,3 @@ PLAIT_MUST_CHECK plait_status launch_import(plait_launch_target target, const ch
                                             const launch_call *call, plait_arena *arena,
                                             plans_entry *out, const char **warning,
                                             plait_error *err);
-
-#endif

@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nearest.h"
+#include "launch/nearest.h"
 #include "plait/data.h"
-#include "problem_check.h"
-#include "sized.h"
-#include "target.h"
-#include "text.h"
-#include "values.h"
+#include "plan/problem_check.h"
+#include "base/struct_size.h"
+#include "launch/target.h"
+#include "base/text.h"
+#include "plan/ranges.h"
 
 static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
 #define X(constant, word, descriptor) [constant] = &descriptor,

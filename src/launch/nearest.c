@@ -1,13 +1,13 @@
 /* nearest.c - the plan that a runtime can say and that changes least of one that it cannot */
-#include "nearest.h"
+#include "launch/nearest.h"
 
 #include <stdio.h>
 
-#include "faults.h"
+#include "base/status.h"
 #include "plait/cost.h"
 #include "plait/search.h"
-#include "plans.h"
-#include "text.h"
+#include "io/plans/plans.h"
+#include "base/text.h"
 
 typedef struct nearest_found {
     plait_degrees degrees;

@@ -1,6 +1,5 @@
 /* nearest.h - the plan that a runtime can say and that changes least of one that it cannot */
-#ifndef NEAREST_H
-#define NEAREST_H
+#pragma once
 
 #include "plait/plan.h"
 
@@ -16,5 +15,3 @@
 PLAIT_MUST_CHECK plait_status launch_nearest(const plait_problem *problem,
                                              const plait_degrees *wanted, plait_arena *arena,
                                              const char **out, plait_error *err);
-
-#endif

@@ -1,10 +1,9 @@
 /* other_jobs.h - what is trained otherwise than by pretraining of all weights, and refused */
-#ifndef OTHER_JOBS_H
-#define OTHER_JOBS_H
+#pragma once
 
 #include <stddef.h>
 
-#include "call.h"
+#include "launch/call.h"
 #include "plait/arena.h"
 #include "plait/error.h"
 
@@ -18,5 +17,3 @@
 PLAIT_MUST_CHECK plait_status other_jobs_refuse(const char *text, size_t length, const char *name,
                                                 const launch_call *call, plait_arena *arena,
                                                 plait_error *err);
-
-#endif

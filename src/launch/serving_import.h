@@ -1,8 +1,7 @@
 /* serving_import.h - the command line of a serving engine as a worker */
-#ifndef SERVING_IMPORT_H
-#define SERVING_IMPORT_H
+#pragma once
 
-#include "call.h"
+#include "launch/call.h"
 #include "plait/serve.h"
 
 typedef struct serving_import {
@@ -31,5 +30,3 @@ plait_status serving_import_read(plait_engine_kind kind, const char *text, size_
                                  const char *name, const launch_call *call, plait_arena *arena,
                                  serving_import *out, const char **warning,
                                  plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

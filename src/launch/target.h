@@ -2,13 +2,12 @@
  *
  * Every target has a descriptor in a file of its own, see README.md beside this.
  */
-#ifndef TARGET_H
-#define TARGET_H
+#pragma once
 
 #include "plait/launch.h"
 
-#include "call.h"
-#include "plans.h"
+#include "launch/call.h"
+#include "io/plans/plans.h"
 
 /** How a line of run.sh begins that ends the loop over its arguments; behind it their file, and a quote. */
 #define LAUNCH_READS_FROM "done <\"$here/"
@@ -45,5 +44,3 @@ const launch_target *launch_target_at(plait_launch_target target);
 /** Add a file to a folder; a NULL text is one that memory ran out for. */
 PLAIT_MUST_CHECK plait_status folder_add(plait_launch_folder *folder, const char *name,
                                          const char *text, bool executable, plait_error *err);
-
-#endif

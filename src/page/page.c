@@ -1,13 +1,13 @@
 /* page.c - filling a page, block by block and cell by cell */
-#include "page_private.h"
+#include "page/page_private.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
-#include "units.h"
+#include "base/grow.h"
+#include "report/units.h"
 
 enum { TEXT_SIZE = 4096 };
 

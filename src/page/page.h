@@ -17,8 +17,7 @@
  * and draw by, and the text that people read. Nothing fails before page_write. A table may name a
  * chart of src/page/web/charts.js, which is drawn above it from its columns.
  */
-#ifndef PAGE_H
-#define PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ void page_signed_percent(page_table *rows, double share);
 /** The document. *text lives in the page's arena. */
 PLAIT_MUST_CHECK plait_status page_write(page *of, page_form form, const char **text,
                                          size_t *length, plait_error *err);
-
-#endif

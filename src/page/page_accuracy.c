@@ -1,11 +1,11 @@
 /* page_accuracy.c - the page of plait validate: errors, bands, ranking, memory, the worst rows */
-#include "page_accuracy.h"
+#include "page/page_accuracy.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "report_validate.h"
-#include "units.h"
+#include "report/report_validate.h"
+#include "report/units.h"
 
 /* ---- step time ---- */
 

@@ -1,13 +1,10 @@
 /* page_accuracy.h - the page of plait validate: measured against predicted */
-#ifndef PAGE_ACCURACY_H
-#define PAGE_ACCURACY_H
+#pragma once
 
-#include "page.h"
+#include "page/page.h"
 #include "plait/validate.h"
 
 /** *out lives in `arena`, and points to what `validation` does. */
 PLAIT_MUST_CHECK plait_status page_of_accuracy(const plait_validation *validation,
                                                const char *command, plait_arena *arena, page **out,
                                                plait_error *err);
-
-#endif

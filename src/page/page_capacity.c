@@ -1,14 +1,14 @@
 /* page_capacity.c - the page of plait capacity: days, dollars, goodput, scaling, what moves them */
-#include "page_capacity.h"
+#include "page/page_capacity.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "page_grounds.h"
+#include "page/page_grounds.h"
 #include "plait/units.h"
-#include "report_private.h"
-#include "text.h"
-#include "units.h"
+#include "report/report_private.h"
+#include "base/text.h"
+#include "report/units.h"
 
 static void add_days(page_table *rows, double seconds)
 {

@@ -1,10 +1,10 @@
 /* page_fleet.c - the page of plait capacity --serve: its hours, what they use, the runners-up */
-#include "page_fleet.h"
+#include "page/page_fleet.h"
 
 #include <math.h>
 
-#include "page_grounds.h"
-#include "units.h"
+#include "page/page_grounds.h"
+#include "report/units.h"
 
 static void add_said(page *out, const report_fleet *report,
                      void (*say)(const report_fleet *report, FILE *stream))

@@ -1,10 +1,10 @@
 /* page_grounds.c - lists the assumptions of a training plan's numbers on a page */
-#include "page_grounds.h"
+#include "page/page_grounds.h"
 
-#include "report_private.h"
-#include "text.h"
-#include "traits.h"
-#include "units.h"
+#include "report/report_private.h"
+#include "base/text.h"
+#include "plan/model_queries.h"
+#include "report/units.h"
 
 enum { TEXT_SIZE = 512 };
 

@@ -1,9 +1,8 @@
 /* page_grounds.h - lists the assumptions of a training plan's numbers, the same on every page */
-#ifndef PAGE_GROUNDS_H
-#define PAGE_GROUNDS_H
+#pragma once
 
-#include "page.h"
-#include "report.h"
+#include "page/page.h"
+#include "report/report.h"
 
 /** Writes the peak that MFU counts against, "989 TFLOP/s bf16 dense"; a mixed cluster has one for each kind of GPU. */
 void page_peak_text(const plait_problem *problem, char *text, size_t size);
@@ -21,5 +20,3 @@ void page_assume_plan(page *of, const plait_problem *problem, const report_plan 
  * @param usd     stated; 0: as the accelerators' files say
  */
 void page_assume_prices(page *of, const plait_cluster *cluster, int groups, double usd);
-
-#endif

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "page_parts.h"
-#include "page_private.h"
+#include "page/page_parts.h"
+#include "page/page_private.h"
 
 static void add_escaped(text_builder *out, const char *text)
 {

@@ -1,6 +1,5 @@
 /* page_parts.h - the files of src/page/web inside the program; cmake/embed.cmake writes them */
-#ifndef PAGE_PARTS_H
-#define PAGE_PARTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@ extern const page_part page_template; /* page.html, with its {{slots}} */
 extern const page_part page_style;    /* page.css */
 extern const page_part page_script;   /* page.js */
 extern const page_part page_charts;   /* charts.js with all that it imports; empty without npm */
-
-#endif

@@ -1,9 +1,9 @@
 /* page_plan.c - the price of one plan: its terms, its memory, its stages, what it sends */
 #include <stdio.h>
 
-#include "choices.h"
-#include "page_plans.h"
-#include "units.h"
+#include "plan/choices.h"
+#include "page/page_plans.h"
+#include "report/units.h"
 
 static void add_step(page *out, const plait_cost *cost)
 {

@@ -1,13 +1,13 @@
 /* page_plans.c - the page of a file of plans, from the question to what would be faster */
-#include "page_plans.h"
+#include "page/page_plans.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "page_grounds.h"
-#include "report_private.h"
-#include "timeline.h"
-#include "units.h"
+#include "page/page_grounds.h"
+#include "report/report_private.h"
+#include "report/timeline.h"
+#include "report/units.h"
 
 /* ---- the answer ---- */
 

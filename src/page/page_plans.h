@@ -1,11 +1,10 @@
 /* page_plans.h - the page of a file of plans: the ranking, and everything about its best plan */
-#ifndef PAGE_PLANS_H
-#define PAGE_PLANS_H
+#pragma once
 
-#include "page.h"
+#include "page/page.h"
 #include "plait/search.h"
 #include "plait/simulate.h"
-#include "report.h"
+#include "report/report.h"
 
 /** Another value of one key: the best plan with it. */
 typedef struct page_other {
@@ -43,5 +42,3 @@ void page_plan_price(page *out, const page_plans *of);
 /** Which ranks talk to which, and where they lie. */
 PLAIT_MUST_CHECK plait_status page_plan_ranks(page *out, const page_plans *of, plait_arena *arena,
                                               plait_error *err);
-
-#endif

@@ -1,9 +1,8 @@
 /* page_private.h - what a page is made of, for those who write it down */
-#ifndef PAGE_PRIVATE_H
-#define PAGE_PRIVATE_H
+#pragma once
 
-#include "page.h"
-#include "text.h"
+#include "page/page.h"
+#include "base/text.h"
 
 typedef struct page_cell {
     const char *text;
@@ -79,5 +78,3 @@ void page_add_assumptions(const page *of, text_builder *out);
 
 /** Rows that are whole. */
 int page_table_rows(const page_table *table);
-
-#endif

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "page_plans.h"
-#include "units.h"
+#include "page/page_plans.h"
+#include "report/units.h"
 
 enum { MOST_CELLS = 64, MOST_PLACED = 512 };
 

@@ -1,9 +1,9 @@
 /* page_serve.c - the page of plait serve: deployments, what a faster token costs, a rising load */
-#include "page_serve.h"
+#include "page/page_serve.h"
 
 #include <math.h>
 
-#include "units.h"
+#include "report/units.h"
 
 static void add_question(page *out, const page_serve *of)
 {

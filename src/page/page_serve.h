@@ -1,8 +1,7 @@
 /* page_serve.h - the page of plait serve, from its JSON document */
-#ifndef PAGE_SERVE_H
-#define PAGE_SERVE_H
+#pragma once
 
-#include "page.h"
+#include "page/page.h"
 
 enum { PAGE_SERVE_PLANS = 256, PAGE_SERVE_POINTS = 256, PAGE_SERVE_PARTS = 32 };
 
@@ -53,5 +52,3 @@ PLAIT_MUST_CHECK plait_status page_serve_read(const char *path, plait_arena *are
 /** *out lives in `arena`, and points to what `of` does. */
 PLAIT_MUST_CHECK plait_status page_of_serve(const page_serve *of, plait_arena *arena, page **out,
                                             plait_error *err);
-
-#endif

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "faults.h"
-#include "json.h"
-#include "page_serve.h"
+#include "base/status.h"
+#include "io/json/json.h"
+#include "page/page_serve.h"
 
 static const double unknown = (double)NAN;
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "json_write.h"
-#include "page_private.h"
+#include "io/json/json_write.h"
+#include "page/page_private.h"
 
 /* ---- Markdown ---- */
 

@@ -1,6 +1,5 @@
 /* choices.h - what stages choose of their own, for those who write plans down */
-#ifndef CHOICES_H
-#define CHOICES_H
+#pragma once
 
 #include "plait/plan.h"
 
@@ -17,5 +16,3 @@ bool stage_chooses(const plait_plan *plan, const plait_stage *stage);
 
 /** Does any? Then no degrees say the plan. */
 bool stages_choose_own(const plait_plan *plan);
-
-#endif

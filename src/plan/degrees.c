@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "plait/degrees.h"
-#include "counts.h"
-#include "layout.h"
-#include "text.h"
+#include "base/saturating.h"
+#include "plan/layout.h"
+#include "base/text.h"
 
 plait_degrees plait_degrees_init(void)
 {

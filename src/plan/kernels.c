@@ -2,12 +2,12 @@
  *
  * What an accelerator lacks is data (clusters/families); here is what asks for it.
  */
-#include "kernels.h"
+#include "plan/kernels.h"
 
 #include "plait/plan.h"
 
-#include "rules.h"
-#include "traits.h"
+#include "rules/rules.h"
+#include "plan/model_queries.h"
 
 /* Widest head that cuDNN's attention takes everywhere, forward and backward, and that it takes at all. Heads
  * between the two have values as wide as queries, or are those of latent attention, 192 and 128 wide

@@ -1,10 +1,9 @@
 /* kernels.h - the kernels that a plan asks of its accelerator, and whether it has them */
-#ifndef KERNELS_H
-#define KERNELS_H
+#pragma once
 
 #include "plait/runtime.h"
 
-#include "reason.h"
+#include "plan/reason.h"
 
 /** Experts have kernels on the first accelerator of the job. */
 bool plan_experts_run(const plait_problem *problem, const plan_reason *why);
@@ -15,5 +14,3 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *degr
 
 /** And software and rules take it beside these degrees: what holds without it does with it. */
 bool plan_attention_suits(const plait_problem *problem, const plait_degrees *degrees);
-
-#endif

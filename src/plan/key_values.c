@@ -3,8 +3,8 @@
 
 #include "plait/degrees.h"
 #include "plait/runtime.h"
-#include "split.h"
-#include "text.h"
+#include "plan/split.h"
+#include "base/text.h"
 
 int plait_key_find(const char *name)
 {

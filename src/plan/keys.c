@@ -7,9 +7,9 @@
 #include "plait/plan.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
-#include "counts.h"
-#include "rules.h"
-#include "traits.h"
+#include "base/saturating.h"
+#include "rules/rules.h"
+#include "plan/model_queries.h"
 
 const char *const plait_cp_comm_name[PLAIT_CP_COMMS + 1] = {"p2p", "allgather", "a2a", "a2a+p2p",
                                                             NULL};

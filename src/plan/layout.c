@@ -3,7 +3,7 @@
  *
  *     Et|(tt|)*2mL    [E t] [t t] [t t] [m L]: five layers on four chunks
  */
-#include "layout.h"
+#include "plan/layout.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -1,6 +1,5 @@
 /* layout.h - layers to chunks in Megatron-LM's spelling: Et*3|(tt|)*29,m|L */
-#ifndef LAYOUT_H
-#define LAYOUT_H
+#pragma once
 
 #include "plait/plan.h"
 
@@ -37,5 +36,3 @@ static inline bool chunk_same(const plait_chunk *a, const plait_chunk *b)
 /** Do these chunks deal the model: its layers, its modules, both ends? A sentence when they do not. */
 bool layout_holds(const plait_model *model, const plait_chunk *chunks, int count, char *why,
                   size_t size);
-
-#endif

@@ -3,10 +3,10 @@
  *
  * Launch files and model files say it: an enumerator is an index into the words there.
  */
-#include "problem_parts.h"
+#include "plan/problem_parts.h"
 
-#include "model_numbers.h"
-#include "number_range.h"
+#include "base/model_numbers.h"
+#include "base/number_range.h"
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 #define NO_NUMBER(member) // of a switch any value will do

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "plait/schedule.h"
-#include "counts.h"
-#include "layout.h"
-#include "problem_check.h"
-#include "values.h"
+#include "base/saturating.h"
+#include "plan/layout.h"
+#include "plan/problem_check.h"
+#include "plan/ranges.h"
 
 plait_recompute plait_recompute_of(const plait_degrees *d, int layer)
 {

@@ -1,11 +1,11 @@
 /* problem.c - the question as a struct that grows, and whether it is one that can be asked */
-#include "problem_check.h"
+#include "plan/problem_check.h"
 
 #include <math.h>
 
 #include "plait/runtime.h"
-#include "problem_parts.h"
-#include "sized.h"
+#include "plan/problem_parts.h"
+#include "base/struct_size.h"
 
 void plait_problem_init_sized(plait_problem *problem, size_t size)
 {

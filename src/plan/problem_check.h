@@ -1,6 +1,5 @@
 /* problem_check.h - is a question one that can be asked? */
-#ifndef PROBLEM_CHECK_H
-#define PROBLEM_CHECK_H
+#pragma once
 
 #include "plait/job.h"
 
@@ -13,5 +12,3 @@ PLAIT_MUST_CHECK plait_status problem_check(const plait_problem *problem, plait_
 
 /** The first part of it: a struct of this version, with a model. */
 PLAIT_MUST_CHECK plait_status problem_check_model(const plait_problem *problem, plait_error *err);
-
-#endif

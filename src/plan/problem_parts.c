@@ -1,7 +1,7 @@
 /* problem_parts.c - does a model hold together? A cluster: cluster_check.c, a runtime: runtime_check.c */
-#include "problem_parts.h"
+#include "plan/problem_parts.h"
 
-#include "text.h"
+#include "base/text.h"
 
 /* `what` of `whole` has to be something else. */
 static plait_status refuse(const char *whole, const char *what, plait_error *err)

@@ -4,8 +4,7 @@
  * What a load made does. A program may make its own: a list that is missing, an index outside its list or
  * heads that are none would be read as one, or divided by. Each is looked at once a question.
  */
-#ifndef PROBLEM_PARTS_H
-#define PROBLEM_PARTS_H
+#pragma once
 
 #include "plait/runtime.h"
 
@@ -19,5 +18,3 @@ PLAIT_MUST_CHECK plait_status model_check_unpriced(const plait_model *model, pla
 /** What a model, an accelerator or software is called ends in messages, scripts and YAML. */
 PLAIT_MUST_CHECK plait_status parts_check_name(const char *whole, const char *name,
                                                plait_error *err);
-
-#endif

@@ -14,7 +14,7 @@
 #include "plait/cluster.h"
 #include "plait/model.h"
 
-#include "counts.h"
+#include "base/saturating.h"
 
 const char *const plait_axis_name[PLAIT_GROUPS + 1] = {
     "tp", "cp", "dp", "pp", "ep", "etp", "edp", NULL,

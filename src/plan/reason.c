@@ -1,9 +1,9 @@
 /* reason.c - why a check says no */
-#include "reason.h"
+#include "plan/reason.h"
 
 #include <stdarg.h>
 
-#include "text.h"
+#include "base/text.h"
 
 const plan_reason nobody_asks = {NULL, 0};
 

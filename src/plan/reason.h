@@ -1,6 +1,5 @@
 /* reason.h - why a check says no: a sentence, if anybody asks */
-#ifndef REASON_H
-#define REASON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ extern const plan_reason nobody_asks;
 
 /** Write the reason. Always false, so that a check can return it. */
 bool because(const plan_reason *why, const char *fmt, ...) PLAIT_PRINTF(2, 3);
-
-#endif

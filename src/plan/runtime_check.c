@@ -4,10 +4,10 @@
  * Masks of bits that stand for nothing, defaults that are no value of their key, and numbers that are none
  * would be indices, shifts and prices.
  */
-#include "problem_parts.h"
+#include "plan/problem_parts.h"
 
-#include "number_range.h"
-#include "runtime_numbers.h"
+#include "base/number_range.h"
+#include "base/runtime_numbers.h"
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 

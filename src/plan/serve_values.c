@@ -1,10 +1,10 @@
 /* serve_values.c - is a question of serving, or a deployment, made of values that there are at all? */
-#include "serve_values.h"
+#include "plan/serve_values.h"
 
-#include "number_range.h"
+#include "base/number_range.h"
 #include "plait/degrees.h"
-#include "problem_parts.h"
-#include "sized.h"
+#include "plan/problem_parts.h"
+#include "base/struct_size.h"
 
 enum { MOST_DRAFT = 64 };
 

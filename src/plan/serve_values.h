@@ -1,6 +1,5 @@
 /* serve_values.h - is a question of serving, or a deployment, made of values that there are at all? */
-#ifndef SERVE_VALUES_H
-#define SERVE_VALUES_H
+#pragma once
 
 #include "plait/serve_search.h"
 
@@ -23,5 +22,3 @@ PLAIT_MUST_CHECK plait_status serve_check_simulation(const plait_deployment *dep
                                                      const plait_load *load,
                                                      const plait_serve_draws *draws,
                                                      plait_error *err);
-
-#endif

@@ -4,14 +4,14 @@
  * 10 layers, pp = 2, vpp = 2, embedding and loss counted: 12 / 4 = 3 a chunk, so 2 3 3 2. Which rank
  * holds which chunk is the schedule's to say.
  */
-#include "split.h"
+#include "plan/split.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "plait/schedule.h"
-#include "counts.h"
-#include "layout.h"
+#include "base/saturating.h"
+#include "plan/layout.h"
 
 /* `extra` pseudo-layers share the chunks evenly; the first and last chunk hold them. */
 static bool deal_evenly(int layers, int chunks, bool embedding, bool loss, int *counts)

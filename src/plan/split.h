@@ -1,6 +1,5 @@
 /* split.h - layer splits: those that a search tries, and what rules ask of one */
-#ifndef SPLIT_H
-#define SPLIT_H
+#pragma once
 
 #include "plait/plan.h"
 
@@ -34,5 +33,3 @@ bool split_has_ends_outside(const plait_model *model, const plait_degrees *degre
 
 /** Does each chunk hold something: layers, modules or an end? */
 bool split_fills_chunks(const plait_model *model, const plait_degrees *degrees);
-
-#endif

@@ -3,7 +3,7 @@
 
 #include "plait/limits.h"
 #include "plait/units.h"
-#include "report_case.h"
+#include "report/report_case.h"
 
 static double peak_flops_per_s(const plait_problem *problem)
 {

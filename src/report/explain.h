@@ -1,9 +1,8 @@
 /* explain.h - the sections of an explained plan, in the order in which they are printed */
-#ifndef EXPLAIN_H
-#define EXPLAIN_H
+#pragma once
 
-#include "report.h"
-#include "report_private.h"
+#include "report/report.h"
+#include "report/report_private.h"
 
 /** A line of its own above a section. */
 void explain_heading(const char *text, FILE *out);
@@ -28,5 +27,3 @@ PLAIT_MUST_CHECK plait_status explain_versus(const report_explained *explained, 
 PLAIT_MUST_CHECK plait_status explain_why_not(const plait_problem *problem,
                                               const report_explained *explained, FILE *out,
                                               plait_error *err);
-
-#endif

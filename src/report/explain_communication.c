@@ -1,7 +1,7 @@
 /* explain_communication.c - what one GPU sends in a step, and what of it was fused */
-#include "explain.h"
-#include "report_table.h"
-#include "units.h"
+#include "report/explain.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 /* ---- communication ---- */
 

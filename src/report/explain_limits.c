@@ -1,11 +1,11 @@
 /* explain_limits.c - what binds a plan: the largest terms, communication, each resource */
-#include "explain.h"
+#include "report/explain.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_table.h"
-#include "units.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 /* ---- what binds ---- */
 

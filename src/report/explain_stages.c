@@ -1,12 +1,12 @@
 /* explain_stages.c - the stages of a plan, its pipeline drawn, and ways to reduce gradients */
-#include "explain.h"
+#include "report/explain.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "report_table.h"
-#include "timeline.h"
-#include "units.h"
+#include "report/report_table.h"
+#include "report/timeline.h"
+#include "report/units.h"
 
 enum { ALL_STAGES = 16 }; /* up to so many stages are all listed */
 

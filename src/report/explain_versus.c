@@ -1,7 +1,7 @@
 /* explain_versus.c - a plan against another: one that was given, or the best of some limits */
-#include "explain.h"
-#include "report_table.h"
-#include "units.h"
+#include "report/explain.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 /* ---- against another plan ---- */
 

@@ -1,8 +1,8 @@
 /* json_answer.c - documents of plans: the question in full, then the answer */
-#include "json_plan.h"
-#include "traits.h"
+#include "report/json_plan.h"
+#include "plan/model_queries.h"
 
-#include "plans_write.h"
+#include "io/plans/plans_write.h"
 
 static void write_plans(json_writer *json, const plait_problem *problem, const report_plan *plan,
                         int count)

@@ -1,6 +1,6 @@
 /* json_capacity.c - the document of `plait capacity --json` */
-#include "json_plan.h"
-#include "report_capacity.h"
+#include "report/json_plan.h"
+#include "report/report_capacity.h"
 
 #include <math.h>
 

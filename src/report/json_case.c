@@ -1,9 +1,9 @@
 /* json_case.c - published systems as JSON */
 #include <math.h>
 
-#include "json_write.h"
+#include "io/json/json_write.h"
 #include "plait/plan.h"
-#include "report_case.h"
+#include "report/report_case.h"
 
 static void write_remarks(json_writer *json, const char *key, const case_remarks *remarks)
 {

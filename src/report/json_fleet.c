@@ -1,8 +1,8 @@
 /* json_fleet.c - the document of `plait capacity --serve --json` */
 #include <math.h>
 
-#include "json_write.h"
-#include "report_fleet.h"
+#include "io/json/json_write.h"
+#include "report/report_fleet.h"
 
 static const char *const mode_name[PLAIT_FLEET_MODES] = {"reserved", "elastic"};
 

@@ -1,7 +1,7 @@
 /* json_operators.c - the document of `plait operators --json` */
-#include "json_write.h"
-#include "plans_write.h"
-#include "report_operators.h"
+#include "io/json/json_write.h"
+#include "io/plans/plans_write.h"
+#include "report/report_operators.h"
 
 static void write_mesh(json_writer *json, const plait_mesh *mesh)
 {

@@ -1,7 +1,7 @@
 /* json_plan.c - one plan as JSON */
-#include "json_plan.h"
+#include "report/json_plan.h"
 
-#include "plans_write.h"
+#include "io/plans/plans_write.h"
 
 /* ---- the price ---- */
 

@@ -1,14 +1,13 @@
 /* json_plan.h - plans, and documents of plans, as JSON
  *
  * The keys are a promise to scripts: add to them, rename none. docs/formats.md explains each, and
- * src/io/plans.c reads what is written here and in src/io/plans_write.c. Numbers are the shortest
+ * src/io/plans/plans.c reads what is written here and in src/io/plans/plans_write.c. Numbers are the shortest
  * that read back the same, so the same answer gives the same bytes.
  */
-#ifndef JSON_PLAN_H
-#define JSON_PLAN_H
+#pragma once
 
-#include "json_write.h"
-#include "report.h"
+#include "io/json/json_write.h"
+#include "report/report.h"
 
 /** One plan with everything that is known of it. */
 void json_plan_write(json_writer *json, const plait_problem *problem, const report_plan *plan);
@@ -37,5 +36,3 @@ PLAIT_MUST_CHECK plait_status json_eval(const plait_problem *problem, const repo
 PLAIT_MUST_CHECK plait_status json_explain(const plait_problem *problem,
                                            const report_explained *explained, plait_arena *arena,
                                            const char **text, size_t *length, plait_error *err);
-
-#endif

@@ -1,8 +1,8 @@
 /* json_serve.c - the document of `plait serve --json` */
 #include <math.h>
 
-#include "json_write.h"
-#include "report_serve.h"
+#include "io/json/json_write.h"
+#include "report/report_serve.h"
 
 static const char *role_of(const plait_serve_plan *plan, int role)
 {

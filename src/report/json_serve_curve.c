@@ -1,6 +1,6 @@
 /* json_serve_curve.c - how a deployment bears more and more load */
-#include "json_write.h"
-#include "report_serve.h"
+#include "io/json/json_write.h"
+#include "report/report_serve.h"
 
 static void write_point(json_writer *json, const plait_serve_point *p)
 {

@@ -1,8 +1,8 @@
 /* json_stages.c - the stages of a plan as JSON: layers, where its ranks sit, what it takes */
-#include "json_plan.h"
+#include "report/json_plan.h"
 
-#include "choices.h"
-#include "plans_write.h"
+#include "plan/choices.h"
+#include "io/plans/plans_write.h"
 
 static int axis_size(const plait_degrees *degrees, plait_axis axis)
 {

@@ -1,9 +1,9 @@
 /* json_validate.c - the document of `plait validate --json` */
-#include "report_validate.h"
+#include "report/report_validate.h"
 
-#include "json_write.h"
-#include "plans_write.h"
-#include "report.h"
+#include "io/json/json_write.h"
+#include "io/plans/plans_write.h"
+#include "report/report.h"
 
 /* ---- rows ---- */
 

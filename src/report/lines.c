@@ -1,12 +1,12 @@
 /* lines.c - decides the width of text, and breaks lines between words */
-#include "lines.h"
+#include "report/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "base/text.h"
 
 enum {
     MOST_COLUMNS = 100000, /* largest value of COLUMNS; no screen is wider */

@@ -9,8 +9,7 @@
  * width (report_table.h); other lines break between words, and a command of plait breaks so that
  * it can be pasted.
  */
-#ifndef LINES_H
-#define LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ size_t lines_columns(const char *text, size_t bytes);
 
 /** Prints one line, broken if it is wider than `width`; 0: never. */
 void lines_print(const char *line, size_t width, FILE *out);
-
-#endif

@@ -1,13 +1,13 @@
 /* report.c - parts that several reports share: the question, the terms, what the numbers rest on */
-#include "report.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "report_private.h"
-#include "report_table.h"
-#include "traits.h"
-#include "units.h"
+#include "report/report_private.h"
+#include "report/report_table.h"
+#include "plan/model_queries.h"
+#include "report/units.h"
 
 plait_status report_price(const plait_problem *problem, const plait_plan *plan, int rank,
                           plait_arena *arena, report_plan *out, plait_error *err)

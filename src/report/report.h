@@ -4,12 +4,11 @@
  * at the end what to do next. The same answers for machines are in json_plan.h. Reports decide
  * nothing and price nothing but what they are given, report_price excepted.
  */
-#ifndef REPORT_H
-#define REPORT_H
+#pragma once
 
 #include <stdio.h>
 
-#include "json_write.h"
+#include "io/json/json_write.h"
 #include "plait/belief.h"
 #include "plait/cost.h"
 #include "plait/limits.h"
@@ -174,5 +173,3 @@ void report_memory_term_list(const plait_memory *memory, report_term term[PLAIT_
 
 /** The largest term that is not arithmetic: a communication, the bubble, recomputation. */
 report_term report_largest_overhead(const plait_step_time *step);
-
-#endif

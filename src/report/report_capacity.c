@@ -1,13 +1,13 @@
 /* report_capacity.c - a table of numbers of GPUs, the answer, the front, and what moves it */
-#include "report_capacity.h"
+#include "report/report_capacity.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "plait/units.h"
-#include "report_private.h"
-#include "report_table.h"
-#include "units.h"
+#include "report/report_private.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 static bool are_days(double seconds)
 {

@@ -1,6 +1,5 @@
 /* report_capacity.h - how many GPUs a run takes, for people and for machines */
-#ifndef REPORT_CAPACITY_H
-#define REPORT_CAPACITY_H
+#pragma once
 
 #include <stdio.h>
 
@@ -45,5 +44,3 @@ PLAIT_MUST_CHECK plait_status report_capacity_print(const report_capacity *repor
 /** The document of `plait capacity --json`. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status json_capacity(const report_capacity *report, plait_arena *arena,
                                             const char **text, size_t *length, plait_error *err);
-
-#endif

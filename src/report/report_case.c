@@ -1,13 +1,13 @@
 /* report_case.c - published systems beside what plait makes of them */
-#include "report_case.h"
+#include "report/report_case.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "plait/units.h"
-#include "report_private.h"
-#include "report_table.h"
-#include "units.h"
+#include "report/report_private.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 enum { TEXT_SIZE = 2 * REPORT_LINE_SIZE };
 

@@ -1,9 +1,8 @@
 /* report_case.h - published systems, priced and printed beside what was published */
-#ifndef REPORT_CASE_H
-#define REPORT_CASE_H
+#pragma once
 
-#include "cases.h"
-#include "report.h"
+#include "io/plans/cases.h"
+#include "report/report.h"
 
 /** One row of a case with its price. */
 typedef struct case_priced {
@@ -33,5 +32,3 @@ PLAIT_MUST_CHECK plait_status json_cases(const case_study *study, size_t count, 
 PLAIT_MUST_CHECK plait_status json_case(const case_study *study, const case_priced *priced,
                                         plait_arena *arena, const char **text, size_t *length,
                                         plait_error *err);
-
-#endif

@@ -1,7 +1,7 @@
 /* report_choices.c - what stages recompute and offload other than their plan, in a line for those alike */
-#include "choices.h"
-#include "layer_cuts.h"
-#include "report_private.h"
+#include "plan/choices.h"
+#include "plan/layer_sharding.h"
+#include "report/report_private.h"
 
 static bool same_keys(const plait_degrees *a, const plait_degrees *b)
 {

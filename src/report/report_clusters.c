@@ -1,11 +1,11 @@
 /* report_clusters.c - the clusters and accelerators there are, and one cluster with its numbers */
-#include "report.h"
+#include "report/report.h"
 
 #include <limits.h>
 #include <string.h>
 
-#include "report_table.h"
-#include "units.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 /* ---- the lists ---- */
 

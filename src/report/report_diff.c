@@ -1,13 +1,13 @@
 /* report_diff.c - what changed, first what people ask for */
-#include "report_diff.h"
+#include "report/report_diff.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "json_plan.h"
-#include "report_table.h"
-#include "text.h"
-#include "units.h"
+#include "report/json_plan.h"
+#include "report/report_table.h"
+#include "base/text.h"
+#include "report/units.h"
 
 enum { MOST_SHOWN = 40, CELL = 40 };
 

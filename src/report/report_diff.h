@@ -1,10 +1,9 @@
 /* report_diff.h - what changed between two documents, for people and for machines */
-#ifndef REPORT_DIFF_H
-#define REPORT_DIFF_H
+#pragma once
 
 #include <stdio.h>
 
-#include "json_diff.h"
+#include "io/json/json_diff.h"
 #include "plait/degrees.h"
 
 /** A plan of either ranking. */
@@ -31,5 +30,3 @@ PLAIT_MUST_CHECK plait_status report_diff_print(const report_diff *diff, FILE *o
 PLAIT_MUST_CHECK plait_status json_diff_document(const report_diff *diff, plait_arena *arena,
                                                  const char **text, size_t *length,
                                                  plait_error *err);
-
-#endif

@@ -1,14 +1,14 @@
 /* report_doctor.c - what runs today, what to change, and what that gains */
-#include "report_doctor.h"
+#include "report/report_doctor.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "json_plan.h"
-#include "json_write.h"
-#include "plans_write.h"
-#include "report_private.h"
-#include "units.h"
+#include "report/json_plan.h"
+#include "io/json/json_write.h"
+#include "io/plans/plans_write.h"
+#include "report/report_private.h"
+#include "report/units.h"
 
 /* ---- changes ---- */
 

@@ -1,8 +1,7 @@
 /* report_doctor.h - a plan that runs today, and the fewest changes that make it faster */
-#ifndef REPORT_DOCTOR_H
-#define REPORT_DOCTOR_H
+#pragma once
 
-#include "report.h"
+#include "report/report.h"
 
 enum { DOCTOR_CHANGES = 5 };
 
@@ -23,5 +22,3 @@ PLAIT_MUST_CHECK plait_status report_doctor(const doctor_answer *answer, FILE *o
 
 PLAIT_MUST_CHECK plait_status json_doctor(const doctor_answer *answer, plait_arena *arena,
                                           const char **text, size_t *length, plait_error *err);
-
-#endif

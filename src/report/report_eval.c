@@ -1,10 +1,10 @@
 /* report_eval.c - the price of one plan on one screen */
-#include "report.h"
+#include "report/report.h"
 
 #include <math.h>
 
-#include "report_private.h"
-#include "units.h"
+#include "report/report_private.h"
+#include "report/units.h"
 
 /* ---- parts shared with explain ---- */
 

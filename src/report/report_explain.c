@@ -1,7 +1,7 @@
 /* report_explain.c - every term of one plan, what binds it, and how it compares with another */
 #include <math.h>
 
-#include "explain.h"
+#include "report/explain.h"
 
 void explain_heading(const char *text, FILE *out)
 {

@@ -1,14 +1,14 @@
 /* report_fleet.c - a fleet for people: what to buy, its hours, what the runners-up lack */
-#include "report_fleet.h"
+#include "report/report_fleet.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plait/units.h"
-#include "report_serve.h"
-#include "report_table.h"
-#include "units.h"
+#include "report/report_serve.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 /* Small ones with cents, large ones with a prefix. */
 static const char *number(double value, char text[UNITS_SIZE])

@@ -1,6 +1,5 @@
 /* report_fleet.h - the fleet that serves the requests of a day, for people and for machines */
-#ifndef REPORT_FLEET_H
-#define REPORT_FLEET_H
+#pragma once
 
 #include <stdio.h>
 
@@ -42,5 +41,3 @@ PLAIT_MUST_CHECK plait_status report_fleet_print(const report_fleet *report, FIL
 /** The document of `plait capacity --serve --json`. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status json_fleet(const report_fleet *report, plait_arena *arena,
                                          const char **text, size_t *length, plait_error *err);
-
-#endif

@@ -1,9 +1,9 @@
 /* report_graph.c - levels of links as graphs: links, bisection, diameter, mean distance */
 #include <stdio.h>
 
-#include "report.h"
-#include "report_table.h"
-#include "units.h"
+#include "report/report.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 static void graph_row(const char *name, const plait_graph *graph, bool whole, table *rows)
 {

@@ -1,9 +1,9 @@
 /* report_groups.c - what each group of nodes does in a plan whose stages differ */
 #include <stdio.h>
 
-#include "report.h"
-#include "report_table.h"
-#include "units.h"
+#include "report/report.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 enum { CELL_SIZE = 64 };
 

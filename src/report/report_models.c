@@ -1,11 +1,11 @@
 /* report_models.c - the models there are, and one model with the numbers that follow from it */
-#include "report.h"
+#include "report/report.h"
 
 #include <string.h>
 
 #include "plait/block.h"
-#include "report_table.h"
-#include "units.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 /* ---- the list ---- */
 

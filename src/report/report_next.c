@@ -1,13 +1,13 @@
 /* report_next.c - plans by what is believed of them now, and which to try next */
-#include "report_next.h"
+#include "report/report_next.h"
 
 #include <math.h>
 
-#include "json_write.h"
-#include "plans_write.h"
-#include "report_private.h"
-#include "report_table.h"
-#include "units.h"
+#include "io/json/json_write.h"
+#include "io/plans/plans_write.h"
+#include "report/report_private.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 /* Gains below this are not worth a try. */
 static const double worth = 0.01;

@@ -1,6 +1,5 @@
 /* report_next.h - what measured steps say of the plans that were not measured */
-#ifndef REPORT_NEXT_H
-#define REPORT_NEXT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -34,5 +33,3 @@ PLAIT_MUST_CHECK plait_status report_next(const next_answer *answer, FILE *out, 
 
 PLAIT_MUST_CHECK plait_status json_next_answer(const next_answer *answer, plait_arena *arena,
                                                const char **text, size_t *length, plait_error *err);
-
-#endif

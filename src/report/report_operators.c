@@ -1,10 +1,10 @@
 /* report_operators.c - each operator's cut and costs, for people */
-#include "report_operators.h"
+#include "report/report_operators.h"
 
 #include <string.h>
 
-#include "report_table.h"
-#include "units.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 static void print_question(const report_operators *report, FILE *out)
 {

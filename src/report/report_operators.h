@@ -1,6 +1,5 @@
 /* report_operators.h - how operators are cut over a mesh, for people and for machines */
-#ifndef REPORT_OPERATORS_H
-#define REPORT_OPERATORS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ PLAIT_MUST_CHECK plait_status report_operators_print(const report_operators *rep
 /** The document of `plait operators --json`. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status json_operators(const report_operators *report, plait_arena *arena,
                                              const char **text, size_t *length, plait_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* report_private.h - lines that eval and explain have in common */
-#ifndef REPORT_PRIVATE_H
-#define REPORT_PRIVATE_H
+#pragma once
 
-#include "report.h"
+#include "report/report.h"
 
 /** "verdict: fits", or why not. */
 void report_verdict(const report_plan *plan, FILE *out);
@@ -32,5 +31,3 @@ PLAIT_MUST_CHECK plait_status report_ranking(const plait_problem *problem,
 /** The plans to start, and what is lost by starting so many: those asked for, and 1, 2, 3, 5. */
 PLAIT_MUST_CHECK plait_status report_tries(const plait_problem *problem, const report_found *found,
                                            FILE *out, plait_error *err);
-
-#endif

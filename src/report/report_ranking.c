@@ -1,10 +1,10 @@
 /* report_ranking.c - the plans of a search as a table, and which of them to start */
 #include <string.h>
 
-#include "choices.h"
-#include "report_private.h"
-#include "report_table.h"
-#include "units.h"
+#include "plan/choices.h"
+#include "report/report_private.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 enum { CELL_SIZE = 96, LINE_SIZE = REPORT_LINE_SIZE };
 

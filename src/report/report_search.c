@@ -1,15 +1,15 @@
 /* report_search.c - what a search found: the ranking, the front, how it knows, what to do next */
-#include "report.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "choices.h"
-#include "report_private.h"
-#include "report_table.h"
-#include "units.h"
+#include "plan/choices.h"
+#include "report/report_private.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 enum { CELL_SIZE = 96, LINE_SIZE = REPORT_LINE_SIZE, FRONT_LINES = 8 };
 

@@ -1,11 +1,11 @@
 /* report_serve.c - deployments for people: the ranking, every term of one, the front */
-#include "report_serve.h"
+#include "report/report_serve.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "report_table.h"
-#include "units.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 static const char *mode_of(const plait_serve_plan *plan)
 {

@@ -1,6 +1,5 @@
 /* report_serve.h - which deployment serves a load, for people and for machines */
-#ifndef REPORT_SERVE_H
-#define REPORT_SERVE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -62,5 +61,3 @@ void json_serve_curve(struct json_writer *json, const plait_serve_curve *curve);
 /** The document of `plait serve --json`. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status json_serve(const report_serve *report, plait_arena *arena,
                                          const char **text, size_t *length, plait_error *err);
-
-#endif

@@ -2,9 +2,9 @@
 #include <math.h>
 
 #include "plait/serve_volume.h"
-#include "report_serve.h"
-#include "report_table.h"
-#include "units.h"
+#include "report/report_serve.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 /* ---- what ranks send ---- */
 

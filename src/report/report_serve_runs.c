@@ -1,11 +1,11 @@
 /* report_serve_runs.c - measured runs of serving beside predictions */
-#include "report_serve_runs.h"
+#include "report/report_serve_runs.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "json_write.h"
-#include "report_table.h"
+#include "io/json/json_write.h"
+#include "report/report_table.h"
 
 static const char *const figure_name[PLAIT_SERVE_MEASURES] = {
     [PLAIT_SERVE_TTFT] = "TTFT",

@@ -1,6 +1,5 @@
 /* report_serve_runs.h - measured runs of serving beside predictions, for people and for machines */
-#ifndef REPORT_SERVE_RUNS_H
-#define REPORT_SERVE_RUNS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -14,5 +13,3 @@ PLAIT_MUST_CHECK plait_status report_serve_validation(const plait_serve_validati
 PLAIT_MUST_CHECK plait_status json_serve_validation(const plait_serve_validation *validation,
                                                     plait_arena *arena, const char **text,
                                                     size_t *length, plait_error *err);
-
-#endif

@@ -1,13 +1,13 @@
 /* report_table.c - tables in plain ASCII: as wide as their cells */
-#include "report_table.h"
+#include "report/report_table.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lines.h"
-#include "text.h"
+#include "report/lines.h"
+#include "base/text.h"
 
 enum {
     GAP = 2, /* blanks between columns */

@@ -11,8 +11,7 @@
  * Cells are filled from left to right and from line to line. Nothing fails before table_print,
  * which also frees the table.
  */
-#ifndef REPORT_TABLE_H
-#define REPORT_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ plait_status table_print(table *rows, int indent, FILE *out, plait_error *err) P
 
 /** Frees a table that is not printed. */
 void table_free(table *rows);
-
-#endif

@@ -1,11 +1,11 @@
 /* report_validate.c - measured runs against predictions, on one screen or two */
-#include "report_validate.h"
+#include "report/report_validate.h"
 
 #include <math.h>
 
-#include "report.h"
-#include "report_table.h"
-#include "units.h"
+#include "report/report.h"
+#include "report/report_table.h"
+#include "report/units.h"
 
 /* ---- cells ---- */
 

@@ -1,6 +1,5 @@
 /* report_validate.h - measured runs against predictions, for people and for machines */
-#ifndef REPORT_VALIDATE_H
-#define REPORT_VALIDATE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -28,5 +27,3 @@ PLAIT_MUST_CHECK plait_status report_left_out(const plait_evidence *evidence, FI
 PLAIT_MUST_CHECK plait_status json_validation(const plait_validation *validation,
                                               plait_arena *arena, const char **text, size_t *length,
                                               plait_error *err);
-
-#endif

@@ -1,11 +1,11 @@
 /* timeline.c - a simulated step as a trace that Chrome and Perfetto open, or as a drawing */
-#include "timeline.h"
+#include "report/timeline.h"
 
 #include <stdio.h>
 
-#include "json_write.h"
+#include "io/json/json_write.h"
 #include "plait/units.h"
-#include "units.h"
+#include "report/units.h"
 
 static const char *const kind_name[PLAIT_ACTION_KINDS] = {
     [PLAIT_ACTION_FORWARD] = "forward",

@@ -1,6 +1,5 @@
 /* timeline.h - a simulated step as a trace that Chrome and Perfetto open, or drawn */
-#ifndef TIMELINE_H
-#define TIMELINE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -22,5 +21,3 @@ PLAIT_MUST_CHECK plait_status timeline_trace(const plait_timeline *line, plait_a
 /** An SVG: a row a stage, a box an action with its microbatch. */
 PLAIT_MUST_CHECK plait_status timeline_svg(const plait_timeline *line, plait_arena *arena,
                                            const char **text, size_t *length, plait_error *err);
-
-#endif

@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "lines.h"
-#include "timeline.h"
-#include "units.h"
+#include "report/lines.h"
+#include "report/timeline.h"
+#include "report/units.h"
 
 enum {
     MOST_COLUMNS = 80, /* columns drawn; fewer if lines are narrower (lines.h) */

@@ -1,5 +1,5 @@
 /* units.c - quantities as people read them */
-#include "units.h"
+#include "report/units.h"
 
 #include <math.h>
 #include <stdio.h>

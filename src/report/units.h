@@ -9,8 +9,7 @@
  *
  * What is not a number is written as "-".
  */
-#ifndef UNITS_H
-#define UNITS_H
+#pragma once
 
 enum { UNITS_SIZE = 48 };
 
@@ -37,5 +36,3 @@ char *units_number(double number, char text[UNITS_SIZE]);
 
 /** A rate with an SI prefix and three digits: (450e9, "B/s") is "450 GB/s". */
 char *units_rate(double per_s, const char *unit, char text[UNITS_SIZE]);
-
-#endif

@@ -3,15 +3,15 @@
  * Everything is in logarithms of measured over predicted time, so that half and twice as long are
  * as far off.
  */
-#include "band.h"
+#include "validate/band.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plait/validate.h"
-#include "rules.h"
-#include "traits.h"
+#include "rules/rules.h"
+#include "plan/model_queries.h"
 
 /* ---- regimes ---- */
 

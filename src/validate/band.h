@@ -1,6 +1,5 @@
 /* band.h - groups of evidence: rows of one source and software stand together in the file */
-#ifndef BAND_H
-#define BAND_H
+#pragma once
 
 #include "plait/evidence.h"
 
@@ -18,5 +17,3 @@ PLAIT_MUST_CHECK plait_status band_check_regime(const plait_regime *regime, plai
 
 /** log(measured / predicted) of such a row. */
 double band_error_of(const plait_evidence_row *row, const plait_regime *regime);
-
-#endif

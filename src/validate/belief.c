@@ -1,7 +1,7 @@
 /* belief.c - normal beliefs of steps, what a measurement does to them, and which plans to try */
 #include "plait/belief.h"
-#include "numbers.h"
-#include "random.h"
+#include "base/numbers.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdint.h>

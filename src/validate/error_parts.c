@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "band.h"
+#include "validate/band.h"
 #include "plait/belief.h"
 #include "plait/validate.h"
 

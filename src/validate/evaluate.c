@@ -1,11 +1,11 @@
 /* evaluate.c - the price of one run, as it ran */
-#include "evaluate.h"
+#include "validate/evaluate.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "faults.h"
-#include "setup.h"
+#include "base/status.h"
+#include "validate/setup.h"
 
 /* ---- memory ---- */
 

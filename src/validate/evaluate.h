@@ -1,8 +1,7 @@
 /* evaluate.h - the price of one run, with a library that runs share */
-#ifndef EVALUATE_H
-#define EVALUATE_H
+#pragma once
 
-#include "library.h"
+#include "validate/library.h"
 #include "plait/validate.h"
 
 /** As plait_run_evaluate. *out lives in `arena`; what rows share lives in the library's. */
@@ -11,5 +10,3 @@ plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *are
 
 /** Is a row such as a file of runs may hold? A program may have made it. */
 plait_status runs_check_row(const plait_run *run, plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

@@ -1,9 +1,9 @@
 /* evidence.c - a file of predictions against measured runs: columns to fields, and back */
 #include "plait/evidence.h"
 
-#include "csv_table.h"
+#include "io/csv/csv_table.h"
 #include "plait/data.h"
-#include "text.h"
+#include "base/text.h"
 
 const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1] = {"fp16", "bf16", "fp8", "fp4", NULL};
 

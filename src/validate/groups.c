@@ -1,5 +1,5 @@
 /* groups.c - rows by the text that they share, in order of first appearance */
-#include "groups.h"
+#include "validate/groups.h"
 
 #include <string.h>
 

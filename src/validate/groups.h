@@ -1,6 +1,5 @@
 /* groups.h - rows by the text that they share, in order of first appearance */
-#ifndef GROUPS_H
-#define GROUPS_H
+#pragma once
 
 #include "plait/validate.h"
 
@@ -19,5 +18,3 @@ typedef bool row_key(const plait_validation *validation, size_t row, const char 
 /** Groups all rows by their key. *out lives in `arena`. */
 plait_status groups_of(const plait_validation *validation, row_key *key, plait_arena *arena,
                        row_groups *out, plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "band.h"
+#include "validate/band.h"
 #include "plait/validate.h"
-#include "statistics.h"
+#include "validate/statistics.h"
 
 /* One group being summed, and all of them. */
 typedef struct left_out_sum {

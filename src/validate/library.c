@@ -1,11 +1,11 @@
 /* library.c - models, clusters and runtimes that rows share, each loaded once */
-#include "library.h"
+#include "validate/library.h"
 
 #include <string.h>
 
-#include "data_private.h"
-#include "faults.h"
-#include "runtime_variant.h"
+#include "io/data_private.h"
+#include "base/status.h"
+#include "io/runtime/runtime_variant.h"
 
 typedef enum item_kind {
     ITEM_CLUSTER,

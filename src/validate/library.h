@@ -1,6 +1,5 @@
 /* library.h - models, clusters and runtimes that rows share, each loaded once */
-#ifndef LIBRARY_H
-#define LIBRARY_H
+#pragma once
 
 #include "plait/cluster.h"
 #include "plait/evidence.h"
@@ -35,5 +34,3 @@ plait_status library_model_name(library *shelf, const char *name, const char **o
 /** The evidence of the data folders; nothing where they have none. */
 plait_status library_evidence(library *shelf, const plait_evidence **out,
                               plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

@@ -11,9 +11,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "groups.h"
-#include "sums.h"
-#include "text.h"
+#include "validate/groups.h"
+#include "validate/sums.h"
+#include "base/text.h"
 
 enum {
     PANEL = 250, /* side of a panel's square */

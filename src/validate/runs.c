@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "csv_table.h"
-#include "data_private.h"
-#include "evaluate.h"
-#include "model_private.h"
+#include "io/csv/csv_table.h"
+#include "io/data_private.h"
+#include "validate/evaluate.h"
+#include "io/model/model_private.h"
 #include "plait/units.h"
-#include "text.h"
+#include "base/text.h"
 
 const char *const plait_run_outcome_name[PLAIT_RUN_OUTCOMES + 1] = {"ok", "oom", "crash", NULL};
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "plait/serve_runs.h"
-#include "statistics.h"
+#include "validate/statistics.h"
 
 /* ---- one run ---- */
 

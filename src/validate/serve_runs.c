@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv_table.h"
-#include "faults.h"
+#include "io/csv/csv_table.h"
+#include "base/status.h"
 #include "plait/data.h"
 #include "plait/units.h"
-#include "traits.h"
+#include "plan/model_queries.h"
 
 const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "offline",
                                              "server", "prefill", "decode", NULL};

@@ -1,5 +1,5 @@
 /* setup.c - from a row of a file of runs to a problem: cluster, runtime, job */
-#include "setup.h"
+#include "validate/setup.h"
 
 #include <stdio.h>
 #include <string.h>

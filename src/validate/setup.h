@@ -3,12 +3,11 @@
  * What a row leaves open is assumed as the columns' documentation says, and the note lists it. A
  * failure other than NOMEM means that the row cannot be priced, and its message says why.
  */
-#ifndef SETUP_H
-#define SETUP_H
+#pragma once
 
-#include "library.h"
+#include "validate/library.h"
 #include "plait/validate.h"
-#include "text.h"
+#include "base/text.h"
 
 /** One row being set up. */
 typedef struct setup {
@@ -42,5 +41,3 @@ plait_status setup_runtime(setup *at, const plait_runtime **out, plait_error *er
 
 plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degrees *out,
                            plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

@@ -1,7 +1,7 @@
 /* setup_degrees.c - the plan of a row */
 #include "plait/runtime.h"
-#include "setup.h"
-#include "split.h"
+#include "validate/setup.h"
+#include "plan/split.h"
 
 static int or_one(int degree)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "setup.h"
+#include "validate/setup.h"
 
 /* ---- models that columns cannot describe ---- */
 

@@ -1,5 +1,5 @@
 /* setup_note.c - the words of a row's notes, and the note on what was assumed */
-#include "setup.h"
+#include "validate/setup.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* setup_runtime.c - the software of a row: a profile, and what the row's notes change in it */
 #include <string.h>
 
-#include "setup.h"
+#include "validate/setup.h"
 
 /* ---- the profile ---- */
 

@@ -1,6 +1,6 @@
 /* statistics.c - errors, rank correlation, regret, and out-of-memory prediction of plain arrays */
-#include "statistics.h"
-#include "numbers.h"
+#include "validate/statistics.h"
+#include "base/numbers.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,6 +1,5 @@
 /* statistics.h - errors, rank correlation, regret, and out-of-memory prediction of plain arrays */
-#ifndef STATISTICS_H
-#define STATISTICS_H
+#pragma once
 
 #include "plait/validate.h"
 
@@ -40,5 +39,3 @@ double statistics_regret(const double *predicted, const double *measured, size_t
 
 /** Mean of the shares of positives and of negatives that are right; NaN when a class is empty. */
 double statistics_balanced_accuracy(const plait_confusion *confusion);
-
-#endif

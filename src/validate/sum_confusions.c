@@ -1,7 +1,7 @@
 /* sum_confusions.c - is running out of memory foreseen */
-#include "groups.h"
-#include "statistics.h"
-#include "sums.h"
+#include "validate/groups.h"
+#include "validate/statistics.h"
+#include "validate/sums.h"
 
 static bool key_known(const plait_validation *v, size_t row, const char **name, const char **scope)
 {

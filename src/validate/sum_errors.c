@@ -1,9 +1,9 @@
 /* sum_errors.c - errors of rows, and of groups of them */
 #include <math.h>
 
-#include "groups.h"
-#include "statistics.h"
-#include "sums.h"
+#include "validate/groups.h"
+#include "validate/statistics.h"
+#include "validate/sums.h"
 
 /* ---- one row ---- */
 

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "groups.h"
-#include "statistics.h"
-#include "sums.h"
+#include "validate/groups.h"
+#include "validate/statistics.h"
+#include "validate/sums.h"
 
 /* What two runs of one plan differ by: 10 to 15 % where trust is medium, else a few per cent. */
 static double noise_of(const plait_run *run)

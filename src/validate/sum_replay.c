@@ -8,10 +8,10 @@
  */
 #include <math.h>
 
-#include "groups.h"
+#include "validate/groups.h"
 #include "plait/belief.h"
-#include "statistics.h"
-#include "sums.h"
+#include "validate/statistics.h"
+#include "validate/sums.h"
 
 const int plait_replay_tries[PLAIT_REPLAYS] = {1, 2, 3, 5};
 

@@ -2,8 +2,7 @@
  *
  * Each takes the prices in `v` and fills its own part of it. All fail with NOMEM only.
  */
-#ifndef SUMS_H
-#define SUMS_H
+#pragma once
 
 #include "plait/evidence.h"
 #include "plait/validate.h"
@@ -34,5 +33,3 @@ plait_status sum_replay(plait_validation *v, const plait_evidence *evidence, pla
 /** Running out of memory, predicted and real. */
 plait_status sum_confusions(plait_validation *v, plait_arena *arena,
                             plait_error *err) PLAIT_MUST_CHECK;
-
-#endif

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "evaluate.h"
-#include "groups.h"
-#include "sums.h"
+#include "validate/evaluate.h"
+#include "validate/groups.h"
+#include "validate/sums.h"
 
 /* ---- what is predicted without a source ---- */
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "bench.h"
-#include "deal.h"
+#include "support/bench.h"
+#include "search/layout/deal.h"
 #include "plait/data.h"
 
 typedef struct layouts_case {

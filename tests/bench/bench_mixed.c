@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "bench.h"
+#include "support/bench.h"
 #include "plait/data.h"
 #include "plait/search.h"
 

@@ -1,7 +1,7 @@
 /* bench_operators.c - seconds of finding each operator's strategy, and the strategies there are */
 #include <stdio.h>
 
-#include "bench.h"
+#include "support/bench.h"
 #include "plait/data.h"
 #include "plait/operators.h"
 #include "plait/runtime.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench.h"
+#include "support/bench.h"
 #include "plait/data.h"
 #include "plait/search.h"
 

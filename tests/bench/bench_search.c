@@ -1,7 +1,7 @@
 /* bench_search.c - seconds of whole searches, and the points of the space that they settle */
 #include <stdio.h>
 
-#include "bench.h"
+#include "support/bench.h"
 #include "plait/data.h"
 #include "plait/search.h"
 

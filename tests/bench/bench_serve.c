@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "bench.h"
+#include "support/bench.h"
 #include "plait/data.h"
 #include "plait/serve_search.h"
 

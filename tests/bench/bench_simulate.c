@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "bench.h"
+#include "support/bench.h"
 #include "plait/simulate.h"
 
 typedef struct pipeline {

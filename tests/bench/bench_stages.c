@@ -1,11 +1,11 @@
 /* bench_stages.c - seconds in which all stages of a point choose, and in which layers are dealt to them */
 #include <stdio.h>
 
-#include "bench.h"
+#include "support/bench.h"
 #include "plait/data.h"
-#include "space.h"
-#include "stages_deal.h"
-#include "stages.h"
+#include "search/space/space.h"
+#include "search/stages/stages_deal.h"
+#include "search/stages/stages.h"
 
 typedef struct stages_case {
     const char *name, *model, *cluster;

@@ -9,7 +9,7 @@
 #include "plait/arena.h"
 
 #define main plait_main
-#include "../../src/cli/main.c"
+#include "cli/main.c"
 #undef main
 
 int clock_gettime(clockid_t clock, struct timespec *now)

@@ -13,7 +13,7 @@
 #include "plait/data.h"
 #include "plait/launch.h"
 #include "plait/search.h"
-#include "read_back.h"
+#include "support/read_back.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "cases.h"
+#include "io/plans/cases.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
 #undef NDEBUG
 #include <assert.h>
 
-#include "rank_groups.h"
-#include "target.h"
+#include "launch/companion/rank_groups.h"
+#include "launch/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv_table.h"
+#include "io/csv/csv_table.h"
 #include "plait/validate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "accelerator_private.h"
+#include "io/cluster/accelerator_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

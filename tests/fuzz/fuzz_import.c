@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "import.h"
-#include "plans_write.h"
+#include "launch/import.h"
+#include "io/plans/plans_write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "json.h"
-#include "json_scan.h"
-#include "text.h"
+#include "io/json/json.h"
+#include "io/json/json_scan.h"
+#include "base/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

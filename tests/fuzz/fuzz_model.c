@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "model_write.h"
+#include "io/model/model_write.h"
 #include "plait/model.h"
-#include "same_numerics.h"
+#include "support/same_numerics.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

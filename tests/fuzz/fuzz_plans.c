@@ -3,10 +3,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "cluster_write.h"
-#include "model_write.h"
-#include "plans.h"
-#include "same_numerics.h"
+#include "io/cluster/cluster_write.h"
+#include "io/model/model_write.h"
+#include "io/plans/plans.h"
+#include "support/same_numerics.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "plait/serve_runs.h"
-#include "serve_answer.h"
-#include "serving_import.h"
+#include "io/plans/serve_answer.h"
+#include "launch/serving_import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "step_log.h"
+#include "io/csv/step_log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "everything.h"
-#include "few_draws.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "support/everything.h"
+#include "support/few_draws.h"
+#include "support/must.h"
 #include "plait/data.h"
 #include "plait/search.h"
-#include "stage_sum.h"
-#include "world.h"
+#include "costmodel/stage/stage_sum.h"
+#include "support/world.h"
 
 // ---- random numbers (splitmix64) -----------------------------------------------------------
 

@@ -7,13 +7,13 @@
  */
 #include <string.h>
 
-#include "arenas_fixture.h"
-#include "cuts.h"
-#include "must.h"
+#include "support/arenas_fixture.h"
+#include "search/cuts/cuts.h"
+#include "support/must.h"
 #include "plait/data.h"
 #include "plait/schedule.h"
-#include "random_below.h"
-#include "few_draws.h"
+#include "support/random_below.h"
+#include "support/few_draws.h"
 
 enum { QUESTIONS = FEW_DRAWS ? 40 : 600 };
 

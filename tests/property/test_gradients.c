@@ -5,14 +5,14 @@
  * (C.67, C.68) agree, and what a shift gains says how long the gradients took (C.136). Of any schedule
  * buckets take no longer than bulk (C.180), of one chunk a rank neither does a shift (C.181).
  */
-#include "assert_near.h"
-#include "few_draws.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "support/few_draws.h"
+#include "support/must.h"
 #include "plait/limits.h"
 #include "plait/runtime.h"
 #include "plait/simulate.h"
-#include "stage_sum.h"
-#include "timeline_tail.h"
+#include "costmodel/stage/stage_sum.h"
+#include "costmodel/plan/timeline_tail.h"
 
 enum { SHAPES = FEW_DRAWS ? 400 : 2000, MOST_RANKS = 24, MOST_STAGES = 3 * MOST_RANKS };
 

@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "megatron_check.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "support/megatron_check.h"
+#include "support/must.h"
 #include "plait/data.h"
 #include "plait/launch.h"
 #include "plait/search.h"
-#include "read_back.h"
-#include "few_draws.h"
-#include "text.h"
+#include "support/read_back.h"
+#include "support/few_draws.h"
+#include "base/text.h"
 
 enum { DRAWS_EACH = 8, TOP = 3 };
 

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "deal.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "search/layout/deal.h"
+#include "support/must.h"
 #include "plait/data.h"
-#include "few_draws.h"
+#include "support/few_draws.h"
 
 enum { INSTANCES = FEW_DRAWS ? 100 : 2100 };
 

@@ -4,12 +4,12 @@
  * A walk asks plan_grid_legal once for all microbatches of a row, and plan_batch_legal for each. So the
  * first must not look at them: random degrees of seven runtimes are asked with several.
  */
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "few_draws.h"
-#include "plan_check.h"
-#include "random_below.h"
-#include "world.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "support/few_draws.h"
+#include "rules/plan_check.h"
+#include "support/random_below.h"
+#include "support/world.h"
 
 enum { DRAWS = FEW_DRAWS ? 300 : 3000, BATCHES = 4 };
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/collective.h"
 
 enum { MOST_NODES = 64, MOST_AXES = 4 };

@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 #include "plait/cost.h"
 #include "plait/data.h"
 #include "plait/schedule.h"
 #include "plait/search.h"
-#include "few_draws.h"
-#include "text.h"
+#include "support/few_draws.h"
+#include "base/text.h"
 
 static plait_arena *arena;
 static plait_error err;

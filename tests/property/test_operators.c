@@ -7,13 +7,13 @@
  */
 #include <stdlib.h>
 
-#include "assert_near.h"
-#include "enumerate_program.h"
-#include "few_draws.h"
-#include "glpk_program.h"
-#include "layer_graph.h"
-#include "meshed.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "support/enumerate_program.h"
+#include "support/few_draws.h"
+#include "support/glpk_program.h"
+#include "search/operators/layer_graph.h"
+#include "support/meshed.h"
+#include "support/must.h"
 #include "plait/units.h"
 
 static plait_arena *arena;

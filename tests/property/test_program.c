@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
-#include "assert_near.h"
-#include "enumerate_program.h"
-#include "few_draws.h"
+#include "support/assert_near.h"
+#include "support/enumerate_program.h"
+#include "support/few_draws.h"
 
 enum { STATES = 4, INSTANCES = FEW_DRAWS ? 300 : 1500 };
 

@@ -7,10 +7,10 @@
 #include <limits.h>
 #include <string.h>
 
-#include "few_draws.h"
-#include "must.h"
+#include "support/few_draws.h"
+#include "support/must.h"
 #include "plait/simulate.h"
-#include "span_memo.h"
+#include "costmodel/schedule/span_cache.h"
 
 // ---- random shapes -------------------------------------------------------------------------
 

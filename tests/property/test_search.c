@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "everything.h"
-#include "kernels.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "support/everything.h"
+#include "plan/kernels.h"
+#include "support/must.h"
 #include "plait/cost.h"
 #include "plait/plan.h"
 #include "plait/search.h"
-#include "plan_check.h"
-#include "few_draws.h"
-#include "split.h"
-#include "world.h"
+#include "rules/plan_check.h"
+#include "support/few_draws.h"
+#include "plan/split.h"
+#include "support/world.h"
 
 static plait_arena *arena;
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/data.h"
 #include "plait/serve_search.h"
 

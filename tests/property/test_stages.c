@@ -7,13 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "arenas_fixture.h"
-#include "everything.h"
-#include "must.h"
+#include "support/arenas_fixture.h"
+#include "support/everything.h"
+#include "support/must.h"
 #include "plait/data.h"
-#include "space.h"
-#include "stages.h"
-#include "random_below.h"
+#include "search/space/space.h"
+#include "search/stages/stages.h"
+#include "support/random_below.h"
 
 enum { POINTS = 150 };
 

@@ -6,14 +6,14 @@
  */
 #include <string.h>
 
-#include "arenas_fixture.h"
-#include "stages_deal.h"
-#include "joint.h"
-#include "must.h"
+#include "support/arenas_fixture.h"
+#include "search/stages/stages_deal.h"
+#include "search/stages/joint.h"
+#include "support/must.h"
 #include "plait/data.h"
-#include "space.h"
+#include "search/space/space.h"
 #include "plait/schedule.h"
-#include "random_below.h"
+#include "support/random_below.h"
 
 enum { TURNS = 500, LAYERS = 8, STAGES = 3 };
 

@@ -1,6 +1,5 @@
 /* arena_fixture.h - an arena of its own for each test */
-#ifndef ARENA_FIXTURE_H
-#define ARENA_FIXTURE_H
+#pragma once
 
 #include "plait/arena.h"
 
@@ -19,5 +18,3 @@ static int end(void **state)
     plait_arena_free(arena);
     return 0;
 }
-
-#endif

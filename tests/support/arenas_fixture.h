@@ -1,6 +1,5 @@
 /* arenas_fixture.h - two arenas for all tests of a group: one that stays, one that a test rewinds */
-#ifndef ARENAS_FIXTURE_H
-#define ARENAS_FIXTURE_H
+#pragma once
 
 #include "plait/arena.h"
 
@@ -21,5 +20,3 @@ static int free_arenas(void **state)
     plait_arena_free(scratch);
     return 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * cmocka 1.1.5 compares only float.
  */
-#ifndef ASSERT_NEAR_H
-#define ASSERT_NEAR_H
+#pragma once
 
 #include <math.h>
 #include <setjmp.h>
@@ -29,5 +28,3 @@ static inline void assert_near_at(double actual, double expected, double toleran
     print_error("%s is %.17g, expected %.17g within %.3g\n", what, actual, expected, tolerance);
     _fail(file, line);
 }
-
-#endif

@@ -1,5 +1,5 @@
 /* bench.c - the timing loop of the benchmarks */
-#include "bench.h"
+#include "support/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* bench.h - the timing loop of the benchmarks, apart from what is timed */
-#ifndef BENCH_H
-#define BENCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ typedef int64_t bench_run(void *context);
  * maximum.
  */
 void bench_case(const char *name, bench_run *run, void *context, int runs);
-
-#endif

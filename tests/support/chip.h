@@ -1,6 +1,5 @@
 /* chip.h - an accelerator of plain numbers, for tests that are about something else */
-#ifndef CHIP_H
-#define CHIP_H
+#pragma once
 
 #include "plait/cluster.h"
 
@@ -35,5 +34,3 @@ static inline plait_accelerator plain_chip(void)
             (plait_collective_fit){.bytes_per_s = {1.0, 1.0, 1.0}, .local_bytes_per_s = 1.0};
     return chip;
 }
-
-#endif

@@ -1,7 +1,7 @@
 /* enumerate_program.c - a program of search/operators/program.h, choice by choice */
-#include "enumerate_program.h"
+#include "support/enumerate_program.h"
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 double program_combinations(const program *p)
 {

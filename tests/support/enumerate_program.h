@@ -1,8 +1,7 @@
 /* enumerate_program.h - a program of search/operators/program.h, choice by choice */
-#ifndef ENUMERATE_PROGRAM_H
-#define ENUMERATE_PROGRAM_H
+#pragma once
 
-#include "program.h"
+#include "search/operators/program.h"
 
 typedef struct enumeration {
     double time_s; /* of the fastest within the limit; HUGE_VAL: none */
@@ -16,5 +15,3 @@ enumeration program_enumerate(const program *p);
 
 /** Fails the test unless program_solve finds and proves what enumeration finds. */
 void assert_enumerated(const program *p, plait_arena *arena);
-
-#endif

@@ -1,6 +1,5 @@
 /* error_fixture.h - for each test an arena of its own, and an error that says nothing yet */
-#ifndef ERROR_FIXTURE_H
-#define ERROR_FIXTURE_H
+#pragma once
 
 #include "plait/arena.h"
 #include "plait/error.h"
@@ -22,5 +21,3 @@ static int end(void **state)
     plait_arena_free(arena);
     return 0;
 }
-
-#endif

@@ -1,5 +1,5 @@
 /* everything.c - software that can run whatever has a price */
-#include "everything.h"
+#include "support/everything.h"
 
 plait_capabilities everything_can(int most, int most_vpp)
 {

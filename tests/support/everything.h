@@ -1,6 +1,5 @@
 /* everything.h - software that can run whatever has a price, for tests about something else */
-#ifndef EVERYTHING_H
-#define EVERYTHING_H
+#pragma once
 
 #include "plait/runtime.h"
 
@@ -9,5 +8,3 @@ plait_capabilities everything_can(int most, int most_vpp);
 
 /** Takes a profile's rules away, and its limits on zero, schedules, grad_sync and splits. */
 void everything_allow(plait_runtime *runtime);
-
-#endif

@@ -9,7 +9,7 @@
  *
  * Seconds are divided by the time of the first states, bytes by the limit, so that numbers lie near 1.
  */
-#include "glpk_program.h"
+#include "support/glpk_program.h"
 
 #include <glpk.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 /* json_schema.c - checking JSON against a JSON Schema (draft 2020-12), as far as ours go */
-#include "json_schema.h"
+#include "support/json_schema.h"
 
 #include <math.h>
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
+#include "io/json/json.h"
 
 static const char *const keywords[] = {
     "type",       "const",    "enum",  "minimum",  "maximum",     "pattern",

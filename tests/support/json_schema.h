@@ -4,8 +4,7 @@
  * properties, required, additionalProperties, items, minItems, maxItems, $ref to #/$defs. Any other
  * keyword that is no annotation is a failure, so that nothing in a schema is silently passed over.
  */
-#ifndef JSON_SCHEMA_H
-#define JSON_SCHEMA_H
+#pragma once
 
 #include "plait/error.h"
 
@@ -17,5 +16,3 @@
  */
 PLAIT_MUST_CHECK plait_status json_schema_check(const char *schema_path, const char *text,
                                                 const char *name, plait_error *err);
-
-#endif

@@ -1,12 +1,12 @@
 /* launched.c - plans of shipped models, and their launch files, for tests */
-#include "launched.h"
+#include "support/launched.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "must.h"
+#include "support/must.h"
 #include "plait/search.h"
-#include "plans.h"
+#include "io/plans/plans.h"
 
 static plait_degrees degrees_of(const plait_problem *problem, const char *keys, plait_arena *arena)
 {

@@ -1,6 +1,5 @@
 /* launched.h - plans of shipped models, and their launch files, for tests */
-#ifndef LAUNCHED_H
-#define LAUNCHED_H
+#pragma once
 
 #include "plait/data.h"
 #include "plait/launch.h"
@@ -57,5 +56,3 @@ const char *launched_text(const launched *from, const char *name);
 /** Fails the test unless a file has `part` in it. */
 void assert_says(const launched *from, const char *name, const char *part);
 void assert_silent(const launched *from, const char *name, const char *part);
-
-#endif

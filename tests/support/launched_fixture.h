@@ -5,11 +5,10 @@
  *
  *     static const launched_usual usual = {"llama-3.1-8b", "fsdp", 16, PLAIT_LAUNCH_ACCELERATE};
  */
-#ifndef LAUNCHED_FIXTURE_H
-#define LAUNCHED_FIXTURE_H
+#pragma once
 
-#include "launched.h"
-#include "must.h"
+#include "support/launched.h"
+#include "support/must.h"
 
 typedef struct launched_usual {
     const char *model, *runtime;
@@ -45,5 +44,3 @@ static void render(const char *keys)
 
     must(launched_render(&it, keys, usual.target, arena, &err), &err);
 }
-
-#endif

@@ -1,11 +1,11 @@
 /* megatron_check.c - the rules that Megatron-LM applies while it starts, one after the other */
-#include "megatron_check.h"
+#include "support/megatron_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "megatron_layers.h"
+#include "support/megatron_layers.h"
 
 /* ---- what the arguments come to ---- */
 

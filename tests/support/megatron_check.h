@@ -13,12 +13,11 @@
  * Left out: rules of what a launch never asks for (hybrid models, weight shards, torch's FSDP 2,
  * optimizers other than Adam, CUDA graphs), and versions of libraries.
  */
-#ifndef MEGATRON_CHECK_H
-#define MEGATRON_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 
-#include "megatron_flags.h"
+#include "support/megatron_flags.h"
 
 typedef struct megatron_finding {
     const char *rule; /* "flags", "V1", ...; NULL: nothing is wrong */
@@ -34,5 +33,3 @@ typedef struct megatron_finding {
  * @return       true when nothing is wrong
  */
 bool megatron_check(const char *text, int world, int arch, megatron_finding *found);
-
-#endif

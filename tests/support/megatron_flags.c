@@ -1,5 +1,5 @@
 /* megatron_flags.c - args.sh as Megatron-LM's parser would take it */
-#include "megatron_flags.h"
+#include "support/megatron_flags.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "megatron_layers.h"
+#include "support/megatron_layers.h"
 
 typedef enum flag_kind { SWITCH, INT, FLOAT, TEXT, PATTERN, INTS, FLOATS, TEXTS } flag_kind;
 

@@ -6,8 +6,7 @@
  *
  *     X(name, kind, default, choices)    --name with '-' for '_'; choices, blanks between them
  */
-#ifndef MEGATRON_FLAGS_H
-#define MEGATRON_FLAGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -298,5 +297,3 @@ bool megatron_is(const megatron_args *args, megatron_flag flag, const char *valu
 /** Words of a list, and whether one of them is `word`. */
 int megatron_words(const megatron_args *args, megatron_flag flag);
 bool megatron_has_word(const megatron_args *args, megatron_flag flag, const char *word);
-
-#endif

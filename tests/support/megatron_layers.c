@@ -1,5 +1,5 @@
 /* megatron_layers.c - lists such as ([0]*3+[1]*58) and layouts such as Et*3|(tt|)*4mL */
-#include "megatron_layers.h"
+#include "support/megatron_layers.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* megatron_layers.h - the two small languages of Megatron-LM's arguments, and layers per stage */
-#ifndef MEGATRON_LAYERS_H
-#define MEGATRON_LAYERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ typedef struct megatron_chunk {
  * @return  how many; 0 when it is not a layout, or its letters stand in another order than E t m L
  */
 int megatron_layout(const char *text, megatron_chunk chunk[MEGATRON_MAX_CHUNKS]);
-
-#endif

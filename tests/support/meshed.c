@@ -1,8 +1,8 @@
 /* meshed.c - questions of `plait operators`, for tests */
-#include "meshed.h"
+#include "support/meshed.h"
 
-#include "assert_near.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 #include "plait/units.h"
 
 /* What wins a question hangs on these: fixed here, so that no fit of a profile moves it. */

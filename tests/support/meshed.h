@@ -1,6 +1,5 @@
 /* meshed.h - questions of `plait operators`, for tests */
-#ifndef MESHED_H
-#define MESHED_H
+#pragma once
 
 #include "plait/data.h"
 #include "plait/operators.h"
@@ -27,5 +26,3 @@ void meshed_make(const meshed_case *of, plait_arena *arena, meshed *out);
 
 /** Fails the test unless it has an answer. */
 void meshed_solve(const meshed_case *of, plait_arena *arena, plait_operators_result *out);
-
-#endif

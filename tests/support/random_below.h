@@ -5,8 +5,7 @@
  *
  *     static uint64_t random_seed = 31;
  */
-#ifndef RANDOM_BELOW_H
-#define RANDOM_BELOW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ static inline int random_below(int below)
     random_seed = random_seed * 6364136223846793005u + 1442695040888963407u;
     return (int)((random_seed >> 33) % (uint64_t)below);
 }
-
-#endif

@@ -1,9 +1,9 @@
 /* read_back.c - is a launch config that was read back still the same plan? */
-#include "read_back.h"
+#include "support/read_back.h"
 
 #include <string.h>
 
-#include "import.h"
+#include "launch/import.h"
 
 static const char *degrees_difference(const plait_degrees *was, const plans_entry *is,
                                       plait_arena *arena)

@@ -1,6 +1,5 @@
 /* read_back.h - is a launch config that was read back still the same plan? */
-#ifndef READ_BACK_H
-#define READ_BACK_H
+#pragma once
 
 #include "plait/launch.h"
 
@@ -12,5 +11,3 @@
  */
 const char *read_back_difference(const plait_launch *launch, plait_launch_target target,
                                  const char *text, plait_arena *arena);
-
-#endif

@@ -1,5 +1,5 @@
 /* same_numerics.c - two numerics member by member, since padding between members has no value */
-#include "same_numerics.h"
+#include "support/same_numerics.h"
 
 #include <stddef.h>
 

@@ -1,13 +1,12 @@
 /* shell_fixture.h - what a script says, as a text that a test can compare */
-#ifndef SHELL_FIXTURE_H
-#define SHELL_FIXTURE_H
+#pragma once
 
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "must.h"
-#include "shell_read.h"
-#include "text.h"
+#include "support/arena_fixture.h"
+#include "support/must.h"
+#include "launch/read/shell_read.h"
+#include "base/text.h"
 
 /* The words of a script, "|" between them; "?" for one that is not known. */
 static const char *words(const char *script)
@@ -35,5 +34,3 @@ static const char *value(const char *script)
     const char *const word = found.word[found.count - 1];
     return shell_word_known(word) ? word : "?";
 }
-
-#endif

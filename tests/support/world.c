@@ -1,7 +1,7 @@
 /* world.c - a question of shipped files */
-#include "world.h"
+#include "support/world.h"
 
-#include "must.h"
+#include "support/must.h"
 #include "plait/data.h"
 
 void world_make(world *w, const char *model, const char *runtime, const char *cluster,

@@ -1,6 +1,5 @@
 /* world.h - a question of shipped files, with all that it points to beside it */
-#ifndef WORLD_H
-#define WORLD_H
+#pragma once
 
 #include "plait/search.h"
 
@@ -24,5 +23,3 @@ void world_make(world *w, const char *model, const char *runtime, const char *cl
 
 /** The best plan alone, on one thread, within limits. */
 void world_limit(world *w, const char *limits);
-
-#endif

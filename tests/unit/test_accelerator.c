@@ -1,7 +1,7 @@
 /* test_accelerator.c - accelerator files: units, and what stands in for measurements */
 #include <string.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/data.h"
 
 static plait_error err;

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "accelerator_family.h"
-#include "must.h"
+#include "io/cluster/accelerator_family.h"
+#include "support/must.h"
 #include "plait/data.h"
 
 static plait_error err;

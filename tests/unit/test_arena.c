@@ -1,5 +1,5 @@
 /* test_arena.c - memory is zeroed, aligned, kept until rewound, and refused when asked to be */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <stdalign.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* test_belief.c - what measured plans say of others, and which plans to try */
 #include <math.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 #include "plait/belief.h"
 
 static plait_degrees plan(int tp, int mbs)

@@ -1,7 +1,7 @@
 /* test_block.c - what one layer does, keeps and holds, against the closed forms of the papers */
 #include <string.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/block.h"
 #include "plait/runtime.h"
 

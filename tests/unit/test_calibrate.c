@@ -2,12 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "calibrate.h"
-#include "error_fixture.h"
+#include "support/assert_near.h"
+#include "calibrate/calibrate.h"
+#include "support/error_fixture.h"
 #include "plait/data.h"
-#include "ranges.h"
-#include "text.h"
+#include "calibrate/ranges.h"
+#include "base/text.h"
 
 static plait_accelerator find(const char *name)
 {

@@ -1,5 +1,5 @@
 /* test_capacity.c - numbers of GPUs beside each other: who answers, the knee, the front */
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/capacity.h"
 #include "plait/data.h"
 #include "plait/runtime.h"

@@ -1,9 +1,9 @@
 /* test_cases.c - published systems: every file loads, what is wrong is refused, figures compare */
-#include "assert_near.h"
-#include "cases.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "io/plans/cases.h"
+#include "support/must.h"
 #include "plait/data.h"
-#include "report_case.h"
+#include "report/report_case.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "cluster_write.h"
+#include "support/assert_near.h"
+#include "io/cluster/cluster_write.h"
 #include "plait/data.h"
 
 static plait_error err;

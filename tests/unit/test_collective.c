@@ -1,7 +1,7 @@
 /* test_collective.c - seconds of one collective on one group */
 #include <limits.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/collective.h"
 
 /*

@@ -2,14 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "json.h"
-#include "json_schema.h"
-#include "launched.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "io/json/json.h"
+#include "support/json_schema.h"
+#include "support/launched.h"
+#include "support/must.h"
 #include "plait/schedule.h"
-#include "rank_groups.h"
-#include "target.h"
+#include "launch/companion/rank_groups.h"
+#include "launch/target.h"
 
 // ---- ranks ---------------------------------------------------------------------------------
 

@@ -2,14 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "layer_row.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "costmodel/layer/layer_row.h"
+#include "support/must.h"
 #include "plait/cost.h"
 #include "plait/kernel.h"
 #include "plait/stage.h"
-#include "world.h"
+#include "support/world.h"
 
 static void load(world *w, const char *model, const char *runtime, int gpus, int gbs)
 {

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "csv_table.h"
+#include "support/assert_near.h"
+#include "io/csv/csv_table.h"
 
 static plait_arena *arena;
 

@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/data.h"
-#include "json.h"
-#include "text.h"
+#include "io/json/json.h"
+#include "base/text.h"
 
 static int begin(void **state)
 {

@@ -1,7 +1,7 @@
 /* test_degrees.c - the keys of a plan as text, and what follows from them */
 #include <string.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/plan.h"
 
 static void test_first_point__is_one_gpu(void **state)

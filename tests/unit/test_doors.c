@@ -6,13 +6,13 @@
  * question is made of: the door then fails, says so, and reads nothing that is not there (which the
  * sanitizers see). tests/doors.sh holds that every such function of the headers is among the doors.
  */
-#include "doors.h"
+#include "unit/doors/doors.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 
 static void test_doors__open_for_what_there_is(void **state)
 {

@@ -1,11 +1,11 @@
 /* test_error.c - an error is filled by value, never beyond its room, and safe to print */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "plait/error.h"
-#include "text.h"
+#include "base/text.h"
 
 static void test_fail__fills_and_returns_the_status(void **state)
 {

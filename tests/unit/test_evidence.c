@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 #include "plait/evidence.h"
 
 static plait_arena *arena;

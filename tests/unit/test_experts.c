@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "layer_row.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "costmodel/layer/layer_row.h"
+#include "support/must.h"
 #include "plait/data.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"

@@ -1,12 +1,12 @@
 /* test_fewer_gpus.c - the smaller number of GPUs that works best, against a search of all */
 #include <math.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 #include "plait/data.h"
 #include "plait/search.h"
-#include "world.h"
+#include "support/world.h"
 
 static void ask(world *w, int gpus, int gbs, const char *limits)
 {

@@ -1,9 +1,9 @@
 /* test_fit.c - constants from times that a line with known constants made */
 #include <math.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "fit.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "calibrate/fit.h"
 
 /* t = t0 + bytes / rate, and `idle`, which no point depends on. */
 typedef struct line {

@@ -1,6 +1,6 @@
 /* test_folder.c - folders of files: one or the other, whenever the program is killed */
 #define _GNU_SOURCE // mkdtemp
-#include "folder.h"
+#include "io/folder.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "must.h"
+#include "support/must.h"
 
 static const plait_launch_folder old = {
     .files = 3,

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "fuse.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "costmodel/layer/fuse.h"
+#include "support/must.h"
 #include "plait/cost.h"
-#include "world.h"
+#include "support/world.h"
 
 // ---- what rules send -----------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 /* test_goodput.c - failures and checkpoints: closed forms by hand, against drawn runs, and Llama 3 */
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/goodput.h"
 #include "plait/units.h"
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "hierarchy.h"
+#include "support/assert_near.h"
+#include "calibrate/hierarchy.h"
 
 enum { MEMBERS = 6 };
 

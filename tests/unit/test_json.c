@@ -1,5 +1,5 @@
 /* test_json.c - what the reader of JSON takes, what it refuses, and how it says where */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "json.h"
-#include "json_scan.h"
+#include "io/json/json.h"
+#include "io/json/json_scan.h"
 
 typedef struct json_fixture {
     plait_arena *arena;

@@ -1,9 +1,9 @@
 /* test_json_tree.c - data files that are changed in place */
 #include <string.h>
 
-#include "assert_near.h"
-#include "file.h"
-#include "json_tree.h"
+#include "support/assert_near.h"
+#include "io/file.h"
+#include "calibrate/json_tree.h"
 #include "plait/data.h"
 
 static json_tree *read(const char *text, plait_arena *arena)

@@ -1,5 +1,5 @@
 /* test_json_write.c - the exact bytes that are written, and files that are replaced whole */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file.h"
-#include "json_write.h"
+#include "io/file.h"
+#include "io/json/json_write.h"
 
 static int set_up(void **state)
 {

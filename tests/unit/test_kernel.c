@@ -1,7 +1,7 @@
 /* test_kernel.c - seconds of products, attention and passes over memory */
 #include <string.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/data.h"
 #include "plait/kernel.h"
 #include "plait/runtime.h"

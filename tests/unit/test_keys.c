@@ -1,8 +1,8 @@
 /* test_keys.c - the table of keys: each row whole, values in and out, what a runtime fills in */
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/must.h"
 #include "plait/data.h"
 #include "plait/plan.h"
 #include "plait/runtime.h"

@@ -7,10 +7,10 @@
  */
 #include <string.h>
 
-#include "assert_near.h"
-#include "calibrate.h"
-#include "error_fixture.h"
-#include "network.h"
+#include "support/assert_near.h"
+#include "calibrate/calibrate.h"
+#include "support/error_fixture.h"
+#include "calibrate/network.h"
 #include "plait/data.h"
 
 static void must(plait_status status)

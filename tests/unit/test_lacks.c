@@ -1,9 +1,9 @@
 /* test_lacks.c - kernels that accelerators have not, and what is refused or chosen for it */
 #include <string.h>
 
-#include "cluster_write.h"
-#include "launched.h"
-#include "must.h"
+#include "io/cluster/cluster_write.h"
+#include "support/launched.h"
+#include "support/must.h"
 #include "plait/plan.h"
 
 static plait_error err;

@@ -1,7 +1,7 @@
 /* test_launch_accelerate.c - accelerate's YAML for FSDP2 */
 #include <string.h>
 
-#include "launched_fixture.h"
+#include "support/launched_fixture.h"
 
 static const launched_usual usual = {"llama-3.1-8b", "fsdp", 16, PLAIT_LAUNCH_ACCELERATE};
 

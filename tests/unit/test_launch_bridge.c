@@ -1,7 +1,7 @@
 /* test_launch_bridge.c - Megatron-Bridge's overrides, and that Megatron-LM's arguments agree */
 #include <string.h>
 
-#include "launched_fixture.h"
+#include "support/launched_fixture.h"
 
 static const launched_usual usual = {"llama-3.1-8b", "megatron", 16, PLAIT_LAUNCH_MEGATRON_BRIDGE};
 

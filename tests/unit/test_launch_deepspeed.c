@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "launched_fixture.h"
-#include "plans.h"
-#include "target.h"
+#include "support/launched_fixture.h"
+#include "io/plans/plans.h"
+#include "launch/target.h"
 
 static const launched_usual usual = {"llama-3.1-8b", "deepspeed", 16, PLAIT_LAUNCH_DEEPSPEED};
 

@@ -1,10 +1,10 @@
 /* test_launch_deepspeed_pipeline.c - DeepSpeed's pipeline engine: its files, what it refuses, and back */
 #include <string.h>
 
-#include "launched_fixture.h"
-#include "plans.h"
-#include "read_back.h"
-#include "target.h"
+#include "support/launched_fixture.h"
+#include "io/plans/plans.h"
+#include "support/read_back.h"
+#include "launch/target.h"
 
 static const launched_usual usual = {"gpt-7.5b", "megatron-deepspeed", 16,
                                      PLAIT_LAUNCH_DEEPSPEED_PIPELINE};

@@ -1,11 +1,11 @@
 /* test_launch_flagscale.c - FlagScale's YAML, out and in */
 #include <string.h>
 
-#include "flagscale.h"
-#include "launched_fixture.h"
+#include "launch/flagscale/flagscale.h"
+#include "support/launched_fixture.h"
 #include "plait/search.h"
-#include "plans.h"
-#include "target.h"
+#include "io/plans/plans.h"
+#include "launch/target.h"
 
 static const launched_usual usual = {"llama-2-70b", "flagscale", 64, PLAIT_LAUNCH_FLAGSCALE};
 

@@ -1,9 +1,9 @@
 /* test_launch_galvatron.c - Galvatron's strategy, out and in */
 #include <string.h>
 
-#include "launched_fixture.h"
-#include "plans.h"
-#include "target.h"
+#include "support/launched_fixture.h"
+#include "io/plans/plans.h"
+#include "launch/target.h"
 
 static const launched_usual usual = {"llama-2-7b", "galvatron", 16, PLAIT_LAUNCH_GALVATRON};
 

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "import.h"
-#include "megatron.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "launch/import.h"
+#include "launch/megatron/megatron.h"
+#include "support/must.h"
 
 static const char *warning;
 

@@ -1,10 +1,10 @@
 /* test_launch_maxtext.c - MaxText's YAML, out and in */
 #include <string.h>
 
-#include "launched_fixture.h"
-#include "maxtext.h"
-#include "plans.h"
-#include "target.h"
+#include "support/launched_fixture.h"
+#include "launch/maxtext/maxtext.h"
+#include "io/plans/plans.h"
+#include "launch/target.h"
 
 static const launched_usual usual = {"llama-3.1-8b", "maxtext", 64, PLAIT_LAUNCH_MAXTEXT};
 

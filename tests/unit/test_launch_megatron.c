@@ -1,7 +1,7 @@
 /* test_launch_megatron.c - what Megatron-LM is told beside the plan, by where it runs */
 #include <string.h>
 
-#include "launched_fixture.h"
+#include "support/launched_fixture.h"
 
 static const launched_usual usual = {"llama-3.2-3b", "megatron", 16, PLAIT_LAUNCH_MEGATRON};
 

@@ -1,9 +1,9 @@
 /* test_launch_mindspeed.c - MindSpeed-LLM's arguments, out and in */
 #include <string.h>
 
-#include "launched_fixture.h"
-#include "plans.h"
-#include "target.h"
+#include "support/launched_fixture.h"
+#include "io/plans/plans.h"
+#include "launch/target.h"
 
 static const launched_usual usual = {"llama-3.1-8b", "mindspeed", 16, PLAIT_LAUNCH_MINDSPEED};
 

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "must.h"
-#include "notes_read.h"
+#include "support/assert_near.h"
+#include "support/must.h"
+#include "launch/read/notes_read.h"
 #include "plait/data.h"
 #include "plait/search.h"
-#include "torchtitan.h"
+#include "launch/torchtitan/torchtitan.h"
 
 static plait_arena *arena;
 

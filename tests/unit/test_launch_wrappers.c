@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "import.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "launch/import.h"
+#include "support/must.h"
 
 static const char *warning;
 

@@ -1,5 +1,5 @@
 /* test_layout.c - Megatron-LM's spelling of how layers are dealt to chunks */
-#include "layout.h"
+#include "plan/layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

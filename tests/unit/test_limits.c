@@ -1,5 +1,5 @@
 /* test_limits.c - when communication binds: closed forms by hand, and what a plan is told */
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/data.h"
 #include "plait/limits.h"
 #include "plait/runtime.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "lines.h"
+#include "support/assert_near.h"
+#include "report/lines.h"
 
 /* Returns the line as printed at a width; the caller frees it. */
 static char *printed(const char *line, size_t width)

@@ -1,8 +1,8 @@
 /* test_magnitude.c - numbers as people write them */
 #include <string.h>
 
-#include "assert_near.h"
-#include "magnitude.h"
+#include "support/assert_near.h"
+#include "base/magnitude.h"
 
 static void test_magnitude__takes_decimal_suffixes(void **state)
 {

@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "argument_table.h"
-#include "import.h"
-#include "megatron.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "launch/megatron/argument_table.h"
+#include "launch/import.h"
+#include "launch/megatron/megatron.h"
+#include "support/must.h"
 #include "plait/data.h"
-#include "plans_write.h"
+#include "io/plans/plans_write.h"
 
 /* ---- values ---- */
 

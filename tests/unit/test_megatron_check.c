@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "megatron_check.h"
+#include "support/assert_near.h"
+#include "support/megatron_check.h"
 
 /* 8 layers, 16 heads in 4 groups; 16 GPUs: tp 2, pp 2, dp 4; 8 microbatches. */
 static const char dense[] = "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"

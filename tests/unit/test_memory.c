@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "everything.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "support/everything.h"
 #include "plait/data.h"
 #include "plait/cost.h"
 #include "plait/schedule.h"

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "milp.h"
-#include "must.h"
+#include "search/milp/milp.h"
+#include "support/must.h"
 
 static const milp_limits unlimited = {0};
 

@@ -1,5 +1,5 @@
 /* test_model.c - plait's own model files: what they say, what they leave out, what is refused where */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* test_model_hf.c - Hugging Face configs: what a class means by what it leaves out */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* test_model_hf_numerics.c - Hugging Face configs: what the numbers inside do, by file and by class */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <stdio.h>
 #include <string.h>

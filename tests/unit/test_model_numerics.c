@@ -1,14 +1,14 @@
 /* test_model_numerics.c - the block "numerics" of plait's own model files: read, refused, written */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "model_write.h"
+#include "io/model/model_write.h"
 #include "plait/model.h"
-#include "same_numerics.h"
-#include "text.h"
+#include "support/same_numerics.h"
+#include "base/text.h"
 
 typedef struct model_fixture {
     plait_arena *arena;

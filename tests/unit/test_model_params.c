@@ -2,17 +2,17 @@
  *
  * Each line of the output names the count, the published number, the difference, and the source.
  */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "io/json/json.h"
 #include "plait/model.h"
-#include "same_numerics.h"
-#include "text.h"
+#include "support/same_numerics.h"
+#include "base/text.h"
 
 static const char *const models_folder = "models";
 static const char *const samples_folder = "tests/data/hf_configs";

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "model_write.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "io/model/model_write.h"
+#include "support/must.h"
 #include "plait/data.h"
-#include "training.h"
+#include "launch/write/training.h"
 
 static plait_error err;
 

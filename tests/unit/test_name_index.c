@@ -1,10 +1,10 @@
 /* test_name_index.c - names are found at the place that they were given last */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "name_index.h"
+#include "support/arena_fixture.h"
+#include "base/name_index.h"
 
 static int find(const name_index *index, const char *name)
 {

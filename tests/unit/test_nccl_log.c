@@ -1,8 +1,8 @@
 /* test_nccl_log.c - what nccl-tests prints */
 #include <string.h>
 
-#include "assert_near.h"
-#include "nccl_log.h"
+#include "support/assert_near.h"
+#include "calibrate/nccl_log.h"
 
 static const char header[] =
     "#       size         count      type   redop    root     time   algbw   busbw #wrong     time "

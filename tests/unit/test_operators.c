@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "layer_graph.h"
-#include "meshed.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "search/operators/layer_graph.h"
+#include "support/meshed.h"
+#include "support/must.h"
 #include "plait/collective.h"
 #include "plait/kernel.h"
 

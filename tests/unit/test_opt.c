@@ -1,10 +1,10 @@
 /* test_opt.c - a command line as it is read: values, refusals, operands */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <limits.h>
 #include <string.h>
 
-#include "opt.h"
+#include "cli/opt.h"
 
 typedef struct world {
     plait_arena *arena;

@@ -1,10 +1,10 @@
 /* test_pack.c - layers into a stage's memory: by hand, against every choice, and against the MILP */
 #include <string.h>
 
-#include "milp.h"
-#include "must.h"
-#include "pack.h"
-#include "random_below.h"
+#include "search/milp/milp.h"
+#include "support/must.h"
+#include "search/stages/pack.h"
+#include "support/random_below.h"
 
 static plait_arena *arena;
 

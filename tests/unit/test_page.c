@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "page.h"
+#include "page/page.h"
 
 static const page_column columns[] = {
     {"name", "name", false}, {"step_s", "step", true}, {"order", NULL, true}};

@@ -1,8 +1,8 @@
 /* test_pattern.c - lists of one number a layer, and layouts of a pipeline */
 #include <string.h>
 
-#include "assert_near.h"
-#include "pattern.h"
+#include "support/assert_near.h"
+#include "launch/read/pattern.h"
 
 static void assert_pattern(const char *text, int count, const char *digits)
 {

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "launched.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/launched.h"
+#include "support/must.h"
 
 static plait_launch_folder folder_of(const launched_case *of)
 {

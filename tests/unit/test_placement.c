@@ -1,7 +1,7 @@
 /* test_placement.c - which links a group of ranks spans */
 #include <limits.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/collective.h"
 
 static const plait_accelerator gpu = {.name = "gpu"};

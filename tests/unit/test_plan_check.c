@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "chip.h"
-#include "everything.h"
+#include "support/assert_near.h"
+#include "support/chip.h"
+#include "support/everything.h"
 #include "plait/runtime.h"
 
 // ---- a question where everything is legal --------------------------------------------------

@@ -1,12 +1,12 @@
 /* test_plan_cuts.c - the price of layers that are cut unlike each other */
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "layer_cuts.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "plan/layer_sharding.h"
+#include "support/must.h"
 #include "plait/stage.h"
-#include "world.h"
+#include "support/world.h"
 
 static plait_error err;
 

@@ -1,8 +1,8 @@
 /* test_plan_mixed.c - which plans over several sorts of nodes are legal, and what is said of the others */
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/must.h"
 #include "plait/data.h"
 #include "plait/plan.h"
 #include "plait/search.h"

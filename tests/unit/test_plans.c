@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "model_write.h"
-#include "must.h"
-#include "plans.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "io/model/model_write.h"
+#include "support/must.h"
+#include "io/plans/plans.h"
 
 static plait_status parse(const char *text, int rank, plans_entry *out, plait_error *err)
 {

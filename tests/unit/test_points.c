@@ -1,8 +1,8 @@
 /* test_points.c - tables of measured kernels, told apart by their columns */
 #include <string.h>
 
-#include "assert_near.h"
-#include "points.h"
+#include "support/assert_near.h"
+#include "calibrate/points.h"
 
 static plait_arena *arena;
 static point_list list;

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "few_draws.h"
-#include "must.h"
-#include "world.h"
+#include "support/assert_near.h"
+#include "support/few_draws.h"
+#include "support/must.h"
+#include "support/world.h"
 
 static plait_arena *arena;
 

@@ -1,12 +1,12 @@
 /* test_refine_cuts.c - searches with layers that are cut unlike each other: whose, what they find, what they leave alone */
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 #include "plait/search.h"
-#include "text.h"
-#include "world.h"
+#include "base/text.h"
+#include "support/world.h"
 
 static plait_error err;
 

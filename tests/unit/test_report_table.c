@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "report_table.h"
+#include "support/assert_near.h"
+#include "report/report_table.h"
 
 static const table_column columns[] = {{"name", TABLE_LEFT}, {"count", TABLE_RIGHT}};
 

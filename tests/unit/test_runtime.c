@@ -1,7 +1,7 @@
 /* test_runtime.c - runtime profiles: what software can run and what it keeps */
 #include <string.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/data.h"
 
 static plait_error err;

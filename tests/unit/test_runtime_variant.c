@@ -1,12 +1,12 @@
 /* test_runtime_variant.c - software as it was at a month */
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 #include "plait/data.h"
-#include "runtime_features.h"
-#include "runtime_variant.h"
+#include "rules/runtime_features.h"
+#include "io/runtime/runtime_variant.h"
 
 /* ---- dates ---- */
 

@@ -1,5 +1,5 @@
 /* test_schedule.c - how long a pipeline idles and how many microbatches a stage holds */
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/schedule.h"
 
 /* p equal ranks of one forward slot and two backward, half of those for weights. */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "must.h"
+#include "support/must.h"
 #include "plait/schedule.h"
 
 enum { MOST_RANKS = 8 };

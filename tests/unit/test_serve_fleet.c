@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/data.h"
 #include "plait/serve_fleet.h"
 #include "plait/units.h"

@@ -1,5 +1,5 @@
 /* test_serve_volume.c - what a request's ranks send, and what the study of it found */
-#include "must.h"
+#include "support/must.h"
 #include "plait/cluster.h"
 #include "plait/collective.h"
 #include "plait/data.h"

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 #include "plait/cost.h"
 #include "plait/data.h"
-#include "world.h"
+#include "support/world.h"
 
 static void load(world *w, const char *model, const char *runtime, const char *cluster, int gpus,
                  int gbs)

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "must.h"
-#include "shell_fixture.h"
-#include "shell_read.h"
-#include "shell_word.h"
+#include "support/arena_fixture.h"
+#include "support/must.h"
+#include "support/shell_fixture.h"
+#include "launch/read/shell_read.h"
+#include "base/shell_word.h"
 
 static void test_words__are_cut_at_blanks_outside_quotes(void **state)
 {

@@ -1,10 +1,10 @@
 /* test_shell_bash.c - what bash does with a script, and the reader says too, or says it is not known */
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "must.h"
-#include "shell_fixture.h"
-#include "shell_read.h"
+#include "support/arena_fixture.h"
+#include "support/must.h"
+#include "support/shell_fixture.h"
+#include "launch/read/shell_read.h"
 
 /* ---- how commands end ---- */
 

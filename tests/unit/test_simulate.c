@@ -1,9 +1,9 @@
 /* test_simulate.c - sends, pairs, memory and the critical path by hand; lists that cannot be run */
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 #include "plait/simulate.h"
 
 /* Two stages of F 1 s, I 1 s, W 1 s; sends of half a second; 8 bytes held, 2 of them until W. */

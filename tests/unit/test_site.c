@@ -1,10 +1,10 @@
 /* test_site.c - a cluster's efficiency from measured steps that known factors made */
 #include <string.h>
 
-#include "assert_near.h"
-#include "error_fixture.h"
+#include "support/assert_near.h"
+#include "support/error_fixture.h"
 #include "plait/data.h"
-#include "site.h"
+#include "calibrate/site.h"
 
 static const char head[] =
     "id,source,model,layers,hidden,heads,ffn_hidden,mlp,vocab,seq_len,accelerator,gpus,"

@@ -1,10 +1,10 @@
 /* test_software.c - what software makes of experts and of 8 bits: passes, gathers, launches */
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "layer_row.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "costmodel/layer/layer_row.h"
+#include "support/must.h"
 #include "plait/kernel.h"
-#include "world.h"
+#include "support/world.h"
 
 // ---- operators of a layer ------------------------------------------------------------------
 

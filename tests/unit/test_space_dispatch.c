@@ -1,7 +1,7 @@
 /* test_space_dispatch.c - which dispatcher of experts' tokens a search chooses */
-#include "arena_fixture.h"
-#include "must.h"
-#include "world.h"
+#include "support/arena_fixture.h"
+#include "support/must.h"
+#include "support/world.h"
 
 /* DeepSeek-V3 on 256 H100 whose nodes have twice the network. */
 static plait_ranked best(const char *limits)

@@ -1,7 +1,7 @@
 /* test_space_kernels.c - which kernel of attention a search chooses */
-#include "arena_fixture.h"
-#include "must.h"
-#include "world.h"
+#include "support/arena_fixture.h"
+#include "support/must.h"
+#include "support/world.h"
 
 static plait_ranked best(const char *cluster, int seq, const char *limits)
 {

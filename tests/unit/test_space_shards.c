@@ -1,7 +1,7 @@
 /* test_space_shards.c - a search looks at the shards of every schedule, whichever comes first */
-#include "arena_fixture.h"
-#include "must.h"
-#include "world.h"
+#include "support/arena_fixture.h"
+#include "support/must.h"
+#include "support/world.h"
 
 static plait_ranked best(const char *limits)
 {

@@ -1,9 +1,9 @@
 /* test_split.c - layers to stages and chunks */
 #include <string.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/plan.h"
-#include "split.h"
+#include "plan/split.h"
 
 /* Attention of 4 h^2 = 4 M weights and an MLP of 8 M; a vocabulary of 12 M is as large as a layer. */
 static const plait_layer dense = {.norms = 2,

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "must.h"
-#include "step_log.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "support/must.h"
+#include "io/csv/step_log.h"
 
 static step_log parsed(const char *text)
 {

@@ -1,11 +1,11 @@
 /* test_text.c - numbers that survive a round trip, guesses, and cutting text up */
-#include "assert_near.h"
+#include "support/assert_near.h"
 
 #include <float.h>
 #include <locale.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static int set_up(void **state)
 {

@@ -1,7 +1,7 @@
 /* test_timeline.c - gradients, optimizer and parameters of two stages, beside and behind their pipeline */
-#include "assert_near.h"
-#include "must.h"
-#include "timeline_tail.h"
+#include "support/assert_near.h"
+#include "support/must.h"
+#include "costmodel/plan/timeline_tail.h"
 
 static plait_arena *arena;
 static bool no_barrier;

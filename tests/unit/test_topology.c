@@ -1,8 +1,8 @@
 /* test_topology.c - grids, slices of them, levels one after the other, switches that add */
 #include <limits.h>
 
-#include "assert_near.h"
-#include "chip.h"
+#include "support/assert_near.h"
+#include "support/chip.h"
 #include "plait/collective.h"
 
 static plait_accelerator gpu(void)

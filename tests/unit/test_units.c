@@ -1,6 +1,6 @@
 /* test_units.c - quantities as people read them */
-#include "assert_near.h"
-#include "units.h"
+#include "support/assert_near.h"
+#include "report/units.h"
 
 static void test_seconds__have_three_digits(void **state)
 {

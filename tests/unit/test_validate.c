@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/units.h"
 #include "plait/validate.h"
-#include "statistics.h"
+#include "validate/statistics.h"
 
 static plait_arena *arena;
 

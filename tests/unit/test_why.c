@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assert_near.h"
-#include "must.h"
+#include "support/assert_near.h"
+#include "support/must.h"
 #include "plait/data.h"
 #include "plait/search.h"
-#include "world.h"
+#include "support/world.h"
 
 /* A question with its own copies of what it points to. */
 static plait_arena *arena;

@@ -1,8 +1,8 @@
 /* test_yaml_read.c - the part of YAML that configs have, and what is refused of the rest */
 #include <string.h>
 
-#include "must.h"
-#include "yaml_read.h"
+#include "support/must.h"
+#include "launch/read/yaml_read.h"
 
 static plait_arena *arena;
 static yaml_file file;

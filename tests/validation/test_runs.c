@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/validate.h"
-#include "report_validate.h"
+#include "report/report_validate.h"
 
 static void test_runs__get_an_answer_each(void **state)
 {

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena_fixture.h"
-#include "assert_near.h"
-#include "fuse.h"
-#include "must.h"
+#include "support/arena_fixture.h"
+#include "support/assert_near.h"
+#include "costmodel/layer/fuse.h"
+#include "support/must.h"
 #include "plait/data.h"
 
 enum { SEQ = 1024, BATCH = 4 };

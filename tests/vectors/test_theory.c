@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "theory.h"
+#include "vectors/theory/theory.h"
 
 static const theory_formula *const lists[] = {
     theory_memory, theory_communication, theory_collectives, theory_schedules, theory_models,

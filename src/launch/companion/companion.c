@@ -3,10 +3,10 @@
  *
  * The format is described in docs/formats.md and by docs/launch.schema.json.
  */
-#include "companion.h"
-#include "plans_write.h"
-#include "rank_groups.h"
-#include "target.h"
+#include "launch/companion/companion.h"
+#include "io/plans/plans_write.h"
+#include "launch/companion/rank_groups.h"
+#include "launch/target.h"
 
 /* ---- what the price tells ---- */
 

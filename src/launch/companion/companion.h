@@ -1,11 +1,10 @@
 /* companion.h - what writer and reader of launch.json share */
-#ifndef COMPANION_H
-#define COMPANION_H
+#pragma once
 
-#include "call.h"
-#include "json_write.h"
+#include "launch/call.h"
+#include "io/json/json_write.h"
 #include "plait/plan.h"
-#include "plans.h"
+#include "io/plans/plans.h"
 
 #define COMPANION_FORMAT "plait-launch"
 
@@ -29,5 +28,3 @@ PLAIT_MUST_CHECK plait_status companion_import(const char *text, size_t length, 
                                                const launch_call *call, plait_arena *arena,
                                                plans_entry *out, const char **warning,
                                                plait_error *err);
-
-#endif

@@ -4,17 +4,17 @@
  * The question and the degrees are what is read. Ranks, stages, layers and actions follow from
  * them: they are written once more, and the file is held to that. What the price was is not read.
  */
-#include "companion.h"
+#include "launch/companion/companion.h"
 
 #include <limits.h>
 
-#include "faults.h"
-#include "json.h"
-#include "plan_check.h"
+#include "base/status.h"
+#include "io/json/json.h"
+#include "rules/plan_check.h"
 #include "plait/runtime.h"
-#include "plans_read.h"
-#include "rank_groups.h"
-#include "split.h"
+#include "io/plans/plans_read.h"
+#include "launch/companion/rank_groups.h"
+#include "plan/split.h"
 
 /* ---- what the rest follows from ---- */
 

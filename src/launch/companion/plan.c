@@ -1,10 +1,10 @@
 /* plan.c - launch.json: ranks, stages, layers, and what each stage does in which order */
-#include "companion.h"
+#include "launch/companion/companion.h"
 
 #include "plait/schedule.h"
-#include "choices.h"
-#include "plans_write.h"
-#include "rank_groups.h"
+#include "plan/choices.h"
+#include "io/plans/plans_write.h"
+#include "launch/companion/rank_groups.h"
 
 /* ---- groups ---- */
 

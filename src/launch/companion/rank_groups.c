@@ -1,5 +1,5 @@
 /* rank_groups.c - process groups with their ranks spelled out */
-#include "rank_groups.h"
+#include "launch/companion/rank_groups.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* rank_groups.h - process groups with their ranks spelled out */
-#ifndef RANK_GROUPS_H
-#define RANK_GROUPS_H
+#pragma once
 
 #include "plait/plan.h"
 
@@ -53,5 +52,3 @@ typedef struct launch_group_list {
 PLAIT_MUST_CHECK plait_status launch_groups(const plait_degrees *degrees, launch_group kind,
                                             plait_arena *arena, launch_group_list *out,
                                             plait_error *err);
-
-#endif

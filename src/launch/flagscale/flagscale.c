@@ -4,13 +4,13 @@
  * One file holds experiment and train: Hydra makes the same config of it as of the two files in the
  * examples. FlagScale's runner starts all nodes by ssh from one, so there is nothing for SLURM here.
  */
-#include "flagscale.h"
+#include "launch/flagscale/flagscale.h"
 
 #include <string.h>
 
-#include "notes.h"
-#include "scripts.h"
-#include "training.h"
+#include "launch/write/notes.h"
+#include "launch/write/scripts.h"
+#include "launch/write/training.h"
 
 static const training_places places = {
     .data = "random tokens: mock_data, tokenizer_type",

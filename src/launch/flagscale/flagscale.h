@@ -5,12 +5,11 @@
  * lie between, and train_gpt.py parses that with the parser of Megatron Core 0.15 and with
  * flagscale/train/arguments.py.
  */
-#ifndef FLAGSCALE_H
-#define FLAGSCALE_H
+#pragma once
 
-#include "megatron.h"
-#include "meshes.h"
-#include "yaml_read.h"
+#include "launch/megatron/megatron.h"
+#include "launch/flagscale/meshes.h"
+#include "launch/read/yaml_read.h"
 
 /**
  * What recomputes stage by stage, where that is not the plan's one choice: Megatron-LM's arguments for all
@@ -59,5 +58,3 @@ PLAIT_MUST_CHECK plait_status flagscale_import(const char *text, size_t length, 
                                                const launch_call *call, plait_arena *arena,
                                                plans_entry *out, const char **warning,
                                                plait_error *err);
-
-#endif

@@ -7,11 +7,11 @@
  * the list of device types (flagscale/train/hetero/parallel_context.py); a node's own is the `type` of
  * its line in the hostfile (flagscale/runner/runner_train.py).
  */
-#include "flagscale.h"
+#include "launch/flagscale/flagscale.h"
 
 #include <string.h>
 
-#include "choices.h"
+#include "plan/choices.h"
 
 static bool same_mesh(const plait_stage *one, const plait_stage *other)
 {

@@ -1,9 +1,9 @@
 /* import.c - FlagScale's YAML as a plan: its leaves are arguments of Megatron-LM, and some of its own */
-#include "flagscale.h"
+#include "launch/flagscale/flagscale.h"
 
 #include <string.h>
 
-#include "meshes.h"
+#include "launch/flagscale/meshes.h"
 
 /* ---- which leaves are arguments ---- */
 

@@ -5,16 +5,16 @@
  * layers of each stage of all of them. Meshes of equal degrees are the one grid that Megatron-LM has; of
  * others its arguments are those of the first, and each stage has its own.
  */
-#include "meshes.h"
+#include "launch/flagscale/meshes.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "plait/model.h"
 
-#include "counts.h"
-#include "stages_read.h"
-#include "text.h"
+#include "base/saturating.h"
+#include "launch/read/stages_read.h"
+#include "base/text.h"
 
 enum { MESH_TP, MESH_CP, MESH_EP, MESH_DP, MESH_PP, MESH_SIZES };
 

@@ -1,9 +1,8 @@
 /* meshes.h - what FlagScale alone says of stages, as Megatron-LM's arguments */
-#ifndef MESHES_H
-#define MESHES_H
+#pragma once
 
-#include "flags.h"
-#include "plans.h"
+#include "launch/read/flags.h"
+#include "io/plans/plans.h"
 
 /** What stages have of their own where meshes are unlike. */
 typedef struct refined_meshes {
@@ -44,5 +43,3 @@ PLAIT_MUST_CHECK plait_status flagscale_read_recompute(const launch_flags *own, 
 PLAIT_MUST_CHECK plait_status flagscale_give_recompute(const refined_recompute *refined,
                                                        const char *name, plait_arena *arena,
                                                        plans_entry *out, plait_error *err);
-
-#endif

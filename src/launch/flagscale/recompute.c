@@ -7,10 +7,10 @@
  */
 #include <string.h>
 
-#include "meshes.h"
-#include "plan_reader.h"
-#include "stages_read.h"
-#include "text.h"
+#include "launch/flagscale/meshes.h"
+#include "launch/read/plan_reader.h"
+#include "launch/read/stages_read.h"
+#include "base/text.h"
 
 /* ---- rows ---- */
 

@@ -6,7 +6,7 @@
  * of granularity and method, which could say more, are read by stage alone or not at all with several chunks
  * a rank.
  */
-#include "flagscale.h"
+#include "launch/flagscale/flagscale.h"
 
 #include "plait/schedule.h"
 

@@ -1,7 +1,7 @@
 /* train.c - arguments as the blocks system, model and data of a YAML file */
 #include <string.h>
 
-#include "flagscale.h"
+#include "launch/flagscale/flagscale.h"
 
 /* Where an argument stands: a block, and a section of it that FlagScale's runner looks into. */
 typedef struct train_place {

@@ -1,7 +1,7 @@
 /* galvatron.c - Galvatron's train_dist.py: strategy.json, train.yaml, and what starts them */
-#include "galvatron.h"
+#include "launch/galvatron/galvatron.h"
 
-#include "scripts.h"
+#include "launch/write/scripts.h"
 
 bool galvatron_is_dense(const plait_model *model)
 {

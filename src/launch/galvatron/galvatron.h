@@ -6,10 +6,9 @@
  * args_schema.py. The reader of strategies looks keys up and lets others be, so that plait's own words
  * stand there under "plait".
  */
-#ifndef GALVATRON_H
-#define GALVATRON_H
+#pragma once
 
-#include "target.h"
+#include "launch/target.h"
 
 /** strategy.json. */
 PLAIT_MUST_CHECK plait_status galvatron_strategy(const plait_launch *launch, plait_arena *arena,
@@ -26,5 +25,3 @@ PLAIT_MUST_CHECK plait_status galvatron_import(const char *text, size_t length, 
                                                const launch_call *call, plait_arena *arena,
                                                plans_entry *out, const char **warning,
                                                plait_error *err);
-
-#endif

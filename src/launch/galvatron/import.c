@@ -5,21 +5,21 @@
  * their layers has, and the plan has the tp of the vocabulary and the usual data parallelism. Other lists must be
  * the same for all layers. What plait noted beside the strategy is read too.
  */
-#include "galvatron.h"
+#include "launch/galvatron/galvatron.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "counts.h"
-#include "json.h"
-#include "layout.h"
-#include "notes.h"
-#include "notes_read.h"
-#include "plan_reader.h"
-#include "shell_word.h"
-#include "split_read.h"
-#include "stages_read.h"
-#include "text.h"
+#include "base/saturating.h"
+#include "io/json/json.h"
+#include "plan/layout.h"
+#include "launch/write/notes.h"
+#include "launch/read/notes_read.h"
+#include "launch/read/plan_reader.h"
+#include "base/shell_word.h"
+#include "launch/read/split_read.h"
+#include "launch/read/stages_read.h"
+#include "base/text.h"
 
 enum { MOST = 1 << 20, CHUNKS_MOST = 1 << 24 };
 

@@ -1,8 +1,8 @@
 /* strategy.c - a plan as the strategy that Galvatron reads: a list over layers for each choice */
-#include "galvatron.h"
+#include "launch/galvatron/galvatron.h"
 
-#include "json_write.h"
-#include "text.h"
+#include "io/json/json_write.h"
+#include "base/text.h"
 
 /* ---- lists ---- */
 

@@ -1,11 +1,11 @@
 /* train.c - what a strategy does not say, in the YAML of Galvatron's runtime arguments */
-#include "galvatron.h"
+#include "launch/galvatron/galvatron.h"
 
 #include <math.h>
 
-#include "scripts.h"
-#include "text.h"
-#include "training.h"
+#include "launch/write/scripts.h"
+#include "base/text.h"
+#include "launch/write/training.h"
 
 static const char *on(bool value)
 {
@@ -29,7 +29,7 @@ static void append_parallel(const plait_launch *launch, text_builder *out)
                        on(d->grad_reduce == PLAIT_STATE_FP32));
 }
 
-/* ---- the model: src/plan/rules_galvatron.c says which can be said ---- */
+/* ---- the model: src/rules/rules_galvatron.c says which can be said ---- */
 
 static void append_sizes(const plait_problem *problem, int tp, text_builder *out)
 {

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "maxtext.h"
-#include "notes_read.h"
+#include "launch/maxtext/maxtext.h"
+#include "launch/read/notes_read.h"
 #include "plait/data.h"
-#include "plan_reader.h"
+#include "launch/read/plan_reader.h"
 
 enum { RANKS = 1 << 20 };
 

@@ -4,7 +4,7 @@
  * Names of src/maxtext/configs/base.yml at AI-Hypercomputer/maxtext e591f30 (2026-08-22), and the key by which
  * one file stands on another. MaxText refuses any other key; plait warns of it.
  */
-#include "maxtext.h"
+#include "launch/maxtext/maxtext.h"
 
 static const char *const known[] = {"abort_on_inf_loss",
                                     "abort_on_nan_loss",

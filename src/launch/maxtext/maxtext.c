@@ -4,14 +4,14 @@
  * JAX finds the hosts of a slice and the slices of a job by itself, so there is neither a rank nor a
  * head to name, and nothing for SLURM.
  */
-#include "maxtext.h"
+#include "launch/maxtext/maxtext.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "notes.h"
-#include "scripts.h"
-#include "training.h"
+#include "launch/write/notes.h"
+#include "launch/write/scripts.h"
+#include "launch/write/training.h"
 
 static const training_places places = {
     .data = "random tokens: dataset_type",

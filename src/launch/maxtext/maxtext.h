@@ -5,12 +5,11 @@
  * the one that its base_config names, and configs/types.py refuses keys that it does not know. Each axis
  * of the mesh is a product: ici_* inside a slice, dcn_* between slices.
  */
-#ifndef MAXTEXT_H
-#define MAXTEXT_H
+#pragma once
 
-#include "target.h"
-#include "text.h"
-#include "yaml_read.h"
+#include "launch/target.h"
+#include "base/text.h"
+#include "launch/read/yaml_read.h"
 
 /** The axes of the mesh that a plan has a say in; the others are 1. */
 #define MAXTEXT_AXES(X)                                                                            \
@@ -32,7 +31,7 @@ typedef struct maxtext_mesh {
     maxtext_axes ici, dcn;
 } maxtext_mesh;
 
-/** The mesh of a plan that keeps the rules (src/plan/rules_maxtext.c). */
+/** The mesh of a plan that keeps the rules (src/rules/rules_maxtext.c). */
 maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *degrees);
 
 int maxtext_axes_product(const maxtext_axes *axes);
@@ -75,5 +74,3 @@ PLAIT_MUST_CHECK plait_status maxtext_import(const char *text, size_t length, co
                                              const launch_call *call, plait_arena *arena,
                                              plans_entry *out, const char **warning,
                                              plait_error *err);
-
-#endif

@@ -1,7 +1,7 @@
 /* mesh.c - a plan's degrees as axes of MaxText's mesh, inside a slice and between slices */
-#include "maxtext.h"
+#include "launch/maxtext/maxtext.h"
 
-#include "numbers.h"
+#include "base/numbers.h"
 
 int maxtext_axes_product(const maxtext_axes *axes)
 {

@@ -1,7 +1,7 @@
 /* model.c - a model as MaxText's decoder blocks llama2, mixtral, qwen3 and qwen3_moe, out and in */
 #include <string.h>
 
-#include "maxtext.h"
+#include "launch/maxtext/maxtext.h"
 #include "plait/model.h"
 
 /* Of experts the block of Qwen 3 alone has norms of q and k, and weights that need not sum to one. */

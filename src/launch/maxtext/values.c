@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "maxtext.h"
+#include "launch/maxtext/maxtext.h"
 
 static const yaml_leaf *given(const yaml_file *yaml, const char *key)
 {

@@ -2,12 +2,11 @@
  *
  * Each fills in what it is about and leaves the rest at Megatron's defaults. Texts live in `arena`.
  */
-#ifndef ARGS_PARTS_H
-#define ARGS_PARTS_H
+#pragma once
 
-#include "arguments.h"
-#include "model_facts.h"
-#include "target.h"
+#include "launch/megatron/arguments.h"
+#include "launch/megatron/model_facts.h"
+#include "launch/target.h"
 
 /** Sizes, norms, activation, biases, experts; and attention by the next. */
 PLAIT_MUST_CHECK plait_status megatron_args_of_model(const plait_problem *problem,
@@ -29,5 +28,3 @@ PLAIT_MUST_CHECK plait_status megatron_args_of_plan(const plait_problem *problem
 PLAIT_MUST_CHECK plait_status megatron_args_of_split(const plait_problem *problem,
                                                      const plait_plan *plan, plait_arena *arena,
                                                      megatron_args *out, plait_error *err);
-
-#endif

@@ -4,12 +4,11 @@
  * first release whose parser has the flag, of Megatron Core 0.4.0 to 0.19.0; what 0.4.0 has may be
  * older.
  */
-#ifndef ARGUMENT_TABLE_H
-#define ARGUMENT_TABLE_H
+#pragma once
 
 #include <stdint.h>
 
-#include "arguments.h"
+#include "launch/megatron/arguments.h"
 
 typedef enum argument_kind {
     ARGUMENT_SWITCH, /* a bool */
@@ -57,5 +56,3 @@ bool megatron_argument_set(const argument_row *row, const char *text, megatron_a
 /** Have two launches the same value? */
 bool megatron_argument_same(const argument_row *row, const megatron_args *a,
                             const megatron_args *b);
-
-#endif

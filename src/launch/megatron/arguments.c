@@ -1,12 +1,12 @@
 /* arguments.c - Megatron-LM's arguments by their table: at their defaults, and on their way out */
-#include "arguments.h"
+#include "launch/megatron/arguments.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "argument_table.h"
-#include "releases.h"
+#include "launch/megatron/argument_table.h"
+#include "launch/megatron/releases.h"
 
 // ---- a row and its field -------------------------------------------------------------------
 

@@ -13,13 +13,12 @@
  * How each is spelled stands in argument_table.c and nowhere else. Left out: arguments that neither
  * way has a use for.
  */
-#ifndef ARGUMENTS_H
-#define ARGUMENTS_H
+#pragma once
 
 #include <stddef.h>
 
-#include "args.h"
-#include "flags.h"
+#include "launch/write/args.h"
+#include "launch/read/flags.h"
 
 /**
  * Fields have the names that Megatron's parser stores them under, in the order in which they are
@@ -297,5 +296,3 @@ PLAIT_MUST_CHECK plait_status megatron_args_check(const megatron_args *args, pla
  */
 PLAIT_MUST_CHECK plait_status megatron_args_parse(const launch_flags *flags, megatron_args *out,
                                                   plait_error *err);
-
-#endif

@@ -1,7 +1,7 @@
 /* arguments_parse.c - Megatron-LM's arguments on their way in, by their table */
 #include <string.h>
 
-#include "argument_table.h"
+#include "launch/megatron/argument_table.h"
 
 /* ---- the text of a value ---- */
 

@@ -1,5 +1,5 @@
 /* attention.c - attention, windows and positions of a model in Megatron-LM's arguments */
-#include "args_parts.h"
+#include "launch/megatron/args_parts.h"
 
 #include <math.h>
 

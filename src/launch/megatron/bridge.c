@@ -8,11 +8,11 @@
  */
 #include <string.h>
 
-#include "megatron.h"
-#include "notes.h"
-#include "releases.h"
-#include "scripts.h"
-#include "training.h"
+#include "launch/megatron/megatron.h"
+#include "launch/write/notes.h"
+#include "launch/megatron/releases.h"
+#include "launch/write/scripts.h"
+#include "launch/write/training.h"
 
 /* The first 0.N that has scripts/training/run_recipe.py. */
 enum { FIRST_BRIDGE = 3 };

@@ -2,14 +2,14 @@
  * deepspeed_args.c - a model and a plan as arguments of Megatron-DeepSpeed's pretrain_gpt.py
  *
  * Its parser is that of deepspeedai/Megatron-DeepSpeed 4efb479 (2025-07-16), which knows only a part
- * of Megatron-LM's arguments of today, and some by other names. src/plan/rules_megatron_deepspeed.c has
+ * of Megatron-LM's arguments of today, and some by other names. src/rules/rules_megatron_deepspeed.c has
  * refused what it cannot say.
  */
 #include <math.h>
 
-#include "deepspeed_parts.h"
-#include "model_facts.h"
-#include "training.h"
+#include "launch/megatron/deepspeed_parts.h"
+#include "launch/megatron/model_facts.h"
+#include "launch/write/training.h"
 
 /* Left out where it is not known. */
 static void known_number(launch_args *out, const char *name, double number)

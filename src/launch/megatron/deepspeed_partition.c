@@ -7,10 +7,10 @@
  * a list, and how they deal a remainder depends on the version. The specs of a GPT begin and end with
  * functions, embedding, norm and head, so layers are found by the name of their class, as type: does.
  */
-#include "deepspeed_parts.h"
+#include "launch/megatron/deepspeed_parts.h"
 
-#include "scripts.h"
-#include "text.h"
+#include "launch/write/scripts.h"
+#include "base/text.h"
 
 // clang-format off: one line of the file a line
 static const char code[] =

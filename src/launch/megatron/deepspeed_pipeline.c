@@ -4,12 +4,12 @@
  * args.sh says the model and the degrees, ds_config.json the batch, ZeRO and precision, partition.py
  * the layers of each stage. A script of one's own that builds a PipelineModule needs the last two alone.
  */
-#include "deepspeed_config.h"
-#include "deepspeed_parts.h"
-#include "megatron.h"
-#include "notes.h"
-#include "scripts.h"
-#include "training.h"
+#include "launch/write/deepspeed_config.h"
+#include "launch/megatron/deepspeed_parts.h"
+#include "launch/megatron/megatron.h"
+#include "launch/write/notes.h"
+#include "launch/write/scripts.h"
+#include "launch/write/training.h"
 
 static const training_places places = {
     .data = "--data-path, --tokenizer-type: there are no random tokens",

@@ -4,7 +4,7 @@
  * Names of the parsers of Megatron-LM 1.0 to d98e8a6 (2026-08-22) and of both Megatron-DeepSpeeds,
  * as destinations. What is neither here nor in the table nor older_flags.c is warned of.
  */
-#include "import_parts.h"
+#include "launch/megatron/import_parts.h"
 
 static const char *const idle[] = {
     // data and tokenizer

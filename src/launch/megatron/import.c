@@ -7,12 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "argument_table.h"
-#include "hub_model.h"
-#include "import_parts.h"
-#include "megatron.h"
-#include "notes_read.h"
-#include "wrappers.h"
+#include "launch/megatron/argument_table.h"
+#include "launch/read/hub_model.h"
+#include "launch/megatron/import_parts.h"
+#include "launch/megatron/megatron.h"
+#include "launch/read/notes_read.h"
+#include "launch/megatron/wrappers.h"
 
 /* Arguments that change the price and that plait has no term for. */
 static void warn_of_unpriced(const megatron_args *args, plan_reader *in)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "import_parts.h"
+#include "launch/megatron/import_parts.h"
 
 /* What is not given a model does not know. */
 static double or_0(double number)

@@ -1,10 +1,10 @@
 /* import_deepspeed.c - what DeepSpeed's JSON adds to the arguments of Megatron-DeepSpeed */
 #include <string.h>
 
-#include "deepspeed_file.h"
-#include "faults.h"
-#include "import_parts.h"
-#include "named_file.h"
+#include "launch/read/deepspeed_file.h"
+#include "base/status.h"
+#include "launch/megatron/import_parts.h"
+#include "launch/read/named_file.h"
 
 static void take_config(const deepspeed_file *file, megatron_args *args, plan_reader *in)
 {

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "import_parts.h"
-#include "launcher.h"
+#include "launch/megatron/import_parts.h"
+#include "launch/read/launcher.h"
 
 /* Two sizes that make up cp. The price takes the most that heads and node allow for the first. */
 static plait_status check_sizes(const megatron_args *args, const plan_reader *in, plait_error *err)

@@ -1,11 +1,11 @@
 /* import_flags.c - what of the flags is left over when all has been read */
 #include <string.h>
 
-#include "argument_table.h"
-#include "import_parts.h"
-#include "launcher.h"
-#include "shell_word.h"
-#include "wrappers.h"
+#include "launch/megatron/argument_table.h"
+#include "launch/megatron/import_parts.h"
+#include "launch/read/launcher.h"
+#include "base/shell_word.h"
+#include "launch/megatron/wrappers.h"
 
 static const argument_row *row_of(const char *name)
 {

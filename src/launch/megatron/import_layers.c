@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "import_parts.h"
-#include "pattern.h"
+#include "launch/megatron/import_parts.h"
+#include "launch/read/pattern.h"
 
 enum { HAS_WINDOW = 1, HAS_EXPERTS = 2, HAS_NO_ROTARY = 4, IS_LINEAR = 8, LAYER_SETS = 16 };
 

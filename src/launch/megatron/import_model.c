@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "import_parts.h"
+#include "launch/megatron/import_parts.h"
 
 static void read_sizes(const megatron_args *args, plait_model *out)
 {

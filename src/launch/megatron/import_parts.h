@@ -3,12 +3,11 @@
  * What is not given is what Megatron would take. Each part fails (RANGE) on a value that cannot be,
  * and names it as Megatron does.
  */
-#ifndef IMPORT_PARTS_H
-#define IMPORT_PARTS_H
+#pragma once
 
-#include "arguments.h"
+#include "launch/megatron/arguments.h"
 #include "plait/model.h"
-#include "plan_reader.h"
+#include "launch/read/plan_reader.h"
 
 /** Flags of older releases and forks, as the table's; the table's own stay as they are. */
 PLAIT_MUST_CHECK plait_status megatron_translate_flags(launch_flags *flags, plait_error *err);
@@ -83,5 +82,3 @@ void megatron_read_positions(model_reader *in);
 
 /** Which layer has which part of in->full: the model's kinds. */
 PLAIT_MUST_CHECK plait_status megatron_read_layers(model_reader *in, plait_error *err);
-
-#endif

@@ -4,14 +4,14 @@
  * There are four ways to say it: evenly, with ends that count as layers, with counts of the first
  * and last stage, and chunk by chunk in a layout.
  */
-#include "import_parts.h"
+#include "launch/megatron/import_parts.h"
 
 #include <string.h>
 
-#include "counts.h"
-#include "data_private.h"
-#include "layout.h"
-#include "split_read.h"
+#include "base/saturating.h"
+#include "io/data_private.h"
+#include "plan/layout.h"
+#include "launch/read/split_read.h"
 
 /* Chunks and the schedule that they ask for. */
 static void take_chunks(plan_reader *in, int vpp)

@@ -1,9 +1,9 @@
 /* import_settings.c - memory, sharding, formats and kernels out of Megatron-LM's arguments */
 #include <string.h>
 
-#include "counts.h"
-#include "data_private.h"
-#include "import_parts.h"
+#include "base/saturating.h"
+#include "io/data_private.h"
+#include "launch/megatron/import_parts.h"
 #include "plait/units.h"
 
 static bool is(const char *word, const char *other)

@@ -8,9 +8,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "import_parts.h"
-#include "wrappers.h"
-#include "yaml_read.h"
+#include "launch/megatron/import_parts.h"
+#include "launch/megatron/wrappers.h"
+#include "launch/read/yaml_read.h"
 
 typedef struct yaml_arguments {
     const yaml_file *yaml;

@@ -3,16 +3,16 @@
  *
  * What it says is arguments.h's, how it is spelled argument_table.c's.
  */
-#include "megatron.h"
+#include "launch/megatron/megatron.h"
 
 #include <string.h>
 
-#include "notes.h"
-#include "releases.h"
-#include "scripts.h"
-#include "training.h"
-#include "traits.h"
-#include "user_buffers.h"
+#include "launch/write/notes.h"
+#include "launch/megatron/releases.h"
+#include "launch/write/scripts.h"
+#include "launch/write/training.h"
+#include "plan/model_queries.h"
+#include "launch/megatron/user_buffers.h"
 
 /*
  * Queues of a GPU. With one, kernels start in the order in which they were launched, which hides the

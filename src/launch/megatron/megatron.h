@@ -1,12 +1,11 @@
 /* megatron.h - Megatron-LM as a target, and what Megatron-Bridge shares with it */
-#ifndef MEGATRON_H
-#define MEGATRON_H
+#pragma once
 
-#include "call.h"
-#include "arguments.h"
-#include "flags.h"
-#include "target.h"
-#include "text.h"
+#include "launch/call.h"
+#include "launch/megatron/arguments.h"
+#include "launch/read/flags.h"
+#include "launch/target.h"
+#include "base/text.h"
 
 /** The first lines of args.sh, which both Megatrons have. */
 #define MEGATRON_ARGS_HEAD                                                                         \
@@ -47,5 +46,3 @@ PLAIT_MUST_CHECK plait_status megatron_import(const char *text, size_t length, c
                                               const launch_call *call, plait_arena *arena,
                                               plans_entry *out, const char **warning,
                                               plait_error *err);
-
-#endif

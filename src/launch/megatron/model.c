@@ -1,9 +1,9 @@
 /*
  * model.c - a model's architecture as Megatron-LM's arguments
  *
- * src/plan/rules_megatron.c says which models can be said at all; attention.c says their attention.
+ * src/rules/rules_megatron.c says which models can be said at all; attention.c says their attention.
  */
-#include "args_parts.h"
+#include "launch/megatron/args_parts.h"
 
 static void take_sizes(const plait_problem *problem, const model_facts *facts, megatron_args *out)
 {

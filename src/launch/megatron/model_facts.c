@@ -1,9 +1,9 @@
 /* model_facts.c - what Megatron-LM asks of a model: a shape of each part, and where it is */
-#include "model_facts.h"
+#include "launch/megatron/model_facts.h"
 
 #include <math.h>
 
-#include "text.h"
+#include "base/text.h"
 
 model_facts model_facts_of(const plait_model *model)
 {

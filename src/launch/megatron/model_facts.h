@@ -1,6 +1,5 @@
 /* model_facts.h - what Megatron-LM asks of a model: a shape of each part, and where it is */
-#ifndef MODEL_FACTS_H
-#define MODEL_FACTS_H
+#pragma once
 
 #include "plait/model.h"
 
@@ -37,5 +36,3 @@ const char *model_layer_list(const plait_model *model, layer_test *test, plait_a
 PLAIT_MUST_CHECK plait_status model_mixed_list(const plait_model *model, layer_test *test,
                                                plait_arena *arena, const char **out,
                                                plait_error *err);
-
-#endif

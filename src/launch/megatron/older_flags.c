@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "import_parts.h"
+#include "launch/megatron/import_parts.h"
 
 typedef struct older_flag {
     const char *name;

@@ -8,9 +8,9 @@
  * attention_backend would stay a word where an enumerator is compared with: it is taken out too,
  * and the kernel chosen by Transformer Engine's variables (bridge.c).
  */
-#include "argument_table.h"
-#include "megatron.h"
-#include "releases.h"
+#include "launch/megatron/argument_table.h"
+#include "launch/megatron/megatron.h"
+#include "launch/megatron/releases.h"
 
 static void say_text(launch_args *out, const char *key, const char *value)
 {

@@ -2,17 +2,17 @@
  * plan.c - a plan as Megatron-LM's arguments
  *
  * Each part says what the price assumed: what the runtime profile overlaps is switched on, what it
- * does not is left off. src/plan/rules_megatron.c has refused what Megatron would.
+ * does not is left off. src/rules/rules_megatron.c has refused what Megatron would.
  */
 #include <string.h>
 
-#include "args_parts.h"
-#include "argument_table.h"
-#include "megatron.h"
-#include "releases.h"
-#include "traits.h"
-#include "training.h"
-#include "user_buffers.h"
+#include "launch/megatron/args_parts.h"
+#include "launch/megatron/argument_table.h"
+#include "launch/megatron/megatron.h"
+#include "launch/megatron/releases.h"
+#include "plan/model_queries.h"
+#include "launch/write/training.h"
+#include "launch/megatron/user_buffers.h"
 
 static bool has_argument(const megatron_args *args, size_t field)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "megatron.h"
+#include "launch/megatron/megatron.h"
 
 typedef struct recipe_row {
     const char *model;

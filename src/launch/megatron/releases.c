@@ -1,10 +1,10 @@
 /* releases.c - which releases of Megatron Core and Megatron-Bridge a launch is written for */
-#include "releases.h"
+#include "launch/megatron/releases.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* 14 of "core-v0.14.0"; 0: the release is of another product. */
 static int minor_of(const plait_release *release, const char *product)

@@ -1,6 +1,5 @@
 /* releases.h - which releases of Megatron Core and Megatron-Bridge a launch is written for */
-#ifndef RELEASES_H
-#define RELEASES_H
+#pragma once
 
 #include <limits.h>
 
@@ -14,5 +13,3 @@ int megatron_core_of(const plait_runtime *runtime);
 
 /** N of Megatron-Bridge 0.N, which is, or comes next after, the release; 0: none. */
 int megatron_bridge_of(const plait_runtime *runtime);
-
-#endif

@@ -1,8 +1,8 @@
 /* split.c - how a plan deals layers to stages and chunks, in Megatron-LM's four ways to say it */
-#include "args_parts.h"
-#include "argument_table.h"
+#include "launch/megatron/args_parts.h"
+#include "launch/megatron/argument_table.h"
 
-#include "layout.h"
+#include "plan/layout.h"
 
 /* A split without words of its own is spelled chunk by chunk, which says how many there are. */
 static plait_status spell(const plait_plan *plan, plait_arena *arena, megatron_args *out,

@@ -7,7 +7,7 @@
  * (Transformer Engine d0067d0, 2026-08: initialize_ub in pytorch/module/base.py). Before Hopper
  * there is no multicast, and nobody tests the other way: there they stay off.
  */
-#include "user_buffers.h"
+#include "launch/megatron/user_buffers.h"
 
 static bool in_one_node(const plait_problem *problem, const plait_degrees *d)
 {

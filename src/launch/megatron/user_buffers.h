@@ -1,6 +1,5 @@
 /* user_buffers.h - whether Transformer Engine's user buffers work where a plan runs */
-#ifndef USER_BUFFERS_H
-#define USER_BUFFERS_H
+#pragma once
 
 #include "plait/job.h"
 #include "plait/degrees.h"
@@ -12,5 +11,3 @@ typedef enum user_buffers {
 } user_buffers;
 
 user_buffers user_buffers_of(const plait_problem *problem, const plait_degrees *degrees);
-
-#endif

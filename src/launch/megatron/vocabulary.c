@@ -1,6 +1,6 @@
 /* vocabulary.c - how many rows the embedding has, out of Megatron-LM's arguments */
-#include "import_parts.h"
-#include "tokenizers.h"
+#include "launch/megatron/import_parts.h"
+#include "launch/read/tokenizers.h"
 
 /* Behind extra_vocab_size a fork counts added tokens, too. */
 static int tokens_of(const megatron_args *args)

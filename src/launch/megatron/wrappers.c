@@ -1,5 +1,5 @@
 /* wrappers.c - what ms-swift and Primus mean, as Megatron-LM's flags */
-#include "wrappers.h"
+#include "launch/megatron/wrappers.h"
 
 #include <string.h>
 

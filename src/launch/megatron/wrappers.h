@@ -3,10 +3,9 @@
  * ms-swift's `megatron sft` and `megatron pt`, AMD's Primus, and the YAML files of both and of
  * Megatron-LM's own tests. What they mean is added to the flags as Megatron-LM spells it.
  */
-#ifndef WRAPPERS_H
-#define WRAPPERS_H
+#pragma once
 
-#include "plan_reader.h"
+#include "launch/read/plan_reader.h"
 
 /** The flag of a model's name: ms-swift's own, and what stands for the model of a Primus module. */
 #define MEGATRON_MODEL_FLAG "model"
@@ -30,5 +29,3 @@ PLAIT_MUST_CHECK plait_status megatron_translate_swift(launch_flags *flags, text
 /** Translate those of Primus and add the defaults of a file of its modules, such as "pre_trainer.yaml". */
 PLAIT_MUST_CHECK plait_status megatron_translate_primus(launch_flags *flags, const char *config,
                                                         text_builder *warnings, plait_error *err);
-
-#endif

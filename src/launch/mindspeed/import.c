@@ -1,9 +1,9 @@
 /* import.c - MindSpeed-LLM's arguments as a plan: Megatron-LM's, once its own are translated */
-#include "mindspeed.h"
+#include "launch/mindspeed/mindspeed.h"
 
 #include <string.h>
 
-#include "import_parts.h"
+#include "launch/megatron/import_parts.h"
 
 /* ---- flags that are others' by another name ---- */
 

@@ -1,9 +1,9 @@
 /* mindspeed.c - MindSpeed-LLM's pretrain_gpt.py on Ascend: args.sh, and what starts it */
-#include "mindspeed.h"
+#include "launch/mindspeed/mindspeed.h"
 
-#include "notes.h"
-#include "scripts.h"
-#include "training.h"
+#include "launch/write/notes.h"
+#include "launch/write/scripts.h"
+#include "launch/write/training.h"
 
 static const training_places places = {
     .data = "random tokens: --mock-data, --tokenizer-type",

@@ -5,10 +5,9 @@
  * mindspeed_llm/features_manager and mindspeed/features_manager add their arguments to the parser of
  * Megatron Core 0.12.1, which pretrain_gpt.py runs.
  */
-#ifndef MINDSPEED_H
-#define MINDSPEED_H
+#pragma once
 
-#include "megatron.h"
+#include "launch/megatron/megatron.h"
 
 /**
  * What MindSpeed-LLM says in words of its own goes from Megatron-LM's arguments into `own`.
@@ -36,5 +35,3 @@ PLAIT_MUST_CHECK plait_status mindspeed_import(const char *text, size_t length, 
 /** Flags of both that no plan hangs on, and those that a price hangs on and plait has no term for. */
 bool mindspeed_flag_is_idle(const char *name);
 bool mindspeed_flag_is_unpriced(const char *name);
-
-#endif

@@ -4,7 +4,7 @@
  * Names of mindspeed_llm/features_manager at c77308a (2026-08-21) and of mindspeed/features_manager at
  * 028de58 (2026-07-21), as destinations. What is neither here nor translated nor Megatron-LM's is warned of.
  */
-#include "mindspeed.h"
+#include "launch/mindspeed/mindspeed.h"
 
 static const char *const idle[] = {
     // kernels that the profile counts on

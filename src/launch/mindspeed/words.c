@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "mindspeed.h"
-#include "model_facts.h"
+#include "launch/mindspeed/mindspeed.h"
+#include "launch/megatron/model_facts.h"
 
 /* ---- attention ---- */
 

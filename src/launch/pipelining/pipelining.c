@@ -6,13 +6,13 @@
  * order of the rank; sends, receives and reductions are put in between by PyTorch. Stages are
  * counted as plait counts them, from the embedding to the loss.
  */
-#include "pipelining.h"
+#include "launch/pipelining/pipelining.h"
 #include "plait/schedule.h"
-#include "scripts.h"
-#include "split.h"
-#include "training.h"
-#include "target.h"
-#include "text.h"
+#include "launch/write/scripts.h"
+#include "plan/split.h"
+#include "launch/write/training.h"
+#include "launch/target.h"
+#include "base/text.h"
 
 enum { MAX_ACTIONS = 1 << 22 };
 

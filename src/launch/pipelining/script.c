@@ -1,5 +1,5 @@
 /* script.c - the parts of pipeline.py that no plan changes */
-#include "pipelining.h"
+#include "launch/pipelining/pipelining.h"
 
 // clang-format off: one line of the script a line
 const char pipelining_imports[] =

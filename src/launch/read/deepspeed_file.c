@@ -5,13 +5,13 @@
  * section for and is not there is off: without tensor_parallel tp is 1. With a `pipeline` section,
  * stages are made by the training script: pp is open unless the section has it.
  */
-#include "deepspeed_file.h"
+#include "launch/read/deepspeed_file.h"
 
 #include <string.h>
 
-#include "deepspeed_config.h"
-#include "json.h"
-#include "text.h"
+#include "launch/write/deepspeed_config.h"
+#include "io/json/json.h"
+#include "base/text.h"
 
 /* "auto" is for somebody else to fill in. */
 static plait_status find(const json_cursor *at, const char *key, json_cursor *child, bool *there,

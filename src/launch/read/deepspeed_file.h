@@ -1,6 +1,5 @@
 /* deepspeed_file.h - the keys of DeepSpeed's JSON that a plan follows from */
-#ifndef DEEPSPEED_FILE_H
-#define DEEPSPEED_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ typedef struct deepspeed_file {
 PLAIT_MUST_CHECK plait_status deepspeed_file_parse(const char *text, size_t length,
                                                    const char *name, plait_arena *arena,
                                                    deepspeed_file *out, plait_error *err);
-
-#endif

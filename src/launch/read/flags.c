@@ -1,5 +1,5 @@
 /* flags.c - options on their way in: out of a script or of a JSON of parsed arguments */
-#include "flags.h"
+#include "launch/read/flags.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -7,13 +7,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "fail.h"
-#include "file.h"
-#include "grow.h"
-#include "json.h"
-#include "shell_read.h"
-#include "shell_word.h"
-#include "text.h"
+#include "base/fail.h"
+#include "io/file.h"
+#include "base/grow.h"
+#include "io/json/json.h"
+#include "launch/read/shell_read.h"
+#include "base/shell_word.h"
+#include "base/text.h"
 
 static const char *const on_value[] = {"true"};
 

@@ -7,13 +7,12 @@
  * the most options, and of srun and #SBATCH before it. A script that starts none (an arguments file)
  * gives the options of all its commands.
  */
-#ifndef FLAGS_H
-#define FLAGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "shell_read.h"
+#include "launch/read/shell_read.h"
 
 typedef struct launch_flag {
     const char *name; /* the destination */
@@ -79,5 +78,3 @@ PLAIT_MUST_CHECK plait_status flags_add(launch_flags *flags, const char *name, c
 /** Fails (RANGE) at a flag. */
 PLAIT_MUST_CHECK plait_status flags_fail(const launch_flags *flags, const char *name,
                                          plait_error *err, const char *fmt, ...) PLAIT_PRINTF(4, 5);
-
-#endif

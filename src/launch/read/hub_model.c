@@ -1,12 +1,12 @@
 /* hub_model.c - a model by the name that it has on a hub, or in a recipe */
-#include "hub_model.h"
+#include "launch/read/hub_model.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "faults.h"
+#include "base/status.h"
 #include "plait/data.h"
-#include "text.h"
+#include "base/text.h"
 
 /* Small letters and hyphens, without what the hub adds for the stage of training. */
 static const char *plain_name(const char *path, plait_arena *arena)

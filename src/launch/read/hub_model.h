@@ -1,6 +1,5 @@
 /* hub_model.h - a model by the name that it has on a hub, or in a recipe */
-#ifndef HUB_MODEL_H
-#define HUB_MODEL_H
+#pragma once
 
 #include "plait/arena.h"
 #include "plait/error.h"
@@ -13,5 +12,3 @@
  */
 PLAIT_MUST_CHECK plait_status hub_model_find(const char *path, plait_arena *arena,
                                              const plait_model **out, plait_error *err);
-
-#endif

@@ -1,11 +1,11 @@
 /* launcher.c - GPUs of a job: out of the options of SLURM, torchrun and DeepSpeed's launcher */
-#include "launcher.h"
+#include "launch/read/launcher.h"
 
 #include <string.h>
 
 #include "plait/job.h"
 
-#include "text.h"
+#include "base/text.h"
 
 enum { MAX_NODES = 1 << 20, MAX_GPUS = PLAIT_MAX_GPUS };
 

@@ -1,8 +1,7 @@
 /* launcher.h - GPUs of a job: out of the options of SLURM, torchrun and DeepSpeed's launcher */
-#ifndef LAUNCHER_H
-#define LAUNCHER_H
+#pragma once
 
-#include "flags.h"
+#include "launch/read/flags.h"
 
 /**
  * GPUs that a launch takes: nodes times GPUs of a node, by options first and by variables of usual
@@ -12,5 +11,3 @@ int launcher_gpus(const launch_flags *flags);
 
 /** Is a flag the launcher's own, which plait reads or no plan hangs on? */
 bool launcher_has_flag(const char *name);
-
-#endif

@@ -1,11 +1,11 @@
 /* named_file.c - a file that a launch names */
-#include "named_file.h"
+#include "launch/read/named_file.h"
 
 #include <string.h>
 
-#include "faults.h"
-#include "file.h"
-#include "text.h"
+#include "base/status.h"
+#include "io/file.h"
+#include "base/text.h"
 
 enum { NAMED_MAX_BYTES = 1 << 20 };
 

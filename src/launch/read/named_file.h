@@ -1,8 +1,7 @@
 /* named_file.h - a file that a launch names */
-#ifndef NAMED_FILE_H
-#define NAMED_FILE_H
+#pragma once
 
-#include "flags.h"
+#include "launch/read/flags.h"
 
 /**
  * The text of a JSON that a flag names: one that the script itself makes, what is not known in it
@@ -12,5 +11,3 @@
  */
 PLAIT_MUST_CHECK plait_status named_json(const launch_flags *flags, const char *name,
                                          const char **out, plait_error *err);
-
-#endif

@@ -1,15 +1,15 @@
 /* notes_read.c - what a config has no words for, out of its comments */
-#include "notes_read.h"
+#include "launch/read/notes_read.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "data_private.h"
-#include "faults.h"
-#include "notes.h"
+#include "io/data_private.h"
+#include "base/status.h"
+#include "launch/write/notes.h"
 #include "plait/data.h"
-#include "shell_read.h"
-#include "text.h"
+#include "launch/read/shell_read.h"
+#include "base/text.h"
 
 typedef struct note {
     const char *key;

@@ -1,8 +1,7 @@
 /* notes_read.h - the notes that notes.h writes, on their way back */
-#ifndef NOTES_READ_H
-#define NOTES_READ_H
+#pragma once
 
-#include "plans.h"
+#include "io/plans/plans.h"
 
 /**
  * Fill the fields of *out that are still unknown from the notes of a text. A model is one of those
@@ -16,5 +15,3 @@ PLAIT_MUST_CHECK plait_status notes_read(const char *text, size_t length, const 
 /** The value of the last note of this key, as a shell reads it; NULL when there is none. */
 PLAIT_MUST_CHECK plait_status notes_find(const char *text, size_t length, const char *key,
                                          plait_arena *arena, const char **out, plait_error *err);
-
-#endif

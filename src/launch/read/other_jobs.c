@@ -4,19 +4,19 @@
  * Two tables: flags of a method, which wrappers of Megatron-LM, DeepSpeed and torchtitan add to an
  * ordinary launch, and software whose files are none of a launch that plait reads.
  */
-#include "other_jobs.h"
+#include "launch/other_jobs.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "faults.h"
-#include "file.h"
-#include "flags.h"
-#include "shell_word.h"
-#include "text.h"
-#include "yaml_read.h"
+#include "base/status.h"
+#include "io/file.h"
+#include "launch/read/flags.h"
+#include "base/shell_word.h"
+#include "base/text.h"
+#include "launch/read/yaml_read.h"
 
 /* ---- methods ---- */
 

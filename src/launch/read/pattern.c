@@ -1,5 +1,5 @@
 /* pattern.c - lists of one number a layer, as Megatron-LM writes them */
-#include "pattern.h"
+#include "launch/read/pattern.h"
 
 #include <ctype.h>
 #include <string.h>

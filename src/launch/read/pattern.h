@@ -4,8 +4,7 @@
  *     ([1]*3+[0])*12     48 entries
  *     [0,1,0,1]          as it stands
  */
-#ifndef PATTERN_H
-#define PATTERN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@
  * @return false when it is no pattern, or has another length
  */
 bool pattern_read(const char *text, int count, unsigned char *out);
-
-#endif

@@ -1,5 +1,5 @@
 /* plan_reader.c - a plan on its way in, out of flags */
-#include "plan_reader.h"
+#include "launch/read/plan_reader.h"
 
 void import_give(plan_reader *in, const char *key)
 {

@@ -1,10 +1,9 @@
 /* plan_reader.h - a plan on its way in, out of flags */
-#ifndef PLAN_READER_H
-#define PLAN_READER_H
+#pragma once
 
-#include "flags.h"
-#include "plans.h"
-#include "text.h"
+#include "launch/read/flags.h"
+#include "io/plans/plans.h"
+#include "base/text.h"
 
 /** A plan on its way in. */
 typedef struct plan_reader {
@@ -21,5 +20,3 @@ void import_give_plain(plans_entry *out);
 
 /** A sentence for the user, on a line of its own. */
 void import_warn(plan_reader *in, const char *sentence);
-
-#endif

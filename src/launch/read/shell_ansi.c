@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 /* Up to so many digits of a base behind the cursor. */
 static unsigned long digits_at(shell_reader *in, int most, unsigned base)

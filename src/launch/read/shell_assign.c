@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 /* Length of the NAME of a `NAME=`, `NAME+=` or `NAME[INDEX]=` at the cursor, or 0. */
 size_t shell_assignment_at(const shell_reader *in)

@@ -1,7 +1,7 @@
 /* shell_blocks.c - if and case of a shell: what of them is read, and how */
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 /* ---- blocks ---- */
 

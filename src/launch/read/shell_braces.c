@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 /* A word that stands in braces, out of its quotes: a default, an index. */
 static plait_status expand_inner(shell_reader *in, const char *text, size_t length, bool *quoted,

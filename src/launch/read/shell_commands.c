@@ -1,7 +1,7 @@
 /*
  * shell_commands.c - one command behind another: conditions, words up to a sign, && and ||
  */
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 #include <ctype.h>
 #include <string.h>

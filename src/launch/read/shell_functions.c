@@ -1,9 +1,9 @@
 /* shell_functions.c - functions of a script, and texts that are read as commands where they are called */
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 #include <string.h>
 
-#include "grow.h"
+#include "base/grow.h"
 
 plait_status shell_begin_function(shell_reader *in, const char *name, plait_error *err)
 {

@@ -1,7 +1,7 @@
 /* shell_job.c - #SBATCH lines and srun: their options in full, and what SLURM tells a job of them */
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 /* ---- values ---- */
 

@@ -1,5 +1,5 @@
 /* shell_keywords.c - if, for, case and their like: what each opens and closes */
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 #include <ctype.h>
 #include <string.h>

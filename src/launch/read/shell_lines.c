@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 /* ---- blanks, comments, here-documents ---- */
 

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 shell_mode shell_skipped(const shell_reader *in)
 {

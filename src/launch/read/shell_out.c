@@ -1,8 +1,8 @@
 /* shell_out.c - what a shell script says: its commands, files and doubts */
 #include <string.h>
 
-#include "grow.h"
-#include "shell_parts.h"
+#include "base/grow.h"
+#include "launch/read/shell_parts.h"
 
 static plait_status add_doubt(shell_reader *in, const char *option, bool added, plait_error *err)
 {

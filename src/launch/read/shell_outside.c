@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 /* Variables that bash or a login sets. */
 bool shell_may_be_set(const shell_reader *in, const char *name, size_t length)

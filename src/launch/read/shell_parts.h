@@ -4,13 +4,12 @@
  * as SHELL_UNKNOWN, a number of shell_words.origin, SHELL_UNKNOWN_END, so that it keeps its origin
  * through any number of variables.
  */
-#ifndef SHELL_PARTS_H
-#define SHELL_PARTS_H
+#pragma once
 
-#include "name_index.h"
-#include "shell_read.h"
-#include "shell_word.h"
-#include "text.h"
+#include "base/name_index.h"
+#include "launch/read/shell_read.h"
+#include "base/shell_word.h"
+#include "base/text.h"
 
 enum { SHELL_UNKNOWN = '\x01', SHELL_UNKNOWN_END = '\x02' };
 
@@ -502,5 +501,3 @@ shell_answer shell_matches(const shell_reader *in, const char *pattern, const ch
 
 /** The value of [text, text + length), expanded; false when it is not known. */
 bool shell_arithmetic(shell_reader *in, const char *text, size_t length, int64_t *out);
-
-#endif

@@ -5,11 +5,11 @@
  * `case`, `{`) stands on a stack of frames, and says whether what is read runs, is skipped, or hangs
  * on something that is not known. Nothing is executed.
  */
-#include "shell_read.h"
+#include "launch/read/shell_read.h"
 
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 static bool any_option(const char *const *word, int count)
 {

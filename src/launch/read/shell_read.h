@@ -1,6 +1,5 @@
 /* shell_read.h - the commands of a shell script, without running it */
-#ifndef SHELL_READ_H
-#define SHELL_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +7,7 @@
 #include "plait/arena.h"
 #include "plait/error.h"
 
-#include "call.h"
+#include "launch/call.h"
 
 typedef struct shell_variable shell_variable;
 
@@ -97,5 +96,3 @@ const char *shell_variable_word(const shell_words *words, const char *name);
 
 /** The one known word that an assignment before the words of a command sets; NULL: none does. */
 const char *shell_setting_word(const shell_command *command, const char *name);
-
-#endif

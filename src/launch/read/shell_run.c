@@ -1,5 +1,5 @@
 /* shell_run.c - what a simple command does to what is known of a script */
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 #include <string.h>
 

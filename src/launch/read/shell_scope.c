@@ -2,8 +2,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "grow.h"
-#include "shell_parts.h"
+#include "base/grow.h"
+#include "launch/read/shell_parts.h"
 
 /* ---- what is taken back ---- */
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 void shell_end_as(shell_reader *in, shell_answer answer)
 {

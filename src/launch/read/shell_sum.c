@@ -1,5 +1,5 @@
 /* shell_sum.c - the inside of $((...)), by recursive descent */
-#include "shell_sum.h"
+#include "launch/read/shell_sum.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* shell_sum.h - the inside of $((...)): integers, names, their sums and products, comparisons, ?: */
-#ifndef SHELL_SUM_H
-#define SHELL_SUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@ typedef bool shell_lookup(const void *context, const char *name, size_t length, 
 /** Evaluate [first, end); false when a name is not known, or at anything else. */
 bool shell_sum(const char *first, const char *end, shell_lookup *lookup, const void *context,
                int64_t *out);
-
-#endif

@@ -1,7 +1,7 @@
 /* shell_test.c - conditions of a shell: `[ A = B ]`, `[[ A == B* && -n C ]]` */
 #include <string.h>
 
-#include "shell_parts.h"
+#include "launch/read/shell_parts.h"
 
 typedef struct test_reader {
     shell_reader *in;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "grow.h"
-#include "shell_parts.h"
+#include "base/grow.h"
+#include "launch/read/shell_parts.h"
 
 /* ---- lists and variables ---- */
 

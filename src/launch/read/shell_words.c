@@ -2,8 +2,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "shell_parts.h"
-#include "shell_sum.h"
+#include "launch/read/shell_parts.h"
+#include "launch/read/shell_sum.h"
 
 /* ---- words in the making ---- */
 

@@ -1,8 +1,8 @@
 /* split_read.c - chunks on their way in, as a split */
-#include "split_read.h"
+#include "launch/read/split_read.h"
 
-#include "counts.h"
-#include "layout.h"
+#include "base/saturating.h"
+#include "plan/layout.h"
 
 plait_split split_first_and_last(int first, int last)
 {

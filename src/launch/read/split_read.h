@@ -1,6 +1,5 @@
 /* split_read.h - chunks on their way in, as a split */
-#ifndef SPLIT_READ_H
-#define SPLIT_READ_H
+#pragma once
 
 #include "plait/plan.h"
 
@@ -21,5 +20,3 @@ bool split_deals(const plait_model *model, const plait_degrees *degrees, const p
  */
 plait_split split_of_chunks(const plait_model *model, const plait_degrees *degrees,
                             const plait_chunk *chunks, const char *layout, bool spread);
-
-#endif

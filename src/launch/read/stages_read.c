@@ -1,5 +1,5 @@
 /* stages_read.c - layers that choose for themselves, on their way in */
-#include "stages_read.h"
+#include "launch/read/stages_read.h"
 
 #include "plait/schedule.h"
 

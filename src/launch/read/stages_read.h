@@ -1,8 +1,7 @@
 /* stages_read.h - layers that choose for themselves, on their way in */
-#ifndef STAGES_READ_H
-#define STAGES_READ_H
+#pragma once
 
-#include "plans.h"
+#include "io/plans/plans.h"
 
 /**
  * List the stages of an entry whose pp, vpp and schedule are known, with what each layer recomputes.
@@ -14,5 +13,3 @@
 PLAIT_MUST_CHECK plait_status stages_list(const plait_chunk *chunks, const plait_recompute *choice,
                                           const plait_cut *cut, plait_arena *arena,
                                           plans_entry *out, plait_error *err);
-
-#endif

@@ -4,13 +4,13 @@
  * Added tokens count, rows that a model pads its table with do not: Qwen's models have 151936 rows
  * for the 151643 tokens and 26 added ones that a tokenizer of theirs has.
  */
-#include "tokenizers.h"
+#include "launch/read/tokenizers.h"
 
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 typedef struct tokenizer_row {
     const char *part; /* of the name, in small letters without '-', '_', '.' and blanks */

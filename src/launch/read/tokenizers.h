@@ -1,6 +1,5 @@
 /* tokenizers.h - how many tokens the tokenizers of known models have */
-#ifndef TOKENIZERS_H
-#define TOKENIZERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@
  * @return      0: not known
  */
 int tokenizer_vocab(const char *type, const char *name, bool added);
-
-#endif

@@ -1,12 +1,12 @@
 /* yaml_read.c - the leaves of a YAML file, as far as configs of training have them */
-#include "yaml_read.h"
+#include "launch/read/yaml_read.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "grow.h"
-#include "text.h"
+#include "base/grow.h"
+#include "base/text.h"
 
 enum { YAML_MAX_DEPTH = 16, YAML_MAX_KEYS = 4096 };
 

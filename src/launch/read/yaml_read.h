@@ -5,8 +5,7 @@
  * it. Text of several lines (`|`, `>`) is skipped: its key has no value. A list in a list stays the
  * text that it is: `[1, 30, 0]`.
  */
-#ifndef YAML_READ_H
-#define YAML_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ const yaml_leaf *yaml_find(const yaml_file *file, const char *path);
 /** Fails (RANGE) at a leaf: "expected EXPECTED, found ITS VALUE". */
 PLAIT_MUST_CHECK plait_status yaml_expected(const yaml_file *file, const yaml_leaf *leaf,
                                             const char *expected, plait_error *err);
-
-#endif

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serving.h"
-#include "target.h"
+#include "launch/serving/serving.h"
+#include "launch/target.h"
 
 static const char *command_of(const serving_role *role, const serving_engine *engine, bool line)
 {

@@ -2,12 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "numbers.h"
-#include "problem_parts.h"
-#include "serve_values.h"
-#include "serving.h"
-#include "sized.h"
-#include "target.h"
+#include "base/numbers.h"
+#include "plan/problem_parts.h"
+#include "plan/serve_values.h"
+#include "launch/serving/serving.h"
+#include "base/struct_size.h"
+#include "launch/target.h"
 
 const char *const plait_serve_target_name[] = {"vllm", "sglang", "trtllm", "dynamo", NULL};
 const char *const plait_serve_form_name[] = {"script", "systemd", "kubernetes", NULL};

@@ -1,10 +1,9 @@
 /* serving.h - what the files of all serving engines share */
-#ifndef SERVING_H
-#define SERVING_H
+#pragma once
 
-#include "args.h"
+#include "launch/write/args.h"
 #include "plait/serve_launch.h"
-#include "text.h"
+#include "base/text.h"
 
 /** Workers of one role: all alike. */
 typedef struct serving_role {
@@ -63,5 +62,3 @@ const char *serving_router(const serving_role role[2], const char *program, cons
 
 /** A model's name in small letters, digits and hyphens. */
 const char *serving_plain_name(const plait_model *model, plait_arena *arena);
-
-#endif

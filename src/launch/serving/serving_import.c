@@ -1,12 +1,12 @@
 /* serving_import.c - the command line of a serving engine as a worker */
-#include "serving_import.h"
+#include "launch/serving_import.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "flags.h"
-#include "shell_word.h"
-#include "text.h"
+#include "launch/read/flags.h"
+#include "base/shell_word.h"
+#include "base/text.h"
 
 const char *const serving_import_name[] = {"vllm", "sglang", NULL};
 

@@ -1,5 +1,5 @@
 /* sglang.c - a worker as arguments of sglang.launch_server */
-#include "serving.h"
+#include "launch/serving/serving.h"
 
 /* --tp-size counts all GPUs of a stage; with attention ranks these are inside it. */
 static int ranks_of(const serving_role *role)

@@ -1,6 +1,6 @@
 /* trtllm.c - a worker as the YAML that trtllm-serve takes */
-#include "numbers.h"
-#include "serving.h"
+#include "base/numbers.h"
+#include "launch/serving/serving.h"
 
 /* GPUs of a stage, attention ranks among them. */
 static int ranks_of(const serving_role *role)

@@ -1,6 +1,6 @@
 /* vllm.c - a worker as arguments of `vllm serve` */
-#include "serving.h"
-#include "vllm_recipes.h"
+#include "launch/serving/serving.h"
+#include "launch/serving/vllm_recipes.h"
 
 /* Heads of a layer with sparse latent attention (an indexer); 0: the model has none. */
 static int sparse_heads(const plait_model *model)

@@ -1,5 +1,5 @@
 /* vllm_recipes.c - what vLLM's own recipe of a model sets beside degrees and limits */
-#include "vllm_recipes.h"
+#include "launch/serving/vllm_recipes.h"
 
 #include <string.h>
 #include <strings.h>

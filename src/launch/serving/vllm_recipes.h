@@ -1,6 +1,5 @@
 /* vllm_recipes.h - what vLLM's own recipe of a model sets beside degrees and limits */
-#ifndef VLLM_RECIPES_H
-#define VLLM_RECIPES_H
+#pragma once
 
 #include "plait/model.h"
 
@@ -16,5 +15,3 @@ typedef struct vllm_recipe {
 
 /** NULL: vLLM has none of such a name. */
 const vllm_recipe *vllm_recipe_of(const plait_model *model);
-
-#endif

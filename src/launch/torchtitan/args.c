@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "args.h"
-#include "torchtitan.h"
+#include "launch/write/args.h"
+#include "launch/torchtitan/torchtitan.h"
 
 /* The client's own function that makes this model in this number format; NULL: none. */
 static const char *own_config(const plait_launch *launch)

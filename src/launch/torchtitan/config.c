@@ -1,6 +1,6 @@
 /* config.c - the parts of a model that is no flavour, put together */
-#include "torchtitan.h"
-#include "traits.h"
+#include "launch/torchtitan/torchtitan.h"
+#include "plan/model_queries.h"
 
 /* ---- layers ---- */
 

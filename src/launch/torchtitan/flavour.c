@@ -6,7 +6,7 @@
  */
 #include <stddef.h>
 
-#include "torchtitan.h"
+#include "launch/torchtitan/torchtitan.h"
 
 const char *const titan_module[TITAN_FAMILIES + 1] = {
     "llama3", "qwen3", "deepseek_v3", "gpt_oss", NULL,

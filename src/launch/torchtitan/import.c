@@ -7,9 +7,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "notes_read.h"
-#include "reading.h"
-#include "traits.h"
+#include "launch/read/notes_read.h"
+#include "launch/torchtitan/reading.h"
+#include "plan/model_queries.h"
 
 /* ---- degrees ---- */
 

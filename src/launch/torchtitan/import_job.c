@@ -2,9 +2,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "faults.h"
+#include "base/status.h"
 #include "plait/data.h"
-#include "reading.h"
+#include "launch/torchtitan/reading.h"
 
 /* ---- the batch ---- */
 

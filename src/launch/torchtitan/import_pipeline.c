@@ -4,7 +4,7 @@
 
 #include "plait/schedule.h"
 
-#include "reading.h"
+#include "launch/torchtitan/reading.h"
 
 /* Layers of each part, from [8, 9] or [["tok_embeddings", "layers.0"], ["layers.1", ...]]. */
 typedef struct titan_parts {

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "launcher.h"
-#include "reading.h"
+#include "launch/read/launcher.h"
+#include "launch/torchtitan/reading.h"
 
 /* What ends in a point is a whole section. */
 static const char *const known[] = {

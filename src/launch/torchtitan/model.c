@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "torchtitan.h"
-#include "traits.h"
+#include "launch/torchtitan/torchtitan.h"
+#include "plan/model_queries.h"
 
 /* ---- number formats ---- */
 

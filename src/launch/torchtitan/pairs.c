@@ -2,9 +2,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "grow.h"
-#include "flags.h"
-#include "torchtitan.h"
+#include "base/grow.h"
+#include "launch/read/flags.h"
+#include "launch/torchtitan/torchtitan.h"
 
 /*
  * Of releases of 2024 and early 2025, before there were sections for parallelism and the compiler.

@@ -4,8 +4,8 @@
  * Where a model file leaves a number open, the family's own is taken: the base of the rotary
  * positions, the epsilon of the norms, the spread of the first weights.
  */
-#include "torchtitan.h"
-#include "traits.h"
+#include "launch/torchtitan/torchtitan.h"
+#include "plan/model_queries.h"
 
 const plait_layer *titan_layer_with(const plait_model *model, plait_ffn_kind ffn)
 {

@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "torchtitan.h"
+#include "launch/torchtitan/torchtitan.h"
 
 enum { PYTHON_MAX_DEPTH = 64 };
 

@@ -1,5 +1,5 @@
 /* reading.c - values of a config's keys, and what has been read of a plan so far */
-#include "reading.h"
+#include "launch/torchtitan/reading.h"
 
 #include <stdio.h>
 #include <string.h>

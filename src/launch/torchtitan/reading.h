@@ -1,8 +1,7 @@
 /* reading.h - a config of torchtitan on its way to a plan */
-#ifndef READING_H
-#define READING_H
+#pragma once
 
-#include "torchtitan.h"
+#include "launch/torchtitan/torchtitan.h"
 
 typedef struct titan_reading {
     const titan_pairs *pairs;
@@ -46,5 +45,3 @@ PLAIT_MUST_CHECK plait_status titan_take_job(titan_reading *in, plait_error *err
 
 /** Schedule, chunks and split; the number of layers is in->out->model's, where it is known. */
 PLAIT_MUST_CHECK plait_status titan_take_pipeline(titan_reading *in, plait_error *err);
-
-#endif

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "torchtitan.h"
-#include "training.h"
+#include "launch/torchtitan/torchtitan.h"
+#include "launch/write/training.h"
 
 static void append_imports(const plait_launch *launch, text_builder *out)
 {

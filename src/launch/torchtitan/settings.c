@@ -1,13 +1,13 @@
 /*
  * settings.c - degrees, batch, memory and precision as torchtitan's keys and values
  *
- * Keys are those of pytorch/torchtitan b5bcd76 (2026-08-21). src/plan/rules_torchtitan.c has refused
+ * Keys are those of pytorch/torchtitan b5bcd76 (2026-08-21). src/rules/rules_torchtitan.c has refused
  * what the client would.
  */
 #include <assert.h>
 
-#include "torchtitan.h"
-#include "traits.h"
+#include "launch/torchtitan/torchtitan.h"
+#include "plan/model_queries.h"
 
 void titan_add(titan_settings *out, titan_setting setting)
 {

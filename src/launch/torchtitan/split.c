@@ -1,7 +1,7 @@
 /* split.c - torchtitan's own split of layers to stages, and when it is the plan's */
 #include <string.h>
 
-#include "torchtitan.h"
+#include "launch/torchtitan/torchtitan.h"
 
 /* Stages that the client finds by itself: one a rank, two of schedules with chunks. */
 static int usual_stages(const plait_degrees *d)

@@ -1,7 +1,7 @@
 /* text.c - what torchtitan's files share: their head, and words in quotes */
-#include "notes.h"
-#include "scripts.h"
-#include "torchtitan.h"
+#include "launch/write/notes.h"
+#include "launch/write/scripts.h"
+#include "launch/torchtitan/torchtitan.h"
 
 void titan_append_quoted(const char *text, text_builder *out)
 {

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "torchtitan.h"
-#include "traits.h"
+#include "launch/torchtitan/torchtitan.h"
+#include "plan/model_queries.h"
 
 /* FlexAttention, which these flavours have built in, takes no context parallelism there. */
 static bool takes_context(titan_family family)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "torchtitan.h"
+#include "launch/torchtitan/torchtitan.h"
 
 typedef struct toml_reader {
     const char *at;

@@ -4,8 +4,8 @@
  * Keys, types and choices are those of pytorch/torchtitan b5bcd76 (2026-08-21); those of TOML of
  * 238fa99 (2026-02), the last that read it.
  */
-#include "scripts.h"
-#include "torchtitan.h"
+#include "launch/write/scripts.h"
+#include "launch/torchtitan/torchtitan.h"
 
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)

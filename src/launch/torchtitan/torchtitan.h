@@ -3,14 +3,13 @@
  * titan_settings_of makes the list `section.key = value` that recipe.py, args.sh and config.toml
  * all read; titan_flavour_of finds the client's own model that a plan's model is.
  */
-#ifndef TORCHTITAN_H
-#define TORCHTITAN_H
+#pragma once
 
-#include "call.h"
-#include "target.h"
-#include "training.h"
-#include "text.h"
-#include "torchtitan_family.h"
+#include "launch/call.h"
+#include "launch/target.h"
+#include "launch/write/training.h"
+#include "base/text.h"
+#include "rules/torchtitan_family.h"
 
 /* ---- models ---- */
 
@@ -182,5 +181,3 @@ PLAIT_MUST_CHECK plait_status titan_read_python(const char *text, size_t length,
 plait_status titan_import(const char *text, size_t length, const char *name,
                           const launch_call *call, plait_arena *arena, plans_entry *out,
                           const char **warning, plait_error *err);
-
-#endif

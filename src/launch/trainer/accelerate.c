@@ -7,10 +7,10 @@
  * where they are missing. With fsdp_version 2 the strategies of version 1 have no meaning: ZeRO-3 is
  * fsdp_reshard_after_forward, ZeRO-2 its opposite, and hybrid shards are a mesh of two axes.
  */
-#include "scripts.h"
-#include "text.h"
-#include "training.h"
-#include "training_script.h"
+#include "launch/write/scripts.h"
+#include "base/text.h"
+#include "launch/write/training.h"
+#include "launch/trainer/training_script.h"
 
 static bool is_hybrid(const plait_degrees *d)
 {

@@ -1,10 +1,10 @@
 /* deepspeed.c - DeepSpeed's ds_config.json, and what starts a training script with it */
-#include "deepspeed.h"
-#include "deepspeed_config.h"
-#include "scripts.h"
-#include "training.h"
-#include "training_script.h"
-#include "traits.h"
+#include "launch/trainer/deepspeed.h"
+#include "launch/write/deepspeed_config.h"
+#include "launch/write/scripts.h"
+#include "launch/write/training.h"
+#include "launch/trainer/training_script.h"
+#include "plan/model_queries.h"
 
 /* ---- what the training script does ---- */
 

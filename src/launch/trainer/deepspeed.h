@@ -1,10 +1,9 @@
 /* deepspeed.h - the way back of DeepSpeed's target: its JSON, and scripts that start it */
-#ifndef DEEPSPEED_H
-#define DEEPSPEED_H
+#pragma once
 
-#include "deepspeed_file.h"
-#include "target.h"
-#include "text.h"
+#include "launch/read/deepspeed_file.h"
+#include "launch/target.h"
+#include "base/text.h"
 
 /** See launch_target.import; a text that is no JSON is a script. */
 PLAIT_MUST_CHECK plait_status deepspeed_import(const char *text, size_t length, const char *name,
@@ -22,5 +21,3 @@ PLAIT_MUST_CHECK plait_status deepspeed_script_import(const char *text, size_t l
 PLAIT_MUST_CHECK plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
                                                   text_builder *warnings, plans_entry *out,
                                                   plait_error *err);
-
-#endif

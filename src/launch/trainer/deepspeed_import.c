@@ -7,10 +7,10 @@
  */
 #include <string.h>
 
-#include "counts.h"
-#include "deepspeed.h"
-#include "deepspeed_file.h"
-#include "target.h"
+#include "base/saturating.h"
+#include "launch/trainer/deepspeed.h"
+#include "launch/read/deepspeed_file.h"
+#include "launch/target.h"
 
 static void give(plans_entry *out, plait_key_id key, int value)
 {

@@ -6,13 +6,13 @@
  */
 #include <string.h>
 
-#include "deepspeed.h"
-#include "deepspeed_file.h"
-#include "faults.h"
-#include "hub_model.h"
-#include "launcher.h"
-#include "named_file.h"
-#include "plan_reader.h"
+#include "launch/trainer/deepspeed.h"
+#include "launch/read/deepspeed_file.h"
+#include "base/status.h"
+#include "launch/read/hub_model.h"
+#include "launch/read/launcher.h"
+#include "launch/read/named_file.h"
+#include "launch/read/plan_reader.h"
 
 /* ---- what is known ---- */
 

@@ -1,11 +1,11 @@
 /* training_script.c - what a config leaves to the reader's own training script */
-#include "training_script.h"
+#include "launch/trainer/training_script.h"
 
 #include <stdio.h>
 
-#include "notes.h"
-#include "scripts.h"
-#include "text.h"
+#include "launch/write/notes.h"
+#include "launch/write/scripts.h"
+#include "base/text.h"
 
 /* Hugging Face's names, since these are the scripts that most people have. */
 static const char *const attention_words[PLAIT_ATTENTION_KERNELS] = {

@@ -3,11 +3,10 @@
  * DeepSpeed and FSDP wrap a model that somebody else's code builds, so that model, sequence length,
  * attention and recomputation stand in no key of their configs.
  */
-#ifndef TRAINING_SCRIPT_H
-#define TRAINING_SCRIPT_H
+#pragma once
 
-#include "target.h"
-#include "training.h"
+#include "launch/target.h"
+#include "launch/write/training.h"
 
 /**
  * Comment lines for the head of run.sh, `# plait: KEY VALUE` lines among them.
@@ -19,5 +18,3 @@ const char *training_script_notes(const plait_launch *launch, const training_pla
 
 /** The part of a plan that only the rules of Megatron or torchtitan have words for, or NULL. */
 const char *training_script_lacks(const plait_problem *problem, const plait_plan *plan);
-
-#endif

@@ -1,11 +1,11 @@
 /* args.c - an argument list in groups, on its way out */
-#include "args.h"
+#include "launch/write/args.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "grow.h"
-#include "shell_word.h"
+#include "base/grow.h"
+#include "base/shell_word.h"
 
 void args_init(launch_args *args, plait_arena *arena)
 {

@@ -16,12 +16,11 @@
  *
  * Memory that runs out shows when the text is asked for, which is NULL then.
  */
-#ifndef ARGS_H
-#define ARGS_H
+#pragma once
 
 #include <stdbool.h>
 
-#include "text.h"
+#include "base/text.h"
 
 typedef struct launch_option {
     const char *name;  /* NULL: a group begins here */
@@ -64,5 +63,3 @@ char *args_shell(const launch_args *args);
 
 /** All on one line, without titles. NULL when out of memory. */
 char *args_line(const launch_args *args);
-
-#endif

@@ -11,12 +11,12 @@
  * second copy of the weights in such groups, while gradients and states stay divided over all ranks:
  * that is `reshard` node, with the GPUs of a node as the group.
  */
-#include "deepspeed_config.h"
+#include "launch/write/deepspeed_config.h"
 
 #include <math.h>
 
-#include "json_write.h"
-#include "training.h"
+#include "io/json/json_write.h"
+#include "launch/write/training.h"
 
 /* ---- sizes ---- */
 

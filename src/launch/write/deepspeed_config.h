@@ -1,6 +1,5 @@
 /* deepspeed_config.h - DeepSpeed's ds_config.json */
-#ifndef DEEPSPEED_CONFIG_H
-#define DEEPSPEED_CONFIG_H
+#pragma once
 
 #include "plait/launch.h"
 
@@ -16,5 +15,3 @@ typedef enum deepspeed_engine {
 PLAIT_MUST_CHECK plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engine,
                                                plait_arena *arena, const char **text,
                                                plait_error *err);
-
-#endif

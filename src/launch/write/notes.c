@@ -1,12 +1,12 @@
 /* notes.c - what a config has no words for, in comments that plait reads back */
-#include "notes.h"
+#include "launch/write/notes.h"
 
 #include <stdio.h>
 
 #include "plait/runtime.h"
 
-#include "file.h"
-#include "shell_word.h"
+#include "io/file.h"
+#include "base/shell_word.h"
 
 void notes_append_one(const char *key, const char *value, text_builder *out)
 {

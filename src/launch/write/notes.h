@@ -8,12 +8,11 @@
  * Any key of a plan may stand there too, and seq, gbs and precision. What the config itself says
  * goes before: notes fill only what is still unknown.
  */
-#ifndef NOTES_H
-#define NOTES_H
+#pragma once
 
 #include "plait/launch.h"
 
-#include "text.h"
+#include "base/text.h"
 
 /** What a note begins with. */
 #define NOTES_MARK "# plait: "
@@ -23,5 +22,3 @@ void notes_append(const plait_launch *launch, text_builder *out);
 
 /** Append one note more; the value has no line breaks. */
 void notes_append_one(const char *key, const char *value, text_builder *out);
-
-#endif

@@ -1,11 +1,11 @@
 /* scripts.c - what starts a program on every node: by hand, under SLURM, on Kubernetes */
-#include "scripts.h"
+#include "launch/write/scripts.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "plait/units.h"
-#include "text.h"
+#include "base/text.h"
 
 /* ---- what the files say of themselves ---- */
 

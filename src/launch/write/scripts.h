@@ -2,11 +2,10 @@
  *
  * Ranks are numbered node by node, as the plan's placement assumed: rank = node * GPUs + GPU.
  */
-#ifndef SCRIPTS_H
-#define SCRIPTS_H
+#pragma once
 
-#include "target.h"
-#include "training.h"
+#include "launch/target.h"
+#include "launch/write/training.h"
 
 /** What schedulers call the devices of a node. */
 typedef struct launch_device {
@@ -56,5 +55,3 @@ int scripts_nodes(const plait_problem *problem, int *gpus_per_node);
  */
 void scripts_append_head(const plait_launch *launch, const char *first,
                          const training_places *places, text_builder *out);
-
-#endif

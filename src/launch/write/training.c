@@ -1,10 +1,10 @@
 /* training.c - learning rates, schedule and checkpoints of a launch, and what of it is to be edited */
-#include "training.h"
+#include "launch/write/training.h"
 
 #include <limits.h>
 #include <math.h>
 
-#include "scripts.h"
+#include "launch/write/scripts.h"
 
 /* What most published models of today have, of which nothing else is known. */
 static const launch_training placeholders = {

@@ -3,14 +3,13 @@
  * No plan hangs on these. Where a model says with what it was trained they are that, else
  * placeholders with which a run starts; the list at the head of a file says which.
  */
-#ifndef TRAINING_H
-#define TRAINING_H
+#pragma once
 
 #include <stdint.h>
 
 #include "plait/launch.h"
 
-#include "text.h"
+#include "base/text.h"
 
 /** Steps that a launch runs as it is written, the length of a checkpoint, minutes for a collective. */
 enum { TRAINING_TRY_STEPS = 100, TRAINING_SAVE_STEPS = 1000, TRAINING_TIMEOUT_MINUTES = 60 };
@@ -43,5 +42,3 @@ typedef struct training_places {
 /** Append the list, `# ` before each line. */
 void training_append_edits(const plait_problem *problem, const training_places *places,
                            text_builder *out);
-
-#endif

@@ -1,9 +1,9 @@
 /* doors.c - each public function that can fail, entered with the world's question */
-#include "doors.h"
+#include "unit/doors/doors.h"
 
 #include <string.h>
 
-#include "file.h"
+#include "io/file.h"
 #include "plait/data.h"
 
 /* The words that a door reads, or none. */

@@ -1,6 +1,5 @@
 /* doors.h - public functions that can fail, a question that they answer, and how to spoil it */
-#ifndef DOORS_H
-#define DOORS_H
+#pragma once
 
 #include <limits.h>
 #include <math.h>
@@ -106,5 +105,3 @@ typedef struct spoiling {
 
 extern const spoiling spoilings[];
 extern const size_t spoilings_count;
-
-#endif

@@ -1,5 +1,5 @@
 /* spoilings.c - one value that there is not, put into what a question is made of */
-#include "doors.h"
+#include "unit/doors/doors.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* world.c - what the doors are entered with: a plan of eight GPUs, a deployment of as many */
-#include "doors.h"
+#include "unit/doors/doors.h"
 
 #include <string.h>
 
-#include "must.h"
+#include "support/must.h"
 #include "plait/data.h"
 
 door_world doors_world;

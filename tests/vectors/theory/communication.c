@@ -1,8 +1,8 @@
 /* communication.c - volumes of papers, and what they hide behind */
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/fuse.h"
-#include "stage_sum.h"
-#include "theory.h"
+#include "costmodel/stage/stage_sum.h"
+#include "vectors/theory/theory.h"
 
 /* One microbatch a step of 8 replicas, gradients and parameters of two bytes. */
 static plait_cost price_replicas(int zero, world *w)

@@ -1,7 +1,7 @@
 /* limits.c - when communication binds, and experts */
 #include "plait/limits.h"
-#include "stage_sum.h"
-#include "theory.h"
+#include "costmodel/stage/stage_sum.h"
+#include "vectors/theory/theory.h"
 
 // ---- when communication binds, and gradients moved out of the last backward ---------------
 

@@ -1,7 +1,7 @@
 /* memory.c - parameters, state and activations of papers */
 #include "plait/fuse.h"
-#include "stage_sum.h"
-#include "theory.h"
+#include "costmodel/stage/stage_sum.h"
+#include "vectors/theory/theory.h"
 
 static void ask_state(world *w, const json_cursor *in)
 {

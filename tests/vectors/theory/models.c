@@ -1,7 +1,7 @@
 /* models.c - parameters, FLOPs and layouts of models */
-#include "stage_sum.h"
+#include "costmodel/stage/stage_sum.h"
 #include "plait/units.h"
-#include "theory.h"
+#include "vectors/theory/theory.h"
 
 /* The GPT family of Narayanan et al.: a vocabulary of 51200, 2048 positions. */
 static void make_megatron(plain_model *out, const json_cursor *in)

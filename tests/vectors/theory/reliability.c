@@ -1,6 +1,6 @@
 /* reliability.c - mean times between failures and Young's interval */
 #include "plait/goodput.h"
-#include "theory.h"
+#include "vectors/theory/theory.h"
 
 static double mtbf_hours(const json_cursor *in)
 {

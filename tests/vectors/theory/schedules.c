@@ -1,7 +1,7 @@
 /* schedules.c - bubbles and memory of schedules */
-#include "assert_near.h"
+#include "support/assert_near.h"
 #include "plait/simulate.h"
-#include "theory.h"
+#include "vectors/theory/theory.h"
 
 /* Ranks all alike, one microbatch of which takes f and b. */
 static double even_pipeline_s(plait_schedule schedule, int ranks, int microbatches, int chunks,

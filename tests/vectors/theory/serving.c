@@ -1,6 +1,6 @@
 /* serving.c - messages of a request, cached keys, steps that decode */
 #include "plait/serve_volume.h"
-#include "theory.h"
+#include "vectors/theory/theory.h"
 
 // ---- messages --------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 /* theory.c - inputs of a vector, models of one kind of layer, software that does what papers say */
 #include <string.h>
 
-#include "everything.h"
+#include "support/everything.h"
 #include "plait/data.h"
 #include "plait/fuse.h"
-#include "stage_sum.h"
-#include "theory.h"
+#include "costmodel/stage/stage_sum.h"
+#include "vectors/theory/theory.h"
 
 plait_arena *theory_arena;
 

@@ -1,9 +1,8 @@
 /* theory.h - what the formulas of published vectors share: inputs, plain models, software of papers */
-#ifndef THEORY_H
-#define THEORY_H
+#pragma once
 
-#include "json.h"
-#include "must.h"
+#include "io/json/json.h"
+#include "support/must.h"
 #include "plait/cost.h"
 
 /** One formula: the number that plait has for a vector's inputs. */
@@ -66,5 +65,3 @@ plait_pass pass_over(plait_pass_kind kind, double sequences, double tokens);
 
 // schedules.c: seconds of a pipeline, which other formulas add to
 double pipe_time(const json_cursor *in);
-
-#endif

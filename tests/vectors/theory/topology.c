@@ -1,6 +1,6 @@
 /* topology.c - networks, and communication fused on them */
 #include "plait/fuse.h"
-#include "theory.h"
+#include "vectors/theory/theory.h"
 
 // ---- topology -----------------------------------------------------------------------------
 

@@ -1,0 +1,384 @@
+/* block.c - one layer as a list of operators; block_<kind>.c draw the parts */
+#include "plait/block.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "costmodel/layer/block_build.h"
+#include "base/numbers.h"
+
+#define X(name, what) #name,
+const char *const plait_part_name[PLAIT_PARTS + 1] = {PLAIT_PART_LIST(X) NULL};
+const char *const plait_tensor_name[PLAIT_TENSORS + 1] = {PLAIT_TENSOR_LIST(X) NULL};
+#undef X
+#define X(constant, word) word,
+const char *const plait_dim_name[PLAIT_DIMS + 1] = {PLAIT_DIM_LIST(X) NULL};
+#undef X
+
+// ---- the layer -----------------------------------------------------------------------------
+
+/* C.24: a layer whose costs the model file states: work like products, cut by tp, nothing exchanged. */
+static void draw_opaque(block_draft *draft)
+{
+    const plait_opaque *given = &draft->layer->given;
+    const int tp = draft->shard->tp;
+
+    block_scan_add(draft, PLAIT_PART_opaque, draft->tokens * given->forward_flops / tp,
+                   draft->tokens * given->forward_bytes / tp,
+                   draft->norm_tokens * draft->model->hidden);
+    block_keep(draft, PLAIT_TENSOR_opaque, draft->tokens * given->activation_bytes / tp);
+    block_keep(draft, PLAIT_TENSOR_norm_in, draft->norm_tokens * draft->model->hidden);
+    draft->out->weights.dense += given->params / tp;
+}
+
+static void draw_mixer(block_draft *draft)
+{
+    switch (draft->layer->mixer) {
+    case PLAIT_MIXER_ATTENTION:
+        block_attention(draft);
+        break;
+    case PLAIT_MIXER_MLA:
+        block_mla(draft);
+        break;
+    case PLAIT_MIXER_DELTA_NET:
+        block_delta_net(draft);
+        break;
+    case PLAIT_MIXER_MAMBA:
+        block_mamba(draft);
+        break;
+    case PLAIT_MIXER_NONE:
+    case PLAIT_MIXER_KINDS:
+        break;
+    }
+}
+
+static void draw_ffn(block_draft *draft)
+{
+    if (draft->layer->ffn == PLAIT_FFN_MLP)
+        block_mlp(draft, draft->layer->mlp, false);
+    else if (draft->layer->ffn == PLAIT_FFN_MOE)
+        block_moe(draft);
+}
+
+static bool has_mixer(const plait_layer *layer)
+{
+    return layer->mixer != PLAIT_MIXER_NONE;
+}
+
+static bool has_ffn(const plait_layer *layer)
+{
+    return layer->ffn != PLAIT_FFN_NONE;
+}
+
+static bool is_parallel(const plait_layer *layer)
+{
+    return layer->parallel_residual && has_mixer(layer) && has_ffn(layer);
+}
+
+static block_norm_use norm_of_mixer(const plait_layer *layer)
+{
+    return layer->mixer == PLAIT_MIXER_MLA ? BLOCK_NORM_FEEDS : BLOCK_NORM_IN_PRODUCT;
+}
+
+/* Experts exchange tokens in their own way. */
+static bool has_experts(const plait_layer *layer)
+{
+    return layer->ffn == PLAIT_FFN_MOE;
+}
+
+static block_norm_use norm_of_ffn(const plait_layer *layer)
+{
+    return has_experts(layer) ? BLOCK_NORM_ROUTES : BLOCK_NORM_IN_PRODUCT;
+}
+
+/* x + mixer(norm(x)), the norm where the layer has one left */
+static void draw_mixer_half(block_draft *draft, int norms)
+{
+    const block_stream input = draft->at;
+
+    if (norms > 0)
+        block_norm_add(draft, norm_of_mixer(draft->layer));
+    block_tp_enter(draft, PLAIT_PART_qkv);
+    draw_mixer(draft);
+    block_tp_leave(draft, PLAIT_PART_attn_out);
+    block_residual_add(draft, input);
+}
+
+/* x + ffn(norm(x)) */
+static void draw_ffn_half(block_draft *draft, int norms)
+{
+    const bool moe = has_experts(draft->layer);
+    const block_stream input = draft->at;
+
+    if (norms > 0)
+        block_norm_add(draft, norm_of_ffn(draft->layer));
+    if (!moe)
+        block_tp_enter(draft, PLAIT_PART_fc1);
+    draw_ffn(draft);
+    if (!moe)
+        block_tp_leave(draft, PLAIT_PART_fc2);
+    block_residual_add(draft, input);
+}
+
+/* x + mixer(norm(x)) + ffn(norm(x)): one exchange in, one out; of one norm both read the output. */
+static void draw_parallel(block_draft *draft, int norms)
+{
+    const block_stream input = draft->at;
+
+    if (norms > 0)
+        block_norm_add(draft, norm_of_mixer(draft->layer));
+    const block_stream normed = draft->at;
+    block_tp_enter(draft, PLAIT_PART_qkv);
+    draw_mixer(draft);
+    const block_stream mixed = draft->at;
+    draft->at = norms > 1 ? input : normed;
+    if (norms > 1)
+        block_norm_add(draft, norm_of_ffn(draft->layer));
+    draw_ffn(draft);
+    block_tp_leave(draft, PLAIT_PART_fc2);
+    block_join(draft, mixed);
+    block_residual_add(draft, input);
+}
+
+/* Norms that a layer has beside those in front of its halves. */
+static void draw_norms(block_draft *draft, int norms)
+{
+    while (norms-- > 0)
+        block_norm_add(draft, BLOCK_NORM_ALONE);
+}
+
+void plait_block_describe(const plait_model *model, const plait_layer *layer,
+                          const plait_shard *shard, plait_pass pass, plait_block *out)
+{
+    block_draft draft = block_draft_of(model, layer, shard, pass, out);
+    int norms = layer->norms;
+
+    if (layer->opaque) {
+        draw_opaque(&draft);
+        return;
+    }
+    if (is_parallel(layer)) {
+        draw_parallel(&draft, norms);
+        draw_norms(&draft, norms - 2);
+        return;
+    }
+    if (has_mixer(layer))
+        draw_mixer_half(&draft, norms--);
+    if (has_ffn(layer))
+        draw_ffn_half(&draft, norms--);
+    draw_norms(&draft, norms);
+}
+
+bool block_halves(const plait_layer *layer)
+{
+    return !layer->opaque && !is_parallel(layer) && has_mixer(layer) && has_ffn(layer);
+}
+
+void block_describe_half(const plait_model *model, const plait_layer *layer,
+                         const plait_shard *shard, plait_pass pass, block_half half,
+                         plait_block *out)
+{
+    block_draft draft = block_draft_of(model, layer, shard, pass, out);
+
+    if (half == BLOCK_MIXER) {
+        draw_mixer_half(&draft, layer->norms);
+        return;
+    }
+    draw_ffn_half(&draft, layer->norms - 1);
+    draw_norms(&draft, layer->norms - 2);
+}
+
+/*
+ * Bytes an element of one class. Software that keeps the inputs of narrow products as it quantised
+ * them has them in place of the 16-bit tensor, or beside it where something else reads that: the core
+ * attention's output is an input of its own backward, too. (C.25)
+ */
+static double bytes_of_tensor(const plait_shard *shard, int tensor)
+{
+    const double bytes = shard->runtime->keep.keeps[tensor];
+
+    if (!block_quantises_once(shard) || bytes <= 0.0)
+        return bytes;
+    switch ((plait_tensor)tensor) {
+    case PLAIT_TENSOR_norm_out:
+    case PLAIT_TENSOR_linear_norm_out:
+    case PLAIT_TENSOR_latent:
+    case PLAIT_TENSOR_act_out:
+    case PLAIT_TENSOR_routed:
+    case PLAIT_TENSOR_expert_act_out:
+    case PLAIT_TENSOR_shared_act_out:
+        return smaller(bytes, plait_quantised_bytes(shard->precision));
+    case PLAIT_TENSOR_core_out:
+        return bytes + plait_quantised_bytes(shard->precision);
+    default:
+        return bytes;
+    }
+}
+
+/* C.25: bytes an element by the profile; a share of gathered norm outputs is kept whole under sp. */
+void plait_block_tensor_bytes(const plait_block *block, const plait_shard *shard,
+                              double bytes[PLAIT_TENSORS])
+{
+    static const plait_tensor outs[] = {PLAIT_TENSOR_norm_out, PLAIT_TENSOR_linear_norm_out,
+                                        PLAIT_TENSOR_router_in};
+    double norms = 0.0;
+
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        bytes[t] = block->saved[t] > 0.0 ? bytes_of_tensor(shard, t) * block->saved[t] : 0.0;
+    for (size_t i = 0; i < sizeof outs / sizeof *outs; i++)
+        norms += block->saved[outs[i]];
+    if (norms <= 0.0)
+        return;
+    const double gathered =
+        1.0 + shard->runtime->keep.keeps_gathered * block->saved_gathered / norms;
+    for (size_t i = 0; i < sizeof outs / sizeof *outs; i++)
+        bytes[outs[i]] *= gathered;
+}
+
+double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard, unsigned drops)
+{
+    double bytes[PLAIT_TENSORS], sum = 0.0;
+
+    plait_block_tensor_bytes(block, shard, bytes);
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        if (!(drops >> t & 1u))
+            sum += bytes[t];
+    return sum;
+}
+
+// ---- model FLOPs and parameters ------------------------------------------------------------
+
+static double forward_model_flops(const plait_block *block)
+{
+    double flops = 0.0;
+
+    for (int i = 0; i < block->ops; i++)
+        flops += block->op[i].count * block->op[i].model_flops;
+    return flops;
+}
+
+/* One device, every kernel fused: the plain shape of the model. */
+static plait_shard whole_shard(const plait_runtime *neutral)
+{
+    return (plait_shard){.tp = 1,
+                         .cp = 1,
+                         .ep = 1,
+                         .etp = 1,
+                         .attention = PLAIT_ATTENTION_FUSED,
+                         .runtime = neutral};
+}
+
+/* The forward of a layer over one sequence there. */
+static void describe_whole(const plait_model *model, const plait_layer *layer, double seq,
+                           plait_block *out)
+{
+    const plait_runtime neutral = {0};
+    const plait_shard shard = whole_shard(&neutral);
+
+    plait_block_describe(model, layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, seq, seq}, out);
+}
+
+double plait_layer_flops_per_token(const plait_model *model, const plait_layer *layer, double seq,
+                                   unsigned parts)
+{
+    double flops = 0.0;
+    plait_block block;
+
+    describe_whole(model, layer, seq, &block);
+    for (int i = 0; i < block.ops; i++)
+        if (parts >> block.op[i].part & 1u)
+            flops += block.op[i].count * block.op[i].model_flops;
+    return flops / seq;
+}
+
+/*
+ * C.4: forward FLOPs of all products and cores of the model on one device, times 3 for training: the
+ * backward makes two products for each. With recomputation layers run forward twice, times 4.
+ */
+double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute)
+{
+    const plait_runtime neutral = {0};
+    const plait_shard shard = whole_shard(&neutral);
+    const plait_pass pass = {PLAIT_FORWARD, 1.0, seq, seq};
+    double of_kind[PLAIT_MAX_LAYER_KINDS] = {0};
+    double layers = 0.0;
+    plait_block block;
+
+    for (int k = 0; k < model->kinds; k++) {
+        describe_whole(model, &model->kind[k], seq, &block);
+        of_kind[k] = forward_model_flops(&block);
+    }
+    for (int i = 0; i < model->layers; i++)
+        layers += of_kind[model->layer_kind[i]];
+    plait_block_head(model, &shard, pass, &block);
+
+    const double head = forward_model_flops(&block);
+    const double mtp = model->mtp_layers * (of_kind[model->mtp_kind] + head);
+    return ((recompute ? 4.0 : 3.0) * layers + 3.0 * (head + mtp)) / seq;
+}
+
+double plait_layer_skipped_flops_per_token(const plait_model *model, const plait_layer *layer,
+                                           double seq)
+{
+    double flops = 0.0;
+    plait_block block;
+
+    describe_whole(model, layer, seq, &block);
+    for (int i = 0; i < block.ops; i++)
+        if (block.op[i].kind == PLAIT_OP_ATTENTION)
+            flops += block.op[i].count * (block.op[i].model_flops - block.op[i].flops);
+    return flops / seq;
+}
+
+double plait_model_skipped_flops_per_token(const plait_model *model, double seq)
+{
+    double of_kind[PLAIT_MAX_LAYER_KINDS] = {0};
+    double flops = 0.0;
+
+    for (int k = 0; k < model->kinds; k++)
+        of_kind[k] = plait_layer_skipped_flops_per_token(model, &model->kind[k], seq);
+    for (int i = 0; i < model->layers; i++)
+        flops += of_kind[model->layer_kind[i]];
+    return 3.0 * (flops + model->mtp_layers * of_kind[model->mtp_kind]);
+}
+
+/* Weights of a layer; of experts the share that one token uses when only active ones count. */
+static double layer_params(const plait_model *model, const plait_layer *layer, bool active)
+{
+    plait_block block;
+
+    describe_whole(model, layer, 1.0, &block);
+    double expert = block.weights.expert;
+    if (active && layer->ffn == PLAIT_FFN_MOE)
+        expert *= (double)layer->moe.topk / layer->moe.experts;
+    return block.weights.dense + expert;
+}
+
+/* C.1: what the descriptions say of weights, summed over the ends and the layers. */
+plait_params plait_model_params(const plait_model *model)
+{
+    const plait_runtime neutral = {0};
+    const plait_shard shard = whole_shard(&neutral);
+    const plait_pass pass = {PLAIT_FORWARD, 1.0, 1.0, 1.0};
+    plait_params params = {0};
+    plait_block block;
+
+    plait_block_embedding(model, &shard, pass, &block);
+    params.embedding = block.weights.dense;
+    plait_block_head(model, &shard, pass, &block);
+    const double norm = (model->layer_norm ? 2.0 : 1.0) * model->hidden;
+    params.head = block.weights.dense - norm;
+    params.total = params.embedding + params.head + norm;
+    params.active = params.total;
+    for (int i = 0; i < model->layers; i++) {
+        const plait_layer *layer = &model->kind[model->layer_kind[i]];
+        params.total += layer_params(model, layer, false);
+        params.active += layer_params(model, layer, true);
+    }
+    // An MTP module: a layer, two norms and a projection of [hidden; embedding] to hidden.
+    if (model->mtp_layers > 0)
+        params.mtp =
+            model->mtp_layers * (layer_params(model, &model->kind[model->mtp_kind], false) +
+                                 2.0 * model->hidden * model->hidden + 2.0 * norm);
+    return params;
+}

@@ -1,0 +1,444 @@
+/*
+ * block_build.c - the strokes that the block files draw a layer with
+ *
+ * Each stroke knows which passes it belongs to: a product is one of the forward and two of the
+ * backward, a collective changes its direction, a pass over memory its bytes. The block files say
+ * what a layer does once and never ask.
+ */
+#include "costmodel/layer/block_build.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/numbers.h"
+
+block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
+                           const plait_shard *shard, plait_pass pass, plait_block *out)
+{
+    const double tokens = pass.sequences * pass.query_tokens / shard->cp;
+
+    out->ops = 0;
+    out->saved_gathered = 0.0;
+    out->weights = (plait_weights){0};
+    out->cache = (plait_cache){0};
+    memset(out->saved, 0, sizeof out->saved);
+    return (block_draft){
+        .model = model,
+        .layer = layer,
+        .shard = shard,
+        .pass = pass,
+        .out = out,
+        .tokens = tokens,
+        .norm_tokens = shard->sp ? tokens / shard->tp : tokens,
+        .at = {.place = {PLAIT_BLOCK_INPUT},
+               .places = 1,
+               .width = PLAIT_DIM_HIDDEN,
+               .elements = tokens * model->hidden},
+    };
+}
+
+double block_share(int width, int ways)
+{
+    return (double)((width + ways - 1) / ways);
+}
+
+bool block_quantises_once(const plait_shard *shard)
+{
+    return shard->precision >= PLAIT_FP8 && shard->runtime->keep.quantised_inputs;
+}
+
+/* torchao gathers what has one scale a tensor narrow, too, but not rows with scales of their own. */
+bool block_gathers_narrow(const plait_shard *shard)
+{
+    const plait_kernel_set *kernels = &shard->runtime->kernels;
+
+    return block_quantises_once(shard) ||
+           (shard->precision == PLAIT_FP8 && !kernels->rowwise_scaling);
+}
+
+bool block_is_forward(const block_draft *draft)
+{
+    const plait_pass_kind kind = draft->pass.kind;
+
+    return kind == PLAIT_FORWARD || kind == PLAIT_PREFILL || kind == PLAIT_DECODE;
+}
+
+bool block_is_serving(const block_draft *draft)
+{
+    return draft->pass.kind == PLAIT_PREFILL || draft->pass.kind == PLAIT_DECODE;
+}
+
+bool block_is_backward_input(const block_draft *draft)
+{
+    return draft->pass.kind == PLAIT_BACKWARD || draft->pass.kind == PLAIT_BACKWARD_INPUT;
+}
+
+static bool is_backward_weight(const block_draft *draft)
+{
+    return draft->pass.kind == PLAIT_BACKWARD || draft->pass.kind == PLAIT_BACKWARD_WEIGHT;
+}
+
+void block_place(block_draft *draft, plait_dim makes, double elements)
+{
+    if (draft->placed)
+        return;
+    plait_place place = {
+        .number = (signed char)(draft->place.number + 1),
+        .inputs = draft->at.places,
+        .takes = (unsigned char)draft->at.width,
+        .makes = (unsigned char)makes,
+        .elements = elements,
+    };
+    memcpy(place.reads, draft->at.place, sizeof place.reads);
+    draft->place = place;
+    draft->at =
+        (block_stream){.place = {place.number}, .places = 1, .width = makes, .elements = elements};
+}
+
+void block_join(block_draft *draft, block_stream other)
+{
+    for (int i = 0; i < other.places; i++) {
+        assert(draft->at.places < PLAIT_MAX_READS);
+        draft->at.place[draft->at.places++] = other.place[i];
+    }
+}
+
+void block_op_add(block_draft *draft, plait_op op)
+{
+    plait_block *out = draft->out;
+
+    assert(out->ops < PLAIT_MAX_OPS);
+    if (op.count == 0.0)
+        op.count = 1.0;
+    op.place = draft->place;
+    out->op[out->ops++] = op;
+}
+
+void block_keep(block_draft *draft, plait_tensor tensor, double elements)
+{
+    draft->out->saved[tensor] += elements;
+}
+
+// ---- products (C.10) -----------------------------------------------------------------------
+
+static bool is_narrow(const block_draft *draft, plait_part part)
+{
+    const plait_kernel_set *kernels = &draft->shard->runtime->kernels;
+
+    return part == PLAIT_PART_head ? kernels->narrow_head : part != PLAIT_PART_router;
+}
+
+/* Does the input of this product, or backward the gradient of its output, come gathered under sp? */
+static bool is_gathered(const block_linear *linear, plait_pass_kind layout)
+{
+    if (linear->experts > 0.0 || linear->part == PLAIT_PART_mla_up)
+        return false;
+    return layout == PLAIT_FORWARD
+               ? linear->makes == PLAIT_DIM_HEADS || linear->makes == PLAIT_DIM_FFN
+               : linear->makes == PLAIT_DIM_HIDDEN;
+}
+
+/* One kernel for an expert's two products quantises what passes between them. */
+static bool stays_inside(const block_draft *draft, const block_linear *linear,
+                         plait_pass_kind layout)
+{
+    return draft->shard->runtime->kernels.fused_experts &&
+           linear->part ==
+               (layout == PLAIT_FORWARD ? PLAIT_PART_expert_fc2 : PLAIT_PART_expert_fc1);
+}
+
+/*
+ * C.302: bytes that an element of the tokens is worth when it is made narrow, for both products that
+ * read it. A scale that is of the whole tensor, and its own, needs a look at all of it first.
+ */
+static double narrowing_bytes(const plait_shard *shard)
+{
+    const plait_kernel_set *kernels = &shard->runtime->kernels;
+    const double q = plait_quantised_bytes(shard->precision);
+    const bool looks = shard->precision == PLAIT_NVFP4 ||
+                       (shard->precision == PLAIT_FP8 && !kernels->delayed_scaling);
+    const double once = (looks ? HALF_BYTES : 0.0) + HALF_BYTES + 2.0 * q;
+
+    if (shard->precision == PLAIT_FP8 && kernels->rowwise_scaling)
+        return 3.0 * HALF_BYTES + 2.0 * q; // narrow and turned, then narrow again
+    return once;
+}
+
+/* Of weights that each microbatch reads twice, half of it before either product. (C.302) */
+static double narrowing_weight_bytes(const plait_shard *shard)
+{
+    return 0.5 * (narrowing_bytes(shard) + HALF_BYTES);
+}
+
+/*
+ * C.302. Each tensor once, for both products that read it, and where sp gathers it narrow by the rank
+ * that has it. Software that keeps narrow weights makes them once a step.
+ */
+static double quantised_of(const block_draft *draft, const block_linear *linear, const plait_op *op)
+{
+    const plait_shard *shard = draft->shard;
+    const bool gathered = shard->sp && is_gathered(linear, op->layout);
+    const double weights = op->batch * op->k * op->n;
+    double bytes;
+
+    if (shard->precision < PLAIT_FP8 || !op->matrix_precision ||
+        op->layout == PLAIT_BACKWARD_WEIGHT || stays_inside(draft, linear, op->layout))
+        return 0.0;
+    bytes = narrowing_bytes(shard) * op->batch * op->m * op->k /
+            (gathered && block_gathers_narrow(shard) ? shard->tp : 1);
+    return block_quantises_once(shard) ? bytes : bytes + narrowing_weight_bytes(shard) * weights;
+}
+
+/* Bytes of a gradient's element that the product itself adds to. (C.301) */
+static double accumulated_of(const block_draft *draft, const plait_op *op)
+{
+    const plait_shard *shard = draft->shard;
+
+    if (op->layout != PLAIT_BACKWARD_WEIGHT || !shard->runtime->kernels.fused_accumulation)
+        return 0.0;
+    return plait_state_format_bytes(shard->grad_reduce);
+}
+
+/* The largest power of two, at most 8, that divides it. */
+static int alignment_of(double elements)
+{
+    const int rest = (int)fmod(elements, 8.0);
+
+    return rest == 0 ? 8 : rest & -rest;
+}
+
+double block_misaligned(double a, double b)
+{
+    const int of_a = alignment_of(a), of_b = alignment_of(b);
+    const int least = of_a < of_b ? of_a : of_b;
+
+    return least == 8 ? 0.0 : least == 4 ? 0.5 : least == 2 ? 1.0 : 1.5;
+}
+
+/* Rows of all three products are inputs or outputs. Most software pads the vocabulary. */
+static double misaligned_of(const block_draft *draft, const block_linear *linear,
+                            const plait_op *op)
+{
+    const plait_shard *shard = draft->shard;
+    const bool padded = linear->part == PLAIT_PART_head && !shard->runtime->kernels.unpadded_vocab;
+
+    if (op->matrix_precision && shard->precision >= PLAIT_FP8)
+        return 0.0;
+    return block_misaligned(linear->k, padded ? linear->k : linear->n);
+}
+
+/*
+ * One of the three products of a linear layer y = x W, with x [rows, k], W [k, n]:
+ *
+ *     forward           y  = x W        [rows, k] x [k, n]
+ *     input's gradient  dx = dy W^T     [rows, n] x [n, k]
+ *     weight's          dW = x^T dy     [k, rows] x [rows, n]
+ *
+ * FLOPs are 2 m n k of each, all of them model FLOPs. The head and the router stay in bf16.
+ */
+static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_kind layout)
+{
+    const bool grouped = linear->experts > 0.0;
+    const double reached = linear->reached > 0.0 ? linear->reached : linear->experts;
+    const double rows = grouped ? linear->rows * linear->experts / reached : linear->rows;
+    plait_op op = {
+        .kind = grouped ? PLAIT_OP_GROUPED_GEMM : PLAIT_OP_GEMM,
+        .part = linear->part,
+        .layout = layout,
+        .matrix_precision = is_narrow(draft, linear->part),
+        .batch = grouped ? reached : 1.0,
+        .m = layout == PLAIT_BACKWARD_WEIGHT ? linear->k : rows,
+        .n = layout == PLAIT_BACKWARD_INPUT ? linear->k : linear->n,
+        .k = layout == PLAIT_BACKWARD_INPUT    ? linear->n
+             : layout == PLAIT_BACKWARD_WEIGHT ? rows
+                                               : linear->k,
+    };
+
+    op.flops = 2.0 * op.batch * op.m * op.n * op.k;
+    op.model_flops = op.flops;
+    op.bytes = HALF_BYTES * op.batch * (op.m * op.k + op.k * op.n + op.m * op.n);
+    op.quantised = quantised_of(draft, linear, &op);
+    op.misaligned = misaligned_of(draft, linear, &op);
+    op.accumulated = accumulated_of(draft, &op);
+    block_op_add(draft, op);
+}
+
+/* A linear layer's products in this pass, and its parameters: k n, and n with a bias, of each. */
+void block_linear_add(block_draft *draft, block_linear linear)
+{
+    const bool grouped = linear.experts > 0.0;
+    const double matrices = grouped ? linear.experts : 1.0;
+    const double params = matrices * (linear.n * linear.k + (linear.bias ? linear.n : 0.0));
+
+    block_place(draft, linear.makes, matrices * linear.rows * linear.n);
+    if (!linear.counted_elsewhere)
+        *(grouped ? &draft->out->weights.expert : &draft->out->weights.dense) += params;
+    if (linear.rows <= 0.0)
+        return;
+    if (block_is_forward(draft))
+        add_gemm(draft, &linear, PLAIT_FORWARD);
+    if (block_is_backward_input(draft))
+        add_gemm(draft, &linear, PLAIT_BACKWARD_INPUT);
+    if (is_backward_weight(draft))
+        add_gemm(draft, &linear, PLAIT_BACKWARD_WEIGHT);
+}
+
+// ---- passes over memory (C.11) -------------------------------------------------------------
+
+block_traffic block_traffic_of(block_pass pass, bool fused)
+{
+    static const struct {
+        block_traffic fused, eager;
+    } passes[BLOCK_PASSES] = {
+#define X(name, forward, backward, eager_forward, eager_backward)                                  \
+    {{forward, backward}, {eager_forward, eager_backward}},
+        BLOCK_PASS_LIST(X)
+#undef X
+    };
+
+    return fused ? passes[pass].fused : passes[pass].eager;
+}
+
+/* A pass over so many elements; the gradient of weights has none. */
+void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic)
+{
+    const double bytes = block_is_forward(draft)          ? traffic.forward
+                         : block_is_backward_input(draft) ? traffic.backward
+                                                          : 0.0;
+    block_place(draft, draft->at.width, elements);
+    if (bytes * elements > 0.0)
+        block_op_add(draft,
+                     (plait_op){.kind = PLAIT_OP_MEMORY, .part = part, .bytes = bytes * elements});
+}
+
+/*
+ * Work along the sequence that no product does (C.21, C.22, C.34). Its backward is taken as twice
+ * the forward: once to go back, once to make again what was not kept.
+ */
+void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
+                    double elements)
+{
+    block_place(draft, draft->at.width, elements);
+    if (!block_is_forward(draft) && !block_is_backward_input(draft))
+        return;
+
+    const double passes = block_is_forward(draft) ? 1.0 : 2.0;
+    block_op_add(draft, (plait_op){.kind = PLAIT_OP_SCAN,
+                                   .part = part,
+                                   .flops = passes * flops,
+                                   .model_flops = passes * flops,
+                                   .bytes = passes * bytes});
+}
+
+/*
+ * A norm keeps its input and, where a product follows, its output, which sp keeps cut by tp unless
+ * the software keeps it gathered. Inside the product's kernel it is no module that could be run again
+ * by itself. Weights: h, with LayerNorm 2 h.
+ */
+void block_norm_add(block_draft *draft, block_norm_use use)
+{
+    const plait_kernel_set *kernels = &draft->shard->runtime->kernels;
+    const double elements = draft->norm_tokens * draft->model->hidden;
+    const bool inside = use == BLOCK_NORM_IN_PRODUCT && kernels->norm_in_product;
+    const bool fused = kernels->fused_norm || draft->model->layer_norm; // PyTorch has a LayerNorm
+
+    block_memory_add(draft, inside ? PLAIT_PART_linear_norm : PLAIT_PART_norm, elements,
+                     block_traffic_of(BLOCK_PASS_NORM, fused));
+    block_keep(draft, PLAIT_TENSOR_norm_in, elements);
+    block_keep(draft, PLAIT_TENSOR_norm_cast, elements);
+    if (use != BLOCK_NORM_ALONE) {
+        block_keep(draft,
+                   inside                     ? PLAIT_TENSOR_linear_norm_out
+                   : use == BLOCK_NORM_ROUTES ? PLAIT_TENSOR_router_in
+                                              : PLAIT_TENSOR_norm_out,
+                   elements);
+        draft->out->saved_gathered += (draft->tokens - draft->norm_tokens) * draft->model->hidden;
+    }
+    draft->out->weights.dense += draft->model->hidden * (draft->model->layer_norm ? 2.0 : 1.0);
+}
+
+/*
+ * x + dropout(y): two tensors in, one out, 6 bytes; with dropout a mask of one byte is written and,
+ * backward, read beside a gradient in and out. Without dropout the backward is the gradient itself.
+ * Apart, PyTorch adds a bias, drops and adds in three kernels.
+ */
+void block_residual_add(block_draft *draft, block_stream skipped)
+{
+    const bool dropout = draft->model->dropout;
+    const double mask = dropout ? 1.0 : 0.0;
+    const block_traffic fused = {6.0 + mask, dropout ? 5.0 : 0.0};
+    const block_traffic unfused = {dropout ? 15.0 : 6.0, dropout ? 9.0 : 2.0};
+    const double elements = draft->norm_tokens * draft->model->hidden;
+
+    block_join(draft, skipped);
+    block_memory_add(draft, PLAIT_PART_residual, elements,
+                     draft->shard->runtime->kernels.fused_residual ? fused : unfused);
+    if (dropout)
+        block_keep(draft, PLAIT_TENSOR_dropout, elements);
+}
+
+// ---- collectives (C.12) --------------------------------------------------------------------
+
+/*
+ * Around each pair of column- and row-parallel products, on all T h elements of the microbatch:
+ *
+ *              without sp                  with sp
+ *     enter    backward all-reduce         forward all-gather, backward reduce-scatter
+ *     leave    forward all-reduce          forward reduce-scatter, backward all-gather
+ */
+
+void block_collective_add(block_draft *draft, plait_op collective)
+{
+    collective.kind = PLAIT_OP_COLLECTIVE;
+    block_op_add(draft, collective);
+}
+
+/*
+ * C.303: an element that is gathered in front of narrow products travels in their format; backward in
+ * both copies, for both products that read it.
+ */
+static double gathered_bytes(const block_draft *draft, plait_part part)
+{
+    const plait_shard *shard = draft->shard;
+    const double copies = block_is_forward(draft) || shard->precision == PLAIT_FP8 ? 1.0 : 2.0;
+
+    if (!block_gathers_narrow(shard) || part == PLAIT_PART_head || part == PLAIT_PART_embedding)
+        return HALF_BYTES;
+    return smaller(HALF_BYTES, copies * plait_quantised_bytes(shard->precision));
+}
+
+static void add_tp(block_draft *draft, plait_part part, plait_collective_op op)
+{
+    const double bytes = op == PLAIT_ALL_GATHER ? gathered_bytes(draft, part) : HALF_BYTES;
+
+    block_collective_add(draft, (plait_op){.part = part,
+                                           .collective = op,
+                                           .axis = PLAIT_AXIS_TP,
+                                           .overlap = PLAIT_OVERLAP_TP,
+                                           .bytes = bytes * draft->tokens * draft->model->hidden});
+}
+
+void block_tp_enter(block_draft *draft, plait_part part)
+{
+    const plait_shard *shard = draft->shard;
+
+    if (shard->tp == 1)
+        return;
+    if (block_is_forward(draft) && shard->sp)
+        add_tp(draft, part, PLAIT_ALL_GATHER);
+    if (block_is_backward_input(draft))
+        add_tp(draft, part, shard->sp ? PLAIT_REDUCE_SCATTER : PLAIT_ALL_REDUCE);
+}
+
+void block_tp_leave(block_draft *draft, plait_part part)
+{
+    const plait_shard *shard = draft->shard;
+
+    if (shard->tp == 1)
+        return;
+    if (block_is_forward(draft))
+        add_tp(draft, part, shard->sp ? PLAIT_REDUCE_SCATTER : PLAIT_ALL_REDUCE);
+    if (block_is_backward_input(draft) && shard->sp)
+        add_tp(draft, part, PLAIT_ALL_GATHER);
+}

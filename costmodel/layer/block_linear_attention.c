@@ -1,0 +1,126 @@
+/* block_linear_attention.c - gated delta net and Mamba: attention linear in the sequence */
+#include "costmodel/layer/block_build.h"
+
+/* Chunk of the chunkwise delta rule (Yang et al., arXiv 2412.06464). (C.21) */
+static const double delta_chunk = 64.0;
+
+/* Context parallelism: all-to-alls trade the sequence for heads, in and out, as Ulysses does. */
+static void exchange_states(block_draft *draft, double width)
+{
+    if (draft->shard->cp == 1 || draft->pass.kind == PLAIT_BACKWARD_WEIGHT)
+        return;
+    block_collective_add(draft, (plait_op){.part = PLAIT_PART_core_attn,
+                                           .collective = PLAIT_ALL_TO_ALL,
+                                           .axis = PLAIT_AXIS_CP,
+                                           .overlap = PLAIT_OVERLAP_CP,
+                                           .bytes = HALF_BYTES * draft->tokens * width,
+                                           .count = 2.0});
+}
+
+/* Serving keeps a recurrence's state in fp32 (vLLM and SGLang), and each pass reads and writes it. (C.350) */
+static const double state_bytes = 4.0;
+
+static double state_traffic(const block_draft *draft)
+{
+    return block_is_serving(draft) ? 2.0 * draft->pass.sequences * draft->out->cache.state : 0.0;
+}
+
+/*
+ * C.21, the gated delta rule, a chunk of C tokens at a time. For each token and value head:
+ *
+ *     in the chunk   q k^T, the inverse applied to k and to v, the product with v: 4 C (dk + dv)
+ *     across         the state read, corrected and written: three products of dk dv, 6 dk dv
+ *
+ * Projected: q, k, v, an output gate as wide as v, and two scalars a value head. Kept: what goes
+ * into and comes out of the convolution, the gate, a state a chunk, the output and its gated norm.
+ */
+void block_delta_net(block_draft *draft)
+{
+    const plait_delta_net *d = &draft->layer->delta_net;
+    const int tp = draft->shard->tp;
+    const double hidden = draft->model->hidden;
+    const double tokens = draft->tokens;
+    const double value_heads = block_share(d->value_heads, tp);
+    const double key_width = block_share(d->key_heads, tp) * d->key_dim;
+    const double value_width = value_heads * d->value_dim;
+    const double mixed = 2.0 * key_width + value_width;
+    const double flops_a_head =
+        4.0 * delta_chunk * (d->key_dim + d->value_dim) + 6.0 * (double)d->key_dim * d->value_dim;
+
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
+                                           .rows = tokens,
+                                           .n = mixed + value_width + 2.0 * value_heads,
+                                           .k = hidden,
+                                           .makes = PLAIT_DIM_HEADS});
+    block_memory_add(draft, PLAIT_PART_conv, tokens * mixed,
+                     block_traffic_of(BLOCK_PASS_CONVOLUTION, true));
+    draft->out->weights.dense += mixed * d->conv + 2.0 * value_heads + d->value_dim;
+    exchange_states(draft, mixed);
+    draft->out->cache.state =
+        state_bytes * (value_heads * d->key_dim * d->value_dim) + HALF_BYTES * mixed * d->conv;
+    block_scan_add(draft, PLAIT_PART_core_attn, tokens * value_heads * flops_a_head,
+                   HALF_BYTES * tokens * (mixed + value_width) + state_traffic(draft),
+                   tokens * value_width);
+    block_keep(draft, PLAIT_TENSOR_qkv, tokens * (2.0 * mixed + value_width));
+    block_keep(draft, PLAIT_TENSOR_scan,
+               tokens / delta_chunk * value_heads * d->key_dim * d->value_dim);
+    block_keep(draft, PLAIT_TENSOR_core_out, 2.0 * tokens * value_width);
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
+                                           .rows = tokens,
+                                           .n = hidden,
+                                           .k = value_width,
+                                           .makes = PLAIT_DIM_HIDDEN});
+}
+
+/*
+ * C.22: Gu and Dao, arXiv 2312.00752. The scan takes nine FLOPs a channel and state, and moves x, z,
+ * dt and y of each channel once, with B and C beside them. Under tp the small parameters dt, B and
+ * C are summed over the ranks. Kept: x before and behind the convolution, z, and what the scan made.
+ */
+void block_mamba(block_draft *draft)
+{
+    const plait_mamba *s = &draft->layer->mamba;
+    const double inner = block_share(s->inner, draft->shard->tp);
+    const double hidden = draft->model->hidden;
+    const double tokens = draft->tokens;
+    const double parameters = s->dt_rank + 2.0 * s->state;
+
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
+                                           .rows = tokens,
+                                           .n = 2.0 * inner,
+                                           .k = hidden,
+                                           .makes = PLAIT_DIM_HEADS});
+    block_memory_add(draft, PLAIT_PART_conv, tokens * inner,
+                     block_traffic_of(BLOCK_PASS_CONVOLUTION, true));
+    const block_stream channels = draft->at;
+    block_linear_add(
+        draft,
+        (block_linear){.part = PLAIT_PART_conv, .rows = tokens, .n = parameters, .k = inner});
+    if (draft->shard->tp > 1 && draft->pass.kind != PLAIT_BACKWARD_WEIGHT)
+        block_collective_add(draft, (plait_op){.part = PLAIT_PART_conv,
+                                               .collective = PLAIT_ALL_REDUCE,
+                                               .axis = PLAIT_AXIS_TP,
+                                               .overlap = PLAIT_OVERLAP_TP,
+                                               .bytes = HALF_BYTES * tokens * parameters});
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_conv,
+                                           .rows = tokens,
+                                           .n = inner,
+                                           .k = s->dt_rank,
+                                           .makes = PLAIT_DIM_HEADS,
+                                           .bias = true});
+    block_join(draft, channels);
+    draft->out->weights.dense += inner * (s->conv + 1.0 + s->state + 1.0);
+    exchange_states(draft, inner);
+    draft->out->cache.state = inner * (state_bytes * s->state + HALF_BYTES * s->conv);
+    block_scan_add(draft, PLAIT_PART_core_attn, 9.0 * tokens * inner * s->state,
+                   HALF_BYTES * tokens * (4.0 * inner + parameters) + state_traffic(draft),
+                   tokens * inner);
+    block_keep(draft, PLAIT_TENSOR_qkv, tokens * (3.0 * inner + parameters));
+    block_keep(draft, PLAIT_TENSOR_scan, tokens * inner);
+    block_keep(draft, PLAIT_TENSOR_core_out, tokens * inner);
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
+                                           .rows = tokens,
+                                           .n = hidden,
+                                           .k = inner,
+                                           .makes = PLAIT_DIM_HIDDEN});
+}

@@ -1,0 +1,378 @@
+/*
+ * kernel.c - seconds of one operator on one accelerator
+ *
+ * Every kernel is priced twice, by what it computes and by what it moves, and the two join in a
+ * p-norm: the larger counts, and near the ridge both do. What the parts reach of their peaks are
+ * constants of the accelerator, fitted to measured kernels (clusters/accelerators).
+ */
+#include "plait/kernel.h"
+
+#include <math.h>
+
+#include "plait/runtime.h"
+#include "base/numbers.h"
+
+/* Bytes of an element of the formats that everything but a product's inputs has: bf16, fp16. */
+static const double half_bytes = 2.0;
+
+/*
+ * Bytes of an input element, scale factors included: a block of 32 (MXFP8) or 16 (NVFP4) values
+ * shares one byte. Blocks of 128 in fp8 share four, which is 3 % and left out.
+ */
+static double element_bytes(plait_precision precision)
+{
+    switch (precision) {
+    case PLAIT_FP8:
+    case PLAIT_FP8_BLOCK:
+        return 1.0;
+    case PLAIT_MXFP8:
+        return 1.0 + 1.0 / 32.0;
+    case PLAIT_NVFP4:
+        return 0.5 + 1.0 / 16.0;
+    default:
+        return half_bytes;
+    }
+}
+
+/* The rate of products outside fp8: bf16, or fp16 where there is no bf16 (V100). */
+static plait_precision plain_precision(const plait_accelerator *gpu, plait_precision precision)
+{
+    if (precision <= PLAIT_FP16)
+        return precision;
+    return gpu->peak_flops_per_s[PLAIT_BF16] > 0.0 ? PLAIT_BF16 : PLAIT_FP16;
+}
+
+static double plain_peak(const plait_accelerator *gpu)
+{
+    return gpu->peak_flops_per_s[plain_precision(gpu, PLAIT_FP8)];
+}
+
+// ---- matrix products -----------------------------------------------------------------------
+
+/* The tiles that libraries of products have kernels for, largest first, and the most parts of k. */
+enum { TILES = 6 };
+static const double tile_rows[TILES] = {256, 128, 128, 128, 64, 64};
+static const double tile_columns[TILES] = {128, 256, 128, 64, 128, 64};
+static const double most_splits = 8.0;
+
+/* Of the best tile's rate, what a smaller one reaches: r128, r64 and r32 of C.30. */
+static double tile_rate(const plait_gemm_fit *fit, int tile)
+{
+    static const int group[TILES] = {0, 0, 1, 2, 2, 3};
+    const double rate[] = {1.0, fit->r128, fit->r64, fit->r32};
+
+    return rate[group[tile]];
+}
+
+/*
+ * Rounds that w tiles for each SM take: a last round that is not full costs a whole one (ceil), or
+ * nothing where kernels fill it with other work (w). `quantised` is the share of the first. (C.30)
+ */
+static double waves(double w, double quantised)
+{
+    return quantised * ceil(w) + (1.0 - quantised) * larger(w, 1.0);
+}
+
+/*
+ * Tc of C.30, the cheapest tile (rows x columns) and split s of k:
+ *
+ *     waves x 2 rows columns (k / s + k0) / (peak of one SM x emax x rate of the tile)
+ *     + with s > 1: 4 bytes of each of the s partial sums, at twice the HBM rate (they stay in L2)
+ */
+static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit *fit,
+                             const plait_gemm *g)
+{
+    const double sm_rate = gpu->peak_flops_per_s[g->precision] / gpu->sms * fit->emax;
+    double best = HUGE_VAL;
+
+    for (int t = 0; t < TILES; t++) {
+        const double tiles = g->batch * ceil(g->m / tile_rows[t]) * ceil(g->n / tile_columns[t]);
+        const double area = 2.0 * tile_rows[t] * tile_columns[t] / (sm_rate * tile_rate(fit, t));
+        for (double split = 1.0; split <= most_splits; split *= 2.0) {
+            double s = waves(tiles * split / gpu->sms, fit->q) * area * (g->k / split + fit->k0);
+            if (split > 1.0)
+                s += 4.0 * g->batch * g->m * g->n * split / (2.0 * gpu->hbm_bytes_per_s);
+            best = smaller(best, s);
+        }
+    }
+    return best;
+}
+
+/*
+ * Tm of C.30: both inputs and the output once, at the share eb of the HBM rate. An output that is
+ * added to is read as well. (C.301)
+ */
+static double gemm_memory_s(const plait_accelerator *gpu, double eb, const plait_gemm *g)
+{
+    const double element = element_bytes(g->precision);
+    const double weight = g->weight_bytes > 0.0 ? g->weight_bytes : element;
+    const double inputs = element * g->m * g->k + weight * g->k * g->n;
+    const double output = g->accumulated > 0.0 ? 2.0 * g->accumulated : half_bytes;
+
+    return g->batch * (inputs + output * g->m * g->n) / (gpu->hbm_bytes_per_s * eb);
+}
+
+/* Both times joined by a p-norm, without overflow for tiny or huge values. */
+static double join(double a, double b, double p)
+{
+    const double high = larger(a, b);
+    const double low = smaller(a, b);
+
+    return high > 0.0 ? high * pow(1.0 + pow(low / high, p), 1.0 / p) : 0.0;
+}
+
+/*
+ * C.30: t0 + (Tc^p + Tm^p)^(1/p), and a pass that quantises the input of fp8 products: it reads 2
+ * bytes an element and writes 1, cq times. Without that pass the fixed time is bf16's.
+ */
+double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
+{
+    if ((unsigned)g.precision >= PLAIT_PRECISIONS)
+        return (double)NAN;
+    const plait_gemm_fit *fit = &gpu->gemm[g.precision];
+    const double compute_s = gemm_compute_s(gpu, fit, &g);
+    const double memory_s = gemm_memory_s(gpu, fit->eb, &g);
+    const double quantise_s =
+        g.quantise ? fit->cq * 3.0 * g.batch * g.m * g.k / (gpu->hbm_bytes_per_s * fit->eb) : 0.0;
+    const bool apart = g.precision > PLAIT_FP16 && !g.quantise; // the fit's t0 is of both kernels
+    const double t0_s = apart ? gpu->gemm[plain_precision(gpu, g.precision)].t0_s : fit->t0_s;
+
+    return t0_s + join(compute_s, memory_s, fit->p) + quantise_s;
+}
+
+/* How sharply C.31 and C.32 turn from memory to compute; C.30 has a fitted p of its own. */
+static const double grouped_join = 4.0, attention_join = 4.0;
+
+/*
+ * C.31, the product of all experts of a rank in one kernel: tiles of 16 to 256 rows and 128 columns
+ * over each expert, of which the cheapest counts. A tile of fewer than 128 rows loses the share rs
+ * of its rate each time it halves: it loads as many weights for half the work, so of weights stored in
+ * fewer bytes it loses as much less. t0 is that of a whole layer, which has two such products.
+ */
+double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
+{
+    if ((unsigned)g.precision >= PLAIT_PRECISIONS)
+        return (double)NAN;
+    static const double columns = 128.0;
+    const plait_grouped_fit *fit = &gpu->grouped[g.precision];
+    const double sm_rate = gpu->peak_flops_per_s[g.precision] / gpu->sms * fit->emax;
+    const double element = element_bytes(g.precision);
+    const double loads = g.weight_bytes > 0.0 ? g.weight_bytes / element : 1.0;
+    double compute_s = HUGE_VAL;
+    double rate = fit->rs * fit->rs * fit->rs; // of 16 rows: three halvings below 128
+
+    for (double rows = 16.0; rows <= 256.0; rows *= 2.0) {
+        const double tiles = g.batch * ceil(g.m / rows) * ceil(g.n / columns);
+        const double w = larger(tiles / gpu->sms, 1.0);
+        const double slower = 1.0 + loads * (1.0 / rate - 1.0);
+        compute_s =
+            smaller(compute_s, w * 2.0 * rows * columns * (g.k + fit->k0) * slower / sm_rate);
+        rate = smaller(1.0, rate / fit->rs);
+    }
+    return fit->t0_s / 2.0 + join(compute_s, gemm_memory_s(gpu, fit->eb, &g), grouped_join);
+}
+
+/* C.300: streams that share the device are no faster than one product behind the other. */
+double plait_streamed_gemm_s(const plait_accelerator *gpu, plait_gemm g)
+{
+    const double experts = g.batch;
+
+    g.batch = 1.0;
+    return experts * plait_gemm_s(gpu, g);
+}
+
+// ---- attention and memory ------------------------------------------------------------------
+
+/* The fitted share of the peak between the head widths of the fit, 64, 128, 192 and 256; C.32's e. */
+static double attention_rate(const plait_attention_fit *fit, double head_dim)
+{
+    static const double step = 64.0;
+    const double x = smaller(larger(head_dim / step - 1.0, 0.0), 3.0);
+    const int i = x < 2.0 ? (int)x : 2;
+
+    return fit->e[i] + (x - i) * (fit->e[i + 1] - fit->e[i]);
+}
+
+/*
+ * C.32: blocks of 128 queries of every head fill the SMs in waves, as tiles do. A short sequence
+ * spends s0 tokens' time on its ramp; the bytes go at 0.8 of the HBM rate, which is what the source
+ * of the fits (aiconfigurator's attention model) assumes too.
+ */
+double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel kernel,
+                         plait_attention_work work)
+{
+    if ((unsigned)kernel >= PLAIT_ATTENTION_KERNELS)
+        return (double)NAN;
+    static const double query_block = 128.0, hbm_share = 0.8;
+    const plait_attention_fit *fit = &gpu->attention[kernel];
+    const double w = work.sequences * work.heads * ceil(work.query / query_block) / gpu->sms;
+    const double ramp = 1.0 + fit->s0 / larger(work.ramp, 1.0);
+    const double compute_s = work.flops * ramp * waves(w, fit->q) / w /
+                             (plain_peak(gpu) * attention_rate(fit, work.head_dim));
+    const double memory_s = work.bytes / (hbm_share * gpu->hbm_bytes_per_s);
+
+    return fit->t0_s + join(compute_s, memory_s, attention_join);
+}
+
+/* C.361: split keys are joined by a second kernel, whose launch is in t0. */
+double plait_decode_attention_s(const plait_accelerator *gpu, plait_kv_format format,
+                                plait_decode_work work)
+{
+    const plait_decode_fit *fit = &gpu->decode[format];
+    const double full_s = work.bytes / (gpu->hbm_bytes_per_s * fit->eb);
+
+    return fit->t0_s + full_s * (1.0 + fit->few / (work.sequences * work.kv_heads));
+}
+
+/* C.33: a pass over memory, at the share of the HBM rate that elementwise kernels reach. */
+double plait_memory_op_s(const plait_accelerator *gpu, double bytes)
+{
+    return gpu->memory_op_t0_s + bytes / (gpu->hbm_bytes_per_s * gpu->memory_op_fraction);
+}
+
+// ---- operators of a block ------------------------------------------------------------------
+
+/*
+ * Long loops of large products run at the power limit, short ones at burst clocks: the derate sets
+ * in between 3 and 30 GFLOP, over one decade (aiconfigurator, sustained against burst runs). (C.35)
+ */
+static double sustained_clock(const plait_accelerator *gpu, plait_precision precision, double flops)
+{
+    static const double onset_flops = 3e9;
+    const double full = gpu->sustained[precision <= PLAIT_FP16 ? 0 : 1];
+    const double onset = smaller(larger(log10(larger(flops, 1.0) / onset_flops), 0.0), 1.0);
+
+    return 1.0 + onset * (full - 1.0);
+}
+
+static double grouped_s(const plait_kernel_context *context, plait_gemm gemm)
+{
+    return context->runtime->kernels.expert_streams
+               ? plait_streamed_gemm_s(context->accelerator, gemm)
+               : plait_grouped_gemm_s(context->accelerator, gemm);
+}
+
+/*
+ * A scale for each row and column is applied to the sums by a kernel of CUTLASS, at 90 to 100 % of the
+ * rate of cuBLAS with one scale a tensor (pytorch issue 147971). (C.302)
+ */
+static const double rowwise_slowdown = 1.0 / 0.95;
+
+/*
+ * C.36: a product of a layer, by C.30, C.31 or C.300. Those that accumulate a weight's gradient take
+ * wgrad_ratio times as long, and all of them the runtime's factor over the sustained clock. What is
+ * quantised apart is a pass (C.302).
+ */
+static double product_s(const plait_kernel_context *context, const plait_op *op)
+{
+    const plait_accelerator *gpu = context->accelerator;
+    const plait_precision precision =
+        op->matrix_precision ? context->precision : plain_precision(gpu, context->precision);
+    const plait_gemm gemm = {
+        .m = op->m,
+        .n = op->n,
+        .k = op->k,
+        .batch = op->batch,
+        .precision = precision,
+        .weight_gradient = op->layout == PLAIT_BACKWARD_WEIGHT,
+        .accumulated = op->accumulated,
+        .weight_bytes = op->matrix_precision ? context->weight_bytes : 0.0,
+    };
+    const plait_factors *factor = &context->runtime->factor;
+    double s =
+        op->kind == PLAIT_OP_GROUPED_GEMM ? grouped_s(context, gemm) : plait_gemm_s(gpu, gemm);
+
+    if (gemm.weight_gradient)
+        s *= gpu->wgrad_ratio;
+    if (precision == PLAIT_FP8 && context->runtime->kernels.rowwise_scaling)
+        s *= rowwise_slowdown;
+    s *= 1.0 + op->misaligned;
+    s *= factor->gemm / sustained_clock(gpu, precision, op->flops);
+    if (op->quantised > 0.0)
+        s += factor->memory * plait_memory_op_s(gpu, op->quantised);
+    return s;
+}
+
+/*
+ * C.36: the backward is priced as backward_ratio forwards, since C.32 is fitted to forwards; its
+ * FLOPs are PLAIT_ATTENTION_BACKWARD times theirs.
+ */
+static double attention_op_s(const plait_kernel_context *context, const plait_op *op)
+{
+    const bool backward = op->layout == PLAIT_BACKWARD;
+    const bool narrow = context->precision >= PLAIT_FP8 && context->runtime->kernels.fp8_attention;
+    const plait_attention_fit *fit = &context->accelerator->attention[context->attention];
+    const double forward_flops = backward ? op->flops / PLAIT_ATTENTION_BACKWARD : op->flops;
+    const double s = plait_attention_s(context->accelerator, context->attention,
+                                       (plait_attention_work){
+                                           .sequences = op->sequences,
+                                           .heads = op->heads,
+                                           .query = op->query,
+                                           .head_dim = op->head_dim,
+                                           .ramp = op->ramp,
+                                           .flops = forward_flops / (narrow ? fit->fp8_rate : 1.0),
+                                           .bytes = op->bytes,
+                                       });
+
+    return context->runtime->factor.attention * s * (backward ? fit->backward_ratio : 1.0);
+}
+
+/* Expert permutation goes over its tokens several times (fit of the expert layer) where not fused. */
+static double memory_passes(const plait_kernel_context *context, const plait_op *op)
+{
+    if (context->runtime->kernels.fused_permute)
+        return 1.0;
+    if (op->part != PLAIT_PART_dispatch && op->part != PLAIT_PART_combine)
+        return 1.0;
+    return context->accelerator->grouped[context->precision].permute_passes;
+}
+
+/*
+ * A recurrence keeps to the matrix units for a fifth of their rate at best; an estimate, for lack
+ * of published kernel measurements. Opaque layers state work that runs like products. (C.34)
+ */
+static double scan_s(const plait_kernel_context *context, const plait_op *op)
+{
+    const plait_accelerator *gpu = context->accelerator;
+    static const double recurrence_rate = 0.2;
+    const bool opaque = op->part == PLAIT_PART_opaque;
+    const double rate = opaque ? gpu->gemm[PLAIT_BF16].emax : recurrence_rate;
+    const double compute_s = op->flops / (plain_peak(gpu) * rate);
+
+    return larger(compute_s, plait_memory_op_s(gpu, op->bytes)) *
+           (opaque ? context->runtime->factor.gemm : context->runtime->factor.memory);
+}
+
+/*
+ * All wait for the slowest: of n normal speeds it is sqrt(2 ln n) deviations off the mean, for large
+ * n. (C.310)
+ */
+double plait_slowest(const plait_accelerator *accelerator, const plait_job *job)
+{
+    const int gpus = job->group_gpus > 0 ? job->group_gpus : job->gpus;
+
+    return 1.0 + accelerator->speed_spread * sqrt(2.0 * log((double)(gpus > 1 ? gpus : 1)));
+}
+
+/* Seconds of one operator of a layer's description, all its repetitions; collectives have none here. */
+double plait_op_s(const plait_kernel_context *context, const plait_op *op)
+{
+    const double count = op->count * context->slowest;
+
+    switch (op->kind) {
+    case PLAIT_OP_GEMM:
+    case PLAIT_OP_GROUPED_GEMM:
+        return count * product_s(context, op);
+    case PLAIT_OP_ATTENTION:
+        return count * attention_op_s(context, op);
+    case PLAIT_OP_MEMORY:
+        return count * context->runtime->factor.memory *
+               plait_memory_op_s(context->accelerator, op->bytes * memory_passes(context, op));
+    case PLAIT_OP_SCAN:
+        return count * scan_s(context, op);
+    case PLAIT_OP_COLLECTIVE:
+    case PLAIT_OP_KINDS:
+        break;
+    }
+    return 0.0;
+}

@@ -1,0 +1,249 @@
+/*
+ * layer_cache.c - what one row of prices can take from those before it, to the bit
+ *
+ * Rows of a search differ in few keys: most products have been priced in a row before, and layers
+ * without experts, too, when only experts are dealt anew. Each memory is an array where a key has one
+ * place, from which a later one drives it.
+ */
+#include "costmodel/layer/layer_cache.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "plan/model_queries.h"
+
+enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 4096, FFNS = 16384 }; /* powers of two */
+
+/* All that the price of a product reads of its operator. */
+typedef struct product_key {
+    double m, n, k, batch, flops, quantised, misaligned, accumulated;
+    plait_op_kind kind;
+    plait_pass_kind layout;
+    int matrix_precision;
+    int known;
+} product_key;
+
+typedef struct known_product {
+    product_key key;
+    double s; /* of one */
+} known_product;
+
+typedef struct known_row {
+    bool known;
+    layer_key key;
+    layer_price price[ROW_PRICES];
+} known_row;
+
+/* All that half a layer hangs on; what it does not is 0. No padding: it is compared whole. */
+typedef struct half_key {
+    double tokens; /* of a rank and microbatch: of an ffn */
+    int kind, tp, sp, placement, grad_reduce;
+    int cp, mbs, cp_comm, attention; /* of a mixer */
+    int ep, etp, dispatcher;         /* of an ffn */
+} half_key;
+
+struct memo_place {
+    half_key key;
+    bool known;
+    int room;            /* for so many operators, which stand behind the block */
+    priced_block *block; /* NULL: none yet */
+};
+
+struct layer_memo {
+    const plait_model *model;
+    plait_arena *arena; /* of halves; NULL: none is remembered */
+    known_product product[PRODUCTS];
+    int same_mixer[PLAIT_MAX_LAYER_KINDS]; /* the first kind with the same mixer */
+    memo_place *mixer, *ffn;               /* NULL: none is remembered */
+    known_row *row;                        /* NULL: each row has layers of its own */
+};
+
+layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena)
+{
+    layer_memo *memo = plait_arena_alloc(arena, 1, sizeof *memo);
+
+    if (!memo)
+        return NULL;
+    memo->model = problem->model;
+    for (int k = 0; k < problem->model->kinds; k++)
+        memo->same_mixer[k] = model_first_with_mixer(problem->model, k);
+    if (!model_has_experts(problem->model))
+        return memo;
+    memo->row = plait_arena_alloc(arena, ROWS, sizeof *memo->row);
+    return memo->row ? memo : NULL;
+}
+
+void layer_memo_grow(layer_memo *memo, plait_arena *arena)
+{
+    memo->mixer = plait_arena_alloc(arena, MIXERS, sizeof *memo->mixer);
+    memo->ffn = plait_arena_alloc(arena, FFNS, sizeof *memo->ffn);
+    memo->arena = memo->mixer && memo->ffn ? arena : NULL;
+}
+
+bool memo_has_halves(const layer_memo *memo)
+{
+    return memo && memo->arena;
+}
+
+// ---- products ------------------------------------------------------------------------------
+
+static product_key product_key_of(const plait_op *op)
+{
+    return (product_key){op->m,
+                         op->n,
+                         op->k,
+                         op->batch,
+                         op->flops,
+                         op->quantised,
+                         op->misaligned,
+                         op->accumulated,
+                         op->kind,
+                         op->layout,
+                         op->matrix_precision,
+                         true};
+}
+
+/* The shape says nearly all. */
+static uint64_t product_hash(const product_key *key)
+{
+    const double shape[] = {key->m, key->n, key->k, key->batch};
+    uint64_t word[sizeof shape / sizeof *shape];
+    uint64_t hash = (uint64_t)key->layout;
+
+    memcpy(word, shape, sizeof word);
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        hash = hash_word(hash, word[i]);
+    return hash;
+}
+
+static double product_s(layer_memo *memo, const plait_kernel_context *context, const plait_op *op)
+{
+    const product_key key = product_key_of(op);
+    known_product *const known = &memo->product[product_hash(&key) % PRODUCTS];
+
+    if (memcmp(&known->key, &key, sizeof key) != 0) {
+        plait_op one = *op;
+        one.count = 1.0;
+        *known = (known_product){key, plait_op_s(context, &one)};
+    }
+    return op->count * known->s;
+}
+
+double memo_op_s(layer_memo *memo, const plait_kernel_context *context, const plait_op *op)
+{
+    if (memo && (op->kind == PLAIT_OP_GEMM || op->kind == PLAIT_OP_GROUPED_GEMM))
+        return product_s(memo, context, op);
+    return plait_op_s(context, op);
+}
+
+// ---- parts without experts -----------------------------------------------------------------
+
+bool memo_spans_experts(const plait_model *model, int r)
+{
+    return r == ROW_EMBEDDING || r == ROW_HEAD ||
+           (r < model->kinds && model->kind[r].ffn != PLAIT_FFN_MOE);
+}
+
+static uint64_t row_hash(const layer_key *key)
+{
+    const int words[] = {key->tp,        key->cp,     key->mbs,       key->sp,         key->cp_comm,
+                         key->placement, key->fusion, key->attention, key->grad_reduce};
+
+    return hash_ints(0, words, sizeof words / sizeof *words);
+}
+
+layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known)
+{
+    layer_key shared = *key;
+
+    if (!memo || !memo->row)
+        return NULL;
+    shared.ep = shared.etp = 1;
+    shared.dispatcher = 0;
+    known_row *const row = &memo->row[row_hash(&shared) % ROWS];
+    *known = row->known && layer_key_same(row->key, shared);
+    row->known = true;
+    row->key = shared;
+    return row->price;
+}
+
+// ---- halves of layers ----------------------------------------------------------------------
+
+static half_key half_key_of(const layer_memo *memo, const layer_key *key, double seq, int kind,
+                            block_half half)
+{
+    half_key of = {.kind = kind,
+                   .tp = key->tp,
+                   .sp = key->sp,
+                   .placement = key->placement,
+                   .grad_reduce = key->grad_reduce};
+
+    if (half == BLOCK_MIXER) {
+        of.kind = memo->same_mixer[kind];
+        of.cp = key->cp;
+        of.mbs = key->mbs;
+        of.cp_comm = key->cp_comm;
+        of.attention = key->attention;
+        return of;
+    }
+    of.tokens = key->mbs * seq / key->cp;
+    if (memo->model->kind[kind].ffn != PLAIT_FFN_MOE)
+        return of;
+    of.ep = key->ep;
+    of.etp = key->etp;
+    of.dispatcher = key->dispatcher;
+    return of;
+}
+
+static uint64_t half_hash(const half_key *key)
+{
+    const int words[] = {key->kind,    key->tp, key->sp,  key->cp,         key->mbs,
+                         key->cp_comm, key->ep, key->etp, key->dispatcher, key->attention};
+    uint64_t hash;
+
+    memcpy(&hash, &key->tokens, sizeof hash);
+    return hash_ints(hash, words, sizeof words / sizeof *words);
+}
+
+memo_place *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind, block_half half)
+{
+    if (!memo_has_halves(memo))
+        return NULL;
+    const half_key of = half_key_of(memo, key, seq, kind, half);
+    memo_place *const place = half == BLOCK_MIXER ? &memo->mixer[half_hash(&of) % MIXERS]
+                                                  : &memo->ffn[half_hash(&of) % FFNS];
+
+    place->known = place->known && memcmp(&place->key, &of, sizeof of) == 0;
+    place->key = of;
+    return place;
+}
+
+const priced_block *memo_known(const memo_place *place)
+{
+    return place->known ? place->block : NULL;
+}
+
+/* Room for a block and its operators: what was there before, or more. */
+static bool has_room(layer_memo *memo, memo_place *place, int ops)
+{
+    if (place->room >= ops)
+        return true;
+    place->block =
+        plait_arena_alloc(memo->arena, 1, sizeof *place->block + (size_t)ops * sizeof(priced_op));
+    place->room = place->block ? ops : 0;
+    return place->block != NULL;
+}
+
+void memo_keep(layer_memo *memo, memo_place *place, const priced_block *block)
+{
+    const int forward = block->forward.ops, backward = block->backward.ops;
+
+    if (!has_room(memo, place, forward + backward))
+        return;
+    priced_op *const op = (priced_op *)(place->block + 1);
+    *place->block = *block;
+    place->block->forward.op = memcpy(op, block->forward.op, (size_t)forward * sizeof *op);
+    place->block->backward.op =
+        memcpy(op + forward, block->backward.op, (size_t)backward * sizeof *op);
+    place->known = true;
+}

@@ -1,0 +1,270 @@
+/*
+ * layer_ops.c - seconds of a layer's operators one by one, and of each half of a layer once
+ *
+ * A row's layers have halves, mixer and ffn, that hang on other keys: attention and context ranks make
+ * one, experts the other. What a half takes is remembered (layer_cache.c), and the operators of both are
+ * added up in the order that one description of the layer has.
+ */
+#include "costmodel/layer/layer_ops.h"
+
+#include <string.h>
+
+#include "costmodel/layer/block_build.h"
+#include "costmodel/layer/layer_cache.h"
+#include "base/numbers.h"
+
+// ---- collectives ---------------------------------------------------------------------------
+
+const plait_route *op_route(const layer_row *row, const plait_op *op)
+{
+    if (op->axis != PLAIT_AXIS_CP || row->shard.cp_comm != PLAIT_CP_A2A_P2P)
+        return &row->route[op->axis];
+    return op->collective == PLAIT_P2P ? &row->cp_rings : &row->cp_heads;
+}
+
+/*
+ * What stays exposed (C.60, C.61, C.62). Tensor-parallel overlap works through memory that the
+ * scale-up domain shares, so beyond it nothing hides; a ring hides behind the attention of the
+ * blocks that are already there.
+ */
+static double exposed_s(const plait_problem *problem, const plait_op *op, bool leaves_domain,
+                        double seconds, double attention_s)
+{
+    const plait_overlaps *overlap = &problem->runtime->overlap;
+
+    switch (op->overlap) {
+    case PLAIT_OVERLAP_TP:
+        return (leaves_domain ? larger(1.0, overlap->tp_exposed) : overlap->tp_exposed) * seconds;
+    case PLAIT_OVERLAP_EP:
+        return overlap->ep_exposed * seconds;
+    case PLAIT_OVERLAP_CP_RING:
+        return larger(0.0, seconds - attention_s * op->count / (op->count + 1.0));
+    default:
+        return seconds;
+    }
+}
+
+/* Of rows that are dealt unevenly all ranks wait for the fullest. (C.20) */
+static double waited_for(const plait_op *op)
+{
+    return op->imbalance > 0.0 ? op->imbalance : 1.0;
+}
+
+/* One collective; of experts, by whose kernels it goes. (C.56, C.151, C.153) */
+double exchange_s(const plait_problem *problem, const plait_route *route, const plait_op *op)
+{
+    const plait_network network = network_of(problem);
+
+    if (op->overlap != PLAIT_OVERLAP_EP || op->collective != PLAIT_ALL_TO_ALL)
+        return plait_collective_s(route, network, op->collective, op->bytes);
+    if (op->dispatcher == PLAIT_DISPATCH_ALLTOALL)
+        return waited_for(op) *
+               plait_expert_all_to_all_s(route, network, op->bytes, op->topk, op->node_copies);
+    return waited_for(op) * plait_relayed_all_to_all_s(route, network, op->bytes, op->topk,
+                                                       op->experts, op->node_copies);
+}
+
+/* All calls of one collective operator. An expert all-to-all waits for the fullest rank. */
+collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
+                                   const plait_op *op, double attention_s)
+{
+    const plait_route *const route = op_route(row, op);
+    const double seconds = op->count * exchange_s(problem, route, op);
+
+    return (collective_time){
+        .seconds = seconds,
+        .exposed_s = exposed_s(problem, op, route->levels > 1, seconds, attention_s),
+    };
+}
+
+layer_term term_of(const plait_op *op)
+{
+    if (op->kind == PLAIT_OP_COLLECTIVE)
+        return op->axis == PLAIT_AXIS_CP   ? LAYER_cp_comm
+               : op->axis == PLAIT_AXIS_EP ? LAYER_ep_comm
+                                           : LAYER_tp_comm;
+    if (op->part == PLAIT_PART_core_attn || op->part == PLAIT_PART_indexer)
+        return LAYER_attention;
+    return op->kind == PLAIT_OP_MEMORY || op->kind == PLAIT_OP_SCAN ? LAYER_memory_ops
+                                                                    : LAYER_matmul;
+}
+
+// ---- one block -----------------------------------------------------------------------------
+
+static void take_op(const plait_op *op, double s, double weight_s, priced_op *out)
+{
+    *out = (priced_op){
+        .s = s,
+        .weight_s = weight_s,
+        .term = (unsigned char)term_of(op),
+        .part = (unsigned char)op->part,
+        .role = (unsigned char)layer_role_of(op),
+        .travels = op->kind == PLAIT_OP_COLLECTIVE,
+        .expert_weights = op->kind == PLAIT_OP_GROUPED_GEMM && op->layout == PLAIT_BACKWARD_WEIGHT,
+    };
+}
+
+/*
+ * Collectives come second, since what a ring leaves exposed depends on the attention that it hides
+ * behind. Gradients of weights are counted without waiting.
+ */
+static void price_pass(const plait_problem *problem, const layer_row *row, const plait_block *block,
+                       priced_pass *out)
+{
+    const plait_kernel_context context = kernel_context_of(problem, &row->key);
+    double attention_s = 0.0;
+
+    out->ops = block->ops;
+    for (int i = 0; i < block->ops; i++) {
+        const plait_op *op = &block->op[i];
+        if (op->kind == PLAIT_OP_COLLECTIVE)
+            continue;
+        const double alone_s = memo_op_s(row->memo, &context, op);
+        const double s = alone_s * waited_for(op);
+        take_op(op, s, op->layout == PLAIT_BACKWARD_WEIGHT ? alone_s : 0.0, &out->op[i]);
+        if (out->op[i].term == LAYER_attention)
+            attention_s += s;
+    }
+    for (int i = 0; i < block->ops; i++) {
+        const plait_op *op = &block->op[i];
+        if (op->kind == PLAIT_OP_COLLECTIVE)
+            take_op(op, collective_time_of(problem, row, op, attention_s).exposed_s, 0.0,
+                    &out->op[i]);
+    }
+}
+
+/* The largest buffers: of context exchange, and of tokens that an all-gather brings. (C.83, C.151) */
+static void take_buffers(const plait_block *block, priced_block *out)
+{
+    out->context_bytes = out->gathered_bytes = 0.0;
+    for (int i = 0; i < block->ops; i++) {
+        const plait_op *op = &block->op[i];
+        if (op->kind != PLAIT_OP_COLLECTIVE)
+            continue;
+        if (op->axis == PLAIT_AXIS_CP)
+            out->context_bytes = larger(out->context_bytes, op->bytes);
+        if (op->axis == PLAIT_AXIS_EP && op->dispatcher == PLAIT_DISPATCH_ALLGATHER)
+            out->gathered_bytes = larger(out->gathered_bytes, op->bytes);
+    }
+}
+
+/* What the forward keeps. */
+static void take_kept(const plait_block *block, priced_block *out)
+{
+    memcpy(out->saved, block->saved, sizeof out->saved);
+    out->saved_gathered = block->saved_gathered;
+    out->weights = block->weights;
+    take_buffers(block, out);
+}
+
+// ---- halves --------------------------------------------------------------------------------
+
+static void describe(const plait_problem *problem, const layer_row *row, int r, block_half half,
+                     plait_pass_kind kind, plait_block *out)
+{
+    if (half == BLOCK_WHOLE)
+        row_describe(problem, row, r, kind, out);
+    else
+        block_describe_half(problem->model, &problem->model->kind[r], &row->shard,
+                            pass_of(problem, &row->key, kind), half, out);
+}
+
+static double pass_computed_s(const priced_pass *pass)
+{
+    double s = 0.0;
+
+    for (int i = 0; i < pass->ops; i++)
+        if (pass->op[i].role != LAYER_DISPATCH && pass->op[i].role != LAYER_COMBINE)
+            s += pass->op[i].s;
+    return s;
+}
+
+static const priced_block *price_half(const plait_problem *problem, const layer_row *row, int r,
+                                      block_half half, priced_room *room)
+{
+    priced_block *const out = &room->block;
+    plait_block block;
+
+    out->forward.op = room->forward;
+    out->backward.op = room->backward;
+    describe(problem, row, r, half, PLAIT_BACKWARD, &block);
+    price_pass(problem, row, &block, &out->backward);
+    describe(problem, row, r, half, PLAIT_FORWARD, &block);
+    price_pass(problem, row, &block, &out->forward);
+    take_kept(&block, out);
+    out->computed_s = pass_computed_s(&out->backward) + pass_computed_s(&out->forward);
+    return out;
+}
+
+/* As it is remembered, or anew. */
+static const priced_block *half_of(const plait_problem *problem, layer_row *row, int kind,
+                                   block_half half, priced_room *room)
+{
+    memo_place *const place = memo_half(row->memo, &row->key, problem->job.seq, kind, half);
+    const priced_block *const known = place ? memo_known(place) : NULL;
+
+    if (known)
+        return known;
+    layer_row_place(problem, row);
+    price_half(problem, row, kind, half, room);
+    if (place)
+        memo_keep(row->memo, place, &room->block);
+    return &room->block;
+}
+
+/* Fusion looks at a layer as a whole. */
+static bool has_halves(const layer_row *row, const plait_layer *layer, int r)
+{
+    return layer && r < PLAIT_MAX_LAYER_KINDS && row->fused[r] == 0 && block_halves(layer);
+}
+
+int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
+                     priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES])
+{
+    if (has_halves(row, row_layer(problem->model, r), r)) {
+        block[0] = half_of(problem, row, r, BLOCK_MIXER, &room[0]);
+        block[1] = half_of(problem, row, r, BLOCK_FFN, &room[1]);
+        return LAYER_HALVES;
+    }
+    block[0] = price_half(problem, row, r, BLOCK_WHOLE, &room[0]);
+    return 1;
+}
+
+double layer_computed_s(const plait_problem *problem, layer_row *row, int kind)
+{
+    double s = 0.0;
+
+    if (!memo_has_halves(row->memo) || row->key.fusion != PLAIT_FUSION_NONE ||
+        !block_halves(&problem->model->kind[kind]))
+        return 0.0;
+    for (int half = BLOCK_MIXER; half <= BLOCK_FFN; half++) {
+        priced_room room;
+        s += half_of(problem, row, kind, (block_half)half, &room)->computed_s;
+    }
+    return s;
+}
+
+// ---- what they add up to -------------------------------------------------------------------
+
+void priced_pass_add(const priced_pass *pass, bool travels, double terms[LAYER_TERMS],
+                     double part_s[PLAIT_PARTS])
+{
+    for (int i = 0; i < pass->ops; i++) {
+        const priced_op *op = &pass->op[i];
+        if (op->travels != travels)
+            continue;
+        terms[op->term] += op->s;
+        part_s[op->part] += op->s;
+    }
+}
+
+void priced_pass_sort(const priced_pass *pass, layer_pass *sum, double *weight_s)
+{
+    for (int i = 0; i < pass->ops; i++) {
+        const priced_op *op = &pass->op[i];
+        layer_pass_add(sum, (layer_role)op->role, op->s);
+        if (op->expert_weights)
+            sum->weights += op->s;
+        *weight_s += op->weight_s;
+    }
+}

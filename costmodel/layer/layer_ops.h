@@ -1,0 +1,59 @@
+/* layer_ops.h - a layer's operators, each with its seconds: what a row of prices adds up */
+#pragma once
+
+#include "costmodel/layer/layer_row.h"
+
+enum { LAYER_HALVES = 2 };
+
+/** What of an operator a sum asks for. */
+typedef struct priced_op {
+    double s;            /* that nothing hides, of the fullest rank */
+    double weight_s;     /* of a weight's gradient, without waiting; else 0 */
+    unsigned char term;  /* layer_term */
+    unsigned char part;  /* plait_part */
+    unsigned char role;  /* layer_role */
+    bool travels;        /* a collective */
+    bool expert_weights; /* gradients of experts' weights */
+} priced_op;
+
+typedef struct priced_pass {
+    int ops;
+    priced_op *op;
+} priced_pass;
+
+/** A layer or an end of the model, or half a layer: both passes, and what the forward keeps. */
+typedef struct priced_block {
+    priced_pass forward, backward;
+    double computed_s;           /* both passes, without the exchange of experts' tokens */
+    double saved[PLAIT_TENSORS]; /* elements */
+    double saved_gathered;
+    plait_weights weights;
+    double context_bytes;  /* the largest buffer of context exchange ... */
+    double gathered_bytes; /* ... and of tokens that an all-gather brings to their experts */
+} priced_block;
+
+/** Room for one that is not remembered. */
+typedef struct priced_room {
+    priced_block block;
+    priced_op forward[PLAIT_MAX_OPS], backward[PLAIT_MAX_OPS];
+} priced_room;
+
+/**
+ * One part of a row: as a whole, or its mixer and then its ffn.
+ *
+ * @param room   where nothing is remembered
+ * @param block  filled
+ * @return       how many
+ */
+int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
+                     priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES]);
+
+/** Adds what travels, or what does not, by term and by part. (C.36) */
+void priced_pass_add(const priced_pass *pass, bool travels, double terms[LAYER_TERMS],
+                     double part_s[PLAIT_PARTS]);
+
+/** Adds by what it is in a pair of microbatches; and the gradients of weights, without waiting. */
+void priced_pass_sort(const priced_pass *pass, layer_pass *sum, double *weight_s);
+
+/** One collective of experts or of others; seconds. (C.56, C.151, C.153) */
+double exchange_s(const plait_problem *problem, const plait_route *route, const plait_op *op);

@@ -1,0 +1,458 @@
+/* layer_price.c - seconds and bytes of one kind of layer under one set of degrees */
+#include <math.h>
+#include <string.h>
+
+#include "costmodel/layer/block_build.h"
+#include "costmodel/layer/fuse.h"
+#include "costmodel/layer/layer_cache.h"
+#include "costmodel/layer/layer_ops.h"
+#include "base/numbers.h"
+
+// ---- from the problem to the operators' terms ----------------------------------------------
+
+plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key)
+{
+    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
+
+    return (plait_kernel_context){
+        .accelerator = gpu,
+        .runtime = problem->runtime,
+        .precision = problem->job.precision,
+        .attention = (plait_attention_kernel)key->attention,
+        .slowest = plait_slowest(gpu, &problem->job),
+    };
+}
+
+plait_network network_of(const plait_problem *problem)
+{
+    return (plait_network){.nic = problem->runtime->factor.nic,
+                           .nic_ranks = problem->runtime->factor.nic_ranks,
+                           .rails = problem->runtime->factor.rails,
+                           .hop_s = problem->runtime->factor.hop_s};
+}
+
+static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
+{
+    return (plait_shard){
+        .tp = key->tp,
+        .cp = key->cp,
+        .ep = key->ep,
+        .etp = key->etp,
+        .sp = key->sp,
+        .cp_comm = (plait_cp_comm)key->cp_comm,
+        .dispatcher = (plait_dispatcher)key->dispatcher,
+        .cp_inner =
+            key->cp_comm == PLAIT_CP_A2A_P2P ? plait_context_inner(problem, key->tp, key->cp) : 1,
+        .attention = (plait_attention_kernel)key->attention,
+        .precision = problem->job.precision,
+        .grad_reduce = key->grad_reduce,
+        .runtime = problem->runtime,
+    };
+}
+
+plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind)
+{
+    return (plait_pass){kind, key->mbs, problem->job.seq, problem->job.seq};
+}
+
+static plait_route group_route(const plait_problem *problem, unsigned char placement, int size,
+                               int stride)
+{
+    return plait_route_of(problem->cluster, (plait_group_shape){.ranks = size,
+                                                                .runs = 1,
+                                                                .run = {{size, stride}},
+                                                                .placement = placement});
+}
+
+/* Neighbours exchange heads; the ranks of one place in each such group form a ring. (C.173) */
+static void place_context(const plait_problem *problem, layer_row *row)
+{
+    const int inner = row->shard.cp_inner;
+    const int tp = row->key.tp;
+
+    row->cp_heads = group_route(problem, row->key.placement, inner, tp);
+    row->cp_rings = group_route(problem, row->key.placement, row->key.cp / inner, tp * inner);
+}
+
+/*
+ * The ranks of a layer are numbered first, whatever the order of the other axes: tp, then cp, and
+ * experts over both. An expert group that reaches beyond them is one run where stages are outermost,
+ * and refused where they are not (rule P2), so that a layer's price needs no other key.
+ */
+void layer_row_place(const plait_problem *problem, layer_row *row)
+{
+    const layer_key *const key = &row->key;
+
+    if (row->placed)
+        return;
+    const struct {
+        plait_axis axis;
+        int size, stride;
+    } groups[] = {
+        {PLAIT_AXIS_TP, key->tp, 1},
+        {PLAIT_AXIS_CP, key->cp, key->tp},
+        {PLAIT_AXIS_ETP, key->etp, 1},
+        {PLAIT_AXIS_EP, key->ep, key->etp},
+    };
+
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+        row->route[groups[g].axis] =
+            group_route(problem, key->placement, groups[g].size, groups[g].stride);
+    if (key->cp_comm == PLAIT_CP_A2A_P2P)
+        place_context(problem, row);
+    row->placed = true;
+}
+
+static double sum_of(const double *values, int count)
+{
+    double sum = 0.0;
+
+    for (int i = 0; i < count; i++)
+        sum += values[i];
+    return sum;
+}
+
+/* What experts add to a layer's launches: of the layer, and of each expert on this rank. (C.305) */
+static double host_experts_s(const plait_factors *factor, const plait_layer *layer, int ep)
+{
+    if (layer->ffn != PLAIT_FFN_MOE)
+        return 0.0;
+    return (factor->host_experts - 1.0) * factor->host_s + factor->host_moe_s +
+           block_share(layer->moe.experts, ep) * factor->host_expert_s;
+}
+
+/* Launch time of a layer's forward. Graphs launch for nothing what they hold. (C.37, C.305) */
+static double host_time(const plait_problem *problem, const plait_layer *layer,
+                        const layer_key *key)
+{
+    const plait_runtime *r = problem->runtime;
+    const double fixed = r->factor.host_s + (key->tp > 1 ? r->factor.host_tp_s : 0.0);
+
+    if (r->kernels.cuda_graphs || !layer)
+        return 0.0;
+    return ((r->kernels.layer_graphs ? 0.0 : fixed) + host_experts_s(&r->factor, layer, key->ep)) /
+           problem->cluster->host_speed;
+}
+
+/* Two blocks of what a ring exchanges. (C.83, C.151) */
+static double exchange_bytes(const layer_row *row, double context_bytes, double gathered_bytes)
+{
+    const bool rings = row->key.cp_comm == PLAIT_CP_P2P || row->key.cp_comm == PLAIT_CP_A2A_P2P;
+
+    return context_bytes * (rings ? 2.0 : 1.0) + gathered_bytes;
+}
+
+/* What all blocks of a part keep. */
+static void keep_bytes(const plait_problem *problem, const layer_row *row,
+                       const priced_block *const *blocks, int count, const plait_shard *shard,
+                       layer_price *price)
+{
+    const double *keeps = problem->runtime->keep.keeps;
+    double context_bytes = 0.0, gathered_bytes = 0.0;
+    plait_block kept;
+
+    kept.saved_gathered = 0.0;
+    memset(kept.saved, 0, sizeof kept.saved);
+    for (int i = 0; i < count; i++) {
+        for (int t = 0; t < PLAIT_TENSORS; t++)
+            kept.saved[t] += blocks[i]->saved[t];
+        kept.saved_gathered += blocks[i]->saved_gathered;
+        price->weights.dense += blocks[i]->weights.dense;
+        price->weights.expert += blocks[i]->weights.expert;
+        context_bytes = larger(context_bytes, blocks[i]->context_bytes);
+        gathered_bytes = larger(gathered_bytes, blocks[i]->gathered_bytes);
+    }
+    price->gathered = price->weights;
+    price->exchanged_bytes = exchange_bytes(row, context_bytes, gathered_bytes);
+    plait_block_tensor_bytes(&kept, shard, price->saved_bytes);
+    price->kept_bytes = sum_of(price->saved_bytes, PLAIT_TENSORS);
+    price->input_bytes = keeps[PLAIT_TENSOR_norm_in] * kept.saved[PLAIT_TENSOR_norm_in];
+}
+
+// ---- rows ----------------------------------------------------------------------------------
+
+/* An end of the model has nothing to fuse. */
+static unsigned rules_fused(const plait_model *model, const layer_row *row, int r)
+{
+    return r < PLAIT_MAX_LAYER_KINDS ? row->fused[r]
+           : r == ROW_MTP            ? row->fused[model->mtp_kind]
+                                     : 0;
+}
+
+void row_describe(const plait_problem *problem, const layer_row *row, int r, plait_pass_kind kind,
+                  plait_block *block)
+{
+    const plait_model *model = problem->model;
+    const plait_pass pass = pass_of(problem, &row->key, kind);
+
+    if (r == ROW_EMBEDDING)
+        plait_block_embedding(model, &row->shard, pass, block);
+    else if (r == ROW_HEAD || r == ROW_MTP_HEAD)
+        plait_block_head(model, &row->shard, pass, block);
+    else
+        plait_block_describe(model, row_layer(model, r), &row->shard, pass, block);
+    const unsigned fused = rules_fused(model, row, r);
+    if (fused)
+        fuse_block(row_layer(model, r), &row->shard, kind, fused, block);
+}
+
+const plait_layer *row_layer(const plait_model *model, int r)
+{
+    if (r == ROW_MTP)
+        return &model->kind[model->mtp_kind];
+    return r < PLAIT_MAX_LAYER_KINDS ? &model->kind[r] : NULL;
+}
+
+/* Both passes of a part by term, by part, and by what they are in a pair of microbatches. */
+static void sum_passes(const priced_block *const *blocks, int count, layer_pass *forward,
+                       layer_pass *backward, layer_price *out)
+{
+    double unused[PLAIT_PARTS] = {0};
+    double none_s = 0.0;
+
+    for (int travels = 0; travels < 2; travels++)
+        for (int i = 0; i < count; i++) {
+            priced_pass_add(&blocks[i]->backward, travels, out->backward, unused);
+            priced_pass_add(&blocks[i]->forward, travels, out->forward, out->part_s);
+        }
+    for (int i = 0; i < count; i++) {
+        priced_pass_sort(&blocks[i]->backward, backward, &out->weight_s);
+        priced_pass_sort(&blocks[i]->forward, forward, &none_s);
+    }
+}
+
+static void price_row(const plait_problem *problem, layer_row *row, int r)
+{
+    const plait_layer *layer = row_layer(problem->model, r);
+    layer_price *out = &row->price[r];
+    plait_shard kept = row->shard;
+    layer_pass forward = {0}, backward = {0};
+    const priced_block *block[LAYER_HALVES];
+    priced_room room[LAYER_HALVES];
+
+    if (layer == NULL) // no product of the ends is narrow (C.10)
+        kept.precision = PLAIT_BF16;
+    memset(out, 0, sizeof *out);
+    const int blocks = priced_blocks_of(problem, row, r, room, block);
+    sum_passes(block, blocks, &forward, &backward, out);
+    out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
+    out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
+    if (recompute_stops_early(problem->runtime, layer))
+        out->unread_s = out->part_s[PLAIT_PART_fc2];
+    out->host_s = host_time(problem, layer, &row->key);
+    out->busy_s = out->forward[LAYER_matmul] + out->forward[LAYER_attention] +
+                  out->backward[LAYER_matmul] + out->backward[LAYER_attention];
+    out->moving_s = out->forward[LAYER_memory_ops] + out->backward[LAYER_memory_ops];
+    out->forward_sent_s[0] = forward.dispatch, out->forward_sent_s[1] = forward.combine;
+    out->backward_sent_s[0] = backward.dispatch, out->backward_sent_s[1] = backward.combine;
+    layer_pair(&forward, &backward, sms_share(problem, row->key.dispatcher), out->paired_s);
+    keep_bytes(problem, row, block, blocks, &kept, out);
+    // `full` keeps one input a layer, however many norms it has.
+    if (layer && layer->norms > 1)
+        out->input_bytes /= layer->norms;
+}
+
+/* As it is remembered, or anew; what experts have no part in is remembered. */
+static void price_part(const plait_problem *problem, layer_row *row, int r, layer_price *parts,
+                       bool known)
+{
+    const bool shared = parts && memo_spans_experts(problem->model, r);
+
+    if (shared && known) {
+        row->price[r] = parts[r];
+        return;
+    }
+    price_row(problem, row, r);
+    if (shared)
+        parts[r] = row->price[r];
+}
+
+/*
+ * A multi-token-prediction module is a layer with a projection of [hidden; embedding], whose time
+ * (1 % of a layer) is left out, and a pass through the head, which it shares. Where the head does not
+ * stand beside the embedding, tied or predicting models hold a copy of the table there. (C.81)
+ */
+static void derive_ends(const plait_model *model, layer_row *row)
+{
+    const double hidden = model->hidden;
+    const int tp = row->key.tp;
+
+    row->price[ROW_TABLE] = (layer_price){
+        .weights.dense = (double)((model->vocab + tp - 1) / tp) * hidden,
+    };
+    if (model->mtp_layers == 0)
+        return;
+    row->price[ROW_MTP] = row->price[model->mtp_kind];
+    row->price[ROW_MTP].weights.dense += 2.0 * hidden * hidden / tp;
+    row->price[ROW_MTP_HEAD] = row->price[ROW_HEAD];
+    row->price[ROW_MTP_HEAD].weights = (plait_weights){0};
+}
+
+/* What a pipeline send carries: the hidden state, cut by tp under sp or scatter-gather. (C.64) */
+static double send_bytes(const plait_problem *problem, const layer_key *key)
+{
+    const double whole =
+        2.0 * key->mbs * problem->job.seq / key->cp * (double)problem->model->hidden;
+
+    return key->sp || problem->runtime->overlap.p2p_scatter ? whole / key->tp : whole;
+}
+
+/* Logits and their gradient of one microbatch, as the runtime's loss keeps them. (C.83) */
+static double logit_bytes(const plait_problem *problem, const layer_key *key)
+{
+    const plait_residents *keep = &problem->runtime->keep;
+    const double entries = (double)key->mbs * problem->job.seq / key->cp * problem->model->vocab;
+
+    return keep->logits * entries / (keep->logits_whole ? 1 : key->tp);
+}
+
+/* The widest layer's: buffers of exchanges (C.83), and what it keeps of a microbatch (C.158). */
+static void widest_of(const plait_problem *problem, layer_row *row)
+{
+    row->exchange_bytes = row->pair_bytes = 0.0;
+    for (int k = 0; k < problem->model->kinds; k++) {
+        row->exchange_bytes = larger(row->exchange_bytes, row->price[k].exchanged_bytes);
+        row->pair_bytes = larger(row->pair_bytes, row->price[k].kept_bytes);
+    }
+}
+
+/* What is fused inside layers, and what could be between them. */
+static void choose_fusion(const plait_problem *problem, layer_row *row)
+{
+    memset(row->fused, 0, sizeof row->fused);
+    row->boundary_s = 0.0;
+    if (row->key.fusion == PLAIT_FUSION_NONE)
+        return;
+    for (int k = 0; k < problem->model->kinds; k++)
+        row->fused[k] = (unsigned char)fuse_choose(problem, row, k);
+    row->boundary_s = fused_boundary_most_s(problem, row);
+}
+
+void layer_row_take(const plait_problem *problem, layer_key key, layer_row *row)
+{
+    row->key = key;
+    row->shard = shard_of(problem, &key);
+    row->placed = false;
+}
+
+void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
+{
+    bool known = false;
+    layer_price *const parts = memo_parts(row->memo, &key, &known);
+
+    layer_row_take(problem, key, row);
+    layer_row_place(problem, row);
+    choose_fusion(problem, row);
+    for (int k = 0; k < problem->model->kinds; k++)
+        price_part(problem, row, k, parts, known);
+    price_part(problem, row, ROW_EMBEDDING, parts, known);
+    price_part(problem, row, ROW_HEAD, parts, known);
+    derive_ends(problem->model, row);
+    row->p2p_bytes = send_bytes(problem, &key);
+    row->logit_bytes = logit_bytes(problem, &key);
+    widest_of(problem, row);
+}
+
+static void weigh(const plait_problem *problem, layer_row *row, int r)
+{
+    plait_block block;
+
+    row_describe(problem, row, r, PLAIT_FORWARD, &block);
+    row->price[r] = (layer_price){.weights = block.weights, .gathered = block.weights};
+}
+
+void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row)
+{
+    layer_row_take(problem, key, row);
+    memset(row->fused, 0, sizeof row->fused);
+    for (int k = 0; k < problem->model->kinds; k++)
+        weigh(problem, row, k);
+    weigh(problem, row, ROW_EMBEDDING);
+    weigh(problem, row, ROW_HEAD);
+    derive_ends(problem->model, row);
+}
+
+/*
+ * Some stage computes the loss, and some stage runs a layer backward: whether that layer was kept
+ * or rebuilt, all that it keeps is there at once. (C.92)
+ */
+double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *d)
+{
+    const layer_key key = layer_key_of(d);
+    const plait_shard shard = shard_of(problem, &key);
+    double least = HUGE_VAL;
+    plait_block block;
+
+    for (int k = 0; k < problem->model->kinds; k++) {
+        plait_block_describe(problem->model, &problem->model->kind[k], &shard,
+                             pass_of(problem, &key, PLAIT_FORWARD), &block);
+        least = smaller(least, plait_block_saved_bytes(&block, &shard, 0));
+    }
+    return problem->runtime->keep.fragmentation * larger(least, logit_bytes(problem, &key));
+}
+
+static const plait_layer *first_with_experts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return &model->kind[k];
+    return NULL;
+}
+
+plait_exchange_use plait_exchange_use_of(const plait_problem *problem, const plait_degrees *d)
+{
+    const double sms = dispatcher_sms((plait_dispatcher)d->dispatcher);
+    const plait_layer *layer = first_with_experts(problem->model);
+    const layer_key key = layer_key_of(d);
+    const plait_shard shard = shard_of(problem, &key);
+    const plait_pass pass = pass_of(problem, &key, PLAIT_FORWARD);
+
+    if (!layer || d->ep == 1)
+        return (plait_exchange_use){.sms = sms};
+    const plait_route route = group_route(problem, d->placement, d->ep, d->etp);
+    const plait_op there =
+        plait_block_exchange(problem->model, layer, &shard, pass, PLAIT_PART_dispatch);
+    const plait_op back =
+        plait_block_exchange(problem->model, layer, &shard, pass, PLAIT_PART_combine);
+    return (plait_exchange_use){exchange_s(problem, &route, &there),
+                                exchange_s(problem, &route, &back), sms};
+}
+
+/* All that the core attention performs in a pass. */
+static double core_s(const plait_kernel_context *context, const plait_block *block)
+{
+    double seconds = 0.0;
+
+    for (int i = 0; i < block->ops; i++)
+        if (block->op[i].part == PLAIT_PART_core_attn && block->op[i].kind != PLAIT_OP_COLLECTIVE)
+            seconds += plait_op_s(context, &block->op[i]);
+    return seconds;
+}
+
+/* The half with the mixer where the layer has two: the feed-forward half is the same with every kernel. */
+static void describe_attention(const plait_problem *problem, const plait_layer *layer,
+                               const plait_shard *shard, plait_pass pass, plait_block *block)
+{
+    if (block_halves(layer))
+        block_describe_half(problem->model, layer, shard, pass, BLOCK_MIXER, block);
+    else
+        plait_block_describe(problem->model, layer, shard, pass, block);
+}
+
+plait_attention_use plait_attention_use_of(const plait_problem *problem, const plait_degrees *d,
+                                           int kind)
+{
+    const plait_layer *const layer = &problem->model->kind[kind];
+    const layer_key key = layer_key_of(d);
+    const plait_shard shard = shard_of(problem, &key);
+    const plait_kernel_context context = kernel_context_of(problem, &key);
+    plait_attention_use use = {0};
+    plait_block block;
+
+    describe_attention(problem, layer, &shard, pass_of(problem, &key, PLAIT_BACKWARD), &block);
+    use.backward_s = core_s(&context, &block);
+    describe_attention(problem, layer, &shard, pass_of(problem, &key, PLAIT_FORWARD), &block);
+    use.forward_s = core_s(&context, &block);
+    use.kept_bytes = plait_block_saved_bytes(&block, &shard, 0);
+    return use;
+}

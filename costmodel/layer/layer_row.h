@@ -1,0 +1,213 @@
+/*
+ * layer_row.h - seconds and bytes of every part of a model under one set of layer degrees
+ *
+ *     layer_row    (layer_key)           each kind of layer, the embedding, the head, MTP modules
+ *     gather_row   (zero, shard_group)   what ZeRO-2 and -3 add to each
+ *     layer_time                         both, behind launches and a recompute choice
+ */
+#pragma once
+
+#include "plait/block.h"
+#include "plait/collective.h"
+#include "plait/cost.h"
+#include "plait/kernel.h"
+#include "plait/model.h"
+
+/** Terms of a layer's time: those of PLAIT_STEP_TERMS that a layer has, by the same names. */
+#define LAYER_TERM_LIST(X)                                                                         \
+    X(matmul)                                                                                      \
+    X(attention)                                                                                   \
+    X(memory_ops)                                                                                  \
+    X(recompute)                                                                                   \
+    X(launch)                                                                                      \
+    X(tp_comm)                                                                                     \
+    X(cp_comm)                                                                                     \
+    X(ep_comm)                                                                                     \
+    X(gather)                                                                                      \
+    X(offload)
+
+typedef enum layer_term {
+#define X(name) LAYER_##name,
+    LAYER_TERM_LIST(X)
+#undef X
+        LAYER_TERMS
+} layer_term;
+
+/** The parts that a stage is made of: kinds of layers, then the ends of the model. */
+enum {
+    ROW_EMBEDDING = PLAIT_MAX_LAYER_KINDS,
+    ROW_HEAD,     /* final norm, vocabulary projection, loss */
+    ROW_TABLE,    /* a copy of the embedding beside the head */
+    ROW_MTP,      /* the layer of a multi-token-prediction module, with its projection */
+    ROW_MTP_HEAD, /* its pass through the head */
+    ROW_PRICES
+};
+
+/** The keys that a layer's price depends on: a row is remembered by them and filled from them. */
+typedef struct layer_key {
+    int tp, cp, ep, etp, mbs;
+    bool sp;
+    unsigned char cp_comm;     /* plait_cp_comm */
+    unsigned char placement;   /* plait_placement */
+    unsigned char fusion;      /* plait_fusion */
+    unsigned char dispatcher;  /* plait_dispatcher */
+    unsigned char attention;   /* plait_attention_kernel */
+    unsigned char grad_reduce; /* plait_state_format */
+} layer_key;
+
+static inline layer_key layer_key_of(const plait_degrees *d)
+{
+    return (layer_key){d->tp,     d->cp,         d->ep,        d->etp,
+                       d->mbs,    d->sp,         d->cp_comm,   d->placement,
+                       d->fusion, d->dispatcher, d->attention, d->grad_reduce};
+}
+
+static inline bool layer_key_same(layer_key a, layer_key b)
+{
+    return a.tp == b.tp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp && a.mbs == b.mbs &&
+           a.sp == b.sp && a.cp_comm == b.cp_comm && a.placement == b.placement &&
+           a.fusion == b.fusion && a.dispatcher == b.dispatcher && a.attention == b.attention &&
+           a.grad_reduce == b.grad_reduce;
+}
+
+/** One part, one microbatch on one rank. */
+typedef struct layer_price {
+    double forward[LAYER_TERMS]; /* seconds by term, launch apart */
+    double backward[LAYER_TERMS];
+    double part_s[PLAIT_PARTS]; /* forward seconds by part, for recomputation */
+    double forward_gpu_s;
+    double backward_gpu_s;
+    double weight_s;                    /* weight-gradient part of backward */
+    double paired_s[PLAIT_EP_OVERLAPS]; /* that a pair of microbatches takes less than both */
+    double forward_sent_s[2];           /* experts' dispatch and combine, hidden or not ... */
+    double backward_sent_s[2];          /* ... of either pass */
+    double unread_s;                    /* of the forward, what `full` need not run again */
+    double busy_s;                      /* forward and backward: products and attention ... */
+    double moving_s;                    /* ... and memory-bound kernels */
+    double host_s;                      /* launch time of the forward */
+    double saved_bytes[PLAIT_TENSORS];
+    double kept_bytes;      /* without recomputation: their sum */
+    double input_bytes;     /* what `full` keeps */
+    double exchanged_bytes; /* largest buffers of context exchange and of gathered tokens */
+    plait_weights weights;  /* that it adds to its rank */
+    plait_weights gathered; /* that ZeRO-3 gathers for it, shared ones too */
+} layer_price;
+
+typedef struct layer_row {
+    struct layer_memo *memo; /* of the rows before; NULL: none */
+    layer_key key;
+    plait_shard shard;
+    bool placed;                                /* routes are those of the key */
+    plait_route route[PLAIT_GROUPS];            /* of tp, cp, ep and etp */
+    unsigned char fused[PLAIT_MAX_LAYER_KINDS]; /* bits 1 << PLAIT_FUSE_...: done in these layers */
+    plait_route cp_heads, cp_rings;             /* of a2a+p2p: cp's all-to-alls and its rings */
+    layer_price price[ROW_PRICES];
+    double p2p_bytes;      /* one activation between stages */
+    double logit_bytes;    /* on the last stage, one microbatch */
+    double exchange_bytes; /* buffers of the widest layer's exchanges */
+    double pair_bytes;     /* that a pair of microbatches has twice: what one layer keeps */
+    double boundary_s; /* most that fusion can save where two chunks meet, a microbatch (C.91) */
+} layer_row;
+
+/** What plans add to one part: seconds of gathers and of a scatter, and what its passes hide. */
+typedef struct layer_gather {
+    double gather_s; /* ZeRO-3, in front of forward ... */
+    double again_s;  /* ... and of backward */
+    double scatter_s;
+    double paired_s;   /* that both passes take less in pairs of microbatches */
+    double up_s;       /* the rank's shard out of host memory, in front of the first gather ... */
+    double up_again_s; /* ... of the second ... */
+    double up_rerun_s; /* ... and once more where the layer runs again whole (C.381) */
+} layer_gather;
+
+typedef struct gather_row {
+    layer_gather layer[ROW_PRICES];
+    bool travels;        /* something is gathered or scattered by each microbatch */
+    unsigned char pairs; /* the plait_ep_overlap that layers are paired by */
+} gather_row;
+
+/** Forward and backward of one part behind gathers, launches and a choice of what it keeps. */
+typedef struct layer_time {
+    double forward_s;
+    double backward_s;
+    double weight_s; /* of which the weight gradient, with its launches */
+    double saved_bytes;
+    double live_bytes; /* rebuilt or brought back in backward, one layer at a time */
+    double busy_s;     /* forward and backward: products, attention, what is rebuilt */
+    double moving_s;   /* and memory-bound kernels */
+} layer_time;
+
+/** All calls of one collective operator, and what of it no computation hides. */
+typedef struct collective_time {
+    double seconds;
+    double exposed_s;
+} collective_time;
+
+/** What an operator is in a pair of microbatches. */
+typedef enum layer_role { LAYER_FRONT, LAYER_EXPERTS, LAYER_DISPATCH, LAYER_COMBINE } layer_role;
+
+/** Seconds of one pass of a layer by that. */
+typedef struct layer_pass {
+    double front;             /* computed, and waited for, outside the routed experts */
+    double experts;           /* in them ... */
+    double weights;           /* ... of which for the gradients of their weights */
+    double dispatch, combine; /* communicated */
+} layer_pass;
+
+// layer_pair.c
+layer_role layer_role_of(const plait_op *op);
+void layer_pass_add(layer_pass *pass, layer_role role, double seconds);
+/** SMs that a dispatcher's kernels occupy while they run. (C.154) */
+double dispatcher_sms(plait_dispatcher dispatcher);
+/** The share of SMs that a dispatcher's kernels take from what runs beside them. (C.154) */
+double sms_share(const plait_problem *problem, int dispatcher);
+/** What a forward beside another microbatch's backward takes less than both. (C.156) */
+void layer_pair(const layer_pass *forward, const layer_pass *backward, double sms,
+                double saved_s[PLAIT_EP_OVERLAPS]);
+
+// layer_price.c
+void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row);
+/** The key, and what follows from it alone. */
+void layer_row_take(const plait_problem *problem, layer_key key, layer_row *row);
+/** The routes of its groups, where nobody asked for them before. */
+void layer_row_place(const plait_problem *problem, layer_row *row);
+/** The key and the parameters of each part, and no price. */
+void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row);
+plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key);
+plait_network network_of(const plait_problem *problem);
+plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind);
+/** The layer that a row stands for; NULL: an end of the model. */
+const plait_layer *row_layer(const plait_model *model, int row);
+/** What a row performs in one pass. The copy of a table performs nothing: do not ask. */
+void row_describe(const plait_problem *problem, const layer_row *row, int r, plait_pass_kind kind,
+                  plait_block *block);
+
+// layer_ops.c
+/** The ranks that a collective of a layer joins. */
+const plait_route *op_route(const layer_row *row, const plait_op *op);
+collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
+                                   const plait_op *op, double attention_s);
+layer_term term_of(const plait_op *op);
+/**
+ * Seconds that both passes of a kind of layer take at least, alone or beside another microbatch: all
+ * but the exchange of experts' tokens. 0 where halves are not remembered, or fusion may save some.
+ *
+ * @param row  its key alone is read; its routes are filled where a half is not known yet
+ */
+double layer_computed_s(const plait_problem *problem, layer_row *row, int kind);
+
+// layer_time.c
+layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
+                         const layer_gather *gather, plait_choice choice);
+/** Bytes of a microbatch that one layer keeps for backward. (C.25, C.26) */
+double layer_saved_bytes(const layer_price *price, plait_recompute recompute);
+/** The part of these bytes that waits in host memory. (C.166) */
+double layer_away_bytes(const layer_price *price, plait_choice choice);
+/** The same by term, forward and backward together. */
+void layer_terms_of(const plait_problem *problem, const layer_price *price,
+                    const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS]);
+/** The share of a layer's part that a recompute choice runs again: 0, 1/2 or 1. */
+double recomputed_share(const plait_problem *problem, const plait_layer *layer,
+                        plait_recompute recompute, plait_part part);
+/** Whether `full` leaves out the layer's last product, whose output backward does not read. (C.26) */
+bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *layer);

@@ -1,0 +1,225 @@
+/* layer_time.c - a layer's pass behind recomputation, gathers and launches */
+#include <math.h>
+
+#include "costmodel/layer/layer_row.h"
+#include "base/numbers.h"
+
+/* Of what a layer offloads: the one that is used, and the one on its way. (C.168) */
+static const double offload_buffers = 2.0;
+
+/*
+ * What launching adds to a layer: it runs ahead of the device until it is the slower of the two.
+ * The two join as (gpu^4 + host^4)^(1/4), which is 1.19 of either where they are equal. (C.37)
+ */
+static double host_wait_s(double gpu_s, double host_s)
+{
+    if (host_s <= 0.0)
+        return 0.0;
+    const double high = larger(gpu_s, host_s);
+    const double low = smaller(gpu_s, host_s);
+    const double ratio = low / high;
+    return larger(0.0, high * sqrt(sqrt(1.0 + ratio * ratio * ratio * ratio)) - gpu_s);
+}
+
+/* C.63: the part of a gather that does not fit under the layer, and a share that never hides. */
+static double gather_exposed_s(const plait_problem *problem, double comm_s, double compute_s)
+{
+    return larger(0.0, comm_s - compute_s) +
+           problem->runtime->overlap.dp_exposed * smaller(comm_s, compute_s);
+}
+
+static double share_of(const plait_recompute_masks *masks, unsigned part)
+{
+    return masks->parts >> part & 1u ? 1.0 : masks->half_parts >> part & 1u ? 0.5 : 0.0;
+}
+
+/* A norm behind the second product reads its output; so do the weights of experts. */
+bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *layer)
+{
+    return runtime->kernels.recompute_stops && layer != NULL && layer->ffn == PLAIT_FFN_MLP &&
+           layer->norms <= (layer->mixer != PLAIT_MIXER_NONE) + 1;
+}
+
+double recomputed_share(const plait_problem *problem, const plait_layer *layer,
+                        plait_recompute recompute, plait_part part)
+{
+    const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
+
+    if (recompute.kind != PLAIT_RECOMPUTE_FULL)
+        return share_of(&masks, part);
+    return part == PLAIT_PART_fc2 && recompute_stops_early(problem->runtime, layer) ? 0.0 : 1.0;
+}
+
+/*
+ * What runs again: its time, and its share of the layer's launches: the mean over the parts that
+ * take any time. (C.26, C.37)
+ */
+typedef struct rerun {
+    double seconds;
+    double launches;
+} rerun;
+
+static rerun rerun_of(const layer_price *price, plait_recompute recompute)
+{
+    const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
+    double all = 0.0;
+    rerun again = {0.0, 0.0};
+
+    if (recompute.kind == PLAIT_RECOMPUTE_NONE)
+        return again;
+    if (recompute.kind == PLAIT_RECOMPUTE_FULL)
+        return (rerun){price->forward_gpu_s - price->unread_s, 1.0};
+    for (unsigned p = 0; p < PLAIT_PARTS; p++) {
+        const double share = share_of(&masks, p);
+        again.seconds += share * price->part_s[p];
+        if (price->part_s[p] > 0.0) {
+            again.launches += share;
+            all += 1.0;
+        }
+    }
+    again.launches = all > 0.0 ? again.launches / all : 0.0;
+    return again;
+}
+
+/* The share of a tensor that a choice leaves: 1, 1/2 or 0. */
+static double left_of(const plait_recompute_masks *masks, int tensor)
+{
+    return masks->tensors >> tensor & 1u ? 0.0 : masks->half_tensors >> tensor & 1u ? 0.5 : 1.0;
+}
+
+/* Bytes of a microbatch and layer that wait on the host: of what recomputation leaves. (C.166) */
+double layer_away_bytes(const layer_price *price, plait_choice choice)
+{
+    if (choice.offload_acts == 0 || choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
+        return 0.0;
+    const plait_recompute_masks kept = plait_recompute_masks_of(choice.recompute);
+    const plait_recompute_masks here = plait_offload_masks_of(choice.offload_acts);
+    double bytes = 0.0;
+
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        bytes += price->saved_bytes[t] * left_of(&kept, t) * (1.0 - left_of(&here, t));
+    return bytes;
+}
+
+double layer_saved_bytes(const layer_price *price, plait_recompute recompute)
+{
+    const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
+    double bytes = 0.0;
+
+    if (recompute.kind == PLAIT_RECOMPUTE_NONE)
+        return price->kept_bytes;
+    if (recompute.kind == PLAIT_RECOMPUTE_FULL)
+        return price->input_bytes;
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        if (!(masks.tensors >> t & 1u))
+            bytes += price->saved_bytes[t] * (masks.half_tensors >> t & 1u ? 0.5 : 1.0);
+    return bytes;
+}
+
+/* What one layer waits for beside its own operators, forward and backward. */
+typedef struct layer_waits {
+    double forward_gather_s, backward_gather_s;
+    double forward_launch_s, backward_launch_s;
+    double forward_offload_s, backward_offload_s;
+    double recompute_s;
+} layer_waits;
+
+/* One way over the link to the host, of one layer and microbatch. (C.167) */
+static double carried_s(const plait_problem *problem, double away_bytes)
+{
+    return away_bytes > 0.0
+               ? away_bytes / plait_cluster_accelerator(problem->cluster, 0)->host_bytes_per_s
+               : 0.0;
+}
+
+/*
+ * Seconds of host-link traffic that overlap one pass: activations one way, or parameters the other way and
+ * then their gather, which follows. (C.167, C.381)
+ */
+static double forward_carry_s(const layer_gather *gather, double acts_s)
+{
+    return gather->up_s > 0.0 ? larger(acts_s, gather->up_s + gather->gather_s) : acts_s;
+}
+
+/* Both come up in front of backward. */
+static double backward_carry_s(const layer_gather *gather, plait_choice choice, double acts_s)
+{
+    const double up_s = gather->up_again_s +
+                        (choice.recompute.kind == PLAIT_RECOMPUTE_FULL ? gather->up_rerun_s : 0.0);
+
+    return up_s > 0.0 ? up_s + larger(acts_s, gather->again_s) : acts_s;
+}
+
+/*
+ * In pairs both passes are as much shorter as their pair is, and have less to hide a wait behind. (C.157)
+ *
+ * away_bytes: what is offloaded.
+ */
+static layer_waits waits_of(const plait_problem *problem, const layer_price *price,
+                            const layer_gather *gather, plait_choice choice, double away_bytes)
+{
+    const rerun again = rerun_of(price, choice.recompute);
+    const double alone_s = price->forward_gpu_s + price->backward_gpu_s;
+    const double left = gather->paired_s > 0.0 ? 1.0 - gather->paired_s / alone_s : 1.0;
+    const double forward_s = left * price->forward_gpu_s;
+    const double backward_s = left * price->backward_gpu_s + again.seconds;
+    const double acts_s = carried_s(problem, away_bytes);
+    const double forward_carried_s = forward_carry_s(gather, acts_s);
+    const double backward_carried_s = backward_carry_s(gather, choice, acts_s);
+    layer_waits w = {.recompute_s = again.seconds};
+
+    w.forward_gather_s = gather_exposed_s(problem, gather->gather_s, forward_s);
+    w.backward_gather_s =
+        gather_exposed_s(problem, gather->again_s + gather->scatter_s, backward_s);
+    w.forward_offload_s = larger(0.0, forward_carried_s - forward_s - w.forward_gather_s);
+    w.backward_offload_s = larger(0.0, backward_carried_s - backward_s - w.backward_gather_s);
+    w.forward_launch_s =
+        host_wait_s(forward_s + w.forward_gather_s + w.forward_offload_s, price->host_s);
+    w.backward_launch_s =
+        host_wait_s(backward_s + w.backward_gather_s + w.backward_offload_s,
+                    price->host_s * (problem->runtime->factor.host_backward + again.launches));
+    return w;
+}
+
+/* Waiting for launches over the work that is launched: each operator waits for its own. */
+static double launch_share(const layer_price *price, const layer_waits *w)
+{
+    const double work_s = price->backward_gpu_s + w->recompute_s;
+
+    return work_s > 0.0 ? w->backward_launch_s / work_s : 0.0;
+}
+
+/* C.80: a layer's forward and backward are their operators and these waits. */
+layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
+                         const layer_gather *gather, plait_choice choice)
+{
+    const double away = layer_away_bytes(price, choice);
+    const layer_waits w = waits_of(problem, price, gather, choice, away);
+    const double kept = layer_saved_bytes(price, choice.recompute);
+    const double saved = kept - away;
+
+    return (layer_time){
+        .forward_s =
+            price->forward_gpu_s + w.forward_gather_s + w.forward_launch_s + w.forward_offload_s,
+        .backward_s = price->backward_gpu_s + w.recompute_s + w.backward_gather_s +
+                      w.backward_launch_s + w.backward_offload_s,
+        .weight_s = price->weight_s * (1.0 + launch_share(price, &w)),
+        .saved_bytes = saved,
+        .busy_s = price->busy_s + w.recompute_s,
+        .moving_s = price->moving_s,
+        .live_bytes = price->kept_bytes - kept + offload_buffers * away,
+    };
+}
+
+void layer_terms_of(const plait_problem *problem, const layer_price *price,
+                    const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS])
+{
+    const layer_waits w = waits_of(problem, price, gather, choice, layer_away_bytes(price, choice));
+
+    for (int i = 0; i < LAYER_TERMS; i++)
+        terms[i] = price->forward[i] + price->backward[i];
+    terms[LAYER_recompute] = w.recompute_s;
+    terms[LAYER_offload] = w.forward_offload_s + w.backward_offload_s;
+    terms[LAYER_gather] = w.forward_gather_s + w.backward_gather_s;
+    terms[LAYER_launch] = w.forward_launch_s + w.backward_launch_s;
+}

@@ -1,0 +1,351 @@
+/*
+ * collective.c - seconds of one collective on one placed group
+ *
+ * Inside a domain its topology answers. Beyond it NCCL's rings and trees are priced, all levels at
+ * once: the slowest sets the pace.
+ */
+#include "costmodel/network/topology.h"
+
+#include <math.h>
+
+#include "base/numbers.h"
+
+/*
+ * NCCL's own numbers, of src/graph/tuning.cc (2.30): the CPU's time to post a transfer on Intel hosts
+ * (2 us on AMD), the cap in bytes/s on the low-latency protocol LL between two nodes and more, and what
+ * share of the links' rate its protocols reach. LL sends a flag with each word and so half the data;
+ * a tree's LL does worse.
+ */
+static const double posting_s = 1e-6;
+static const double ll_cap_two = 39e9;
+static const double ll_cap_more = 20.4e9;
+static const double ll_slower = 2.0;
+static const double tree_ll_slower = 3.8;
+static const double ll128_share = 0.92;
+static const double tree_share = 0.92;
+
+/* Ranks of a collective up to which its links keep their rate. (C.308) */
+static const double ranks_at_full_rate = 16.0;
+
+/* An all-to-all posts a send to each far peer; half of one posting each is an estimate. (C.56) */
+static const double posting_share_a_peer = 0.5;
+
+/*
+ * Hops that a chain over N nodes waits for: all N - 1 of them up to a dozen nodes, fewer in published
+ * runs of large groups. Empirical. (C.54)
+ */
+static const double chain_least_hops = 8.0;
+static const double chain_nodes_a_hop = 4.0;
+
+static double rounds_of(plait_collective_op op)
+{
+    return op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
+}
+
+// ---- between domains -----------------------------------------------------------------------
+
+/* Ranks of a group in one node use their NICs together, as far as the communicator's rings go. */
+static double rails_of(plait_network network, int inside)
+{
+    return network.rails > 0.0 ? smaller(network.rails, inside) : inside;
+}
+
+/* The levels beyond the domain as one: the slowest sets the pace of the pipelined whole. */
+typedef struct outer_link {
+    double bytes_per_s;      /* of an all-gather in which a unit takes only what it lacks */
+    double link_bytes_per_s; /* into one unit */
+    double ramp_bytes;       /* that a node's links need to fill, a hop */
+    double hop_s;
+    double nodes;
+} outer_link;
+
+static double hop_latency_s(const plait_route *route, plait_network network)
+{
+    double s = network.hop_s;
+
+    for (int l = 1; l < route->levels; l++)
+        s = larger(s, network.hop_s + level_latency_s(route->cluster, l));
+    return s;
+}
+
+/* C.308: a ring keeps the pace of its slowest link, and the slowest of more links is slower. */
+static double rate_share(plait_network network, int ranks)
+{
+    return network.nic_ranks > 0.0 && ranks > ranks_at_full_rate
+               ? pow(ranks_at_full_rate / ranks, network.nic_ranks)
+               : 1.0;
+}
+
+/* At level l, N units of g ranks each exchange their 1/g of the buffer through g NICs. (C.53) */
+static outer_link outer_of(const plait_route *route, plait_network network)
+{
+    outer_link outer = {
+        .link_bytes_per_s = HUGE_VAL,
+        .hop_s = hop_latency_s(route, network),
+        .nodes = plait_route_nodes(route),
+    };
+    const double share = rate_share(network, route->ranks);
+    int units[PLAIT_MAX_LEVELS];
+    double rate[PLAIT_MAX_LEVELS];
+
+    for (int l = 1; l < route->levels; l++) {
+        const int inside = route->joined[l - 1];
+        units[l - 1] = route_units(route, l);
+        rate[l - 1] =
+            share * rails_of(network, inside) * level_rate(route, network, l, units[l - 1]);
+        outer.link_bytes_per_s = smaller(outer.link_bytes_per_s, rate[l - 1]);
+        outer.ramp_bytes = larger(outer.ramp_bytes, route->cluster->level[l].ramp_bytes * inside);
+    }
+    outer.bytes_per_s = plait_tree_all_gather_bytes_per_s(units, rate, route->levels - 1);
+    return outer;
+}
+
+/*
+ * Short messages do not fill the links: ramp_bytes are added to what each node sends, once for each
+ * node that a chunk passes. (C.53)
+ */
+static double wire_s(const outer_link *outer, double rounds, double bytes, double passes)
+{
+    return rounds * (bytes + passes * outer->ramp_bytes) / outer->bytes_per_s;
+}
+
+/*
+ * Every chunk but one passes each link of a ring, also into a unit that had it: for two nodes that is
+ * twice what they lack. (C.309)
+ */
+static double ring_wire_s(const plait_route *route, const outer_link *outer, double rounds,
+                          double bytes, double passes)
+{
+    const double passed = bytes * (route->ranks - 1) / route->ranks;
+
+    return rounds * passed / outer->link_bytes_per_s + wire_s(outer, rounds, 0.0, passes);
+}
+
+/*
+ * A ring passes every rank: NCCL's latency for as many nodes as the chain has hops, the wires' own
+ * latency a hop, and the bytes at what the protocol reaches. (C.55)
+ */
+static double ring_s(const plait_route *route, const outer_link *outer, plait_collective_op op,
+                     plait_nccl_protocol protocol, double bytes)
+{
+    const double nodes = outer->nodes;
+    const double hops = smaller(nodes - 1.0, chain_least_hops + nodes / chain_nodes_a_hop);
+    const int seen_nodes = 1 + (int)lround(hops);
+    const int seen_ranks = seen_nodes * (int)lround(route->ranks / nodes);
+    const double rounds = rounds_of(op);
+    const double latency_s =
+        plait_nccl_latency_s(op, PLAIT_NCCL_RING, protocol, seen_ranks, seen_nodes, posting_s) +
+        rounds * hops * outer->hop_s;
+    const double cap = nodes <= 2.0 ? ll_cap_two : ll_cap_more;
+    const double sent = plait_collective_sent_bytes(op, route->ranks, bytes);
+
+    if (protocol == PLAIT_NCCL_LL)
+        return latency_s +
+               larger(sent / cap, ll_slower * ring_wire_s(route, outer, rounds, bytes, 0.0));
+    return latency_s + ring_wire_s(route, outer, rounds, bytes, 1.0 + hops) /
+                           (protocol == PLAIT_NCCL_LL128 ? ll128_share : 1.0);
+}
+
+/* A tree has log2 N levels, up and down, whatever the number of ranks in a node. (C.55) */
+static double tree_s(const plait_route *route, const outer_link *outer,
+                     plait_nccl_protocol protocol, double bytes)
+{
+    const double depth = ceil(log2(outer->nodes));
+    const double latency_s =
+        plait_nccl_latency_s(PLAIT_ALL_REDUCE, PLAIT_NCCL_TREE, protocol, route->ranks,
+                             (int)lround(outer->nodes), posting_s) +
+        2.0 * depth * outer->hop_s;
+    const double sent = plait_collective_sent_bytes(PLAIT_ALL_REDUCE, route->ranks, bytes);
+
+    if (protocol == PLAIT_NCCL_LL)
+        return latency_s +
+               larger(sent / ll_cap_more, tree_ll_slower * wire_s(outer, 2.0, bytes, 0.0));
+    return latency_s + wire_s(outer, 2.0, bytes, 1.0 + depth) / tree_share;
+}
+
+/*
+ * Beyond the domain an all-to-all is n-1 sends: what passes a level is bound by the rank's own port, or
+ * on a grid by the links between its halves. (C.56, C.111)
+ */
+static double passing_s(const plait_route *route, plait_network network, int l, double bytes)
+{
+    const int inside = route->joined[l - 1];
+    const double rate = level_rate(route, network, l, route_units(route, l));
+
+    if (link_kind_of(&route->cluster->level[l])->grid)
+        return grid_all_to_all_s(route, l, rate, bytes);
+    return plait_switch_all_to_all_s(bytes * route->ranks, inside * rate,
+                                     (route->ranks + inside - 1) / inside, 0);
+}
+
+static double outer_all_to_all_s(const plait_route *route, plait_network network, double bytes,
+                                 double leaving_share)
+{
+    double slowest_s = 0.0;
+
+    for (int l = 1; l < route->levels; l++)
+        slowest_s = larger(slowest_s, passing_s(route, network, l, bytes * leaving_share));
+    return slowest_s + hop_latency_s(route, network) +
+           posting_share_a_peer * posting_s * (route->ranks - route->joined[0]);
+}
+
+static double all_to_all_s(const plait_route *route, plait_network network, double bytes,
+                           double leaving_share)
+{
+    const plait_collective_fit *fit = &route->accelerator->collective[PLAIT_ALL_TO_ALL];
+    const int inside = route->joined[0];
+    const double staying = bytes * inside / route->ranks;
+    const double inner_s =
+        inside > 1 ? domain_s(route, inside, PLAIT_ALL_TO_ALL, staying) : fit->a_s[1];
+
+    return larger(inner_s, fit->a_s[1] + outer_all_to_all_s(route, network, bytes, leaving_share));
+}
+
+double plait_expert_all_to_all_s(const plait_route *route, plait_network network, double bytes,
+                                 double topk, double node_copies)
+{
+    if (route->ranks < 2)
+        return 0.0;
+    if (route->levels == 1)
+        return domain_s(route, route->ranks, PLAIT_ALL_TO_ALL, bytes);
+    const double nodes = plait_route_nodes(route);
+    const double copies =
+        node_copies > 0.0 ? smaller(node_copies, plait_expected_nodes(nodes, topk)) : topk;
+    return all_to_all_s(route, network, bytes, copies / topk);
+}
+
+/* Do the switches of every level that the group passes add? */
+static bool switches_add(const plait_route *route)
+{
+    for (int l = 1; l < route->levels; l++)
+        if (route->cluster->level[l].in_network <= 0.0)
+            return false;
+    return true;
+}
+
+/*
+ * Switches that add take each byte once and send the sum once: half of what two passes take, or as
+ * much of that as a level says. The latency is that of NVLS, which meets the network so. (C.114)
+ */
+static double in_network_s(const plait_route *route, plait_network network, double bytes)
+{
+    const int nodes = (int)lround(plait_route_nodes(route));
+    double slowest_s = 0.0;
+    double hops_s = 0.0;
+
+    for (int l = 1; l < route->levels; l++) {
+        const plait_level *const level = &route->cluster->level[l];
+        const int inside = route->joined[l - 1];
+        const double rate =
+            rails_of(network, inside) * level_rate(route, network, l, route_units(route, l));
+        slowest_s = larger(slowest_s,
+                           2.0 / level->in_network * (bytes + level->ramp_bytes * inside) / rate);
+        hops_s += 2.0 * (level_latency_s(route->cluster, l) + network.hop_s);
+    }
+    return slowest_s + hops_s +
+           plait_nccl_latency_s(PLAIT_ALL_REDUCE, PLAIT_NCCL_NVLS, PLAIT_NCCL_SIMPLE, route->ranks,
+                                nodes, posting_s);
+}
+
+/*
+ * C.153. Of topk copies those for different ranks are sent, C.150: inside the domain they go to their
+ * rank, or fan out from where they came in. What comes in has been sent once a node. A call takes more
+ * than its kernels: tables of who gets what, and what waits for them. (C.307)
+ */
+double plait_relayed_all_to_all_s(const plait_route *route, plait_network network, double bytes,
+                                  double topk, double experts, double node_copies)
+{
+    static const double call_s = 1e-4, crossing_s = 2e-4; // C.307
+    const double token_bytes = bytes / topk;
+
+    if (route->ranks < 2)
+        return 0.0;
+    const double fan_out_s =
+        domain_s(route, route->joined[0], PLAIT_ALL_TO_ALL,
+                 token_bytes * plait_reached_groups(route->ranks, topk, experts));
+    if (route->levels == 1)
+        return call_s + fan_out_s;
+    const double nodes = plait_route_nodes(route);
+    const double copies = smaller(node_copies, plait_reached_groups(nodes, topk, experts));
+    const double outer_s = route->accelerator->collective[PLAIT_ALL_TO_ALL].a_s[1] +
+                           outer_all_to_all_s(route, network, token_bytes * copies, 1.0);
+    return call_s + crossing_s + larger(fan_out_s, outer_s);
+}
+
+/*
+ * All-reduce, all-gather and reduce-scatter on a group that leaves its domain: the cheapest of NCCL's
+ * algorithms and protocols, beside which the domain's own part runs. (C.55)
+ */
+static double outer_s(const plait_route *route, plait_network network, plait_collective_op op,
+                      double bytes)
+{
+    double best_s = HUGE_VAL;
+
+    if (route_uses_grid(route))
+        return levels_s(route, network, op, bytes);
+    const outer_link outer = outer_of(route, network);
+    for (int p = 0; p < PLAIT_NCCL_PROTOCOLS; p++) {
+        best_s = smaller(best_s, ring_s(route, &outer, op, (plait_nccl_protocol)p, bytes));
+        if (op == PLAIT_ALL_REDUCE)
+            best_s = smaller(best_s, tree_s(route, &outer, (plait_nccl_protocol)p, bytes));
+    }
+    if (op == PLAIT_ALL_REDUCE && switches_add(route))
+        best_s = smaller(best_s, in_network_s(route, network, bytes));
+    return larger(domain_s(route, route->joined[0], op, bytes), best_s);
+}
+
+/*
+ * C.140: a scatter between two groups is an all-to-all of their union of which a rank sends S, none of
+ * it to itself. Across domains all of it leaves; a switch sees the ports alone; where each pair has a
+ * link, all of it takes those to the other half; between neighbours of a grid it takes one link, too.
+ */
+static double scatter_s(const plait_route *route, plait_network network, double bytes)
+{
+    const link_kind *const kind = link_kind_of(&route->cluster->level[0]);
+    const bool grid = kind->grid;
+    const bool pairs = !grid && route->cluster->level[0].kind != PLAIT_LEVEL_SWITCH;
+    const double n = route->ranks;
+    const double stays = route->levels > 1 ? route->joined[0] : pairs ? 0.5 * n : 1.0;
+    const double s = plait_collective_s(route, network, PLAIT_ALL_TO_ALL, bytes * n / (n - stays));
+
+    return grid && route->levels == 1 ? larger(s, plait_p2p_s(route, network, bytes)) : s;
+}
+
+double plait_collective_s(const plait_route *route, plait_network network, plait_collective_op op,
+                          double bytes)
+{
+    if (route->ranks < 2 || bytes <= 0.0)
+        return 0.0;
+    if (op == PLAIT_P2P)
+        return plait_p2p_s(route, network, bytes);
+    if (op == PLAIT_M2MS)
+        return scatter_s(route, network, bytes);
+    if (op == PLAIT_BROADCAST) // NCCL's ring broadcast: the time of a send, pipelined
+        op = PLAIT_ALL_GATHER;
+    if (route->levels == 1)
+        return domain_s(route, route->ranks, op, bytes);
+    if (op == PLAIT_ALL_TO_ALL)
+        return all_to_all_s(route, network, bytes, 1.0);
+    return outer_s(route, network, op, bytes);
+}
+
+/* Links that share the rate which a send has one of. */
+static double link_ports(const plait_level *level)
+{
+    return link_kind_of(level)->grid ? level->ports : 1.0;
+}
+
+double plait_p2p_s(const plait_route *route, plait_network network, double bytes)
+{
+    const plait_link near = route->accelerator->p2p;
+    const int l = route->levels - 1;
+
+    if (route->ranks < 2)
+        return 0.0;
+    if (l == 0) {
+        const double speed = link_kind_of(&route->cluster->level[0])->send_speed(route);
+        return near.latency_s + bytes / (near.bytes_per_s * speed);
+    }
+    return near.latency_s + hop_latency_s(route, network) +
+           bytes / (level_rate(route, network, l, 2) / link_ports(&route->cluster->level[l]));
+}

@@ -1,0 +1,242 @@
+/*
+ * collective_formulas.c - textbook times and volumes of collectives
+ *
+ * Closed forms without constants: S bytes, n ranks, W bytes a second in one direction of one rank's
+ * link. Prices put measured constants in their place where there are some (collective.c,
+ * topology_<kind>.c); these stay what a reader checks them against, and what `plait clusters` shows.
+ */
+#include <math.h>
+
+#include "plait/collective.h"
+#include "base/numbers.h"
+
+/* C.40: what one rank puts on the wire for a buffer of S: the bus factor times S. */
+double plait_collective_sent_bytes(plait_collective_op op, int ranks, double bytes)
+{
+    return bytes * plait_bus_factor(op, ranks);
+}
+
+/*
+ * C.40: a ring passes each of n pieces n - 1 times; an all-reduce does so twice, once to reduce and
+ * once to gather. This is nccl-tests' bus bandwidth over its algorithm bandwidth.
+ */
+double plait_bus_factor(plait_collective_op op, int ranks)
+{
+    const double n = ranks;
+
+    switch (op) {
+    case PLAIT_ALL_REDUCE:
+        return 2.0 * (n - 1.0) / n;
+    case PLAIT_ALL_GATHER:
+    case PLAIT_REDUCE_SCATTER:
+    case PLAIT_ALL_TO_ALL:
+        return (n - 1.0) / n;
+    default:
+        return 1.0;
+    }
+}
+
+/* C.41: a rank receives the (n - 1) / n of S that it has not, at its own link's rate. */
+double plait_switch_all_gather_s(double bytes, double bytes_per_s, int ranks)
+{
+    return bytes / bytes_per_s * (ranks > 0 ? (ranks - 1.0) / ranks : 1.0);
+}
+
+/* C.42: scatter and gather; a switch that reduces takes each byte once and sends the sum once. */
+double plait_switch_all_reduce_s(double bytes, double bytes_per_s, int ranks, bool in_switch)
+{
+    return in_switch ? bytes / bytes_per_s
+                     : 2.0 * plait_switch_all_gather_s(bytes, bytes_per_s, ranks);
+}
+
+/* C.43: of S bytes over all, each rank sends its S / n to the n - 1 others, or to topk of them. */
+double plait_switch_all_to_all_s(double total_bytes, double bytes_per_s, int ranks, int topk)
+{
+    const double n = ranks;
+    const double share = topk > 0 ? smaller(topk / n, 1.0) : 1.0;
+
+    return share * total_bytes * (n - 1.0) / (bytes_per_s * n * n);
+}
+
+/*
+ * C.44: reduce-scatter among the g ranks of a node, all-reduce of each S / g across N nodes,
+ * all-gather back; latencies of as many hops.
+ */
+double plait_hierarchical_all_reduce_s(double bytes, plait_link inner, int inner_ranks,
+                                       plait_link outer, int outer_ranks)
+{
+    const double g = inner_ranks;
+    const double n = outer_ranks;
+
+    return 2.0 * (g - 1.0) / g * bytes / inner.bytes_per_s +
+           2.0 * (n - 1.0) / n * (bytes / g) / outer.bytes_per_s +
+           2.0 * (g - 1.0) * inner.latency_s + 2.0 * (n - 1.0) * outer.latency_s;
+}
+
+/* C.45: level l with D children passes what the other D - 1 hold; the slowest level is the rate. */
+double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_per_s, int levels)
+{
+    double slowest = HUGE_VAL;
+
+    for (int l = 0; l < levels; l++)
+        if (degree[l] > 1)
+            slowest = smaller(slowest, degree[l] * bytes_per_s[l] / (degree[l] - 1.0));
+    return slowest;
+}
+
+/* C.46: a closed ring sends both ways at once, an open line only one way past each link. */
+double plait_torus_ring_all_gather_s(double bytes, int ranks, double bytes_per_s, bool wrap)
+{
+    const double n = ranks;
+
+    return (n - 1.0) * bytes / n / (wrap ? 2.0 * bytes_per_s : bytes_per_s);
+}
+
+/* C.47: to the far side of a ring, to the far end of a line. */
+double plait_torus_ring_latency_s(int ranks, double hop_s, bool wrap)
+{
+    return (wrap ? ranks / 2 : ranks - 1) * hop_s;
+}
+
+/*
+ * C.48: reduce-scatter along x, y and z in turn and gather back. What crosses the second axis is
+ * 1 / n_x of the buffer, what crosses the third 1 / (n_x n_y). Stripes that start along different
+ * axes keep all of them busy: the sum is shared by the axes that have more than one rank.
+ */
+double plait_torus_all_reduce_s(double bytes, const int *size, int axes, double axis_bytes_per_s,
+                                bool all_axes)
+{
+    double share = 0.0; // of the buffer that crosses an axis, summed over axes
+    double below = 1.0;
+    int used = 0;
+
+    for (int a = 0; a < axes; a++) {
+        if (size[a] < 2)
+            continue;
+        below *= size[a];
+        share += (size[a] - 1.0) / below;
+        used++;
+    }
+    if (used == 0)
+        return 0.0;
+    return 2.0 * bytes / axis_bytes_per_s * share / (all_axes ? used : 1);
+}
+
+/*
+ * C.111: along an axis of X units each line passes N / X messages between any two positions, and
+ * floor(X^2 / 4) pairs of positions lie on different sides of its middle link; a ring shares them
+ * among its two directions. Of N messages of S / N each:
+ *
+ *     0 1 | 2 3      4 pairs cross to the right: 02 03 12 13
+ */
+double plait_grid_all_to_all_s(double bytes, const int *size, const bool *wrap, int axes,
+                               double link_bytes_per_s)
+{
+    double slowest = 0.0; // of S, what the busiest link of an axis passes
+
+    for (int a = 0; a < axes; a++) {
+        const double pairs = floor((double)size[a] * size[a] / 4.0);
+        const double ways = wrap[a] ? 2.0 : 1.0;
+        if (size[a] > 1)
+            slowest = larger(slowest, pairs / (ways * size[a]));
+    }
+    return bytes * slowest / link_bytes_per_s;
+}
+
+/* C.116: n - 1 buffers come in through one link, n - 1 sums go out. */
+double plait_naive_all_reduce_s(plait_link link, int ranks, double bytes)
+{
+    return 2.0 * (ranks - 1.0) * (link.latency_s + bytes / link.bytes_per_s);
+}
+
+/* C.57: of N nodes each expert's is missed with 1 - 1/N; k experts miss a node with the k-th power. */
+double plait_expected_nodes(double nodes, double topk)
+{
+    return nodes * (1.0 - pow(1.0 - 1.0 / nodes, topk));
+}
+
+/* As many experts as a model may have: far more than any router picks. */
+enum { MOST_PICKED = 1 << 16 };
+
+/* C.150: without replacement. A group is missed when each of the k is among the E - E/N others. */
+double plait_reached_groups(double groups, double topk, double experts)
+{
+    const double others = experts - experts / groups;
+    double missed = 1.0;
+
+    for (int i = 0; i < topk && i < MOST_PICKED && missed > 0.0; i++)
+        missed *= larger(0.0, others - i) / (experts - i);
+    return groups * (1.0 - missed);
+}
+
+// ---- NCCL's latencies, microseconds by protocol (LL, LL128, Simple) ------------------------
+
+/*
+ * Tables of NVIDIA/nccl src/graph/tuning.cc, 2.30 (baseLatencies, hwLatencies): the fixed part of an
+ * algorithm, a hop over NVLink, a hop over the network. Rows for PCIe are left out.
+ */
+
+// clang-format off
+static const double base_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
+    {6.6, 14.0, 8.4},  /* ring */
+    {6.8, 14.0, 8.4},  /* tree */
+    {0.0,  0.0, 0.0}}; /* NVLS: its own latency is the NVLink entry */
+static const double nvlink_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
+    {0.6, 1.9,  3.4},
+    {0.6, 1.25, 4.0},
+    {0.0, 0.0, 25.0}};
+static const double net_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
+    {2.7, 4.0, 14.0},
+    {5.0, 8.5, 14.0},
+    {0.0, 0.0, 18.0}};
+// clang-format on
+
+/*
+ * A ring of n ranks takes n - 1 steps a round, of which as many cross the network as there are
+ * borders between nodes. Beside a network a step inside waits for the CPU to post: thrice in Simple.
+ */
+static double ring_latency_us(plait_collective_op op, plait_nccl_protocol p, int ranks, int nodes,
+                              double overhead_us)
+{
+    const double rounds = op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
+    const double steps = rounds * (ranks - 1.0);
+    const double between = nodes > 1 ? rounds * (nodes - 1.0) : 0.0;
+    const double posting_us = overhead_us * (p == PLAIT_NCCL_SIMPLE ? 3.0 : 1.0);
+    double inside_us = nvlink_us[PLAIT_NCCL_RING][p];
+
+    if (nodes > 1)
+        inside_us = larger(inside_us, posting_us);
+    return base_us[PLAIT_NCCL_RING][p] + (steps - between) * inside_us +
+           between * net_us[PLAIT_NCCL_RING][p];
+}
+
+/*
+ * C.49: the tree goes up and down the chain of a node and log2 N levels of nodes; NVLS has one
+ * exchange with the switch and one with the network.
+ */
+double plait_nccl_latency_s(plait_collective_op op, plait_nccl_algorithm algorithm,
+                            plait_nccl_protocol protocol, int ranks, int nodes,
+                            double net_overhead_s)
+{
+    const int per_node = nodes > 0 ? ranks / nodes : 0;
+    double us = 0.0;
+
+    if ((unsigned)protocol >= PLAIT_NCCL_PROTOCOLS || (unsigned)algorithm >= PLAIT_NCCL_ALGORITHMS)
+        return (double)NAN;
+    switch (algorithm) {
+    case PLAIT_NCCL_RING:
+        us = ring_latency_us(op, protocol, ranks, nodes, net_overhead_s * 1e6);
+        break;
+    case PLAIT_NCCL_TREE:
+        us =
+            base_us[algorithm][protocol] + 2.0 * ((per_node - 1) * nvlink_us[algorithm][protocol] +
+                                                  floor(log2(nodes)) * net_us[algorithm][protocol]);
+        break;
+    case PLAIT_NCCL_NVLS:
+        us = nvlink_us[algorithm][protocol] + (nodes > 1 ? net_us[algorithm][protocol] : 0.0);
+        break;
+    case PLAIT_NCCL_ALGORITHMS:
+        break;
+    }
+    return us * 1e-6;
+}

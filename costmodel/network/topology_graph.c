@@ -1,0 +1,132 @@
+/*
+ * topology_graph.c - links, bisection, diameter and mean distance of levels and of clusters
+ *
+ *     mesh 3 x 2     o-o-o      7 links, 2 of them cut where the longer side is halved (3 | 3)
+ *                    | | |      from corner to corner 3 hops
+ *                    o-o-o
+ */
+#include <math.h>
+
+#include "base/numbers.h"
+#include "costmodel/network/topology.h"
+
+// ---- one level -----------------------------------------------------------------------------
+
+static bool closes(const plait_level *level, int a)
+{
+    return level->wrap[a] && level->side[a] > 2;
+}
+
+/*
+ * Distances along axes add up. A line of X has mean (X^2 - 1) / 3X, a ring floor(X^2 / 4) / X. A cut
+ * goes through every line of one axis, once or, of rings, twice. (C.110)
+ */
+static plait_graph grid_graph(const plait_level *level, double units, double unit_bytes_per_s)
+{
+    plait_graph graph = {.nodes = units, .cut_links = HUGE_VAL};
+
+    for (int a = 0; a < PLAIT_MAX_SIDES; a++) {
+        const double x = level->side[a];
+        const bool ring = closes(level, a);
+        if (x < 2.0)
+            continue;
+        graph.links += units / x * (ring ? x : x - 1.0);
+        graph.diameter += plait_torus_ring_latency_s((int)x, 1.0, ring);
+        graph.mean_hops += ring ? floor(x * x / 4.0) / x : (x * x - 1.0) / (3.0 * x);
+        graph.cut_links = smaller(graph.cut_links, units / x * (ring ? 2.0 : 1.0));
+    }
+    if (graph.links == 0.0)
+        return (plait_graph){.nodes = units};
+    graph.bisection_bytes_per_s = 2.0 * graph.cut_links * unit_bytes_per_s / level->ports;
+    return graph;
+}
+
+static plait_graph full_graph(double units, double unit_bytes_per_s)
+{
+    const double cut = floor(units / 2.0) * ceil(units / 2.0);
+
+    return (plait_graph){
+        .nodes = units,
+        .links = units * (units - 1.0) / 2.0,
+        .cut_links = cut,
+        .diameter = 1.0,
+        .mean_hops = (units - 1.0) / units,
+        .bisection_bytes_per_s = 2.0 * cut * unit_bytes_per_s / (units - 1.0),
+    };
+}
+
+/* Each half sends at its ports' rate, less what the switches above them are short of. */
+static plait_graph switch_graph(const plait_level *level, double units, double unit_bytes_per_s)
+{
+    return (plait_graph){
+        .nodes = units,
+        .links = units,
+        .diameter = 2.0,
+        .mean_hops = 2.0 * (units - 1.0) / units,
+        .bisection_bytes_per_s = units * unit_bytes_per_s / level->oversubscription,
+    };
+}
+
+/* Of so many units of `below` accelerators each. */
+static plait_graph graph_of(const plait_level *level, double units, double below)
+{
+    const double rate = level->link.bytes_per_s * below;
+
+    if (units < 2.0)
+        return (plait_graph){.nodes = units};
+    if (plait_level_is_grid(level))
+        return grid_graph(level, units, rate);
+    return level->kind == PLAIT_LEVEL_FULL ? full_graph(units, rate)
+                                           : switch_graph(level, units, rate);
+}
+
+static double gpus_below(const plait_cluster *cluster, int l)
+{
+    return l == 0 ? 1.0 : cluster->level[l - 1].gpus;
+}
+
+plait_graph plait_level_graph(const plait_cluster *cluster, int l)
+{
+    return graph_of(&cluster->level[l], plait_level_units(cluster, l), gpus_below(cluster, l));
+}
+
+// ---- all levels ----------------------------------------------------------------------------
+
+/* Adds one level: each of its instances, and the pairs that it joins but none below it does. */
+static void add_level(const plait_cluster *cluster, int l, plait_graph *all)
+{
+    const double below = gpus_below(cluster, l);
+    const double units = smaller(plait_level_units(cluster, l), all->nodes / below);
+    const plait_graph level = graph_of(&cluster->level[l], units, below);
+
+    if (units < 2.0)
+        return;
+    all->links += all->nodes / units * level.links;
+    all->diameter = larger(all->diameter, level.diameter);
+    all->mean_hops += (units - 1.0) * below / all->nodes * level.mean_hops * units / (units - 1.0);
+    all->cut_links = level.cut_links * below;
+    all->bisection_bytes_per_s = level.bisection_bytes_per_s;
+}
+
+/* Each accelerator has a link of its own where its unit has one; the outermost level is cut. (C.119) */
+plait_graph plait_cluster_graph(const plait_cluster *cluster)
+{
+    plait_graph all = {.nodes = cluster->gpus};
+
+    for (int l = 0; l < cluster->levels && gpus_below(cluster, l) < all.nodes; l++)
+        add_level(cluster, l, &all);
+    return all;
+}
+
+plait_fat_tree plait_fat_tree_of(int ports, int layers)
+{
+    const double half = ports / 2.0;
+    const double endpoints = 2.0 * pow(half, layers);
+
+    // each layer but the top one has half of its ports up, and the top one half as many switches
+    return (plait_fat_tree){
+        .endpoints = endpoints,
+        .switches = endpoints / half * (layers - 0.5),
+        .links = endpoints * (layers - 1.0),
+    };
+}

@@ -1,0 +1,215 @@
+/*
+ * heterogeneous.c - the price of a plan whose stages differ, every term kept
+ *
+ *     step = pipeline (C.73) + sends (C.224, C.225) + gradients, parameters, optimizer: the longest (C.226)
+ *
+ * Each stage is summed on its own nodes (stage_pricer.h). A step waits for the stage that works longest;
+ * memory, energy and dollars are those of the nodes that a stage sits on.
+ */
+#include <math.h>
+
+#include "costmodel/plan/cost_parts.h"
+#include "plait/units.h"
+#include "costmodel/stage/stage_pricer.h"
+
+/* Everything that pricing one plan looks at. */
+typedef struct mixed_rows {
+    const plait_problem *problem;
+    const plait_plan *plan;
+    int microbatches;
+    plait_stage_sort **sort; /* [stages]: neighbours may share one */
+    sorted_stage *stage;     /* [stages]; their parts are of the last one alone */
+    plait_between_stages between;
+    double pipeline_s;
+    int slowest;
+} mixed_rows;
+
+// ---- sorts ---------------------------------------------------------------------------------
+
+static bool same_sort(const plait_stage *a, const plait_stage *b)
+{
+    plait_degrees as_a = b->degrees;
+
+    as_a.recompute = a->degrees.recompute;
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!plait_key_same(&a->degrees, &as_a, (plait_key_id)key))
+            return false;
+    return a->group == b->group;
+}
+
+static bool make_sorts(mixed_rows *rows, plait_arena *arena)
+{
+    const plait_plan *plan = rows->plan;
+
+    rows->sort = plait_arena_alloc(arena, (size_t)plan->stages, sizeof(plait_stage_sort *));
+    rows->stage = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *rows->stage);
+    if (!rows->sort || !rows->stage)
+        return false;
+    for (int s = 0; s < plan->stages; s++) {
+        plait_degrees d = plan->stage[s].degrees;
+        d.pp = plait_stage_sort_stages(rows->problem, plan->stage[s].group, &d); // (C.221)
+        rows->sort[s] = s > 0 && same_sort(&plan->stage[s], &plan->stage[s - 1])
+                            ? rows->sort[s - 1]
+                            : plait_stage_sort_new(rows->problem, plan->stage[s].group, &d, arena);
+        if (!rows->sort[s])
+            return false;
+    }
+    return true;
+}
+
+static sorted_stage sum_stage(const mixed_rows *rows, int s)
+{
+    const plait_plan *plan = rows->plan;
+    const int end = s == 0 ? plan->stages - 1 : 0;
+
+    return stage_sort_sum(
+        rows->sort[s], &plan->stage[s], plan->stage[end].group,
+        plait_schedule_in_flight(PLAIT_1F1B, plan->stages, s, 1, rows->microbatches));
+}
+
+static void sum_plan(mixed_rows *rows)
+{
+    plait_chain walk = plait_chain_begin();
+    double longest_s = 0.0;
+
+    for (int s = 0; s < rows->plan->stages; s++) {
+        rows->stage[s] = sum_stage(rows, s);
+        const stage_load *load = &rows->stage[s].load;
+        const plait_chunk_time time = chunk_time_of(load);
+        const plait_stage_price price = stage_sort_price_of(rows->sort[s], &rows->stage[s]);
+        plait_chain_pass(&walk, rows->plan->stages, rows->microbatches, time);
+        plait_between_add_stage(&rows->between, &price);
+        if (s > 0)
+            plait_between_add_boundary(&rows->between, rows->sort[s - 1], rows->sort[s]);
+        if (load->forward_s + load->backward_s > longest_s) {
+            longest_s = load->forward_s + load->backward_s;
+            rows->slowest = s;
+        }
+    }
+    rows->pipeline_s = walk.whole_s;
+}
+
+// ---- what it comes to ----------------------------------------------------------------------
+
+static void fill_time(const mixed_rows *rows, plait_cost *cost)
+{
+    const double m = rows->microbatches;
+    const sorted_stage slowest = sum_stage(rows, rows->slowest);
+    const plait_stage_sort *sort = rows->sort[rows->slowest];
+    double terms[LAYER_TERMS];
+
+    stage_terms(&sort->problem, &sort->row, &sort->gather, &slowest.parts, terms);
+    cost->step = (plait_step_time){
+#define X(name) .name##_s = m * terms[LAYER_##name],
+        LAYER_TERM_LIST(X)
+#undef X
+            .pp_comm_s = plait_between_sends_s(rows->problem, &rows->between, rows->microbatches,
+                                               rows->pipeline_s),
+        .bubble_s =
+            larger(0.0, rows->pipeline_s - m * (slowest.load.forward_s + slowest.load.backward_s)),
+        .dp_comm_s = rows->between.reduce_s + rows->between.gather_s,
+        .optimizer_s = rows->between.optimizer_s,
+    };
+    cost->step_s = sum_of_terms(&cost->step);
+    cost->step_low_s = band_edge(cost->step_s, rows->problem->band.low);
+    cost->step_high_s = band_edge(cost->step_s, rows->problem->band.high);
+    cost->slowest_stage = rows->slowest;
+    for (int how = 0; how < PLAIT_GRAD_SYNCS; how++)
+        cost->sync_step_s[how] = cost->step_s; // no other way has a price where stages differ
+}
+
+/* The fullest stage is the one that runs out most likely, on its own nodes. */
+static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_cost *cost)
+{
+    const plait_problem *problem = rows->problem;
+    double highest = -1.0, host_bytes = 0.0;
+
+    cost->stage = stages;
+    cost->stages = rows->plan->stages;
+    for (int s = 0; s < cost->stages; s++) {
+        const plait_stage_sort *sort = rows->sort[s];
+        const sorted_stage *stage = &rows->stage[s];
+        plait_memory memory =
+            stage_memory(&sort->problem, &sort->degrees, &sort->row, &stage->load, &stage->state);
+        memory.capacity_bytes = plait_capacity_bytes(&sort->problem, problem->risk);
+        host_bytes =
+            larger(host_bytes, stage_host_bytes(&sort->problem, &sort->degrees, &stage->load,
+                                                stage_away_bytes(&sort->row, &stage->parts)));
+        stages[s] = (plait_stage_cost){
+            .forward_s = stage->load.forward_s,
+            .backward_s = stage->load.backward_s,
+            .memory_bytes = memory.peak_bytes,
+            .allocated_bytes = memory.allocated_bytes,
+            .reserved_bytes = memory.reserved_bytes,
+            .in_flight = stage->load.in_flight,
+        };
+        if (memory.peak_bytes / memory.capacity_bytes > highest) {
+            highest = memory.peak_bytes / memory.capacity_bytes;
+            cost->memory = memory;
+            cost->fullest_stage = s;
+        }
+    }
+    const plait_band band = risk_band(problem);
+    cost->memory.low_bytes = band.low * cost->memory.peak_bytes;
+    cost->memory.high_bytes = band.high * cost->memory.peak_bytes;
+    cost->memory.host_bytes = host_bytes;
+    cost->memory.host_capacity_bytes = problem->cluster->host_memory_bytes;
+    cost_judge(&rows->sort[cost->fullest_stage]->problem, cost);
+}
+
+/* GPUs of a stage weigh as many as they are; idle groups are no part of the price. (C.228) */
+static void fill_rates(const mixed_rows *rows, plait_cost *cost)
+{
+    const plait_job *job = &rows->problem->job;
+    const double gpus = plait_plan_gpus(rows->plan, -1);
+    token_flops flops = token_flops_of(rows->problem);
+    bool skips = true;
+    double peak = 0.0;
+
+    cost->cost_usd = cost->energy_j = 0.0;
+    for (int s = 0; s < rows->plan->stages; s++) {
+        const sorted_stage stage = sum_stage(rows, s);
+        plait_problem of_stage = rows->sort[s]->problem;
+        const plait_accelerator *gpu = plait_cluster_accelerator(of_stage.cluster, 0);
+        const double m = rows->microbatches;
+
+        of_stage.job.gpus /= rows->sort[s]->degrees.pp;
+        const double share = of_stage.job.gpus / gpus;
+        const plait_price price = {
+            .step_s = cost->step_s,
+            .busy_s = m * stage.load.busy_s,
+            .moving_s = m * stage.load.moving_s + rows->between.optimizer_s,
+        };
+        peak += share * gpu->peak_flops_per_s[job->precision];
+        stage_add_rerun(rows->problem, &stage.parts, &flops);
+        skips = skips && attention_skips(rows->sort[s]->degrees.attention);
+        cost->busy_s += share * price.busy_s;
+        cost->moving_s += share * price.moving_s;
+        cost->cost_usd += gpu->usd_per_hour > 0.0
+                              ? of_stage.job.gpus * gpu->usd_per_hour * cost->step_s / PLAIT_HOUR
+                              : (double)NAN;
+        cost->energy_j += plait_energy_j(&of_stage, price);
+        const plait_confidence confidence = confidence_of(&of_stage, &rows->sort[s]->degrees);
+        cost->confidence = confidence < cost->confidence ? confidence : cost->confidence;
+    }
+    cost_rates(&flops, skips, plait_job_tokens(job) / cost->step_s / gpus, peak, cost);
+}
+
+plait_status mixed_cost(const plait_problem *problem, const plait_plan *plan, plait_arena *arena,
+                        plait_cost *cost, plait_error *err)
+{
+    mixed_rows rows = {
+        .problem = problem,
+        .plan = plan,
+        .microbatches = plait_degrees_microbatches(&plan->stage[0].degrees, problem->job.gbs),
+    };
+    plait_stage_cost *stages = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
+
+    if (!stages || !make_sorts(&rows, arena))
+        return plait_fail_nomem(err);
+    sum_plan(&rows);
+    fill_time(&rows, cost);
+    fill_memory(&rows, stages, cost);
+    fill_rates(&rows, cost);
+    return PLAIT_OK;
+}

@@ -1,0 +1,127 @@
+/* limits_formulas.c - closed forms of when communication binds: FLOPs a byte against bytes a FLOP */
+#include <math.h>
+
+#include "base/numbers.h"
+#include "plait/limits.h"
+#include "costmodel/network/topology.h"
+
+/*
+ * C.125: P parameters in 16 bits are reduced and gathered in 4 P / W, the backward of T tokens does
+ * 4 P T FLOPs: equal at T = C / W.
+ */
+double plait_limit_tokens(double flops_per_s, double bytes_per_s)
+{
+    return flops_per_s / bytes_per_s;
+}
+
+/* C.126: two ranks send half of what many do; an expert computes k / E of the tokens. */
+double plait_limit_data_tokens(double tokens, int ranks, double experts, double topk)
+{
+    const double few = ranks > 0 ? (ranks - 1.0) / ranks : 1.0;
+
+    return tokens * few * experts / topk;
+}
+
+/* C.127: activations of width D go round, products are D F / t: both grow with the tokens. */
+double plait_limit_tensor_ranks(double width, double tokens)
+{
+    return width / tokens;
+}
+
+/* C.128: weights over X = N / Y ranks and activations over Y; the sum is least where both are equal. */
+double plait_limit_mixed_tokens(double data_tokens, double tensor_tokens, double width)
+{
+    return 4.0 * data_tokens * tensor_tokens / width;
+}
+
+/* C.129 */
+double plait_limit_mixed_shards(double batch_tokens, double width, double links, double chips)
+{
+    return sqrt(batch_tokens / width * links * chips);
+}
+
+/*
+ * C.130: a copy takes 2 h bytes there and 2 h back, and an expert of `matrices` products of h F does
+ * 2 matrices h F FLOPs on each of k copies.
+ */
+double plait_limit_expert_width(double tokens, double copies, double topk, double matrices)
+{
+    return copies / topk * (2.0 / matrices) * tokens;
+}
+
+/* C.131 */
+double plait_limit_chunk_layers(double tokens, double send_bytes_per_token,
+                                double layer_flops_per_token)
+{
+    return send_bytes_per_token / layer_flops_per_token * tokens;
+}
+
+/*
+ * C.132: while a rank attends its T queries to T keys, 4 T^2 a D FLOPs, it passes on T keys and
+ * values, 4 T kv D bytes.
+ */
+double plait_limit_ring_tokens(double tokens, int heads, int kv_heads)
+{
+    return tokens * kv_heads / heads;
+}
+
+/* C.134 */
+double plait_limit_decode_ranks(double width, double batch, double beta)
+{
+    return width / (batch * beta);
+}
+
+/* C.135 */
+double plait_limit_two_way_chips(double width, double hidden)
+{
+    return 32.0 * width / hidden * (3.0 / 4.0) * (3.0 / 4.0);
+}
+
+/* C.136 */
+double plait_sync_share(int stages, double gain)
+{
+    const double left = stages - 1.0 - gain;
+
+    return left > 0.0 ? gain / left : (double)NAN;
+}
+
+/* ---- rates of links ---- */
+
+/* A grid gives a group the rate of the axes along which it lies; other kinds say their share. */
+static double level_share(const plait_route *route, int l, int units)
+{
+    const plait_level *const level = &route->cluster->level[l];
+    const link_kind *const kind = link_kind_of(level);
+    int axes = 0, used = 0;
+
+    if (kind->share)
+        return kind->share(route->cluster, l, units);
+    if (!plait_level_is_grid(level))
+        return 1.0;
+    for (int a = 0; a < PLAIT_MAX_SIDES; a++) {
+        axes += level->side[a] > 1;
+        used += route->axis[l][a] > 1;
+    }
+    return axes > 0 && used > 0 ? (double)used / axes : 1.0;
+}
+
+/*
+ * C.133: at each level the units below it hold what the others lack, and all GPUs of a unit carry it
+ * out together (C.45).
+ */
+double plait_route_wire_bytes_per_s(const plait_route *route)
+{
+    int degree[PLAIT_MAX_LEVELS];
+    double bytes_per_s[PLAIT_MAX_LEVELS];
+    int below = 1;
+
+    for (int l = 0; l < route->levels; l++) {
+        const plait_level *const level = &route->cluster->level[l];
+
+        degree[l] = (route->joined[l] + below - 1) / below;
+        bytes_per_s[l] = below * level->link.bytes_per_s * level_share(route, l, degree[l]) /
+                         (level->oversubscription > 1.0 ? level->oversubscription : 1.0);
+        below = route->joined[l];
+    }
+    return plait_tree_all_gather_bytes_per_s(degree, bytes_per_s, route->levels);
+}

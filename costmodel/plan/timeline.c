@@ -1,0 +1,267 @@
+/*
+ * timeline.c - one step of a plan, simulated (C.86, C.180 to C.183): its schedule with its chunks' times
+ *
+ * A send takes what C.64 says; what the price exposes of it in the steady state is part of the actions.
+ * Gradients of a rank take what C.65 says of all its chunks, each chunk its share.
+ */
+#include "costmodel/layer/fuse.h"
+#include "plan/problem_check.h"
+#include "costmodel/plan/timeline_tail.h"
+#include "plan/ranges.h"
+
+/* What a priced plan's rows are made of, for one plan, and what its ranks add up to. */
+typedef struct plan_prices {
+    const plait_problem *problem;
+    const plait_plan *plan;
+    layer_row row;
+    gather_row gather;
+    sync_routes routes;
+    plait_pipeline_shape shape;
+    int stages;
+    stage_part *room;
+    plait_sim_stage *stage; /* [stages] */
+    plait_sim_exchange *exchange;
+    double *reduce_s;
+    double *optimizer_s, *gather_s; /* [ranks] */
+    plait_rank_actions *actions;
+} plan_prices;
+
+/* Sends between the chunks, and what of them holds up their ranks. */
+static void add_sends(const plait_problem *problem, double send_s, int stages,
+                      plait_sim_stage *stage)
+{
+    const plait_overlaps *overlap = &problem->runtime->overlap;
+    const double exposed_s = overlap->p2p ? 0.5 * overlap->p2p_exposed * send_s : 0.0;
+
+    for (int s = 0; s < stages; s++) {
+        stage[s].forward_s += exposed_s;
+        stage[s].input_s += exposed_s;
+        stage[s].send_s = send_s;
+    }
+}
+
+static plait_status fail_unspelled(const plait_pipeline_shape *shape, plait_error *err)
+{
+    return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
+                      "expected a schedule whose order is known, found %s with %d microbatches on "
+                      "%d stages",
+                      plait_schedule_name[shape->schedule], shape->microbatches, shape->ranks);
+}
+
+// ---- what the plan's rows say --------------------------------------------------------------
+
+static plan_prices *new_prices(const plait_problem *problem, const plait_plan *plan,
+                               plait_arena *arena)
+{
+    const plait_degrees *d = &plan->degrees;
+    const plait_pipeline_shape shape = pipeline_shape_of(problem, d);
+    const size_t ranks = (size_t)shape.ranks, stages = ranks * (size_t)shape.chunks;
+    const size_t parts = (size_t)stage_parts_most(2 * problem->model->layers);
+    plan_prices *p = plait_arena_alloc(arena, 1, sizeof *p);
+
+    if (!p)
+        return NULL;
+    *p = (plan_prices){
+        .problem = problem,
+        .plan = plan,
+        .shape = shape,
+        .stages = (int)stages,
+        .room = plait_arena_alloc(arena, parts, sizeof *p->room),
+        .stage = plait_arena_alloc(arena, stages, sizeof *p->stage),
+        .exchange = plait_arena_alloc(arena, stages, sizeof *p->exchange),
+        .reduce_s = plait_arena_alloc(arena, stages, sizeof *p->reduce_s),
+        .optimizer_s = plait_arena_alloc(arena, ranks, sizeof *p->optimizer_s),
+        .gather_s = plait_arena_alloc(arena, ranks, sizeof *p->gather_s),
+        .actions = plait_arena_alloc(arena, ranks, sizeof *p->actions),
+    };
+    if (!p->room || !p->stage || !p->exchange || !p->reduce_s || !p->optimizer_s || !p->gather_s ||
+        !p->actions)
+        return NULL;
+    layer_row_fill(problem, layer_key_of(d), &p->row);
+    p->routes = sync_routes_of(problem, d);
+    gather_row_fill(problem, d, &p->routes, &p->row, &p->gather);
+    return p;
+}
+
+static stage_load load_of_parts(const plan_prices *p, const stage_parts *parts)
+{
+    stage_load load = {
+        .count = 1,
+        .embedding = stage_parts_have(parts, ROW_EMBEDDING),
+        .loss = stage_parts_have(parts, ROW_HEAD) || stage_parts_have(parts, ROW_MTP_HEAD),
+    };
+
+    stage_load_add_parts(p->problem, &p->row, &p->gather, parts, &load);
+    return load;
+}
+
+/* All that a rank holds, once a step. */
+static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sync *sync,
+                             plait_error *err)
+{
+    const plait_degrees *own = &p->plan->stage[r].degrees;
+    const sync_routes routes = routes_of_stage(p->problem, &p->routes, own);
+    plait_stage held;
+
+    if (!stage_of_rank(p->plan, r, arena, &held))
+        return plait_fail_nomem(err);
+    stage_parts parts = stage_parts_of(p->problem->model, &held, p->room);
+    parts.share = 1.0 / plait_schedule_copies(p->shape.schedule);
+    const stage_load load = load_of_parts(p, &parts);
+    *sync = stage_sync_of(p->problem, own, &routes, &load);
+    p->optimizer_s[r] = optimizer_left_s(&load, sync);
+    p->gather_s[r] = gather_left_s(&p->problem->runtime->overlap,
+                                   grad_sync_of(p->problem, &p->plan->degrees), &load, sync);
+    return PLAIT_OK;
+}
+
+static void add_exchange(const layer_price *price, double count, plait_sim_exchange *out)
+{
+    out->forward_dispatch_s += count * price->forward_sent_s[0];
+    out->forward_combine_s += count * price->forward_sent_s[1];
+    out->backward_dispatch_s += count * price->backward_sent_s[0];
+    out->backward_combine_s += count * price->backward_sent_s[1];
+}
+
+/* What each chunk of a rank takes alone: gradients, and its experts' tokens. */
+static void sum_chunks(plan_prices *p, int r)
+{
+    const plait_stage *own = &p->plan->stage[r];
+
+    for (int v = 0; v < own->chunks; v++) {
+        const int s = plait_schedule_chunk(p->shape.schedule, p->shape.ranks, r, v);
+        const stage_parts parts = stage_parts_of_chunk(p->problem->model, own, v, p->room);
+        const stage_load load = load_of_parts(p, &parts);
+        p->reduce_s[s] = stage_sync_of(p->problem, &p->plan->degrees, &p->routes, &load).reduce_s;
+        p->exchange[s] = (plait_sim_exchange){0};
+        for (int i = 0; i < parts.count; i++)
+            add_exchange(&p->row.price[parts.part[i].row], parts.part[i].count, &p->exchange[s]);
+    }
+}
+
+/* Chunks share what their rank takes: of buckets and calls there are as many as it has. */
+static plait_status share_gradients(plan_prices *p, plait_arena *arena, plait_error *err)
+{
+    const bool copies = plait_schedule_copies(p->shape.schedule) > 1;
+    stage_sync sync;
+
+    for (int r = 0; r < p->shape.ranks; r++)
+        sum_chunks(p, r);
+    for (int r = 0; r < p->shape.ranks; r++) {
+        const int mirror = p->shape.ranks - 1 - r;
+        double alone_s = 0.0;
+
+        PLAIT_TRY(sum_rank(p, r, arena, &sync, err));
+        if (copies && r > mirror)
+            continue; // shared out with the other end
+        for (int v = 0; v < p->shape.chunks; v++)
+            alone_s += p->reduce_s[plait_schedule_chunk(p->shape.schedule, p->shape.ranks, r, v)];
+        if (copies)
+            alone_s += p->reduce_s[mirror];
+        const double share = alone_s > 0.0 ? sync.reduce_s / alone_s : 0.0;
+        for (int v = 0; v < p->shape.chunks; v++)
+            p->reduce_s[plait_schedule_chunk(p->shape.schedule, p->shape.ranks, r, v)] *= share;
+        if (copies)
+            p->reduce_s[mirror] *= share;
+    }
+    return PLAIT_OK;
+}
+
+static plait_status price_chunks(plan_prices *p, const plait_cost *cost, plait_arena *arena,
+                                 plait_error *err)
+{
+    const plait_degrees *d = &p->plan->degrees;
+    const fused_boundary boundary = fused_boundary_of_plan(p->problem, p->plan, &p->row);
+    const bool fuses = boundary.known && cost->fused[boundary.rule].fate == PLAIT_FUSED;
+
+    PLAIT_TRY(pipeline_chunks(p->problem, p->plan, &p->row, &p->gather, fuses ? &boundary : NULL,
+                              arena, p->stage, err));
+    add_sends(p->problem, fuses ? boundary.send_s : pipeline_send_s(p->problem, d, &p->row),
+              p->stages, p->stage);
+    return share_gradients(p, arena, err);
+}
+
+// ---- the step ------------------------------------------------------------------------------
+
+static double longest_s(const double *s, int count)
+{
+    double longest = 0.0;
+
+    for (int i = 0; i < count; i++)
+        longest = larger(longest, s[i]);
+    return longest;
+}
+
+/* The pipeline, first without gradients; then what goes on beside and behind it. */
+static plait_status run(plan_prices *p, plait_arena *arena, plait_timeline *out, plait_error *err)
+{
+    const plait_overlaps *overlap = &p->problem->runtime->overlap;
+    const plait_sim sim = {
+        .ranks = p->shape.ranks,
+        .stages = p->stages,
+        .microbatches = p->shape.microbatches,
+        .actions = p->actions,
+        .stage = p->stage,
+        .sends_block = !overlap->p2p,
+        .pairs = out->pairs,
+        .two_ways = plait_schedule_copies(p->shape.schedule) > 1,
+    };
+    const tail_parts tail = {
+        .sim = &sim,
+        .pipeline = &out->pipeline,
+        .how = out->sync,
+        .no_barrier = p->plan->degrees.post_validation,
+        .window = overlap->window,
+        .share = overlap->dp_exposed,
+        .reduce_s = p->reduce_s,
+        .optimizer_s = p->optimizer_s,
+        .gather_s = p->gather_s,
+    };
+    plait_sim_spans alone;
+
+    PLAIT_TRY(plait_sim_span(&sim, arena, &alone, err));
+    for (int s = 0; s < p->stages && out->sync == PLAIT_SYNC_BULK; s++)
+        p->stage[s].reduce_s = p->reduce_s[s];
+    PLAIT_TRY(plait_simulate(&sim, arena, &out->pipeline, err));
+    PLAIT_TRY(timeline_follow(&tail, arena, out, err));
+    out->pipeline_s = tail.no_barrier ? alone.rank_s : alone.pipeline_s;
+    out->optimizer_s = longest_s(p->optimizer_s, p->shape.ranks);
+    out->sync_s = larger(0.0, out->step_s - out->pipeline_s - out->optimizer_s);
+    return PLAIT_OK;
+}
+
+plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan *plan,
+                                 const plait_cost *cost, plait_arena *arena, plait_timeline *out,
+                                 plait_error *err)
+{
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(plan_check_values(plan, err));
+    const plait_degrees *d = &plan->degrees;
+    const plait_pipeline_shape shape = pipeline_shape_of(problem, d);
+
+    *out = (plait_timeline){
+        .schedule = shape.schedule,
+        .ranks = shape.ranks,
+        .pairs = d->ep_overlap != PLAIT_EP_OVERLAP_NONE,
+        .sync = grad_sync_of(problem, d),
+    };
+    if (plait_plan_mixed(problem, plan))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "stages",
+                          "expected stages that are alike, found some that differ: they have a "
+                          "price and no timeline");
+    if (plait_plan_cuts(plan))
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "stages",
+            "expected layers that are cut alike, found some that are not: they have a "
+            "price and no timeline");
+    if (!plait_schedule_has_actions(&shape))
+        return fail_unspelled(&shape, err);
+    plan_prices *p = new_prices(problem, plan, arena);
+    if (!p)
+        return plait_fail_nomem(err);
+    out->exchange = p->exchange;
+    PLAIT_TRY(price_chunks(p, cost, arena, err));
+    PLAIT_TRY(out->pairs ? plait_schedule_paired_actions(&shape, arena, p->actions, err)
+                         : plait_schedule_actions(&shape, arena, p->actions, err));
+    return run(p, arena, out, err);
+}

@@ -1,0 +1,130 @@
+/*
+ * timeline_tail.c - gradients of each chunk, the optimizer, parameters, as events of each rank
+ *
+ *     bulk       inside the last B or W of the chunk, which takes longer by it          (C.67)
+ *     bucketed   beside that action, and beside what the rank does next                 (C.180)
+ *     shifted    behind the rank's own last action                                      (C.181)
+ *     optimizer  behind the gradients of all ranks, whose norm it needs, or, where steps are checked
+ *                behind it, behind its own; then parameters                            (C.182)
+ *
+ * Chunks of a rank follow one another on its links.
+ */
+#include "costmodel/plan/timeline_tail.h"
+
+#include "base/numbers.h"
+
+/* A walk over the ranks, writing events. */
+typedef struct tail_walk {
+    const tail_parts *parts;
+    plait_timeline *out;
+    plait_tail_event *event;
+    int *last;      /* [stages]: the rank's last event that makes the stage's gradients, from 1 */
+    double *done_s; /* [ranks]: actions and gradients */
+} tail_walk;
+
+static bool makes_gradients(const plait_sim_event *event)
+{
+    return event->action.kind == PLAIT_ACTION_BACKWARD || event->action.kind == PLAIT_ACTION_WEIGHT;
+}
+
+static void append(tail_walk *walk, plait_tail_kind kind, int rank, int stage, double begin_s,
+                   double end_s)
+{
+    if (end_s > begin_s)
+        walk->event[walk->out->tails++] = (plait_tail_event){kind, rank, stage, begin_s, end_s};
+}
+
+/* A send that blocks its rank is the end of the action; what is reduced inside stands before it. */
+static double inside_end_s(const plait_sim *sim, const plait_sim_event *event)
+{
+    const int stage = event->action.stage;
+    const bool sends = sim->sends_block && event->action.kind == PLAIT_ACTION_BACKWARD && stage > 0;
+
+    return event->end_s - (sends ? sim->stage[stage - 1].send_s : 0.0);
+}
+
+/* The gradients that an action completes, on a lane that is free at some time; when it is again. */
+static double reduce(tail_walk *walk, const plait_sim_event *event, double lane_s)
+{
+    const tail_parts *parts = walk->parts;
+    const int stage = event->action.stage;
+    const double take_s = parts->reduce_s[stage];
+    double begin_s = lane_s, end_s;
+
+    if (take_s <= 0.0)
+        return lane_s;
+    if (parts->how == PLAIT_SYNC_BULK) {
+        end_s = inside_end_s(parts->sim, event);
+        begin_s = end_s - take_s;
+    } else if (parts->how == PLAIT_SYNC_BUCKETED) {
+        begin_s = larger(lane_s, event->end_s - parts->window * (event->end_s - event->begin_s));
+        end_s = larger(begin_s + take_s, event->end_s + parts->share * take_s);
+    } else {
+        end_s = begin_s + take_s;
+    }
+    append(walk, PLAIT_TAIL_REDUCE, event->rank, stage, begin_s, end_s);
+    return end_s;
+}
+
+static void reduce_rank(tail_walk *walk, int r)
+{
+    const plait_sim_result *pipeline = walk->parts->pipeline;
+    const plait_sim_event *first = &pipeline->event[pipeline->rank[r].first];
+    const int count = pipeline->rank[r].count;
+    const double end_s = count > 0 ? first[count - 1].end_s : 0.0;
+    double lane_s = walk->parts->how == PLAIT_SYNC_SHIFTED ? end_s : 0.0;
+
+    for (int e = 0; e < count; e++)
+        if (makes_gradients(&first[e]))
+            walk->last[first[e].action.stage] = e + 1;
+    for (int e = 0; e < count; e++)
+        if (makes_gradients(&first[e]) && walk->last[first[e].action.stage] == e + 1)
+            lane_s = reduce(walk, &first[e], lane_s);
+    walk->done_s[r] = larger(end_s, lane_s);
+}
+
+/* Behind the slowest of all, or behind the rank's own. */
+static void update_rank(tail_walk *walk, int r, double norm_s)
+{
+    const tail_parts *parts = walk->parts;
+    const plait_sim_rank *rank = &parts->pipeline->rank[r];
+    const double ready_s = parts->no_barrier ? walk->done_s[r] : norm_s;
+    const double updated_s = ready_s + parts->optimizer_s[r];
+    const double gathered_s = updated_s + parts->gather_s[r];
+    const double begin_s =
+        parts->no_barrier && rank->count > 0 ? parts->pipeline->event[rank->first].begin_s : 0.0;
+
+    append(walk, PLAIT_TAIL_OPTIMIZER, r, -1, ready_s, updated_s);
+    append(walk, PLAIT_TAIL_GATHER, r, -1, updated_s, gathered_s);
+    walk->out->step_s = larger(walk->out->step_s, gathered_s - begin_s);
+    walk->out->end_s = larger(walk->out->end_s, gathered_s);
+}
+
+plait_status timeline_follow(const tail_parts *parts, plait_arena *arena, plait_timeline *out,
+                             plait_error *err)
+{
+    const plait_sim *sim = parts->sim;
+    const size_t ranks = (size_t)sim->ranks, stages = (size_t)sim->stages;
+    tail_walk walk = {
+        .parts = parts,
+        .out = out,
+        // Two copies of each stage at most, optimizer and gather of each rank.
+        .event = plait_arena_alloc(arena, 2 * stages + 2 * ranks, sizeof *walk.event),
+        .last = plait_arena_alloc(arena, stages, sizeof *walk.last),
+        .done_s = plait_arena_alloc(arena, ranks, sizeof *walk.done_s),
+    };
+    double norm_s = 0.0;
+
+    if (!walk.event || !walk.last || !walk.done_s)
+        return plait_fail_nomem(err);
+    for (int r = 0; r < sim->ranks; r++) {
+        for (int s = 0; s < sim->stages; s++)
+            walk.last[s] = 0;
+        reduce_rank(&walk, r);
+        norm_s = larger(norm_s, walk.done_s[r]);
+    }
+    for (int r = 0; r < sim->ranks; r++)
+        update_rank(&walk, r, norm_s);
+    out->tail = walk.event;
+    return PLAIT_OK;
+}

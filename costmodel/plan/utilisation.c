@@ -1,0 +1,69 @@
+/* utilisation.c - MFU and HFU: what is computed of what a GPU could (C.4, C.5) */
+#include "costmodel/plan/cost_parts.h"
+
+/* Forward FLOPs a token that a part runs again, half of what it runs by halves. (C.5) */
+static double rerun_flops(const plait_problem *problem, const stage_part *part)
+{
+    const plait_layer *layer = row_layer(problem->model, part->row);
+    const plait_recompute_masks masks = plait_recompute_masks_of(part->choice.recompute);
+
+    if (!layer || part->choice.recompute.kind == PLAIT_RECOMPUTE_NONE)
+        return 0.0;
+    if (part->choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
+        return plait_layer_flops_per_token(
+            problem->model, layer, problem->job.seq,
+            recompute_stops_early(problem->runtime, layer) ? ~(1u << PLAIT_PART_fc2) : ~0u);
+    return plait_layer_flops_per_token(problem->model, layer, problem->job.seq, masks.parts) +
+           0.5 * plait_layer_flops_per_token(problem->model, layer, problem->job.seq,
+                                             masks.half_parts);
+}
+
+/* Of these what a causal kernel skips. */
+static double rerun_skipped(const plait_problem *problem, const stage_part *part)
+{
+    const plait_layer *layer = row_layer(problem->model, part->row);
+    const plait_recompute_masks masks = plait_recompute_masks_of(part->choice.recompute);
+    const bool all = part->choice.recompute.kind == PLAIT_RECOMPUTE_FULL;
+
+    if (!layer || part->choice.recompute.kind == PLAIT_RECOMPUTE_NONE ||
+        !(all || masks.parts >> PLAIT_PART_core_attn & 1u))
+        return 0.0;
+    return plait_layer_skipped_flops_per_token(problem->model, layer, problem->job.seq);
+}
+
+token_flops token_flops_of(const plait_problem *problem)
+{
+    return (token_flops){
+        .model = plait_model_flops_per_token(problem->model, problem->job.seq, false),
+        .skipped = plait_model_skipped_flops_per_token(problem->model, problem->job.seq),
+    };
+}
+
+void stage_add_rerun(const plait_problem *problem, const stage_parts *parts, token_flops *flops)
+{
+    for (int i = 0; i < parts->count; i++) {
+        const double count = parts->share * parts->part[i].count;
+        flops->again += count * rerun_flops(problem, &parts->part[i]);
+        flops->again_skipped += count * rerun_skipped(problem, &parts->part[i]);
+    }
+}
+
+/*
+ * C.5: MFU counts what the model needs, whatever the kernel; HFU counts what the kernels compute, so
+ * that unfused attention has whole squares there.
+ */
+void cost_rates(const token_flops *flops, bool skips, double tokens_per_s, double peak,
+                plait_cost *cost)
+{
+    const double each = peak > 0.0 ? tokens_per_s / peak : 0.0;
+    const double needed = flops->model - flops->skipped;
+    const double computed =
+        flops->model + flops->again - (skips ? flops->skipped + flops->again_skipped : 0.0);
+
+    cost->tokens_per_s_per_gpu = tokens_per_s;
+    cost->model_flops_per_s = tokens_per_s * needed;
+    cost->mfu_square = each * flops->model;
+    cost->hfu_square = each * (flops->model + flops->again);
+    cost->mfu = each * needed;
+    cost->hfu = each * computed;
+}

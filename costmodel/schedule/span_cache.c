@@ -1,0 +1,228 @@
+/*
+ * span_cache.c - schedules as lists of steps in an order in which none waits for a later one
+ *
+ *     end[i] = max(end[before], end[from]) + time,   before: the same rank's step before; from: what it waits for
+ *
+ * Which step waits for which hangs on the shape alone. So a shape is simulated once (schedule_sim.c), and with
+ * other times of its stages only summed: some nanoseconds an action.
+ */
+#include "costmodel/schedule/span_cache.h"
+
+#include <string.h>
+
+#include "base/numbers.h"
+#include "costmodel/schedule/schedule_sim.h"
+
+/* Shapes, and actions of all of them: 24 MiB at most. What is beyond is simulated each time. */
+enum { SHAPES = 256, ACTIONS = 1 << 21 };
+
+/* Steps count from 1; 0 is one that ended at 0. */
+typedef struct span_step {
+    int before, from;
+    int time; /* of its stage and kind */
+} span_step;
+
+typedef struct known_shape {
+    plait_pipeline_shape shape;
+    int steps;
+    const span_step *step; /* [steps] */
+    const int *last;       /* [ranks]: the last step of each ... */
+    const int *begin;      /* ... and what its first waits for */
+} known_shape;
+
+struct plait_pipelines {
+    plait_arena *arena; /* NULL: it may not grow */
+    int shapes;
+    int64_t actions;
+    known_shape shape[SHAPES];
+};
+
+plait_pipelines *span_memo_new(plait_arena *arena)
+{
+    return plait_arena_alloc(arena, 1, sizeof(plait_pipelines));
+}
+
+plait_pipelines *plait_pipelines_new(void)
+{
+    plait_arena *const arena = plait_arena_new();
+    plait_pipelines *const memo = arena ? span_memo_new(arena) : NULL;
+
+    if (memo)
+        span_memo_grow(memo, arena);
+    else
+        plait_arena_free(arena);
+    return memo;
+}
+
+void plait_pipelines_free(plait_pipelines *pipelines)
+{
+    if (pipelines)
+        plait_arena_free(pipelines->arena);
+}
+
+void span_memo_grow(plait_pipelines *memo, plait_arena *arena)
+{
+    memo->arena = arena;
+}
+
+static bool same_shape(const plait_pipeline_shape *a, const plait_pipeline_shape *b)
+{
+    return a->schedule == b->schedule && a->ranks == b->ranks && a->chunks == b->chunks &&
+           a->microbatches == b->microbatches;
+}
+
+static const known_shape *shape_known(const plait_pipelines *memo,
+                                      const plait_pipeline_shape *shape)
+{
+    for (int i = 0; i < memo->shapes; i++)
+        if (same_shape(&memo->shape[i].shape, shape))
+            return &memo->shape[i];
+    return NULL;
+}
+
+static bool has_room(const plait_pipelines *memo, const plait_pipeline_shape *shape)
+{
+    return memo->arena && memo->shapes < SHAPES &&
+           memo->actions + plait_schedule_action_count(shape) + 2 * (int64_t)shape->ranks <=
+               ACTIONS;
+}
+
+// ---- a shape as steps ----------------------------------------------------------------------
+
+/* The steps of one cell that others wait for. */
+typedef struct cell_steps {
+    int forward, input;
+} cell_steps;
+
+/* F waits for F of the stage before, B and I for those of the stage behind. */
+static int waits_for(const plait_sim *sim, const cell_steps *cell, const plait_action *action)
+{
+    const int at = action->stage * sim->microbatches + action->microbatch;
+
+    if (action->kind == PLAIT_ACTION_FORWARD)
+        return action->stage > 0 ? cell[at - sim->microbatches].forward : 0;
+    if (action->kind == PLAIT_ACTION_WEIGHT || action->stage == sim->stages - 1)
+        return 0;
+    return cell[at + sim->microbatches].input;
+}
+
+/* Gives each action its number, as the simulation came to it. */
+static void list_steps(const sim_state *state, int steps, cell_steps *cell, int *done,
+                       span_step *step, int *last, int *begin)
+{
+    const plait_sim *sim = state->sim;
+
+    for (int i = 0; i < steps; i++) {
+        const int rank = state->order[i];
+        const plait_action *action = &sim->actions[rank].action[done[rank]];
+        cell_steps *own = &cell[action->stage * sim->microbatches + action->microbatch];
+        const int from = waits_for(sim, cell, action);
+
+        if (done[rank]++ == 0)
+            begin[rank] = from;
+        step[i] =
+            (span_step){last[rank], from, action->stage * PLAIT_ACTION_KINDS + (int)action->kind};
+        last[rank] = i + 1;
+        if (action->kind == PLAIT_ACTION_FORWARD)
+            own->forward = i + 1;
+        else if (action->kind != PLAIT_ACTION_WEIGHT)
+            own->input = i + 1;
+    }
+}
+
+/* Simulates a shape once, and keeps the order of it. */
+static plait_status learn(plait_pipelines *memo, const plait_sim *sim,
+                          const plait_pipeline_shape *shape, plait_arena *scratch, plait_error *err)
+{
+    const size_t ranks = (size_t)sim->ranks;
+    const int steps = (int)plait_schedule_action_count(shape);
+    span_step *const step = plait_arena_alloc(memo->arena, (size_t)steps, sizeof *step);
+    int *const last = plait_arena_alloc(memo->arena, ranks, sizeof *last);
+    int *const begin = plait_arena_alloc(memo->arena, ranks, sizeof *begin);
+    int *const done = plait_arena_alloc(scratch, ranks, sizeof *done);
+    cell_steps *const cell =
+        plait_arena_alloc(scratch, (size_t)sim->stages * (size_t)sim->microbatches, sizeof *cell);
+    sim_state state;
+
+    if (!step || !last || !begin || !done || !cell)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(sim_solve(sim, scratch, &state, err));
+    list_steps(&state, steps, cell, done, step, last, begin);
+    memo->shape[memo->shapes++] = (known_shape){*shape, steps, step, last, begin};
+    memo->actions += steps + 2 * (int64_t)sim->ranks;
+    return PLAIT_OK;
+}
+
+// ---- and how long they take ----------------------------------------------------------------
+
+static void list_times(const plait_sim_stage *stage, int stages, double *time)
+{
+    for (int s = 0; s < stages; s++) {
+        double *const of = time + s * PLAIT_ACTION_KINDS;
+        of[PLAIT_ACTION_FORWARD] = stage[s].forward_s;
+        of[PLAIT_ACTION_BACKWARD] = stage[s].input_s + stage[s].weight_s;
+        of[PLAIT_ACTION_INPUT] = stage[s].input_s;
+        of[PLAIT_ACTION_WEIGHT] = stage[s].weight_s;
+    }
+}
+
+static plait_status sum_steps(const known_shape *known, const plait_sim_stage *stage,
+                              plait_arena *scratch, plait_sim_spans *out, plait_error *err)
+{
+    const int stages = known->shape.ranks * known->shape.chunks;
+    double *const time =
+        plait_arena_alloc(scratch, (size_t)stages * PLAIT_ACTION_KINDS, sizeof *time);
+    double *const end = plait_arena_alloc(scratch, (size_t)known->steps + 1, sizeof *end);
+
+    if (!time || !end)
+        return plait_fail_nomem(err);
+    list_times(stage, stages, time);
+    for (int i = 0; i < known->steps; i++) {
+        const span_step *const step = &known->step[i];
+        end[i + 1] = larger(end[step->before], end[step->from]) + time[step->time];
+    }
+    *out = (plait_sim_spans){0};
+    for (int rank = 0; rank < known->shape.ranks; rank++) {
+        const double end_s = end[known->last[rank]];
+        out->pipeline_s = larger(out->pipeline_s, end_s);
+        out->rank_s = larger(out->rank_s, end_s - end[known->begin[rank]]);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status spans_of(plait_pipelines *memo, const plait_pipeline_shape *shape,
+                             const plait_sim_stage *stage, plait_arena *scratch,
+                             plait_sim_spans *out, plait_error *err)
+{
+    const known_shape *known = memo ? shape_known(memo, shape) : NULL;
+    plait_rank_actions *actions;
+
+    if (known)
+        return sum_steps(known, stage, scratch, out, err);
+    actions = plait_arena_alloc(scratch, (size_t)shape->ranks, sizeof *actions);
+    if (!actions)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_schedule_actions(shape, scratch, actions, err));
+    const plait_sim sim = {
+        .ranks = shape->ranks,
+        .stages = shape->ranks * shape->chunks,
+        .microbatches = shape->microbatches,
+        .actions = actions,
+        .stage = stage,
+    };
+    if (!memo || !has_room(memo, shape))
+        return plait_sim_span(&sim, scratch, out, err);
+    PLAIT_TRY(learn(memo, &sim, shape, scratch, err));
+    return sum_steps(&memo->shape[memo->shapes - 1], stage, scratch, out, err);
+}
+
+plait_status span_memo_spans(plait_pipelines *memo, const plait_pipeline_shape *shape,
+                             const plait_sim_stage *stage, plait_arena *scratch,
+                             plait_sim_spans *out, plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(scratch);
+    const plait_status status = spans_of(memo, shape, stage, scratch, out, err);
+
+    plait_arena_rewind(scratch, mark);
+    return status;
+}

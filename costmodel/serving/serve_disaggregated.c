@@ -1,0 +1,172 @@
+/* serve_disaggregated.c - prompts on workers of their own, and what one worker of a role does at most (C.377) */
+#include <math.h>
+
+#include "base/numbers.h"
+#include "costmodel/serving/serve_request_cost.h"
+
+/*
+ * Seconds of an attention rank for each prompt when many wait: short ones share a step as far as its
+ * budget goes. (C.371)
+ */
+static double crowded_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
+                        double alone_s)
+{
+    const double fresh = serve_fresh(load);
+
+    if (pool->chunk_tokens <= fresh)
+        return alone_s;
+    return serve_prompt_s(pool, engine, load, (plait_step){0}, fresh / pool->chunk_tokens);
+}
+
+/* The pool of prompts: what one takes by itself and among many, and how many a second it can do. */
+typedef struct intake {
+    double prompt_s, crowded_s, lanes, capacity;
+} intake;
+
+static intake intake_of(const plait_deployment *d, const plait_load *load)
+{
+    const plait_pool *pool = &d->pool[0];
+    const double alone_s = serve_turn_of(pool, d->engine, load, 0.0).prompt_s;
+    intake in = {.prompt_s = alone_s,
+                 .crowded_s = crowded_s(pool, d->engine, load, alone_s),
+                 .lanes = (double)d->replicas * pool->workers * pool->table->worker.dp_attention};
+
+    in.capacity = in.lanes / in.crowded_s;
+    return in;
+}
+
+static double travel_s(const plait_deployment *d, const plait_load *load)
+{
+    if (d->transfer.bytes_per_s <= 0.0)
+        return 0.0;
+    return d->transfer.latency_s +
+           load->input * d->cache_token_bytes / (d->transfer.bytes_per_s * d->engine->handover);
+}
+
+/* What one waits for others' prompts: the queue of arrivals, and of a closed loop the start. */
+static double intake_wait_s(const intake *in, const plait_load *load, double rho)
+{
+    const double arrivals = rho / (2.0 * larger(1.0 - rho, 1e-3));
+
+    if (load->kind != PLAIT_LOAD_CLOSED)
+        return arrivals * in->crowded_s;
+    const double others = larger(load->concurrency - 1.0, 0.0) / in->lanes;
+    const double start = load->rounds > 0.0 ? others / 2.0 / load->rounds : 0.0;
+    return (smaller(arrivals, others) + start) * in->crowded_s;
+}
+
+/* A load on two pools, and its service where so many sequences decode on each attention rank. */
+typedef struct pair_balance {
+    const plait_deployment *d;
+    const plait_load *load;
+    intake in;
+    double ranks; /* attention ranks that decode */
+    double yield;
+    double travel_s;
+    plait_service s;
+} pair_balance;
+
+/*
+ * C.377: of arrivals, how many more decode than so many; of a closed loop, how many users are left when
+ * so many decode, those with a prompt being as many as its rate implies.
+ */
+static double apart_gap(void *context, double sequences)
+{
+    pair_balance *at = context;
+    const plait_load *load = at->load;
+    const plait_engine *engine = at->d->engine;
+    const serve_turn t = {
+        .step_s = serve_decode_s(&at->d->pool[1], engine, load, larger(sequences, 1.0), NULL),
+        .prompt_s = at->in.prompt_s,
+        .yield = at->yield};
+    const double tpot = t.step_s / t.yield;
+    const double decoding = (load->output - 1.0) * tpot;
+    const bool is_closed = load->kind == PLAIT_LOAD_CLOSED;
+    const double decoded = decoding > 0.0 ? sequences * at->ranks / decoding : at->in.capacity;
+    const double x = is_closed ? smaller(decoded, at->in.capacity) : load->rate;
+    const double wait = intake_wait_s(&at->in, load, smaller(x / at->in.capacity, 1.0));
+
+    at->s = serve_service(load, t,
+                          engine->first_s + at->in.prompt_s + wait + at->travel_s + t.step_s, tpot);
+    at->s.queue_s = wait;
+    at->s.utilisation = smaller(x / at->in.capacity, 1.0);
+    if (!is_closed)
+        return x * decoding / at->ranks - sequences;
+    return smaller(load->concurrency - decoded * at->s.e2e_s,
+                   (at->in.capacity - decoded) * at->s.e2e_s);
+}
+
+/*
+ * C.377: prompts on workers of their own, then their caches travel. A closed network: x = C / E2E, the
+ * prefill pool is one queue of deterministic turns, decoding is bound by its batch.
+ */
+plait_service serve_apart(const plait_deployment *d, const plait_load *load)
+{
+    const plait_pool *decode = &d->pool[1];
+    const bool is_closed = load->kind == PLAIT_LOAD_CLOSED;
+    const double most = smaller(serve_most_sequences(decode, load), SERVE_ENDLESS);
+    pair_balance at = {.d = d,
+                       .load = load,
+                       .in = intake_of(d, load),
+                       .ranks = (double)d->replicas * decode->workers *
+                                decode->table->worker.dp_attention,
+                       .yield = serve_yield(load),
+                       .travel_s = travel_s(d, load)};
+    plait_service *s = &at.s;
+
+    if (most < 1.0 || (!is_closed && load->rate >= at.in.capacity))
+        return (plait_service){.utilisation = load->rate / at.in.capacity};
+    const double sequences = serve_settle(apart_gap, &at, most);
+    const double decoding = (load->output - 1.0) * s->tpot_s;
+    if (!is_closed && load->rate * decoding / at.ranks > sequences * (1.0 + SERVE_LOOSE))
+        return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};
+    if (is_closed) { // who does not decode waits for a prompt, or for room
+        const double decoded = most * at.ranks / larger(decoding, 1e-9);
+        const double cycle = larger(load->concurrency / smaller(at.in.capacity, decoded), s->e2e_s);
+        if (sequences >= most)
+            s->binds = PLAIT_SERVE_BINDS_CAPACITY;
+        s->queue_s += cycle - s->e2e_s;
+        s->ttft_s += cycle - s->e2e_s;
+        s->e2e_s = cycle;
+    }
+    s->batch = sequences * decode->table->worker.dp_attention;
+    s->requests_per_s = is_closed ? SERVE_BUSY_SHARE * load->concurrency / s->e2e_s : load->rate;
+    return *s;
+}
+
+plait_role_limit plait_serve_prefill_limit(const plait_pool *pool, const plait_engine *engine,
+                                           const plait_load *load)
+{
+    const plait_deployment one = {.engine = engine, .replicas = 1, .pool = {*pool}};
+    const intake in = intake_of(&one, load);
+
+    return (plait_role_limit){in.capacity / pool->workers, engine->first_s + in.prompt_s};
+}
+
+double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engine,
+                               const plait_load *load, double sequences)
+{
+    return serve_decode_s(pool, engine, load, larger(sequences, 1.0), NULL) / serve_yield(load);
+}
+
+/* Requests/s are sequences over time; between two counts, those of the larger in the time of the smaller. */
+plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_engine *engine,
+                                          const plait_load *load, double tpot_s)
+{
+    static const double finer = 1.1;
+    const double most = smaller(serve_most_sequences(pool, load), SERVE_ENDLESS);
+    const double yield = serve_yield(load);
+    const double tokens = larger(load->output - 1.0, 1e-9);
+    const double first = serve_decode_s(pool, engine, load, 1.0, NULL);
+    plait_role_limit limit = {.least_s = first + tokens * first / yield};
+
+    for (double b = 1.0; b <= most; b *= finer) {
+        const double tpot = plait_serve_decode_tpot(pool, engine, load, b);
+        if (tpot_s > 0.0 && tpot > tpot_s)
+            break;
+        limit.requests_per_s =
+            larger(limit.requests_per_s, smaller(b * finer, most) / (tokens * tpot));
+    }
+    limit.requests_per_s *= pool->table->worker.dp_attention;
+    return limit;
+}

@@ -1,0 +1,82 @@
+/* serve_latency.c - what was seen of a simulated deployment: means, the slowest of a hundred, what it carries */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/numbers.h"
+#include "costmodel/serving/serve_sim.h"
+
+static plait_serve_seen seen_of(double *values, int count)
+{
+    double sum = 0.0;
+
+    if (count == 0)
+        return (plait_serve_seen){0};
+    for (int i = 0; i < count; i++)
+        sum += values[i];
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    return (plait_serve_seen){sum / count, values[count / 2], values[(int)(0.95 * (count - 1))],
+                              values[(int)(0.99 * (count - 1))]};
+}
+
+/* Mean time from arrival to the last token of requests of one quarter of the arrivals. */
+static double quarter_mean_s(const sim *s, int quarter)
+{
+    const int first = s->issued / 4 * quarter, end = first + s->issued / 4;
+    double sum = 0.0;
+
+    for (int i = first; i < end; i++)
+        sum += s->requests[i].last - s->requests[i].arrived;
+    return sum / larger(end - first, 1.0);
+}
+
+/*
+ * C.364: where only a share of what arrives leaves, each request takes longer than the one before, by the rest of the time
+ * between them: the last quarter of the arrivals beside the third, which starts after the run has filled up. Of n arrivals
+ * those of a quarter deviate by 2/sqrt(n) of their number, so a smaller lack is no lack.
+ */
+static double carried_of(const sim *s)
+{
+    const int quarter = s->issued / 4;
+
+    if (s->load.kind != PLAIT_LOAD_RATE || s->finished < s->issued || quarter < 1)
+        return 1.0;
+    const double longer_s = quarter_mean_s(s, 3) - quarter_mean_s(s, 2);
+    const double between_s = s->requests[3 * quarter].arrived - s->requests[2 * quarter].arrived;
+    return between_s > 0.0 ? 1.0 / (1.0 + larger(longer_s, 0.0) / between_s) : 1.0;
+}
+
+plait_status serve_sum_up(const sim *s, plait_serve_drawn *out, plait_error *err)
+{
+    const size_t n = (size_t)s->issued + 1;
+    double *ttft = plait_arena_alloc(s->arena, n, sizeof *ttft);
+    double *tpot = plait_arena_alloc(s->arena, n, sizeof *tpot);
+    double *e2e = plait_arena_alloc(s->arena, n, sizeof *e2e);
+    double tokens = 0.0;
+    int count = 0, several = 0;
+
+    if (ttft == NULL || tpot == NULL || e2e == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < s->issued; i++) {
+        const request *q = &s->requests[i];
+        if (q->last <= 0.0)
+            continue;
+        tokens += q->output;
+        if (i < s->draws.unseen && s->issued > s->draws.unseen)
+            continue;
+        ttft[count] = q->first - q->arrived;
+        e2e[count++] = q->last - q->arrived;
+        if (q->output > 1.0)
+            tpot[several++] = (q->last - q->first) / (q->output - 1.0);
+    }
+    out->requests = s->finished;
+    out->preempted = s->preempted;
+    out->steps = s->steps;
+    out->seconds = s->now;
+    out->carried = carried_of(s);
+    out->full = out->carried < 1.0 - 2.0 / sqrt(larger(s->issued, 1.0));
+    out->ttft = seen_of(ttft, count);
+    out->tpot = seen_of(tpot, several);
+    out->e2e = seen_of(e2e, count);
+    out->output_tokens_per_s = s->now > 0.0 ? tokens / s->now : 0.0;
+    return PLAIT_OK;
+}

@@ -1,0 +1,136 @@
+/* serve_request_cost.c - what one request takes of a worker: its prompt, and the steps that it decodes in */
+#include "costmodel/serving/serve_request_cost.h"
+
+#include <math.h>
+
+#include "base/numbers.h"
+#include "costmodel/serving/serve_grid.h"
+
+/* C.370: tokens that a step of speculation yields: 1 + a + a^2 + ..., the drafted ones being accepted in a row. */
+double serve_yield(const plait_load *load)
+{
+    double sum = 1.0, chance = 1.0;
+
+    for (int i = 0; i < load->draft; i++) {
+        chance *= load->accept;
+        sum += chance;
+    }
+    return sum;
+}
+
+double serve_fresh(const plait_load *load)
+{
+    return larger(load->input - load->cached, 1.0);
+}
+
+static double mean_context(const plait_load *load)
+{
+    return load->input + load->output / 2.0;
+}
+
+/*
+ * A step of decoding, with its drafts: each drafted token runs the share of the layers that drafts it, and
+ * the vocabulary, over all sequences. (C.370)
+ */
+double serve_decode_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
+                      double sequences, double parts[PLAIT_STEP_PARTS])
+{
+    double sum = plait_step_s(pool->table, engine,
+                              (plait_step){.sequences = sequences,
+                                           .context = mean_context(load),
+                                           .verified = 1.0 + load->draft},
+                              parts);
+
+    if (load->draft > 0) {
+        double draft[PLAIT_STEP_PARTS];
+        const double whole = plait_step_s(
+            pool->table, engine,
+            (plait_step){.sequences = sequences, .context = mean_context(load), .verified = 1.0},
+            draft);
+        const double layers = whole - draft[PLAIT_STEP_head] -
+                              serve_host_s(pool->table, engine, sequences / pool->table->worker.pp);
+        sum += load->draft * (load->draft_layers * layers + draft[PLAIT_STEP_head]);
+    }
+    return sum;
+}
+
+/* Tokens of a prompt that one step takes, on an attention rank. */
+static double chunk_of(const plait_pool *pool, const plait_load *load, double sequences)
+{
+    const double fresh = serve_fresh(load);
+    const double decoded = sequences / pool->table->worker.pp;
+    const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens - decoded : fresh;
+
+    return smaller(fresh, larger(budget, 1.0));
+}
+
+/*
+ * C.371: the steps of a prompt in equal chunks, beside what decodes in each, of all stages. Its attention is that of
+ * the whole, however it is cut.
+ */
+double serve_prompt_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
+                      plait_step beside, double chunks)
+{
+    const double fresh = serve_fresh(load);
+    const double stages = pool->table->worker.pp;
+    plait_step whole = beside;
+    double parts[PLAIT_STEP_PARTS], all[PLAIT_STEP_PARTS];
+
+    beside.prompt = fresh / chunks * stages;
+    whole.prompt = fresh;
+    whole.before = load->cached;
+    const double step = plait_step_s(pool->table, engine, beside, parts);
+    plait_step_s(pool->table, engine, whole, all);
+    return chunks * (step - parts[PLAIT_STEP_prompt_attention]) +
+           stages * all[PLAIT_STEP_prompt_attention];
+}
+
+/*
+ * C.371: a prompt in n chunks of q tokens. By itself each is a step; beside the steps of b decoding
+ * sequences it adds what its tokens take, and saves their launches and weights; of a round of stages each has it once.
+ */
+serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
+                         double sequences)
+{
+    const double fresh = serve_fresh(load);
+    const double chunk = chunk_of(pool, load, sequences);
+    const double chunks = ceil(fresh / chunk - 1e-9);
+    const plait_step steps = {
+        .sequences = sequences, .context = mean_context(load), .verified = 1.0 + load->draft};
+    serve_turn t = {.step_s = serve_decode_s(pool, engine, load, sequences, NULL),
+                    .chunks = chunks,
+                    .yield = serve_yield(load)};
+
+    t.prompt_s = serve_prompt_s(pool, engine, load, (plait_step){0}, chunks);
+    t.share_s = t.prompt_s;
+    if (sequences > 0.0)
+        t.share_s = (serve_prompt_s(pool, engine, load, steps, chunks) -
+                     chunks * plait_step_s(pool->table, engine, steps, NULL)) /
+                    pool->table->worker.pp;
+    return t;
+}
+
+/* Sequences that an attention rank can run: the engine's cap, and what fits in its cache. */
+double serve_most_sequences(const plait_pool *pool, const plait_load *load)
+{
+    const double ranks = pool->table->worker.dp_attention;
+    double most = HUGE_VAL;
+
+    if (pool->max_sequences > 0.0)
+        most = pool->max_sequences / ranks;
+    if (pool->kv_tokens > 0.0)
+        most = smaller(most, pool->kv_tokens / (load->input + load->output));
+    return most;
+}
+
+plait_service serve_service(const plait_load *load, serve_turn t, double ttft_s, double tpot_s)
+{
+    return (plait_service){
+        .stable = true,
+        .ttft_s = ttft_s,
+        .tpot_s = tpot_s,
+        .e2e_s = ttft_s + (load->output - 1.0) * tpot_s,
+        .step_s = t.step_s,
+        .prompt_s = t.prompt_s,
+    };
+}

@@ -1,0 +1,177 @@
+/*
+ * memory.c - bytes on one GPU at the peak inside a step
+ *
+ * The peak is in a backward pass: state, the activations of all microbatches in flight, one layer
+ * rebuilt by recomputation, and on the last stage the logits.
+ */
+#include "costmodel/stage/stage_sum.h"
+
+shard_ways shard_ways_of(const plait_degrees *d)
+{
+    return (shard_ways){
+        .dense = d->shard_group,
+        .expert = plait_expert_shard_group(d),
+        .node_dense = 1,
+        .node_expert = 1,
+    };
+}
+
+/* Of the embedding and the head, which stay in 16 bits or more: no product of theirs is narrow. */
+static double ends_params(const layer_row *row, const stage_load *load)
+{
+    return (load->embedding ? row->price[ROW_EMBEDDING].weights.dense : 0.0) +
+           (load->loss ? row->price[ROW_HEAD].weights.dense : 0.0);
+}
+
+/*
+ * Parameters gathered under ZeRO-3: a few layers ahead, and the ends of the model. Software that counts
+ * what it holds (DeepSpeed: stage3_max_live_parameters) stops at its bound, but holds one matrix
+ * whole, a third of a layer's weights. What is not dropped before backward is whole; what a node keeps
+ * for backward stands beside it. (C.169)
+ */
+static double gathered_bytes(const plait_problem *problem, const plait_degrees *d,
+                             const layer_row *row, const plait_state_bytes *state, shard_ways ways,
+                             const stage_load *load, double widest)
+{
+    const plait_residents *keep = &problem->runtime->keep;
+    const double ahead = keep->transient_layers * widest;
+    const double bound = larger(keep->transient_params, widest / 3.0);
+    const double alive = keep->transient_params > 0.0 ? smaller(ahead, bound) : ahead;
+
+    if (d->reshard == PLAIT_RESHARD_NEVER)
+        return state->gather * (load->dense + load->expert) + state->gradient_reduce * alive;
+    const double of_node = d->reshard == PLAIT_RESHARD_NODE
+                               ? load->dense / ways.node_dense + load->expert / ways.node_expert
+                               : 0.0;
+    return (state->gather + state->gradient_reduce) * alive +
+           state->gather * (ends_params(row, load) + of_node);
+}
+
+/*
+ * C.81: ZeRO-1 shards the optimizer, ZeRO-2 the gradients, ZeRO-3 the weights too. Schedules that
+ * hold every stage on two ranks (DualPipe) hold weights and gradients twice, the optimizer once.
+ * Beside it buffers: what the software copies, transients shaped like the widest layer's weights,
+ * layers gathered ahead, and of gradients that the host keeps two layers on their way (C.165).
+ */
+stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
+                           const layer_row *row, const plait_state_bytes *state, shard_ways ways,
+                           const stage_load *load)
+{
+    const plait_state_bytes *usual = &problem->runtime->state;
+    const double whole = load->dense + load->expert;
+    const double shard = load->dense / ways.dense + load->expert / ways.expert;
+    const double copies = plait_schedule_copies((plait_schedule)d->schedule);
+    const double ends = ends_params(row, load);
+    const double held_ends = d->zero >= 3 ? ends / ways.dense : ends;
+    const double gradients_bytes =
+        copies * state->gradient * (plait_scatters_each(d) ? shard : whole);
+    const double away = plait_gradients_offloaded(d) ? plait_offload_share_of(d) : 0.0;
+    double widest = 0.0;
+
+    for (int k = 0; k < problem->model->kinds; k++)
+        widest = larger(widest, row->price[k].weights.dense + row->price[k].weights.expert);
+    const double weights_bytes = copies * (state->weight * (d->zero >= 3 ? shard : whole) +
+                                           (usual->weight - state->weight) * held_ends);
+    return (stage_state){
+        .weights_bytes = d->offload == PLAIT_OFFLOAD_PARAMS ? 0.0 : weights_bytes,
+        .gradients_bytes = (1.0 - away) * gradients_bytes,
+        .optimizer_bytes = state->optimizer * (d->zero >= 1 ? shard : whole),
+        .buffers_bytes =
+            state->replicated * whole - (state->replicated - usual->replicated) * ends +
+            problem->runtime->keep.weight_transient * widest +
+            smaller(2.0 * state->gradient * widest, away * gradients_bytes) +
+            (d->zero >= 3 ? gathered_bytes(problem, d, row, state, ways, load, widest) : 0.0),
+    };
+}
+
+int node_gpus(const plait_problem *problem)
+{
+    const int node = problem->cluster->group[0].gpus_per_node;
+
+    return node < problem->job.gpus ? node : problem->job.gpus;
+}
+
+double stage_host_bytes(const plait_problem *problem, const plait_degrees *d,
+                        const stage_load *load, double away_bytes)
+{
+    const shard_ways ways = shard_ways_of(d);
+    const double held = d->zero >= 1 ? load->dense / ways.dense + load->expert / ways.expert
+                                     : load->dense + load->expert;
+
+    return node_gpus(problem) *
+           (held * plait_host_param_bytes(problem, d) + load->in_flight * away_bytes);
+}
+
+/* C.82: what each microbatch in flight keeps, and one layer that is whole again for its backward. */
+double stage_activation_bytes(const stage_load *load)
+{
+    return load->held_bytes + load->live_bytes;
+}
+
+/*
+ * C.83: exchanged context and tokens, messages between stages, and on the last stage logits and their
+ * gradient. Where microbatches run in pairs, one layer keeps what it has of both. (C.158)
+ */
+double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *d,
+                          const layer_row *row, const stage_load *load)
+{
+    const plait_residents *keep = &problem->runtime->keep;
+    double bytes = row->exchange_bytes;
+
+    if (d->ep_overlap != PLAIT_EP_OVERLAP_NONE)
+        bytes += row->pair_bytes;
+    if (d->pp > 1) // one message in, one out
+        bytes += 2.0 * row->p2p_bytes;
+    if (load->loss)
+        bytes += row->logit_bytes +
+                 keep->head_transient * problem->model->vocab / d->tp * problem->model->hidden;
+    return bytes;
+}
+
+double communicator_bytes(const plait_problem *problem, plait_group_shape group)
+{
+    return plait_route_of(problem->cluster, group).levels > 1 ? problem->runtime->keep.nccl_bytes
+                                                              : 0.0;
+}
+
+/*
+ * C.84: driver context and workspaces, and NCCL's buffers for each communicator that leaves its
+ * scale-up domain. Replicas of dense and of expert parameters count once.
+ */
+double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_residents *keep = &problem->runtime->keep;
+    double communicators = communicator_bytes(problem, plait_group_replicas(d));
+
+    for (int axis = 0; axis < PLAIT_GROUPS; axis++)
+        if (axis != PLAIT_AXIS_DP && axis != PLAIT_AXIS_EDP)
+            communicators += communicator_bytes(problem, plait_group_of(d, (plait_axis)axis));
+    return keep->fragmentation * keep->workspace_bytes + keep->context_bytes + communicators;
+}
+
+/*
+ * The peak of a GPU: tensors times what the allocator cannot give back between them, and what lies
+ * outside it. Blocks that it keeps for later are no part: before it fails, it frees them and tries
+ * again (PyTorch), so a run needs less than it has reserved. Terms sum to the peak: the surplus is part
+ * of `runtime`.
+ */
+plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
+                          const layer_row *row, const stage_load *load, const stage_state *state)
+{
+    plait_memory memory = {
+        .weights_bytes = state->weights_bytes,
+        .gradients_bytes = state->gradients_bytes,
+        .optimizer_bytes = state->optimizer_bytes,
+        .activations_bytes = stage_activation_bytes(load),
+        .buffers_bytes = state->buffers_bytes + stage_buffer_bytes(problem, d, row, load),
+    };
+    const plait_residents *keep = &problem->runtime->keep;
+    const double tensors = memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes +
+                           memory.activations_bytes + memory.buffers_bytes;
+
+    memory.allocated_bytes = tensors + keep->workspace_bytes;
+    memory.reserved_bytes = keep->reserved_ratio * memory.allocated_bytes;
+    memory.peak_bytes = keep->fragmentation * tensors + runtime_fixed_bytes(problem, d);
+    memory.runtime_bytes = memory.peak_bytes - tensors;
+    return memory;
+}

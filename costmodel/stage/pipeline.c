@@ -1,0 +1,143 @@
+/*
+ * pipeline.c - the pipeline of one plan, chunk by chunk, simulated (C.76)
+ *
+ *     forward   of a chunk's layers, its ends among them           (C.36 to C.63, as the price has them)
+ *     backward  input gradient and weight gradient, what is run again in the first
+ *
+ * Sends are apart: a price adds them (C.64).
+ */
+#include "costmodel/layer/fuse.h"
+
+plait_pipeline_shape pipeline_shape_of(const plait_problem *problem, const plait_degrees *d)
+{
+    return (plait_pipeline_shape){(plait_schedule)d->schedule, d->pp, d->vpp,
+                                  plait_degrees_microbatches(d, problem->job.gbs)};
+}
+
+static plait_sim_stage stage_of_load(const stage_load *load, int how)
+{
+    return (plait_sim_stage){
+        .forward_s = load->forward_s,
+        .input_s = larger(0.0, load->backward_s - load->weight_s),
+        .weight_s = smaller(load->weight_s, load->backward_s),
+        .paired_s = load->paired_s[how],
+        .held_bytes = load->saved_bytes,
+        .weight_bytes = load->saved_bytes, // at most: what W does not read goes with I
+    };
+}
+
+static int most_layers(const plait_plan *plan)
+{
+    int most = 0;
+
+    for (int s = 0; s < plan->stages; s++)
+        most = plan->stage[s].layers > most ? plan->stage[s].layers : most;
+    return most;
+}
+
+/* What a chunk saves where its boundaries are fused. */
+static void take_boundaries(const fused_boundary *boundary, const plait_chunk *chunk,
+                            stage_load *load)
+{
+    const plait_chunk_time saved = boundary_saves(boundary, !chunk->loss, !chunk->embedding);
+
+    load->forward_s -= saved.forward_s;
+    load->backward_s -= saved.backward_s;
+}
+
+/* The v-th chunk of rank r is plan->stage[r].chunk[v]. */
+plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *plan,
+                             const layer_row *row, const gather_row *gather,
+                             const fused_boundary *boundary, plait_arena *arena,
+                             plait_sim_stage *out, plait_error *err)
+{
+    const plait_degrees *d = &plan->degrees;
+    stage_part *room =
+        plait_arena_alloc(arena, (size_t)stage_parts_most(most_layers(plan)), sizeof *room);
+
+    if (!room)
+        return plait_fail_nomem(err);
+    for (int s = 0; s < plan->stages; s++)
+        for (int v = 0; v < plan->stage[s].chunks; v++) {
+            const stage_parts parts =
+                stage_parts_of_chunk(problem->model, &plan->stage[s], v, room);
+            stage_load load = {.count = 1};
+            stage_load_add_parts(problem, row, gather, &parts, &load);
+            if (boundary)
+                take_boundaries(boundary, &plan->stage[s].chunk[v], &load);
+            out[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, s, v)] =
+                stage_of_load(&load, d->ep_overlap);
+        }
+    return PLAIT_OK;
+}
+
+/* ---- how long ---- */
+
+/* One pipeline of so many microbatches, from its first action to its last. */
+static plait_status span_of(plait_pipelines *memo, const plait_pipeline_shape *shape,
+                            const plait_sim_stage *stage, bool barrier, plait_arena *scratch,
+                            double *s, plait_error *err)
+{
+    plait_sim_spans spans;
+
+    PLAIT_TRY(span_memo_spans(memo, shape, stage, scratch, &spans, err));
+    *s = barrier ? spans.pipeline_s : spans.rank_s;
+    return PLAIT_OK;
+}
+
+/*
+ * Microbatches that are simulated of a long step: a multiple of what every order repeats after, and at
+ * least eight times that. A step whose groups have another size is simulated whole.
+ */
+static int microbatches_simulated(const plait_pipeline_shape *shape)
+{
+    const int period = 2 * shape->ranks;
+    const int64_t of_each = plait_schedule_action_count(shape) / shape->microbatches;
+    const int64_t periods = PLAIT_SIM_ACTIONS / of_each / period;
+    const int64_t most = (periods > 8 ? periods : 8) * period;
+
+    return plait_schedule_group(shape) > shape->ranks || shape->microbatches < most
+               ? shape->microbatches
+               : (int)most;
+}
+
+/* What is not simulated goes on as the last quarter of what is. (C.76) */
+static plait_status extended_span(plait_pipelines *memo, plait_pipeline_shape shape,
+                                  const plait_sim_stage *stage, bool barrier, plait_arena *arena,
+                                  double *s, plait_error *err)
+{
+    const int all = shape.microbatches;
+    const int period = 2 * shape.ranks;
+    double before_s = 0.0;
+
+    shape.microbatches = microbatches_simulated(&shape);
+    PLAIT_TRY(span_of(memo, &shape, stage, barrier, arena, s, err));
+    if (shape.microbatches == all)
+        return PLAIT_OK;
+    const int quarter = shape.microbatches / period / 4 * period;
+    const int left = all - shape.microbatches;
+    shape.microbatches -= quarter;
+    PLAIT_TRY(span_of(memo, &shape, stage, barrier, arena, &before_s, err));
+    *s += (*s - before_s) * left / quarter;
+    return PLAIT_OK;
+}
+
+plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *plan,
+                               const layer_row *row, const gather_row *gather,
+                               const fused_boundary *boundary, plait_pipelines *memo,
+                               plait_arena *arena, double *pipeline_s, plait_error *err)
+{
+    const plait_pipeline_shape shape = pipeline_shape_of(problem, &plan->degrees);
+    const size_t stages = (size_t)shape.ranks * (size_t)shape.chunks;
+    plait_sim_stage *stage = plait_arena_alloc(arena, stages, sizeof *stage);
+    double s;
+
+    if (!stage)
+        return plait_fail_nomem(err);
+    if (!plait_schedule_has_actions(&shape))
+        return PLAIT_OK;
+    PLAIT_TRY(pipeline_chunks(problem, plan, row, gather, boundary, arena, stage, err));
+    PLAIT_TRY(extended_span(memo, shape, stage, !plan->degrees.post_validation, arena, &s, err));
+    *pipeline_s = larger(*pipeline_s, s); // whose sums are in another order
+    return PLAIT_OK;
+}

@@ -1,0 +1,229 @@
+/*
+ * rank_loads.c - a point before its layers are dealt: what each layer and each end would add to a rank (C.261)
+ *
+ * The same rows and sums as a price, of loads that hold one part each: what memory and state add up
+ * linearly, and what every rank has beside them.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "costmodel/layer/fuse.h"
+#include "costmodel/table/table_private.h"
+
+/* What all parts of one point are made of. */
+typedef struct part_maker {
+    const plait_table *table;
+    const plait_degrees *degrees;
+    const gather_row *gather;
+    const sync_routes *routes;
+    double pairs; /* of a microbatch's work, the share that is paired */
+} part_maker;
+
+/* Bytes of a rank with this load, activations apart. */
+static double rank_bytes(const part_maker *maker, const stage_load *load)
+{
+    const plait_problem *problem = &maker->table->problem;
+    const layer_row *row = &maker->table->row;
+    const stage_state state = stage_state_of(problem, maker->degrees, row, &maker->routes->state,
+                                             maker->routes->ways, load);
+
+    return problem->runtime->keep.fragmentation *
+           (state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
+            state.buffers_bytes + stage_buffer_bytes(problem, maker->degrees, row, load));
+}
+
+/* Layers offload, the ends of the model do not. */
+static void add_row(const part_maker *maker, int r, plait_recompute recompute, stage_load *load)
+{
+    const layer_price *price = &maker->table->row.price[r];
+    const bool layer = r < ROW_EMBEDDING || r == ROW_MTP;
+    const plait_choice choice = {recompute, layer ? maker->degrees->offload_acts : 0};
+    const layer_time time =
+        layer_time_of(&maker->table->problem, price, &maker->gather->layer[r], choice);
+
+    stage_load_add(load, 1.0, &time);
+    stage_load_add_weights(load, 1.0, price);
+}
+
+/* What depends on the choice. */
+static void take_times(const part_maker *maker, const stage_load *load, plait_portion *out)
+{
+    const double paired_s = load->paired_s[maker->degrees->ep_overlap];
+    const double loss = maker->table->problem.runtime->keep.fragmentation;
+
+    out->time = (plait_chunk_time){load->forward_s, load->backward_s, load->weight_s};
+    out->work_s = load->forward_s + load->backward_s - maker->pairs * paired_s;
+    out->saved_bytes = loss * load->saved_bytes;
+    out->live_bytes = loss * load->live_bytes;
+}
+
+static plait_portion part_of(const part_maker *maker, const stage_load *load)
+{
+    const stage_load nothing = {.count = 1};
+    plait_portion out = {.state_bytes = rank_bytes(maker, load) - rank_bytes(maker, &nothing)};
+
+    take_times(maker, load, &out);
+    return out;
+}
+
+static void retime_layer(const part_maker *maker, int r, plait_recompute recompute,
+                         plait_portion *out)
+{
+    stage_load load = {.count = 1};
+
+    add_row(maker, r, recompute, &load);
+    take_times(maker, &load, out);
+}
+
+static plait_portion part_of_row(const part_maker *maker, int r, plait_recompute recompute)
+{
+    stage_load load = {.count = 1, .embedding = r == ROW_EMBEDDING, .loss = r == ROW_HEAD};
+
+    add_row(maker, r, recompute, &load);
+    return part_of(maker, &load);
+}
+
+/* The copy of the embedding that a rank needs beside a tied head, or for modules, and does not have. */
+static void add_table(const part_maker *maker, bool needed, stage_load *load)
+{
+    if (needed)
+        stage_load_add_weights(load, 1.0, &maker->table->row.price[ROW_TABLE]);
+}
+
+/* Have the first and the last chunk one rank? */
+static bool ends_meet(const plait_degrees *d)
+{
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+
+    return plait_schedule_rank(schedule, d->pp, 0) ==
+           plait_schedule_rank(schedule, d->pp, d->pp * d->vpp - 1);
+}
+
+/* A module that predicts a further token: it reads the embedding, which a tied head has beside it. */
+static plait_portion module_part(const part_maker *maker, plait_recompute recompute)
+{
+    stage_load load = {.count = 1};
+
+    add_row(maker, ROW_MTP, recompute, &load);
+    add_table(maker, !maker->table->problem.model->tied && !ends_meet(maker->degrees), &load);
+    return part_of(maker, &load);
+}
+
+/* The loss, with the logits of the modules that predict further tokens. */
+static plait_portion loss_part(const part_maker *maker)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    stage_load load = {.count = 1, .loss = true};
+
+    add_row(maker, ROW_HEAD, none, &load);
+    for (int m = 0; m < maker->table->problem.model->mtp_layers; m++)
+        add_row(maker, ROW_MTP_HEAD, none, &load);
+    add_table(maker, maker->table->problem.model->tied && !ends_meet(maker->degrees), &load);
+    return part_of(maker, &load);
+}
+
+/* Sends, and the optimizer of the mean rank, which that of the fullest is at least. */
+static double after_s(const part_maker *maker, const plait_portions *out)
+{
+    const plait_problem *problem = &maker->table->problem;
+    const plait_degrees *d = maker->degrees;
+    const layer_row *row = &maker->table->row;
+    const plait_model *model = problem->model;
+    stage_load mean = {.count = 1};
+
+    for (int i = 0; i < model->layers; i++)
+        stage_load_add_weights(&mean, 1.0 / d->pp, &row->price[model->layer_kind[i]]);
+    const stage_sync sync = stage_sync_of(problem, d, maker->routes, &mean);
+    return sync.optimizer_s +
+           sends_exposed_s(problem, d, out->microbatches, pipeline_send_s(problem, d, row));
+}
+
+/* Pairs that a microbatch takes part in. (C.157) */
+static double pairs_of(const plait_degrees *d, int microbatches)
+{
+    return d->ep_overlap == PLAIT_EP_OVERLAP_NONE
+               ? 0.0
+               : plait_schedule_pairs((plait_schedule)d->schedule, d->pp, d->vpp, microbatches) /
+                     microbatches;
+}
+
+/* Do two points differ in their choice at most? Nearly always they do to the byte. */
+static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
+{
+    plait_degrees alike = *a;
+
+    alike.recompute = b->recompute;
+    alike.offload_acts = b->offload_acts;
+    alike.split = b->split;
+    if (memcmp(&alike, b, sizeof alike) == 0)
+        return true;
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (key != PLAIT_KEY_RECOMPUTE && key != PLAIT_KEY_OFFLOAD_ACTS && key != PLAIT_KEY_SPLIT &&
+            !plait_key_same(a, b, (plait_key_id)key))
+            return false;
+    return true;
+}
+
+/* All that a choice does not change, with layers that recompute nothing. */
+static void know_portions(plait_table *table, const plait_degrees *d, known_portions *known)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const stage_load nothing = {.count = 1};
+
+    known->known = true;
+    known->of = *d;
+    known->of.split = (plait_split){.kind = PLAIT_SPLIT_EVEN}; // whose text may go
+    known->routes = sync_routes_of(&table->problem, d);
+    gather_row_fill(&table->problem, d, &known->routes, &table->row, &known->gather);
+    known->out = (plait_portions){
+        .microbatches = plait_degrees_microbatches(d, table->problem.job.gbs),
+        .fused_s = table->row.boundary_s,
+    };
+    plait_portions *out = &known->out;
+    const part_maker maker = {table, d, &known->gather, &known->routes,
+                              pairs_of(d, out->microbatches)};
+    for (int k = 0; k < table->kinds; k++)
+        out->layer[k] = part_of_row(&maker, k, none);
+    out->embedding = part_of_row(&maker, ROW_EMBEDDING, none);
+    out->loss = loss_part(&maker);
+    if (table->problem.model->mtp_layers > 0)
+        out->module = module_part(&maker, none);
+    out->rank_bytes = rank_bytes(&maker, &nothing) + runtime_fixed_bytes(&table->problem, d);
+    out->after_s = after_s(&maker, out);
+}
+
+/* There is room for many more kinds than models have. */
+static void take_known(const plait_table *table, const plait_portions *known, plait_portions *out)
+{
+    const size_t ends = offsetof(plait_portions, leading);
+
+    memcpy(out->layer, known->layer, (size_t)table->kinds * sizeof *out->layer);
+    memcpy((char *)out + ends, (const char *)known + ends, sizeof *out - ends);
+}
+
+plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *d)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const bool some = recomputes_some(d);
+    known_portions *known = &table->portions;
+    plait_recompute all = d->recompute;
+
+    table_select_layers(table, d);
+    if (!known->known || !same_but_choice(&known->of, d))
+        know_portions(table, d, known);
+    plait_portions out;
+    take_known(table, &known->out, &out);
+    const part_maker maker = {table, d, &known->gather, &known->routes,
+                              pairs_of(d, out.microbatches)};
+    all.layers = 0;
+    out.leading = some ? d->recompute.layers / d->vpp : -1;
+    for (int k = 0; k < table->kinds; k++) {
+        retime_layer(&maker, k, all, &out.layer[k]);
+        out.rest[k] = out.layer[k];
+        if (some)
+            retime_layer(&maker, k, none, &out.rest[k]);
+    }
+    if (table->problem.model->mtp_layers > 0)
+        retime_layer(&maker, ROW_MTP, all, &out.module);
+    return out;
+}

@@ -1,0 +1,165 @@
+/*
+ * stage_parts.c - what a stage is made of, and the sum of it
+ *
+ *     stage 0 of 2, 8 layers, full:2     embedding x1, layer x2 (full), layer x6
+ *     stage 1, one prediction module     head x1, table x1, mtp x1, mtp head x1, layer x2 (full), ..
+ */
+#include "costmodel/stage/stage_sum.h"
+
+/* The five ends come first, each in its own place. */
+enum { MOST_ENDS = ROW_PRICES - ROW_EMBEDDING };
+
+int stage_parts_most(int layers)
+{
+    return layers + MOST_ENDS;
+}
+
+static bool same_choice(plait_choice a, plait_choice b)
+{
+    return a.recompute.kind == b.recompute.kind && a.recompute.modules == b.recompute.modules &&
+           a.offload_acts == b.offload_acts;
+}
+
+static void add_part(stage_part *part, int *count, int row, int more, plait_choice choice)
+{
+    for (int i = 0; i < *count; i++)
+        if (part[i].row == row && same_choice(part[i].choice, choice)) {
+            part[i].count = (short)(part[i].count + more);
+            return;
+        }
+    if (more > 0)
+        part[(*count)++] = (stage_part){(short)row, (short)more, choice};
+}
+
+/*
+ * Embedding, head and prediction modules, whose logits are made where the loss is. A copy of the table
+ * stands where a stage needs it and does not have it: beside a tied head, and for the modules that
+ * read it. (C.81)
+ */
+static void add_ends(const plait_model *model, const plait_stage *stage, stage_part *part,
+                     int *count)
+{
+    const plait_choice none = {.offload_acts = 0};
+    plait_choice of_mtp = {stage->degrees.recompute, stage->degrees.offload_acts};
+    bool embedding = false, loss = false;
+    int mtp = 0;
+
+    for (int c = 0; c < stage->chunks; c++) {
+        embedding = embedding || stage->chunk[c].embedding;
+        loss = loss || stage->chunk[c].loss;
+        mtp += stage->chunk[c].mtp;
+    }
+    of_mtp.recompute.layers = 0;
+    add_part(part, count, ROW_EMBEDDING, embedding, none);
+    add_part(part, count, ROW_HEAD, loss, none);
+    add_part(part, count, ROW_TABLE, !embedding && ((loss && model->tied) || mtp > 0), none);
+    add_part(part, count, ROW_MTP, mtp, of_mtp);
+    add_part(part, count, ROW_MTP_HEAD, loss ? model->mtp_layers : 0, none);
+}
+
+stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *room)
+{
+    int count = 0;
+    int at = 0;
+
+    add_ends(model, stage, room, &count);
+    for (int c = 0; c < stage->chunks; c++)
+        for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++, at++) {
+            plait_choice choice = {.offload_acts = stage->degrees.offload_acts};
+            if (stage->recompute)
+                choice.recompute = stage->recompute[at];
+            choice.recompute.layers = 0;
+            add_part(room, &count, model->layer_kind[i], 1, choice);
+        }
+    return (stage_parts){count, room, 1.0};
+}
+
+/* As a stage of its own: layers before it have their recomputation before its. */
+stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *stage, int v,
+                                 stage_part *room)
+{
+    plait_stage alone = *stage;
+    int before = 0;
+
+    for (int c = 0; c < v; c++)
+        before += stage->chunk[c].last - stage->chunk[c].first;
+    alone.chunks = 1;
+    alone.chunk = &stage->chunk[v];
+    alone.recompute = stage->recompute ? stage->recompute + before : NULL;
+    return stage_parts_of(model, &alone, room);
+}
+
+/* A layer's choice for each layer of two stages, one behind the other. */
+static bool join_recompute(const plait_stage *a, const plait_stage *b, plait_arena *arena,
+                           plait_stage *out)
+{
+    plait_recompute *both =
+        plait_arena_alloc(arena, (size_t)(a->layers + b->layers) + 1, sizeof *both);
+
+    if (!both)
+        return false;
+    for (int i = 0; i < a->layers; i++)
+        both[i] = a->recompute[i];
+    for (int i = 0; i < b->layers; i++)
+        both[a->layers + i] = b->recompute[i];
+    out->recompute = both;
+    return true;
+}
+
+bool stage_of_rank(const plait_plan *plan, int rank, plait_arena *arena, plait_stage *out)
+{
+    const plait_stage *own = &plan->stage[rank];
+    const plait_stage *mirrored = &plan->stage[plan->stages - 1 - rank];
+
+    *out = *own;
+    if (plait_schedule_copies((plait_schedule)plan->degrees.schedule) == 1)
+        return true;
+    plait_chunk *chunk = plait_arena_alloc(arena, 2, sizeof *chunk);
+    if (!chunk)
+        return false;
+    chunk[0] = own->chunk[0];
+    chunk[1] = mirrored->chunk[0];
+    out->chunks = 2;
+    out->chunk = chunk;
+    out->layers = own->layers + mirrored->layers;
+    return !own->recompute || join_recompute(own, mirrored, arena, out);
+}
+
+bool stage_chunks_held(const plait_degrees *d, const plait_chunk *chunk, int rank, int microbatches,
+                       double *held)
+{
+    double layers[PLAIT_MAX_LAYERS];
+    bool unlike = false;
+
+    if (d->vpp == 1)
+        return false;
+    for (int v = 0; v < d->vpp; v++) {
+        layers[v] = chunk[v].last - chunk[v].first;
+        unlike = unlike || layers[v] != layers[0];
+    }
+    if (unlike)
+        plait_schedule_held((plait_schedule)d->schedule, d->pp, rank, d->vpp, microbatches, layers,
+                            held);
+    return unlike;
+}
+
+bool stage_parts_have(const stage_parts *parts, int row)
+{
+    for (int i = 0; i < parts->count; i++)
+        if (parts->part[i].row == row)
+            return true;
+    return false;
+}
+
+void stage_load_add_parts(const plait_problem *problem, const layer_row *row,
+                          const gather_row *gather, const stage_parts *parts, stage_load *load)
+{
+    for (int i = 0; i < parts->count; i++) {
+        const stage_part *part = &parts->part[i];
+        const layer_price *price = &row->price[part->row];
+        const layer_time time =
+            layer_time_of(problem, price, &gather->layer[part->row], part->choice);
+        stage_load_add(load, parts->share * part->count, &time);
+        stage_load_add_weights(load, parts->share * part->count, price);
+    }
+}

@@ -1,0 +1,148 @@
+/*
+ * step.c - only adds the terms up
+ *
+ *     step = pipeline (C.71 to C.75) + sends (C.64) + gradients and parameters (C.66) + optimizer (C.69)
+ *
+ * A load may stand for several stages alike (`count`), which is what makes a price of a search cheap
+ * and a full price the same sum.
+ */
+#include "costmodel/stage/stage_sum.h"
+
+/* C.64: a send's bytes on the wire, and what the software spends on it. */
+double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, const layer_row *row)
+{
+    if (d->pp == 1)
+        return 0.0;
+    const plait_route route = plait_route_of(problem->cluster, plait_group_of(d, PLAIT_AXIS_PP));
+    return plait_p2p_s(&route, network_of(problem), row->p2p_bytes) +
+           problem->runtime->factor.p2p_s;
+}
+
+/*
+ * The fill and drain wait for 2(p-1) sends whatever overlaps. In the steady state a rank sends and
+ * receives for each microbatch and chunk: all exposed when synchronous, else a share.
+ */
+double sends_exposed_s(const plait_problem *problem, const plait_degrees *d, int microbatches,
+                       double send_s)
+{
+    const plait_overlaps *overlap = &problem->runtime->overlap;
+    const double sends = (double)microbatches * d->vpp;
+
+    if (d->pp == 1)
+        return 0.0;
+    if (plait_schedule_alone((plait_schedule)d->schedule))
+        return 2.0 * (d->pp - 1.0) * sends * send_s;
+    if (overlap->p2p)
+        return (2.0 * (d->pp - 1.0) + overlap->p2p_exposed * sends) * send_s;
+    return 2.0 * (sends + d->pp - 2.0) * send_s;
+}
+
+double pipeline_sends(const plait_problem *problem, const plait_degrees *d)
+{
+    const double sends = (double)plait_degrees_microbatches(d, problem->job.gbs) * d->vpp;
+
+    if (d->pp == 1)
+        return 0.0;
+    if (plait_schedule_alone((plait_schedule)d->schedule))
+        return 2.0 * (d->pp - 1.0) * sends;
+    if (problem->runtime->overlap.p2p)
+        return larger(2.0 * sends, 2.0 * (d->pp - 1.0) + sends);
+    return 2.0 * (sends + d->pp - 2.0);
+}
+
+/* What a schedule's closed form needs of the stages, in their order. */
+static plait_pipeline_load pipeline_load(const step_parts *parts)
+{
+    for (int i = 0; i < parts->runs; i++) {
+        const stage_load *load = &parts->load[parts->run[i].load];
+        parts->ranks[i] = (plait_rank_run){
+            .ranks = parts->run[i].stages,
+            .all = {load->forward_s, load->backward_s, load->weight_s},
+            .first = load->first,
+            .last = load->last,
+        };
+    }
+    return (plait_pipeline_load){
+        .ranks = parts->degrees->pp,
+        .chunks = parts->degrees->vpp,
+        .microbatches = parts->microbatches,
+        .no_barrier = parts->degrees->post_validation,
+        .unlike = parts->degrees->split.kind == PLAIT_SPLIT_LAYOUT && parts->degrees->vpp > 1,
+        .runs = parts->runs,
+        .run = parts->ranks,
+    };
+}
+
+/* C.157: microbatches whose forward hides the expert communication of another's backward. */
+static double pairs_of(const step_parts *parts)
+{
+    const plait_degrees *d = parts->degrees;
+
+    return d->ep_overlap == PLAIT_EP_OVERLAP_NONE
+               ? 0.0
+               : plait_schedule_pairs((plait_schedule)d->schedule, d->pp, d->vpp,
+                                      parts->microbatches);
+}
+
+/* The stage that works longest, and how much less that is than without pairs. */
+static void take_slowest(const step_parts *parts, step_sum *sum)
+{
+    const double pairs = pairs_of(parts);
+    double longest_s = 0.0;
+
+    for (int i = 0; i < parts->loads; i++) {
+        const stage_load *load = &parts->load[i];
+        const double alone_s = parts->microbatches * (load->forward_s + load->backward_s);
+        const double paired_s = pairs * load->paired_s[parts->degrees->ep_overlap];
+        longest_s = larger(longest_s, alone_s);
+        sum->most_hidden_s = larger(sum->most_hidden_s, paired_s);
+        if (alone_s - paired_s > sum->busy_s) {
+            sum->busy_s = alone_s - paired_s;
+            sum->paired_s = paired_s;
+            sum->slowest = i;
+        }
+    }
+    sum->hidden_s = longest_s - sum->busy_s;
+}
+
+double optimizer_left_s(const stage_load *load, const stage_sync *sync)
+{
+    if (sync->down_s <= load->backward_s)
+        return sync->optimizer_s;
+    return sync->optimizer_s + sync->downs * (sync->down_s - load->backward_s);
+}
+
+/*
+ * C.80, with shares of the device's time beside it for energy (C.96): a GPU computes its own stage's
+ * microbatches, so the mean over the pipeline weighs each stage by 1 / pp. All wait for the longest
+ * optimizer step, which moves memory.
+ */
+step_sum step_sum_of(const step_parts *parts)
+{
+    const plait_degrees *d = parts->degrees;
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+    const plait_pipeline_load pipeline = pipeline_load(parts);
+    step_sum sum = {.alone_s = plait_pipeline_s(schedule, &pipeline),
+                    .exact = plait_pipeline_exact(schedule, &pipeline)};
+
+    take_slowest(parts, &sum);
+    for (int i = 0; i < parts->loads; i++) {
+        const stage_load *load = &parts->load[i];
+        const double share = load->count * (double)parts->microbatches / d->pp;
+        sum.busy_s_a_gpu += share * load->busy_s;
+        sum.moving_s_a_gpu += share * load->moving_s;
+        sum.optimizer_s = larger(sum.optimizer_s, optimizer_left_s(load, &parts->sync[i]));
+    }
+    sum.moving_s_a_gpu += sum.optimizer_s;
+    sum.pp_comm_s = sends_exposed_s(parts->problem, d, parts->microbatches, parts->send_s);
+    sum.dp_comm_s = sync_exposed_s(parts->problem, d, parts->load, parts->sync, parts->loads);
+    step_sum_take(&sum, sum.alone_s);
+    return sum;
+}
+
+void step_sum_take(step_sum *sum, double pipeline_s)
+{
+    sum->alone_s = pipeline_s;
+    sum->pipeline_s = pipeline_s - sum->hidden_s;
+    sum->total_s = sum->pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s;
+}

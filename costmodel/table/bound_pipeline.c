@@ -1,0 +1,187 @@
+/*
+ * bound_pipeline.c - what no plan of a pipeline can undercut, before its schedule and its split are known (C.91, C.97)
+ *
+ * The slowest and the fullest stage are at least the mean one. And of each kind of layer some rank has at
+ * least its share, rounded up: of 61 layers on 16 ranks one has 4, where the mean has 3.8.
+ */
+#include <math.h>
+
+#include "costmodel/table/table_private.h"
+
+/* No bubble, one microbatch in flight, no messages, and neither end's buffers. */
+typedef struct rank_floor {
+    double seconds; /* of a microbatch */
+    double bytes; /* as tensors: without what the allocator cannot give back, and without context */
+} rank_floor;
+
+static rank_floor larger_of(rank_floor a, rank_floor b)
+{
+    return (rank_floor){larger(a.seconds, b.seconds), larger(a.bytes, b.bytes)};
+}
+
+static plait_price price_of_rank(const plait_table *table, const plait_degrees *d, rank_floor rank)
+{
+    const plait_residents *keep = &table->problem.runtime->keep;
+
+    return (plait_price){
+        .step_s = plait_degrees_microbatches(d, table->problem.job.gbs) * rank.seconds,
+        .peak_bytes =
+            keep->fragmentation * (rank.bytes + keep->workspace_bytes) + keep->context_bytes,
+    };
+}
+
+/* So many layers of `count` has the rank that has most; where stages are held twice, a half of two. */
+static double most_of_rank(const plait_table *table, int count, int pp)
+{
+    return ceil((double)table->copies * count / pp) / table->copies;
+}
+
+/* Parameters of so many layers of a kind. */
+static stage_load load_of_layers(const layer_row *row, int kind, double layers)
+{
+    stage_load load = {.count = 1};
+
+    stage_load_add_weights(&load, layers, &row->price[kind]);
+    return load;
+}
+
+// ---- a row that is priced --------------------------------------------------------------------
+
+/* Fused boundaries save at most so much of all layers. */
+static double most_fused_s(const plait_table *table)
+{
+    const double boundaries = table->problem.model->layers + 1.0; // at most, the ends counted
+
+    return boundaries * table->row.boundary_s;
+}
+
+static double hidden_s(const stage_load *load)
+{
+    return load->paired_s[PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD];
+}
+
+/*
+ * C.91. State of the mean rank is that of the whole model, ends and all, since the ends have formats of their own.
+ */
+plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
+{
+    const plait_problem *problem = &table->problem;
+    const plait_degrees lean = lean_degrees(table, d);
+    const plait_state_bytes bytes = lean_state_of(table, &lean);
+    const double stages = d->pp;
+
+    table_select_layers(table, d);
+    table_select_lean(table, PLAIT_EP_OVERLAP_NONE);
+    const stage_load *whole = &table->lean_whole;
+    const double fused_s = most_fused_s(table);
+    rank_floor most = {
+        .seconds =
+            larger(0.0, whole->forward_s + whole->backward_s - fused_s - hidden_s(whole)) / stages,
+        .bytes =
+            (lean_state_bytes(problem, &table->row, &lean, &bytes, whole) + whole->saved_bytes) /
+            stages,
+    };
+    for (int i = 0; i < table->whole.parts.count; i++) {
+        const stage_part *part = &table->whole.parts.part[i];
+        if (part->row >= table->kinds)
+            continue;
+        const double layers = most_of_rank(table, part->count, d->pp);
+        stage_load load = load_of_layers(&table->row, part->row, layers);
+        stage_load_add(&load, layers, &table->lean_time[part->row]);
+        most = larger_of(
+            most,
+            (rank_floor){.seconds = load.forward_s + load.backward_s - fused_s - hidden_s(&load),
+                         .bytes = lean_state_bytes(problem, &table->row, &lean, &bytes, &load) +
+                                  load.saved_bytes});
+    }
+    plait_price price = price_of_rank(table, d, most);
+    const double m = plait_degrees_microbatches(d, problem->job.gbs);
+    price.busy_s = m * whole->busy_s / stages;
+    price.moving_s = m * whole->moving_s / stages;
+    return price;
+}
+
+// ---- before it is priced ---------------------------------------------------------------------
+
+/* Rows that differ in microbatches and kernels alone have the same parameters. */
+static void weigh_layers(plait_table *table, layer_key key)
+{
+    key.mbs = 1;
+    key.attention = key.dispatcher = 0;
+    if (layer_key_same(table->weighed, key))
+        return;
+    layer_row_weigh(&table->problem, key, &table->light);
+    table->light_load = begin_load(&table->light, &table->whole);
+    table->weighed = key;
+}
+
+/* A layer of each row's kind, of a microbatch; of the ends only prediction modules. */
+static void compute_layers(plait_table *table, layer_key key)
+{
+    const plait_model *model = table->problem.model;
+
+    if (layer_key_same(table->computed, key))
+        return;
+    layer_row_take(&table->problem, key, &table->light);
+    for (int i = 0; i < table->whole.parts.count; i++) {
+        const int row = table->whole.parts.part[i].row;
+        const int kind = row == ROW_MTP ? model->mtp_kind : row;
+        table->computed_s[row] =
+            kind < model->kinds ? layer_computed_s(&table->problem, &table->light, kind) : 0.0;
+    }
+    table->computed = key;
+}
+
+/* State of the mean rank, or of the one that has most layers of a kind. */
+static double least_state_bytes(plait_table *table, const plait_degrees *d)
+{
+    const plait_problem *problem = &table->problem;
+    const plait_degrees lean = lean_degrees(table, d);
+    const plait_state_bytes bytes = lean_state_of(table, &lean);
+    double most =
+        lean_state_bytes(problem, &table->light, &lean, &bytes, &table->light_load) / d->pp;
+
+    for (int i = 0; i < table->whole.parts.count; i++) {
+        const stage_part *part = &table->whole.parts.part[i];
+        if (part->row >= table->kinds)
+            continue;
+        const stage_load load =
+            load_of_layers(&table->light, part->row, most_of_rank(table, part->count, d->pp));
+        most = larger(most, lean_state_bytes(problem, &table->light, &lean, &bytes, &load));
+    }
+    return most;
+}
+
+/* Seconds of the same, of a microbatch. */
+static double least_computed_s(const plait_table *table, int pp)
+{
+    double whole = 0.0, most = 0.0;
+
+    for (int i = 0; i < table->whole.parts.count; i++) {
+        const stage_part *part = &table->whole.parts.part[i];
+        whole += part->count * table->computed_s[part->row];
+        if (part->row < table->kinds)
+            most =
+                larger(most, most_of_rank(table, part->count, pp) * table->computed_s[part->row]);
+    }
+    return larger(most, whole / pp);
+}
+
+/*
+ * C.97. Of C.91 what needs no price of this row: the state, and what halves of layers take that rows
+ * before it had, or that it will have.
+ */
+plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d, double most_bytes)
+{
+    const layer_key key = layer_key_of(d);
+
+    weigh_layers(table, key);
+    const rank_floor rank = {.bytes = least_state_bytes(table, d)};
+    plait_price price = price_of_rank(table, d, rank);
+    if (price.peak_bytes > most_bytes)
+        return price;
+    compute_layers(table, key);
+    price.step_s =
+        plait_degrees_microbatches(d, table->problem.job.gbs) * least_computed_s(table, d->pp);
+    return price;
+}

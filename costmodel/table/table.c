@@ -1,0 +1,468 @@
+/*
+ * table.c - what the search adds up; bound.c has the bounds
+ *
+ *     keys of a layer        layer_row_fill      operators of each kind, priced
+ *     ranks and stages       table_classes.c     classes of stages alike, and how many of each kind
+ *     shards                 gather, fill        gathers, reductions, state of each class
+ *     recomputation          table_times         one entry a choice, made when first asked for
+ *
+ * A table remembers the rows that the last point used and makes only those anew whose keys
+ * changed. Stages alike (same layers, same ends) form one class; of a class, the stage that holds most
+ * microbatches decides memory, and all have the same time.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "costmodel/table/class_cache.h"
+#include "costmodel/plan/cost_parts.h"
+#include "costmodel/layer/layer_cache.h"
+#include "plan/problem_check.h"
+#include "plan/split.h"
+#include "costmodel/table/table_private.h"
+
+static bool make_list(class_list *list, size_t most, size_t kinds, plait_arena *arena)
+{
+    list->of = plait_arena_alloc(arena, most, sizeof *list->of);
+    list->base = plait_arena_alloc(arena, most, sizeof *list->base);
+    list->load = plait_arena_alloc(arena, most, sizeof *list->load);
+    list->lean = plait_arena_alloc(arena, most, sizeof *list->lean);
+    list->lean_base = plait_arena_alloc(arena, most, sizeof *list->lean_base);
+    list->leading = plait_arena_alloc(arena, 2 * most * kinds, sizeof *list->leading);
+    list->held = plait_arena_alloc(arena, most, sizeof *list->held);
+    list->part =
+        plait_arena_alloc(arena, most * (size_t)stage_parts_most((int)kinds), sizeof *list->part);
+    return list->of && list->base && list->load && list->lean && list->lean_base && list->leading &&
+           list->part && list->held;
+}
+
+plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
+{
+    if (problem_check(problem, NULL) != PLAIT_OK)
+        return NULL;
+    const size_t stages = (size_t)split_most_chunks(problem->model->layers, PLAIT_SPLIT_LAYOUT);
+    const size_t kinds = (size_t)problem->model->kinds;
+    plait_table *table = plait_arena_alloc(arena, 1, sizeof *table);
+
+    if (!table)
+        return NULL;
+    table->problem = *problem;
+    table->kinds = problem->model->kinds;
+    table_make_whole(table);
+    table->row.memo = layer_memo_new(problem, arena);
+    table->light.memo = table->row.memo;
+    table->spans = span_memo_new(arena);
+    table->classes = class_memo_new(arena);
+    table->timed = table->kinds + (problem->model->mtp_layers > 0);
+    table->time = plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->time);
+    table->chosen_time =
+        plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->chosen_time);
+    table->sync = plait_arena_alloc(arena, stages, sizeof *table->sync);
+    table->state = plait_arena_alloc(arena, stages, sizeof *table->state);
+    table->buffers_bytes = plait_arena_alloc(arena, stages, sizeof *table->buffers_bytes);
+    table->no_sync = plait_arena_alloc(arena, stages, sizeof *table->no_sync);
+    table->run = plait_arena_alloc(arena, stages, sizeof *table->run);
+    table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
+    table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
+    table->frame_sync = plait_arena_alloc(arena, stages, sizeof *table->frame_sync);
+    table->frame_run = plait_arena_alloc(arena, stages, sizeof *table->frame_run);
+    // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
+    return table->row.memo && table->spans && table->classes && table->time && table->chosen_time &&
+                   table->sync && table->state && table->buffers_bytes && table->no_sync &&
+                   table->run && table->rank_run && table->fused && table->frame_sync &&
+                   table->frame_run && make_list(&table->ranks, 2 * stages, kinds, arena) &&
+                   make_list(&table->chunks, 2 * stages, kinds, arena)
+               ? table
+               : NULL;
+}
+
+void plait_table_remember(plait_table *table, plait_arena *arena)
+{
+    layer_memo_grow(table->row.memo, arena);
+    span_memo_grow(table->spans, arena);
+    class_memo_grow(table->classes, arena);
+}
+
+// ---- which rows a change of keys makes anew ------------------------------------------------
+
+/* Keys of the pipeline that `classify` reads. */
+static bool same_split(const plait_degrees *a, const plait_degrees *b)
+{
+    return a->pp == b->pp && a->vpp == b->vpp && a->dp == b->dp && a->schedule == b->schedule &&
+           a->order == b->order && a->post_validation == b->post_validation &&
+           split_same(&a->split, &b->split);
+}
+
+/* With the same row of layers, ranks form the same groups. */
+static bool same_groups(const plait_degrees *a, const plait_degrees *b)
+{
+    return a->pp == b->pp && a->dp == b->dp && a->order == b->order;
+}
+
+/* The point priced last. Its layout may be gone, or another text in its place, when the next is. */
+static void remember(plait_table *table, const plait_degrees *d)
+{
+    table->last = *d;
+    if (d->split.kind != PLAIT_SPLIT_LAYOUT || !d->split.layout)
+        return;
+    snprintf(table->layout, sizeof table->layout, "%s", d->split.layout);
+    table->last.split.layout = table->layout;
+}
+
+/* Keys that what is gathered and reduced hangs on, beside those before. */
+static bool same_shards(const plait_degrees *a, const plait_degrees *b)
+{
+    return a->zero == b->zero && a->shard_group == b->shard_group &&
+           a->grad_reduce == b->grad_reduce && a->optimizer_state == b->optimizer_state &&
+           a->fp8_params == b->fp8_params && a->offload == b->offload &&
+           a->offload_share == b->offload_share && a->reshard == b->reshard &&
+           a->scatter == b->scatter && a->quantise == b->quantise && a->ep_overlap == b->ep_overlap;
+}
+
+// ---- rows ----------------------------------------------------------------------------------
+
+static int recompute_slot(plait_recompute recompute)
+{
+    switch ((plait_recompute_kind)recompute.kind) {
+    case PLAIT_RECOMPUTE_SELECTIVE:
+        return SLOT_SELECTIVE;
+    case PLAIT_RECOMPUTE_SAC:
+        return SLOT_SAC;
+    case PLAIT_RECOMPUTE_FULL:
+        return SLOT_FULL;
+    case PLAIT_RECOMPUTE_MODULES:
+        return SLOT_MODULES + recompute.modules % (1 << PLAIT_MODULES);
+    default:
+        return SLOT_NONE;
+    }
+}
+
+int table_slot_of(plait_choice choice)
+{
+    return choice.offload_acts * SLOTS + recompute_slot(choice.recompute);
+}
+
+static plait_choice usual_choice(const plait_degrees *d)
+{
+    return (plait_choice){d->recompute, d->offload_acts};
+}
+
+const layer_time *table_times(plait_table *table, plait_choice choice)
+{
+    const int slot = table_slot_of(choice);
+    layer_time *const time = table->time + slot * table->timed;
+
+    if (!table->time_known[slot]) {
+        for (int i = 0; i < table->timed; i++) {
+            const int row = i < table->kinds ? i : ROW_MTP;
+            time[i] = layer_time_of(&table->problem, &table->row.price[row],
+                                    &table->gather.layer[row], choice);
+        }
+        table->time_known[slot] = true;
+    }
+    return time;
+}
+
+/* Only a prediction module's time depends on recomputation and offload. */
+static int ends_slot_of(const plait_table *table, const plait_degrees *d)
+{
+    return table->problem.model->mtp_layers > 0 ? table_slot_of(usual_choice(d)) : SLOT_NONE;
+}
+
+/* The times of the ends that know no choice, by ROW_... - ROW_EMBEDDING. */
+static const layer_time *end_times_of(plait_table *table)
+{
+    const plait_choice none = {.offload_acts = 0};
+
+    for (int row = ROW_EMBEDDING; row < ROW_PRICES && !table->ends_known; row++) {
+        table->end_time[row - ROW_EMBEDDING] =
+            layer_time_of(&table->problem, &table->row.price[row], &table->gather.layer[row], none);
+    }
+    table->ends_known = true;
+    return table->end_time;
+}
+
+void table_fill_base(const plait_table *table, const layer_time *end, const layer_time *mtp,
+                     const stage_class *class, stage_load *base)
+{
+    *base = begin_load(&table->row, class);
+    for (int i = 0; i < class->ends; i++) {
+        const stage_part *part = &class->parts.part[i];
+        stage_load_add(base, class->parts.share * part->count,
+                       part->row == ROW_MTP ? mtp : &end[part->row - ROW_EMBEDDING]);
+    }
+}
+
+bool table_has_module(const stage_class *class)
+{
+    for (int i = 0; i < class->ends; i++)
+        if (class->parts.part[i].row == ROW_MTP)
+            return true;
+    return false;
+}
+
+/* Of all classes, or of those alone that a choice changes. */
+static void fill_bases(plait_table *table, const plait_degrees *d, bool all, class_list *list)
+{
+    const layer_time *const end = end_times_of(table);
+    const layer_time *const mtp = table_times(table, usual_choice(d)) + table->kinds;
+
+    for (int c = 0; c < list->count; c++) {
+        if (!all && !table_has_module(&list->of[c]))
+            continue;
+        table_fill_base(table, end, mtp, &list->of[c], &list->base[c]);
+        list->load[c] = list->base[c];
+    }
+}
+
+static void fill_ends(plait_table *table, const plait_degrees *d, bool all)
+{
+    fill_bases(table, d, all, &table->chunks);
+    fill_bases(table, d, all, &table->ranks);
+    table->ends_slot = ends_slot_of(table, d);
+}
+
+/* State, reductions and buffers: by weights alone. */
+static void fill_classes(plait_table *table, const plait_degrees *d)
+{
+    const plait_problem *problem = &table->problem;
+    const sync_routes *routes = &table->routes;
+
+    for (int c = 0; c < table->ranks.count; c++) {
+        const stage_load *base = &table->ranks.base[c];
+        table->state[c] =
+            stage_state_of(problem, d, &table->row, &routes->state, routes->ways, base);
+        table->buffers_bytes[c] = stage_buffer_bytes(problem, d, &table->row, base);
+        table->sync[c] = stage_sync_of(problem, d, &table->routes, base);
+    }
+}
+
+static void forget_times(plait_table *table)
+{
+    memset(table->time_known, 0, sizeof table->time_known);
+    table->ends_known = false;
+}
+
+/* Routes of the shards, and what each layer gathers under ZeRO-2 and -3 or hides in pairs: times hang on it. */
+static void fill_gather(plait_table *table, const plait_degrees *d)
+{
+    table->routes = sync_routes_of(&table->problem, d);
+    if (d->zero < 2 && !table->gather.travels && table->gather.pairs == d->ep_overlap)
+        return; // the same as before
+    gather_row_fill(&table->problem, d, &table->routes, &table->row, &table->gather);
+    table->rows++;
+    forget_times(table);
+    table->ends_slot = NO_SLOT;
+}
+
+void table_select_layers(plait_table *table, const plait_degrees *d)
+{
+    const layer_key key = layer_key_of(d);
+
+    if (table->started && layer_key_same(table->row.key, key))
+        return;
+    layer_row_fill(&table->problem, key, &table->row);
+    table->gather = (gather_row){0};
+    forget_times(table);
+    table->started = true;
+    table->lean_known = 0;
+    table->lean_based = false;
+    table->staged = false;
+    table->sharded = false;
+}
+
+void table_select_stages(plait_table *table, const plait_degrees *d)
+{
+    table_select_layers(table, d);
+    if (table->staged && same_split(&table->last, d))
+        return;
+    table_classify(table, d);
+    table->lean_based = false;
+    table->rows++;
+    if (!table->staged || !same_groups(&table->last, d))
+        table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);
+    table->ends_slot = NO_SLOT;
+    remember(table, d);
+    table->staged = true;
+    table->paced = false;
+    table->sharded = false;
+}
+
+void table_pace(plait_table *table, const plait_degrees *d)
+{
+    plait_chunk chunk[PLAIT_MAX_LAYERS];
+
+    if (table->paced)
+        return;
+    table->send_s = pipeline_send_s(&table->problem, d, &table->row);
+    table->boundary = (fused_boundary){0};
+    if (d->fusion != PLAIT_FUSION_NONE) {
+        table_deal(table, d, chunk);
+        table->boundary = fused_boundary_of(&table->problem, d, &table->row, chunk);
+    }
+    table->paced = true;
+}
+
+void table_select(plait_table *table, const plait_degrees *d)
+{
+    table_select_stages(table, d);
+    table_pace(table, d);
+    const bool shards = table->sharded && same_shards(&table->last, d);
+
+    if (!shards)
+        fill_gather(table, d);
+    if (!shards || table->ends_slot != ends_slot_of(table, d))
+        fill_ends(table, d, !shards);
+    if (!shards)
+        fill_classes(table, d);
+    remember(table, d);
+    table->sharded = true;
+}
+
+// ---- the sum -------------------------------------------------------------------------------
+
+double table_peak_bytes(const plait_table *table, int c, const stage_load *load)
+{
+    const stage_state *state = &table->state[c];
+    const double allocated = state->weights_bytes + state->gradients_bytes +
+                             state->optimizer_bytes + stage_activation_bytes(load) +
+                             state->buffers_bytes + table->buffers_bytes[c];
+
+    return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
+}
+
+static layer_choice choice_of(plait_table *table, const plait_degrees *d)
+{
+    const plait_choice none = {.offload_acts = d->offload_acts};
+    const bool some = recomputes_some(d);
+    const layer_time *first = table_times(table, usual_choice(d));
+
+    return (layer_choice){first, some ? table_times(table, none) : first,
+                          some ? d->recompute.layers / d->vpp : -1};
+}
+
+static void fill_loads(const plait_table *table, const layer_choice *choice, class_list *list)
+{
+    for (int c = 0; c < list->count; c++) {
+        take_ends(&list->base[c], &list->load[c]);
+        add_chosen_layers(table, &list->of[c], choice, &list->load[c]);
+    }
+}
+
+void table_fill(plait_table *table, const plait_degrees *d)
+{
+    table_select(table, d);
+    const layer_choice choice = choice_of(table, d);
+    fill_loads(table, &choice, &table->chunks);
+    fill_loads(table, &choice, &table->ranks);
+    for (int c = 0; c < table->ranks.count; c++)
+        take_chunks(&table->ranks.of[c], table->chunks.load, &table->ranks.load[c]);
+}
+
+/*
+ * The inner loop of a search, tens of nanoseconds a point: for each class the ends, then the counts
+ * of its kinds times their remembered times; then the closed form of the schedule over the classes.
+ */
+plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
+{
+    table_fill(table, d);
+    const step_sum sum = table_sum(table, d, table->ranks.load, table->sync);
+    double fullest = 0.0;
+
+    for (int c = 0; c < table->ranks.count; c++)
+        fullest = larger(fullest, table_peak_bytes(table, c, &table->ranks.load[c]));
+    return price_of(&sum, fullest);
+}
+
+/* Activations of a microbatch that a class has on the host: of layers that run again whole, none. */
+static double class_away_bytes(const plait_table *table, const plait_degrees *d,
+                               const stage_class *class)
+{
+    const plait_choice usual = usual_choice(d);
+    const plait_choice rest =
+        recomputes_some(d) ? (plait_choice){.offload_acts = d->offload_acts} : usual;
+    const int full = recomputes_some(d) ? d->recompute.layers / d->vpp : 0;
+    const int whole = full < class->depth ? full : class->depth;
+    double bytes = 0.0;
+
+    for (int i = 0; i < class->parts.count; i++) {
+        const stage_part *part = &class->parts.part[i];
+        const bool layer = i >= class->ends;
+        const int lead = layer && whole > 0 ? class->leading[whole * table->kinds + part->row] : 0;
+        if (layer || part->row == ROW_MTP)
+            bytes += class->parts.share * (part->count - lead) *
+                     layer_away_bytes(&table->row.price[part->row], layer ? rest : usual);
+    }
+    return bytes;
+}
+
+double plait_degrees_host_bytes(plait_table *table, const plait_degrees *d)
+{
+    double most = 0.0;
+
+    if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_acts == 0)
+        return 0.0;
+    table_select(table, d);
+    for (int c = 0; c < table->ranks.count; c++)
+        most = larger(most, stage_host_bytes(&table->problem, d, &table->ranks.base[c],
+                                             class_away_bytes(table, d, &table->ranks.of[c])));
+    return most;
+}
+
+/* full:N has a place for each N, behind those of the other choices. */
+static known_pipeline *known_pipeline_of(plait_table *table, const plait_degrees *d)
+{
+    const bool some = recomputes_some(d);
+
+    return &table->known[some ? TIMES + d->recompute.layers % PLAIT_MAX_LAYERS
+                              : table_slot_of(usual_choice(d))];
+}
+
+/* Both ways to cross boundaries, anew each time: only where they may be fused. */
+static plait_status simulate_fused(plait_table *table, const plait_degrees *d, plait_arena *scratch,
+                                   plait_price *price, plait_error *err)
+{
+    const step_parts parts = parts_of_classes(table, d, table->ranks.load, table->sync);
+    const plait_arena_mark mark = plait_arena_save(scratch);
+    plait_plan plan;
+    step_sum sum;
+    bool chosen;
+
+    PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
+    PLAIT_TRY(simulated_sum_of(&parts, &plan, &table->row, &table->gather, &table->boundary,
+                               table->fused, table->spans, scratch, &sum, &chosen, err));
+    plait_arena_rewind(scratch, mark);
+    price->step_s = sum.total_s;
+    price->exact = true;
+    return PLAIT_OK;
+}
+
+plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
+                                    plait_arena *scratch, plait_price *price, plait_error *err)
+{
+    known_pipeline *known = known_pipeline_of(table, d);
+    const step_parts parts = parts_of_classes(table, d, table->ranks.load, table->sync);
+    step_sum sum = step_sum_of(&parts);
+
+    if (table->boundary.faster)
+        return simulate_fused(table, d, scratch, price, err);
+    if (known->rows != table->rows) {
+        const plait_arena_mark mark = plait_arena_save(scratch);
+        plait_plan plan;
+        known->s = sum.alone_s;
+        PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
+        PLAIT_TRY(pipeline_simulate(&table->problem, &plan, &table->row, &table->gather, NULL,
+                                    table->spans, scratch, &known->s, err));
+        plait_arena_rewind(scratch, mark);
+        known->rows = table->rows;
+    }
+    step_sum_take(&sum, known->s);
+    price->step_s = sum.total_s;
+    price->exact = true;
+    return PLAIT_OK;
+}
+
+plait_status plait_table_plan_cost(plait_table *table, const plait_plan *plan, plait_arena *arena,
+                                   plait_cost *cost, plait_error *err)
+{
+    return plait_plan_cost_again(&table->problem, plan, table->spans, arena, cost, err);
+}

@@ -1,0 +1,191 @@
+/* capacity.c - one number of GPUs, from its best plan to the end of the run (C.328) */
+#include "search/capacity/capacity.h"
+
+#include <math.h>
+
+#include "plait/runtime.h"
+#include "plait/units.h"
+#include "plan/problem_check.h"
+#include "search/nested.h"
+#include "base/struct_size.h"
+#include "search/exhaustive/exhaustive.h"
+#include "plan/ranges.h"
+
+const char *const plait_capacity_limit_name[PLAIT_CAPACITY_LIMITS + 1] = {
+    "-", "plan", "memory", "failures", "deadline", "budget", "deadline+budget", NULL,
+};
+
+void plait_capacity_ask_init_sized(plait_capacity_ask *ask, size_t size)
+{
+    plait_capacity_ask usual = {
+        .size = size, .co2_g_per_kwh = (double)NAN, .knee = 0.8, .runs = 1000};
+
+    plait_reliability_init(&usual.fleet);
+    plait_search_options_init(&usual.search);
+    sized_init(ask, size, &usual, sizeof usual);
+}
+
+/* What no drawn run is worth. */
+enum { MOST_RUNS = 1000000 };
+
+plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err)
+{
+    if (!ask)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "ask", "expected what is asked, found NULL");
+    PLAIT_TRY(sized_check("ask", ask->size, sizeof *ask, err));
+    if (!(ask->tokens > 0.0 && ask->tokens <= 1e18))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "tokens",
+                          "expected a number up to 1e18, found %g", ask->tokens);
+    if (!(ask->deadline_s >= 0.0) || !(ask->budget_usd >= 0.0) || !(ask->usd_per_gpu_hour >= 0.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "deadline_s",
+                          "expected bounds and a price of 0 or more, found %g s, %g and %g USD",
+                          ask->deadline_s, ask->budget_usd, ask->usd_per_gpu_hour);
+    if (!(ask->knee >= 0.0 && ask->knee <= 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "knee", "expected a share from 0 to 1, found %g",
+                          ask->knee);
+    if (ask->co2_g_per_kwh < 0.0) // NaN: nobody said
+        return plait_fail(err, PLAIT_ERROR_RANGE, "co2_g_per_kwh",
+                          "expected a number of 0 or more, or NaN, found %g", ask->co2_g_per_kwh);
+    if (ask->runs < 0 || ask->runs > MOST_RUNS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "runs",
+                          "expected an integer from 0 to %d, found %d", MOST_RUNS, ask->runs);
+    PLAIT_TRY(plait_reliability_check(&ask->fleet, err));
+    return search_options_check(&ask->search, err);
+}
+
+// ---- money and energy ----------------------------------------------------------------------
+
+double plait_capacity_usd_per_gpu_hour(const plait_capacity_ask *ask, const plait_problem *problem)
+{
+    const int gpus = problem->job.gpus;
+    double sum = 0.0;
+
+    if (ask->usd_per_gpu_hour > 0.0)
+        return ask->usd_per_gpu_hour;
+    for (int g = 0; g < plait_cluster_groups(problem->cluster, gpus); g++) {
+        const double usd = problem->cluster->group[g].accelerator->usd_per_hour;
+
+        if (usd <= 0.0)
+            return (double)NAN;
+        sum += usd * plait_cluster_taken(problem->cluster, gpus, g);
+    }
+    return sum / gpus;
+}
+
+int capacity_nodes(const plait_problem *problem)
+{
+    const int a_node = problem->cluster->group[0].gpus_per_node;
+
+    return (problem->job.gpus + a_node - 1) / a_node;
+}
+
+/* Spares are paid for as long as the job runs; what is computed twice takes a step's power. */
+static void price_run(const plait_capacity_ask *ask, plait_capacity_row *row)
+{
+    const plait_job *const job = &row->problem->job;
+    const double spare_gpus =
+        (double)row->goodput.spares * row->problem->cluster->group[0].gpus_per_node;
+
+    row->usd_per_gpu_hour = plait_capacity_usd_per_gpu_hour(ask, row->problem);
+    row->usd = row->usd_per_gpu_hour * (job->gpus + spare_gpus) * row->wall_s / PLAIT_HOUR;
+    row->power_w = row->cost.energy_j / row->cost.step_s;
+    row->energy_j = row->power_w * row->wall_s;
+    row->co2_kg = row->energy_j / 3.6e6 * ask->co2_g_per_kwh / 1e3;
+}
+
+// ---- days ----------------------------------------------------------------------------------
+
+/* Below, a run is not worth its restarts: to say how many thousand years it takes helps nobody. */
+static const double least_effective = 1e-3;
+
+static void follow(const plait_capacity_ask *ask, plait_capacity_row *row)
+{
+    const plait_problem *const problem = row->problem;
+    const plait_band band = problem->band;
+    const plait_state_bytes state = plait_state_of(problem, &row->plan.degrees);
+
+    row->checkpoint_bytes =
+        plait_model_params(problem->model).total * (state.weight + state.optimizer);
+    row->steps = ceil(ask->tokens / plait_job_tokens(&problem->job));
+    row->work_s = row->steps * row->cost.step_s;
+    row->tokens_per_s = plait_job_tokens(&problem->job) / row->cost.step_s;
+    row->goodput =
+        plait_goodput_of(&ask->fleet, capacity_nodes(problem), row->work_s, row->checkpoint_bytes);
+    row->wall_s = row->goodput.effective < least_effective
+                      ? (double)INFINITY
+                      : plait_goodput_wall_s(&row->goodput, row->work_s);
+    row->wall_low_s = row->wall_s * row->cost.step_low_s / row->cost.step_s;
+    row->wall_high_s = row->wall_s * row->cost.step_high_s / row->cost.step_s;
+    row->finishes = ask->deadline_s > 0.0 ? plait_finish_probability(row->wall_s, ask->deadline_s,
+                                                                     band.low, band.high)
+                                          : (double)NAN;
+    price_run(ask, row);
+}
+
+static plait_capacity_limit limit_of(const plait_capacity_ask *ask, const plait_capacity_row *row)
+{
+    const bool late = ask->deadline_s > 0.0 && !(row->wall_s <= ask->deadline_s);
+    const bool dear = ask->budget_usd > 0.0 && !(row->usd <= ask->budget_usd);
+
+    if (isinf(row->wall_s))
+        return PLAIT_CAPACITY_LIMIT_FAILURES;
+    if (late && dear)
+        return PLAIT_CAPACITY_LIMIT_BOTH;
+    return late   ? PLAIT_CAPACITY_LIMIT_DEADLINE
+           : dear ? PLAIT_CAPACITY_LIMIT_BUDGET
+                  : PLAIT_CAPACITY_LIMIT_NOTHING;
+}
+
+plait_status plait_capacity_follow(const plait_capacity_ask *ask, plait_arena *arena,
+                                   plait_capacity_row *row, plait_error *err)
+{
+    PLAIT_TRY(capacity_check_ask(ask, err));
+    PLAIT_TRY(problem_check(row->problem, err));
+    PLAIT_TRY(plan_check_values(&row->plan, err));
+    follow(ask, row);
+    row->limit = limit_of(ask, row);
+    return capacity_draw(ask, row, arena, &row->drawn, err);
+}
+
+// ---- the plan ------------------------------------------------------------------------------
+
+/* No legal plan is an answer here, not a failure: other numbers of GPUs have one. */
+static plait_status search_best(const plait_capacity_ask *ask, double below_s, plait_arena *arena,
+                                plait_capacity_row *row, plait_error *err)
+{
+    plait_search_options one = ask->search;
+    plait_search_result result = {0};
+    plait_error refusal = {PLAIT_OK, "", ""};
+
+    one.top = 1;
+    one.distinct = 0;
+    const plait_status status = question_search_below(row->problem, &one, QUESTION_RANKING, below_s,
+                                                      arena, &result, &refusal);
+    row->limit = status == PLAIT_OK ? PLAIT_CAPACITY_LIMIT_MEMORY : PLAIT_CAPACITY_LIMIT_PLAN;
+    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    if (status != PLAIT_OK || result.plans == 0)
+        return PLAIT_OK;
+    row->fits = true;
+    row->plan = result.plan[0].plan;
+    return plait_plan_cost(row->problem, &row->plan, arena, &row->cost, err);
+}
+
+plait_status capacity_find_below(const plait_capacity_ask *ask, const plait_problem *problem,
+                                 double below_s, plait_arena *arena, plait_capacity_row *row,
+                                 plait_error *err)
+{
+    *row = (plait_capacity_row){.problem = problem};
+    PLAIT_TRY(capacity_check_ask(ask, err));
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(search_best(ask, below_s, arena, row, err));
+    if (!row->fits)
+        return PLAIT_OK;
+    return plait_capacity_follow(ask, arena, row, err);
+}
+
+plait_status plait_capacity_find(const plait_capacity_ask *ask, const plait_problem *problem,
+                                 plait_arena *arena, plait_capacity_row *row, plait_error *err)
+{
+    return capacity_find_below(ask, problem, (double)INFINITY, arena, row, err);
+}

@@ -1,0 +1,62 @@
+/*
+ * capacity_samples.c - many drawn runs of one plan, and their quantiles
+ *
+ * Run i draws from its own number and has its own slot, and slots are sorted afterwards: threads do not
+ * show. (C.327)
+ */
+#include "search/capacity/capacity.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/numbers.h"
+#include "search/exhaustive/exhaustive.h"
+
+/* Beyond so many interruptions a run is drawn for nothing: chance has averaged out. */
+static const double most_interruptions = 1e5;
+
+static double quantile(const double *sorted, int count, double share)
+{
+    return sorted[(int)(share * (count - 1) + 0.5)];
+}
+
+static plait_capacity_drawn summed_up(double *end_s, int runs, double deadline_s)
+{
+    double sum = 0.0;
+    int early = 0;
+
+    qsort(end_s, (size_t)runs, sizeof *end_s, compare_doubles);
+    for (int i = 0; i < runs; i++) {
+        sum += end_s[i];
+        early += end_s[i] <= deadline_s;
+    }
+    return (plait_capacity_drawn){
+        .mean_s = sum / runs,
+        .early_s = quantile(end_s, runs, 0.1),
+        .middle_s = quantile(end_s, runs, 0.5),
+        .late_s = quantile(end_s, runs, 0.9),
+        .finishes = deadline_s > 0.0 ? (double)early / runs : (double)NAN,
+    };
+}
+
+plait_status capacity_draw(const plait_capacity_ask *ask, const plait_capacity_row *row,
+                           plait_arena *arena, plait_capacity_drawn *out, plait_error *err)
+{
+    const double nan = (double)NAN;
+    const plait_band band = row->problem->band;
+    double *end_s;
+
+    *out = (plait_capacity_drawn){nan, nan, nan, nan, nan};
+    if (ask->runs == 0 || !isfinite(row->wall_s) ||
+        row->wall_s > most_interruptions * row->goodput.mtbf_s)
+        return PLAIT_OK;
+    end_s = plait_arena_alloc(arena, (size_t)ask->runs, sizeof *end_s);
+    if (!end_s)
+        return plait_fail_nomem(err);
+#pragma omp parallel for num_threads(search_threads(ask->search.threads)) schedule(static)
+    for (int i = 0; i < ask->runs; i++)
+        end_s[i] = plait_goodput_run(&row->goodput, row->work_s, band.low, band.high,
+                                     10.0 * row->wall_s, (uint64_t)i);
+    *out = summed_up(end_s, ask->runs, ask->deadline_s);
+    return PLAIT_OK;
+}

@@ -1,0 +1,142 @@
+/* capacity_tornado.c - what a tenth less and a tenth more of each input does to days and dollars */
+#include <math.h>
+#include <stdlib.h>
+
+#include "search/capacity/capacity.h"
+#include "plan/problem_check.h"
+
+/* The question with one input changed; the hardware that it is about is copied. */
+typedef struct changed_question {
+    plait_capacity_ask ask;
+    plait_problem problem;
+    plait_cluster cluster;
+    plait_accelerator gpu[PLAIT_MAX_NODE_GROUPS];
+} changed_question;
+
+static void change_price(changed_question *q, double factor)
+{
+    const double usd = plait_capacity_usd_per_gpu_hour(&q->ask, &q->problem);
+
+    q->ask.usd_per_gpu_hour = isnan(usd) ? 0.0 : usd * factor;
+}
+
+static void change_failures(changed_question *q, double factor)
+{
+    q->ask.fleet.interruptions_per_node_day *= factor;
+}
+
+static void change_restart(changed_question *q, double factor)
+{
+    q->ask.fleet.detect_s *= factor;
+    q->ask.fleet.restart_s *= factor;
+}
+
+static void change_storage(changed_question *q, double factor)
+{
+    q->ask.fleet.node_bytes_per_s *= factor;
+    q->ask.fleet.most_bytes_per_s *= factor;
+}
+
+static void change_network(changed_question *q, double factor)
+{
+    for (int l = 1; l < q->cluster.levels; l++)
+        q->cluster.level[l].link.bytes_per_s *= factor;
+    q->cluster.between.link.bytes_per_s *= factor;
+}
+
+static void change_memory(changed_question *q, double factor)
+{
+    for (int g = 0; g < q->cluster.groups; g++)
+        q->gpu[g].memory_bytes *= factor;
+}
+
+/* What the matrix units reach of their peak. */
+static void change_efficiency(changed_question *q, double factor)
+{
+    for (int g = 0; g < q->cluster.groups; g++)
+        for (int p = 0; p < PLAIT_PRECISIONS; p++)
+            q->gpu[g].peak_flops_per_s[p] *= factor;
+}
+
+static const struct {
+    const char *what;
+    void (*change)(changed_question *q, double factor);
+    bool replan; /* a step changes */
+} inputs[PLAIT_CAPACITY_SWINGS] = {
+    {"price of a GPU hour", change_price, false},
+    {"rate of interruptions", change_failures, false},
+    {"detection and restart", change_restart, false},
+    {"write rate of checkpoints", change_storage, false},
+    {"network bandwidth", change_network, true},
+    {"memory of a GPU", change_memory, true},
+    {"efficiency of matrix products", change_efficiency, true},
+};
+
+static void copy_question(const plait_capacity_ask *ask, const plait_capacity_row *row,
+                          changed_question *q)
+{
+    q->ask = *ask;
+    q->ask.runs = 0;
+    q->ask.fleet.spares = row->goodput.spares; // as many as were bought
+    q->problem = *row->problem;
+    q->cluster = *row->problem->cluster;
+    q->problem.cluster = &q->cluster;
+    for (int g = 0; g < q->cluster.groups; g++) {
+        q->gpu[g] = *q->cluster.group[g].accelerator;
+        q->cluster.group[g].accelerator = &q->gpu[g];
+    }
+}
+
+/* Where a step stays as it is, so does its plan. */
+static plait_status ask_changed(int input, double factor, const plait_capacity_ask *ask,
+                                const plait_capacity_row *row, plait_arena *arena,
+                                plait_capacity_row *out, plait_error *err)
+{
+    changed_question *const q = plait_arena_alloc(arena, 1, sizeof *q);
+
+    if (!q)
+        return plait_fail_nomem(err);
+    copy_question(ask, row, q);
+    inputs[input].change(q, factor);
+    if (inputs[input].replan)
+        return plait_capacity_find(&q->ask, &q->problem, arena, out, err);
+    *out = *row;
+    out->problem = &q->problem;
+    return plait_capacity_follow(&q->ask, arena, out, err);
+}
+
+static double width(const plait_capacity_swing *swing)
+{
+    const double days = fabs(swing->wall_s[1] / swing->wall_s[0] - 1.0);
+    const double usd = fabs(swing->usd[1] / swing->usd[0] - 1.0);
+
+    return isnan(usd) ? days : fmax(days, usd);
+}
+
+static int widest_first(const void *left, const void *right)
+{
+    const double a = width(left), b = width(right);
+
+    return (a < b) - (a > b);
+}
+
+plait_status plait_capacity_tornado(const plait_capacity_ask *ask, const plait_capacity_row *row,
+                                    plait_arena *arena,
+                                    plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS],
+                                    plait_error *err)
+{
+    PLAIT_TRY(capacity_check_ask(ask, err));
+    PLAIT_TRY(problem_check(row->problem, err));
+    for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
+        swing[i] = (plait_capacity_swing){.what = inputs[i].what};
+        for (int side = 0; side < 2; side++) {
+            plait_capacity_row out;
+
+            PLAIT_TRY(ask_changed(i, side == 0 ? 0.9 : 1.1, ask, row, arena, &out, err));
+            swing[i].wall_s[side] = out.fits ? out.wall_s : (double)INFINITY;
+            swing[i].usd[side] = out.fits ? out.usd : (double)INFINITY;
+        }
+    }
+    qsort(swing, PLAIT_CAPACITY_SWINGS, sizeof *swing, widest_first);
+    return PLAIT_OK;
+}

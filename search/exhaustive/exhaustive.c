@@ -1,0 +1,534 @@
+/*
+ * exhaustive.c - every point of the space, with bounds
+ *
+ * Guarantee: the ranking and the front are those of pricing every point. A group of points G is
+ * skipped when lower bounds (t, b) of its time and memory satisfy
+ *
+ *     no room:   b > capacity, or                                                  (S.1)
+ *     outranked: objective(t, b) > the k-th best known plan's, and                 (S.2)
+ *                some known plan is as fast and as small as (t, b), better in one  (S.3)
+ *
+ * A price that is only a lower bound, since its schedule has no closed form, is treated likewise: what
+ * it lets through is simulated before it is ranked. So is the ranking that of simulating all. (S.4)
+ * Who asks for no front has S.3 hold of everything; who looks for the closest plan, S.2 of what lacks nearly
+ * as much as what is known. (S.13)
+ * What has no room is looked into for the best tight plan alone, if it can be better than all that fits. (S.5)
+ *
+ * Known plans are those of a coarse pass over a small part of the space, those of waves of tasks before
+ * this one (parallel.c), and those that the same task has found so far; a task never looks at another's of its
+ * wave, so what is pruned does not depend on threads. Bounds are asked for whole rows (memory only), pipelines and groups in turn.
+ * Complexity: one row of prices a set of layer degrees, one bound a pipeline and a group, one price
+ * a point that is left.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/numbers.h"
+#include "plait/schedule.h"
+#include "search/exhaustive/exhaustive.h"
+#include "plan/model_queries.h"
+#include "search/explain/variants.h"
+
+// ---- bounds --------------------------------------------------------------------------------
+
+/*
+ * Whose objective is above it is outranked. In a large space what would lack nearly as much as the
+ * closest is, too. (S.13)
+ */
+static double limit_of(const search_run *run, const plan_top *top)
+{
+    const double limit = top_limit(top);
+
+    return run->closest && search_is_large(run->space->rows) && top->count == top->room
+               ? limit - PLAIT_CLOSEST_WITHIN * (limit - run->short_of_bytes)
+               : limit;
+}
+
+static bool outranked(const search_run *run, const search_found *found, plait_price bound)
+{
+    const double objective = objective_of(run, bound);
+
+    if (objective >= run->below)
+        return true;
+    for (const search_found *known = found; known; known = known->before)
+        if (objective > limit_of(run, &known->top))
+            return true;
+    return false;
+}
+
+static bool covered(const search_run *run, const search_found *found, plait_price bound)
+{
+    bool dominated = run->alone;
+
+    for (const search_found *known = found; known && !dominated; known = known->before)
+        dominated = front_dominates(&known->front, bound);
+    return dominated;
+}
+
+/* A plan of the ranking, or a tight one, is better. */
+static bool first_beats(const search_found *found, double objective)
+{
+    return (found->top.count > 0 && objective > found->top.plan[0].objective) ||
+           objective > top_limit(&found->tight_best);
+}
+
+/* No plan that may run out, with this objective or a worse one, is better than all that is known. */
+static bool tight_beaten(const search_found *found, double objective)
+{
+    const search_found *known = found;
+
+    while (known && !first_beats(known, objective))
+        known = known->before;
+    return known != NULL;
+}
+
+/* Among all that was known before, as many as are asked for are better. */
+static bool beaten_before(const search_found *found, double objective)
+{
+    const search_found *known = found->before;
+
+    while (known && objective <= top_limit(&known->top))
+        known = known->before;
+    return known != NULL;
+}
+
+/* What is looked for in a set of points. */
+typedef enum set_use { SET_NOTHING, SET_TIGHT, SET_ALL } set_use;
+
+static set_use lesser(set_use a, set_use b)
+{
+    return a < b ? a : b;
+}
+
+/* A set that holds no plan that fits may hold the best tight one. (S.5) */
+static set_use use_of(const search_run *run, const search_found *found, plait_price bound)
+{
+    if (run->counts)
+        return bound.peak_bytes > run->capacity_bytes ||
+                       objective_of(run, bound) > variants_most(run)
+                   ? SET_NOTHING
+                   : SET_ALL;
+    if (!run->options->prune)
+        return SET_ALL;
+    if (bound.peak_bytes <= run->capacity_bytes)
+        return outranked(run, found, bound) && covered(run, found, bound) ? SET_NOTHING : SET_ALL;
+    return bound.peak_bytes > run->tight_bytes || tight_beaten(found, objective_of(run, bound))
+               ? SET_NOTHING
+               : SET_TIGHT;
+}
+
+/* A set that needs more holds nothing that is looked for, whatever its time. */
+static double most_bytes(const search_run *run, const search_found *found)
+{
+    double most = larger(run->capacity_bytes, run->tight_bytes);
+
+    if (!run->options->prune)
+        return HUGE_VAL;
+    for (const search_found *known = found; known && run->closest; known = known->before)
+        most = smaller(most, limit_of(run, &known->top));
+    return most;
+}
+
+// ---- points --------------------------------------------------------------------------------
+
+/* Where a plan with this price, or one at least as slow, has a place. */
+typedef struct plan_place {
+    bool ranks, fronts, tight;
+} plan_place;
+
+static plan_place place_of(const search_run *run, const search_found *found, const plan_point *plan)
+{
+    if (plan->price.peak_bytes > run->capacity_bytes)
+        return (plan_place){.tight = !tight_beaten(found, plan->objective)};
+    return (plan_place){
+        .ranks = plan->objective < run->below &&
+                 top_wants(&found->top, plan->objective, plan->index) &&
+                 !beaten_before(found, plan->objective),
+        .fronts = !covered(run, found, plan->price),
+    };
+}
+
+/* Has a node's host memory room for what the plan offloads, as far as the cluster's file has it? */
+static bool host_holds(const search_run *run, search_worker *worker, const plait_degrees *degrees)
+{
+    const double host_bytes = run->problem->cluster->host_memory_bytes;
+
+    return host_bytes == 0.0 || plait_degrees_host_bytes(worker->table, degrees) <= host_bytes;
+}
+
+/*
+ * Only what has a place by its lower bound is simulated, and then placed by what it takes. (S.4) The
+ * coarse pass leaves that to its end.
+ */
+static void consider(const search_run *run, search_worker *worker, search_found *found,
+                     const plait_degrees *degrees, plait_price price, int64_t index)
+{
+    if (price.peak_bytes > run->capacity_bytes && price.peak_bytes > run->tight_bytes)
+        return;
+    plan_point plan = {*degrees, price, objective_of(run, price), index};
+    if (run->counts) {
+        if (price.peak_bytes <= run->capacity_bytes)
+            variants_count(run, worker, found, &plan);
+        return;
+    }
+    plan_place place = place_of(run, found, &plan);
+    if (!(place.ranks || place.fronts || place.tight) || !host_holds(run, worker, degrees))
+        return;
+    if (!price.exact && !run->coarse) {
+        found->simulated++;
+        if (plait_degrees_simulate(worker->table, degrees, worker->scratch, &plan.price, NULL) !=
+            PLAIT_OK)
+            found->failed = true;
+        plan.objective = objective_of(run, plan.price);
+        place = place_of(run, found, &plan);
+    }
+    if (place.ranks)
+        top_add(&found->top, &plan);
+    if (place.tight)
+        top_add(&found->tight_best, &plan);
+    if (place.fronts && !front_add(&found->front, &plan))
+        found->failed = true;
+}
+
+/* The coarse pass looks at the plain choices: full:N at no N. Pairs go with none of these either. */
+static int choices_of(const search_run *run, const space_split *split, bool paired)
+{
+    const int plain = run->space->recompute.count;
+
+    if (paired)
+        return run->space->recompute.paired;
+    return run->coarse && plain > 0 && plain < split->choices ? plain : split->choices;
+}
+
+/* State on the host that does not fit there is no plan; of activations only plans with a place are asked. */
+static void count(const search_run *run, search_worker *worker, const plait_degrees *degrees,
+                  plait_price price, search_found *found)
+{
+    const bool holds = degrees->offload == PLAIT_OFFLOAD_NONE || host_holds(run, worker, degrees);
+    const bool fits = price.peak_bytes <= run->capacity_bytes;
+
+    found->priced++;
+    found->fits += holds && fits;
+    found->tight += holds && !fits && price.peak_bytes <= run->tight_bytes;
+}
+
+/* Below so many, bounds take longer than they save. */
+enum { SHARDS_WORTH_A_BOUND = 4, CHOICES_WORTH_A_BOUND = 4 };
+
+/* What is looked for among the plans of each choice, whatever the shard. (C.93) */
+static void use_choices(const search_run *run, search_worker *worker, plait_degrees degrees,
+                        int choices, int shards, set_use most, const search_found *found)
+{
+    const double bytes = most_bytes(run, found);
+
+    for (int c = 0; c < choices; c++) {
+        worker->use[c] = (unsigned char)most;
+        if (shards < SHARDS_WORTH_A_BOUND)
+            continue;
+        space_apply_choice(run->space, c, &degrees);
+        worker->use[c] = (unsigned char)lesser(
+            most, use_of(run, found, plait_choice_bound(worker->table, &degrees, bytes)));
+    }
+}
+
+/* The last of a list keep least: who looks for the closest plan takes them first. */
+static int turn(const search_run *run, int i, int count)
+{
+    return run->closest ? count - 1 - i : i;
+}
+
+/*
+ * One shard with every choice of recomputation. Those of a set that has no room count as ruled out,
+ * though the best tight plan is looked for among them.
+ */
+static void price_shard(const search_run *run, search_worker *worker, plait_degrees degrees,
+                        int choices, int64_t first, set_use most, search_found *found)
+{
+    for (int i = 0; i < choices; i++) {
+        const int c = turn(run, i, choices);
+        const set_use use = lesser(most, (set_use)worker->use[c]);
+        if (use == SET_NOTHING)
+            continue;
+        space_apply_choice(run->space, c, &degrees);
+        const plait_price price = plait_degrees_cost(worker->table, &degrees);
+        if (use == SET_ALL)
+            count(run, worker, &degrees, price, found);
+        consider(run, worker, found, &degrees, price, first + c);
+    }
+}
+
+/* Bounds of each choice over all shards, then of each shard over all choices, then what is left. */
+static void price_group(const search_run *run, search_worker *worker, const space_kind *kind,
+                        plait_degrees degrees, int choices, int64_t first, set_use most,
+                        search_found *found)
+{
+    use_choices(run, worker, degrees, choices, kind->shards, most, found);
+    for (int i = 0; i < kind->shards; i++) {
+        const int s = turn(run, i, kind->shards);
+        space_apply_shard(run->space, &kind->shard[s], &degrees);
+        const set_use use =
+            choices < CHOICES_WORTH_A_BOUND
+                ? most
+                : lesser(most, use_of(run, found, plait_shard_bound(worker->table, &degrees)));
+        if (use != SET_NOTHING)
+            price_shard(run, worker, degrees, choices, first + (int64_t)s * choices, use, found);
+    }
+}
+
+/* All groups of one schedule and order; returns the number of points they hold. */
+static int64_t explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
+                            const space_kind *kind, int64_t first, set_use most,
+                            search_found *found)
+{
+    const space_split_range *splits = space_splits_for(p->splits, (plait_schedule)kind->schedule);
+    plait_degrees degrees = p->degrees;
+    int64_t points = 0;
+
+    degrees.schedule = kind->schedule;
+    degrees.order = kind->order;
+    degrees.ep_overlap = kind->ep_overlap;
+    const bool paired = degrees.ep_overlap != PLAIT_EP_OVERLAP_NONE;
+    for (int i = splits->first; i < splits->end; i++) {
+        const space_split *split = &p->splits->split[i];
+        degrees.vpp = split->vpp;
+        degrees.split = split->split;
+        const set_use use = lesser(
+            most, use_of(run, found,
+                         plait_degrees_bound(worker->table, &degrees, most_bytes(run, found))));
+        if (use != SET_NOTHING)
+            price_group(run, worker, kind, degrees, choices_of(run, split, paired), first + points,
+                        use, found);
+        points += (int64_t)kind->shards * (paired ? run->space->recompute.paired : split->choices);
+    }
+    return points;
+}
+
+/* Points are counted for who is shown how many there are; the coarse pass needs them itself. (S.14) */
+static bool counts_points(const search_run *run)
+{
+    return run->coarse || !(run->closest || run->fits_only || isfinite(run->below));
+}
+
+static bool count_points(search_worker *worker, int i, space_pipeline *p, search_found *found)
+{
+    const bool any =
+        space_kinds_of(&worker->cursor, i, p) && space_shards_of(&worker->cursor, i, p);
+
+    found->points += any ? p->points : 0;
+    return any;
+}
+
+/* The i-th divisor's. Uncounted, its plans are listed only where there may be something to look for. */
+static void explore_pipeline(const search_run *run, search_worker *worker, int i, space_pipeline *p,
+                             int64_t batch, set_use most, search_found *found)
+{
+    // Points of a task are numbered behind all of the tasks before it.
+    int64_t first = (batch << 40) + found->points;
+    const bool counted = counts_points(run);
+
+    if (counted && !count_points(worker, i, p, found))
+        return;
+    if (most != SET_NOTHING)
+        most = lesser(
+            most, use_of(run, found,
+                         plait_pipeline_floor(worker->table, &p->degrees, most_bytes(run, found))));
+    if (most == SET_NOTHING || (!counted && !count_points(worker, i, p, found)))
+        return;
+    most = lesser(most, use_of(run, found, plait_pipeline_bound(worker->table, &p->degrees)));
+    for (int kind = 0; most != SET_NOTHING && kind < p->kinds; kind++)
+        first += explore_kind(run, worker, p, &p->kind[kind], first, most, found);
+}
+
+// ---- rows ----------------------------------------------------------------------------------
+
+/* Rows are much alike in what their leanest plan takes: a few say nearly what is possible. */
+enum { CLOSEST_STRIDE = 16 };
+
+/* Experts have many rows, of which those without context parallelism say enough. Chosen by time. */
+static int most_context(const search_run *run)
+{
+    return model_has_experts(run->problem->model) ? 1 : 4;
+}
+
+/*
+ * The coarse pass keeps to few context ranks and the smallest microbatch. Where variants are counted, only
+ * rows that may have some are asked.
+ */
+static bool row_wanted(const search_run *run, const plait_degrees *row)
+{
+    if (run->counts)
+        return variants_in_row(run, row);
+    if (run->coarse && run->closest && (row - run->space->row) % CLOSEST_STRIDE != 0)
+        return false;
+    return !run->coarse || (row->cp <= most_context(run) && row->mbs == 1);
+}
+
+static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
+{
+    row.pp = pp;
+    return !run->counts || variants_in_pipeline(run, &row);
+}
+
+double search_row_floor(const search_run *run, search_worker *worker, const plait_degrees *row)
+{
+    plait_degrees single = *row;
+
+    single.mbs = 1;
+    single.ep_overlap = PLAIT_EP_OVERLAP_NONE; // which C.92 leaves open
+    if (memcmp(&single, &worker->floor_row, sizeof single) != 0) {
+        worker->floor_row = single;
+        worker->floor_bytes = plait_layers_floor_bytes(run->problem, &worker->floor_row);
+    }
+    return worker->floor_bytes * row->mbs;
+}
+
+/* Rows whose leanest plan cannot fit are only counted, or searched for tight plans. */
+static set_use use_of_row(const search_run *run, search_worker *worker, const search_found *found,
+                          const plait_degrees *row)
+{
+    const plait_price floor = {.peak_bytes = search_row_floor(run, worker, row)};
+
+    return use_of(run, found, floor);
+}
+
+static void explore_row(const search_run *run, search_worker *worker, int64_t row, int64_t batch,
+                        search_found *found)
+{
+    space_pipeline pipeline;
+    set_use use = SET_ALL;
+    bool asked = !run->options->prune;
+
+    for (int i = 0; i < run->space->divisors.count; i++) {
+        if (!pipeline_wanted(run, run->space->row[row], run->space->divisors.value[i]) ||
+            !space_ranks_at(&worker->cursor, row, i, &pipeline))
+            continue;
+        if (!asked) // of rows without a pipeline nobody asks
+            use = use_of_row(run, worker, found, &run->space->row[row]);
+        asked = true;
+        if (use == SET_NOTHING && !counts_points(run))
+            return;
+        explore_pipeline(run, worker, i, &pipeline, batch, use, found);
+    }
+}
+
+static void explore(const search_run *run, search_worker *worker, int64_t batch,
+                    search_found *found)
+{
+    const int64_t first = batch * run->batch_rows;
+    const int64_t last = first + run->batch_rows;
+
+    for (int64_t r = first; r < last && r < run->space->rows; r++)
+        if (row_wanted(run, &run->space->row[r]))
+            explore_row(run, worker, r, batch, found);
+    found->failed = found->failed || worker->cursor.failed;
+}
+
+// ---- the run -------------------------------------------------------------------------------
+
+/* One plan of the coarse pass with what it really takes, to the digit as the second pass will see it. */
+static plait_status make_exact(const search_run *run, search_worker *worker, plan_point *plan,
+                               plait_error *err)
+{
+    if (plan->price.exact)
+        return PLAIT_OK;
+    plan->price = plait_degrees_cost(worker->table, &plan->degrees);
+    PLAIT_TRY(
+        plait_degrees_simulate(worker->table, &plan->degrees, worker->scratch, &plan->price, err));
+    plan->objective = objective_of(run, plan->price);
+    return PLAIT_OK;
+}
+
+/*
+ * What the coarse pass found by lower bounds are plans, if not the best ones: others are held against
+ * what these take.
+ */
+static plait_status know_exactly(const search_run *run, search_found *known, plait_error *err)
+{
+    const search_found bounded = *known;
+    search_worker *const worker = search_first_worker(run);
+
+    known->front = (plan_front){.arena = run->arena};
+    if (!worker || !top_make(&known->top, run->options->top, run->options->distinct, run->arena) ||
+        !top_make(&known->tight_best, 1, 0, run->arena))
+        return plait_fail_nomem(err);
+    for (int i = 0; i < bounded.top.count; i++) {
+        PLAIT_TRY(make_exact(run, worker, &bounded.top.plan[i], err));
+        top_add(&known->top, &bounded.top.plan[i]);
+    }
+    for (int i = 0; i < bounded.tight_best.count; i++) {
+        PLAIT_TRY(make_exact(run, worker, &bounded.tight_best.plan[i], err));
+        top_add(&known->tight_best, &bounded.tight_best.plan[i]);
+    }
+    for (int i = 0; i < bounded.front.count; i++) {
+        PLAIT_TRY(make_exact(run, worker, &bounded.front.plan[i], err));
+        if (!front_add(&known->front, &bounded.front.plan[i]))
+            return plait_fail_nomem(err);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status coarse_pass(search_run *run, search_found *known, plait_error *err)
+{
+    run->coarse = true;
+    const plait_status status = search_batches(run, explore, known, err);
+    run->coarse = false;
+    return status == PLAIT_OK ? know_exactly(run, known, err) : status;
+}
+
+/* A relaxed question with more points in the coarse pass, or many rows, is answered by that. (S.14) */
+enum { POINTS_WORTH_A_PROOF = 1 << 20 };
+
+static bool is_enough(const search_run *run, const search_found *coarse)
+{
+    return run->fits_only && coarse->top.count > 0 &&
+           (search_is_large(run->space->rows) || coarse->points > POINTS_WORTH_A_PROOF);
+}
+
+/* The coarse pass, and what it leaves to do. */
+static plait_status both_passes(search_run *run, search_found *coarse, search_found *found,
+                                plait_error *err)
+{
+    PLAIT_TRY(coarse_pass(run, coarse, err));
+    if (is_enough(run, coarse)) {
+        *found = *coarse;
+        return PLAIT_OK;
+    }
+    run->known = coarse;
+    PLAIT_TRY(search_batches(run, explore, found, err));
+    if (run->closest && found->top.count == 0)
+        found->top = coarse->top; // which nothing undercuts by as much as is asked for
+    return PLAIT_OK;
+}
+
+static plait_status exhaustive_run(search_run *run, search_found *found, plait_error *err)
+{
+    search_found coarse;
+
+    run->learns = run->options->prune;
+    const plait_status status = run->options->prune && !isfinite(run->below)
+                                    ? both_passes(run, &coarse, found, err)
+                                    : search_batches(run, explore, found, err);
+    run->learns = false;
+    run->known = NULL;
+    return status;
+}
+
+plait_status search_count_variants(search_run *run, const search_found *found,
+                                   variant_count **counted, plait_error *err)
+{
+    search_found pass;
+
+    run->known = found;
+    run->counts = true;
+    const plait_status status = search_batches(run, explore, &pass, err);
+    run->known = NULL;
+    run->counts = false;
+    *counted = pass.variant;
+    return status;
+}
+
+const plait_strategy plait_strategy_exhaustive = {
+    .name = "exhaustive",
+    .proves_optimal = true,
+    .run = exhaustive_run,
+};

@@ -1,0 +1,156 @@
+/* frontier.c - a short ranking, and the Pareto front of time and memory */
+#include "search/exhaustive/frontier.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- the ranking ---------------------------------------------------------------------------
+
+bool top_make(plan_top *top, int room, plait_key_set distinct, plait_arena *arena)
+{
+    *top = (plan_top){.room = room,
+                      .distinct = distinct,
+                      .plan = plait_arena_alloc(arena, (size_t)room, sizeof *top->plan)};
+    return top->plan != NULL;
+}
+
+bool top_wants(const plan_top *top, double objective, int64_t index)
+{
+    if (top->count < top->room)
+        return true;
+    const plan_point *last = &top->plan[top->count - 1];
+    return objective < last->objective || (objective == last->objective && index < last->index);
+}
+
+static bool ranks_before(const plan_point *a, const plan_point *b)
+{
+    return a->objective < b->objective || (a->objective == b->objective && a->index < b->index);
+}
+
+bool top_leads(const plan_point *plan, const plan_top *top)
+{
+    return top->count == 0 || ranks_before(plan, &top->plan[0]);
+}
+
+int top_alike(const plan_top *top, const plait_degrees *degrees)
+{
+    for (int i = 0; top->distinct != 0 && i < top->count; i++)
+        if (plait_degrees_alike(top->distinct, &top->plan[i].degrees, degrees))
+            return i;
+    return -1;
+}
+
+/* The place that becomes free behind the ones before it: of a plan alike, a new one, or the last. */
+static int freed_place(plan_top *top, int alike)
+{
+    if (alike >= 0)
+        return alike;
+    if (top->count < top->room)
+        top->count++;
+    return top->count - 1;
+}
+
+/* Insertion from behind: rankings are short, and most plans do not enter. */
+void top_add(plan_top *top, const plan_point *plan)
+{
+    int at;
+
+    if (!top_wants(top, plan->objective, plan->index))
+        return;
+    const int alike = top_alike(top, &plan->degrees);
+    if (alike >= 0 && !ranks_before(plan, &top->plan[alike]))
+        return;
+    for (at = freed_place(top, alike); at > 0; at--) {
+        if (ranks_before(&top->plan[at - 1], plan))
+            break;
+        top->plan[at] = top->plan[at - 1];
+    }
+    top->plan[at] = *plan;
+}
+
+double top_limit(const plan_top *top)
+{
+    return top->count < top->room ? HUGE_VAL : top->plan[top->count - 1].objective;
+}
+
+// ---- the front -----------------------------------------------------------------------------
+
+/* Number of plans that are at most as slow; memory falls along the front. */
+static int faster_or_equal(const plan_front *front, double step_s)
+{
+    int low = 0;
+    int high = front->count;
+
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (front->plan[middle].price.step_s <= step_s)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The slowest plan that is at most as slow has the least memory of all of those. */
+bool front_dominates(const plan_front *front, plait_price price)
+{
+    const int at = faster_or_equal(front, price.step_s);
+
+    if (at == 0)
+        return false;
+    const plait_price best = front->plan[at - 1].price;
+    return best.peak_bytes < price.peak_bytes ||
+           (best.peak_bytes == price.peak_bytes && best.step_s < price.step_s);
+}
+
+static bool grow(plan_front *front)
+{
+    const int room = front->room ? 2 * front->room : 32;
+    plan_point *more = plait_arena_alloc(front->arena, (size_t)room, sizeof *more);
+
+    if (!more)
+        return false;
+    if (front->count > 0)
+        memcpy(more, front->plan, (size_t)front->count * sizeof *more);
+    front->plan = more;
+    front->room = room;
+    return true;
+}
+
+/*
+ * A plan enters where its time places it, and pushes out those that it beats in memory. Of two equal
+ * ones the first in the space stays, whichever is found first.
+ */
+bool front_add(plan_front *front, const plan_point *plan)
+{
+    const int at = faster_or_equal(front, plan->price.step_s);
+    int end = at;
+    int start = at;
+
+    if (at > 0 && front->plan[at - 1].price.peak_bytes <= plan->price.peak_bytes) {
+        plan_point *known = &front->plan[at - 1];
+        const bool equal = known->price.peak_bytes == plan->price.peak_bytes &&
+                           known->price.step_s == plan->price.step_s;
+        if (equal && plan->index < known->index)
+            *known = *plan;
+        return true;
+    }
+    // Equally fast but larger ones before it, slower and larger ones behind it.
+    while (start > 0 && front->plan[start - 1].price.step_s == plan->price.step_s)
+        start--;
+    while (end < front->count && front->plan[end].price.peak_bytes >= plan->price.peak_bytes)
+        end++;
+    if (start == end) {
+        if (front->count == front->room && !grow(front))
+            return false;
+        memmove(&front->plan[start + 1], &front->plan[start],
+                (size_t)(front->count - start) * sizeof *front->plan);
+        front->count++;
+    } else {
+        memmove(&front->plan[start + 1], &front->plan[end],
+                (size_t)(front->count - end) * sizeof *front->plan);
+        front->count -= end - start - 1;
+    }
+    front->plan[start] = *plan;
+    return true;
+}

@@ -1,0 +1,162 @@
+/*
+ * fewer_gpus.c - the smaller number of GPUs that works best
+ *
+ * Guarantee: of all numbers n below N that the cluster has in whole nodes, the one with the shortest
+ * step, of alike ones the largest. They are searched by rising bounds L(n), until
+ *
+ *     L(n) >= the shortest step known,   L(n) = w(n) / n,   w(n) = min over rows of tp cp t   (S.81)
+ *
+ * where t is C.91 of a row on one stage and one replica, so that tp cp t is GPU seconds of a step:
+ * with p stages and d replicas each has 1 / (p d) of them, and n = tp cp p d. Rows count whose tp cp
+ * divides n so that some p deals the layers and d mbs divides the batch. What the GPUs that idle would
+ * have bought, had all N divided as well:
+ *
+ *     T(n) - T(n) n / N                                                                     (S.82)
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "search/explain/gpus_bound.h"
+#include "base/numbers.h"
+#include "plait/plan.h"
+#include "plan/problem_check.h"
+#include "search/nested.h"
+#include "search/exhaustive/exhaustive.h"
+
+enum { MOST_SEARCHED = 64 };
+
+// ---- does a number divide well? ------------------------------------------------------------
+
+static int heads_of(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION)
+            return model->kind[k].attention.heads;
+        else if (model->kind[k].mixer == PLAIT_MIXER_MLA)
+            return model->kind[k].mla.heads;
+    return model->hidden;
+}
+
+/* GPUs are tp cp pp dp, and heads, sequence, layers and batch are dealt over them evenly. */
+static bool divides_well(const plait_problem *problem)
+{
+    const plait_job *const job = &problem->job;
+    const int dealt[] = {job->gbs, problem->model->layers, heads_of(problem->model), job->seq};
+    int rest = job->gpus;
+
+    for (size_t i = 0; i < sizeof dealt / sizeof *dealt; i++)
+        rest /= (int)common_divisor(rest, dealt[i]);
+    return rest == 1;
+}
+
+// ---- the numbers ---------------------------------------------------------------------------
+
+typedef struct gpu_number {
+    int gpus;
+    double bound_s;
+} gpu_number;
+
+static int by_bound(const void *left, const void *right)
+{
+    const gpu_number *const a = left, *const b = right;
+    const int order = (a->bound_s > b->bound_s) - (a->bound_s < b->bound_s);
+
+    return order != 0 ? order : b->gpus - a->gpus;
+}
+
+/* All that have whole nodes and may be better, the most promising first. */
+static plait_status list_numbers(const plait_problem *problem, const plait_search_options *options,
+                                 double least_s, plait_arena *scratch, gpu_number **list,
+                                 int *count, plait_error *err)
+{
+    gpus_bound bound;
+
+    *count = 0;
+    *list = plait_arena_alloc(scratch, (size_t)problem->job.gpus, sizeof **list);
+    if (!*list)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(gpus_bound_make(problem, options, scratch, &bound, err));
+    for (int n = problem->job.gpus - 1; n > 0; n--) {
+        plait_cluster cluster = *problem->cluster;
+
+        if (plait_cluster_take(&cluster, n, NULL) != PLAIT_OK)
+            continue;
+        (*list)[*count] = (gpu_number){n, gpus_bound_s(&bound, n)};
+        *count += (*list)[*count].bound_s < least_s;
+    }
+    qsort(*list, (size_t)*count, sizeof **list, by_bound);
+    return PLAIT_OK;
+}
+
+static bool improves(const plait_fewer_gpus *best, int gpus, double step_s, double least_s)
+{
+    return step_s < least_s || (step_s == least_s && best->gpus > 0 && gpus > best->gpus);
+}
+
+/* One number is searched; its best plan is kept if it is the best so far. */
+static plait_status try_number(const plait_problem *problem, int gpus,
+                               const plait_search_options *options, plait_arena *scratch,
+                               plait_arena *arena, double *least_s, plait_fewer_gpus *out,
+                               plait_error *err)
+{
+    plait_cluster cluster = *problem->cluster;
+    plait_problem smaller = *problem;
+    plait_ranked best;
+    bool fits;
+
+    smaller.cluster = &cluster;
+    smaller.job.gpus = gpus;
+    PLAIT_TRY(plait_cluster_take(&cluster, gpus, err));
+    PLAIT_TRY(question_ask(&smaller, options, QUESTION_RANKING, scratch, &fits, &best, err));
+    out->searched++;
+    if (!fits || !improves(out, gpus, best.price.step_s, *least_s))
+        return PLAIT_OK;
+    *least_s = best.price.step_s;
+    out->gpus = gpus;
+    out->best = best;
+    return plait_plan_expand(&smaller, &best.plan.degrees, arena, &out->best.plan, err);
+}
+
+static plait_status try_numbers(const plait_problem *problem, const plait_search_options *options,
+                                double least_s, plait_arena *scratch, plait_arena *arena,
+                                plait_fewer_gpus *out, plait_error *err)
+{
+    gpu_number *number;
+    int count, at = 0;
+
+    PLAIT_TRY(list_numbers(problem, options, least_s, scratch, &number, &count, err));
+    for (; at < count && at < MOST_SEARCHED && number[at].bound_s < least_s; at++) {
+        const plait_arena_mark mark = plait_arena_save(scratch);
+
+        PLAIT_TRY(
+            try_number(problem, number[at].gpus, options, scratch, arena, &least_s, out, err));
+        plait_arena_rewind(scratch, mark);
+    }
+    out->proven = at == count || number[at].bound_s >= least_s;
+    return PLAIT_OK;
+}
+
+plait_status plait_fewer_gpus_find(const plait_problem *problem,
+                                   const plait_search_options *options,
+                                   const plait_search_result *result, plait_arena *arena,
+                                   plait_fewer_gpus *out, plait_error *err)
+{
+    const double own_s = result && result->plans > 0 ? result->plan[0].price.step_s : HUGE_VAL;
+    plait_arena *scratch;
+
+    *out = (plait_fewer_gpus){0};
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(search_options_check(options, err));
+    if (options->objective != PLAIT_MINIMISE_TIME || (result && divides_well(problem)) ||
+        !plait_cluster_priced(problem->cluster, problem->job.gpus, NULL,
+                              0)) // see plait_idle_groups
+        return PLAIT_OK;
+    scratch = plait_arena_new();
+    const plait_status status = scratch
+                                    ? try_numbers(problem, options, own_s, scratch, arena, out, err)
+                                    : plait_fail_nomem(err);
+    plait_arena_free(scratch);
+    if (out->gpus > 0)
+        out->ideal_s = out->best.price.step_s * out->gpus / problem->job.gpus;
+    return status;
+}

@@ -1,0 +1,516 @@
+/* why.c - the questions that follow a search: why not, what would make it fit, what binds */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plait/search.h"
+#include "plait/units.h"
+#include "plan/problem_check.h"
+#include "search/nested.h"
+#include "search/space/space.h"
+#include "search/exhaustive/exhaustive.h"
+#include "base/text.h"
+
+// ---- why not -------------------------------------------------------------------------------
+
+typedef struct named_term {
+    const char *name;
+    double s;
+} named_term;
+
+enum { TERMS = PLAIT_STEP_TERM_COUNT };
+
+static void list_terms(const plait_step_time *step, named_term terms[TERMS])
+{
+    int at = 0;
+
+#define X(name, equation, what) terms[at++] = (named_term){#name, step->name##_s};
+    PLAIT_STEP_TERMS(X)
+#undef X
+}
+
+/* The term that grew most from the winner to the other plan. */
+static named_term largest_loss(const plait_step_time *winner, const plait_step_time *other)
+{
+    named_term a[TERMS];
+    named_term b[TERMS];
+    named_term worst = {"", 0.0};
+
+    list_terms(winner, a);
+    list_terms(other, b);
+    for (int i = 0; i < TERMS; i++)
+        if (b[i].s - a[i].s > worst.s)
+            worst = (named_term){a[i].name, b[i].s - a[i].s};
+    return worst;
+}
+
+/* A plan that fits and is not chosen is slower: by how much, and in which term most. */
+static plait_status explain_slower(const plait_problem *problem, const plait_ranked *winner,
+                                   plait_arena *arena, plait_why *why, plait_error *err)
+{
+    plait_cost best;
+    plait_cost other;
+
+    PLAIT_TRY(plait_plan_cost(problem, &winner->plan, arena, &best, err));
+    PLAIT_TRY(plait_plan_cost(problem, &why->best.plan, arena, &other, err));
+    const double slower = other.step_s / best.step_s - 1.0;
+    const named_term loss = largest_loss(&best.step, &other.step);
+    if (slower <= 0.0)
+        snprintf(why->sentence, sizeof why->sentence,
+                 "the search does choose it: it is the best plan");
+    else
+        snprintf(why->sentence, sizeof why->sentence,
+                 "its best plan takes %.4g s, %.1f %% more than the winner's %.4g s; the largest "
+                 "difference is %s: %.3g s more",
+                 other.step_s, 100.0 * slower, best.step_s, loss.name, loss.s);
+    return PLAIT_OK;
+}
+
+/* Both questions are searched: with the limits and without. */
+plait_status plait_why_not(const plait_problem *problem, const plait_search_options *options,
+                           const char *limits, plait_arena *arena, plait_why *why, plait_error *err)
+{
+    plait_search_options limited;
+    plait_search_result winner;
+    plait_search_result other;
+    plait_error refusal;
+
+    *why = (plait_why){.verdict = PLAIT_INVALID};
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(search_options_check(options, err));
+    limited = *options;
+    limited.top = 1;
+    limited.distinct = 0;
+    PLAIT_TRY(plait_search_limit(&limited, limits, err));
+    const plait_status status = plait_search(problem, &limited, arena, &other, &refusal);
+    if (status == PLAIT_ERROR_RANGE) {
+        snprintf(why->sentence, sizeof why->sentence, "%s", refusal.message);
+        return PLAIT_OK;
+    }
+    if (status != PLAIT_OK)
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    why->any = true;
+    if (other.plans == 0) {
+        why->verdict = other.has_tight ? PLAIT_TIGHT : PLAIT_OUT_OF_MEMORY;
+        why->best = other.closest;
+        const double missing =
+            other.closest.price.peak_bytes - plait_capacity_bytes(problem, problem->risk);
+        snprintf(why->sentence, sizeof why->sentence,
+                 "no such plan fits: the leanest%s needs %.1f GiB, %.1f GiB more than there is",
+                 other.closest_proven ? "" : " that was found",
+                 other.closest.price.peak_bytes / PLAIT_GIB, missing / PLAIT_GIB);
+        return PLAIT_OK;
+    }
+    why->verdict = PLAIT_FITS;
+    why->best = other.plan[0];
+    PLAIT_TRY(plait_search(problem, options, arena, &winner, err));
+    return explain_slower(problem, &winner.plan[0], arena, why, err);
+}
+
+// ---- the smallest change that makes a plan fit ---------------------------------------------
+
+typedef struct relaxer {
+    const plait_problem *problem;
+    const plait_search_options *options;
+    plait_arena *arena;
+    int most;
+    plait_relaxation *found; /* [most] */
+    int *count;
+} relaxer;
+
+static bool is_full(const relaxer *r)
+{
+    return *r->count == r->most;
+}
+
+/* NULL when there is no room for another. */
+static plait_relaxation *add_relaxation(const relaxer *r, const plait_ranked *best,
+                                        const plait_job *job)
+{
+    if (is_full(r))
+        return NULL;
+    plait_relaxation *found = &r->found[(*r->count)++];
+    *found = (plait_relaxation){.best = *best, .job = *job};
+    return found;
+}
+
+/* Degrees that follow from others go with them. */
+static bool follows(plait_key_id key)
+{
+    return key == PLAIT_KEY_DP || key == PLAIT_KEY_SHARD_GROUP || key == PLAIT_KEY_SPLIT;
+}
+
+static bool is_within(const plait_search_options *options, plait_key_id key, const char *value)
+{
+    int number;
+
+    return plait_keys[key].words != NULL
+               ? limits_allow_text(options, key, value)
+               : text_parse_int(value, 0, INT_MAX, &number) && limits_allow(options, key, number);
+}
+
+/* "tp = 2", and each key that followed it out of its limit. */
+static void name_change(const plait_search_options *options, plait_key_id key,
+                        plait_relaxation *found)
+{
+    const plait_degrees *const d = &found->best.plan.degrees;
+    char value[96];
+    size_t used = 0;
+
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id one = (plait_key_id)k;
+
+        plait_degrees_get(d, one, value, sizeof value);
+        if ((one == key || follows(one)) && !is_within(options, one, value))
+            used +=
+                (size_t)text_format(found->change + used, sizeof found->change - used, "%s%s = %s",
+                                    used > 0 ? ", " : "", plait_keys[k].name, value);
+    }
+}
+
+/* Without one of the limits: another microbatch, recomputation, ... */
+static plait_status drop_limits(const relaxer *r, plait_error *err)
+{
+    for (int i = 0; i < r->options->limits && !is_full(r); i++) {
+        const plait_key_id key = r->options->limit[i].key;
+        plait_search_options fewer = *r->options;
+        plait_ranked best;
+        bool fits;
+
+        if (follows(key))
+            continue;
+        fewer.limits = 0;
+        for (int j = 0; j < r->options->limits; j++)
+            if (r->options->limit[j].key != key && !follows(r->options->limit[j].key))
+                fewer.limit[fewer.limits++] = r->options->limit[j];
+        PLAIT_TRY(question_ask(r->problem, &fewer, QUESTION_FITS, r->arena, &fits, &best, err));
+        plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
+        if (found)
+            name_change(r->options, key, found);
+    }
+    return PLAIT_OK;
+}
+
+/*
+ * The question with state in host memory, which changes numerics and is not searched unless asked for:
+ * the least of what the runtime can offload with which a plan fits.
+ */
+static plait_status ask_offloaded(const plait_problem *problem, const plait_search_options *options,
+                                  plait_arena *arena, bool *fits, plait_ranked *best,
+                                  plait_error *err)
+{
+    const unsigned takes = problem->runtime->can.takes[PLAIT_KEY_OFFLOAD];
+    plait_search_options others = *options;
+
+    *fits = false;
+    others.limits = 0;
+    for (int i = 0; i < options->limits; i++)
+        if (options->limit[i].key != PLAIT_KEY_OFFLOAD)
+            others.limit[others.limits++] = options->limit[i];
+    const bool searched = options->allow_numerics || others.limits < options->limits;
+
+    for (int what = PLAIT_OFFLOAD_OPTIMIZER; what < PLAIT_OFFLOADS && !*fits; what++) {
+        plait_search_options one = others;
+        char limit[64];
+
+        if (!(takes >> what & 1u) || others.limits == PLAIT_MAX_LIMITS ||
+            (searched && limits_allow_value(options, PLAIT_KEY_OFFLOAD, what)))
+            continue;
+        snprintf(limit, sizeof limit, "offload=%s", plait_offload_name[what]);
+        PLAIT_TRY(plait_search_limit(&one, limit, err));
+        PLAIT_TRY(question_ask(problem, &one, QUESTION_FITS, arena, fits, best, err));
+    }
+    return PLAIT_OK;
+}
+
+static plait_status offload(const relaxer *r, plait_error *err)
+{
+    plait_ranked best;
+    bool fits;
+
+    PLAIT_TRY(ask_offloaded(r->problem, r->options, r->arena, &fits, &best, err));
+    plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
+    if (found)
+        snprintf(found->change, sizeof found->change, "search with --fix offload=%s",
+                 plait_offload_name[best.plan.degrees.offload]);
+    return PLAIT_OK;
+}
+
+/* The question with another cluster and number of GPUs; does a plan fit then? */
+static plait_status ask_larger(const relaxer *r, const plait_cluster *cluster, int gpus, bool *fits,
+                               plait_relaxation **found, plait_error *err)
+{
+    plait_problem larger = *r->problem;
+    plait_ranked best;
+
+    larger.job.gpus = gpus;
+    larger.cluster = cluster;
+    PLAIT_TRY(question_ask(&larger, r->options, QUESTION_FITS, r->arena, fits, &best, err));
+    *found = *fits ? add_relaxation(r, &best, &larger.job) : NULL;
+    return PLAIT_OK;
+}
+
+/* Whole nodes a quarter, a half or three quarters of the way to a number with which a plan fits. */
+static plait_status not_so_many(const relaxer *r, int few, int enough, plait_relaxation *found,
+                                plait_error *err)
+{
+    const int node = r->problem->cluster->group[0].gpus_per_node;
+    bool fits = false;
+
+    for (int quarter = 1, asked = few; quarter < 4 && !fits; quarter++) {
+        plait_problem between = *r->problem;
+        plait_cluster cluster = *r->problem->cluster;
+        plait_ranked best;
+
+        between.cluster = &cluster;
+        between.job.gpus = (int)(few + (int64_t)(enough - few) * quarter / 4) / node * node;
+        if (between.job.gpus <= asked ||
+            plait_cluster_take(&cluster, between.job.gpus, NULL) != PLAIT_OK)
+            continue;
+        asked = between.job.gpus;
+        PLAIT_TRY(question_ask(&between, r->options, QUESTION_FITS, r->arena, &fits, &best, err));
+        if (fits)
+            *found = (plait_relaxation){.best = best, .job = between.job};
+    }
+    return PLAIT_OK;
+}
+
+/* Twice as many, four times as many, ...: the first number with which a plan fits, or one below it. */
+static plait_status more_gpus(const relaxer *r, plait_error *err)
+{
+    enum { MOST = 64 };
+
+    for (int times = 2; times <= MOST && r->problem->job.gpus <= (1 << 22) / times; times *= 2) {
+        plait_cluster cluster = *r->problem->cluster;
+        plait_relaxation *found;
+        const int gpus = r->problem->job.gpus * times;
+        bool fits;
+
+        if (plait_cluster_take(&cluster, gpus, NULL) != PLAIT_OK)
+            return PLAIT_OK; // so many it has not
+        PLAIT_TRY(ask_larger(r, &cluster, gpus, &fits, &found, err));
+        if (found) {
+            PLAIT_TRY(not_so_many(r, gpus / 2, gpus, found, err));
+            snprintf(found->change, sizeof found->change, "%d GPUs instead of %d", found->job.gpus,
+                     r->problem->job.gpus);
+        }
+        if (fits)
+            return PLAIT_OK;
+    }
+    return PLAIT_OK;
+}
+
+/* Of several sorts of nodes, twice as many of one of them, four times, ... */
+static plait_status more_nodes(const relaxer *r, int g, plait_error *err)
+{
+    enum { MOST = 16 };
+    const plait_node_group *now = &r->problem->cluster->group[g];
+
+    for (int times = 2; times <= MOST; times *= 2) {
+        plait_cluster cluster = *r->problem->cluster;
+        plait_relaxation *found;
+        const int more = (times - 1) * now->nodes * now->gpus_per_node;
+        bool fits;
+
+        cluster.group[g].nodes = times * now->nodes;
+        if (plait_cluster_take(&cluster, r->problem->job.gpus + more, NULL) != PLAIT_OK)
+            return PLAIT_OK;
+        PLAIT_TRY(ask_larger(r, &cluster, r->problem->job.gpus + more, &fits, &found, err));
+        if (found)
+            snprintf(found->change, sizeof found->change, "%d nodes of %s instead of %d",
+                     times * now->nodes, now->accelerator->name, now->nodes);
+        if (fits)
+            return PLAIT_OK;
+    }
+    return PLAIT_OK;
+}
+
+static plait_status larger_cluster(const relaxer *r, plait_error *err)
+{
+    const plait_cluster *cluster = r->problem->cluster;
+
+    if (plait_cluster_priced(cluster, r->problem->job.gpus, NULL, 0))
+        return more_gpus(r, err);
+    for (int g = 0; g < cluster->groups; g++)
+        if (plait_cluster_taken(cluster, r->problem->job.gpus, g) > 0)
+            PLAIT_TRY(more_nodes(r, g, err));
+    return PLAIT_OK;
+}
+
+/* Half as long, a quarter as long, ... down to 128 tokens. */
+static plait_status shorter_sequence(const relaxer *r, plait_error *err)
+{
+    for (int seq = r->problem->job.seq / 2; seq >= 128; seq /= 2) {
+        plait_problem shorter = *r->problem;
+        plait_ranked best;
+        bool fits;
+
+        shorter.job.seq = seq;
+        PLAIT_TRY(question_ask(&shorter, r->options, QUESTION_FITS, r->arena, &fits, &best, err));
+        if (!fits)
+            continue;
+        plait_relaxation *found = add_relaxation(r, &best, &shorter.job);
+        if (found)
+            snprintf(found->change, sizeof found->change, "sequences of %d tokens instead of %d",
+                     seq, r->problem->job.seq);
+        return PLAIT_OK;
+    }
+    return PLAIT_OK;
+}
+
+static plait_status relax(const relaxer *r, plait_error *err)
+{
+    *r->count = 0;
+    PLAIT_TRY(problem_check(r->problem, err));
+    PLAIT_TRY(search_options_check(r->options, err));
+    PLAIT_TRY(drop_limits(r, err));
+    if (!is_full(r))
+        PLAIT_TRY(offload(r, err));
+    if (!is_full(r))
+        PLAIT_TRY(larger_cluster(r, err));
+    return is_full(r) ? PLAIT_OK : shorter_sequence(r, err);
+}
+
+plait_status plait_relaxations(const plait_problem *problem, const plait_search_options *options,
+                               plait_arena *arena, plait_relaxation *found, int *count,
+                               plait_error *err)
+{
+    const relaxer r = {problem, options, arena, PLAIT_MAX_RELAXATIONS, found, count};
+
+    return relax(&r, err);
+}
+
+plait_status plait_first_relaxation(const plait_problem *problem,
+                                    const plait_search_options *options, plait_arena *arena,
+                                    plait_relaxation *found, bool *any, plait_error *err)
+{
+    int count;
+    const relaxer r = {problem, options, arena, 1, found, &count};
+
+    PLAIT_TRY(relax(&r, err));
+    *any = count > 0;
+    return PLAIT_OK;
+}
+
+/* A few words on the plan, since its degrees are those of software that was not asked about. */
+plait_status plait_relax_runtime(const plait_problem *problem, const plait_problem *other,
+                                 const plait_search_options *options, bool offloaded,
+                                 plait_arena *arena, plait_relaxation *found, bool *fits,
+                                 plait_error *err)
+{
+    plait_ranked best;
+
+    PLAIT_TRY(problem_check(other, err));
+    PLAIT_TRY(search_options_check(options, err));
+    PLAIT_TRY(offloaded ? ask_offloaded(other, options, arena, fits, &best, err)
+                        : question_ask(other, options, QUESTION_FITS, arena, fits, &best, err));
+    if (!*fits)
+        return PLAIT_OK;
+    const plait_degrees *const d = &best.plan.degrees;
+    *found = (plait_relaxation){.best = best, .job = other->job, .runtime = other->runtime};
+    snprintf(found->change, sizeof found->change,
+             "runtime %.40s instead of %.40s%s%s, with tp %d, pp %d, cp %d, ep %d, ZeRO %d",
+             other->runtime->name, problem->runtime->name, offloaded ? ", --fix offload=" : "",
+             offloaded ? plait_offload_name[d->offload] : "", d->tp, d->pp, d->cp, d->ep, d->zero);
+    return PLAIT_OK;
+}
+
+// ---- what 10 % more of a resource buys -----------------------------------------------------
+
+static const double more = 1.1;
+
+static void more_peak(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)cluster;
+    for (int p = 0; p < PLAIT_PRECISIONS; p++)
+        gpu->peak_flops_per_s[p] *= more;
+}
+
+static void more_hbm(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)cluster;
+    gpu->hbm_bytes_per_s *= more;
+}
+
+static void more_memory(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)cluster;
+    gpu->memory_bytes *= more;
+}
+
+static void more_scale_up(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)gpu;
+    cluster->level[0].link.bytes_per_s *= more;
+}
+
+static void more_network(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)gpu;
+    for (int l = 1; l < cluster->levels; l++)
+        cluster->level[l].link.bytes_per_s *= more;
+}
+
+static void less_latency(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    for (int l = 0; l < cluster->levels; l++)
+        cluster->level[l].link.latency_s /= more;
+    for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
+        for (int p = 0; p < 3; p++) {
+            gpu->collective[op].a_s[p] /= more;
+            gpu->collective[op].b_s[p] /= more;
+        }
+    gpu->p2p.latency_s /= more;
+}
+
+static void faster_host(plait_cluster *cluster, plait_accelerator *gpu)
+{
+    (void)gpu;
+    cluster->host_speed *= more;
+}
+
+static const struct {
+    const char *resource;
+    void (*change)(plait_cluster *cluster, plait_accelerator *gpu);
+} changes[PLAIT_SENSITIVITIES] = {
+    {"matrix peak", more_peak},          {"HBM bandwidth", more_hbm},
+    {"HBM capacity", more_memory},       {"scale-up bandwidth", more_scale_up},
+    {"network bandwidth", more_network}, {"link latency (less)", less_latency},
+    {"host launch rate", faster_host},
+};
+
+/* The same plan on hardware that has 10 % more of one thing, which the software is told nothing of. */
+plait_status plait_sensitivities(const plait_problem *problem, const plait_plan *plan,
+                                 plait_arena *arena, plait_sensitivity found[PLAIT_SENSITIVITIES],
+                                 plait_error *err)
+{
+    plait_cost today;
+
+    PLAIT_TRY(plait_plan_cost(problem, plan, arena, &today, err));
+    for (int i = 0; i < PLAIT_SENSITIVITIES; i++) {
+        plait_accelerator gpu = *plait_cluster_accelerator(problem->cluster, 0);
+        plait_cluster cluster = *problem->cluster;
+        plait_problem changed = *problem;
+        plait_plan chosen = *plan;
+        plait_cost cost;
+
+        changes[i].change(&cluster, &gpu);
+        for (int g = 0; g < cluster.groups; g++)
+            cluster.group[g].accelerator = &gpu;
+        changed.cluster = &cluster;
+        // With more memory the plan may recompute less.
+        if (changes[i].change == more_memory && today.verdict == PLAIT_FITS)
+            PLAIT_TRY(plait_plan_choose_recompute(&changed, plan, arena, &chosen, err));
+        PLAIT_TRY(plait_plan_cost(&changed, &chosen, arena, &cost, err));
+        // One choice of all layers may be slower than what layers choose of their own.
+        const double step_s =
+            changes[i].change == more_memory ? fmin(cost.step_s, today.step_s) : cost.step_s;
+        found[i] = (plait_sensitivity){
+            .resource = changes[i].resource,
+            .step_s = step_s,
+            .gain = today.step_s > 0.0 ? 1.0 - step_s / today.step_s : 0.0,
+        };
+    }
+    return PLAIT_OK;
+}

@@ -1,0 +1,25 @@
+/* nested.c - one search inside another, of which only the best plan is wanted */
+#include "search/nested.h"
+
+plait_status question_ask(const plait_problem *problem, const plait_search_options *options,
+                          question_depth depth, plait_arena *arena, bool *fits, plait_ranked *out,
+                          plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    plait_search_options one = *options;
+    plait_search_result result = {0};
+    plait_error refusal;
+
+    one.top = 1;
+    one.distinct = 0;
+    one.progress = NULL;
+    const plait_status status = question_search(problem, &one, depth, arena, &result, &refusal);
+    *fits = status == PLAIT_OK && result.plans > 0;
+    if (*fits)
+        *out = result.plan[0];
+    else
+        plait_arena_rewind(arena, mark);
+    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE) // RANGE: it has no legal plan
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    return PLAIT_OK;
+}

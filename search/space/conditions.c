@@ -1,0 +1,143 @@
+/* conditions.c - conditions on keys: tp=8, pp=2..16, recompute=full */
+#include <stdio.h>
+#include <string.h>
+
+#include "search/space/space.h"
+#include "search/exhaustive/exhaustive.h"
+#include "base/text.h"
+
+/* "8", "..8", "2..", "2..16" */
+static bool parse_range(const char *value, plait_limit *limit)
+{
+    enum { MOST = PLAIT_MAX_GPUS }; // the largest bound of any key
+    const char *dots = strstr(value, "..");
+    char low[16] = "";
+
+    if (!dots) {
+        if (!text_parse_int(value, 0, MOST, &limit->low))
+            return false;
+        limit->high = limit->low;
+        return true;
+    }
+    if (dots - value >= (long)sizeof low)
+        return false;
+    memcpy(low, value, (size_t)(dots - value));
+    limit->low = 0;
+    limit->high = MOST;
+    return (!*low || text_parse_int(low, 0, MOST, &limit->low)) &&
+           (!dots[2] || text_parse_int(dots + 2, 0, MOST, &limit->high)) &&
+           limit->low <= limit->high;
+}
+
+/* A number or a range of a key of numbers, else a word that the key can have, in its usual spelling. */
+static plait_status add_limit(plait_search_options *options, const char *name, const char *value,
+                              plait_error *err)
+{
+    const int key = plait_key_find(name);
+    plait_degrees probe = plait_degrees_init();
+    plait_limit limit = {.key = (plait_key_id)key};
+
+    if (options->limits == PLAIT_MAX_LIMITS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected at most %d limits, found more",
+                          PLAIT_MAX_LIMITS);
+    if (key >= 0 && plait_keys[key].words == NULL) {
+        if (!parse_range(value, &limit))
+            return plait_fail(err, PLAIT_ERROR_RANGE, name,
+                              "expected a number or a range like 2..16, found '%s'", value);
+        if (!strstr(value, ".."))
+            PLAIT_TRY(plait_degrees_set(&probe, name, value, err));
+    } else {
+        PLAIT_TRY(plait_degrees_set(&probe, name, value, err));
+        plait_degrees_get(&probe, limit.key, limit.value, sizeof limit.value);
+    }
+    options->limit[options->limits++] = limit;
+    return PLAIT_OK;
+}
+
+static bool begins_key(const char *text)
+{
+    return text[strcspn(text, "=,")] == '=';
+}
+
+/*
+ * Up to the comma behind a value. first-last:F,L has one of its own, a layout any number, which end
+ * where the next key begins.
+ */
+static size_t piece_length(const char *at)
+{
+    const bool layout = text_starts_with(at, "split=layout:");
+    size_t length = strcspn(at, ",");
+
+    if (text_starts_with(at, "split=first-last:") && at[length] == ',')
+        length += 1 + strcspn(at + length + 1, ",");
+    while (layout && at[length] == ',' && !begins_key(at + length + 1))
+        length += 1 + strcspn(at + length + 1, ",");
+    return length;
+}
+
+/* key=value pieces between commas; '-' in a key stands for '_', as in flags. */
+plait_status plait_search_limit(plait_search_options *options, const char *text, plait_error *err)
+{
+    char piece[PLAIT_VALUE_SIZE];
+
+    PLAIT_TRY(search_options_check(options, err));
+    if (!text)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "limit", "expected key=value, found NULL");
+    for (const char *at = text; *at;) {
+        const size_t length = piece_length(at);
+        if (length >= sizeof piece)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "limit", "expected key=value, found '%.40s'",
+                              at);
+        snprintf(piece, sizeof piece, "%.*s", (int)length, at);
+        char *value = text_cut(piece, '=');
+        if (!value || !*piece || !*value)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "limit", "expected key=value, found '%.80s'",
+                              piece);
+        for (char *c = piece; *c; c++)
+            *c = *c == '-' ? '_' : *c;
+        PLAIT_TRY(add_limit(options, piece, value, err));
+        at += length + (at[length] == ',');
+    }
+    return PLAIT_OK;
+}
+
+plait_status limits_check(const plait_search_options *options, plait_error *err)
+{
+    if (options->limits < 0 || options->limits > PLAIT_MAX_LIMITS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "limits", "expected at most %d, found %d",
+                          PLAIT_MAX_LIMITS, options->limits);
+    for (int i = 0; i < options->limits; i++) {
+        const plait_limit *const limit = &options->limit[i];
+
+        if ((unsigned)limit->key >= PLAIT_KEYS || !memchr(limit->value, '\0', sizeof limit->value))
+            return plait_fail(err, PLAIT_ERROR_RANGE, "limits",
+                              "expected limits that plait_search_limit adds, found another");
+    }
+    return PLAIT_OK;
+}
+
+bool limits_allow(const plait_search_options *options, plait_key_id key, int value)
+{
+    for (int i = 0; i < options->limits; i++) {
+        const plait_limit *limit = &options->limit[i];
+        if (limit->key == key && (value < limit->low || value > limit->high))
+            return false;
+    }
+    return true;
+}
+
+bool limits_allow_text(const plait_search_options *options, plait_key_id key, const char *text)
+{
+    for (int i = 0; i < options->limits; i++)
+        if (options->limit[i].key == key && !text_equal(options->limit[i].value, text))
+            return false;
+    return true;
+}
+
+bool limits_allow_value(const plait_search_options *options, plait_key_id key, int value)
+{
+    const char *const *const words = plait_keys[key].words;
+
+    return words ? limits_allow_text(options, key, words[value])
+                 : limits_allow(options, key, value);
+}

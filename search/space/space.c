@@ -1,0 +1,382 @@
+/* space.c - the plan space: its rows, and why it may have none */
+#include "search/space/space.h"
+
+#include <stdio.h>
+
+#include "plait/plan.h"
+#include "rules/plan_check.h"
+#include "search/space/space_private.h"
+#include "base/text.h"
+#include "plan/model_queries.h"
+
+static int usual(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    return plait_keys[key].usual(problem, d, key);
+}
+
+// ---- rows ----------------------------------------------------------------------------------
+
+/* Rows are counted first, then written: the same walk with and without a place to write. */
+typedef struct row_walk {
+    const plan_space *space;
+    int tp_at; /* index of tp among the divisors */
+    /* of attention, worth a row: [tp][cp][cp_comm][microbatch.count], and the row of the moment */
+    unsigned char *known;
+    unsigned char *kernels;
+    plait_degrees priced; /* whose kernels these are, for any microbatch */
+    dispatch_memo *dispatches;
+    plait_degrees *row;
+    int64_t count;
+} row_walk;
+
+/* Every kernel of attention that is worth a row. */
+static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels)
+{
+    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
+        if (!(kernels >> kernel & 1u))
+            continue;
+        d.attention = (unsigned char)kernel;
+        if (walk->row)
+            walk->row[walk->count] = d;
+        walk->count++;
+    }
+}
+
+enum { KERNELS_KNOWN = 128 };
+
+/*
+ * The kernels of attention for the i-th microbatch, which tp, cp and its exchange decide: they are priced once,
+ * not for each sp, degree of experts and walk, and only for degrees that the layers take.
+ */
+static unsigned kernels_for(const row_walk *walk, int i)
+{
+    plait_degrees d = walk->priced;
+
+    d.mbs = walk->space->microbatch.value[i];
+    if (walk->kernels[i] == 0)
+        walk->kernels[i] = (unsigned char)(KERNELS_KNOWN | space_kernels_of(walk->space, &d));
+    return walk->kernels[i];
+}
+
+/* Every microbatch with its fastest dispatcher; returns those that any has for pairs alone. */
+static unsigned walk_fastest(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+    unsigned in_pairs = 0;
+
+    for (int i = 0; i < space->microbatch.count; i++) {
+        d.mbs = space->microbatch.value[i];
+        const row_dispatchers has = space_dispatchers_of(walk->dispatches, space, &d);
+        if (has.fastest < 0)
+            continue;
+        d.dispatcher = (unsigned char)has.fastest;
+        walk_kernels(walk, d, kernels_for(walk, i));
+        in_pairs |= has.in_pairs;
+    }
+    return in_pairs;
+}
+
+/* The microbatches that have one of the others. */
+static void walk_in_pairs(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+
+    d.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
+    for (int i = 0; i < space->microbatch.count; i++) {
+        d.mbs = space->microbatch.value[i];
+        if (space_dispatchers_of(walk->dispatches, space, &d).in_pairs >> d.dispatcher & 1u)
+            walk_kernels(walk, d, kernels_for(walk, i));
+    }
+}
+
+/*
+ * Microbatches change nothing about what is legal of a layer, nor do kernels that are listed. Each
+ * dispatcher has its rows side by side, so that they share most of their price.
+ */
+static void walk_mbs(row_walk *walk, plait_degrees d)
+{
+    if (!plan_layers_legal(walk->space->problem, &d, &nobody_asks))
+        return;
+    const unsigned in_pairs = walk_fastest(walk, d);
+    for (int how = 0; how < PLAIT_DISPATCHERS; how++) {
+        d.dispatcher = (unsigned char)how;
+        if (in_pairs >> how & 1u)
+            walk_in_pairs(walk, d);
+    }
+}
+
+/* Experts are whole, cut as all else is, or where the software can by any divisor of tp. */
+static bool etp_allowed(const plan_space *space, int etp, int tp)
+{
+    if (etp != 1 && etp != tp && !(space->problem->runtime->can.etp && tp % etp == 0))
+        return false;
+    return limits_allow(space->options, PLAIT_KEY_ETP, etp);
+}
+
+/* Without experts ep is 1 and etp as usual; else every etp with every ep that fits the GPUs. */
+static void walk_experts(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+    const plait_problem *problem = space->problem;
+
+    if (!model_has_experts(problem->model)) {
+        d.etp = usual(problem, &d, PLAIT_KEY_ETP);
+        if (limits_allow(space->options, PLAIT_KEY_EP, 1) &&
+            limits_allow(space->options, PLAIT_KEY_ETP, d.etp))
+            walk_mbs(walk, d);
+        return;
+    }
+    for (int i = 0; i < space->divisors.count && space->divisors.value[i] <= d.tp; i++) {
+        d.etp = space->divisors.value[i];
+        if (!etp_allowed(space, d.etp, d.tp))
+            continue;
+        for (int j = 0; j < space->divisors.count; j++) {
+            d.ep = space->divisors.value[j];
+            if (d.ep > problem->runtime->can.most[PLAIT_KEY_EP] ||
+                (int64_t)d.ep * d.etp > problem->job.gpus)
+                break;
+            if (limits_allow(space->options, PLAIT_KEY_EP, d.ep))
+                walk_mbs(walk, d);
+        }
+    }
+}
+
+/* The rows of a tp, a cp and its exchange: any kernel that runs stands for all where legality is checked. */
+static void walk_attention(row_walk *walk, plait_degrees d, int cp_at)
+{
+    const plan_space *space = walk->space;
+    const unsigned runs = space_running_kernels(space, &d);
+    const size_t row =
+        ((size_t)walk->tp_at * (size_t)space->divisors.count + (size_t)cp_at) * PLAIT_CP_COMMS +
+        d.cp_comm;
+
+    walk->kernels = walk->known + row * (size_t)space->microbatch.count;
+    walk->priced = d;
+    for (d.attention = 0; runs != 0 && !(runs >> d.attention & 1u);)
+        d.attention++;
+    if (runs != 0)
+        walk_experts(walk, d);
+}
+
+/* Without context parallelism the exchange is only a word: the one that limits ask for. */
+static unsigned char idle_cp_comm(const plan_space *space)
+{
+    const int habit = space->problem->runtime->defaults.key[PLAIT_KEY_CP_COMM];
+
+    for (int comm = 0; comm < PLAIT_CP_COMMS; comm++)
+        if (!limits_allow_value(space->options, PLAIT_KEY_CP_COMM, habit) &&
+            limits_allow_value(space->options, PLAIT_KEY_CP_COMM, comm))
+            return (unsigned char)comm;
+    return (unsigned char)habit;
+}
+
+/* Every cp with every exchange; one exchange stands for all where there is one context rank. */
+static void walk_context(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+    const plait_capabilities *can = &space->problem->runtime->can;
+
+    for (int i = 0; i < space->divisors.count; i++) {
+        d.cp = space->divisors.value[i];
+        if (d.cp > can->most[PLAIT_KEY_CP] || (int64_t)d.cp * d.tp > space->problem->job.gpus)
+            break;
+        if (!limits_allow(space->options, PLAIT_KEY_CP, d.cp))
+            continue;
+        d.cp_comm = idle_cp_comm(space);
+        if (d.cp == 1) {
+            walk_attention(walk, d, i);
+            continue;
+        }
+        for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
+            d.cp_comm = (unsigned char)comm;
+            if ((can->takes[PLAIT_KEY_CP_COMM] >> comm & 1u) &&
+                limits_allow_value(space->options, PLAIT_KEY_CP_COMM, comm))
+                walk_attention(walk, d, i);
+        }
+    }
+}
+
+/* Can anything be fused: sums of tensor ranks, or experts that begin a layer? */
+static bool may_fuse(const plait_model *model, const plait_degrees *d)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_NONE && model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return d->tp > 1;
+}
+
+static bool takes_fusion(const plan_space *space, plait_fusion fusion)
+{
+    return (space->problem->runtime->can.takes[PLAIT_KEY_FUSION] >> fusion & 1u) &&
+           limits_allow_value(space->options, PLAIT_KEY_FUSION, (int)fusion);
+}
+
+/* One value stands for both: `auto`, which takes no more time and the same memory, where it can fuse. */
+static void walk_fusion(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+    const bool none = takes_fusion(space, PLAIT_FUSION_NONE);
+    const bool fuses = takes_fusion(space, PLAIT_FUSION_AUTO);
+
+    if (!none && !fuses)
+        return;
+    d.fusion = fuses && (!none || may_fuse(space->problem->model, &d)) ? PLAIT_FUSION_AUTO
+                                                                       : PLAIT_FUSION_NONE;
+    walk_context(walk, d);
+}
+
+/* tp first, with sp behind it, so that rows which share most of their price are neighbours. */
+static void walk_tensor(row_walk *walk, plait_degrees d)
+{
+    const plan_space *space = walk->space;
+    const plait_capabilities *can = &space->problem->runtime->can;
+
+    for (int i = 0; i < space->divisors.count; i++) {
+        d.tp = space->divisors.value[i];
+        walk->tp_at = i;
+        if (d.tp > can->most[PLAIT_KEY_TP])
+            break;
+        if (!limits_allow(space->options, PLAIT_KEY_TP, d.tp))
+            continue;
+        for (int sp = 1; sp >= 0; sp--) {
+            const bool possible = d.tp == 1 ? sp == 0 : can->takes[PLAIT_KEY_SP] >> sp & 1u;
+            d.sp = sp != 0;
+            if (possible && limits_allow(space->options, PLAIT_KEY_SP, sp))
+                walk_fusion(walk, d);
+        }
+    }
+}
+
+/* Placements that lay ranks differently: one, but on grids of links whose sides differ. */
+static void walk_rows(row_walk *walk)
+{
+    const plan_space *space = walk->space;
+    const unsigned can = space->problem->runtime->can.takes[PLAIT_KEY_PLACEMENT];
+    plait_degrees d = plait_degrees_init();
+
+    for (int p = 0; p < PLAIT_PLACEMENTS; p++) {
+        d.placement = (unsigned char)p;
+        if ((can >> p & 1u) &&
+            (p == 0 || plait_placement_differs(space->problem->cluster, (plait_placement)p)) &&
+            limits_allow_value(space->options, PLAIT_KEY_PLACEMENT, p))
+            walk_tensor(walk, d);
+    }
+}
+
+static plait_status list_rows(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    const size_t degrees = (size_t)space->divisors.count;
+    const size_t known = degrees * degrees * PLAIT_CP_COMMS * (size_t)space->microbatch.count;
+    row_walk walk = {.space = space,
+                     .known = plait_arena_alloc(arena, known + 1, 1),
+                     .dispatches = dispatch_memo_new(arena)};
+
+    if (!walk.known || !walk.dispatches)
+        return plait_fail_nomem(err);
+    walk_rows(&walk);
+    plait_degrees *rows = plait_arena_alloc(arena, (size_t)walk.count + 1, sizeof *rows);
+    if (!rows)
+        return plait_fail_nomem(err);
+    walk.row = rows;
+    walk.count = 0;
+    walk_rows(&walk);
+    space->rows = walk.count;
+    space->row = rows;
+    return PLAIT_OK;
+}
+
+plait_status space_make(const plait_problem *problem, const plait_search_options *options,
+                        plait_arena *arena, plan_space *space, plait_error *err)
+{
+    *space = (plan_space){.problem = problem, .options = options};
+    PLAIT_TRY(space_list_values(space, arena, err));
+    PLAIT_TRY(space_list_splits(space, arena, err));
+    return list_rows(space, arena, err);
+}
+
+// ---- rows of any number of GPUs --------------------------------------------------------------
+
+/* Do layers take it as tp, as ep, or as cp by some exchange? */
+static bool layers_take(const plait_problem *problem, int degree)
+{
+    plait_degrees tensor = plait_degrees_init(), expert = tensor, context = tensor;
+    bool taken;
+
+    tensor.tp = expert.ep = context.cp = degree;
+    tensor.attention = expert.attention = context.attention =
+        (unsigned char)plait_attention_usual(problem);
+    taken =
+        plan_layers_legal(problem, &tensor, &nobody_asks) ||
+        (model_has_experts(problem->model) && plan_layers_legal(problem, &expert, &nobody_asks));
+    for (int comm = 0; !taken && comm < PLAIT_CP_COMMS; comm++) {
+        context.cp_comm = (unsigned char)comm;
+        taken = plan_layers_legal(problem, &context, &nobody_asks);
+    }
+    return taken;
+}
+
+static plait_status list_degrees(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    const int gpus = space->problem->job.gpus;
+    int *const value = plait_arena_alloc(arena, (size_t)gpus, sizeof *value);
+    int count = 0;
+
+    if (!value)
+        return plait_fail_nomem(err);
+    for (int degree = 1; degree <= gpus; degree++)
+        if (layers_take(space->problem, degree))
+            value[count++] = degree;
+    space->divisors = (space_list){count, value};
+    return PLAIT_OK;
+}
+
+plait_status space_make_rows(const plait_problem *problem, const plait_search_options *options,
+                             plait_arena *arena, plan_space *space, plait_error *err)
+{
+    *space = (plan_space){.problem = problem, .options = options};
+    PLAIT_TRY(space_list_values(space, arena, err));
+    PLAIT_TRY(list_degrees(space, arena, err));
+    return list_rows(space, arena, err);
+}
+
+// ---- why there is no point -----------------------------------------------------------------
+
+/* The lowest value that a limit leaves, as text. */
+static const char *simplest(const plait_limit *limit, char value[TEXT_NUMBER_SIZE])
+{
+    const int low = plait_keys[limit->key].low;
+
+    if (*limit->value)
+        return limit->value;
+    return text_number(limit->low > low ? limit->low : low, value);
+}
+
+/* Degrees that keep each limit by itself, and else are as usual. */
+static bool simplest_degrees(const plan_space *space, plait_degrees *d)
+{
+    const plait_search_options *options = space->options;
+    plait_key_set given = 0;
+    char value[TEXT_NUMBER_SIZE];
+
+    *d = plait_degrees_init();
+    for (int i = 0; i < options->limits; i++) {
+        const plait_key_id key = options->limit[i].key;
+
+        if (plait_degrees_set(d, plait_keys[key].name, simplest(&options->limit[i], value), NULL) !=
+            PLAIT_OK)
+            return false;
+        given |= PLAIT_KEY_BIT(key);
+    }
+    plait_degrees_fill(space->problem, given, d);
+    return true;
+}
+
+/* The simplest candidate's own refusal says most; if it is legal, only their combination is not. */
+void space_explain_empty(const plan_space *space, char *why, size_t size)
+{
+    plait_degrees d;
+
+    if (simplest_degrees(space, &d) &&
+        plait_degrees_check(space->problem, &d, why, size) != PLAIT_INVALID)
+        snprintf(why, size, "no plan keeps all limits at once");
+}

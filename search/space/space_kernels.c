@@ -1,0 +1,90 @@
+/*
+ * space_kernels.c - the kernels of attention that a row is made with
+ *
+ *     a stands for b:   forward_a <= forward_b,  backward_a <= backward_b,  kept_a <= kept_b    (S.80)
+ *                       in every kind of layer; of alike ones the usual kernel, then the first
+ *
+ * Nothing else of a price depends on the kernel, and all of it grows with these three.
+ */
+#include "plan/kernels.h"
+#include "plait/cost.h"
+#include "plait/plan.h"
+#include "search/space/space_private.h"
+#include "plan/model_queries.h"
+
+/* What each kernel that may run takes in each kind of layer: of kinds with the same mixer in the first, else 0. */
+typedef struct kernel_uses {
+    int kinds;
+    int usual;
+    unsigned runs; /* bits 1 << kernel */
+    plait_attention_use use[PLAIT_ATTENTION_KERNELS][PLAIT_MAX_LAYER_KINDS];
+} kernel_uses;
+
+/* Where all are alike, one of two kernels has to come first. */
+static bool comes_first(const kernel_uses *uses, int a, int b)
+{
+    return a == uses->usual || (b != uses->usual && a < b);
+}
+
+static bool stands_for(const kernel_uses *uses, int a, int b)
+{
+    bool less = false;
+
+    for (int k = 0; k < uses->kinds; k++) {
+        const plait_attention_use *const x = &uses->use[a][k], *const y = &uses->use[b][k];
+        if (x->forward_s > y->forward_s || x->backward_s > y->backward_s ||
+            x->kept_bytes > y->kept_bytes)
+            return false;
+        less = less || x->forward_s < y->forward_s || x->backward_s < y->backward_s ||
+               x->kept_bytes < y->kept_bytes;
+    }
+    return less || comes_first(uses, a, b);
+}
+
+unsigned space_running_kernels(const plan_space *space, const plait_degrees *row)
+{
+    plait_degrees d = *row;
+    unsigned runs = 0;
+
+    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
+        d.attention = (unsigned char)kernel;
+        if (limits_allow_value(space->options, PLAIT_KEY_ATTENTION, kernel) &&
+            plan_attention_suits(space->problem, &d))
+            runs |= 1u << kernel;
+    }
+    return runs;
+}
+
+static void price_kernels(const plait_problem *problem, plait_degrees d, kernel_uses *uses)
+{
+    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
+        d.attention = (unsigned char)kernel;
+        for (int k = 0; (uses->runs >> kernel & 1u) && k < uses->kinds; k++)
+            if (model_first_with_mixer(problem->model, k) == k)
+                uses->use[kernel][k] = plait_attention_use_of(problem, &d, k);
+    }
+}
+
+static bool is_replaced(const kernel_uses *uses, int kernel)
+{
+    for (int other = 0; other < PLAIT_ATTENTION_KERNELS; other++)
+        if (other != kernel && (uses->runs >> other & 1u) && stands_for(uses, other, kernel))
+            return true;
+    return false;
+}
+
+unsigned space_kernels_of(const plan_space *space, const plait_degrees *row)
+{
+    kernel_uses uses = {.kinds = space->problem->model->kinds,
+                        .usual = (int)plait_attention_usual(space->problem),
+                        .runs = space_running_kernels(space, row)};
+    unsigned left = uses.runs;
+
+    if ((uses.runs & (uses.runs - 1)) == 0) // one, or none
+        return uses.runs;
+    price_kernels(space->problem, *row, &uses);
+    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++)
+        if ((uses.runs >> kernel & 1u) && is_replaced(&uses, kernel))
+            left &= ~(1u << kernel);
+    return left;
+}

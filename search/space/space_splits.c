@@ -1,0 +1,187 @@
+/*
+ * space_splits.c - the ways to deal layers to the stages of each pp
+ *
+ * Listed once for each pp, with the number of recompute choices that each has, so that the points
+ * of a pipeline are counted by adding instead of walking.
+ */
+#include "search/space/space_private.h"
+
+#include "plait/schedule.h"
+#include "rules/plan_check.h"
+#include "plan/split.h"
+#include "base/text.h"
+
+/* Layers of the rank that has most: full:N is a choice for N below that. */
+static int fullest_stage(const plait_model *model, const plait_degrees *d)
+{
+    int counts[PLAIT_MAX_LAYERS];
+    int layers[PLAIT_MAX_LAYERS] = {0};
+    int fullest = 0;
+
+    if (!plait_split_layers(model, d, counts))
+        return 0;
+    for (int c = 0; c < d->pp * d->vpp; c++) {
+        const int rank = plait_schedule_rank((plait_schedule)d->schedule, d->pp, c);
+        layers[rank] += counts[c];
+        fullest = layers[rank] > fullest ? layers[rank] : fullest;
+    }
+    return fullest;
+}
+
+/* Multiples of vpp from low to high below the fullest stage, behind the choices without a number. */
+int space_recompute_choices(const space_recompute *r, int stage_layers, int vpp)
+{
+    const int high = (r->high < stage_layers - 1 ? r->high : stage_layers - 1) / vpp;
+    const int low = (r->low + vpp - 1) / vpp;
+
+    return r->count + (r->full_layers && high >= low ? high - low + 1 : 0);
+}
+
+size_t space_most_choices(const plan_space *space)
+{
+    return (size_t)space->recompute.count + PLAIT_MAX_LAYERS;
+}
+
+/* A limit may name its own counts or its own layout. */
+static bool given_split(const plait_search_options *options, plait_split_kind kind,
+                        plait_split *out)
+{
+    plait_degrees probe = plait_degrees_init();
+
+    for (int i = 0; i < options->limits; i++)
+        if (options->limit[i].key == PLAIT_KEY_SPLIT &&
+            plait_degrees_set(&probe, "split", options->limit[i].value, NULL) == PLAIT_OK &&
+            probe.split.kind == kind) {
+            *out = probe.split;
+            return true;
+        }
+    return false;
+}
+
+static bool has_even(const plan_space *space, const plait_degrees *d)
+{
+    return (space->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_EVEN & 1u) &&
+           space->problem->model->layers % (d->pp * d->vpp) == 0;
+}
+
+/* Without a limit that names them the space has the pair of counts that balances, and no layout. */
+static bool choose_counts(const plan_space *space, plait_degrees *d)
+{
+    const plait_model *model = space->problem->model;
+    const plait_split_kind kind = (plait_split_kind)d->split.kind;
+    const int middle = model->layers / d->pp;
+
+    return given_split(space->options, kind, &d->split) ||
+           (kind == PLAIT_SPLIT_FIRST_LAST && split_first_last(model, d->pp, d->vpp, &d->split) &&
+            !(has_even(space, d) && d->split.first == middle && d->split.last == middle));
+}
+
+/* Splits that deal the same layers as `even` are left out. */
+static bool split_wanted(const plan_space *space, plait_degrees *d)
+{
+    char text[PLAIT_VALUE_SIZE];
+
+    if (d->split.kind == PLAIT_SPLIT_FIRST_LAST || d->split.kind == PLAIT_SPLIT_LAYOUT) {
+        if (!choose_counts(space, d))
+            return false;
+    } else if (d->split.kind != PLAIT_SPLIT_EVEN && has_even(space, d) &&
+               (d->pp * d->vpp == 1 || d->split.kind == PLAIT_SPLIT_SPREAD)) {
+        return false;
+    }
+    return limits_allow_text(space->options, PLAIT_KEY_SPLIT,
+                             plait_degrees_get(d, PLAIT_KEY_SPLIT, text, sizeof text)) &&
+           plan_stages_legal(space->problem, d, &nobody_asks);
+}
+
+/* The splits of one (pp, vpp) that the software has, the limits allow and the layers fit. */
+static int list_splits_of(const plan_space *space, plait_degrees d, space_split *out)
+{
+    const unsigned can = space->problem->runtime->can.takes[PLAIT_KEY_SPLIT];
+    int count = 0;
+
+    for (int kind = 0; kind < PLAIT_SPLITS; kind++) {
+        d.split = (plait_split){.kind = (unsigned char)kind};
+        if (!(can >> kind & 1u) || !split_wanted(space, &d))
+            continue;
+        out[count++] = (space_split){
+            .split = d.split,
+            .vpp = d.vpp,
+            .choices = space_recompute_choices(&space->recompute,
+                                               fullest_stage(space->problem->model, &d), d.vpp),
+        };
+    }
+    return count;
+}
+
+const space_split_range *space_splits_for(const space_splits *splits, plait_schedule schedule)
+{
+    const int chunks = plait_schedule_chunks(schedule);
+
+    return &splits->of[chunks == PLAIT_SEVERAL_CHUNKS ? 2 : chunks - 1];
+}
+
+/* Those of vpp low to high under one schedule, as far as the limits allow. */
+static void list_range(const plan_space *space, plait_degrees d, int low, int high,
+                       space_split *list, space_splits *out)
+{
+    space_split_range range = {.first = out->count};
+
+    for (d.vpp = low; d.vpp <= high; d.vpp++)
+        if (limits_allow(space->options, PLAIT_KEY_VPP, d.vpp))
+            out->count += list_splits_of(space, d, list + out->count);
+    range.end = out->count;
+    for (int i = range.first; i < range.end; i++)
+        range.choices += list[i].choices;
+    out->of[space_splits_for(out, (plait_schedule)d.schedule) - out->of] = range;
+}
+
+static int most_chunks(const plan_space *space)
+{
+    plait_split layout;
+
+    return split_most_chunks(space->problem->model->layers,
+                             given_split(space->options, PLAIT_SPLIT_LAYOUT, &layout)
+                                 ? PLAIT_SPLIT_LAYOUT
+                                 : PLAIT_SPLIT_BOTH);
+}
+
+/* Schedules differ in which layers share a rank, and so in the splits that they take. */
+static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
+                                space_splits *out, plait_error *err)
+{
+    static const plait_schedule of_chunks[] = {PLAIT_1F1B, PLAIT_ZB_V, PLAIT_INTERLEAVED};
+    const int layers = most_chunks(space);
+    const int limit = space->problem->runtime->can.most[PLAIT_KEY_VPP];
+    const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
+    const int high[] = {1, max_vpp < 2 ? max_vpp : 2, max_vpp};
+    plait_degrees d = plait_degrees_init();
+    space_split *list =
+        plait_arena_alloc(arena, (size_t)(max_vpp + 1) * PLAIT_SPLITS, sizeof *list);
+
+    if (!list)
+        return plait_fail_nomem(err);
+    *out = (space_splits){.split = list};
+    d.pp = pp;
+    for (int k = 0; k < 3; k++) {
+        d.schedule = (unsigned char)of_chunks[k];
+        list_range(space, d, k == 0 ? 1 : 2, high[k], list, out);
+    }
+    return PLAIT_OK;
+}
+
+plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    const plait_problem *problem = space->problem;
+    space_splits *splits = plait_arena_alloc(arena, (size_t)space->divisors.count, sizeof *splits);
+
+    if (!splits)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < space->divisors.count; i++) {
+        const int pp = space->divisors.value[i];
+        if (pp <= most_chunks(space) && pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&
+            limits_allow(space->options, PLAIT_KEY_PP, pp))
+            PLAIT_TRY(list_splits(space, pp, arena, &splits[i], err));
+    }
+    space->splits = splits;
+    return PLAIT_OK;
+}

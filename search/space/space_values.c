@@ -1,0 +1,299 @@
+/* space_values.c - which values each key of the plan space may take */
+#include "search/space/space_private.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "plait/schedule.h"
+#include "rules/plan_check.h"
+#include "base/text.h"
+#include "plan/model_queries.h"
+
+// ---- numbers and words ---------------------------------------------------------------------
+
+/* All divisors in ascending order, from both ends at once. */
+static plait_status list_divisors(int of, plait_arena *arena, space_list *out, plait_error *err)
+{
+    int count = 0;
+
+    for (int64_t i = 1; i * i <= of; i++)
+        if (of % i == 0)
+            count += i * i == of ? 1 : 2;
+    int *value = plait_arena_alloc(arena, (size_t)count, sizeof *value);
+    if (!value)
+        return plait_fail_nomem(err);
+    int low = 0;
+    int high = count;
+    for (int64_t i = 1; i * i <= of; i++) {
+        if (of % i != 0)
+            continue;
+        value[low++] = (int)i;
+        if (i * i != of)
+            value[--high] = (int)(of / i);
+    }
+    *out = (space_list){count, value};
+    return PLAIT_OK;
+}
+
+/* The divisors that the limits of a key allow. */
+static plait_status list_allowed(const plait_search_options *options, int of, plait_key_id key,
+                                 plait_arena *arena, space_list *out, plait_error *err)
+{
+    space_list all;
+    int count = 0;
+
+    PLAIT_TRY(list_divisors(of, arena, &all, err));
+    int *value = plait_arena_alloc(arena, (size_t)all.count, sizeof *value);
+    if (!value)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < all.count; i++)
+        if (limits_allow(options, key, all.value[i]))
+            value[count++] = all.value[i];
+    *out = (space_list){count, value};
+    return PLAIT_OK;
+}
+
+/* A limit to `optimizer` is one to `gradients` where the software means that by it. */
+static bool allowed_by_word(const plan_space *space, plait_key_id key, int value)
+{
+    return limits_allow_value(space->options, key, value) ||
+           (key == PLAIT_KEY_OFFLOAD && value == PLAIT_OFFLOAD_GRADIENTS &&
+            plait_optimizer_takes_gradients(space->problem->runtime) &&
+            limits_allow_value(space->options, key, PLAIT_OFFLOAD_OPTIMIZER));
+}
+
+/* The values of a mask that the limits allow. */
+static plait_status list_mask(const plan_space *space, unsigned mask, plait_key_id key,
+                              plait_arena *arena, space_list *out, plait_error *err)
+{
+    int *value = plait_arena_alloc(arena, 32, sizeof *value);
+    int count = 0;
+
+    if (!value)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < 31; i++)
+        if ((mask >> i & 1u) && allowed_by_word(space, key, i))
+            value[count++] = i;
+    *out = (space_list){count, value};
+    return PLAIT_OK;
+}
+
+/* The keys that a walk of its own lists. */
+static const plait_key_set walked =
+    PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_CP_COMM) |
+    PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_ETP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_ZERO) | PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_MBS) | PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION) |
+    PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) | PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) |
+    PLAIT_KEY_BIT(PLAIT_KEY_FUSION) | PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) |
+    PLAIT_KEY_BIT(PLAIT_KEY_ORDER) | PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT) |
+    PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) | PLAIT_KEY_BIT(PLAIT_KEY_EP_OVERLAP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD_ACTS);
+
+static bool is_limited(const plait_search_options *options, plait_key_id key)
+{
+    for (int i = 0; i < options->limits; i++)
+        if (options->limit[i].key == key)
+            return true;
+    return false;
+}
+
+/*
+ * What no profile bounds, and what changes the numbers that a step computes, is searched only where
+ * limits ask for it or it is allowed: else it is as usual.
+ */
+static bool is_usual_only(const plan_space *space, plait_key_id key)
+{
+    const plait_key *const row = &plait_keys[key];
+
+    if (is_limited(space->options, key))
+        return false;
+    return row->able == NULL || (row->numerics && !space->options->allow_numerics);
+}
+
+static plait_status list_free_keys(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+
+        if (walked & PLAIT_KEY_BIT(k))
+            continue;
+        assert(space->free_keys < SPACE_FREE_KEYS);
+        space_free_key *const out = &space->free_key[space->free_keys++];
+        out->key = key;
+        out->usual_only = is_usual_only(space, key);
+        PLAIT_TRY(list_mask(space, space->problem->runtime->can.takes[key], key, arena,
+                            &out->values, err));
+    }
+    return PLAIT_OK;
+}
+
+// ---- communication of experts --------------------------------------------------------------
+
+/* Delaying weight gradients costs nothing and never takes longer, so that it stands for all pairs. */
+static unsigned worthwhile_overlaps(const plan_space *space)
+{
+    const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_EP_OVERLAP];
+    const unsigned delayed = 1u << PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD;
+
+    if ((takes & delayed) && !is_limited(space->options, PLAIT_KEY_EP_OVERLAP))
+        return takes & ~(1u << PLAIT_EP_OVERLAP_PAIRS);
+    return takes;
+}
+
+/*
+ * Dispatchers that differ in seconds alone, so that the fastest stands for all. An all-gather needs a
+ * buffer beside them and is listed where software has no other, and eight bits on the wire change
+ * numerics.
+ */
+static unsigned worthwhile_dispatchers(const plan_space *space)
+{
+    const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_DISPATCHER];
+    const unsigned narrow = space->options->allow_numerics ? 0 : 1u << PLAIT_DISPATCH_DEEPEP_FP8;
+
+    const unsigned worthwhile = takes & ~(1u << PLAIT_DISPATCH_ALLGATHER | narrow);
+
+    return is_limited(space->options, PLAIT_KEY_DISPATCHER) || worthwhile == 0 ? takes : worthwhile;
+}
+
+static plait_status list_expert_keys(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    PLAIT_TRY(list_mask(space, worthwhile_overlaps(space), PLAIT_KEY_EP_OVERLAP, arena,
+                        &space->ep_overlaps, err));
+    return list_mask(space, worthwhile_dispatchers(space), PLAIT_KEY_DISPATCHER, arena,
+                     &space->dispatchers, err);
+}
+
+// ---- recomputation -------------------------------------------------------------------------
+
+/* The core attention alone is what `selective` recomputes: listed once, unless asked for. */
+static bool is_selective(const plait_search_options *options, const plait_capabilities *can,
+                         unsigned modules)
+{
+    return modules == 1u << PLAIT_MODULE_core_attn &&
+           (can->takes[PLAIT_KEY_RECOMPUTE] >> PLAIT_RECOMPUTE_SELECTIVE & 1u) &&
+           limits_allow_text(options, PLAIT_KEY_RECOMPUTE, "selective");
+}
+
+static bool offload_listed(const plait_search_options *options, unsigned char set)
+{
+    return plait_offload_searched(set) || is_limited(options, PLAIT_KEY_OFFLOAD_ACTS);
+}
+
+/* A recompute choice with each set of activations that it leaves to be offloaded, none first. */
+static void add_recompute(const plait_problem *problem, const plait_search_options *options,
+                          plait_recompute choice, space_choice *list, int *count)
+{
+    const unsigned sets = problem->runtime->can.takes[PLAIT_KEY_OFFLOAD_ACTS];
+    plait_degrees probe = plait_degrees_init();
+    char text[96];
+
+    probe.recompute = choice;
+    plait_degrees_get(&probe, PLAIT_KEY_RECOMPUTE, text, sizeof text);
+    if (!limits_allow_text(options, PLAIT_KEY_RECOMPUTE, text))
+        return;
+    for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++)
+        if ((sets >> set & 1u) && offload_listed(options, (unsigned char)set) &&
+            limits_allow_value(options, PLAIT_KEY_OFFLOAD_ACTS, set) &&
+            inputs_wait(problem, (unsigned char)set) && inputs_stay((unsigned char)set, choice))
+            list[(*count)++] = (space_choice){choice, (unsigned char)set};
+}
+
+/* full:N is a list of its own length in each group; a limit may leave one N. */
+static void limit_full_layers(const plait_search_options *options, space_recompute *out)
+{
+    for (int i = 0; i < options->limits; i++) {
+        if (options->limit[i].key != PLAIT_KEY_RECOMPUTE)
+            continue;
+        int layers;
+        const char *value = options->limit[i].value;
+        if (text_starts_with(value, "full:") &&
+            text_parse_int(value + strlen("full:"), 1, PLAIT_MAX_LAYERS, &layers))
+            out->low = out->high = layers;
+        else
+            out->full_layers = false;
+    }
+}
+
+/* Those that what runs again lets go with pairs of microbatches. */
+static plait_status list_paired(const plait_problem *problem, plait_arena *arena,
+                                space_recompute *out, plait_error *err)
+{
+    space_choice *pair = plait_arena_alloc(arena, (size_t)out->count + 1, sizeof *pair);
+    plait_degrees probe = plait_degrees_init();
+
+    if (!pair)
+        return plait_fail_nomem(err);
+    probe.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
+    for (int i = 0; i < out->count; i++) {
+        probe.recompute = out->value[i].recompute;
+        probe.offload_acts = out->value[i].offload_acts;
+        if (plan_recompute_legal(problem, &probe, &nobody_asks))
+            pair[out->paired++] = out->value[i];
+    }
+    out->pair = pair;
+    return PLAIT_OK;
+}
+
+/* Kinds as the software has them, sets of modules that some layer of the model has, full:N apart. */
+plait_status space_list_recompute(const plait_problem *problem, const plait_search_options *options,
+                                  plait_arena *arena, space_recompute *out, plait_error *err)
+{
+    const plait_capabilities *can = &problem->runtime->can;
+    const size_t most = (PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS) * PLAIT_OFFLOAD_SETS;
+    space_choice *value = plait_arena_alloc(arena, most, sizeof *value);
+    int count = 0;
+
+    if (!value)
+        return plait_fail_nomem(err);
+    for (int kind = 0; kind < PLAIT_RECOMPUTE_KINDS; kind++) {
+        if (!(can->takes[PLAIT_KEY_RECOMPUTE] >> kind & 1u))
+            continue;
+        if (kind != PLAIT_RECOMPUTE_MODULES) {
+            add_recompute(problem, options, (plait_recompute){.kind = (unsigned char)kind}, value,
+                          &count);
+            continue;
+        }
+        for (int s = 0; s < can->module_sets; s++)
+            if (modules_save(problem, can->module_set[s]) &&
+                !is_selective(options, can, can->module_set[s]))
+                add_recompute(
+                    problem, options,
+                    (plait_recompute){.kind = (unsigned char)kind, .modules = can->module_set[s]},
+                    value, &count);
+    }
+    *out = (space_recompute){
+        .count = count,
+        .value = value,
+        .full_layers = can->full_layers &&
+                       (can->takes[PLAIT_KEY_RECOMPUTE] >> PLAIT_RECOMPUTE_FULL & 1u) &&
+                       limits_allow_value(options, PLAIT_KEY_OFFLOAD_ACTS, 0),
+        .low = 1,
+        .high = PLAIT_MAX_LAYERS,
+    };
+    limit_full_layers(options, out);
+    return list_paired(problem, arena, out, err);
+}
+
+// ---- all keys ------------------------------------------------------------------------------
+
+plait_status space_list_values(plan_space *space, plait_arena *arena, plait_error *err)
+{
+    const plait_problem *problem = space->problem;
+    const plait_search_options *options = space->options;
+    const plait_capabilities *can = &problem->runtime->can;
+
+    PLAIT_TRY(list_divisors(problem->job.gpus, arena, &space->divisors, err));
+    PLAIT_TRY(
+        list_allowed(options, problem->job.gbs, PLAIT_KEY_MBS, arena, &space->microbatch, err));
+    PLAIT_TRY(
+        list_mask(space, can->takes[PLAIT_KEY_ZERO], PLAIT_KEY_ZERO, arena, &space->zero, err));
+    PLAIT_TRY(list_mask(space, can->takes[PLAIT_KEY_SCHEDULE], PLAIT_KEY_SCHEDULE, arena,
+                        &space->schedules, err));
+    PLAIT_TRY(
+        list_mask(space, can->takes[PLAIT_KEY_ORDER], PLAIT_KEY_ORDER, arena, &space->orders, err));
+    PLAIT_TRY(list_expert_keys(space, arena, err));
+    PLAIT_TRY(list_free_keys(space, arena, err));
+    return space_list_recompute(problem, options, arena, &space->recompute, err);
+}

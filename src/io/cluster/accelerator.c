@@ -1,0 +1,389 @@
+/* accelerator.c - one accelerator as JSON: data-sheet figures, the node it is sold in, its fits */
+#include <limits.h>
+#include <string.h>
+
+#include "plait/units.h"
+
+#include "io/cluster/accelerator_private.h"
+#include "io/cluster/cluster_write.h"
+
+#define ACCELERATOR(member) FIELD_AT(plait_accelerator, member)
+
+static const field memory_fields[] = {
+    {"memory_gib", JSON_POSITIVE, .least = 1e-3, .most = 1e6, .unit = PLAIT_GIB, .required = true,
+     ACCELERATOR(memory_bytes)},
+    {"hbm_tb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e6, .unit = PLAIT_TB, .required = true,
+     ACCELERATOR(hbm_bytes_per_s)},
+    {.key = NULL},
+};
+static const field power_fields[] = {
+    {"limit_w", JSON_POSITIVE, .least = 1e-3, .most = 1e6, ACCELERATOR(power_w)},
+    {"idle_w", JSON_NON_NEGATIVE, .most = 1e6, ACCELERATOR(idle_w)},
+    {.key = NULL},
+};
+static const field price_fields[] = {
+    {"usd_per_hour", JSON_POSITIVE, .least = 1e-6, .most = 1e6, ACCELERATOR(usd_per_hour)},
+    {.key = NULL},
+};
+static const field sustained_fields[] = {
+    {"bf16", JSON_POSITIVE, .least = 1e-2, .most = 1.5, ACCELERATOR(sustained[0])},
+    {"fp8", JSON_POSITIVE, .least = 1e-2, .most = 1.5, ACCELERATOR(sustained[1])},
+    {.key = NULL},
+};
+static const field memory_op_fields[] = {
+    {"fraction", JSON_POSITIVE, .least = 1e-3, .most = 1.5, ACCELERATOR(memory_op_fraction)},
+    {"t0_us", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, ACCELERATOR(memory_op_t0_s)},
+    {"measured", .is_bool = true, ACCELERATOR(memory_op_measured)},
+    {.key = NULL},
+};
+static const field host_fields[] = {
+    {"link_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB,
+     ACCELERATOR(host_bytes_per_s)},
+    {"adam_ns", JSON_NON_NEGATIVE, .most = 1e9, .unit = 1e-9, ACCELERATOR(host_adam_s)},
+    {.key = NULL},
+};
+static const field p2p_fields[] = {
+    {"latency_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, ACCELERATOR(p2p.latency_s)},
+    {"bandwidth_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB,
+     ACCELERATOR(p2p.bytes_per_s)},
+    {.key = NULL},
+};
+
+static const char *const confidence_name[PLAIT_CONFIDENCES + 1] = {"low", "medium", "high", NULL};
+
+/* ---- peaks ---- */
+
+#define PEAK(precision)                                                                            \
+    .least = 1e-6, .most = 1e9, .unit = PLAIT_TFLOP, ACCELERATOR(peak_flops_per_s[precision])
+static const field peak_fields[] = {
+    {"fp32", JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_TFLOP,
+     ACCELERATOR(vector_flops_per_s)},
+    {"bf16", JSON_POSITIVE, PEAK(PLAIT_BF16)},
+    {"fp16", JSON_POSITIVE, PEAK(PLAIT_FP16)},
+    {"fp8", JSON_POSITIVE, PEAK(PLAIT_FP8)},
+    {"fp8_block", JSON_POSITIVE, PEAK(PLAIT_FP8_BLOCK)},
+    {"mxfp8", JSON_POSITIVE, PEAK(PLAIT_MXFP8)},
+    {"nvfp4", JSON_POSITIVE, PEAK(PLAIT_NVFP4)},
+    {.key = NULL},
+};
+
+static plait_status read_peaks(const json_cursor *at, const accelerator_family *family,
+                               plait_accelerator *out, plait_error *err)
+{
+    double *peak = out->peak_flops_per_s;
+    json_cursor block;
+
+    PLAIT_TRY(json_object(at, "peak_tflops", &block, err));
+    PLAIT_TRY(fields_read(&block, peak_fields, NULL, out, err));
+    if (peak[PLAIT_BF16] == 0.0 && peak[PLAIT_FP16] == 0.0)
+        return json_fail_key(&block, "bf16", PLAIT_ERROR_SCHEMA, err,
+                             "expected a rate for bf16 or fp16, found nothing");
+    out->fp16_only = peak[PLAIT_BF16] == 0.0;
+    if (out->fp16_only)
+        peak[PLAIT_BF16] = peak[PLAIT_FP16];
+    if (peak[PLAIT_FP16] == 0.0)
+        peak[PLAIT_FP16] = peak[PLAIT_BF16];
+    if (peak[PLAIT_FP8_BLOCK] == 0.0)
+        peak[PLAIT_FP8_BLOCK] = peak[PLAIT_FP8];
+    if (out->vector_flops_per_s == 0.0)
+        out->vector_flops_per_s = peak[PLAIT_BF16] / family->bf16_over_fp32;
+    return PLAIT_OK;
+}
+
+/* ---- links and node ---- */
+
+/* "mesh" is an older name of "full". */
+enum scale_up_kind { SCALE_UP_SWITCH, SCALE_UP_FULL, SCALE_UP_TORUS, SCALE_UP_PCIE, SCALE_UP_MESH };
+static const char *const scale_up_name[] = {"switch", "full", "torus", "pcie", "mesh", NULL};
+
+static const field scale_up_fields[] = {
+    {"bandwidth_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e6, .unit = PLAIT_GB,
+     .required = true, ACCELERATOR(scale_up_bytes_per_s)},
+    {.key = NULL},
+};
+
+static plait_status read_torus(const json_cursor *at, int torus[3], plait_error *err)
+{
+    json_cursor list, element;
+
+    PLAIT_TRY(json_array(at, "torus", &list, err));
+    if (json_count(&list) != 3)
+        return json_fail(&list, PLAIT_ERROR_SCHEMA, err, "expected 3 numbers, found %zu",
+                         json_count(&list));
+    for (bool more = json_first(&list, &element); more; more = json_next(&element))
+        PLAIT_TRY(json_as_int(&element, 1, 1024, &torus[element.index], err));
+    return PLAIT_OK;
+}
+
+static plait_status read_scale_up(const json_cursor *at, bool *pcie, plait_accelerator *out,
+                                  plait_error *err)
+{
+    static const char *const also[] = {"kind", "domain", "torus", "wrap_block", NULL};
+    int kind = SCALE_UP_SWITCH;
+    json_cursor block;
+
+    PLAIT_TRY(json_object(at, "scale_up", &block, err));
+    PLAIT_TRY(fields_read(&block, scale_up_fields, also, out, err));
+    PLAIT_TRY(json_word_optional(&block, "kind", scale_up_name, &kind, err));
+    PLAIT_TRY(json_int(&block, "domain", 1, 1 << 20, &out->scale_up_domain, err));
+    if (kind == SCALE_UP_TORUS)
+        PLAIT_TRY(read_torus(&block, out->torus, err));
+    else if (json_has(&block, "torus"))
+        return json_fail_key(&block, "torus", PLAIT_ERROR_SCHEMA, err,
+                             "expected it only where kind is torus");
+    if (kind != SCALE_UP_TORUS && json_has(&block, "wrap_block"))
+        return json_fail_key(&block, "wrap_block", PLAIT_ERROR_SCHEMA, err,
+                             "expected it only where kind is torus");
+    *pcie = kind == SCALE_UP_PCIE;
+    out->scale_up_full = kind == SCALE_UP_FULL || kind == SCALE_UP_MESH;
+    return json_int_optional(&block, "wrap_block", 1, 1024, &out->wrap_block, err);
+}
+
+static const field node_fields[] = {
+    {"nic_gbit_per_s", JSON_POSITIVE, .least = 1e-5, .most = 1e6, .unit = PLAIT_GBIT,
+     .required = true, ACCELERATOR(nic_bytes_per_s)},
+    {.key = NULL},
+};
+
+static plait_status read_node(const json_cursor *at, plait_accelerator *out, plait_error *err)
+{
+    static const char *const also[] = {"accelerators", NULL};
+    json_cursor block;
+
+    PLAIT_TRY(json_object(at, "node", &block, err));
+    PLAIT_TRY(fields_read(&block, node_fields, also, out, err));
+    return json_int(&block, "accelerators", 1, 4096, &out->gpus_per_node, err);
+}
+
+/* ---- the whole ---- */
+
+static plait_status read_identity(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
+                                  plait_error *err)
+{
+    int confidence = PLAIT_CONFIDENCE_LOW;
+
+    out->vendor = out->source = "";
+    PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
+    PLAIT_TRY(json_string_optional(at, "vendor", arena, &out->vendor, err));
+    PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
+    PLAIT_TRY(json_word_optional(at, "confidence", confidence_name, &confidence, err));
+    out->confidence = (plait_confidence)confidence;
+    return PLAIT_OK;
+}
+
+static plait_status read_family(const json_cursor *at, plait_arena *arena, accelerator_family *out,
+                                plait_error *err)
+{
+    const char *name = "other";
+
+    PLAIT_TRY(accelerator_family_name(at, "family", arena, &name, err));
+    return accelerator_family_find(name, arena, out, err);
+}
+
+/* Of one that names no family nothing is known: it is not for us to refuse. */
+static plait_status read_lacks(const json_cursor *at, const accelerator_family *family,
+                               plait_accelerator *out, plait_error *err)
+{
+    out->lacks = json_has(at, "family") ? family->lacks : 0;
+    return accelerator_read_lacks(at, &out->lacks, err);
+}
+
+static plait_status read_price(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
+                               plait_error *err)
+{
+    json_cursor price;
+
+    PLAIT_TRY(json_object_optional(at, "price", &price, err));
+    if (json_is_null(&price))
+        return PLAIT_OK;
+    PLAIT_TRY(fields_read(&price, price_fields, NULL, out, err));
+    return json_string_optional(&price, "source", arena, &out->price_source, err);
+}
+
+static plait_status read_sheet(const json_cursor *at, const accelerator_family *family, bool *pcie,
+                               plait_arena *arena, plait_accelerator *out, plait_error *err)
+{
+    json_cursor memory;
+
+    PLAIT_TRY(read_peaks(at, family, out, err));
+    PLAIT_TRY(json_int(at, "compute_units", 1, 100000, &out->sms, err));
+    PLAIT_TRY(json_object(at, "memory", &memory, err));
+    PLAIT_TRY(fields_read(&memory, memory_fields, NULL, out, err));
+    PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err));
+    PLAIT_TRY(read_price(at, arena, out, err));
+    PLAIT_TRY(read_scale_up(at, pcie, out, err));
+    return read_node(at, out, err);
+}
+
+static plait_status read_scalars(const json_cursor *at, plait_accelerator *out, plait_error *err)
+{
+    json_cursor memory_op;
+    double ratio = out->wgrad_ratio, spread = out->speed_spread;
+
+    PLAIT_TRY(
+        fields_read_optional(at, "power", power_fields, out, err)); // idle_w, over its default
+    PLAIT_TRY(fields_read_optional(at, "sustained", sustained_fields, out, err));
+    PLAIT_TRY(fields_read_optional(at, "host", host_fields, out, err));
+    PLAIT_TRY(fields_read_optional(at, "p2p", p2p_fields, out, err));
+    PLAIT_TRY(json_number_optional(at, "wgrad_ratio", JSON_POSITIVE, &ratio, err));
+    if (ratio < 0.01 || ratio > 100.0)
+        return json_fail_key(at, "wgrad_ratio", PLAIT_ERROR_RANGE, err,
+                             "expected a factor from 0.01 to 100, found %g", ratio);
+    out->wgrad_ratio = ratio;
+    PLAIT_TRY(json_number_optional(at, "speed_spread", JSON_FRACTION, &spread, err));
+    out->speed_spread = spread;
+    PLAIT_TRY(json_object_optional(at, "memory_op", &memory_op, err));
+    if (json_is_null(&memory_op))
+        return PLAIT_OK;
+    out->memory_op_measured = true;
+    return fields_read(&memory_op, memory_op_fields, NULL, out, err);
+}
+
+plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
+                              plait_error *err)
+{
+    static const char *const keys[] = {
+        "name",          "vendor",      "family",       "source",       "confidence",
+        "peak_tflops",   "memory",      "power",        "price",        "node",
+        "compute_units", "scale_up",    "sustained",    "p2p",          "host",
+        "memory_op",     "gemm",        "grouped_gemm", "attention",    "attention_decode",
+        "collectives",   "wgrad_ratio", "lacks",        "speed_spread", NULL,
+    };
+    accelerator_family family;
+    bool pcie = false;
+
+    *out = (plait_accelerator){0};
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    PLAIT_TRY(read_identity(at, arena, out, err));
+    PLAIT_TRY(read_family(at, arena, &family, err));
+    PLAIT_TRY(read_lacks(at, &family, out, err));
+    PLAIT_TRY(read_sheet(at, &family, &pcie, arena, out, err));
+    out->scale_up_pcie = pcie;
+    accelerator_default_scalars(&family, pcie, out);
+    PLAIT_TRY(read_scalars(at, out, err));
+    return accelerator_read_fits(at, &family, pcie, out, err);
+}
+
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
+                              plait_error *err)
+{
+    return accelerator_read(root, arena, out, err);
+}
+
+plait_status plait_accelerator_load(const char *path, plait_arena *arena, plait_accelerator *out,
+                                    plait_error *err)
+{
+    return json_load(path, read_root, arena, out, err);
+}
+
+plait_status plait_accelerator_parse(const char *text, size_t length, const char *name,
+                                     plait_arena *arena, plait_accelerator *out, plait_error *err)
+{
+    return json_parse(text, length, name, read_root, arena, out, err);
+}
+
+/* ---- writing ---- */
+
+static void write_block(json_writer *json, const char *key, const field *fields,
+                        const plait_accelerator *accelerator)
+{
+    json_write_key(json, key);
+    json_begin_object(json);
+    fields_write(json, fields, accelerator);
+    json_end_object(json);
+}
+
+/* A rate of 0 is one that the sheet does not have; it is left out, since a rate is above 0. */
+static void write_peaks(json_writer *json, const plait_accelerator *accelerator)
+{
+    json_write_key(json, "peak_tflops");
+    json_begin_object(json);
+    for (const field *f = peak_fields; f->key != NULL; f++) {
+        const double rate = *(const double *)((const char *)accelerator + f->offset);
+
+        if (rate > 0.0 && !(accelerator->fp16_only && strcmp(f->key, "bf16") == 0))
+            fields_write_number(json, f->key, rate, f->unit);
+    }
+    json_end_object(json);
+}
+
+static void write_known(json_writer *json, const char *key, double number)
+{
+    if (number > 0.0)
+        json_member_number(json, key, number);
+    else
+        json_member_null(json, key);
+}
+
+static void write_scale_up(json_writer *json, const plait_accelerator *accelerator)
+{
+    const bool torus = accelerator->torus[0] > 0;
+
+    json_write_key(json, "scale_up");
+    json_begin_object(json);
+    json_member_string(json, "kind",
+                       scale_up_name[torus                        ? SCALE_UP_TORUS
+                                     : accelerator->scale_up_full ? SCALE_UP_FULL
+                                     : accelerator->scale_up_pcie ? SCALE_UP_PCIE
+                                                                  : SCALE_UP_SWITCH]);
+    json_member_int64(json, "domain", accelerator->scale_up_domain);
+    fields_write(json, scale_up_fields, accelerator);
+    if (torus) {
+        json_write_key(json, "torus");
+        json_begin_row(json);
+        for (int axis = 0; axis < 3; axis++)
+            json_write_int64(json, accelerator->torus[axis]);
+        json_end_array(json);
+    }
+    if (accelerator->wrap_block > 0)
+        json_member_int64(json, "wrap_block", accelerator->wrap_block);
+    json_end_object(json);
+}
+
+static void write_node(json_writer *json, const plait_accelerator *accelerator)
+{
+    json_write_key(json, "node");
+    json_begin_object(json);
+    json_member_int64(json, "accelerators", accelerator->gpus_per_node);
+    fields_write(json, node_fields, accelerator);
+    json_end_object(json);
+}
+
+static void write_power_and_price(json_writer *json, const plait_accelerator *accelerator)
+{
+    json_write_key(json, "power");
+    json_begin_object(json);
+    write_known(json, "limit_w", accelerator->power_w);
+    json_member_number(json, "idle_w", accelerator->idle_w);
+    json_end_object(json);
+    json_write_key(json, "price");
+    json_begin_object(json);
+    write_known(json, "usd_per_hour", accelerator->usd_per_hour);
+    if (accelerator->price_source != NULL)
+        json_member_string(json, "source", accelerator->price_source);
+    json_end_object(json);
+}
+
+void accelerator_write(json_writer *json, const plait_accelerator *accelerator)
+{
+    json_begin_object(json);
+    json_member_string(json, "name", accelerator->name);
+    json_member_string(json, "vendor", accelerator->vendor);
+    json_member_string(json, "source", accelerator->source);
+    json_member_string(json, "confidence", confidence_name[accelerator->confidence]);
+    write_peaks(json, accelerator);
+    json_member_int64(json, "compute_units", accelerator->sms);
+    write_block(json, "memory", memory_fields, accelerator);
+    write_power_and_price(json, accelerator);
+    write_scale_up(json, accelerator);
+    write_node(json, accelerator);
+    write_block(json, "sustained", sustained_fields, accelerator);
+    json_member_number(json, "wgrad_ratio", accelerator->wgrad_ratio);
+    json_member_number(json, "speed_spread", accelerator->speed_spread);
+    write_block(json, "memory_op", memory_op_fields, accelerator);
+    write_block(json, "p2p", p2p_fields, accelerator);
+    write_block(json, "host", host_fields, accelerator);
+    accelerator_write_lacks(json, accelerator->lacks);
+    accelerator_write_fits(json, accelerator);
+    json_end_object(json);
+}

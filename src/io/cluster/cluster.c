@@ -1,0 +1,398 @@
+/* cluster.c - a cluster as JSON: what a node is, and the levels of links from the GPU outwards */
+#include <limits.h>
+#include <string.h>
+
+#include "plait/data.h"
+#include "plait/units.h"
+
+#include "io/cluster/accelerator_private.h"
+#include "io/cluster/cluster_private.h"
+#include "io/cluster/cluster_write.h"
+#include "io/data_private.h"
+#include "base/text.h"
+
+#define LEVEL(member) FIELD_AT(plait_level, member)
+static const field level_fields[] = {
+    {"bandwidth_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e6, .unit = PLAIT_GB,
+     .required = true, LEVEL(link.bytes_per_s)},
+    {"latency_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .required = true,
+     LEVEL(link.latency_s)},
+    {"efficiency", JSON_POSITIVE, .least = 1e-3, .most = 1.0, LEVEL(efficiency)},
+    {"ramp_mb", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_MB, LEVEL(ramp_bytes)},
+    {"oversubscription", JSON_POSITIVE, .most = 1e6, LEVEL(oversubscription)},
+    {.key = NULL},
+};
+
+static const field power_fields[] = {
+    {"node_overhead_w", JSON_NON_NEGATIVE, .most = 1e9, FIELD_AT(plait_cluster, node_overhead_w)},
+    {"pue", JSON_POSITIVE, .least = 1.0, .most = 10.0, FIELD_AT(plait_cluster, pue)},
+    {.key = NULL},
+};
+
+static const field host_fields[] = {
+    {"memory_gib", JSON_POSITIVE, .most = 1 << 20, .unit = PLAIT_GIB,
+     FIELD_AT(plait_cluster, host_memory_bytes)},
+    {.key = NULL},
+};
+
+/* ---- levels ---- */
+
+static plait_status read_level(const json_cursor *at, plait_arena *arena, plait_level *level,
+                               plait_error *err)
+{
+    static const char *const also[] = {
+        "name", "kind",  "gpus",       "sides",     "torus",
+        "wrap", "ports", "wrap_block", "scattered", "in_network_reduction",
+        NULL};
+    int kind = PLAIT_LEVEL_SWITCH;
+
+    *level =
+        (plait_level){.name = "links", .gpus = INT_MAX, .efficiency = 1.0, .oversubscription = 1.0};
+    PLAIT_TRY(fields_read(at, level_fields, also, level, err));
+    PLAIT_TRY(json_string_optional(at, "name", arena, &level->name, err));
+    PLAIT_TRY(json_word_optional(at, "kind", plait_level_kind_name, &kind, err));
+    PLAIT_TRY(json_int_optional(at, "gpus", 1, CLUSTER_MAX_GPUS, &level->gpus, err));
+    level->kind = (plait_level_kind)kind;
+    if (level->oversubscription < 1.0)
+        return json_fail_key(at, "oversubscription", PLAIT_ERROR_RANGE, err,
+                             "expected at least 1, found %g", level->oversubscription);
+    return PLAIT_OK;
+}
+
+/* Levels nest: each joins a whole number of the ones before. */
+static plait_status check_nesting(const json_cursor *at, const plait_level *inner,
+                                  const plait_level *level, plait_error *err)
+{
+    if (level->gpus <= inner->gpus)
+        return json_fail_key(at, "gpus", PLAIT_ERROR_RANGE, err,
+                             "expected more than the %d GPUs of the level before, found %d",
+                             inner->gpus, level->gpus);
+    if (level->gpus != INT_MAX && level->gpus % inner->gpus != 0)
+        return json_fail_key(at, "gpus", PLAIT_ERROR_RANGE, err,
+                             "expected a multiple of the %d GPUs of the level before, found %d",
+                             inner->gpus, level->gpus);
+    return PLAIT_OK;
+}
+
+/* Scattering needs a level above, and reduction in switches is of networks beyond the domain. */
+static plait_status read_network(const json_cursor *at, size_t index, size_t levels,
+                                 plait_level *level, plait_error *err)
+{
+    const bool between = index > 0 && index + 1 < levels;
+
+    PLAIT_TRY(json_number_optional(at, "scattered", JSON_NON_NEGATIVE, &level->scattered, err));
+    PLAIT_TRY(json_number_optional(at, "in_network_reduction", JSON_NON_NEGATIVE,
+                                   &level->in_network, err));
+    if (level->scattered > 1.0)
+        return json_fail_key(at, "scattered", PLAIT_ERROR_RANGE, err,
+                             "expected at most 1, found %g", level->scattered);
+    if (level->in_network > 2.0)
+        return json_fail_key(at, "in_network_reduction", PLAIT_ERROR_RANGE, err,
+                             "expected at most 2, found %g", level->in_network);
+    if (level->scattered > 0.0 && !between)
+        return json_fail_key(at, "scattered", PLAIT_ERROR_SCHEMA, err,
+                             "expected it only of a level between two others");
+    if (level->in_network > 0.0 && (index == 0 || level->kind != PLAIT_LEVEL_SWITCH))
+        return json_fail_key(at, "in_network_reduction", PLAIT_ERROR_SCHEMA, err,
+                             "expected it only of switches above the first level");
+    return PLAIT_OK;
+}
+
+/* `out` has room for PLAIT_MAX_LEVELS. */
+static plait_status read_levels(const json_cursor *at, plait_arena *arena, plait_level *out,
+                                int *levels, plait_error *err)
+{
+    json_cursor list, level;
+
+    PLAIT_TRY(json_array(at, "levels", &list, err));
+    if (json_count(&list) < 1 || json_count(&list) > PLAIT_MAX_LEVELS)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected 1 to %d levels, found %zu",
+                         PLAIT_MAX_LEVELS, json_count(&list));
+    for (bool more = json_first(&list, &level); more; more = json_next(&level)) {
+        plait_level *read = &out[level.index];
+
+        PLAIT_TRY(read_level(&level, arena, read, err));
+        if (level.index > 0)
+            PLAIT_TRY(check_nesting(&level, read - 1, read, err));
+        PLAIT_TRY(cluster_read_shape(&level, level.index > 0 ? read[-1].gpus : 1, read, err));
+        PLAIT_TRY(read_network(&level, level.index, json_count(&list), read, err));
+    }
+    *levels = (int)json_count(&list);
+    return PLAIT_OK;
+}
+
+/* ---- nodes ---- */
+
+/* A name, or the accelerator itself. A path would depend on where the program runs. */
+static plait_status read_accelerator(const json_cursor *at, plait_arena *arena,
+                                     const plait_accelerator **out, plait_error *err)
+{
+    plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
+    plait_error unknown;
+    const char *name;
+    json_cursor value;
+
+    if (accelerator == NULL)
+        return plait_fail_nomem(err);
+    *out = accelerator;
+    PLAIT_TRY(json_value(at, "accelerator", &value, err));
+    if (json_is_object(&value))
+        return accelerator_read(&value, arena, accelerator, err);
+
+    PLAIT_TRY(json_as_string(&value, arena, &name, err));
+    if (data_is_path(name))
+        return json_fail(&value, PLAIT_ERROR_RANGE, err,
+                         "expected the name of an accelerator or the accelerator itself, found a "
+                         "path");
+    if (plait_data_find(PLAIT_DATA_ACCELERATORS, name, arena, &name, &unknown) != PLAIT_OK)
+        return json_fail(&value, unknown.status, err, "%s", unknown.message);
+    return plait_accelerator_load(name, arena, accelerator, err);
+}
+
+static plait_status read_group(const json_cursor *at, plait_arena *arena, plait_node_group *group,
+                               plait_error *err)
+{
+    *group = (plait_node_group){0};
+    PLAIT_TRY(read_accelerator(at, arena, &group->accelerator, err));
+    PLAIT_TRY(json_int(at, "gpus_per_node", 1, CLUSTER_MAX_NODE, &group->gpus_per_node, err));
+    return json_int_optional(at, "nodes", 1, CLUSTER_MAX_NODES, &group->nodes, err);
+}
+
+/* The outermost level must reach every GPU. */
+static plait_status check_reach(const json_cursor *at, const plait_level *level, int levels,
+                                int64_t gpus, plait_error *err)
+{
+    const int reach = level[levels - 1].gpus;
+
+    if (reach == INT_MAX || (gpus > 0 && gpus <= reach))
+        return PLAIT_OK;
+    return json_fail_key(at, "levels", PLAIT_ERROR_RANGE, err,
+                         "expected a last level that joins all GPUs (no \"gpus\"), found one of %d",
+                         reach);
+}
+
+/* What only one of several groups has: links of its own, and the name of its site. */
+static plait_status read_own(const json_cursor *at, plait_arena *arena, plait_node_group *group,
+                             plait_error *err)
+{
+    plait_level level[PLAIT_MAX_LEVELS] = {0};
+    int levels = 0;
+
+    PLAIT_TRY(json_string_optional(at, "site", arena, &group->site, err));
+    if (!json_has(at, "levels"))
+        return PLAIT_OK;
+    PLAIT_TRY(read_levels(at, arena, level, &levels, err));
+    PLAIT_TRY(check_reach(at, level, levels, (int64_t)group->nodes * group->gpus_per_node, err));
+    return cluster_group_links(arena, levels, level, group, err);
+}
+
+static plait_status read_groups(const json_cursor *list, plait_arena *arena, plait_cluster *out,
+                                plait_error *err)
+{
+    static const char *const keys[] = {"accelerator", "gpus_per_node", "nodes", "levels",
+                                       "site",        "source",        NULL};
+    json_cursor group;
+
+    if (json_count(list) < 1 || json_count(list) > PLAIT_MAX_NODE_GROUPS)
+        return json_fail(list, PLAIT_ERROR_RANGE, err, "expected 1 to %d groups, found %zu",
+                         PLAIT_MAX_NODE_GROUPS, json_count(list));
+    for (bool more = json_first(list, &group); more; more = json_next(&group)) {
+        if (group.index > 0 && out->group[group.index - 1].nodes == 0)
+            return json_fail(&group, PLAIT_ERROR_RANGE, err,
+                             "expected nothing behind a group without a number of nodes");
+        PLAIT_TRY(json_keys_among(&group, keys, err));
+        PLAIT_TRY(read_group(&group, arena, &out->group[group.index], err));
+        PLAIT_TRY(read_own(&group, arena, &out->group[group.index], err));
+    }
+    out->groups = (int)json_count(list);
+    return PLAIT_OK;
+}
+
+static plait_status read_nodes(const json_cursor *at, plait_arena *arena, plait_cluster *out,
+                               plait_error *err)
+{
+    static const char *const single[] = {"accelerator", "gpus_per_node", "nodes"};
+    json_cursor list;
+
+    PLAIT_TRY(json_array_optional(at, "groups", &list, err));
+    if (json_is_null(&list)) {
+        out->groups = 1;
+        return read_group(at, arena, &out->group[0], err);
+    }
+    for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
+        if (json_has(at, single[i]))
+            return json_fail_key(at, single[i], PLAIT_ERROR_SCHEMA, err,
+                                 "expected it inside groups, where there are groups");
+    return read_groups(&list, arena, out, err);
+}
+
+/* GPUs of all groups; 0 when a group has no end. */
+static plait_status count_gpus(const json_cursor *at, plait_cluster *out, plait_error *err)
+{
+    int64_t gpus = 0;
+
+    for (int g = 0; g < out->groups; g++) {
+        if (out->group[g].nodes == 0)
+            return PLAIT_OK;
+        gpus += (int64_t)out->group[g].nodes * out->group[g].gpus_per_node;
+    }
+    if (gpus > CLUSTER_MAX_GPUS)
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %d GPUs, found %lld",
+                         CLUSTER_MAX_GPUS, (long long)gpus);
+    out->gpus = (int)gpus;
+    return PLAIT_OK;
+}
+
+/* What joins sites: a level between groups, which has neither size nor shape. */
+static plait_status read_between(const json_cursor *at, plait_cluster *out, plait_error *err)
+{
+    json_cursor between;
+
+    PLAIT_TRY(json_object_optional(at, "between", &between, err));
+    if (json_is_null(&between))
+        return PLAIT_OK;
+    out->between = (plait_level){
+        .name = "between", .gpus = INT_MAX, .efficiency = 1.0, .oversubscription = 1.0};
+    PLAIT_TRY(fields_read(&between, level_fields, NULL, &out->between, err));
+    if (out->between.oversubscription < 1.0)
+        return json_fail_key(&between, "oversubscription", PLAIT_ERROR_RANGE, err,
+                             "expected at least 1, found %g", out->between.oversubscription);
+    return PLAIT_OK;
+}
+
+static plait_status read_power(const json_cursor *at, plait_arena *arena, plait_cluster *out,
+                               plait_error *err)
+{
+    json_cursor power;
+
+    out->node_overhead_w = CLUSTER_GPU_OVERHEAD_W * out->group[0].gpus_per_node;
+    out->pue = CLUSTER_PUE;
+    PLAIT_TRY(json_object_optional(at, "power", &power, err));
+    if (json_is_null(&power))
+        return PLAIT_OK;
+    PLAIT_TRY(fields_read(&power, power_fields, NULL, out, err));
+    out->pue_given = json_has(&power, "pue");
+    return json_string_optional(&power, "source", arena, &out->power_source, err);
+}
+
+plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_cluster *out,
+                          plait_error *err)
+{
+    static const char *const keys[] = {
+        "name",   "source",  "accelerator", "gpus_per_node", "nodes", "groups",
+        "levels", "between", "power",       "host_speed",    "host",  NULL,
+    };
+
+    *out = (plait_cluster){.source = "", .host_speed = 1.0};
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
+    PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
+    PLAIT_TRY(read_nodes(at, arena, out, err));
+    PLAIT_TRY(count_gpus(at, out, err));
+    PLAIT_TRY(read_levels(at, arena, out->level, &out->levels, err));
+    PLAIT_TRY(check_reach(at, out->level, out->levels, out->gpus, err));
+    PLAIT_TRY(read_between(at, out, err));
+    cluster_merge_groups(out);
+    PLAIT_TRY(read_power(at, arena, out, err));
+    PLAIT_TRY(json_number_optional(at, "host_speed", JSON_POSITIVE, &out->host_speed, err));
+    if (out->host_speed < 1e-3 || out->host_speed > 1e3)
+        return json_fail_key(at, "host_speed", PLAIT_ERROR_RANGE, err,
+                             "expected a factor from 0.001 to 1000, found %g", out->host_speed);
+    return fields_read_optional(at, "host", host_fields, out, err);
+}
+
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
+                              plait_error *err)
+{
+    return cluster_read(root, arena, out, err);
+}
+
+plait_status plait_cluster_load(const char *path, plait_arena *arena, plait_cluster *out,
+                                plait_error *err)
+{
+    return json_load(path, read_root, arena, out, err);
+}
+
+plait_status plait_cluster_parse(const char *text, size_t length, const char *name,
+                                 plait_arena *arena, plait_cluster *out, plait_error *err)
+{
+    return json_parse(text, length, name, read_root, arena, out, err);
+}
+
+/* ---- writing ---- */
+
+static void write_level(json_writer *json, const plait_level *level)
+{
+    const int gpus = level->whole.gpus > 0 ? level->whole.gpus : level->gpus;
+
+    json_begin_object(json);
+    json_member_string(json, "name", level->name);
+    json_member_string(json, "kind", plait_level_kind_name[level->kind]);
+    if (gpus < INT_MAX)
+        json_member_int64(json, "gpus", gpus);
+    else
+        json_member_null(json, "gpus");
+    if (plait_level_is_grid(level))
+        cluster_write_shape(json, level);
+    fields_write(json, level_fields, level);
+    if (level->scattered > 0.0)
+        json_member_number(json, "scattered", level->scattered);
+    if (level->in_network > 0.0)
+        json_member_number(json, "in_network_reduction", level->in_network);
+    json_end_object(json);
+}
+
+static void write_levels(json_writer *json, const plait_level *level, int levels)
+{
+    json_write_key(json, "levels");
+    json_begin_array(json);
+    for (int l = 0; l < levels; l++)
+        write_level(json, &level[l]);
+    json_end_array(json);
+}
+
+static void write_group(json_writer *json, const plait_node_group *group)
+{
+    json_begin_object(json);
+    json_write_key(json, "accelerator");
+    accelerator_write(json, group->accelerator);
+    json_member_int64(json, "gpus_per_node", group->gpus_per_node);
+    if (group->nodes > 0)
+        json_member_int64(json, "nodes", group->nodes);
+    if (group->site != NULL)
+        json_member_string(json, "site", group->site);
+    if (group->levels > 0)
+        write_levels(json, group->level, group->levels);
+    json_end_object(json);
+}
+
+void cluster_write(json_writer *json, const plait_cluster *cluster)
+{
+    json_begin_object(json);
+    json_member_string(json, "name", cluster->name);
+    json_member_string(json, "source", cluster->source);
+    json_write_key(json, "groups");
+    json_begin_array(json);
+    for (int g = 0; g < cluster->groups; g++)
+        write_group(json, &cluster->group[g]);
+    json_end_array(json);
+    write_levels(json, cluster->level, cluster->levels);
+    if (cluster->between.link.bytes_per_s > 0.0) {
+        json_write_key(json, "between");
+        json_begin_object(json);
+        fields_write(json, level_fields, &cluster->between);
+        json_end_object(json);
+    }
+    json_write_key(json, "power");
+    json_begin_object(json);
+    fields_write(json, power_fields, cluster);
+    json_end_object(json);
+    json_member_number(json, "host_speed", cluster->host_speed);
+    if (cluster->host_memory_bytes > 0.0) {
+        json_write_key(json, "host");
+        json_begin_object(json);
+        fields_write(json, host_fields, cluster);
+        json_end_object(json);
+    }
+    json_end_object(json);
+}

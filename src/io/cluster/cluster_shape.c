@@ -1,0 +1,215 @@
+/*
+ * cluster_shape.c - the shape of a grid of links as JSON
+ *
+ *     {"kind": "torus", "gpus": 16, "sides": [4, 4]}                         both axes close
+ *     {"kind": "torus", "gpus": 16, "sides": [4, 4], "wrap": [true, false]}  a cylinder
+ *     {"kind": "ring", "gpus": 8}, {"kind": "hypercube", "gpus": 8}          sides follow
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "io/cluster/cluster_private.h"
+
+enum { MOST_SIDE = 1024 };
+
+int cluster_ports(const int *side)
+{
+    int ports = 0;
+
+    for (int a = 0; a < PLAIT_MAX_SIDES; a++)
+        ports += side[a] > 2 ? 2 : side[a] == 2;
+    return ports;
+}
+
+// ---- sides ---------------------------------------------------------------------------------
+
+static plait_status check_product(const json_cursor *list, int below, int64_t units,
+                                  plait_level *level, plait_error *err)
+{
+    const int64_t gpus = units * below;
+
+    if (level->gpus == INT_MAX && gpus <= CLUSTER_MAX_GPUS) // the sides say how many
+        level->gpus = (int)gpus;
+    if (gpus == level->gpus)
+        return PLAIT_OK;
+    if (level->gpus == INT_MAX)
+        return json_fail(list, PLAIT_ERROR_RANGE, err, "expected at most %d GPUs, found %lld",
+                         CLUSTER_MAX_GPUS, (long long)gpus);
+    if (below == 1)
+        return json_fail(list, PLAIT_ERROR_RANGE, err,
+                         "expected a product of the level's %d GPUs, found %lld", level->gpus,
+                         (long long)units);
+    return json_fail(list, PLAIT_ERROR_RANGE, err,
+                     "expected a product of the %d units of %d GPUs that the level joins, found "
+                     "%lld",
+                     level->gpus / below, below, (long long)units);
+}
+
+/* "torus" is an older name of "sides". */
+static plait_status read_sides(const json_cursor *at, int below, plait_level *level,
+                               plait_error *err)
+{
+    const char *const key = json_has(at, "torus") && !json_has(at, "sides") ? "torus" : "sides";
+    json_cursor list, side;
+    int64_t units = 1;
+
+    PLAIT_TRY(json_array(at, key, &list, err));
+    if (json_count(&list) < 1 || json_count(&list) > PLAIT_MAX_SIDES)
+        return json_fail(&list, PLAIT_ERROR_SCHEMA, err, "expected 1 to %d numbers, found %zu",
+                         PLAIT_MAX_SIDES, json_count(&list));
+    for (bool more = json_first(&list, &side); more; more = json_next(&side)) {
+        PLAIT_TRY(json_as_int(&side, 1, MOST_SIDE, &level->side[side.index], err));
+        level->wrap[side.index] = level->kind == PLAIT_LEVEL_TORUS;
+        if (units <= CLUSTER_MAX_GPUS) // more is refused, however much
+            units *= level->side[side.index];
+    }
+    return check_product(&list, below, units, level, err);
+}
+
+/* A list of true and false, one for each side. */
+static plait_status read_wrap(const json_cursor *at, plait_level *level, plait_error *err)
+{
+    const char *const key = json_has(at, "torus") && !json_has(at, "sides") ? "torus" : "sides";
+    json_cursor list, sides, axis;
+
+    PLAIT_TRY(json_array_optional(at, "wrap", &list, err));
+    if (json_is_null(&list))
+        return PLAIT_OK;
+    PLAIT_TRY(json_array(at, key, &sides, err));
+    if (json_count(&list) != json_count(&sides))
+        return json_fail(&list, PLAIT_ERROR_SCHEMA, err,
+                         "expected true or false for each of %zu sides, found %zu",
+                         json_count(&sides), json_count(&list));
+    for (bool more = json_first(&list, &axis); more; more = json_next(&axis))
+        PLAIT_TRY(json_as_bool(&axis, &level->wrap[axis.index], err));
+    return PLAIT_OK;
+}
+
+// ---- kinds ---------------------------------------------------------------------------------
+
+/* One closed axis of all units. */
+static plait_status make_ring(const json_cursor *at, int below, plait_level *level,
+                              plait_error *err)
+{
+    if (level->gpus == INT_MAX)
+        return json_fail_key(at, "gpus", PLAIT_ERROR_SCHEMA, err,
+                             "expected the number of GPUs that a %s joins",
+                             plait_level_kind_name[level->kind]);
+    level->side[0] = level->gpus / below;
+    level->wrap[0] = true;
+    return PLAIT_OK;
+}
+
+static plait_status make_hypercube(const json_cursor *at, int below, plait_level *level,
+                                   plait_error *err)
+{
+    const int most = 1 << PLAIT_MAX_SIDES;
+    int units;
+
+    PLAIT_TRY(make_ring(at, below, level, err));
+    units = level->side[0];
+    level->wrap[0] = false;
+    if (units < 2 || units > most || (units & (units - 1)) != 0)
+        return json_fail_key(at, "gpus", PLAIT_ERROR_RANGE, err,
+                             "expected a power of two from 2 to %d units of %d GPUs, found %d",
+                             most, below, units);
+    for (int a = 0; units > 1; a++, units /= 2)
+        level->side[a] = 2;
+    return PLAIT_OK;
+}
+
+static plait_status make_grid(const json_cursor *at, int below, plait_level *level,
+                              plait_error *err)
+{
+    switch (level->kind) {
+    case PLAIT_LEVEL_RING:
+        return make_ring(at, below, level, err);
+    case PLAIT_LEVEL_HYPERCUBE:
+        return make_hypercube(at, below, level, err);
+    default:
+        return read_sides(at, below, level, err);
+    }
+}
+
+/* Keys that say nothing of this kind are a mistake. */
+static plait_status check_keys(const json_cursor *at, const plait_level *level, plait_error *err)
+{
+    static const struct {
+        const char *key;
+        const char *where;
+        unsigned kinds;
+    } keys[] = {
+        {"torus", "torus", 1u << PLAIT_LEVEL_TORUS},
+        {"sides", "torus or mesh", 1u << PLAIT_LEVEL_TORUS | 1u << PLAIT_LEVEL_MESH},
+        {"wrap", "torus", 1u << PLAIT_LEVEL_TORUS},
+        {"wrap_block", "torus", 1u << PLAIT_LEVEL_TORUS},
+        {"ports", "ring, mesh, torus or hypercube",
+         1u << PLAIT_LEVEL_RING | 1u << PLAIT_LEVEL_MESH | 1u << PLAIT_LEVEL_TORUS |
+             1u << PLAIT_LEVEL_HYPERCUBE},
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (json_has(at, keys[i].key) && !(keys[i].kinds >> level->kind & 1u))
+            return json_fail_key(at, keys[i].key, PLAIT_ERROR_SCHEMA, err,
+                                 "expected it only where kind is %s", keys[i].where);
+    return PLAIT_OK;
+}
+
+plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *level,
+                                plait_error *err)
+{
+    // Files from before there were grids say mesh of direct links between all, which has no sides.
+    if (level->kind == PLAIT_LEVEL_MESH && !json_has(at, "sides"))
+        level->kind = PLAIT_LEVEL_FULL;
+    PLAIT_TRY(check_keys(at, level, err));
+    if (!plait_level_is_grid(level))
+        return PLAIT_OK;
+    for (int a = 0; a < PLAIT_MAX_SIDES; a++)
+        level->side[a] = 1;
+    PLAIT_TRY(make_grid(at, below, level, err));
+    PLAIT_TRY(read_wrap(at, level, err));
+    PLAIT_TRY(json_int_optional(at, "wrap_block", 1, MOST_SIDE, &level->wrap_block, err));
+    level->ports = cluster_ports(level->side);
+    if (level->ports == 0)
+        level->ports = 1; // a single unit sends nothing
+    return json_int_optional(at, "ports", 1, 2 * PLAIT_MAX_SIDES, &level->ports, err);
+}
+
+// ---- writing -------------------------------------------------------------------------------
+
+/* Behind the last side of more than one unit nothing need be said. */
+static int sides_said(const int *side)
+{
+    int sides = 1;
+
+    for (int a = 1; a < PLAIT_MAX_SIDES; a++)
+        if (side[a] > 1)
+            sides = a + 1;
+    return sides;
+}
+
+void cluster_write_shape(json_writer *json, const plait_level *level)
+{
+    const bool cut = level->whole.gpus > 0;
+    const int *const side = cut ? level->whole.side : level->side;
+    const bool *const wrap = cut ? level->whole.wrap : level->wrap;
+    const int sides = sides_said(side);
+
+    if (level->kind == PLAIT_LEVEL_TORUS || level->kind == PLAIT_LEVEL_MESH) {
+        json_write_key(json, "sides");
+        json_begin_row(json);
+        for (int a = 0; a < sides; a++)
+            json_write_int64(json, side[a]);
+        json_end_array(json);
+    }
+    if (level->kind == PLAIT_LEVEL_TORUS) {
+        json_write_key(json, "wrap");
+        json_begin_row(json);
+        for (int a = 0; a < sides; a++)
+            json_write_bool(json, wrap[a]);
+        json_end_array(json);
+    }
+    if (level->wrap_block > 0)
+        json_member_int64(json, "wrap_block", level->wrap_block);
+    json_member_int64(json, "ports", level->ports);
+}

@@ -1,0 +1,589 @@
+/* step_log.c - step times out of the lines that training software prints */
+#include "io/csv/step_log.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/file.h"
+#include "base/numbers.h"
+#include "base/text.h"
+
+/* Part of a log: a line, or the whole. */
+typedef struct log_text {
+    const char *at;
+    const char *end;
+} log_text;
+
+typedef struct peak_format {
+    const char *mark;
+    double unit_bytes;
+    bool reserved;
+} peak_format;
+
+typedef enum step_unit { UNIT_STEP, UNIT_PER_STEP, UNIT_TOKENS, UNIT_SEQUENCES } step_unit;
+
+enum { MARKS = 3 };
+
+/* A line of the format has `line` in it and, after each mark, a number; the numbers are added. */
+typedef struct step_format {
+    const char *software;
+    unsigned rules;
+    int (*collect)(log_text log, const struct step_format *format, double *out);
+    const char *line;
+    const char *mark[MARKS];
+    double scale;
+    step_unit unit;
+    const peak_format *peak;
+} step_format;
+
+// ---- lines and numbers ---------------------------------------------------------------------
+
+/* Progress bars end their lines with a carriage return. */
+static bool next_line(log_text *rest, log_text *line)
+{
+    if (rest->at >= rest->end)
+        return false;
+    *line = (log_text){rest->at, rest->at};
+    while (line->end < rest->end && *line->end != '\n' && *line->end != '\r')
+        line->end++;
+    rest->at = line->end + 1;
+    return true;
+}
+
+/* The text after a mark; NULL if the mark is not there. */
+static const char *after(log_text text, const char *mark)
+{
+    const size_t length = strlen(mark);
+
+    for (const char *at = text.at; (size_t)(text.end - at) >= length; at++) {
+        at = memchr(at, mark[0], (size_t)(text.end - at) - length + 1);
+        if (at == NULL)
+            return NULL;
+        if (memcmp(at, mark, length) == 0)
+            return at + length;
+    }
+    return NULL;
+}
+
+/*
+ * A positive number: "1,234.5", "1.23K", "6.5e+03". Blanks, quotes, ':' and '=' before it are skipped, so that
+ * a mark may be a key of JSON or of Python. NaN if there is none, or a clock such as 1:02:03.
+ */
+static double number_at(const char *at, const char *end, const char **stop)
+{
+    char digits[40];
+    size_t used = 0;
+    double value;
+
+    while (at < end && strchr(" '\":=", *at) != NULL && *at != '\0')
+        at++;
+    while (at < end && used + 1 < sizeof digits &&
+           ((*at >= '0' && *at <= '9') || *at == '.' || *at == ',')) {
+        if (*at != ',')
+            digits[used++] = *at;
+        at++;
+    }
+    if (end - at > 2 && *at == 'e' && (at[1] == '+' || at[1] == '-') && used + 5 < sizeof digits) {
+        digits[used++] = *at++;
+        digits[used++] = *at++;
+        for (int d = 0; d < 3 && at < end && *at >= '0' && *at <= '9'; d++)
+            digits[used++] = *at++;
+    }
+    digits[used] = '\0';
+    if (stop != NULL)
+        *stop = at;
+    if (!text_parse_number(digits, &value) || !(value > 0.0) || (at < end && *at == ':'))
+        return (double)NAN;
+    if (end - at > 1 && at[1] == 'i') // "41234.5MiB": the format has the unit
+        return value;
+    return value * (at < end && *at == 'K' ? 1e3 : at < end && *at == 'M' ? 1e6 : 1.0);
+}
+
+static double number_after(log_text text, const char *mark)
+{
+    const char *const at = after(text, mark);
+
+    return at != NULL ? number_at(at, text.end, NULL) : (double)NAN;
+}
+
+// ---- lines with a number ---------------------------------------------------------------------
+
+static int collect_lines(log_text log, const step_format *format, double *out)
+{
+    log_text line;
+    int count = 0;
+
+    while (next_line(&log, &line)) {
+        double sum = 0.0;
+
+        // torchtitan's validation prints the rate of a forward pass
+        if (after(line, format->line) == NULL || after(line, "validate step:") != NULL)
+            continue;
+        for (int m = 0; m < MARKS && format->mark[m] != NULL; m++)
+            sum += number_after(line, format->mark[m]);
+        if (!isnan(sum))
+            out[count++] = format->scale * sum;
+    }
+    return count;
+}
+
+// ---- progress bars -----------------------------------------------------------------------------
+
+/* "30/1000 [12:11<6:34:20, 24.36s/it]" */
+typedef struct progress_bar {
+    double done; /* steps */
+    double total;
+    double elapsed_s;
+    double shown_s; /* of a step, by the rate that the bar shows; NaN: "0.00it/s" */
+    bool is_rate;   /* "it/s", of two decimals */
+} progress_bar;
+
+/* "12:11", "6:34:20"; NaN if it is no clock. */
+static double clock_at(const char *at, const char *end, const char **stop)
+{
+    double seconds = 0.0, part = 0.0;
+    int parts = 0, digits = 0;
+
+    for (; at < end && ((*at >= '0' && *at <= '9') || *at == ':'); at++) {
+        if (*at == ':') {
+            seconds = 60.0 * (seconds + part);
+            part = 0.0;
+            parts++;
+        } else {
+            part = 10.0 * part + (*at - '0');
+            digits++;
+        }
+    }
+    *stop = at;
+    return parts >= 1 && digits > parts && digits < 12 ? seconds + part : (double)NAN;
+}
+
+static const char *digits_before(const char *at, const char *begin)
+{
+    while (at > begin && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return at;
+}
+
+/* The steps before the bracket: "30/1000 ["; false if it has none. */
+static bool read_steps(const char *bracket, const char *begin, progress_bar *out)
+{
+    const char *stop;
+
+    if (bracket == begin || bracket[-1] != ' ')
+        return false;
+    const char *const total = digits_before(bracket - 1, begin);
+    if (total == begin || total[-1] != '/')
+        return false;
+    out->total = number_at(total, bracket, &stop);
+    out->done = number_at(digits_before(total - 1, begin), total - 1, &stop);
+    return !isnan(out->total) && !isnan(out->done);
+}
+
+static bool read_bar(const char *bracket, log_text log, progress_bar *out)
+{
+    const char *at, *stop;
+
+    if (!read_steps(bracket, log.at, out))
+        return false;
+    out->elapsed_s = clock_at(bracket + 1, log.end, &at);
+    if (isnan(out->elapsed_s) || at >= log.end || *at != '<')
+        return false;
+    (void)clock_at(at + 1, log.end, &at); // what remains
+    if (at >= log.end || *at != ',')
+        return false;
+    const double number = number_at(at + 1, log.end, &stop);
+    if (log.end - stop < 4 || stop[-1] < '0' || stop[-1] > '9')
+        return false;
+    out->is_rate = memcmp(stop, "it/s", 4) == 0;
+    out->shown_s = out->is_rate ? 1.0 / number : number;
+    return out->is_rate || memcmp(stop, "s/it", 4) == 0;
+}
+
+enum { MOST_RUNS = 32 };
+
+/* The bars of one loop over steps: an epoch, an evaluation, the files of a checkpoint. */
+typedef struct bar_run {
+    const char *begin; /* bracket of its first bar */
+    progress_bar first, last;
+    bool of_files; /* "Loading checkpoint shards: ..." */
+} bar_run;
+
+typedef struct bar_runs {
+    bar_run run[MOST_RUNS];
+    int count;
+} bar_runs;
+
+static bool is_of_files(const char *bracket, log_text log)
+{
+    const char *line = bracket;
+
+    while (line > log.at && line[-1] != '\n' && line[-1] != '\r')
+        line--;
+    return after((log_text){line, bracket}, "oading ") != NULL;
+}
+
+/* The run to give up for a new one if there are too many. */
+static bar_run *shortest_run(bar_runs *runs)
+{
+    bar_run *shortest = runs->run;
+
+    for (int r = 1; r < runs->count; r++)
+        if (runs->run[r].last.elapsed_s < shortest->last.elapsed_s)
+            shortest = &runs->run[r];
+    return shortest;
+}
+
+/*
+ * Add a bar to the run that it continues: neither steps nor clock fall back, and of several such runs it
+ * follows closest. Otherwise the bar begins a run.
+ */
+static bar_run *add_bar(bar_runs *runs, const progress_bar *bar, const char *bracket, log_text log)
+{
+    bar_run *closest = NULL;
+
+    for (bar_run *run = runs->run; run < runs->run + runs->count; run++)
+        if (run->last.total == bar->total && run->last.done <= bar->done &&
+            run->last.elapsed_s <= bar->elapsed_s &&
+            (closest == NULL || run->last.elapsed_s > closest->last.elapsed_s))
+            closest = run;
+    if (closest != NULL) {
+        closest->last = *bar;
+        return closest;
+    }
+    bar_run *const fresh = runs->count < MOST_RUNS ? &runs->run[runs->count++] : shortest_run(runs);
+    *fresh = (bar_run){bracket, *bar, *bar, is_of_files(bracket, log)};
+    return fresh;
+}
+
+/* Files are loaded in a few slow steps, which may take longer than a short training. */
+static bool loads_files(const bar_run *run)
+{
+    return run->of_files || (run->last.done == run->last.total && run->last.total < 10.0);
+}
+
+/*
+ * Find the run that trains. Its clock runs on while evaluations and checkpoints show bars of their
+ * own, so that it is the longest. `begin` is NULL if the log has no bars.
+ */
+static bar_run training_run(log_text log)
+{
+    bar_run best = {.begin = NULL};
+    bar_runs runs = {.count = 0};
+    progress_bar bar;
+
+    for (const char *at = log.at; at < log.end; at++)
+        if (*at == '[' && read_bar(at, log, &bar))
+            (void)add_bar(&runs, &bar, at, log);
+    for (const bar_run *run = runs.run; run < runs.run + runs.count; run++)
+        if (best.begin == NULL ||
+            (loads_files(run) != loads_files(&best) ? loads_files(&best)
+                                                    : run->last.elapsed_s > best.last.elapsed_s))
+            best = *run;
+    return best;
+}
+
+/* Progress bars show whole seconds: the error of a span is 1 % at span_s and 5 % at least_span_s. */
+static const double span_s = 100.0, least_span_s = 20.0;
+
+/* The bar after which the run has no more steps. */
+static bool is_last(const progress_bar *bar, const bar_run *run)
+{
+    return bar->done == run->last.done;
+}
+
+/*
+ * Seconds of a step between bars of the later half of the training's steps: over spans that are long
+ * enough for the clock, of which those with an evaluation or a checkpoint are outliers. If `shown`, the
+ * rates that these bars show instead, tqdm's running average.
+ */
+static int collect_run(log_text log, const bar_run *training, bool shown, double *out)
+{
+    const double middle = 0.5 * (training->first.done + training->last.done);
+    progress_bar from = training->first, bar;
+    bar_runs runs = {.count = 0};
+    int count = 0;
+
+    for (const char *at = log.at; at < log.end; at++) {
+        if (*at != '[' || !read_bar(at, log, &bar) ||
+            add_bar(&runs, &bar, at, log)->begin != training->begin)
+            continue;
+        const double seconds = bar.elapsed_s - from.elapsed_s, steps = bar.done - from.done;
+        if (bar.done <= middle) {
+            from = bar;
+        } else if (shown) {
+            if (!isnan(bar.shown_s))
+                out[count++] = bar.shown_s;
+        } else if (steps > 0.0 && (seconds >= span_s || (count == 0 && is_last(&bar, training) &&
+                                                         seconds >= least_span_s))) {
+            out[count++] = seconds / steps;
+            from = bar;
+        }
+    }
+    return count;
+}
+
+/* A single bar: its rate, or the mean since the start if that is within the rounding of a rate. */
+static double step_of_bar(const progress_bar *bar)
+{
+    const double rate = isnan(bar->shown_s) ? 0.0 : 1.0 / bar->shown_s;
+    const double mean_s = bar->elapsed_s / bar->done;
+
+    return bar->is_rate && mean_s > 0.0 && fabs(1.0 / mean_s - rate) <= 0.005 ? mean_s
+                                                                              : bar->shown_s;
+}
+
+static int collect_bars(log_text log, const step_format *format, double *out)
+{
+    const bar_run training = training_run(log);
+    int count;
+
+    (void)format;
+    if (training.begin == NULL)
+        return 0;
+    if (training.first.done == training.last.done) {
+        *out = step_of_bar(&training.last);
+        return !isnan(*out);
+    }
+    count = collect_run(log, &training, false, out);
+    if (count == 0)
+        count = collect_run(log, &training, true, out);
+    qsort(out, (size_t)count, sizeof *out, compare_doubles);
+    if (count > 0)
+        *out = 0.5 * (out[count / 2] + out[(count - 1) / 2]);
+    return count > 0;
+}
+
+// ---- summaries, and steps beside clocks ---------------------------------------------------------
+
+/*
+ * The mean over the run that transformers' Trainer prints at its end (trainer_utils.speed_metrics).
+ * The rate has three decimals: below 0.02 they leave less than 2.5 %, and only the run's time over
+ * its number of steps counts. A resumed run prints the rate of all steps (max_steps), although its
+ * time is of the rest.
+ */
+static int collect_summary(log_text log, const step_format *format, double *out)
+{
+    const double run_s = number_after(log, "train_runtime");
+    const double total = number_after(log, "Total optimization steps");
+    const double resumed = number_after(log, "Continuing training from global step");
+    const double steps = isnan(resumed) ? total : total - resumed;
+    const double per_s = number_after(log, "train_steps_per_second");
+
+    (void)format;
+    if (isnan(per_s) || steps <= 0.0 ||
+        ((per_s < 0.02 || !isnan(resumed)) && (isnan(run_s) || isnan(steps))))
+        return 0;
+    *out = isnan(run_s) || isnan(steps) ? 1.0 / per_s : run_s / steps;
+    return 1;
+}
+
+/* LLaMA-Factory's trainer_log.jsonl: "current_steps": 10, ..., "elapsed_time": "0:04:03". */
+static bool read_elapsed(log_text line, double *step, double *seconds)
+{
+    const char *at = after(line, "\"elapsed_time\": \"");
+
+    *step = number_after(line, "\"current_steps\":");
+    *seconds = at != NULL ? clock_at(at, line.end, &at) : (double)NAN;
+    return !isnan(*step) && !isnan(*seconds);
+}
+
+/* TensorBoard's download of a scalar: Wall time,Step,Value. */
+static bool read_wall_time(log_text line, double *step, double *seconds)
+{
+    const char *const comma = memchr(line.at, ',', (size_t)(line.end - line.at));
+
+    if (comma == NULL)
+        return false;
+    const char *const second = memchr(comma + 1, ',', (size_t)(line.end - comma - 1));
+    *seconds = number_at(line.at, comma, NULL);
+    *step = second != NULL ? number_at(comma + 1, second, NULL) : (double)NAN;
+    return !isnan(*step) && !isnan(*seconds);
+}
+
+/* Seconds between two lines over the steps between them. */
+static int collect_between(log_text log, const step_format *format, double *out)
+{
+    const bool table = format->line == NULL;
+    const char *const header = table ? after(log, format->mark[0]) : NULL;
+    double last_step = (double)NAN, last_s = (double)NAN, step, seconds;
+    log_text line;
+    int count = 0;
+
+    if (table && (header == NULL || header != log.at + strlen(format->mark[0])))
+        return 0;
+    while (next_line(&log, &line)) {
+        if (!(table ? read_wall_time : read_elapsed)(line, &step, &seconds))
+            continue;
+        if (step > last_step && seconds > last_s)
+            out[count++] = (seconds - last_s) / (step - last_step);
+        last_step = step;
+        last_s = seconds;
+    }
+    return count;
+}
+
+// ---- formats -----------------------------------------------------------------------------------
+
+static const peak_format allocated_mib = {"max allocated:", 1 << 20, false},
+                         nanotron_mib = {"Peak allocated", 1 << 20, false},
+                         max_ma_gib = {"Max_MA", 1 << 30, false},
+                         max_gib = {"MaxMemAllocated", 1 << 30, false},
+                         titan_gib = {"memory:", 1 << 30, true},
+                         swift_gib = {"memory(GiB)", 1 << 30, true};
+
+#define RULES(word) (1U << PLAIT_RULES_##word)
+
+static const unsigned megatrons = RULES(MEGATRON) | RULES(FLAGSCALE) | RULES(GALVATRON) |
+                                  RULES(MINDSPEED) | RULES(MEGATRON_DEEPSPEED);
+static const unsigned deepspeeds = RULES(DEEPSPEED) | RULES(MEGATRON_DEEPSPEED);
+
+#define LINES(name, rules, line, mark, scale, unit, peak)                                          \
+    {                                                                                              \
+        name, rules, collect_lines, line, {mark}, scale, unit, peak                                \
+    }
+
+/*
+ * The first format that a log has lines of counts: times of single steps stand before rates, and rates
+ * before running averages. DeepSpeed's CurrSamplesPerSec may leave out most of a step under Megatron.
+ * Sources: Megatron-LM training/training.py (Primus adds "/MEAN"), BigScience's Megatron-DeepSpeed
+ * (seconds), Argonne's fork of it (elapsed_time_per_iteration_ms=), Megatron-Bridge train_utils.py, NeMo's progress printer, nanotron
+ * trainer.py, DeepSpeed pipe/engine.py, timer.py and engine.py (wall_clock_breakdown), MaxText
+ * metric_logger.py, torchtitan metrics.py ("wps:" until 2025), ms-swift patcher.py (a mean over
+ * the run), LLaMA-Factory callbacks.py.
+ */
+static const step_format formats[] = {
+    LINES("Megatron-LM", megatrons, "iteration", "elapsed time per iteration (ms):", 1e-3,
+          UNIT_STEP, &allocated_mib),
+    LINES("Megatron-DeepSpeed", megatrons, "iteration", "elapsed time per iteration (s):", 1.0,
+          UNIT_STEP, &allocated_mib),
+    LINES("Megatron-Bridge", megatrons, "GPU utilization", "Step Time :", 1.0, UNIT_STEP,
+          &allocated_mib),
+    LINES("NeMo", megatrons, "train_step_timing", "train_step_timing in s", 1.0, UNIT_STEP, NULL),
+    LINES("Megatron-DeepSpeed", megatrons, "iteration=", "elapsed_time_per_iteration_ms=", 1e-3,
+          UNIT_STEP, &max_gib),
+    LINES("nanotron", RULES(GENERIC), "iteration", "time_per_iteration_ms:", 1e-3, UNIT_STEP,
+          &nanotron_mib),
+    LINES("DeepSpeed", deepspeeds, "iter time", "iter time (s):", 1.0, UNIT_STEP, &max_ma_gib),
+    LINES("MaxText", RULES(MAXTEXT), "completed step:", ", seconds:", 1.0, UNIT_STEP, NULL),
+    {"DeepSpeed",
+     deepspeeds,
+     collect_lines,
+     "time (ms)",
+     {"| fwd:", "| bwd:", "| step:"},
+     1e-3,
+     UNIT_STEP,
+     &max_ma_gib},
+    LINES("torchtitan", RULES(TORCHTITAN), "step:", "tps:", 1.0, UNIT_TOKENS, &titan_gib),
+    LINES("torchtitan", RULES(TORCHTITAN), "step:", "wps:", 1.0, UNIT_TOKENS, &titan_gib),
+    LINES("DeepSpeed", deepspeeds, "global_step=", "CurrSamplesPerSec", 1.0, UNIT_SEQUENCES,
+          &max_gib),
+    {.software = "a progress bar", .collect = collect_bars, .peak = &swift_gib},
+    LINES("ms-swift", 0, "train_speed", "train_speed(s/it)", 1.0, UNIT_STEP, &swift_gib),
+    LINES("ms-swift", 0, "train_speed", "train_speed(iter/s)", 1.0, UNIT_PER_STEP, &swift_gib),
+    {.software = "LLaMA-Factory", .collect = collect_between, .line = "current_steps"},
+    {.software = "TensorBoard", .collect = collect_between, .mark = {"Wall time,Step,Value"}},
+    {.software = "transformers' Trainer", .collect = collect_summary},
+};
+
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+// ---- the whole -----------------------------------------------------------------------------------
+
+/* Returns how many values the later half has. */
+static int median_of_later_half(double *value, int count, double *median)
+{
+    double *const later = value + count / 2;
+    const int kept = count - count / 2;
+
+    qsort(later, (size_t)kept, sizeof *later, compare_doubles);
+    *median = 0.5 * (later[kept / 2] + later[(kept - 1) / 2]);
+    return kept;
+}
+
+/* The largest of all ranks and steps. */
+static void find_peak(log_text log, const peak_format *peak, step_log *out)
+{
+    log_text line;
+
+    if (peak == NULL)
+        return;
+    out->reserved = peak->reserved;
+    while (next_line(&log, &line))
+        out->peak_bytes = fmax(out->peak_bytes, peak->unit_bytes * number_after(line, peak->mark));
+}
+
+/* Every value is of a line or of a bar. */
+static size_t most_values(log_text log)
+{
+    size_t most = 1;
+
+    for (const char *at = log.at; at < log.end; at++)
+        most += *at == '\n' || *at == '\r' || *at == '[';
+    return most;
+}
+
+plait_status step_log_parse(const char *text, size_t length, const char *name, plait_arena *arena,
+                            step_log *out, plait_error *err)
+{
+    const log_text log = {text, text + length};
+    double *const value = plait_arena_alloc(arena, most_values(log), sizeof *value), median;
+
+    if (value == NULL)
+        return plait_fail_nomem(err);
+    for (int f = 0; f < FORMATS; f++) {
+        const step_format *const format = &formats[f];
+        const int count = format->collect(log, format, value);
+
+        if (count == 0)
+            continue;
+        *out = (step_log){.software = format->software, .rules = format->rules};
+        out->steps = median_of_later_half(value, count, &median);
+        switch (format->unit) {
+        case UNIT_STEP:
+            out->step_s = median;
+            break;
+        case UNIT_PER_STEP:
+            out->step_s = 1.0 / median;
+            break;
+        case UNIT_TOKENS:
+            out->tokens_per_s = median;
+            break;
+        case UNIT_SEQUENCES:
+            out->sequences_per_s = median;
+            break;
+        }
+        find_peak(log, format->peak, out);
+        return PLAIT_OK;
+    }
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
+                      "expected step times as Megatron-LM, NeMo, nanotron, DeepSpeed, torchtitan, "
+                      "MaxText or transformers print them, or a CSV with a column step_s, found no "
+                      "step time");
+}
+
+plait_status step_log_load(const char *path, plait_arena *arena, step_log *out, plait_error *err)
+{
+    static const size_t most_bytes = (size_t)256 << 20;
+    const char *text;
+    size_t length;
+
+    PLAIT_TRY(file_read_all(path, most_bytes, arena, &text, &length, err));
+    return step_log_parse(text, length, path, arena, out, err);
+}
+
+double step_log_seconds(const step_log *log, const plait_job *job)
+{
+    if (log->tokens_per_s > 0.0)
+        return plait_job_tokens(job) / (log->tokens_per_s * job->gpus);
+    if (log->sequences_per_s > 0.0)
+        return job->gbs / log->sequences_per_s;
+    return log->step_s;
+}
+
+bool step_log_is_of(const step_log *log, const plait_runtime *runtime)
+{
+    return log->rules == 0 || runtime->rules == PLAIT_RULES_GENERIC ||
+           (log->rules & (1U << runtime->rules)) != 0;
+}

@@ -1,0 +1,238 @@
+/* json_get.c - the typed getters of the JSON reader
+ *
+ * Each kind of value has one function that reads the value at a cursor; the forms for members of an
+ * object find the member and call it.
+ */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include <cjson/cJSON.h>
+
+#include "io/json/json_private.h"
+#include "base/number_range.h"
+#include "base/text.h"
+
+/* Up to here a whole double is the integer that the file says; 2^53 may stand for 2^53 + 1. */
+static const int64_t exact_max = ((int64_t)1 << 53) - 1;
+
+static const struct range {
+    const char *name;
+    double low, high;
+    bool excludes_low;
+} ranges[] = {
+    [JSON_ANY] = {"a number", -DBL_MAX, DBL_MAX, false},
+    [JSON_POSITIVE] = {"a positive number", 0.0, DBL_MAX, true},
+    [JSON_NON_NEGATIVE] = {"a number of 0 or more", 0.0, DBL_MAX, false},
+    [JSON_FRACTION] = {"a number from 0 to 1", 0.0, 1.0, false},
+};
+
+static bool in_range(const struct range *range, double number)
+{
+    return number >= range->low && number <= range->high &&
+           !(range->excludes_low && number == range->low);
+}
+
+plait_status json_as_number(const json_cursor *at, json_range range, double *out, plait_error *err)
+{
+    char found[JSON_FOUND_SIZE];
+    double number;
+
+    if (!json_is_number(at))
+        return json_fail_type(at, ranges[range].name, err);
+    number = at->value->valuedouble;
+    if (!isfinite(number))
+        return json_fail(at, PLAIT_ERROR_RANGE, err,
+                         "expected a finite number, found one beyond 1.8e308");
+    if (!in_range(&ranges[range], number))
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found %s", ranges[range].name,
+                         json_found(at, found));
+    if (range != JSON_ANY && !number_has_size(number))
+        return json_fail(at, PLAIT_ERROR_RANGE, err,
+                         "expected a number from %g to %g in size, found %g", NUMBER_SAID_LEAST,
+                         NUMBER_SAID_MOST, number);
+    *out = number;
+    return PLAIT_OK;
+}
+
+static plait_status fail_integer(const json_cursor *at, plait_status status, int64_t min,
+                                 int64_t max, plait_error *err)
+{
+    char found[JSON_FOUND_SIZE];
+
+    json_found(at, found);
+    if (min == 1 && max >= INT32_MAX)
+        return json_fail(at, status, err, "expected a positive integer, found %s", found);
+    if (max >= INT32_MAX)
+        return json_fail(at, status, err, "expected an integer of %" PRId64 " or more, found %s",
+                         min, found);
+    return json_fail(at, status, err,
+                     "expected an integer from %" PRId64 " to %" PRId64 ", found %s", min, max,
+                     found);
+}
+
+plait_status json_as_int64(const json_cursor *at, int64_t min, int64_t max, int64_t *out,
+                           plait_error *err)
+{
+    double number;
+
+    if (!json_is_number(at))
+        return fail_integer(at, PLAIT_ERROR_SCHEMA, min, max, err);
+    number = at->value->valuedouble;
+    if (fabs(number) > (double)exact_max)
+        return json_fail(at, PLAIT_ERROR_RANGE, err,
+                         "expected an integer below 2^53, found a larger number");
+    if (trunc(number) != number || (int64_t)number < min || (int64_t)number > max)
+        return fail_integer(at, PLAIT_ERROR_RANGE, min, max, err);
+    *out = (int64_t)number;
+    return PLAIT_OK;
+}
+
+plait_status json_as_int(const json_cursor *at, int min, int max, int *out, plait_error *err)
+{
+    int64_t number = 0; // gcc does not see that a failure is never PLAIT_OK
+
+    PLAIT_TRY(json_as_int64(at, min, max, &number, err));
+    *out = (int)number;
+    return PLAIT_OK;
+}
+
+plait_status json_as_bool(const json_cursor *at, bool *out, plait_error *err)
+{
+    if (!cJSON_IsBool(at->value))
+        return json_fail_type(at, "true or false", err);
+    *out = cJSON_IsTrue(at->value);
+    return PLAIT_OK;
+}
+
+plait_status json_as_string(const json_cursor *at, plait_arena *arena, const char **out,
+                            plait_error *err)
+{
+    const char *copy;
+
+    if (!json_is_string(at))
+        return json_fail_type(at, "a string", err);
+    if (!text_is_plain(at->value->valuestring))
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected text, found a control character");
+    copy = plait_arena_text(arena, at->value->valuestring);
+    if (copy == NULL)
+        return plait_fail_nomem(err);
+    *out = copy;
+    return PLAIT_OK;
+}
+
+plait_status json_as_word(const json_cursor *at, const char *const *words, int *out,
+                          plait_error *err)
+{
+    int index;
+
+    if (!json_is_string(at))
+        return json_fail_type(at, "a string", err);
+    index = text_index(at->value->valuestring, words);
+    if (index < 0)
+        return json_fail_word(at, "a word", at->value->valuestring, words, err);
+    *out = index;
+    return PLAIT_OK;
+}
+
+/* ---- members of an object ---- */
+
+/* The bodies of json_NAME and json_NAME_optional: find the member, then read the value at it. */
+#define GET(...)                                                                                   \
+    json_cursor child;                                                                             \
+                                                                                                   \
+    PLAIT_TRY(json_value(at, key, &child, err));                                                   \
+    return __VA_ARGS__
+
+#define GET_OPTIONAL(...)                                                                          \
+    json_cursor child;                                                                             \
+                                                                                                   \
+    PLAIT_TRY(json_value_optional(at, key, &child, err));                                          \
+    return child.value == NULL ? PLAIT_OK : __VA_ARGS__
+
+plait_status json_number(const json_cursor *at, const char *key, json_range range, double *out,
+                         plait_error *err)
+{
+    GET(json_as_number(&child, range, out, err));
+}
+
+plait_status json_number_optional(const json_cursor *at, const char *key, json_range range,
+                                  double *out, plait_error *err)
+{
+    GET_OPTIONAL(json_as_number(&child, range, out, err));
+}
+
+plait_status json_int(const json_cursor *at, const char *key, int min, int max, int *out,
+                      plait_error *err)
+{
+    GET(json_as_int(&child, min, max, out, err));
+}
+
+plait_status json_int_optional(const json_cursor *at, const char *key, int min, int max, int *out,
+                               plait_error *err)
+{
+    GET_OPTIONAL(json_as_int(&child, min, max, out, err));
+}
+
+plait_status json_int64(const json_cursor *at, const char *key, int64_t min, int64_t max,
+                        int64_t *out, plait_error *err)
+{
+    GET(json_as_int64(&child, min, max, out, err));
+}
+
+plait_status json_int64_optional(const json_cursor *at, const char *key, int64_t min, int64_t max,
+                                 int64_t *out, plait_error *err)
+{
+    GET_OPTIONAL(json_as_int64(&child, min, max, out, err));
+}
+
+plait_status json_bool(const json_cursor *at, const char *key, bool *out, plait_error *err)
+{
+    GET(json_as_bool(&child, out, err));
+}
+
+plait_status json_bool_optional(const json_cursor *at, const char *key, bool *out, plait_error *err)
+{
+    GET_OPTIONAL(json_as_bool(&child, out, err));
+}
+
+plait_status json_string(const json_cursor *at, const char *key, plait_arena *arena,
+                         const char **out, plait_error *err)
+{
+    GET(json_as_string(&child, arena, out, err));
+}
+
+plait_status json_string_optional(const json_cursor *at, const char *key, plait_arena *arena,
+                                  const char **out, plait_error *err)
+{
+    GET_OPTIONAL(json_as_string(&child, arena, out, err));
+}
+
+plait_status json_word(const json_cursor *at, const char *key, const char *const *words, int *out,
+                       plait_error *err)
+{
+    GET(json_as_word(&child, words, out, err));
+}
+
+plait_status json_word_optional(const json_cursor *at, const char *key, const char *const *words,
+                                int *out, plait_error *err)
+{
+    GET_OPTIONAL(json_as_word(&child, words, out, err));
+}
+
+plait_status json_mask(const json_cursor *at, const char *key, const char *const *words, int most,
+                       unsigned *mask, plait_error *err)
+{
+    json_cursor list, element;
+
+    *mask = 0;
+    PLAIT_TRY(json_array(at, key, &list, err));
+    for (bool more = json_first(&list, &element); more; more = json_next(&element)) {
+        int bit = 0;
+
+        PLAIT_TRY(words == NULL ? json_as_int(&element, 0, most, &bit, err)
+                                : json_as_word(&element, words, &bit, err));
+        *mask |= 1u << bit;
+    }
+    return PLAIT_OK;
+}

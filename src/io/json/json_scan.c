@@ -1,0 +1,207 @@
+/* json_scan.c - what the JSON library would let pass */
+#include "io/json/json_scan.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* cJSON copies a number into 64 bytes and reads on behind the 63rd. */
+enum { LONGEST_NUMBER = 63 };
+
+#define NO_INFINITY "a number or null, since JSON has neither NaN nor Infinity"
+
+typedef struct json_text {
+    const char *text;
+    size_t length;
+    size_t at;
+    size_t string; /* where the last one began */
+    bool unclosed; /* it has no end */
+    int depth;
+} json_text;
+
+/* The byte to be read next, or '\0' behind the end; a zero byte in the text is refused as such. */
+static char current(const json_text *scan)
+{
+    return scan->at < scan->length ? scan->text[scan->at] : '\0';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_control(char c)
+{
+    return (unsigned char)c < 0x20;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static bool skip_one(json_text *scan, char wanted, char or_wanted)
+{
+    const bool found = current(scan) == wanted || current(scan) == or_wanted;
+
+    scan->at += found;
+    return found;
+}
+
+static bool starts_word(const json_text *scan, const char *word)
+{
+    const size_t length = strlen(word);
+
+    return scan->length - scan->at >= length && memcmp(scan->text + scan->at, word, length) == 0;
+}
+
+/* Moves past digits, of which there must be one. */
+static bool skip_digits(json_text *scan)
+{
+    const size_t start = scan->at;
+
+    while (is_digit(current(scan)))
+        scan->at++;
+    return scan->at > start;
+}
+
+/* number = ["-"] ("0" | digit1-9 digits) ["." digits] [("e" | "E") ["+" | "-"] digits]
+ *
+ * This and the functions below move past what they accept and return NULL, or return what was
+ * expected where they stopped. */
+static const char *scan_number(json_text *scan)
+{
+    const size_t start = scan->at;
+    size_t whole;
+
+    skip_one(scan, '-', '-');
+    if (starts_word(scan, "Infinity"))
+        return NO_INFINITY;
+    whole = scan->at;
+    if (!skip_digits(scan))
+        return "a digit";
+    if (scan->text[whole] == '0' && scan->at > whole + 1) {
+        scan->at = whole;
+        return "a number without leading zeros";
+    }
+    if (skip_one(scan, '.', '.') && !skip_digits(scan))
+        return "a digit after the decimal point";
+    if (skip_one(scan, 'e', 'E')) {
+        skip_one(scan, '-', '+');
+        if (!skip_digits(scan))
+            return "a digit in the exponent";
+    }
+    return scan->at - start <= LONGEST_NUMBER ? NULL : "a number of at most 63 characters";
+}
+
+/* A string, from quote to quote. An unclosed one is left to the parser. */
+static const char *scan_string(json_text *scan)
+{
+    scan->string = scan->at;
+    for (scan->at++; scan->at < scan->length && current(scan) != '"'; scan->at++) {
+        if (is_control(current(scan)))
+            return "control characters to be escaped";
+        if (current(scan) != '\\')
+            continue;
+        scan->at++;
+        if (scan->length - scan->at > 4 && memcmp(scan->text + scan->at, "u0000", 5) == 0)
+            return "text without the character \\u0000";
+    }
+    scan->unclosed = !skip_one(scan, '"', '"');
+    return NULL;
+}
+
+static const char *scan_token(json_text *scan)
+{
+    const char c = current(scan);
+
+    if (c == '"')
+        return scan_string(scan);
+    if (c == '-' || c == '+' || c == '.' || is_digit(c))
+        return scan_number(scan);
+    if (starts_word(scan, "NaN") || starts_word(scan, "Infinity"))
+        return NO_INFINITY;
+    if (is_control(c) && !is_blank(c))
+        return "no control characters between values";
+    if ((c == '[' || c == '{') && ++scan->depth > JSON_MAX_DEPTH)
+        return "at most 64 levels of nesting";
+    if (c == ']' || c == '}')
+        scan->depth--;
+    scan->at++;
+    return NULL;
+}
+
+/* What stands at `offset`, for a message. */
+static void describe_byte(const char *text, size_t length, size_t offset, char *out, size_t size)
+{
+    const unsigned char c = offset < length ? (unsigned char)text[offset] : 0;
+    const size_t left = length - offset;
+    const bool valid = text_utf8_prefix(text + offset, left < 4 ? left : 4) > 0;
+
+    if (offset >= length)
+        snprintf(out, size, "the end of the text");
+    else if (c < 0x20 || c == 0x7f || !valid)
+        snprintf(out, size, "the byte 0x%02x", c);
+    else if (c < 0x80)
+        snprintf(out, size, "'%c'", c);
+    else
+        snprintf(out, size, "a character outside ASCII");
+}
+
+plait_status json_fail_at(const char *text, size_t length, size_t offset, const char *name,
+                          const char *expected, plait_error *err)
+{
+    int line = 1, column = 1;
+    char where[sizeof err->where], found[40];
+
+    for (size_t i = 0; i < offset; i++) {
+        const bool continues = ((unsigned char)text[i] & 0xc0) == 0x80;
+
+        column = text[i] == '\n' ? 1 : column + !continues;
+        line += text[i] == '\n';
+    }
+    snprintf(where, sizeof where, "%s:%d:%d", name, line, column);
+    describe_byte(text, length, offset, found, sizeof found);
+    return plait_fail(err, PLAIT_ERROR_SYNTAX, where, "expected %s, found %s", expected, found);
+}
+
+static bool all_blank(const char *text, size_t length)
+{
+    size_t at = 0;
+
+    while (at < length && is_blank(text[at]))
+        at++;
+    return at == length;
+}
+
+plait_status json_scan(const char *text, size_t length, const char *name, plait_error *err)
+{
+    json_text scan = {.text = text, .length = length};
+    const size_t valid = text_utf8_prefix(text, length);
+
+    if (all_blank(text, length))
+        return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected JSON, found an empty text");
+    if (valid < length)
+        return json_fail_at(text, length, valid, name, "UTF-8", err);
+    while (scan.at < length) {
+        const char *expected = scan_token(&scan);
+
+        if (expected != NULL)
+            return json_fail_at(text, length, scan.at, name, expected, err);
+    }
+    return PLAIT_OK;
+}
+
+size_t json_cut_from(const char *text, size_t length)
+{
+    json_text scan = {.text = text, .length = length};
+    size_t last = length;
+
+    while (scan.at < length && scan_token(&scan) == NULL)
+        ;
+    while (last > 0 && is_blank(text[last - 1]))
+        last--;
+    return scan.unclosed ? scan.string : scan.depth > 0 ? last - 1 : length + 1;
+}

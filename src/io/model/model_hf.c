@@ -1,0 +1,379 @@
+/* model_hf.c - a Hugging Face config.json as a model
+ *
+ * The decoder's object and its class are found first; then the sizes are read, each layer gets its
+ * parts, and layers of the same parts become one kind. What an absent key means, and what the class
+ * fixes without a key, is in model_hf_class.c.
+ */
+#include "io/model/model_hf.h"
+#include "plait/serve.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "io/model/model_hf_numerics.h"
+#include "base/text.h"
+
+/* ---- the class ---- */
+
+static plait_status refuse_encoder_decoder(const json_cursor *at, plait_error *err)
+{
+    bool both = false;
+
+    PLAIT_TRY(json_bool_optional(at, "is_encoder_decoder", &both, err));
+    if (both)
+        return json_fail_key(at, "is_encoder_decoder", PLAIT_ERROR_SCHEMA, err,
+                             "expected a decoder, found an encoder and decoder");
+    return PLAIT_OK;
+}
+
+static plait_status refuse_class(const json_cursor *at, const char *type, plait_error *err)
+{
+    const char *const what = hf_class_refused(type);
+
+    if (what != NULL)
+        return json_fail_key(at, "model_type", PLAIT_ERROR_SCHEMA, err,
+                             "expected a decoder of attention or Mamba layers, found %s (%s)", type,
+                             what);
+    return PLAIT_OK;
+}
+
+static plait_status refuse_tower(const json_cursor *root, const json_cursor *text, plait_error *err)
+{
+    if (text == root && json_has(root, "vision_config") && !json_has(root, "hidden_size"))
+        return json_fail(root, PLAIT_ERROR_SCHEMA, err,
+                         "expected a text decoder, found a vision tower only");
+    return PLAIT_OK;
+}
+
+/* The first of "architectures", where nothing says the model_type; "" otherwise. */
+static plait_status read_architecture(const hf_config *hf, const json_cursor *at, const char **out,
+                                      plait_error *err)
+{
+    json_cursor list, first;
+
+    *out = "";
+    PLAIT_TRY(json_value_optional(at, "architectures", &list, err));
+    if (!json_is_array(&list) || !json_first(&list, &first))
+        return PLAIT_OK;
+    return json_as_string(&first, hf->arena, out, err);
+}
+
+static plait_status find_class(hf_config *hf, const char *type, plait_error *err)
+{
+    const char *architecture = "";
+
+    hf->class = hf_class_find(type);
+    if (type[0] == '\0')
+        PLAIT_TRY(read_architecture(hf, json_has(hf->text, "architectures") ? hf->text : hf->root,
+                                    &architecture, err));
+    if (architecture[0] != '\0')
+        hf->class = hf_class_of_architecture(architecture);
+    return PLAIT_OK;
+}
+
+/* The decoder's own model_type, or that of the whole where it has none. */
+static plait_status read_class(hf_config *hf, plait_error *err)
+{
+    const json_cursor *const at = json_has(hf->text, "model_type") ? hf->text : hf->root;
+    const char *type = "";
+
+    PLAIT_TRY(refuse_encoder_decoder(hf->root, err));
+    PLAIT_TRY(refuse_encoder_decoder(hf->text, err));
+    PLAIT_TRY(json_string_optional(at, "model_type", hf->arena, &type, err));
+    PLAIT_TRY(refuse_class(at, type, err));
+    PLAIT_TRY(refuse_tower(hf->root, hf->text, err));
+    PLAIT_TRY(find_class(hf, type, err));
+    hf->known = hf->class != NULL;
+    if (!hf->known) {
+        hf->guessed = hf_class_guess(type, hf->text);
+        hf->class = &hf->guessed;
+        PLAIT_TRY(hf_check_guess(hf->text, err));
+    }
+    return PLAIT_OK;
+}
+
+/* ---- sizes of the whole ---- */
+
+/* Its own word, or that of the file around it, or the class's. */
+static plait_status read_tied(const hf_config *hf, bool *out, plait_error *err)
+{
+    *out = hf_has_trait(hf, HF_TIED);
+    PLAIT_TRY(json_bool_optional(hf->root, "tie_word_embeddings", out, err));
+    return json_bool_optional(hf->text, "tie_word_embeddings", out, err);
+}
+
+static plait_status read_dropout(const hf_config *hf, bool *out, plait_error *err)
+{
+    static const char *const keys[] = {
+        "resid_pdrop",       "embd_pdrop",     "attn_pdrop",       "dropout",
+        "attention_dropout", "hidden_dropout", "residual_dropout", NULL};
+    double rate;
+
+    *out = hf_has_trait(hf, HF_DROPOUT);
+    for (const char *const *key = keys; *key != NULL; key++)
+        if (json_has(hf->text, *key))
+            *out = false;
+    for (const char *const *key = keys; *key != NULL; key++) {
+        rate = 0.0;
+        PLAIT_TRY(json_number_optional(hf->text, *key, JSON_FRACTION, &rate, err));
+        *out = *out || rate > 0.0;
+    }
+    return PLAIT_OK;
+}
+
+/* OPT's table has two rows more than positions; MPT has a table unless it has ALiBi. */
+static plait_status read_learned_positions(const hf_config *hf, int *out, plait_error *err)
+{
+    const bool is_opt = strcmp(hf->class->type, "opt") == 0;
+    bool table = hf_has_trait(hf, HF_LEARNED_POSITIONS);
+    bool alibi = false;
+    json_cursor attention;
+
+    if (strcmp(hf->class->type, "mpt") == 0) {
+        PLAIT_TRY(json_object_optional(hf->text, "attn_config", &attention, err));
+        if (!json_is_null(&attention))
+            PLAIT_TRY(json_bool_optional(&attention, "alibi", &alibi, err));
+        PLAIT_TRY(hf_flag(hf, "learned_pos_emb", true, &table, err));
+        table = table && !alibi;
+    }
+    if (!table)
+        return PLAIT_OK;
+    *out = hf->model->max_seq > 0 ? hf->model->max_seq : is_opt ? 2048 : 1024;
+    if (*out > MODEL_MAX_POSITIONS)
+        return json_fail(hf->text, PLAIT_ERROR_RANGE, err,
+                         "expected at most %d learned positions, found %d", MODEL_MAX_POSITIONS,
+                         *out);
+    *out += is_opt ? 2 : 0;
+    return PLAIT_OK;
+}
+
+/* The projections between two widths of OPT-350M have no place in a model. */
+static plait_status check_embedding_width(const hf_config *hf, plait_error *err)
+{
+    int width = hf->model->hidden;
+
+    PLAIT_TRY(json_int_optional(hf->text, "word_embed_proj_dim", 1, MODEL_MAX_HIDDEN, &width, err));
+    if (width != hf->model->hidden)
+        return json_fail_key(hf->text, "word_embed_proj_dim", PLAIT_ERROR_SCHEMA, err,
+                             "expected the hidden width %d, found %d", hf->model->hidden, width);
+    return PLAIT_OK;
+}
+
+/* quantization_config, as transformers writes it; NULL: none, or one that no engine here has. */
+static plait_status read_weights(const hf_config *hf, const char **out, plait_error *err)
+{
+    static const struct {
+        const char *method;
+        plait_weight_format format;
+    } methods[] = {{"mxfp4", PLAIT_WEIGHT_MXFP4},
+                   {"fp8", PLAIT_WEIGHT_FP8},
+                   {"awq", PLAIT_WEIGHT_INT4},
+                   {"gptq", PLAIT_WEIGHT_INT4}};
+    const char *method = NULL;
+    json_cursor at;
+    plait_error inner;
+
+    *out = NULL;
+    if (json_object_optional(hf->root, "quantization_config", &at, &inner) != PLAIT_OK ||
+        json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(faults_only(json_string_optional(&at, "quant_method", hf->arena, &method, &inner),
+                          &inner, err));
+    for (size_t m = 0; method != NULL && m < sizeof methods / sizeof *methods; m++)
+        if (strcmp(methods[m].method, method) == 0)
+            *out = plait_weight_name[methods[m].format == PLAIT_WEIGHT_FP8 &&
+                                             json_has(&at, "weight_block_size")
+                                         ? PLAIT_WEIGHT_FP8_BLOCK
+                                         : methods[m].format];
+    return PLAIT_OK;
+}
+
+static plait_status read_sizes(const hf_config *hf, plait_error *err)
+{
+    static const char *const hidden[] = {"hidden_size", "n_embd", "d_model", "n_embed", NULL};
+    static const char *const layers[] = {"num_hidden_layers", "n_layer", "n_layers", NULL};
+    static const char *const vocab[] = {"vocab_size", NULL};
+    static const char *const max_seq[] = {
+        "max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
+        "max_sequence_length",     NULL};
+    plait_model *const model = hf->model;
+
+    PLAIT_TRY(hf_int(hf, hidden, 1, MODEL_MAX_HIDDEN, &model->hidden, err));
+    PLAIT_TRY(hf_int(hf, layers, 1, PLAIT_MAX_LAYERS, &model->layers, err));
+    PLAIT_TRY(hf_int_or(hf, vocab, 1, MODEL_MAX_VOCAB, hf->class->vocab, &model->vocab, err));
+    PLAIT_TRY(hf_int_optional(hf, max_seq, 1, MODEL_MAX_SEQ, &model->max_seq, err));
+    PLAIT_TRY(read_weights(hf, &model->weights, err));
+    PLAIT_TRY(read_tied(hf, &model->tied, err));
+    PLAIT_TRY(read_dropout(hf, &model->dropout, err));
+    PLAIT_TRY(check_embedding_width(hf, err));
+    model->layer_norm = hf_has_trait(hf, HF_LAYER_NORM);
+    model->head_bias = hf_has_trait(hf, HF_HEAD_BIAS);
+    model->embedding_norm = hf_has_trait(hf, HF_EMBEDDING_NORM);
+    return read_learned_positions(hf, &model->learned_positions, err);
+}
+
+/* "models/Qwen3-8B/config.json" is called Qwen3-8B, "qwen3-8b.json" qwen3-8b. */
+static const char *name_of_file(plait_arena *arena, const char *path)
+{
+    char *name = text_plain(arena, path); // a folder may be called anything
+    char *slash;
+
+    if (name == NULL)
+        return NULL;
+    if (text_ends_with(name, "/config.json"))
+        name[strlen(name) - strlen("/config.json")] = '\0';
+    else if (text_ends_with(name, ".json"))
+        name[strlen(name) - strlen(".json")] = '\0';
+    slash = strrchr(name, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : name;
+}
+
+static plait_status read_names(const hf_config *hf, plait_error *err)
+{
+    hf->model->name = name_of_file(hf->arena, hf->root->key);
+    hf->model->family = hf->class->type;
+    hf->model->source = plait_arena_printf(hf->arena, "Hugging Face config (%s)",
+                                           text_plain(hf->arena, hf->root->key));
+    return hf->model->name == NULL || hf->model->source == NULL ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+/* ---- layers and kinds ---- */
+
+/* A kind is named by what tells it from the others: its mixer, its feed-forward part, or both. */
+static const char *kind_name(const hf_config *hf, hf_mixer mixer, bool moe, bool mixers_differ,
+                             bool ffns_differ)
+{
+    static const char *const mixers[HF_MIXERS] = {"full", "sliding", "chunked", "linear"};
+    const char *const ffn = moe ? "moe" : "dense";
+
+    if (!mixers_differ)
+        return ffn;
+    if (!ffns_differ)
+        return mixers[mixer];
+    return plait_arena_printf(hf->arena, "%s-%s", mixers[mixer], ffn);
+}
+
+static plait_status read_residual(const hf_config *hf, plait_layer *out, plait_error *err)
+{
+    bool grouped = false;
+    int parallel_norms = 1;
+
+    out->parallel_residual = hf_has_trait(hf, HF_PARALLEL);
+    PLAIT_TRY(json_bool_optional(hf->text, "use_parallel_residual", &out->parallel_residual, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "parallel_attn", &out->parallel_residual, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "new_decoder_architecture", &grouped, err));
+    if (hf_has_trait(hf, HF_ONE_NORM)) {
+        /* num_ln_in_parallel_attn overrides the two norms of Falcon's new architecture. */
+        parallel_norms = grouped ? 2 : 1;
+        PLAIT_TRY(
+            json_int_optional(hf->text, "num_ln_in_parallel_attn", 1, 2, &parallel_norms, err));
+    }
+
+    out->norms = 2;
+    if (out->parallel_residual && hf_has_trait(hf, HF_ONE_NORM))
+        out->norms = parallel_norms;
+    if (hf_has_trait(hf, HF_FOUR_NORMS)) /* Gemma 4: also around the experts beside the MLP */
+        out->norms = hf_has_trait(hf, HF_SHARED_MLP) && out->ffn == PLAIT_FFN_MOE ? 7 : 4;
+    return PLAIT_OK;
+}
+
+static plait_status read_kind(const hf_config *hf, hf_mixer mixer, bool moe, plait_layer *out,
+                              plait_error *err)
+{
+    PLAIT_TRY(hf_read_mixer(hf, mixer, out, err));
+    PLAIT_TRY(moe ? hf_read_moe(hf, out, err) : hf_read_mlp(hf, out, err));
+    return read_residual(hf, out, err);
+}
+
+static bool all_equal(const unsigned char *values, int count)
+{
+    for (int i = 1; i < count; i++)
+        if (values[i] != values[0])
+            return false;
+    return true;
+}
+
+/* Kinds in the order in which they first appear. */
+static plait_status read_kinds(const hf_config *hf, const unsigned char *mixer,
+                               const unsigned char *moe, plait_layer *kind,
+                               unsigned char *layer_kind, plait_error *err)
+{
+    plait_model *const model = hf->model;
+    const bool mixers_differ = !all_equal(mixer, model->layers);
+    const bool ffns_differ = !all_equal(moe, model->layers);
+    int known[HF_MIXERS][2] = {{0}}; /* index + 1 */
+
+    for (int i = 0; i < model->layers; i++) {
+        int *const seen = &known[mixer[i]][moe[i]];
+
+        if (*seen == 0) {
+            plait_layer *const next = &kind[model->kinds];
+
+            PLAIT_TRY(read_kind(hf, (hf_mixer)mixer[i], moe[i], next, err));
+            next->name = kind_name(hf, (hf_mixer)mixer[i], moe[i], mixers_differ, ffns_differ);
+            if (next->name == NULL)
+                return plait_fail_nomem(err);
+            *seen = ++model->kinds;
+        }
+        layer_kind[i] = (unsigned char)(*seen - 1);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_layers(const hf_config *hf, plait_error *err)
+{
+    const size_t layers = (size_t)hf->model->layers;
+    plait_layer *kind = plait_arena_alloc(hf->arena, (size_t)HF_MIXERS * 2, sizeof *kind);
+    unsigned char *layer_kind = plait_arena_alloc(hf->arena, layers, 1);
+    unsigned char *mixer = plait_arena_alloc(hf->arena, layers, 1);
+    unsigned char *moe = plait_arena_alloc(hf->arena, layers, 1);
+
+    if (kind == NULL || layer_kind == NULL || mixer == NULL || moe == NULL)
+        return plait_fail_nomem(err);
+    hf->model->kind = kind;
+    hf->model->layer_kind = layer_kind;
+    if (hf_has_trait(hf, HF_MAMBA)) {
+        hf->model->kinds = 1;
+        kind->name = "mamba";
+        kind->norms = 1;
+        return hf_read_mamba(hf, kind, err);
+    }
+    PLAIT_TRY(hf_mixers_of_layers(hf, mixer, err));
+    PLAIT_TRY(hf_experts_of_layers(hf, moe, err));
+    if (hf->known && memchr(moe, 0, layers) == NULL) // no layer has a dense MLP
+        hf_skip(hf, (const char *const[]){"intermediate_size", "intermediate_size_mlp", NULL});
+    return read_kinds(hf, mixer, moe, kind, layer_kind, err);
+}
+
+/* A multi-token-prediction module is a layer like the last one. */
+static plait_status read_mtp(const hf_config *hf, plait_error *err)
+{
+    static const char *const names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers", NULL};
+    plait_model *const model = hf->model;
+
+    PLAIT_TRY(hf_int_optional(hf, names, 0, MODEL_MAX_MTP, &model->mtp_layers, err));
+    if (model->mtp_layers > 0)
+        model->mtp_kind = model->layer_kind[model->layers - 1];
+    return PLAIT_OK;
+}
+
+/* ---- the whole ---- */
+
+plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_model *out,
+                           const char **warning, plait_error *err)
+{
+    hf_config hf = {.root = at, .text = at, .arena = arena, .model = out};
+    json_cursor text;
+
+    PLAIT_TRY(json_object_optional(at, json_has(at, "llm_config") ? "llm_config" : "text_config",
+                                   &text, err)); // InternVL calls it llm_config
+    if (!json_is_null(&text))
+        hf.text = &text;
+    PLAIT_TRY(read_class(&hf, err));
+    PLAIT_TRY(read_sizes(&hf, err));
+    PLAIT_TRY(read_names(&hf, err));
+    PLAIT_TRY(read_layers(&hf, err));
+    PLAIT_TRY(read_mtp(&hf, err));
+    PLAIT_TRY(hf_read_numerics(&hf, &out->numerics, err));
+    return hf_ignored(&hf, warning, err);
+}

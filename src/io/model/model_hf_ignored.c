@@ -1,0 +1,323 @@
+/* model_hf_ignored.c - the keys of a Hugging Face config that the reader did not use
+ *
+ * The JSON reader marks each member that a getter found (json_was_read()). A member without the mark falls into
+ * one of three groups: keys without bearing on cost are skipped silently, keys that give a size or a number of
+ * parts stop the reading, since a price without that part would be wrong, and all other keys are named in a
+ * warning.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "io/model/model_hf.h"
+#include "io/model/model_hf_numerics.h"
+#include "base/text.h"
+
+/* ---- kinds of keys ---- */
+
+/* Keys that have a size word or a value that is set, and no bearing on the cost of the decoder. */
+// clang-format off
+static const char *const harmless_keys[] = {
+    /* how the file was made, and how transformers runs the model */
+    "add_cross_attention", "architectures", "attn_implementation", "auto_map", "cache_implementation",
+    "compression_config", "dtype", "ep_size", "expert_dtype", "ignore_index", "is_decoder", "language_model_only",
+    "mamba_ssm_dtype", "model_type", "num_logits_to_keep", "output_attentions", "output_hidden_states",
+    "output_past", "output_router_logits", "prefix", "pretraining_tp", "problem_type", "quantization_config",
+    "return_dict", "return_dict_in_generate", "tokenizer_class", "torchscript", "transformers_version",
+    "use_bfloat16", "use_bidirectional_attention", "use_cache", "use_flash_attn",
+    "onnx_safe", "scale_attn_weights", "use_dynamic_ntk", "use_logn_attn",
+    "use_mamba_kernels", "use_mtp", "vocab_size_per_layer_input",
+    "num_image_tokens", "pad2square", "ps_version", "template",
+    /* generation */
+    "chunk_size_feed_forward", "diversity_penalty", "do_sample", "early_stopping",
+    "encoder_no_repeat_ngram_size", "length_penalty", "max_length", "min_length", "no_repeat_ngram_size",
+    "num_beam_groups", "num_beams", "num_return_sequences", "repetition_penalty", "temperature", "top_k",
+    "top_p", "typical_p",
+    /* lengths of the context beside the one that was read */
+    "initial_context_length", "max_position_embeddings", "max_seq_len", "max_seq_length",
+    "max_sequence_length", "model_max_length", "n_ctx", "n_positions",
+    "original_max_position_embeddings", "seq_length",
+    /* initialisation, positions, scores and losses */
+    "apply_residual_connection_post_layernorm", "dim_model_base", "rope_local_base_freq", "scale_depth",
+    "scale_emb", "attn_scale", "attn_temperature_tuning", "compression_ratio", "floor_scale",
+    "indexer_rope_interleave", "layer_switch", "mrope_section", "moe_capacity", "mscale", "no_rope_layer_interval", "no_rope_layers", "output_gate_type",
+    "partial_rotary_factor", "qk_norm_type", "rescale_prenorm_residual", "residual_in_fp32", "rotary_dim",
+    "rotary_pct", "seq_aux", "swiglu_alpha", "swiglu_limit", "time_step_limit", "topk_method", "use_gemma_norm", "use_moe_router_bias", "use_mrope",
+    "use_routing_bias",
+    NULL};
+static const char *const harmless_ends[] = {
+    "_token", "_token_id", "_token_ids", "_token_index", "_dropout", "_dropout_prob", "_pdrop",
+    "_dtype", "_eps", "_epsilon", "_coef", "_coeff", "_loss_alpha", "_rope_theta", "_init_std", NULL};
+/* Keys with these beginnings and ends are harmless unless they give a size, as rope_head_dim does. */
+static const char *const mostly_harmless_starts[] = {
+    "_", "rope_", "rotary_emb_", "task_", "id2", "label2", "initializer_", "init_", "router_", "summary_", NULL};
+static const char *const mostly_harmless_ends[] = {"_tokens", "_scaling_factor", NULL};
+/* Beside a nested decoder, keys with one of these words describe the other towers and what joins them. */
+static const char *const tower_words[] = {
+    "audio", "connector", "downsample", "image", "media", "mm", "multimodal", "patch", "perceiver", "pixel",
+    "projection", "projector", "resampler", "select", "spatial", "speech", "thumbnail", "video", "vision", "visual",
+    "vit", NULL};
+
+/* Parts that are left out of the model on purpose. The published weights of MiniMax-M2 have no modules for
+ * multi-token prediction, although their configs count them. "intermediate_size" is unused when all layers have
+ * experts of another width. */
+static const char *const left_out[] = {
+    "intermediate_size", "vision_config", "audio_config", "num_mtp_modules", "mtp_transformer_layers", NULL};
+
+static const char *const size_words[] = {
+    "adapter", "attention", "attn", "block", "blocks", "bottleneck", "channels", "chunk", "compress", "conv", "d", "depth", "dim", "dims",
+    "expand", "expert", "experts", "ffn", "freq", "group", "groups", "head", "heads", "hidden", "hybrid", "index",
+    "indexer", "inner", "intermediate", "interval", "kernel", "kv", "latent", "layer", "layers", "linear", "lora",
+    "mamba", "memory", "mlp", "moe", "mult", "multiple", "n", "num", "pattern", "period", "rank", "ratio", "ratios", "size",
+    "sizes", "sliding", "sparse", "ssm", "state", "stride", "swa", "topk", "types", "width", "window", NULL};
+/* Fractions give a size with a ratio word, or with "multiplier" beside a width word; texts with a spelling word. */
+static const char *const ratio_words[] = {"expand", "expansion", "mult", "ratio", NULL};
+static const char *const width_words[] = {"dim", "ffn", "hidden", "intermediate", "mlp", "width", NULL};
+static const char *const spelling_words[] = {"pattern", "types", NULL};
+// clang-format on
+
+static bool starts_as(const char *key, const char *const *starts)
+{
+    for (; *starts != NULL; starts++)
+        if (text_starts_with(key, *starts))
+            return true;
+    return false;
+}
+
+static bool ends_as(const char *key, const char *const *ends)
+{
+    for (; *ends != NULL; ends++)
+        if (text_ends_with(key, *ends))
+            return true;
+    return false;
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* The length of the first word: words end at "_" or "-", and before a capital after a small letter. */
+static size_t word_length(const char *key)
+{
+    size_t length = strcspn(key, "_-");
+
+    for (size_t i = 1; i < length; i++)
+        if (is_upper(key[i]) && !is_upper(key[i - 1]))
+            length = i;
+    return length;
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text_lower(text[i]) != word[i])
+            return false;
+    return word[length] == '\0';
+}
+
+/* Whether one of the words of `key` is among `words`: "num_experts" and "numExperts" have the same words. */
+static bool has_word(const char *key, const char *const *words)
+{
+    while (*key != '\0') {
+        const size_t length = word_length(key);
+
+        for (const char *const *word = words; *word != NULL; word++)
+            if (is_word(key, length, *word))
+                return true;
+        key += length + (key[length] == '_' || key[length] == '-');
+    }
+    return false;
+}
+
+/* null, false, 0, "", {} and [] mean that the part is absent. */
+static bool is_absent(const json_cursor *at)
+{
+    double number = 1.0;
+    bool flag = true;
+
+    if (json_is_number(at))
+        return json_as_number(at, JSON_ANY, &number, NULL) == PLAIT_OK && number == 0.0;
+    if (json_is_object(at) || json_is_array(at))
+        return json_count(at) == 0;
+    return json_is_null(at) || (json_as_bool(at, &flag, NULL) == PLAIT_OK && !flag);
+}
+
+/* Lists by layer that say for every layer what plait assumes anyway, and periods and factors of 1. */
+static bool says_the_usual(const json_cursor *at)
+{
+    static const char *const full[] = {"full", NULL};
+    json_cursor element;
+    int number = 0, word;
+
+    if (text_index(at->key, (const char *const[]){"full_attn_mod", "index_topk_freq",
+                                                  "interpolate_factor", NULL}) >= 0)
+        return json_as_int(at, 1, 1, &number, NULL) == PLAIT_OK;
+    if (!json_is_array(at) ||
+        text_index(at->key, (const char *const[]){"attn_type_list", "indexer_types", NULL}) < 0)
+        return false;
+    for (bool more = json_first(at, &element); more; more = json_next(&element))
+        if (json_as_int(&element, 1, 1, &number, NULL) != PLAIT_OK &&
+            json_as_word(&element, full, &word, NULL) != PLAIT_OK)
+            return false;
+    return true;
+}
+
+static bool gives_a_size(const json_cursor *at)
+{
+    double number = 0.0;
+
+    if (json_is_string(at))
+        return has_word(at->key, spelling_words);
+    if (json_is_array(at) || json_is_object(at))
+        return has_word(at->key, size_words);
+    if (!json_is_number(at) || json_as_number(at, JSON_ANY, &number, NULL) != PLAIT_OK)
+        return false;
+    return has_word(at->key, ratio_words) ||
+           (has_word(at->key, (const char *const[]){"multiplier", NULL}) &&
+            has_word(at->key, width_words)) ||
+           (number == trunc(number) && has_word(at->key, size_words));
+}
+
+static bool is_harmless(const json_cursor *at)
+{
+    const char *const key = at->key;
+
+    return text_index(key, harmless_keys) >= 0 || ends_as(key, harmless_ends) ||
+           ((starts_as(key, mostly_harmless_starts) || ends_as(key, mostly_harmless_ends)) &&
+            !gives_a_size(at));
+}
+
+/* ---- the keys of one object ---- */
+
+typedef struct unread_keys {
+    text_names named;
+    text_builder sizes; /* the sizes behind the first one */
+    json_cursor first;  /* the first key that gives a size; its value is NULL when there is none */
+} unread_keys;
+
+/* A list that grows beyond `room` bytes is closed with "...". */
+static void append_key(text_builder *list, const char *key, size_t room)
+{
+    if (list->length >= room)
+        return;
+    text_append(list, list->length > 0 ? ", " : "");
+    text_append(list, key);
+    if (list->length >= room)
+        text_append(list, ", ...");
+}
+
+/* The reader looked at the key, and its word is none that is known. */
+static bool is_unknown_activation(const hf_config *hf, const char *key)
+{
+    return hf->model->numerics.activation == PLAIT_ACTIVATION_UNKNOWN &&
+           text_index(key, hf_activation_keys) >= 0;
+}
+
+/* An unknown class does not define which layers have the window, unless it spans the whole context. */
+static bool is_unplaced_window(const hf_config *hf, const char *key)
+{
+    int window = 0;
+
+    return !hf->known && strcmp(key, "sliding_window") == 0 && !json_has(hf->text, "layer_types") &&
+           hf_window(hf, &window, NULL) == PLAIT_OK && window > 0 &&
+           (hf->model->max_seq == 0 || window < hf->model->max_seq);
+}
+
+static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *out)
+{
+    const bool window = is_unplaced_window(hf, at->key);
+
+    if (is_unknown_activation(hf, at->key)) {
+        text_names_add(&out->named, at->key);
+        return;
+    }
+    if ((json_was_read(at) && !window) || is_absent(at) || is_harmless(at) || says_the_usual(at))
+        return;
+    if (text_index(at->key, left_out) >= 0 || !(window || gives_a_size(at)))
+        text_names_add(&out->named, at->key);
+    else if (out->first.value == NULL)
+        out->first = *at;
+    else
+        append_key(&out->sizes, at->key, 60);
+}
+
+static void sort_keys(const hf_config *hf, const json_cursor *object, unread_keys *out)
+{
+    json_cursor at;
+
+    for (bool more = json_first(object, &at); more; more = json_next(&at))
+        sort_key(hf, &at, out);
+}
+
+/*
+ * Sort the keys around a nested decoder. Other towers are named; the sizes of what joins them to the decoder have
+ * no bearing on it, nor has a size that the decoder's own object repeats.
+ */
+static void sort_outer_keys(const hf_config *hf, unread_keys *out)
+{
+    static const char *const repeated[] = {
+        "hidden_size",       "intermediate_size",   "vocab_size",
+        "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
+        "head_dim",          "sliding_window",      NULL};
+    json_cursor at;
+
+    for (bool more = json_first(hf->root, &at); more; more = json_next(&at)) {
+        if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(&at))
+            text_names_add(&out->named, at.key);
+        else if (!json_is_object(&at) && !has_word(at.key, tower_words) &&
+                 !(text_index(at.key, repeated) >= 0 && hf_mentions(hf->text, at.key)))
+            sort_key(hf, &at, out);
+    }
+}
+
+/* ---- the verdict ---- */
+
+static plait_status refuse_size(const hf_config *hf, unread_keys *keys, plait_error *err)
+{
+    const char *const more = text_builder_finish(&keys->sizes, NULL);
+    if (more == NULL)
+        return plait_fail_nomem(err);
+    return json_fail(
+        &keys->first, PLAIT_ERROR_SCHEMA, err,
+        "expected only sizes that plait understands, found \"%.60s\"%s%s; plait cannot "
+        "price this yet for %.40s",
+        keys->first.key, more[0] != '\0' ? ", " : "", more,
+        hf->class->type[0] != '\0' ? hf->class->type : "a model without model_type");
+}
+
+static plait_status write_warning(const hf_config *hf, unread_keys *keys, const char **out,
+                                  plait_error *err)
+{
+    const char *const list = text_names_finish(&keys->named);
+
+    if (list == NULL)
+        return plait_fail_nomem(err);
+    *out = "";
+    if (!hf->known)
+        *out = plait_arena_printf(
+            hf->arena, "%s%s%s and was read like llama; ignored: %s",
+            hf->class->type[0] != '\0' ? "the model type \"" : "the file says no model_type",
+            hf->class->type, hf->class->type[0] != '\0' ? "\" is not known" : "",
+            list[0] != '\0' ? list : "nothing");
+    else if (list[0] != '\0')
+        *out = plait_arena_printf(hf->arena, "ignored: %s", list);
+    return *out == NULL ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
+{
+    unread_keys keys = {0};
+    json_cursor attention;
+
+    text_names_init(&keys.named, hf->arena);
+    text_builder_init(&keys.sizes, hf->arena);
+    sort_keys(hf, hf->text, &keys);
+    if (hf->text != hf->root)
+        sort_outer_keys(hf, &keys);
+    PLAIT_TRY(json_value_optional(hf->text, "attn_config", &attention, err));
+    if (json_is_object(&attention))
+        sort_keys(hf, &attention, &keys);
+    if (keys.first.value != NULL)
+        return refuse_size(hf, &keys, err);
+    return write_warning(hf, &keys, out, err);
+}

@@ -1,0 +1,228 @@
+/* model_hf_layers.c - which layer of a Hugging Face config has which mixer, and which have experts */
+#include <string.h>
+
+#include "io/model/model_hf.h"
+
+/* ---- mixers ---- */
+
+static plait_status check_length(const json_cursor *list, int layers, plait_error *err)
+{
+    if (json_count(list) != (size_t)layers)
+        return json_fail(list, PLAIT_ERROR_SCHEMA, err,
+                         "expected one entry for each of the %d layers, found %zu", layers,
+                         json_count(list));
+    return PLAIT_OK;
+}
+
+/* "layer_types": one word a layer, in the order of hf_mixer. */
+static plait_status mixers_by_name(const hf_config *hf, unsigned char *mixer, plait_error *err)
+{
+    static const char *const words[] = {"full_attention", "sliding_attention", "chunked_attention",
+                                        "linear_attention", NULL};
+    json_cursor list, at;
+    int word;
+
+    PLAIT_TRY(json_array(hf->text, "layer_types", &list, err));
+    PLAIT_TRY(check_length(&list, hf->model->layers, err));
+    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
+        PLAIT_TRY(json_as_word(&at, words, &word, err));
+        mixer[at.index] = (unsigned char)word;
+    }
+    return PLAIT_OK;
+}
+
+/* "no_rope_layers": 1 where a layer does have rotary positions, and then it sees only its chunk. */
+static plait_status mixers_by_rope(const hf_config *hf, unsigned char *mixer, plait_error *err)
+{
+    json_cursor list, at;
+    int rotary;
+
+    for (int i = 0; i < hf->model->layers; i++)
+        mixer[i] = (i + 1) % hf->class->period == 0 ? HF_FULL : HF_CHUNKED;
+    PLAIT_TRY(json_array_optional(hf->text, "no_rope_layers", &list, err));
+    if (json_count(&list) == 0)
+        return PLAIT_OK;
+    PLAIT_TRY(check_length(&list, hf->model->layers, err));
+    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
+        PLAIT_TRY(json_as_int(&at, 0, 1, &rotary, err));
+        mixer[at.index] = rotary ? HF_CHUNKED : HF_FULL;
+    }
+    return PLAIT_OK;
+}
+
+/* The last of every `period` layers is full, the others are `other`. */
+static plait_status mixers_by_period(const hf_config *hf, const char *key, hf_mixer other,
+                                     unsigned char *mixer, plait_error *err)
+{
+    int period = hf->class->period;
+
+    PLAIT_TRY(json_int_optional(hf->text, key, 1, PLAIT_MAX_LAYERS, &period, err));
+    for (int i = 0; i < hf->model->layers; i++)
+        mixer[i] = (unsigned char)((i + 1) % period == 0 ? HF_FULL : other);
+    return PLAIT_OK;
+}
+
+static plait_status mixers_by_depth(const hf_config *hf, unsigned char *mixer, plait_error *err)
+{
+    int full = hf->model->layers;
+
+    PLAIT_TRY(json_int_optional(hf->text, "max_window_layers", 0, MODEL_MAX_SEQ, &full, err));
+    for (int i = 0; i < hf->model->layers; i++)
+        mixer[i] = i < full ? HF_FULL : HF_SLIDING;
+    return PLAIT_OK;
+}
+
+static plait_status mixers_by_class(const hf_config *hf, unsigned char *mixer, plait_error *err)
+{
+    const int layers = hf->model->layers;
+
+    switch (hf->class->pattern) {
+    case HF_PATTERN_LAST_FULL:
+        return mixers_by_period(hf, "sliding_window_pattern", HF_SLIDING, mixer, err);
+    case HF_PATTERN_LAST_LINEAR:
+        return mixers_by_period(hf, "full_attention_interval", HF_LINEAR, mixer, err);
+    case HF_PATTERN_LATE_WINDOW:
+        return mixers_by_depth(hf, mixer, err);
+    case HF_PATTERN_ROPE_CHUNK:
+        return mixers_by_rope(hf, mixer, err);
+    case HF_PATTERN_EVEN_WINDOW:
+        for (int i = 0; i < layers; i++)
+            mixer[i] = i % 2 == 0 ? HF_SLIDING : HF_FULL;
+        break;
+    case HF_PATTERN_ALL_WINDOW:
+        memset(mixer, HF_SLIDING, (size_t)layers);
+        break;
+    case HF_PATTERN_ALL_FULL:
+        memset(mixer, HF_FULL, (size_t)layers);
+        break;
+    }
+    return PLAIT_OK;
+}
+
+plait_status hf_mixers_of_layers(const hf_config *hf, unsigned char *mixer, plait_error *err)
+{
+    static const char *const patterns[] = {"full_attention_interval", "max_window_layers",
+                                           "sliding_window_pattern", NULL};
+    int window;
+
+    PLAIT_TRY(json_has(hf->text, "layer_types") ? mixers_by_name(hf, mixer, err)
+                                                : mixers_by_class(hf, mixer, err));
+    PLAIT_TRY(hf_window(hf, &window, err));
+    if (json_has(hf->text, "layer_types") || window == 0)
+        hf_skip(hf, patterns);
+    for (int i = 0; i < hf->model->layers; i++)
+        if (mixer[i] == HF_SLIDING && window == 0)
+            mixer[i] = HF_FULL;
+    return PLAIT_OK;
+}
+
+/* ---- experts ---- */
+
+/* Every `step`th layer, the last of each group of them. */
+static plait_status keep_every(const hf_config *hf, const char *key, unsigned char *moe,
+                               plait_error *err)
+{
+    int step = 1;
+
+    PLAIT_TRY(json_int_optional(hf->text, key, 1, PLAIT_MAX_LAYERS, &step, err));
+    for (int i = 0; i < hf->model->layers; i++)
+        if ((i + 1) % step != 0)
+            moe[i] = 0;
+    return PLAIT_OK;
+}
+
+/* A list of the layers that have experts, or of those that have none. */
+static plait_status read_listed(const hf_config *hf, const char *key, unsigned char value,
+                                unsigned char *moe, plait_error *err)
+{
+    json_cursor list, at;
+    int layer;
+
+    PLAIT_TRY(json_array_optional(hf->text, key, &list, err));
+    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
+        PLAIT_TRY(json_as_int(&at, 0, PLAIT_MAX_LAYERS, &layer, err));
+        if (layer < hf->model->layers)
+            moe[layer] = value;
+    }
+    return PLAIT_OK;
+}
+
+/* DeepSeek: every `freq`th layer, counted from the first one of all; others list a 0 or 1 a layer. */
+static plait_status read_frequency(const hf_config *hf, unsigned char *moe, plait_error *err)
+{
+    json_cursor value, at;
+    int number = 1;
+
+    PLAIT_TRY(json_value_optional(hf->text, "moe_layer_freq", &value, err));
+    if (json_is_array(&value)) {
+        PLAIT_TRY(check_length(&value, hf->model->layers, err));
+        for (bool more = json_first(&value, &at); more; more = json_next(&at)) {
+            PLAIT_TRY(json_as_int(&at, 0, 1, &number, err));
+            moe[at.index] = (unsigned char)number;
+        }
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(json_int_optional(hf->text, "moe_layer_freq", 1, PLAIT_MAX_LAYERS, &number, err));
+    for (int i = 0; i < hf->model->layers; i++)
+        if (i % number != 0)
+            moe[i] = 0;
+    return PLAIT_OK;
+}
+
+/* ERNIE gives the first and the last layer with experts; -1 is the last layer of all. */
+static plait_status clear_ends(const hf_config *hf, unsigned char *moe, plait_error *err)
+{
+    static const char *const first[] = {"first_k_dense_replace", "moe_layer_start_index", NULL};
+    int dense = hf->class->first_dense, last = -1;
+
+    PLAIT_TRY(hf_int_optional(hf, first, 0, PLAIT_MAX_LAYERS, &dense, err));
+    PLAIT_TRY(json_int_optional(hf->text, "moe_layer_end_index", -1, PLAIT_MAX_LAYERS, &last, err));
+    for (int i = 0; i < hf->model->layers; i++)
+        if (i < dense || (last >= 0 && i > last))
+            moe[i] = 0;
+    return PLAIT_OK;
+}
+
+/* "mlp_layer_types": one word a layer. */
+static plait_status read_named(const hf_config *hf, unsigned char *moe, plait_error *err)
+{
+    static const char *const words[] = {"dense", "sparse", NULL};
+    json_cursor list, at;
+    int word;
+
+    PLAIT_TRY(json_array(hf->text, "mlp_layer_types", &list, err));
+    PLAIT_TRY(check_length(&list, hf->model->layers, err));
+    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
+        PLAIT_TRY(json_as_word(&at, words, &word, err));
+        moe[at.index] = (unsigned char)word;
+    }
+    return PLAIT_OK;
+}
+
+/* No class has two of these rules, so that their order does not matter but for the lists. */
+plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe, plait_error *err)
+{
+    static const char *const rules[] = {
+        "moe_layer_freq",        "decoder_sparse_step", "interleave_moe_layer_step",
+        "first_k_dense_replace", "mlp_only_layers",     NULL};
+    int experts;
+
+    PLAIT_TRY(hf_experts(hf, &experts, err));
+    memset(moe, experts > 0, (size_t)hf->model->layers);
+    if (experts == 0 || json_has(hf->text, "mlp_layer_types") || json_has(hf->text, "moe_layers"))
+        hf_skip(hf, rules);
+    if (experts == 0)
+        return PLAIT_OK;
+    if (json_has(hf->text, "mlp_layer_types"))
+        return read_named(hf, moe, err);
+    if (json_has(hf->text, "moe_layers")) {
+        memset(moe, 0, (size_t)hf->model->layers);
+        return read_listed(hf, "moe_layers", 1, moe, err);
+    }
+    PLAIT_TRY(read_frequency(hf, moe, err));
+    PLAIT_TRY(keep_every(hf, "decoder_sparse_step", moe, err));
+    PLAIT_TRY(keep_every(hf, "interleave_moe_layer_step", moe, err));
+    PLAIT_TRY(keep_every(hf, "moe_layer_interval", moe, err));
+    PLAIT_TRY(clear_ends(hf, moe, err));
+    return read_listed(hf, "mlp_only_layers", 0, moe, err);
+}

@@ -1,0 +1,279 @@
+/* cases.c - reading published systems */
+#include "io/plans/cases.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "io/json/json.h"
+#include "plait/data.h"
+#include "base/text.h"
+
+enum { MAX_ROWS = 256, MAX_REMARKS = 64 };
+
+#define X(key, title, unit) #key,
+const char *const case_figure_key[CASE_FIGURES + 1] = {CASE_FIGURE_LIST(X) NULL};
+#undef X
+#define X(key, title, unit) title,
+const char *const case_figure_title[CASE_FIGURES + 1] = {CASE_FIGURE_LIST(X) NULL};
+#undef X
+#define X(key, title, unit) unit,
+const case_unit case_figure_unit[CASE_FIGURES] = {CASE_FIGURE_LIST(X)};
+#undef X
+
+static plait_status read_remarks(const json_cursor *at, const char *key, plait_arena *arena,
+                                 case_remarks *out, plait_error *err)
+{
+    json_cursor list, element;
+    const char **text;
+    int count = 0;
+
+    PLAIT_TRY(json_array_optional(at, key, &list, err));
+    if (json_count(&list) > MAX_REMARKS)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected at most %d remarks, found %zu",
+                         MAX_REMARKS, json_count(&list));
+    if (json_count(&list) == 0)
+        return PLAIT_OK;
+    text = plait_arena_alloc(arena, json_count(&list), sizeof *text);
+    if (text == NULL)
+        return plait_fail_nomem(err);
+    for (bool more = json_first(&list, &element); more; more = json_next(&element))
+        PLAIT_TRY(json_as_string(&element, arena, &text[count++], err));
+    *out = (case_remarks){count, text};
+    return PLAIT_OK;
+}
+
+/* ---- what rows have in common: here of the file, then of each row ---- */
+
+/* A word, or a number in its digits; it must be one that the key takes. */
+static plait_status read_key(const json_cursor *plan, plait_key_id key, plait_arena *arena,
+                             case_row *out, plait_error *err)
+{
+    plait_degrees degrees = plait_degrees_init();
+    const char *const name = plait_keys[key].name;
+    const char *text;
+    plait_error inner;
+    json_cursor at;
+    int number;
+
+    PLAIT_TRY(json_value_optional(plan, name, &at, err));
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    if (json_is_string(&at)) {
+        PLAIT_TRY(json_as_string(&at, arena, &text, err));
+    } else {
+        PLAIT_TRY(json_as_int(&at, 0, INT_MAX, &number, err));
+        text = plait_arena_printf(arena, "%d", number);
+        if (text == NULL)
+            return plait_fail_nomem(err);
+    }
+    if (plait_degrees_set(&degrees, name, text, &inner) != PLAIT_OK)
+        return json_fail(&at, inner.status, err, "%s", inner.message);
+    out->key[key] = text;
+    return PLAIT_OK;
+}
+
+/* The kernel of attention may stand here as well as in the plan. */
+static plait_status read_job(const json_cursor *at, plait_arena *arena, case_row *out,
+                             plait_error *err)
+{
+    static const char *const keys[] = {"seq", "gbs", "precision", "attention", NULL};
+    json_cursor job;
+
+    PLAIT_TRY(json_object_optional(at, "job", &job, err));
+    if (json_is_null(&job))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&job, keys, err));
+    PLAIT_TRY(json_int_optional(&job, "seq", 1, PLAIT_MAX_SEQ, &out->seq, err));
+    PLAIT_TRY(json_int_optional(&job, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));
+    PLAIT_TRY(json_string_optional(&job, "precision", arena, &out->precision, err));
+    return read_key(&job, PLAIT_KEY_ATTENTION, arena, out, err);
+}
+
+static plait_status read_plan(const json_cursor *at, plait_arena *arena, case_row *out,
+                              plait_error *err)
+{
+    const char *names[PLAIT_KEYS + 1] = {NULL};
+    json_cursor plan;
+
+    PLAIT_TRY(json_object_optional(at, "plan", &plan, err));
+    if (json_is_null(&plan))
+        return PLAIT_OK;
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        names[key] = plait_keys[key].name;
+    PLAIT_TRY(json_keys_among(&plan, names, err));
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        PLAIT_TRY(read_key(&plan, (plait_key_id)key, arena, out, err));
+    return PLAIT_OK;
+}
+
+static plait_status read_setting(const json_cursor *at, plait_arena *arena, case_row *out,
+                                 plait_error *err)
+{
+    PLAIT_TRY(json_string_optional(at, "model", arena, &out->model, err));
+    PLAIT_TRY(json_string_optional(at, "cluster", arena, &out->cluster, err));
+    PLAIT_TRY(json_string_optional(at, "runtime", arena, &out->runtime, err));
+    PLAIT_TRY(json_int_optional(at, "gpus", 1, PLAIT_MAX_GPUS, &out->gpus, err));
+    PLAIT_TRY(read_job(at, arena, out, err));
+    return read_plan(at, arena, out, err);
+}
+
+/* ---- rows ---- */
+
+static plait_status check_whole(const json_cursor *at, const case_row *row, plait_error *err)
+{
+    const struct {
+        const char *key;
+        bool there;
+    } needed[] = {{"model", row->model != NULL},     {"cluster", row->cluster != NULL},
+                  {"runtime", row->runtime != NULL}, {"gpus", row->gpus > 0},
+                  {"job/seq", row->seq > 0},         {"job/gbs", row->gbs > 0}};
+
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!needed[i].there)
+            return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                             "expected %s here or at the top of the file, found neither",
+                             needed[i].key);
+    return PLAIT_OK;
+}
+
+static plait_status read_published(const json_cursor *at, case_row *out, plait_error *err)
+{
+    json_cursor published;
+
+    for (int f = 0; f < CASE_FIGURES; f++)
+        out->published[f] = (double)NAN;
+    PLAIT_TRY(json_object_optional(at, "published", &published, err));
+    if (json_is_null(&published))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&published, case_figure_key, err));
+    for (int f = 0; f < CASE_FIGURES; f++) {
+        const json_range range = f == CASE_speedup_percent ? JSON_ANY : JSON_POSITIVE;
+
+        PLAIT_TRY(
+            json_number_optional(&published, case_figure_key[f], range, &out->published[f], err));
+    }
+    if (out->published[CASE_speedup_percent] <= -100.0)
+        return json_fail_key(&published, "speedup_percent", PLAIT_ERROR_RANGE, err,
+                             "expected more than -100, found %g",
+                             out->published[CASE_speedup_percent]);
+    return PLAIT_OK;
+}
+
+/* The row that this one is compared with stands before it. */
+static plait_status read_against(const json_cursor *at, const case_row *rows, int before,
+                                 plait_arena *arena, case_row *out, plait_error *err)
+{
+    const char *name = NULL;
+
+    out->against = -1;
+    PLAIT_TRY(json_string_optional(at, "against", arena, &name, err));
+    for (int r = 0; name != NULL && r < before; r++)
+        if (strcmp(rows[r].name, name) == 0)
+            out->against = r;
+    if (name != NULL && out->against < 0)
+        return json_fail_key(at, "against", PLAIT_ERROR_RANGE, err,
+                             "expected the name of a row before this one, found \"%.60s\"", name);
+    if (out->against < 0 && isfinite(out->published[CASE_speedup_percent]))
+        return json_fail_key(at, "against", PLAIT_ERROR_SCHEMA, err,
+                             "expected the row that speedup_percent compares with, found none");
+    PLAIT_TRY(json_int_optional(at, "sync_stages", 2, 1 << 20, &out->sync_stages, err));
+    if (out->sync_stages > 0 && out->against < 0)
+        return json_fail_key(at, "sync_stages", PLAIT_ERROR_SCHEMA, err,
+                             "expected it beside \"against\", found it alone");
+    return PLAIT_OK;
+}
+
+static plait_status read_row(const json_cursor *at, case_row *rows, int before,
+                             const case_row *common, plait_arena *arena, plait_error *err)
+{
+    static const char *const keys[] = {"name",        "model",  "cluster",   "runtime", "gpus",
+                                       "job",         "plan",   "published", "notes",   "against",
+                                       "sync_stages", "search", NULL};
+    case_row *const out = &rows[before];
+
+    *out = *common;
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
+    for (int r = 0; r < before; r++)
+        if (strcmp(rows[r].name, out->name) == 0)
+            return json_fail_key(at, "name", PLAIT_ERROR_RANGE, err,
+                                 "expected a name of its own, found \"%.60s\" again", out->name);
+    PLAIT_TRY(json_bool_optional(at, "search", &out->search, err));
+    PLAIT_TRY(read_setting(at, arena, out, err));
+    PLAIT_TRY(check_whole(at, out, err));
+    PLAIT_TRY(read_published(at, out, err));
+    PLAIT_TRY(read_against(at, rows, before, arena, out, err));
+    return read_remarks(at, "notes", arena, &out->notes, err);
+}
+
+static plait_status read_rows(const json_cursor *root, const case_row *common, plait_arena *arena,
+                              case_study *out, plait_error *err)
+{
+    json_cursor list, element;
+    case_row *rows;
+
+    PLAIT_TRY(json_array(root, "rows", &list, err));
+    if (json_count(&list) == 0 || json_count(&list) > MAX_ROWS)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected 1 to %d rows, found %zu",
+                         MAX_ROWS, json_count(&list));
+    rows = plait_arena_alloc(arena, json_count(&list), sizeof *rows);
+    if (rows == NULL)
+        return plait_fail_nomem(err);
+    out->row = rows;
+    for (bool more = json_first(&list, &element); more; more = json_next(&element))
+        PLAIT_TRY(read_row(&element, rows, out->rows++, common, arena, err));
+    return PLAIT_OK;
+}
+
+/* ---- the file ---- */
+
+static plait_status read_case(const json_cursor *root, plait_arena *arena, void *result,
+                              plait_error *err)
+{
+    static const char *const keys[] = {"name",        "title", "source", "model", "cluster",
+                                       "runtime",     "gpus",  "job",    "plan",  "assumed",
+                                       "contradicts", "notes", "rows",   NULL};
+    case_study *const out = result;
+    case_row common = {.against = -1};
+
+    *out = (case_study){0};
+    PLAIT_TRY(json_keys_among(root, keys, err));
+    PLAIT_TRY(json_string(root, "name", arena, &out->name, err));
+    PLAIT_TRY(json_string(root, "title", arena, &out->title, err));
+    PLAIT_TRY(json_string(root, "source", arena, &out->source, err));
+    PLAIT_TRY(read_remarks(root, "assumed", arena, &out->assumed, err));
+    PLAIT_TRY(read_remarks(root, "contradicts", arena, &out->contradicts, err));
+    PLAIT_TRY(read_remarks(root, "notes", arena, &out->notes, err));
+    PLAIT_TRY(read_setting(root, arena, &common, err));
+    return read_rows(root, &common, arena, out, err);
+}
+
+/* A case is found by its file, and says its name in what is printed. */
+static plait_status check_name(const char *path, const char *name, plait_error *err)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const file = slash != NULL ? slash + 1 : path;
+    const size_t length = strlen(name);
+
+    if (strcmp(path, "-") == 0 ||
+        (strncmp(file, name, length) == 0 && strcmp(file + length, ".json") == 0))
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
+                      "/name: expected that of the file, found \"%s\"", name);
+}
+
+plait_status cases_find(const char *name, plait_arena *arena, case_study *out, plait_error *err)
+{
+    const char *path;
+
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_CASES, name, arena, &path, err));
+    PLAIT_TRY(json_load(path, read_case, arena, out, err));
+    return check_name(path, out->name, err);
+}
+
+plait_status cases_parse(const char *text, size_t length, const char *name, plait_arena *arena,
+                         case_study *out, plait_error *err)
+{
+    return json_parse(text, length, name, read_case, arena, out, err);
+}

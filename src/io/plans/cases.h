@@ -1,0 +1,84 @@
+/* cases.h - published systems: what was run, as a plan, and what its authors measured
+ *
+ * A case is models/cases/NAME.json; models/cases/README.md has the format. Rows are plans of one
+ * source. What they have in common stands once, at the top of the file, and each row says what it
+ * has of its own. What is not published is assumed and said to be.
+ */
+#pragma once
+
+#include "plait/arena.h"
+#include "plait/degrees.h"
+
+/** How a published figure is written. */
+typedef enum case_unit { CASE_SECONDS, CASE_COUNT, CASE_PERCENT, CASE_GIB, CASE_GB } case_unit;
+
+/** Figures that sources publish: key, title, unit. */
+#define CASE_FIGURE_LIST(X)                                                                        \
+    X(step_s, "step", CASE_SECONDS)                                                                \
+    X(tokens_per_s_per_gpu, "tokens/s/GPU", CASE_COUNT)                                            \
+    X(model_tflops_per_gpu, "TFLOP/s a GPU", CASE_COUNT)                                           \
+    X(hardware_tflops_per_gpu, "TFLOP/s a GPU, all FLOPs", CASE_COUNT)                             \
+    X(mfu_percent, "MFU", CASE_PERCENT)                                                            \
+    X(hfu_percent, "HFU", CASE_PERCENT)                                                            \
+    X(memory_gib, "memory", CASE_GIB)                                                              \
+    X(state_gb, "weights, gradients, optimizer", CASE_GB)                                          \
+    X(weights_and_gradients_gb, "weights and gradients", CASE_GB)                                  \
+    X(bubble_s, "idle in the pipeline", CASE_SECONDS)                                              \
+    X(optimizer_s, "optimizer", CASE_SECONDS)                                                      \
+    X(speedup_percent, "faster", CASE_PERCENT)                                                     \
+    X(sync_share_percent, "g/T of that", CASE_PERCENT)                                             \
+    X(first_layers_percent, "layers on the first sort of nodes", CASE_PERCENT)
+
+typedef enum case_figure {
+#define X(key, title, unit) CASE_##key,
+    CASE_FIGURE_LIST(X)
+#undef X
+        CASE_FIGURES
+} case_figure;
+
+extern const char *const case_figure_key[CASE_FIGURES + 1];
+extern const char *const case_figure_title[CASE_FIGURES + 1];
+extern const case_unit case_figure_unit[CASE_FIGURES];
+
+/** Remarks, each a sentence; `what` says of which sort they are. */
+typedef struct case_remarks {
+    int count;
+    const char *const *text; /* [count] */
+} case_remarks;
+
+/** One plan and its question, in the words of the command line. */
+typedef struct case_row {
+    const char *name;
+    const char *model;
+    const char *cluster;
+    const char *runtime;
+    const char *precision; /* NULL: the usual */
+    int seq;
+    int gbs;
+    int gpus;
+    const char *key[PLAIT_KEYS];    /* the plan; NULL: as eval fills it in */
+    double published[CASE_FIGURES]; /* NaN: not published */
+    bool search;                    /* the plan is the best that keeps these keys */
+    int against;                    /* the row that it is faster than; -1: none */
+    int sync_stages;                /* > 0: p of the share that the speed-up implies (C.136) */
+    case_remarks notes;
+} case_row;
+
+typedef struct case_study {
+    const char *name;
+    const char *title;
+    const char *source;
+    case_remarks assumed;     /* what the source does not publish */
+    case_remarks contradicts; /* where it contradicts itself */
+    case_remarks notes;
+    int rows;
+    const case_row *row; /* [rows] */
+} case_study;
+
+/** Load a case by name or path. *out lives in `arena`. */
+PLAIT_MUST_CHECK plait_status cases_find(const char *name, plait_arena *arena, case_study *out,
+                                         plait_error *err);
+
+/** The same from text; `name` stands for the file in messages. */
+PLAIT_MUST_CHECK plait_status cases_parse(const char *text, size_t length, const char *name,
+                                          plait_arena *arena, case_study *out, plait_error *err);

@@ -1,0 +1,419 @@
+/* plans_write.c - the question and the degrees of a plan as JSON, as far as they are known */
+#include "io/plans/plans_write.h"
+
+#include <string.h>
+
+#include "io/cluster/cluster_write.h"
+#include "io/data_private.h"
+#include "io/file.h"
+#include "io/model/model_write.h"
+#include "plait/runtime.h"
+#include "plait/schedule.h"
+#include "io/plans/plans_sharding.h"
+
+/* A plan of a question that is known in full. */
+static plans_entry entry_of(const plait_problem *problem, const plait_degrees *degrees)
+{
+    return (plans_entry){
+        .rank = 1,
+        .model = problem->model,
+        .cluster = problem->cluster,
+        .runtime = plait_runtime_handle(problem->runtime),
+        .seq = problem->job.seq,
+        .gbs = problem->job.gbs,
+        .gpus = problem->job.gpus,
+        .precision = (int)problem->job.precision,
+        .risk = problem->risk,
+        .imbalance =
+            problem->runtime->imbalance_stated ? problem->runtime->factor.ep_imbalance : 0.0,
+        .natural_routing = problem->runtime->natural_routing,
+        .degrees = *degrees,
+        .given = PLAIT_ALL_KEYS,
+    };
+}
+
+/* ---- members that may be unknown ---- */
+
+static bool given(const plans_entry *entry, plait_key_id key)
+{
+    return (entry->given & PLAIT_KEY_BIT(key)) != 0;
+}
+
+static void member_of_count(json_writer *json, const char *key, int count)
+{
+    if (count > 0)
+        json_member_int64(json, key, count);
+    else
+        json_member_null(json, key);
+}
+
+static void member_of_word(json_writer *json, const char *key, const char *const *words, int index)
+{
+    json_member_string(json, key, index >= 0 ? words[index] : NULL);
+}
+
+static void write_order(json_writer *json, const plans_entry *entry)
+{
+    const plait_axis *axes = plait_order_axes((plait_order)entry->degrees.order);
+
+    json_write_key(json, "order");
+    if (!given(entry, PLAIT_KEY_ORDER)) {
+        json_write_null(json);
+        return;
+    }
+    json_begin_row(json);
+    for (int i = 0; i < PLAIT_AXES; i++)
+        json_write_string(json, plait_axis_name[axes[i]]);
+    json_end_array(json);
+}
+
+/* Numbers as such, words and choices as text. */
+static void member_of_key(json_writer *json, const plans_entry *entry, plait_key_id key)
+{
+    const plait_key *const row = &plait_keys[key];
+    char text[PLAIT_VALUE_SIZE];
+
+    if (!given(entry, key) ||
+        (row->words == NULL && plait_key_value(&entry->degrees, key) < row->low))
+        json_member_null(json, row->name); // not known, or not to be had: no dp makes up this world
+    else if (row->words == NULL)
+        json_member_int64(json, row->name, plait_key_value(&entry->degrees, key));
+    else
+        json_member_string(json, row->name,
+                           plait_degrees_get(&entry->degrees, key, text, sizeof text));
+}
+
+/* Whoever reads it looks beside the file: where else a profile lies is nobody's business. */
+static const char *runtime_said(const plans_entry *entry)
+{
+    return entry->runtime != NULL && data_is_path(entry->runtime) ? file_base_name(entry->runtime)
+                                                                  : entry->runtime;
+}
+
+static void write_degrees(json_writer *json, const plans_entry *entry)
+{
+    const plait_degrees *const d = &entry->degrees;
+    const bool batch = given(entry, PLAIT_KEY_DP) && given(entry, PLAIT_KEY_MBS) && entry->gbs > 0;
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (key == PLAIT_KEY_ORDER)
+            write_order(json, entry);
+        else
+            member_of_key(json, entry, (plait_key_id)key);
+    member_of_count(json, "gbs", entry->gbs);
+    member_of_count(json, "microbatches", batch ? plait_degrees_microbatches(d, entry->gbs) : 0);
+    member_of_word(json, "precision", plait_precision_name, entry->precision);
+    json_member_string(json, "runtime", runtime_said(entry));
+}
+
+static void write_job(json_writer *json, const plans_entry *entry)
+{
+    json_begin_object(json);
+    member_of_count(json, "seq", entry->seq);
+    member_of_count(json, "gbs", entry->gbs);
+    member_of_count(json, "gpus", entry->gpus);
+    member_of_word(json, "precision", plait_precision_name, entry->precision);
+    json_member_string(json, "runtime", runtime_said(entry));
+    if (entry->risk > 0.0 && entry->risk != PLAIT_USUAL_RISK)
+        json_member_number(json, "risk", entry->risk);
+    if (entry->imbalance > 0.0)
+        json_member_number(json, "imbalance", entry->imbalance);
+    else if (entry->natural_routing)
+        json_member_string(json, "imbalance", PLANS_NATURAL_ROUTING);
+    json_end_object(json);
+}
+
+/* ---- the question ---- */
+
+static void write_question(json_writer *json, const plans_entry *entry)
+{
+    json_member_version(json);
+    json_write_key(json, "model");
+    if (entry->model != NULL)
+        model_write(json, entry->model);
+    else
+        json_write_null(json);
+    json_write_key(json, "cluster");
+    if (entry->cluster != NULL)
+        cluster_write(json, entry->cluster);
+    else
+        json_write_null(json);
+    json_write_key(json, "job");
+    write_job(json, entry);
+}
+
+void plans_write_question(json_writer *json, const plait_problem *problem)
+{
+    const plait_degrees none = plait_degrees_init();
+    const plans_entry entry = entry_of(problem, &none);
+
+    write_question(json, &entry);
+}
+
+void plans_write_degrees(json_writer *json, const plait_problem *problem,
+                         const plait_degrees *degrees)
+{
+    const plans_entry entry = entry_of(problem, degrees);
+
+    write_degrees(json, &entry);
+}
+
+/* ---- what stages choose ---- */
+
+static bool same_recompute(plait_recompute a, plait_recompute b)
+{
+    return a.kind == b.kind && a.modules == b.modules;
+}
+
+/* Layers from `first` on that recompute the same. */
+static int run_length(const plait_recompute *choice, int layers, int first)
+{
+    int next = first + 1;
+
+    while (next < layers && same_recompute(choice[next], choice[first]))
+        next++;
+    return next - first;
+}
+
+/* One word when all layers agree, else [word, layers] of each run. */
+static void write_runs(json_writer *json, const plait_recompute *choice, int layers)
+{
+    json_write_key(json, "recompute");
+    if (run_length(choice, layers, 0) >= layers) {
+        plans_write_recompute(json, choice[0]);
+        return;
+    }
+    json_begin_row(json);
+    for (int at = 0, run; at < layers; at += run) {
+        run = run_length(choice, layers, at);
+        json_begin_row(json);
+        plans_write_recompute(json, choice[at]);
+        json_write_int64(json, run);
+        json_end_array(json);
+    }
+    json_end_array(json);
+}
+
+static void member_of_own_key(json_writer *json, const plait_degrees *degrees, plait_key_id key)
+{
+    char text[96];
+
+    json_member_string(json, plait_keys[key].name,
+                       plait_degrees_get(degrees, key, text, sizeof text));
+}
+
+void plans_write_choices(json_writer *json, const plait_plan *plan, const plait_stage *stage)
+{
+    const bool any = stage->layers > 0;
+
+    write_runs(json, any ? stage->recompute : &stage->degrees.recompute, any ? stage->layers : 1);
+    for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++)
+        if (!plait_key_same(&stage->degrees, &plan->degrees, plans_own_keys[i]))
+            member_of_own_key(json, &stage->degrees, plans_own_keys[i]);
+    plans_write_cuts(json, &plan->degrees, stage->cut, stage->layers);
+}
+
+/* The same of a stage that a file described. */
+static void write_read_choices(json_writer *json, const plait_degrees *degrees,
+                               const plans_stage *stage)
+{
+    if (stage->recomputes > 0)
+        write_runs(json, stage->recompute, stage->recomputes);
+    for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++)
+        if (stage->owns & PLAIT_KEY_BIT(plans_own_keys[i]))
+            member_of_own_key(json, &stage->own, plans_own_keys[i]);
+    plans_write_cuts(json, degrees, stage->cut, stage->layers);
+}
+
+/* The group and the degrees that a file says of a stage alone. */
+static void write_read_degrees(json_writer *json, const plans_stage *stage)
+{
+    char text[PLAIT_VALUE_SIZE];
+
+    if (!(stage->owns & PLAIT_KEY_BIT(PLAIT_KEY_DP)))
+        return;
+    json_member_int64(json, "group", stage->group);
+    json_write_key(json, "degrees");
+    json_begin_object(json);
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (stage->owns & PLAIT_KEY_BIT(key))
+            json_member_string(
+                json, plait_keys[key].name,
+                plait_degrees_get(&stage->own, (plait_key_id)key, text, sizeof text));
+    json_end_object(json);
+}
+
+/* Layers, and what they choose: what each stage takes is not known yet. */
+static void write_stages(json_writer *json, const plans_entry *entry)
+{
+    json_write_key(json, "stages");
+    json_begin_array(json);
+    for (int s = 0; s < entry->stages; s++) {
+        json_begin_object(json);
+        json_write_key(json, "chunks");
+        json_begin_array(json);
+        for (int c = 0; c < entry->stage[s].chunks; c++) {
+            json_begin_object(json);
+            plans_write_chunk(json, &entry->stage[s].chunk[c]);
+            json_end_object(json);
+        }
+        json_end_array(json);
+        write_read_degrees(json, &entry->stage[s]);
+        write_read_choices(json, &entry->degrees, &entry->stage[s]);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+/* A list of lines. */
+static void write_warnings(json_writer *json, const char *lines, plait_arena *arena)
+{
+    json_write_key(json, "warnings");
+    json_begin_array(json);
+    while (*lines != '\0') {
+        const size_t width = strcspn(lines, "\n");
+
+        json_write_string(json, plait_arena_printf(arena, "%.*s", (int)width, lines));
+        lines += width + (lines[width] == '\n');
+    }
+    json_end_array(json);
+}
+
+plait_status plans_write(const plans_entry *entry, plait_arena *arena, const char **text,
+                         size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    write_question(&json, entry);
+    if (entry->warnings != NULL && entry->warnings[0] != '\0')
+        write_warnings(&json, entry->warnings, arena);
+    json_write_key(&json, "plans");
+    json_begin_array(&json);
+    json_begin_object(&json);
+    json_member_int64(&json, "rank", 1);
+    write_degrees(&json, entry);
+    if (entry->stages > 0)
+        write_stages(&json, entry);
+    json_end_object(&json);
+    json_end_array(&json);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}
+
+/* ---- what the runtime decides ---- */
+
+static void member_of_bytes(json_writer *json, const char *key, double bytes_each)
+{
+    const char *word = NULL;
+
+    if (bytes_each == 4.0)
+        word = "fp32";
+    else if (bytes_each == 2.0)
+        word = "bf16";
+    json_member_string(json, key, word);
+}
+
+/* 12 bytes a parameter are an fp32 master weight and two fp32 moments; other sums say nothing. */
+static void write_optimizer_dtypes(json_writer *json, double bytes_each)
+{
+    json_write_key(json, "optimizer_dtypes");
+    if (bytes_each != 12.0) {
+        json_write_null(json);
+        return;
+    }
+    json_begin_object(json);
+    json_member_string(json, "master", "fp32");
+    json_member_string(json, "exp_avg", "fp32");
+    json_member_string(json, "exp_avg_sq", "fp32");
+    json_end_object(json);
+}
+
+static const char *fp8_recipe(plait_precision precision)
+{
+    switch (precision) {
+    case PLAIT_FP8:
+        return "tensorwise";
+    case PLAIT_FP8_BLOCK:
+        return "blockwise";
+    case PLAIT_MXFP8:
+        return "mxfp8";
+    case PLAIT_NVFP4:
+        return "nvfp4";
+    case PLAIT_BF16:
+    case PLAIT_FP16:
+    case PLAIT_PRECISIONS:
+        break;
+    }
+    return NULL;
+}
+
+/* Microbatches that a rank takes through a chunk before it turns to the next. */
+static void write_microbatch_group(json_writer *json, const plait_problem *problem,
+                                   const plait_degrees *degrees)
+{
+    const plait_pipeline_shape shape = {
+        .schedule = (plait_schedule)degrees->schedule,
+        .ranks = degrees->pp,
+        .chunks = degrees->vpp,
+        .microbatches = plait_degrees_microbatches(degrees, problem->job.gbs),
+    };
+    const int group = shape.chunks > 1 && shape.microbatches > 0 ? plait_schedule_group(&shape) : 0;
+
+    member_of_count(json, "microbatch_group", group);
+}
+
+void plans_write_settings(json_writer *json, const plait_problem *problem,
+                          const plait_degrees *degrees)
+{
+    const plait_runtime *const runtime = problem->runtime;
+
+    json_write_key(json, "settings");
+    json_begin_object(json);
+    json_member_bool(json, "overlap_grad_reduce",
+                     runtime->overlap.grad_reduce && degrees->grad_sync == PLAIT_SYNC_BUCKETED);
+    json_member_bool(json, "overlap_param_gather",
+                     runtime->overlap.param_gather && degrees->zero > 0);
+    json_member_bool(json, "tp_overlap", degrees->tp > 1 && runtime->overlap.tp_comm);
+    json_member_number(json, "bucket_bytes", runtime->overlap.bucket_bytes);
+    write_microbatch_group(json, problem, degrees);
+    if (degrees->zero >= 2)
+        json_member_bool(json, "reshard_after_forward",
+                         degrees->zero == 3 && degrees->reshard != PLAIT_RESHARD_NEVER);
+    else
+        json_member_null(json, "reshard_after_forward");
+    const plait_state_bytes state = plait_state_of(problem, degrees);
+    member_of_bytes(json, "grad_dtype", state.gradient);
+    write_optimizer_dtypes(json, state.optimizer);
+    json_member_string(json, "fp8_recipe", fp8_recipe(problem->job.precision));
+    json_member_string(json, "moe_dispatcher",
+                       degrees->ep > 1 ? plait_dispatcher_name[degrees->dispatcher] : NULL);
+    json_member_string(
+        json, "offload",
+        degrees->offload == PLAIT_OFFLOAD_NONE ? NULL : plait_offload_name[degrees->offload]);
+    json_end_object(json);
+}
+
+/* ---- parts of a stage ---- */
+
+void plans_write_recompute(json_writer *json, plait_recompute recompute)
+{
+    plait_degrees one = plait_degrees_init();
+    char text[80];
+
+    one.recompute = recompute;
+    json_write_string(json, plait_degrees_get(&one, PLAIT_KEY_RECOMPUTE, text, sizeof text));
+}
+
+void plans_write_chunk(json_writer *json, const plait_chunk *chunk)
+{
+    json_write_key(json, "layers");
+    json_begin_row(json);
+    json_write_int64(json, chunk->first);
+    json_write_int64(json, chunk->last);
+    json_end_array(json);
+    json_member_bool(json, "embedding", chunk->embedding);
+    json_member_bool(json, "loss", chunk->loss);
+    json_member_int64(json, "mtp", chunk->mtp);
+}

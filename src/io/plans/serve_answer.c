@@ -1,0 +1,184 @@
+/* serve_answer.c - one deployment of the document that `plait serve --json` writes */
+#include "io/plans/serve_answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/data_private.h"
+#include "base/status.h"
+#include "io/json/json.h"
+
+enum { MOST_DEGREE = 1 << 16, MOST_RANK = 1 << 10 };
+
+/* "FILE:2" is the second of FILE; a name that ends otherwise is a file's. */
+static const char *split_rank(const char *file, int *rank, plait_arena *arena)
+{
+    const char *const colon = strrchr(file, ':');
+    char *end;
+
+    *rank = 1;
+    if (colon == NULL || colon[1] == '\0')
+        return file;
+    const long value = strtol(colon + 1, &end, 10);
+    if (*end != '\0' || value < 1 || value > MOST_RANK)
+        return file;
+    *rank = (int)value;
+    return plait_arena_printf(arena, "%.*s", (int)(colon - file), file);
+}
+
+static plait_status read_worker(const json_cursor *workers, const char *role, int r,
+                                plait_serve_plan *plan, plait_error *err)
+{
+    json_cursor at;
+    plait_worker *w = &plan->worker[r];
+
+    PLAIT_TRY(json_object(workers, role, &at, err));
+    PLAIT_TRY(json_int(&at, "count", 1, MOST_DEGREE, &plan->count[r], err));
+    PLAIT_TRY(json_int(&at, "tp", 1, MOST_DEGREE, &w->tp, err));
+    PLAIT_TRY(json_int(&at, "pp", 1, MOST_DEGREE, &w->pp, err));
+    PLAIT_TRY(json_int(&at, "ep", 1, MOST_DEGREE, &w->ep, err));
+    PLAIT_TRY(json_int(&at, "dp_attention", 1, MOST_DEGREE, &w->dp_attention, err));
+    PLAIT_TRY(json_number(&at, "batch", JSON_POSITIVE, &plan->batch_cap, err));
+    PLAIT_TRY(json_number(&at, "chunk_tokens", JSON_POSITIVE, &plan->chunk_tokens, err));
+    return json_number(&at, "kv_tokens", JSON_POSITIVE, &plan->kv_tokens[r], err);
+}
+
+static plait_status read_engine(const json_cursor *at, plait_arena *arena, plait_serve_plan *plan,
+                                plait_error *err)
+{
+    plait_engine *profiles;
+    const char *name;
+    size_t count;
+
+    PLAIT_TRY(json_string(at, "profile", arena, &name, err));
+    PLAIT_TRY(plait_engine_list(arena, &profiles, &count, err));
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(profiles[i].name, name) == 0)
+            plan->engine = &profiles[i];
+    if (plan->engine == NULL)
+        return json_fail(at, PLAIT_ERROR_RANGE, err,
+                         "expected the name of a profile of an engine, found \"%.40s\"", name);
+    return PLAIT_OK;
+}
+
+static plait_status read_plan(const json_cursor *at, plait_arena *arena, plait_serve_plan *plan,
+                              plait_error *err)
+{
+    static const char *const modes[] = {"aggregated", "disaggregated", NULL};
+    json_cursor workers;
+    int mode, weights, kv;
+
+    PLAIT_TRY(json_as_object(at, err));
+    PLAIT_TRY(read_engine(at, arena, plan, err));
+    PLAIT_TRY(json_word(at, "mode", modes, &mode, err));
+    PLAIT_TRY(json_word(at, "weights", plait_weight_name, &weights, err));
+    PLAIT_TRY(json_word(at, "kv", plait_kv_name, &kv, err));
+    PLAIT_TRY(json_int(at, "replicas", 1, MOST_DEGREE, &plan->replicas, err));
+    PLAIT_TRY(json_number(at, "concurrency", JSON_POSITIVE, &plan->concurrency, err));
+    PLAIT_TRY(json_object(at, "workers", &workers, err));
+    plan->disaggregated = mode == 1;
+    plan->weights = (plait_weight_format)weights;
+    plan->kv = (plait_kv_format)kv;
+    if (!plan->disaggregated)
+        return read_worker(&workers, "aggregated", 0, plan, err);
+    PLAIT_TRY(read_worker(&workers, "prefill", 0, plan, err));
+    return read_worker(&workers, "decode", 1, plan, err);
+}
+
+static plait_status read_load(const json_cursor *job, plait_load *load, plait_error *err)
+{
+    json_cursor drafts;
+
+    PLAIT_TRY(json_number(job, "input", JSON_POSITIVE, &load->input, err));
+    PLAIT_TRY(json_number(job, "output", JSON_POSITIVE, &load->output, err));
+    PLAIT_TRY(json_number_optional(job, "prefix_cached", JSON_NON_NEGATIVE, &load->cached, err));
+    PLAIT_TRY(json_number_optional(job, "rate", JSON_NON_NEGATIVE, &load->rate, err));
+    PLAIT_TRY(json_number_optional(job, "concurrency", JSON_NON_NEGATIVE, &load->concurrency, err));
+    load->kind = load->rate > 0.0 ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED;
+    PLAIT_TRY(json_object_optional(job, "speculate", &drafts, err));
+    if (json_is_null(&drafts))
+        return PLAIT_OK;
+    PLAIT_TRY(json_int(&drafts, "tokens", 1, 16, &load->draft, err));
+    return json_number(&drafts, "accept", JSON_FRACTION, &load->accept, err);
+}
+
+/* A name, or a file beside this one. */
+static plait_status read_name(const json_cursor *root, const char *key, plait_arena *arena,
+                              const char **out, plait_error *err)
+{
+    const char *name;
+
+    PLAIT_TRY(json_string(root, key, arena, &name, err));
+    *out = data_named_in(root->key, name, arena);
+    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+static plait_status take_cluster(const json_cursor *at, const json_cursor *job,
+                                 plait_cluster *cluster, plait_arena *arena, plait_error *err)
+{
+    const char *name;
+    int gpus;
+
+    PLAIT_TRY(read_name(at, "cluster_file", arena, &name, err));
+    PLAIT_TRY(json_int(job, "gpus", 1, PLAIT_MAX_GPUS, &gpus, err));
+    PLAIT_TRY(plait_cluster_find(name, arena, cluster, err));
+    return plait_cluster_take(cluster, gpus, err);
+}
+
+static plait_status read_document(const json_cursor *root, plait_arena *arena, void *out,
+                                  plait_error *err)
+{
+    serve_answer *answer = out;
+    const char *name, *warning;
+    json_cursor job, plans, at;
+
+    PLAIT_TRY(json_as_object(root, err));
+    PLAIT_TRY(read_name(root, "model_file", arena, &name, err));
+    PLAIT_TRY(json_object(root, "job", &job, err));
+    PLAIT_TRY(plait_model_find(name, arena, &answer->model, &warning, err));
+    PLAIT_TRY(take_cluster(root, &job, &answer->cluster, arena, err));
+    PLAIT_TRY(read_load(&job, &answer->load, err));
+    answer->load.draft_layers = 1.0 / answer->model.layers;
+    PLAIT_TRY(json_array(root, "plans", &plans, err));
+    bool more = json_first(&plans, &at);
+    for (int i = 1; more && i < answer->rank; i++)
+        more = json_next(&at);
+    if (!more)
+        return json_fail(&plans, PLAIT_ERROR_RANGE, err,
+                         "expected a plan of rank %d, found %zu plans", answer->rank,
+                         json_count(&plans));
+    return read_plan(&at, arena, &answer->plan, err);
+}
+
+plait_status serve_answer_load(const char *file, plait_arena *arena, serve_answer *out,
+                               plait_error *err)
+{
+    *out = (serve_answer){0};
+    out->path = split_rank(file, &out->rank, arena);
+    if (out->path == NULL)
+        return plait_fail_nomem(err);
+    return json_load(out->path, read_document, arena, out, err);
+}
+
+static plait_status read_kind(const json_cursor *root, plait_arena *arena, void *out,
+                              plait_error *err)
+{
+    json_cursor job;
+
+    (void)arena;
+    PLAIT_TRY(json_object(root, "job", &job, err));
+    *(bool *)out = json_has(root, "model_file") && json_has(&job, "input");
+    return PLAIT_OK;
+}
+
+plait_status serve_answer_is(const char *file, plait_arena *arena, bool *is, plait_error *err)
+{
+    plait_error inner;
+    int rank;
+
+    *is = false;
+    const char *const path = split_rank(file, &rank, arena);
+    if (path == NULL)
+        return plait_fail_nomem(err);
+    return faults_only(json_load(path, read_kind, arena, is, &inner), &inner, err);
+}

@@ -1,0 +1,165 @@
+/* engine.c - profiles of serving engines: clusters/engines/NAME.json */
+#include <string.h>
+
+#include "io/json/fields.h"
+#include "io/json/json.h"
+#include "plait/data.h"
+#include "plait/serve.h"
+#include "plait/units.h"
+
+static const field number_fields[] = {
+#define X(name, word, base, low, high, assumed)                                                    \
+    {word,         JSON_NON_NEGATIVE, .least = low,                                                \
+     .most = high, .unit = base,      FIELD_AT(plait_engine, name)},
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+        {.key = NULL},
+};
+
+static const field default_fields[] = {
+    {"chunk_tokens", JSON_POSITIVE, .least = 1.0, .most = 1e9, .required = true,
+     FIELD_AT(plait_engine, chunk_tokens)},
+    {"max_sequences", JSON_POSITIVE, .least = 1.0, .most = 1e9, .required = true,
+     FIELD_AT(plait_engine, max_sequences)},
+    {"memory_fraction", JSON_FRACTION, .required = true, FIELD_AT(plait_engine, memory_fraction)},
+    {"graph_gb", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_GB, .required = true,
+     FIELD_AT(plait_engine, graph_bytes)},
+    {"block_tokens", JSON_POSITIVE, .least = 1.0, .most = 1e9, .required = true,
+     FIELD_AT(plait_engine, block_tokens)},
+    {"poll_steps", JSON_NON_NEGATIVE, .most = 1e6, FIELD_AT(plait_engine, poll_steps)},
+    {"gather_steps", JSON_NON_NEGATIVE, .most = 1e6, FIELD_AT(plait_engine, gather_steps)},
+    {.key = NULL},
+};
+
+static const field band_fields[] = {
+    {"ttft", JSON_POSITIVE, .least = 1e-3, .most = 1e3, .count = 2,
+     FIELD_AT(plait_engine, band[PLAIT_SERVE_TTFT])},
+    {"tpot", JSON_POSITIVE, .least = 1e-3, .most = 1e3, .count = 2,
+     FIELD_AT(plait_engine, band[PLAIT_SERVE_TPOT])},
+    {"out_tok_s", JSON_POSITIVE, .least = 1e-3, .most = 1e3, .count = 2,
+     FIELD_AT(plait_engine, band[PLAIT_SERVE_RATE])},
+    {.key = NULL},
+};
+
+static plait_status read_bands(const json_cursor *at, plait_engine *out, plait_error *err)
+{
+    PLAIT_TRY(fields_read_optional(at, "band", band_fields, out, err));
+    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+        if (out->band[f][0] > out->band[f][1])
+            return json_fail_key(at, "band", PLAIT_ERROR_RANGE, err,
+                                 "expected the lower factor of each first, found %g before %g",
+                                 out->band[f][0], out->band[f][1]);
+    return PLAIT_OK;
+}
+
+/* The keys of the numbers that runs determine. */
+static plait_status read_determined(const json_cursor *at, plait_engine *out, plait_error *err)
+{
+    static const char *const keys[] = {
+#define X(name, word, base, low, high, assumed) word,
+        PLAIT_ENGINE_NUMBERS(X)
+#undef X
+            NULL};
+    json_cursor list, item;
+
+    PLAIT_TRY(json_array_optional(at, "determined", &list, err));
+    if (json_is_null(&list))
+        return PLAIT_OK;
+    for (bool more = json_first(&list, &item); more; more = json_next(&item)) {
+        int number = 0;
+        PLAIT_TRY(json_as_word(&item, keys, &number, err));
+        out->determined[number] = true;
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_engine(const json_cursor *at, plait_arena *arena, void *result,
+                                plait_error *err)
+{
+    static const char *const keys[] = {"name",       "source", "engine",   "until",
+                                       "before",     "vendor", "defaults", "numbers",
+                                       "determined", "rows",   "band",     NULL};
+    plait_engine *out = result;
+    int kind = 0;
+    json_cursor block;
+
+    *out = (plait_engine){.vendor = ""};
+    plait_engine_assume(out);
+    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+        out->band[f][0] = out->band[f][1] = 1.0;
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
+    PLAIT_TRY(json_string(at, "source", arena, &out->source, err));
+    PLAIT_TRY(json_word(at, "engine", plait_engine_name, &kind, err));
+    out->kind = (plait_engine_kind)kind;
+    PLAIT_TRY(json_int_optional(at, "until", 2001, 9912, &out->until, err));
+    PLAIT_TRY(json_int_optional(at, "before", 1, 9999, &out->before, err));
+    PLAIT_TRY(json_string_optional(at, "vendor", arena, &out->vendor, err));
+    PLAIT_TRY(json_int_optional(at, "rows", 0, 1000000, &out->rows, err));
+    PLAIT_TRY(json_object(at, "defaults", &block, err));
+    PLAIT_TRY(fields_read(&block, default_fields, NULL, out, err));
+    PLAIT_TRY(json_object(at, "numbers", &block, err));
+    PLAIT_TRY(fields_read(&block, number_fields, NULL, out, err));
+    PLAIT_TRY(read_bands(at, out, err));
+    return read_determined(at, out, err);
+}
+
+plait_status plait_engine_load(const char *path, plait_arena *arena, plait_engine *out,
+                               plait_error *err)
+{
+    return json_load(path, read_engine, arena, out, err);
+}
+
+plait_status plait_engine_list(plait_arena *arena, plait_engine **profiles, size_t *count,
+                               plait_error *err)
+{
+    const char *const *names;
+
+    PLAIT_TRY(plait_data_list(PLAIT_DATA_ENGINES, arena, &names, count, err));
+    *profiles = plait_arena_alloc(arena, *count, sizeof **profiles);
+    if (*profiles == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < *count; i++) {
+        const char *path;
+        PLAIT_TRY(plait_data_find(PLAIT_DATA_ENGINES, names[i], arena, &path, err));
+        PLAIT_TRY(plait_engine_load(path, arena, &(*profiles)[i], err));
+    }
+    return PLAIT_OK;
+}
+
+/* Newest first: is a, that may be used at a month, of an earlier end than b? */
+static bool is_closer(const plait_engine *a, const plait_engine *b)
+{
+    if (b == NULL)
+        return true;
+    return a->until != 0 && (b->until == 0 || a->until < b->until);
+}
+
+static bool is_as_old(const plait_engine *p, int month, int version)
+{
+    if (month != 0)
+        return month <= p->until;
+    return version != 0 && p->before != 0 && version < p->before;
+}
+
+const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
+                                    plait_engine_kind kind, const char *vendor, int month,
+                                    int version)
+{
+    const plait_engine *found = NULL;
+    bool own = false; // a profile of this very vendor goes before those of any
+
+    for (size_t i = 0; i < count; i++) {
+        const plait_engine *p = &profiles[i];
+        const bool same = p->vendor[0] != '\0' && strcmp(p->vendor, vendor) == 0;
+        const bool usable = p->kind == kind && (p->vendor[0] == '\0' || same) &&
+                            (p->until == 0 || is_as_old(p, month, version));
+        if (!usable || (own && !same))
+            continue;
+        if ((same && !own) || is_closer(p, found)) {
+            found = p;
+            own = own || same;
+        }
+    }
+    return found;
+}

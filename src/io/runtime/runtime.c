@@ -1,0 +1,319 @@
+/* runtime.c - a runtime profile as JSON: what software can run, overlaps, keeps */
+#include "plait/runtime.h"
+
+#include <string.h>
+
+#include "io/json/fields.h"
+#include "base/runtime_numbers.h"
+#include "io/runtime/runtime_private.h"
+#include "io/runtime/runtime_variant.h"
+
+#define RUNTIME(member) FIELD_AT(plait_runtime, member)
+#define NUMBER(name, member, kind, low, high, base)                                                \
+    {name, JSON_##kind, .least = low, .most = high, .unit = base, RUNTIME(member)},
+
+static const field kernel_fields[] = {
+    {"fused_norm", .is_bool = true, RUNTIME(kernels.fused_norm)},
+    {"norm_in_product", .is_bool = true, RUNTIME(kernels.norm_in_product)},
+    {"fused_activation", .is_bool = true, RUNTIME(kernels.fused_activation)},
+    {"fused_rotary", .is_bool = true, RUNTIME(kernels.fused_rotary)},
+    {"fused_residual", .is_bool = true, RUNTIME(kernels.fused_residual)},
+    {"fused_softmax", .is_bool = true, RUNTIME(kernels.fused_softmax)},
+    {"fused_loss", .is_bool = true, RUNTIME(kernels.fused_loss)},
+    {"fused_permute", .is_bool = true, RUNTIME(kernels.fused_permute)},
+    {"fused_accumulation", .is_bool = true, RUNTIME(kernels.fused_accumulation)},
+    {"fused_experts", .is_bool = true, RUNTIME(kernels.fused_experts)},
+    {"expert_streams", .is_bool = true, RUNTIME(kernels.expert_streams)},
+    {"recompute_stops", .is_bool = true, RUNTIME(kernels.recompute_stops)},
+    {"narrow_head", .is_bool = true, RUNTIME(kernels.narrow_head)},
+    {"unpadded_vocab", .is_bool = true, RUNTIME(kernels.unpadded_vocab)},
+    {"delayed_scaling", .is_bool = true, RUNTIME(kernels.delayed_scaling)},
+    {"rowwise_scaling", .is_bool = true, RUNTIME(kernels.rowwise_scaling)},
+    {"fp8_attention", .is_bool = true, RUNTIME(kernels.fp8_attention)},
+    {"layer_graphs", .is_bool = true, RUNTIME(kernels.layer_graphs)},
+    {"cuda_graphs", .is_bool = true, RUNTIME(kernels.cuda_graphs)},
+    {.key = NULL},
+};
+
+static const field overlap_fields[] = {
+    {"grad_reduce", .is_bool = true, RUNTIME(overlap.grad_reduce)},
+    {"tp_comm", .is_bool = true, RUNTIME(overlap.tp_comm)},
+    {"ddp", .is_bool = true, RUNTIME(overlap.ddp)},
+    {"reduce_whole", .is_bool = true, RUNTIME(overlap.reduce_whole)},
+    {"param_gather", .is_bool = true, RUNTIME(overlap.param_gather)},
+    {"p2p", .is_bool = true, RUNTIME(overlap.p2p)},
+    {"p2p_scatter", .is_bool = true, RUNTIME(overlap.p2p_scatter)},
+    {"moe_dedup", .is_bool = true, RUNTIME(overlap.moe_dedup)},
+    RUNTIME_OVERLAP_NUMBERS(NUMBER){.key = NULL},
+};
+
+static const field factor_fields[] = {
+    RUNTIME_FACTOR_NUMBERS(NUMBER){.key = NULL},
+};
+
+static const field state_fields[] = {
+    RUNTIME_STATE_NUMBERS(NUMBER){.key = NULL},
+};
+
+static const field keep_fields[] = {
+#define X(name, what) RUNTIME_KEPT_NUMBER(NUMBER, name)
+    PLAIT_TENSOR_LIST(X)
+#undef X
+        {.key = NULL},
+};
+
+static const field resident_fields[] = {
+    {"quantised_inputs", .is_bool = true, RUNTIME(keep.quantised_inputs)},
+    {"logits_whole", .is_bool = true, RUNTIME(keep.logits_whole)},
+    RUNTIME_RESIDENT_NUMBERS(NUMBER){.key = NULL},
+};
+
+/*
+ * What a key that is missing stands for: neutral factors, nothing fused or hidden, mixed-precision
+ * Adam with fp32 gradients (18 bytes a parameter), and activations in bf16 with fused kernels. What
+ * is not neutral is what the shipped profiles say, with its source.
+ */
+enum { as_norm_out = -1 };
+static const plait_runtime unsaid = {
+    .source = "",
+    .held = "",
+    .family = "",
+    .overlap = {.tp_exposed = 1, .dp_exposed = 1, .ep_exposed = 1, .p2p_exposed = 1, .window = 0.8},
+    .factor = {.gemm = 1,
+               .memory = 1,
+               .attention = 1,
+               .host_experts = 2.2,
+               .host_backward = 1.2,
+               .nic = 1,
+               .ep_imbalance = 1},
+    .state = {.weight = 2,
+              .gradient = 4,
+              .gradient_reduce = 4,
+              .gather = 2,
+              .optimizer = 12,
+              .step_bytes = 30,
+              .shard_passes = 4,
+              .buffer_passes = 3},
+    .keep = {.keeps = {[PLAIT_TENSOR_norm_in] = 2,
+                       [PLAIT_TENSOR_norm_out] = 2,
+                       [PLAIT_TENSOR_linear_norm_out] = as_norm_out,
+                       [PLAIT_TENSOR_router_in] = as_norm_out,
+                       [PLAIT_TENSOR_qkv] = 2,
+                       [PLAIT_TENSOR_keys] = 2,
+                       [PLAIT_TENSOR_latent] = 2,
+                       [PLAIT_TENSOR_scores] = 2,
+                       [PLAIT_TENSOR_scores_dropout] = 3,
+                       [PLAIT_TENSOR_lse] = 4,
+                       [PLAIT_TENSOR_core_out] = 2,
+                       [PLAIT_TENSOR_scan] = 2,
+                       [PLAIT_TENSOR_fc1_out] = 2,
+                       [PLAIT_TENSOR_act_out] = 2,
+                       [PLAIT_TENSOR_dropout] = 1,
+                       [PLAIT_TENSOR_router] = 4,
+                       [PLAIT_TENSOR_routed] = 2,
+                       [PLAIT_TENSOR_expert_fc1_out] = 2,
+                       [PLAIT_TENSOR_expert_act_out] = 2,
+                       [PLAIT_TENSOR_routed_out] = 2,
+                       [PLAIT_TENSOR_shared_fc1_out] = 2,
+                       [PLAIT_TENSOR_shared_act_out] = 2,
+                       [PLAIT_TENSOR_opaque] = 1},
+             .logits = 4,
+             .transient_layers = 2,
+             .reserved_ratio = 1,
+             .fragmentation = 1},
+};
+
+/* ---- defaults of a plan ---- */
+
+/* A default must be something that the software can. */
+static plait_status check_able(const json_cursor *at, const char *key, unsigned mask, int value,
+                               const char *able, plait_error *err)
+{
+    if ((mask >> value & 1u) == 0)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                             "expected one of those in /can/%s, found another", able);
+    return PLAIT_OK;
+}
+
+/* The plain value where the software can take it, else the first that it can. */
+int runtime_fallback(const plait_key *row, unsigned mask)
+{
+    int bit = 0;
+
+    if (row->plain >= 0 && (mask >> row->plain & 1u))
+        return row->plain;
+    while (!(mask >> bit & 1u))
+        bit++;
+    return bit;
+}
+
+/* A key without a plain value has to be stated. */
+static plait_status read_default(const json_cursor *at, const plait_capabilities *can,
+                                 plait_key_id key, int *out, plait_error *err)
+{
+    const plait_key *const row = &plait_keys[key];
+    json_cursor value;
+
+    *out = row->kind == PLAIT_KEY_NUMBER ? row->low : runtime_fallback(row, can->takes[key]);
+    if (!row->habit)
+        return PLAIT_OK;
+    PLAIT_TRY(json_value_optional(at, row->name, &value, err));
+    if (json_is_null(&value) && row->plain >= 0)
+        return PLAIT_OK;
+    PLAIT_TRY(row->words != NULL ? json_word(at, row->name, row->words, out, err)
+                                 : json_int(at, row->name, row->low, row->high, out, err));
+    return check_able(at, row->name, can->takes[key], *out, row->able, err);
+}
+
+static plait_status read_defaults(const json_cursor *at, const plait_capabilities *can,
+                                  plait_runtime_defaults *out, plait_error *err)
+{
+    const char *names[PLAIT_KEYS + 2];
+    int count = 0;
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (plait_keys[key].habit)
+            names[count++] = plait_keys[key].name;
+    names[count++] = "source";
+    names[count] = NULL;
+    PLAIT_TRY(json_keys_among(at, names, err));
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        PLAIT_TRY(read_default(at, can, (plait_key_id)key, &out->key[key], err));
+    return PLAIT_OK;
+}
+
+/* ---- the whole ---- */
+
+static plait_status read_identity(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                                  plait_error *err)
+{
+    int rules = PLAIT_RULES_GENERIC;
+
+    PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
+    PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
+    PLAIT_TRY(json_string_optional(at, "family", arena, &out->family, err));
+    PLAIT_TRY(json_bool_optional(at, "calibrated", &out->calibrated, err));
+    PLAIT_TRY(json_string_optional(at, "held", arena, &out->held, err));
+    PLAIT_TRY(json_word_optional(at, "rules", plait_rules_name, &rules, err));
+    out->rules = (plait_rules)rules;
+    return PLAIT_OK;
+}
+
+/* What a profile does not tell apart. */
+static void follow_norm_out(double *keeps)
+{
+    static const plait_tensor also[] = {PLAIT_TENSOR_linear_norm_out, PLAIT_TENSOR_router_in};
+
+    for (size_t i = 0; i < sizeof also / sizeof *also; i++)
+        if (keeps[also[i]] == as_norm_out)
+            keeps[also[i]] = keeps[PLAIT_TENSOR_norm_out];
+}
+
+const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1] = {"runs", "family", NULL};
+
+/* Who determined the numbers that are fitted: for the reader of the file, not for prices. */
+static plait_status check_sources(const json_cursor *at, plait_error *err)
+{
+    static const char *const keys[] = {"gemm",       "memory",     "attention", "host_us",
+                                       "tp_exposed", "dp_exposed", "nic",       "rails",
+                                       "nic_ranks",  "hop_us",     "source",    NULL};
+    int source = PLAIT_NUMBER_OF_RUNS;
+    json_cursor by;
+
+    PLAIT_TRY(json_object_optional(at, "determined_by", &by, err));
+    if (json_is_null(&by))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&by, keys, err));
+    for (const char *const *key = keys; strcmp(*key, "source") != 0; key++)
+        PLAIT_TRY(json_word_optional(&by, *key, plait_number_source_name, &source, err));
+    return PLAIT_OK;
+}
+
+/* Software without measured runs that runs the kernels and collectives of another takes its numbers. */
+static plait_status read_numbers_of(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                                    plait_error *err)
+{
+    plait_runtime *other;
+    const char *name;
+
+    if (!json_has(at, "numbers_of"))
+        return PLAIT_OK;
+    other = plait_arena_alloc(arena, 1, sizeof *other);
+    if (other == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(runtime_read_other(at, "numbers_of", arena, &name, other, err));
+    out->overlap = other->overlap;
+    out->factor = other->factor;
+    return PLAIT_OK;
+}
+
+static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                               plait_error *err)
+{
+    static const char *const keys[] = {
+        "name",     "source",        "family",     "calibrated",  "held",    "rules",     "can",
+        "defaults", "kernels",       "overlap",    "state_bytes", "factors", "residents", "keeps",
+        "releases", "determined_by", "numbers_of", "since",       NULL,
+    };
+    json_cursor can, defaults;
+
+    *out = unsaid;
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    PLAIT_TRY(read_identity(at, arena, out, err));
+    PLAIT_TRY(runtime_read_releases(at, arena, out, err));
+    PLAIT_TRY(json_object(at, "can", &can, err));
+    PLAIT_TRY(runtime_read_capabilities(&can, &out->can, err));
+    PLAIT_TRY(runtime_read_since(at, arena, out, err));
+    PLAIT_TRY(json_object(at, "defaults", &defaults, err));
+    PLAIT_TRY(read_defaults(&defaults, &out->can, &out->defaults, err));
+    PLAIT_TRY(fields_read_optional(at, "kernels", kernel_fields, out, err));
+    PLAIT_TRY(read_numbers_of(at, arena, out, err));
+    PLAIT_TRY(fields_read_optional(at, "overlap", overlap_fields, out, err));
+    PLAIT_TRY(fields_read_optional(at, "factors", factor_fields, out, err));
+    PLAIT_TRY(fields_read_optional(at, "state_bytes", state_fields, out, err));
+    PLAIT_TRY(fields_read_optional(at, "keeps", keep_fields, out, err));
+    follow_norm_out(out->keep.keeps);
+    PLAIT_TRY(check_sources(at, err));
+    return fields_read_optional(at, "residents", resident_fields, out, err);
+}
+
+/* What it does not say is as the software of today has it. */
+static plait_status read_variant(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                                 plait_error *err)
+{
+    static const char *const keys[] = {"name",    "source",  "variant_of",    "held",
+                                       "overlap", "factors", "determined_by", NULL};
+
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    PLAIT_TRY(runtime_read_base(at, arena, out, err));
+    PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
+    PLAIT_TRY(json_string_optional(at, "held", arena, &out->held, err));
+    PLAIT_TRY(fields_read_optional(at, "overlap", overlap_fields, out, err));
+    PLAIT_TRY(fields_read_optional(at, "factors", factor_fields, out, err));
+    return check_sources(at, err);
+}
+
+plait_status runtime_read(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                          plait_error *err)
+{
+    return json_has(at, "variant_of") ? read_variant(at, arena, out, err)
+                                      : read_whole(at, arena, out, err);
+}
+
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
+                              plait_error *err)
+{
+    return runtime_read(root, arena, out, err);
+}
+
+plait_status plait_runtime_load(const char *path, plait_arena *arena, plait_runtime *out,
+                                plait_error *err)
+{
+    return json_load(path, read_root, arena, out, err);
+}
+
+plait_status plait_runtime_parse(const char *text, size_t length, const char *name,
+                                 plait_arena *arena, plait_runtime *out, plait_error *err)
+{
+    return json_parse(text, length, name, read_root, arena, out, err);
+}

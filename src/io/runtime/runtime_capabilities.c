@@ -1,0 +1,193 @@
+/* runtime_capabilities.c - the plan space that a piece of software can express */
+#include <string.h>
+
+#include "io/runtime/runtime_private.h"
+#include "base/text.h"
+
+/* ---- lists of words, as bits ---- */
+
+/* A plan has one value of each key, so the list has one too. */
+static plait_status read_mask(const json_cursor *at, const char *key, const char *const *words,
+                              int most, unsigned *mask, plait_error *err)
+{
+    PLAIT_TRY(json_mask(at, key, words, most, mask, err));
+    return *mask != 0 ? PLAIT_OK
+                      : json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                                      "expected at least one, found none");
+}
+
+/* ---- sets of recomputed modules: "mla_up_proj+layernorm" ---- */
+
+static plait_status read_module_set(const json_cursor *at, unsigned char *set, plait_error *err)
+{
+    plait_arena *scratch = plait_arena_new();
+    const char *text = "";
+    char **modules = NULL;
+    size_t count = 0;
+    plait_status status;
+
+    if (scratch == NULL)
+        return plait_fail_nomem(err);
+    *set = 0;
+    status = json_as_string(at, scratch, &text, err);
+    if (status == PLAIT_OK && (modules = text_split(scratch, text, '+', &count)) == NULL)
+        status = plait_fail_nomem(err);
+    if (status == PLAIT_OK && count == 0)
+        status = json_fail(at, PLAIT_ERROR_RANGE, err, "expected at least one module, found none");
+    for (size_t i = 0; status == PLAIT_OK && i < count; i++) {
+        const int module = text_index(modules[i], plait_recompute_module_name);
+
+        if (module < 0)
+            status = json_fail(at, PLAIT_ERROR_RANGE, err,
+                               "expected modules such as core_attn, joined by +, found \"%s\"",
+                               modules[i]);
+        else
+            *set = (unsigned char)(*set | 1u << module);
+    }
+    plait_arena_free(scratch);
+    return status;
+}
+
+static plait_status read_module_sets(const json_cursor *at, plait_capabilities *out,
+                                     plait_error *err)
+{
+    json_cursor list, element;
+
+    PLAIT_TRY(json_array_optional(at, "module_sets", &list, err));
+    if (json_count(&list) > PLAIT_MAX_MODULE_SETS)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected at most %d sets, found %zu",
+                         PLAIT_MAX_MODULE_SETS, json_count(&list));
+    for (bool more = json_first(&list, &element); more; more = json_next(&element))
+        PLAIT_TRY(read_module_set(&element, &out->module_set[element.index], err));
+    out->module_sets = (int)json_count(&list);
+    if ((out->takes[PLAIT_KEY_RECOMPUTE] & 1u << PLAIT_RECOMPUTE_MODULES) != 0 &&
+        out->module_sets == 0)
+        return json_fail_key(at, "module_sets", PLAIT_ERROR_RANGE, err,
+                             "expected at least one set, since recompute has modules, found none");
+    return PLAIT_OK;
+}
+
+/* ---- the whole ---- */
+
+/* A list that is left out has the plain value alone; a key without one has to be stated. */
+static plait_status read_list(const json_cursor *at, plait_key_id key, unsigned *mask,
+                              plait_error *err)
+{
+    const plait_key *const row = &plait_keys[key];
+    json_cursor list;
+
+    *mask = plait_key_all(key);
+    if (row->able == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(json_array_optional(at, row->able, &list, err));
+    if (json_is_null(&list) && row->plain >= 0) {
+        *mask = 1u << row->plain;
+        return PLAIT_OK;
+    }
+    return read_mask(at, row->able, row->words, row->high, mask, err);
+}
+
+/* What a profile says of one key of a plan. A number that it leaves out is not supported. */
+static plait_status read_key(const json_cursor *at, plait_key_id key, plait_capabilities *out,
+                             plait_error *err)
+{
+    const plait_key *const row = &plait_keys[key];
+
+    if (row->kind == PLAIT_KEY_NUMBER) {
+        out->most[key] = row->able != NULL ? 1 : row->high;
+        return row->able == NULL
+                   ? PLAIT_OK
+                   : json_int_optional(at, row->able, 1, row->high, &out->most[key], err);
+    }
+    return read_list(at, key, &out->takes[key], err);
+}
+
+static plait_status read_switches(const json_cursor *at, plait_capabilities *out, plait_error *err)
+{
+    bool sp = false, sp_optional = false;
+
+    PLAIT_TRY(json_bool_optional(at, "sp", &sp, err));
+    PLAIT_TRY(json_bool_optional(at, "sp_optional", &sp_optional, err));
+    out->takes[PLAIT_KEY_SP] = (sp ? 2u : 1u) | (sp && sp_optional ? 1u : 0u);
+    PLAIT_TRY(json_bool_optional(at, "etp", &out->etp, err));
+    PLAIT_TRY(json_bool_optional(at, "hsdp", &out->hsdp, err));
+    PLAIT_TRY(json_bool_optional(at, "stages_differ", &out->stages_differ, err));
+    return json_bool_optional(at, "full_layers", &out->full_layers, err);
+}
+
+/* A plan or a layer. */
+static plait_status read_cutter(const json_cursor *at, const char *key, unsigned char *out,
+                                plait_error *err)
+{
+    int by = PLAIT_BY_PLAN;
+
+    PLAIT_TRY(json_word_optional(at, key, plait_chooser_name, &by, err));
+    if (by == PLAIT_BY_STAGE)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                             "expected plan or layer, found stage");
+    *out = (unsigned char)by;
+    return PLAIT_OK;
+}
+
+/* Kinds of recomputation that only a whole plan has: none where nothing is said. */
+static plait_status read_alike(const json_cursor *at, unsigned *mask, plait_error *err)
+{
+    const plait_key *const row = &plait_keys[PLAIT_KEY_RECOMPUTE];
+    json_cursor list;
+
+    *mask = 0;
+    PLAIT_TRY(json_array_optional(at, "recompute_alike", &list, err));
+    return json_is_null(&list) ? PLAIT_OK
+                               : read_mask(at, "recompute_alike", row->words, row->high, mask, err);
+}
+
+/* Who has choices of its own: the whole plan alone where nothing is said. */
+static plait_status read_choosers(const json_cursor *at, plait_capabilities *out, plait_error *err)
+{
+    int recompute = PLAIT_BY_PLAN, offload = PLAIT_BY_PLAN;
+
+    PLAIT_TRY(json_word_optional(at, "recompute_by", plait_chooser_name, &recompute, err));
+    PLAIT_TRY(json_word_optional(at, "offload_by", plait_chooser_name, &offload, err));
+    if (offload == PLAIT_BY_LAYER)
+        return json_fail_key(at, "offload_by", PLAIT_ERROR_RANGE, err,
+                             "expected plan or stage, found layer");
+    if (out->stages_differ && recompute == PLAIT_BY_PLAN)
+        return json_fail_key(at, "recompute_by", PLAIT_ERROR_RANGE, err,
+                             "expected stage or layer, since stages differ, found plan");
+    out->recompute_by = (unsigned char)recompute;
+    out->offload_by = (unsigned char)offload;
+    PLAIT_TRY(read_cutter(at, "tp_by", &out->tp_by, err));
+    PLAIT_TRY(read_cutter(at, "zero_by", &out->zero_by, err));
+    return read_alike(at, &out->recompute_alike, err);
+}
+
+static plait_status check_names(const json_cursor *at, plait_error *err)
+{
+    static const char *const also[] = {
+        "sp",          "sp_optional",    "etp",        "hsdp",   "full_layers",   "precision",
+        "module_sets", "recompute_by",   "offload_by", "source", "stages_differ", "tp_by",
+        "zero_by",     "recompute_alike"};
+    enum { ALSO = sizeof also / sizeof *also };
+    const char *names[PLAIT_KEYS + ALSO + 1];
+    int count = 0;
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (plait_keys[key].able != NULL)
+            names[count++] = plait_keys[key].able;
+    for (int i = 0; i < ALSO; i++)
+        names[count++] = also[i];
+    names[count] = NULL;
+    return json_keys_among(at, names, err);
+}
+
+plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities *out,
+                                       plait_error *err)
+{
+    PLAIT_TRY(check_names(at, err));
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        PLAIT_TRY(read_key(at, (plait_key_id)key, out, err));
+    PLAIT_TRY(read_switches(at, out, err));
+    PLAIT_TRY(read_choosers(at, out, err));
+    PLAIT_TRY(read_mask(at, "precision", plait_precision_name, 0, &out->precision, err));
+    return read_module_sets(at, out, err);
+}

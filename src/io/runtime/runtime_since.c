@@ -1,0 +1,172 @@
+/* runtime_since.c - which release brought what, and the software as a release has it */
+#include <string.h>
+
+#include "io/runtime/runtime_private.h"
+#include "base/text.h"
+
+// ---- reading -------------------------------------------------------------------------------
+
+/* A member of "since" that is no list of a plan's key, and what its values are. */
+typedef struct since_member {
+    const char *name;
+    int key;
+    const char *const *words; /* NULL: the member itself names a release */
+} since_member;
+
+static const since_member others[] = {
+    {"precision", PLAIT_FEATURE_PRECISION, plait_precision_name},
+    {"recompute_modules", PLAIT_FEATURE_MODULE, plait_recompute_module_name},
+    {"model", PLAIT_FEATURE_MODEL, plait_model_part_name},
+    {"mtp_cp", PLAIT_FEATURE_MTP_CP, NULL},
+    {"fp8_recompute", PLAIT_FEATURE_FP8_RECOMPUTE, NULL},
+    {"uneven_chunks", PLAIT_FEATURE_UNEVEN_CHUNKS, NULL},
+    {"hsdp", PLAIT_FEATURE_HSDP, NULL},
+    {"etp", PLAIT_FEATURE_ETP, NULL},
+    {"current_scaling", PLAIT_FEATURE_CURRENT_SCALING, NULL},
+};
+
+/* The values of a key without words are its numbers. */
+static const char *const digits[] = {"0", "1", "2", "3", NULL};
+
+static bool find_member(const char *name, since_member *out)
+{
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (text_equal(name, others[i].name)) {
+            *out = others[i];
+            return true;
+        }
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (plait_keys[key].able != NULL && plait_keys[key].kind != PLAIT_KEY_NUMBER &&
+            text_equal(name, plait_keys[key].able)) {
+            const char *const *const words = plait_keys[key].words;
+
+            *out = (since_member){name, key, words != NULL ? words : digits};
+            return true;
+        }
+    return false;
+}
+
+static plait_status read_release_of(const json_cursor *at, const plait_runtime *runtime,
+                                    size_t *out, plait_error *err)
+{
+    plait_arena *const scratch = plait_arena_new();
+    const char *name = "";
+    plait_status status;
+
+    if (scratch == NULL)
+        return plait_fail_nomem(err);
+    status = json_as_string(at, scratch, &name, err);
+    *out = 0;
+    while (*out < runtime->releases && !text_equal(name, runtime->release[*out].name))
+        ++*out;
+    if (status == PLAIT_OK && *out == runtime->releases)
+        status = json_fail(at, PLAIT_ERROR_RANGE, err,
+                           "expected a release that /releases has, found \"%.40s\"", name);
+    plait_arena_free(scratch);
+    return status;
+}
+
+static plait_status read_feature(const json_cursor *at, const since_member *of,
+                                 const plait_runtime *runtime, plait_feature *out, plait_error *err)
+{
+    out->key = of->key;
+    out->value = of->words != NULL ? text_index(at->key, of->words) : 0;
+    if (out->value < 0)
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a value of %s", of->name);
+    return read_release_of(at, runtime, &out->since, err);
+}
+
+static plait_status read_member(const json_cursor *at, plait_runtime *runtime, plait_feature *list,
+                                plait_error *err)
+{
+    json_cursor each;
+    since_member of;
+
+    if (!find_member(at->key, &of))
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected a list of /can, found another key");
+    if (of.words == NULL)
+        return read_feature(at, &of, runtime, &list[runtime->features++], err);
+    for (bool more = json_first(at, &each); more; more = json_next(&each))
+        PLAIT_TRY(read_feature(&each, &of, runtime, &list[runtime->features++], err));
+    return PLAIT_OK;
+}
+
+plait_status runtime_read_since(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                                plait_error *err)
+{
+    json_cursor since, each;
+    plait_feature *list;
+    size_t most = 0;
+
+    PLAIT_TRY(json_object_optional(at, "since", &since, err));
+    if (json_count(&since) == 0)
+        return PLAIT_OK;
+    for (bool more = json_first(&since, &each); more; more = json_next(&each))
+        most += 1 + json_count(&each);
+    list = plait_arena_alloc(arena, most, sizeof *list);
+    if (list == NULL)
+        return plait_fail_nomem(err);
+    out->feature = list;
+    for (bool more = json_first(&since, &each); more; more = json_next(&each))
+        if (!text_equal(each.key, "source"))
+            PLAIT_TRY(read_member(&each, out, list, err));
+    return PLAIT_OK;
+}
+
+// ---- the software as a release has it ------------------------------------------------------
+
+static void drop_module(plait_capabilities *can, int module)
+{
+    int kept = 0;
+
+    for (int s = 0; s < can->module_sets; s++)
+        if (!(can->module_set[s] >> module & 1u))
+            can->module_set[kept++] = can->module_set[s];
+    can->module_sets = kept;
+}
+
+static void drop_value(plait_runtime *runtime, int key, int value)
+{
+    runtime->can.takes[key] &= ~(1u << value);
+    if (runtime->defaults.key[key] == value)
+        runtime->defaults.key[key] = runtime_fallback(&plait_keys[key], runtime->can.takes[key]);
+}
+
+static void drop(plait_runtime *runtime, const plait_feature *feature)
+{
+    plait_capabilities *const can = &runtime->can;
+
+    switch (feature->key) {
+    case PLAIT_FEATURE_PRECISION:
+        can->precision &= ~(1u << feature->value);
+        break;
+    case PLAIT_FEATURE_MODULE:
+        drop_module(can, feature->value);
+        break;
+    case PLAIT_FEATURE_MODEL:
+    case PLAIT_FEATURE_MTP_CP:
+    case PLAIT_FEATURE_FP8_RECOMPUTE:
+    case PLAIT_FEATURE_UNEVEN_CHUNKS: // no capability; runtime_brought checks it
+        break;
+    case PLAIT_FEATURE_HSDP:
+        can->hsdp = false;
+        break;
+    case PLAIT_FEATURE_ETP:
+        can->etp = false;
+        can->etp_is_tp = true;
+        break;
+    case PLAIT_FEATURE_CURRENT_SCALING:
+        runtime->kernels.delayed_scaling = true;
+        break;
+    default:
+        drop_value(runtime, feature->key, feature->value);
+    }
+}
+
+void runtime_bound(plait_runtime *runtime, const plait_release *at)
+{
+    runtime->at = at;
+    for (size_t i = 0; i < runtime->features; i++)
+        if (&runtime->release[runtime->feature[i].since] > at)
+            drop(runtime, &runtime->feature[i]);
+}

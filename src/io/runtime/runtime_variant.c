@@ -1,0 +1,365 @@
+/* runtime_variant.c - software as it was at a date */
+#include "io/runtime/runtime_variant.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/data_private.h"
+#include "io/runtime/runtime_private.h"
+#include "base/text.h"
+
+/* ---- dates ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+int runtime_date(const char *text)
+{
+    if (strlen(text) != 5 || text[2] != '.' || !is_digit(text[0]) || !is_digit(text[1]) ||
+        !is_digit(text[3]) || !is_digit(text[4]))
+        return 0;
+
+    const int year = 10 * (text[0] - '0') + text[1] - '0';
+    const int month = 10 * (text[3] - '0') + text[4] - '0';
+    return month >= 1 && month <= 12 ? 100 * year + month : 0;
+}
+
+const char *runtime_month(int date, char out[RUNTIME_MONTH_SIZE])
+{
+    snprintf(out, RUNTIME_MONTH_SIZE, "%02d.%02d", date / 100, date % 100);
+    return out;
+}
+
+plait_status runtime_split(const char *name, plait_arena *arena, const char **software,
+                           const char **when, plait_error *err)
+{
+    char *const text = plait_arena_text(arena, name);
+
+    if (text == NULL)
+        return plait_fail_nomem(err);
+    *when = data_is_path(name) ? NULL : text_cut(text, '@');
+    *software = text;
+    return PLAIT_OK;
+}
+
+/* ---- variants ---- */
+
+static int ascending(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+plait_status runtime_variants(const char *software, plait_arena *arena, int **dates, size_t *count,
+                              plait_error *err)
+{
+    const size_t length = strlen(software);
+    const char *const *names;
+    size_t all;
+
+    PLAIT_TRY(plait_data_list(PLAIT_DATA_RUNTIMES, arena, &names, &all, err));
+    *count = 0;
+    *dates = plait_arena_alloc(arena, all + 1, sizeof **dates);
+    if (*dates == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < all; i++) {
+        if (strncmp(names[i], software, length) != 0 || names[i][length] != '@')
+            continue;
+        (*dates)[*count] = runtime_date(names[i] + length + 1);
+        *count += (*dates)[*count] > 0;
+    }
+    qsort(*dates, *count, sizeof **dates, ascending);
+    return PLAIT_OK;
+}
+
+int runtime_variant_at(const int *dates, size_t count, int date)
+{
+    for (size_t i = 0; i < count; i++)
+        if (date > 0 && dates[i] >= date)
+            return dates[i];
+    return 0;
+}
+
+/* ---- finding one ---- */
+
+/* "core-v0.14.0" is the version v0.14.0 of the product core. */
+static const char *version_of(const char *release)
+{
+    const char *const dash = strchr(release, '-');
+
+    return dash != NULL ? dash + 1 : release;
+}
+
+/* Room for the name of a release; a longer one names none. */
+enum { RELEASE_SIZE = 64 };
+
+/* "v0.14" begins v0.14.0 and v0.14.0rc1, and not v0.140.0; a number without a point begins too many. */
+static bool begins(const char *when, const char *name)
+{
+    const size_t length = strlen(when);
+
+    return strchr(when, '.') != NULL && strncmp(name, when, length) == 0 &&
+           (name[length] == '\0' || name[length] == '.' || name[length] == 'r');
+}
+
+/* "core_v0.14.0" of a tag, "core_r0.14.0" of its branch, "0.14" and "V0.14": as the list spells them. */
+static const char *spelled(const char *when, char out[RELEASE_SIZE])
+{
+    const size_t product = strcspn(when, "-_");
+    const bool named = when[product] != '\0';
+    const char *version = named ? when + product + 1 : when;
+
+    if (strchr("vVrR", *version) != NULL)
+        version += *version != '\0';
+    snprintf(out, RELEASE_SIZE, "%.*s%sv%s", named ? (int)product : 0, when, named ? "-" : "",
+             version);
+    for (char *c = out; *c != '\0'; c++)
+        *c = text_lower(*c);
+    return out;
+}
+
+/* The latest release with this number: two products may both have it. */
+static const plait_release *release_named(const plait_runtime *newest, const char *text)
+{
+    char spelling[RELEASE_SIZE];
+    const char *const when = spelled(text, spelling);
+
+    for (size_t i = newest->releases; i-- > 0;)
+        if (begins(when, newest->release[i].name) ||
+            begins(when, version_of(newest->release[i].name)))
+            return &newest->release[i];
+    return NULL;
+}
+
+/* The newest release at the end of a month. */
+static const plait_release *release_at(const plait_runtime *newest, int date)
+{
+    for (size_t i = newest->releases; i-- > 0;)
+        if (newest->release[i].date <= date)
+            return &newest->release[i];
+    return NULL;
+}
+
+static bool same_product(const plait_release *a, const plait_release *b)
+{
+    const size_t length = (size_t)(version_of(a->name) - a->name);
+
+    return length == (size_t)(version_of(b->name) - b->name) &&
+           strncmp(a->name, b->name, length) == 0;
+}
+
+/* "core-v0.4.0 to core-v0.19.0, bridge-v0.1.0rc3 to bridge-v0.6.0" */
+static const char *held_releases(const plait_runtime *newest, plait_arena *arena)
+{
+    const plait_release *const list = newest->release;
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (size_t i = 0; i < newest->releases; i++) {
+        size_t first = 0, last = newest->releases - 1;
+
+        while (!same_product(&list[first], &list[i]))
+            first++;
+        while (!same_product(&list[last], &list[i]))
+            last--;
+        if (first == i)
+            text_append_printf(&out, "%s%.40s to %.40s", out.length > 0 ? ", " : "",
+                               list[first].name, list[last].name);
+    }
+    return text_builder_finish(&out, NULL);
+}
+
+static plait_status fail_unheld(const plait_runtime *newest, const char *name, const char *when,
+                                plait_arena *arena, plait_error *err)
+{
+    char month[RUNTIME_MONTH_SIZE];
+
+    if (newest->releases == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name,
+                          "expected a month such as 25.09 behind @, found \"%.40s\"", when);
+
+    const char *const held = held_releases(newest, arena);
+    if (held == NULL)
+        return plait_fail_nomem(err);
+    return plait_fail(err, PLAIT_ERROR_RANGE, name,
+                      "expected a month such as 25.09, from %s on, or a release, %s, behind @, "
+                      "found \"%.40s\"",
+                      runtime_month(newest->release[0].date, month), held, when);
+}
+
+/* WHEN as a month, and the release of it; NULL: the profile has none, or none as old. */
+static plait_status date_of(const plait_runtime *newest, const char *name, const char *when,
+                            plait_arena *arena, const plait_release **at, int *out,
+                            plait_error *err)
+{
+    *out = runtime_date(when);
+    *at = *out > 0 ? release_at(newest, *out) : release_named(newest, when);
+    if (*out == 0 && *at != NULL)
+        *out = (*at)->date;
+    return *out > 0 ? PLAIT_OK : fail_unheld(newest, name, when, arena, err);
+}
+
+/* A file has to be what its name says. */
+static plait_status load_variant(const char *software, int date, plait_arena *arena,
+                                 plait_runtime *out, plait_error *err)
+{
+    char month[RUNTIME_MONTH_SIZE];
+    const char *name = plait_arena_printf(arena, "%s@%s", software, runtime_month(date, month));
+    const char *path;
+
+    if (name == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err));
+    PLAIT_TRY(plait_runtime_load(path, arena, out, err));
+    if (!text_equal(out->name, name))
+        return plait_fail(err, PLAIT_ERROR_RANGE, path, "expected the name %.80s, found %.80s",
+                          name, out->name);
+    return PLAIT_OK;
+}
+
+/* A variant may be of months before the first release; beside that no older software is held. */
+static plait_status check_held(const plait_runtime *found, const char *software, const char *when,
+                               size_t variants, plait_arena *arena, plait_error *err)
+{
+    if (found->releases == 0 && variants == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, found->name,
+                          "expected %.40s alone, since no versions of it are held, found \"%.40s\"",
+                          software, when);
+    if (found->releases == 0 || found->at != NULL ||
+        (found->until > 0 && found->until < found->release[0].date))
+        return PLAIT_OK;
+    return fail_unheld(found, found->name, when, arena, err);
+}
+
+plait_status runtime_find_dated(const char *software, const char *when, bool held,
+                                plait_arena *arena, plait_runtime *out, plait_error *err)
+{
+    const char *const name = plait_arena_printf(arena, "%s@%s", software, when);
+    const plait_release *at;
+    const char *path;
+    int *dates, date;
+    size_t count;
+
+    if (name == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, software, arena, &path, err));
+    PLAIT_TRY(plait_runtime_load(path, arena, out, err));
+    PLAIT_TRY(date_of(out, name, when, arena, &at, &date, err));
+    PLAIT_TRY(runtime_variants(software, arena, &dates, &count, err));
+
+    const size_t index = at != NULL ? (size_t)(at - out->release) : 0;
+    const int until = runtime_variant_at(dates, count, date);
+    if (until > 0)
+        PLAIT_TRY(load_variant(software, until, arena, out, err));
+    out->name = name;
+    out->software = software;
+    out->date = date;
+    out->until = until;
+    if (at != NULL)
+        runtime_bound(out, &out->release[index]);
+    return held ? check_held(out, software, when, count, arena, err) : PLAIT_OK;
+}
+
+/* ---- files ---- */
+
+static plait_status read_release(const json_cursor *at, plait_arena *arena, plait_runtime *of,
+                                 plait_release *out, plait_error *err)
+{
+    const char *month;
+
+    for (size_t i = 0; i < of->releases; i++)
+        if (text_equal(at->key, of->release[i].name))
+            return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected each release once, found two");
+    out->name = plait_arena_text(arena, at->key);
+    if (out->name == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(json_as_string(at, arena, &month, err));
+    out->date = runtime_date(month);
+    return out->date > 0 ? PLAIT_OK
+                         : json_fail(at, PLAIT_ERROR_RANGE, err,
+                                     "expected a month such as 25.09, found \"%.40s\"", month);
+}
+
+plait_status runtime_read_releases(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                                   plait_error *err)
+{
+    json_cursor releases, each;
+    plait_release *release;
+
+    PLAIT_TRY(json_object_optional(at, "releases", &releases, err));
+    if (json_count(&releases) == 0)
+        return PLAIT_OK;
+    release = plait_arena_alloc(arena, json_count(&releases), sizeof *release);
+    if (release == NULL)
+        return plait_fail_nomem(err);
+    out->release = release;
+    for (bool more = json_first(&releases, &each); more; more = json_next(&each)) {
+        if (text_equal(each.key, "source"))
+            continue;
+        PLAIT_TRY(read_release(&each, arena, out, &release[out->releases], err));
+        out->releases++;
+    }
+    return PLAIT_OK;
+}
+
+/* A profile that others refer to may refer to none: two files cannot form a circle. */
+static plait_status read_whole(const json_cursor *root, plait_arena *arena, void *out,
+                               plait_error *err)
+{
+    static const char *const keys[] = {"variant_of", "numbers_of"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (json_has(root, keys[i]))
+            return json_fail_key(root, keys[i], PLAIT_ERROR_RANGE, err,
+                                 "expected none, since another profile refers to this one");
+    return runtime_read(root, arena, out, err);
+}
+
+plait_status runtime_read_other(const json_cursor *at, const char *key, plait_arena *arena,
+                                const char **name, plait_runtime *out, plait_error *err)
+{
+    const char *path;
+
+    PLAIT_TRY(json_string(at, key, arena, name, err));
+    if (data_is_path(*name) || strchr(*name, '@') != NULL)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                             "expected the name of a runtime without a date, found \"%.80s\"",
+                             *name);
+    PLAIT_TRY(data_look_up(PLAIT_DATA_RUNTIMES, *name, arena, &path, err));
+    if (path == NULL)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                             "expected the name of a runtime, found \"%.80s\"", *name);
+    return json_load(path, read_whole, arena, out, err);
+}
+
+/* "megatron@25.09" of "megatron" */
+static plait_status last_month(const json_cursor *at, const char *name, const char *of, int *out,
+                               plait_error *err)
+{
+    const size_t length = strlen(of);
+
+    *out =
+        strncmp(name, of, length) == 0 && name[length] == '@' ? runtime_date(name + length + 1) : 0;
+    if (*out > 0)
+        return PLAIT_OK;
+    return json_fail_key(at, "name", PLAIT_ERROR_RANGE, err,
+                         "expected %.40s@YY.MM, the last month that it is of, found \"%.80s\"", of,
+                         name);
+}
+
+plait_status runtime_read_base(const json_cursor *at, plait_arena *arena, plait_runtime *out,
+                               plait_error *err)
+{
+    const char *name, *of;
+    int until;
+
+    PLAIT_TRY(json_string(at, "name", arena, &name, err));
+    PLAIT_TRY(runtime_read_other(at, "variant_of", arena, &of, out, err));
+    PLAIT_TRY(last_month(at, name, of, &until, err));
+    out->name = name;
+    out->software = of;
+    out->date = out->until = until;
+    return PLAIT_OK;
+}

@@ -1,0 +1,157 @@
+/* model_queries.c - what rules and spaces ask of a whole model */
+#include <math.h>
+#include <string.h>
+
+#include "plan/model_queries.h"
+
+#include "plait/plan.h"
+
+bool model_has_experts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return false;
+}
+
+double moe_imbalance(const plait_moe *moe, double uneven, int ep)
+{
+    double most = fmin(ep, (double)moe->experts / moe->topk);
+
+    if (ep == 1 || (moe->capacity > 0.0 && moe->padded))
+        return 0.0;
+    if (moe->capacity > 0.0)
+        most = fmin(most, fmax(1.0, moe->capacity));
+    return fmin(uneven, most);
+}
+
+double model_imbalance(const plait_model *model, double uneven, int ep)
+{
+    double most = 0.0;
+
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            most = fmax(most, moe_imbalance(&model->kind[k].moe, uneven, ep));
+    return most > 0.0 ? most : 1.0;
+}
+
+bool model_divides_kv_heads(const plait_model *model, int tp)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION &&
+            model->kind[k].attention.kv_heads % tp != 0)
+            return false;
+    return true;
+}
+
+bool model_is_recurrent(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_DELTA_NET ||
+            model->kind[k].mixer == PLAIT_MIXER_MAMBA)
+            return true;
+    return false;
+}
+
+bool model_has_modules(const plait_model *model, unsigned modules)
+{
+    unsigned there = 1u << PLAIT_MODULE_core_attn | 1u << PLAIT_MODULE_layernorm;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (layer->mixer == PLAIT_MIXER_MLA)
+            there |= 1u << PLAIT_MODULE_mla_up_proj;
+        if (layer->ffn == PLAIT_FFN_MLP)
+            there |= 1u << PLAIT_MODULE_mlp;
+        if (layer->ffn == PLAIT_FFN_MOE)
+            there |= 1u << PLAIT_MODULE_moe_act | 1u << PLAIT_MODULE_moe;
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.shared_width > 0)
+            there |= 1u << PLAIT_MODULE_shared_experts;
+    }
+    return (modules & ~there) == 0;
+}
+
+/* Norms inside the kernel of a product drop nothing: others stand before MLA and before experts. */
+static bool norms_stand_alone(const plait_problem *problem)
+{
+    const plait_model *const model = problem->model;
+
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_MLA || model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return !problem->runtime->kernels.norm_in_product;
+}
+
+bool modules_save(const plait_problem *problem, unsigned modules)
+{
+    return model_has_modules(problem->model, modules) &&
+           (!(modules >> PLAIT_MODULE_layernorm & 1u) || norms_stand_alone(problem));
+}
+
+/* Norms inside the kernel of the product behind them are no module: those before MLA and experts are. */
+static bool all_norms_stand_alone(const plait_problem *problem)
+{
+    for (int k = 0; k < problem->model->kinds; k++)
+        if (problem->model->kind[k].mixer != PLAIT_MIXER_MLA)
+            return !problem->runtime->kernels.norm_in_product;
+    return !problem->runtime->kernels.norm_in_product || model_has_experts(problem->model);
+}
+
+static bool has_attention(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION ||
+            model->kind[k].mixer == PLAIT_MIXER_MLA)
+            return true;
+    return false;
+}
+
+bool inputs_wait(const plait_problem *problem, unsigned char set)
+{
+    const unsigned modules = plait_offload_modules(set);
+    const unsigned norms = 1u << PLAIT_OFFLOAD_attn_norm | 1u << PLAIT_OFFLOAD_mlp_norm;
+    const unsigned experts = 1u << PLAIT_OFFLOAD_expert_fc1 | 1u << PLAIT_OFFLOAD_moe_act;
+    const unsigned core = 1u << PLAIT_OFFLOAD_core_attn | 1u << PLAIT_OFFLOAD_attn_proj;
+
+    return (!(modules & norms) || all_norms_stand_alone(problem)) &&
+           (!(modules & experts) || model_has_experts(problem->model)) &&
+           (!(modules & core) || has_attention(problem->model));
+}
+
+bool inputs_stay(unsigned char set, plait_recompute recompute)
+{
+    const unsigned experts = 1u << PLAIT_OFFLOAD_expert_fc1 | 1u << PLAIT_OFFLOAD_moe_act;
+
+    if (set == 0)
+        return true;
+    if (recompute.kind == PLAIT_RECOMPUTE_MODULES && (recompute.modules >> PLAIT_MODULE_moe & 1u))
+        return !(plait_offload_modules(set) & experts);
+    return recompute.kind != PLAIT_RECOMPUTE_FULL;
+}
+
+bool model_scores_are_plain(const plait_model *model)
+{
+    const plait_numerics *n = &model->numerics;
+
+    return n->attention_softcap == 0.0 && n->logit_softcap == 0.0 && n->attention_scale == 0.0 &&
+           n->embedding_scale == 0.0 && n->residual_scale == 0.0 && n->logit_scale == 0.0 &&
+           !n->alibi && !n->qk_norm_whole;
+}
+
+static bool mixers_same(const plait_layer *a, const plait_layer *b)
+{
+    return !a->opaque && !b->opaque && a->mixer == b->mixer && (a->norms > 0) == (b->norms > 0) &&
+           memcmp(&a->attention, &b->attention, sizeof a->attention) == 0 &&
+           memcmp(&a->mla, &b->mla, sizeof a->mla) == 0 &&
+           memcmp(&a->delta_net, &b->delta_net, sizeof a->delta_net) == 0 &&
+           memcmp(&a->mamba, &b->mamba, sizeof a->mamba) == 0;
+}
+
+int model_first_with_mixer(const plait_model *model, int kind)
+{
+    int first = 0;
+
+    while (first < kind && !mixers_same(&model->kind[first], &model->kind[kind]))
+        first++;
+    return first;
+}

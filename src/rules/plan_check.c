@@ -1,0 +1,595 @@
+/* plan_check.c - degrees against model, cluster, batch and software: verdict and reason */
+#include "plait/schedule.h"
+
+#include "base/saturating.h"
+#include "plan/kernels.h"
+#include "plan/layout.h"
+#include "rules/plan_check.h"
+#include "plan/problem_check.h"
+#include "rules/rules.h"
+#include "rules/runtime_features.h"
+#include "plan/split.h"
+#include "plan/model_queries.h"
+#include "plan/ranges.h"
+
+const char *const plait_verdict_name[PLAIT_VERDICTS + 1] = {"fits", "tight", "out_of_memory",
+                                                            "invalid", NULL};
+
+// ---- the world and the batch ---------------------------------------------------------------
+
+static bool world_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const int64_t model = (int64_t)d->tp * d->pp * d->cp;
+
+    if (model > p->job.gpus || p->job.gpus % model != 0)
+        return because(why, "tp %d x pp %d x cp %d = %lld does not divide %d GPUs", d->tp, d->pp,
+                       d->cp, (long long)model, p->job.gpus);
+    return d->dp == p->job.gpus / model ||
+           because(why, "dp is %d: %d GPUs / (tp pp cp)", (int)(p->job.gpus / model), p->job.gpus);
+}
+
+static bool batch_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return plait_degrees_microbatches(d, p->job.gbs) > 0 ||
+           because(why, "dp %d x mbs %d = %lld does not divide a batch of %d sequences", d->dp,
+                   d->mbs, (long long)d->dp * d->mbs, p->job.gbs);
+}
+
+// ---- tensor and context parallelism --------------------------------------------------------
+
+static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const plan_reason *why)
+{
+    if (heads % d->tp != 0)
+        return because(why, "tp %d does not divide %d heads", d->tp, heads);
+    if (kv_heads % d->tp != 0 && d->tp % kv_heads != 0)
+        return because(why, "tp %d and %d key-value heads: neither divides the other", d->tp,
+                       kv_heads);
+    if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A && heads / d->tp % d->cp != 0)
+        return because(why, "cp %d (a2a) does not divide %d heads a tensor rank", d->cp,
+                       heads / d->tp);
+    if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A &&
+        (kv_heads > d->tp ? kv_heads / d->tp : 1) % d->cp != 0)
+        return because(why,
+                       "cp %d (a2a) does not divide %d key-value heads a tensor rank (rule P1)",
+                       d->cp, kv_heads > d->tp ? kv_heads / d->tp : 1);
+    return true;
+}
+
+/* An all-to-all of neighbours and a ring of their groups, each of two ranks at least. */
+static bool context_has_sizes(const plait_problem *p, const plait_degrees *d,
+                              const plan_reason *why)
+{
+    return d->cp == 1 || d->cp_comm != PLAIT_CP_A2A_P2P ||
+           plait_context_inner(p, d->tp, d->cp) > 1 ||
+           because(
+               why,
+               "cp %d (a2a+p2p) has no part, from 2 to cp / 2, that divides the heads of a tensor "
+               "rank and fits a scale-up domain beside tp %d (rule P25)",
+               d->cp, d->tp);
+}
+
+static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
+{
+    switch (layer->mixer) {
+    case PLAIT_MIXER_ATTENTION:
+        return heads_divide(d, layer->attention.heads, layer->attention.kv_heads, why);
+    case PLAIT_MIXER_MLA:
+        return heads_divide(d, layer->mla.heads, layer->mla.heads, why);
+    case PLAIT_MIXER_DELTA_NET:
+        return heads_divide(d, layer->delta_net.value_heads, layer->delta_net.key_heads, why);
+    case PLAIT_MIXER_MAMBA:
+        if (layer->mamba.inner % d->tp != 0)
+            return because(why, "tp %d does not divide %d channels", d->tp, layer->mamba.inner);
+        break;
+    case PLAIT_MIXER_NONE:
+    case PLAIT_MIXER_KINDS:
+        break;
+    }
+    return true;
+}
+
+static bool ffn_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
+{
+    if (layer->ffn == PLAIT_FFN_MLP && layer->mlp.width % d->tp != 0)
+        return because(why, "tp %d does not divide an MLP width of %d", d->tp, layer->mlp.width);
+    if (layer->ffn != PLAIT_FFN_MOE)
+        return true;
+    if (layer->moe.experts % d->ep != 0)
+        return because(why, "ep %d does not divide %d experts", d->ep, layer->moe.experts);
+    if (layer->moe.width % d->etp != 0)
+        return because(why, "etp %d does not divide an expert width of %d", d->etp,
+                       layer->moe.width);
+    if (layer->moe.shared_width % d->tp != 0)
+        return because(why, "tp %d does not divide a shared expert width of %d", d->tp,
+                       layer->moe.shared_width);
+    return true;
+}
+
+static bool layers_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    for (int k = 0; k < p->model->kinds; k++)
+        if (!mixer_divides(&p->model->kind[k], d, why) || !ffn_divides(&p->model->kind[k], d, why))
+            return false;
+    return true;
+}
+
+static bool sequence_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    if (d->sp && d->tp == 1)
+        return because(why, "sp needs tp > 1");
+    if (p->job.seq % d->cp != 0)
+        return because(why, "cp %d does not divide a sequence of %d", d->cp, p->job.seq);
+    if (d->cp > 1 && model_is_recurrent(p->model) && d->cp_comm != PLAIT_CP_A2A)
+        return because(why, "cp %d of a recurrent layer needs cp_comm a2a", d->cp);
+    return context_has_sizes(p, d, why);
+}
+
+// ---- experts, shards, pipeline -------------------------------------------------------------
+
+static bool experts_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const int64_t stage = (int64_t)d->tp * d->cp * d->dp;
+
+    if (!model_has_experts(p->model)) {
+        if (d->ep > 1)
+            return because(why, "ep %d, but %s has no experts", d->ep, p->model->name);
+        return d->etp == d->tp || d->etp == 1 ||
+               because(why, "etp %d, but %s has no experts", d->etp, p->model->name);
+    }
+    if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 &&
+        (int64_t)d->tp * d->cp % ((int64_t)d->etp * d->ep) != 0)
+        return because(why,
+                       "order tp-cp-pp-dp deals experts within tp x cp = %d ranks: etp x ep = "
+                       "%lld does not divide them (rule P2)",
+                       d->tp * d->cp, (long long)d->etp * d->ep);
+    if (stage % ((int64_t)d->etp * d->ep) != 0)
+        return because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage", d->etp,
+                       d->ep, (long long)stage);
+    return true;
+}
+
+static bool nest(int shard, int ranks)
+{
+    return shard % ranks == 0 || ranks % shard == 0;
+}
+
+bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
+{
+    const int holders = d->tp * d->cp / (d->etp * d->ep); // of one expert, side by side
+
+    return nest(d->shard_group, d->cp) && (!model_has_experts(p->model) || holders < 1 ||
+                                           nest(plait_expert_shard_group(d), holders));
+}
+
+/* What a plan says of gathers and scatters that it does not have; NULL: nothing. */
+static const char *idle_traffic(const plait_degrees *d)
+{
+    if (d->zero < 3 && d->reshard != PLAIT_RESHARD_ALWAYS)
+        return "reshard other than always";
+    if (d->zero < 3 && d->quantise != PLAIT_QUANTISE_NONE)
+        return "quantise";
+    if (d->scatter == PLAIT_SCATTER_STEP &&
+        (d->zero < 2 || d->quantise >= PLAIT_QUANTISE_GRADIENTS))
+        return "scatter step";
+    return NULL;
+}
+
+static bool traffic_has_shards(const plait_degrees *d, const plan_reason *why)
+{
+    const char *const what = idle_traffic(d);
+
+    return what == NULL ||
+           because(why,
+                   "%s under ZeRO %d, quantise %s: nothing travels that it speaks of (rule P26)",
+                   what, d->zero, plait_quantise_name[d->quantise]);
+}
+
+static bool shards_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const int replicas = d->dp * d->cp;
+
+    if (d->shard_group > replicas || replicas % d->shard_group != 0)
+        return because(why, "shard_group %d does not divide dp x cp = %d", d->shard_group,
+                       replicas);
+    if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 && !plan_shards_nest(p, d))
+        return because(
+            why,
+            "order tp-cp-pp-dp has whole pipelines between replicas: shard_group %d is "
+            "neither a multiple nor a divisor of the ranks side by side, cp %d (rule P3)",
+            d->shard_group, d->cp);
+    if (d->zero == 0 && d->shard_group != replicas)
+        return because(why, "ZeRO 0 shards nothing: shard_group is dp x cp = %d", replicas);
+    return traffic_has_shards(d, why);
+}
+
+/* Number formats of state must suit those of the products. */
+bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const bool half = p->job.precision == PLAIT_FP16;
+
+    if ((d->grad_reduce == PLAIT_STATE_BF16 && half) ||
+        (d->grad_reduce == PLAIT_STATE_FP16 && !half) || d->grad_reduce == PLAIT_STATE_FP8)
+        return because(why,
+                       "grad_reduce %s of a job in %s: gradients are reduced in fp32 or in the "
+                       "16-bit format of the activations, %s (rule P8)",
+                       plait_state_format_name[d->grad_reduce],
+                       plait_precision_name[p->job.precision], half ? "fp16" : "bf16");
+    if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_share != 0)
+        return because(why, "offload_share %s without offload (rule P28)",
+                       plait_offload_share_name[d->offload_share]);
+    if (d->offload == PLAIT_OFFLOAD_PARAMS &&
+        (d->zero < 3 || d->reshard == PLAIT_RESHARD_NODE || d->offload_share != 0))
+        return because(
+            why,
+            "offload params with %s: parameters wait in host memory as shards of ZeRO 3, "
+            "without a second copy in the node and with all of the optimizer (rule P53)",
+            d->zero < 3                        ? "ZeRO below 3"
+            : d->reshard == PLAIT_RESHARD_NODE ? "reshard node"
+                                               : "offload_share");
+    if (d->optimizer_state == PLAIT_STATE_FP16)
+        return because(why, "optimizer_state fp16: moments are kept in fp32, bf16 or fp8");
+    if (d->fp8_params && p->job.precision < PLAIT_FP8)
+        return because(why,
+                       "fp8_params 1 with products in %s, which take 16-bit parameters (rule P9)",
+                       plait_precision_name[p->job.precision]);
+    return true;
+}
+
+static bool schedule_takes_chunks(const plait_degrees *d, const plan_reason *why)
+{
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+
+    return plait_schedule_takes(schedule, d->vpp) ||
+           because(why, "schedule %s with vpp %d: it takes %s", plait_schedule_name[schedule],
+                   d->vpp,
+                   plait_schedule_chunks(schedule) == 1   ? "one chunk a rank"
+                   : plait_schedule_chunks(schedule) == 2 ? "two chunks a rank"
+                                                          : "several chunks a rank");
+}
+
+static bool schedule_has_enough(const plait_problem *p, const plait_degrees *d,
+                                const plan_reason *why)
+{
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+    const char *const needs =
+        plait_schedule_needs(schedule, d->pp, plait_degrees_microbatches(d, p->job.gbs));
+
+    return needs == NULL ||
+           because(why, "schedule %s needs %s", plait_schedule_name[schedule], needs);
+}
+
+/* Has the accelerator the kernels of the dispatcher? */
+bool plan_dispatcher_runs(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    static const int kernels[PLAIT_DISPATCHERS] = {
+        [PLAIT_DISPATCH_DEEPEP] = PLAIT_KERNEL_DEEPEP,
+        [PLAIT_DISPATCH_DEEPEP_FP8] = PLAIT_KERNEL_DEEPEP,
+        [PLAIT_DISPATCH_HYBRIDEP] = PLAIT_KERNEL_HYBRIDEP,
+    };
+    const plait_accelerator *gpu = p->cluster->group[0].accelerator;
+    const char *const name = plait_dispatcher_name[d->dispatcher];
+
+    if (d->ep == 1 || !model_has_experts(p->model)) // nothing is sent
+        return true;
+    if (kernels[d->dispatcher] > 0 && !plait_accelerator_runs(gpu, kernels[d->dispatcher]))
+        return because(why, "%s has no dispatcher %s", gpu->name, name);
+    return true;
+}
+
+/* What pairs of microbatches need of the pipeline and of the experts. */
+static bool pairs_suit(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const char *const name = plait_ep_overlap_name[d->ep_overlap];
+
+    if (d->ep_overlap == PLAIT_EP_OVERLAP_NONE)
+        return true;
+    if (d->ep == 1 || !model_has_experts(p->model))
+        return because(why, "ep_overlap %s hides communication of experts: ep is 1 (rule P21)",
+                       name);
+    if (!plait_schedule_has_pairs((plait_schedule)d->schedule, d->pp, d->vpp))
+        return because(
+            why,
+            "ep_overlap %s with schedule %s over pp %d: a stage has forward and backward "
+            "of two microbatches at hand with pp 1, interleaved (vpp > 1) or dualpipe "
+            "(rule P22)",
+            name, plait_schedule_name[d->schedule], d->pp);
+    if (d->dispatcher == PLAIT_DISPATCH_ALLGATHER)
+        return because(why,
+                       "ep_overlap %s with dispatcher allgather, which is one piece with its "
+                       "experts (rule P23)",
+                       name);
+    return true;
+}
+
+/* What runs again in a backward has no partner of its own. */
+static bool recompute_suits_pairs(const plait_degrees *d, const plan_reason *why)
+{
+    const bool moe = d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
+                     (d->recompute.modules >> PLAIT_MODULE_moe & 1u);
+
+    if (d->ep_overlap == PLAIT_EP_OVERLAP_NONE ||
+        (d->recompute.kind != PLAIT_RECOMPUTE_FULL && !moe))
+        return true;
+    return because(why,
+                   "ep_overlap %s with recompute %s: what dispatches and combines again has no "
+                   "partner (rule P24)",
+                   plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
+}
+
+/* Inputs of modules wait on the host: of modules that are there, and that recomputation leaves some. */
+static bool offload_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const bool there = inputs_wait(p, d->offload_acts);
+    char recompute[96];
+
+    return (there && inputs_stay(d->offload_acts, d->recompute)) ||
+           because(why, "offload_acts %s with recompute %s: %s (rule P27)",
+                   plait_offload_acts_name[d->offload_acts],
+                   plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
+                   there ? "it keeps no such inputs" : "the model has no such modules apart");
+}
+
+bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
+        return because(why, "recompute full:%d of %d layers", d->recompute.layers,
+                       p->model->layers);
+    if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers % d->vpp != 0)
+        return because(why, "recompute full:%d: as many layers of each of vpp %d chunks",
+                       d->recompute.layers, d->vpp);
+    return recompute_suits_pairs(d, why) && offload_suits(p, d, why);
+}
+
+/* A layout has as many chunks as the ranks take turns at, and all of the model. */
+static bool layout_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    plait_error wrong;
+    char lacks[160];
+    int count;
+
+    if (!d->split.layout)
+        return because(why, "split layout has no text: layout:Et*3|(tt|)*29,m|L");
+    if (layout_read(d->split.layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
+        return because(why, "%s", wrong.message);
+    if (count != d->pp * d->vpp)
+        return because(why, "the layout has %d chunks where pp %d x vpp %d are %d", count, d->pp,
+                       d->vpp, d->pp * d->vpp);
+    return layout_holds(p->model, chunks, count, lacks, sizeof lacks) ||
+           because(why, "%s (rule P29)", lacks);
+}
+
+/* As many as the split can deal, and as lists have room for. */
+static bool has_few_chunks(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const int most = split_most_chunks(p->model->layers, (plait_split_kind)d->split.kind);
+    const int chunks = product(d->pp, d->vpp);
+
+    return (chunks <= most && chunks <= PLAIT_MAX_LAYERS) ||
+           because(why, "pp %d x vpp %d chunks for %d layers", d->pp, d->vpp, p->model->layers);
+}
+
+bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    int counts[PLAIT_MAX_LAYERS];
+    char split[48];
+
+    if (!has_few_chunks(p, d, why))
+        return false;
+    if (d->split.kind == PLAIT_SPLIT_LAYOUT)
+        return layout_suits(p, d, why) && plan_recompute_legal(p, d, why);
+    if (!plait_split_layers(p->model, d, counts))
+        return because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
+                       p->model->layers, d->pp, d->vpp,
+                       plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
+    return plan_recompute_legal(p, d, why);
+}
+
+// ---- what the software can express ---------------------------------------------------------
+
+static bool number_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,
+                          const plan_reason *why)
+{
+    const char *const name = plait_keys[key].name;
+    const int most = r->can.most[key];
+
+    if (plait_key_value(d, key) <= most)
+        return true;
+    return most == 1 ? because(why, "%s has no %s", r->name, name)
+                     : because(why, "%s takes %s up to %d", r->name, name, most);
+}
+
+/* What a profile bounds of one key. The exchange of context is only a word without it. */
+static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,
+                       const plan_reason *why)
+{
+    const plait_key *const row = &plait_keys[key];
+    char text[96], brought[RUNTIME_BROUGHT_SIZE];
+
+    if (row->able == NULL || (key == PLAIT_KEY_CP_COMM && d->cp == 1))
+        return true;
+    if (row->kind == PLAIT_KEY_NUMBER)
+        return number_within(r, d, key, why);
+    if (r->can.takes[key] >> plait_key_value(d, key) & 1u)
+        return true;
+    return because(why, "%s has no %s %s%s", r->name,
+                   row->kind == PLAIT_KEY_SMALL_NUMBER ? row->title : row->name,
+                   plait_degrees_get(d, key, text, sizeof text),
+                   runtime_brought_text(r, (int)key, plait_key_value(d, key), brought));
+}
+
+static bool keys_within(const plait_runtime *r, const plait_degrees *d, const plan_reason *why)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!key_within(r, d, (plait_key_id)key, why))
+            return false;
+    return true;
+}
+
+/* Modules of a set came one by one. */
+static bool modules_within(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    static const unsigned not_fp8 = 1u << PLAIT_MODULE_layernorm | 1u << PLAIT_MODULE_moe_act;
+    const plait_runtime *const r = p->runtime;
+    char text[96], brought[RUNTIME_BROUGHT_SIZE];
+
+    for (int m = 0; m < PLAIT_MODULES && d->recompute.kind == PLAIT_RECOMPUTE_MODULES; m++)
+        if ((d->recompute.modules >> m & 1u) && runtime_brought(r, PLAIT_FEATURE_MODULE, m))
+            return because(why, "%s has no recompute modules:%s%s", r->name,
+                           plait_recompute_module_name[m],
+                           runtime_brought_text(r, PLAIT_FEATURE_MODULE, m, brought));
+    if (d->recompute.kind == PLAIT_RECOMPUTE_MODULES && (d->recompute.modules & not_fp8) &&
+        p->job.precision > PLAIT_FP16 && runtime_brought(r, PLAIT_FEATURE_FP8_RECOMPUTE, 0))
+        return because(why, "%s has no recompute %s beside %s%s", r->name,
+                       plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text),
+                       plait_precision_name[p->job.precision],
+                       runtime_brought_text(r, PLAIT_FEATURE_FP8_RECOMPUTE, 0, brought));
+    return true;
+}
+
+static bool cut_within(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const plait_runtime *const r = p->runtime;
+    char brought[RUNTIME_BROUGHT_SIZE];
+
+    if (!r->can.hsdp && d->shard_group != d->dp * d->cp)
+        return because(why, "%s shards over all of dp x cp%s", r->name,
+                       runtime_brought_text(r, PLAIT_FEATURE_HSDP, 0, brought));
+    if (r->can.etp_is_tp && d->etp != d->tp && model_has_experts(p->model))
+        return because(why, "%s cuts experts by tp, found etp %d%s", r->name, d->etp,
+                       runtime_brought_text(r, PLAIT_FEATURE_ETP, 0, brought));
+    if (p->model->mtp_layers > 0 && d->cp > 1 && runtime_brought(r, PLAIT_FEATURE_MTP_CP, 0))
+        return because(why, "%s has no cp beside multi-token prediction%s", r->name,
+                       runtime_brought_text(r, PLAIT_FEATURE_MTP_CP, 0, brought));
+    if (d->vpp > 1 && d->split.kind == PLAIT_SPLIT_FIRST_LAST &&
+        runtime_brought(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0))
+        return because(why, "%s has no vpp > 1 beside split first-last%s", r->name,
+                       runtime_brought_text(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0, brought));
+    return r->can.etp || d->etp == 1 || d->etp == d->tp ||
+           because(why, "%s cuts experts by etp 1 or tp", r->name);
+}
+
+/* What a profile says of keys together. */
+static bool expressible(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const plait_runtime *r = p->runtime;
+    const plait_capabilities *can = &r->can;
+    char text[96];
+
+    if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0 && !can->full_layers)
+        return because(why, "%s has no recompute %s", r->name,
+                       plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
+    if (d->tp > 1 && !(can->takes[PLAIT_KEY_SP] >> d->sp & 1u))
+        return because(why, "%s runs tp > 1 with sp = %d", r->name, !d->sp);
+    return cut_within(p, d, why) && modules_within(p, d, why);
+}
+
+/* The job's number format in this software, and what it needs of this accelerator. */
+static bool job_runs(const plait_problem *p, const plan_reason *why)
+{
+    const plait_accelerator *gpu = p->cluster->group[0].accelerator;
+    const plait_precision precision = p->job.precision;
+    const char *format = plait_precision_name[precision];
+    char brought[RUNTIME_BROUGHT_SIZE];
+
+    if (!plait_cluster_priced(p->cluster, p->job.gpus, why->text, why->size))
+        return false;
+    if (gpu->fp16_only && precision == PLAIT_BF16)
+        return because(why, "%s has no bf16; it runs fp16", gpu->name);
+    if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_PRECISION + (int)precision))
+        return because(why, "%s has no %s", gpu->name, format);
+    if (!plan_experts_run(p, why))
+        return false;
+    return (p->runtime->can.precision >> precision & 1u) ||
+           because(
+               why, "%s has no precision %s%s", p->runtime->name, format,
+               runtime_brought_text(p->runtime, PLAIT_FEATURE_PRECISION, (int)precision, brought));
+}
+
+static bool rule_holds(const plait_problem *p, const plan_rule *broken, const plan_reason *why)
+{
+    return !broken ||
+           because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
+}
+
+/* A cluster whose sides are alike, or that has none, knows one placement. */
+static bool placement_says(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return d->placement == PLAIT_PLACE_XYZ ||
+           plait_placement_differs(p->cluster, (plait_placement)d->placement) ||
+           because(why,
+                   "placement %s lays the ranks of %.80s as another one before it does (rule P15)",
+                   plait_placement_name[d->placement], p->cluster->name);
+}
+
+// ---- the steps -----------------------------------------------------------------------------
+
+bool question_holds(const plait_problem *p, const plan_reason *why)
+{
+    plait_error wrong;
+
+    return values_hold(problem_check(p, &wrong), &wrong, why);
+}
+
+/* Values that there are, and no more chunks than lists have room for. */
+static bool point_holds(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    plait_error wrong;
+
+    return values_hold(degrees_check_values(d, &wrong), &wrong, why) &&
+           (product(d->pp, d->vpp) <= PLAIT_MAX_LAYERS || has_few_chunks(p, d, why));
+}
+
+bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return job_runs(p, why) && plan_attention_runs(p, d, why) && placement_says(p, d, why) &&
+           layers_divide(p, d, why) && sequence_divides(p, d, why);
+}
+
+static bool software_takes(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return expressible(p, d, why) && rule_holds(p, plan_rule_broken(p, d), why);
+}
+
+bool plan_shards_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return shards_divide(p, d, why) && plan_formats_legal(p, d, why) && software_takes(p, d, why);
+}
+
+bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(p, d, why) &&
+           plan_formats_legal(p, d, why) && schedule_takes_chunks(d, why) &&
+           plan_dispatcher_runs(p, d, why) && pairs_suit(p, d, why) &&
+           keys_within(p->runtime, d, why) && software_takes(p, d, why);
+}
+
+bool plan_batch_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return batch_divides(p, d, why) && schedule_has_enough(p, d, why) &&
+           rule_holds(p, batch_rule_broken(p, d), why);
+}
+
+bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    // That nothing divides the batch is said first: most other reasons follow from its degrees.
+    return world_divides(p, d, why) && batch_divides(p, d, why) && plan_grid_legal(p, d, why) &&
+           plan_batch_legal(p, d, why);
+}
+
+bool plan_degrees_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return point_holds(p, d, why) && plan_layers_legal(p, d, why) && plan_ranks_legal(p, d, why) &&
+           plan_stages_legal(p, d, why);
+}
+
+plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d, char *why,
+                                  size_t size)
+{
+    const plan_reason reason = {why, size};
+
+    if (size > 0 && why)
+        why[0] = '\0';
+    return question_holds(p, &reason) && plan_degrees_legal(p, d, &reason) ? PLAIT_FITS
+                                                                           : PLAIT_INVALID;
+}

@@ -1,0 +1,256 @@
+/*
+ * plan_check_choices.c - what stages and layers recompute and offload of their own
+ *
+ * A plan's degrees say one choice for all. Where the software can (`recompute_by`, `offload_by` of its
+ * profile), a stage or a layer may have another one; each must be legal as if it were the plan's.
+ */
+#include "plait/schedule.h"
+
+#include "plan/choices.h"
+#include "plan/layer_sharding.h"
+#include "rules/plan_check.h"
+
+// ---- what is chosen ------------------------------------------------------------------------
+
+/* A key of `keys` in which two points differ; -1: there is none. */
+static int differing_key(const plait_degrees *a, const plait_degrees *b, plait_key_set keys)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if ((keys & PLAIT_KEY_BIT(key)) && !plait_key_same(a, b, (plait_key_id)key))
+            return key;
+    return -1;
+}
+
+bool recompute_same(plait_recompute a, plait_recompute b)
+{
+    return a.kind == b.kind && (a.kind != PLAIT_RECOMPUTE_MODULES || a.modules == b.modules);
+}
+
+bool stage_chooses(const plait_plan *plan, const plait_stage *stage)
+{
+    if (differing_key(&stage->degrees, &plan->degrees, PLAN_OWN_KEYS) >= 0)
+        return true;
+    if (stage_cuts(stage))
+        return true;
+    for (int v = 0, at = 0; v < stage->chunks; v++)
+        for (int i = 0; i < stage->chunk[v].last - stage->chunk[v].first; i++, at++)
+            if (!recompute_same(stage->recompute[at], plait_recompute_of(&plan->degrees, i)))
+                return true;
+    return false;
+}
+
+bool stages_choose_own(const plait_plan *plan)
+{
+    for (int s = 0; s < plan->stages; s++)
+        if (stage_chooses(plan, &plan->stage[s]))
+            return true;
+    return false;
+}
+
+// ---- degrees -------------------------------------------------------------------------------
+
+/* A stage's key that is not the plan's, and why that may not be. */
+static bool differs(const plait_plan *plan, int s, int key, const char *says,
+                    const plan_reason *why)
+{
+    char of_stage[96], of_plan[96];
+
+    return because(
+        why, "stage %d has %s %s where the plan has %s: %s", s, plait_keys[key].name,
+        plait_degrees_get(&plan->stage[s].degrees, (plait_key_id)key, of_stage, sizeof of_stage),
+        plait_degrees_get(&plan->degrees, (plait_key_id)key, of_plan, sizeof of_plan), says);
+}
+
+static bool degrees_agree(const plait_plan *plan, int s, const plan_reason *why)
+{
+    const plait_stage *const stage = &plan->stage[s];
+    const plait_stage *const mirrored = &plan->stage[plan->stages - 1 - s];
+    const int other = differing_key(&stage->degrees, &plan->degrees, ~PLAN_OWN_KEYS);
+
+    if (other >= 0)
+        return differs(plan, s, other, "the runtime runs stages of the same degrees (rule P6)",
+                       why);
+    if (plait_schedule_copies((plait_schedule)plan->degrees.schedule) > 1 &&
+        differing_key(&stage->degrees, &mirrored->degrees, PLAN_OWN_KEYS) >= 0)
+        return because(why,
+                       "stage %d offloads other than stage %d, which its ranks hold too (rule P38)",
+                       s, plan->stages - 1 - s);
+    return true;
+}
+
+bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why)
+{
+    for (int s = 0; s < plan->stages; s++)
+        if (!degrees_agree(plan, s, why))
+            return false;
+    return true;
+}
+
+// ---- layers --------------------------------------------------------------------------------
+
+static char *recompute_text(plait_recompute recompute, char *text, size_t size)
+{
+    plait_degrees one = plait_degrees_init();
+
+    one.recompute = recompute;
+    return plait_degrees_get(&one, PLAIT_KEY_RECOMPUTE, text, size);
+}
+
+/* Layers of the longest run of full ones that a chunk of the stage begins with; 0: all of them. */
+static int leading_full(const plait_stage *stage)
+{
+    int most = 0, longest = 0;
+
+    for (int v = 0, at = 0; v < stage->chunks; v++) {
+        const int layers = stage->chunk[v].last - stage->chunk[v].first;
+        int full = 0;
+
+        while (full < layers && stage->recompute[at + full].kind == PLAIT_RECOMPUTE_FULL)
+            full++;
+        most = full > most ? full : most;
+        longest = layers > longest ? layers : longest;
+        at += layers;
+    }
+    return most < longest ? most : 0;
+}
+
+/* What a stage that has one choice must mean: that of its first layer, of `full` perhaps full:N. */
+static plait_degrees stage_says(const plait_runtime *runtime, const plait_stage *stage)
+{
+    plait_degrees said = stage->degrees;
+    const int full = leading_full(stage);
+
+    if (stage->layers > 0)
+        said.recompute = stage->recompute[0];
+    said.recompute.layers = 0;
+    if (runtime->can.full_layers && full > 0) {
+        said.recompute.kind = PLAIT_RECOMPUTE_FULL;
+        said.recompute.layers = (short)(full * said.vpp);
+    }
+    return said;
+}
+
+/* A layer against what is said for all of its plan (rule P35) or of its stage (rule P36). */
+static bool as_said(const plait_problem *p, const plait_degrees *said, plait_recompute found, int s,
+                    int at, int in_chunk, const plan_reason *why)
+{
+    const plait_recompute expected = plait_recompute_of(said, in_chunk);
+    const bool by_plan = p->runtime->can.recompute_by == PLAIT_BY_PLAN;
+    char of_all[96], of_layer[96];
+
+    return recompute_same(expected, found) ||
+           because(
+               why,
+               "layer %d of stage %d recomputes %s where the %s says %s: %s has one choice a %s "
+               "(rule %s)",
+               at, s, recompute_text(found, of_layer, sizeof of_layer), by_plan ? "plan" : "stage",
+               recompute_text(expected, of_all, sizeof of_all), p->runtime->name,
+               by_plan ? "plan" : "stage", by_plan ? "P35" : "P36");
+}
+
+/* The plan's degrees with this choice. A layer that is run again whole has nothing to offload. */
+static bool choice_legal(const plait_problem *p, const plait_stage *stage,
+                         plait_recompute recompute, const plan_reason *why)
+{
+    plait_degrees d = stage->degrees;
+
+    d.recompute = recompute;
+    d.recompute.layers = 0;
+    if (recompute.kind == PLAIT_RECOMPUTE_FULL)
+        d.offload_acts = 0;
+    return plan_ranks_legal(p, &d, why) && plan_recompute_legal(p, &d, why);
+}
+
+/* Has the layer before it, or the stage before, answered for the same? */
+static bool is_asked(const plait_plan *plan, int s, int at)
+{
+    const plait_stage *const stage = &plan->stage[s];
+    const plait_recompute found = stage->recompute[at];
+
+    if (differing_key(&stage->degrees, &plan->degrees, PLAN_OWN_KEYS) < 0 &&
+        recompute_same(found, plait_recompute_of(&stage->degrees, 0)))
+        return true; // that of its degrees
+    return at > 0 && recompute_same(found, stage->recompute[at - 1]);
+}
+
+static bool stage_choices_legal(const plait_problem *p, const plait_plan *plan, int s,
+                                const plan_reason *why)
+{
+    const plait_chooser by = (plait_chooser)p->runtime->can.recompute_by;
+    const plait_stage *const stage = &plan->stage[s];
+    const plait_degrees said = by == PLAIT_BY_PLAN ? plan->degrees : stage_says(p->runtime, stage);
+
+    for (int v = 0, at = 0; v < stage->chunks; v++)
+        for (int i = 0; i < stage->chunk[v].last - stage->chunk[v].first; i++, at++) {
+            const plait_recompute found = stage->recompute[at];
+            if (by < PLAIT_BY_LAYER && !as_said(p, &said, found, s, at, i, why))
+                return false;
+            if (!is_asked(plan, s, at) && !choice_legal(p, stage, found, why))
+                return false;
+        }
+    return true;
+}
+
+/* The first layer of the plan that recomputes otherwise; NULL: none. */
+static const plait_recompute *other_choice(const plait_plan *plan, plait_recompute one)
+{
+    for (int s = 0; s < plan->stages; s++)
+        for (int at = 0; at < plan->stage[s].layers; at++)
+            if (!recompute_same(one, plan->stage[s].recompute[at]))
+                return &plan->stage[s].recompute[at];
+    return NULL;
+}
+
+/* Has it what only a whole plan has, and the plan has not? */
+static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, const plan_reason *why)
+{
+    const plait_stage *const stage = &plan->stage[s];
+    char of_layer[96], of_other[96];
+
+    for (int at = 0; at < stage->layers; at++) {
+        const plait_recompute one = stage->recompute[at];
+        const bool alike = p->runtime->can.recompute_alike >> one.kind & 1u;
+        const plait_recompute *const other =
+            alike && (at == 0 || !recompute_same(one, stage->recompute[at - 1]))
+                ? other_choice(plan, one)
+                : NULL;
+
+        if (other != NULL)
+            return because(why,
+                           "layer %d of stage %d recomputes %s and another layer %s: %s has that "
+                           "in all layers or in none (rule P40)",
+                           at, s, recompute_text(one, of_layer, sizeof of_layer),
+                           recompute_text(*other, of_other, sizeof of_other), p->runtime->name);
+    }
+    return true;
+}
+
+/* A stage that offloads as it likes, under software that lets it. */
+static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, int s,
+                              const plan_reason *why)
+{
+    const int own = differing_key(&plan->stage[s].degrees, &plan->degrees, PLAN_OWN_KEYS);
+
+    if (own < 0)
+        return true;
+    if (plan->degrees.offload == PLAIT_OFFLOAD_PARAMS ||
+        plan->stage[s].degrees.offload == PLAIT_OFFLOAD_PARAMS)
+        return differs(plan, s, own, "offload params is of all stages or none (rule P54)", why);
+    return p->runtime->can.offload_by >= PLAIT_BY_STAGE ||
+           differs(plan, s, own, "the runtime has one for all stages (rule P37)", why);
+}
+
+bool plan_choice_legal(const plait_problem *p, const plait_plan *plan, int s,
+                       const plan_reason *why)
+{
+    return stage_may_offload(p, plan, s, why) && stage_choices_legal(p, plan, s, why) &&
+           is_alike(p, plan, s, why);
+}
+
+bool plan_choices_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    for (int s = 0; s < plan->stages; s++)
+        if (!plan_choice_legal(p, plan, s, why))
+            return false;
+    return true;
+}

@@ -1,0 +1,233 @@
+/*
+ * plan_check_mixed.c - plans whose stages differ: what a stage asks for, and which such plans are legal
+ *
+ *     stage 0, 1   group 0   tp 4  dp 32  mbs 2       H100: 64 sequences a microbatch
+ *     stage 2      group 1   tp 8  dp 16  mbs 4       A100: the same 64
+ */
+#include <limits.h>
+#include <stdio.h>
+
+#include "plan/choices.h"
+#include "base/saturating.h"
+#include "rules/plan_check.h"
+
+// ---- what a stage asks for -----------------------------------------------------------------
+
+/* Has a plan one value of every key but those that stages choose by themselves? */
+static bool stages_alike(const plait_plan *plan)
+{
+    const plait_key_set chosen = PLAN_OWN_KEYS | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
+
+    for (int s = 0; s < plan->stages; s++)
+        for (int key = 0; key < PLAIT_KEYS; key++)
+            if (!(chosen & PLAIT_KEY_BIT(key)) &&
+                !plait_key_same(&plan->stage[s].degrees, &plan->degrees, (plait_key_id)key))
+                return false;
+    return true;
+}
+
+bool plait_plan_mixed(const plait_problem *p, const plait_plan *plan)
+{
+    return !plait_cluster_priced(p->cluster, p->job.gpus, NULL, 0) ||
+           (p->runtime->can.stages_differ && !stages_alike(plan));
+}
+
+static int stage_gpus(const plait_stage *stage)
+{
+    return product(product(stage->degrees.tp, stage->degrees.cp), stage->degrees.dp);
+}
+
+int plait_plan_gpus(const plait_plan *plan, int g)
+{
+    int64_t gpus = 0;
+
+    for (int s = 0; s < plan->stages; s++)
+        if (g < 0 || plan->stage[s].group == g)
+            gpus += stage_gpus(&plan->stage[s]);
+    return gpus < INT_MAX ? (int)gpus : INT_MAX;
+}
+
+plait_problem plait_problem_of_group(const plait_problem *p, int g, const plait_degrees *d,
+                                     plait_cluster *cluster)
+{
+    const int gpus = product(product(product(d->pp, d->tp), d->cp), d->dp);
+    plait_problem of_group = *p;
+
+    *cluster = plait_cluster_of_group(p->cluster, g, gpus);
+    of_group.cluster = cluster;
+    of_group.job.group_gpus = plait_cluster_taken(p->cluster, p->job.gpus, g);
+    of_group.job.gpus = gpus;
+    return of_group;
+}
+
+// ---- which are legal -----------------------------------------------------------------------
+
+/* What is wrong with the group of stage s. */
+static bool group_holds(const plait_problem *p, const plait_plan *plan, int s, const bool *seen,
+                        char wrong[200])
+{
+    const plait_cluster *const cluster = p->cluster;
+    const int g = plan->stage[s].group;
+    const int has =
+        g < 0 || g >= cluster->groups ? 0 : plait_cluster_taken(cluster, p->job.gpus, g);
+
+    wrong[0] = '\0';
+    if (has == 0)
+        snprintf(wrong, 200, "%.80s has %d groups", cluster->name,
+                 plait_cluster_groups(cluster, p->job.gpus));
+    else if (plait_plan_gpus(plan, g) > has)
+        snprintf(wrong, 200, "its stages take %d GPUs, it has %d", plait_plan_gpus(plan, g), has);
+    else if (s > 0 && g != plan->stage[s - 1].group && seen[g])
+        snprintf(wrong, 200, "the stages of a group follow one another");
+    return wrong[0] == '\0';
+}
+
+/* Groups that exist and have the GPUs, each in one run of stages. */
+static bool groups_hold(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    bool seen[PLAIT_MAX_NODE_GROUPS] = {false};
+    char wrong[200];
+
+    for (int s = 0; s < plan->stages; s++) {
+        if (!group_holds(p, plan, s, seen, wrong))
+            return because(why, "stage %d is of group %d: %s (rule P32)", s, plan->stage[s].group,
+                           wrong);
+        seen[plan->stage[s].group] = true;
+    }
+    return true;
+}
+
+/*
+ * Stages are priced as those of a pipeline of their own degrees (C.221): the first of them has to lie as
+ * one of these would, on a node of its own or behind a number of stages as large.
+ */
+static bool runs_begin_well(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    int before = 0; // GPUs of the group
+
+    for (int s = 1; s < plan->stages; s++) {
+        const int g = plan->stage[s].group;
+        const int domain = plait_cluster_of_group(p->cluster, g, 2).level[0].gpus;
+        const int gpus = stage_gpus(&plan->stage[s]);
+
+        before = g == plan->stage[s - 1].group ? before + stage_gpus(&plan->stage[s - 1]) : 0;
+        if (gpus != stage_gpus(&plan->stage[s - 1]) && before % domain != 0 && before % gpus != 0)
+            return because(why,
+                           "stage %d of %d GPUs begins behind %d of its group: expected whole "
+                           "nodes of %d, or as many GPUs as some of it (rule P48)",
+                           s, gpus, before, domain);
+    }
+    return true;
+}
+
+/* Every microbatch passes all stages whole. */
+static bool microbatches_agree(const plait_plan *plan, const plan_reason *why)
+{
+    const plait_degrees *const first = &plan->stage[0].degrees;
+
+    for (int s = 1; s < plan->stages; s++) {
+        const plait_degrees *const d = &plan->stage[s].degrees;
+
+        if ((int64_t)d->dp * d->mbs != (int64_t)first->dp * first->mbs)
+            return because(why,
+                           "stage %d takes dp %d x mbs %d sequences at a time where stage 0 takes "
+                           "%d x %d (rule P33)",
+                           s, d->dp, d->mbs, first->dp, first->mbs);
+    }
+    return true;
+}
+
+/* What has a price where stages differ, and what they have in common. */
+static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *why)
+{
+    static const struct {
+        plait_key_id key;
+        int value; /* -1: as the plan's */
+    } common[] = {
+        {PLAIT_KEY_SCHEDULE, PLAIT_1F1B},
+        {PLAIT_KEY_VPP, 1},
+        {PLAIT_KEY_ORDER, PLAIT_ORDER_TP_CP_DP_PP},
+        {PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED},
+        {PLAIT_KEY_FUSION, PLAIT_FUSION_NONE},
+        {PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_NONE},
+        {PLAIT_KEY_POST_VALIDATION, 0},
+        {PLAIT_KEY_PP, -1},
+        {PLAIT_KEY_GRAD_REDUCE, -1},
+        {PLAIT_KEY_OPTIMIZER_STATE, -1},
+        {PLAIT_KEY_FP8_PARAMS, -1},
+    };
+    char found[96], expected[96];
+
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
+        const plait_key_id key = common[i].key;
+        plait_degrees as = plan->degrees;
+
+        if (common[i].value >= 0)
+            plait_key_put(&as, key, common[i].value);
+        if (!plait_key_same(&plan->stage[s].degrees, &as, key))
+            return because(why,
+                           "stage %d has %s %s: stages that differ have %s in common (rule P34)", s,
+                           plait_keys[key].name,
+                           plait_degrees_get(&plan->stage[s].degrees, key, found, sizeof found),
+                           plait_degrees_get(&as, key, expected, sizeof expected));
+    }
+    return true;
+}
+
+static bool stage_legal(const plait_problem *p, const plait_plan *plan, int s,
+                        const plan_reason *why)
+{
+    plait_degrees d = plan->stage[s].degrees;
+    plait_cluster cluster;
+
+    const plait_problem of_stage = plait_problem_of_group(p, plan->stage[s].group, &d, &cluster);
+    return plan_layers_legal(&of_stage, &d, why) && plan_ranks_legal(&of_stage, &d, why) &&
+           plan_recompute_legal(&of_stage, &d, why) && plan_choice_legal(&of_stage, plan, s, why);
+}
+
+/* All on one sort of node, with the same degrees: a plan of that group as any other. */
+static bool is_of_one_group(const plait_plan *plan)
+{
+    for (int s = 1; s < plan->stages; s++)
+        if (plan->stage[s].group != plan->stage[0].group)
+            return false;
+    return stages_alike(plan);
+}
+
+bool plan_of_group(const plait_problem *p, const plait_plan *plan, plait_problem *of_group,
+                   plait_cluster *cluster)
+{
+    const int g = plan->stages > 0 ? plan->stage[0].group : -1;
+
+    if (!is_of_one_group(plan) || g < 0 || g >= p->cluster->groups)
+        return false;
+    *of_group = plait_problem_of_group(p, g, &plan->degrees, cluster);
+    return true;
+}
+
+bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    plait_problem of_group;
+    plait_cluster cluster;
+
+    if (plan->stages < 1)
+        return because(why, "no stages");
+    if (!p->runtime->can.stages_differ)
+        return because(why,
+                       "%s runs every stage with the same degrees and on one sort of node "
+                       "(rule P31)",
+                       p->runtime->name);
+    if (plait_plan_cuts(plan))
+        return because(why, "layers that are cut otherwise have no price where stages differ");
+    if (!groups_hold(p, plan, why))
+        return false;
+    if (plan_of_group(p, plan, &of_group, &cluster))
+        return plait_plan_check(&of_group, plan, why->text, why->size) != PLAIT_INVALID;
+    if (!plan_stages_hold(p, plan, why) || !microbatches_agree(plan, why) ||
+        !runs_begin_well(p, plan, why))
+        return false;
+    for (int s = 0; s < plan->stages; s++)
+        if (!schedule_is_plain(plan, s, why) || !stage_legal(p, plan, s, why))
+            return false;
+    return true;
+}

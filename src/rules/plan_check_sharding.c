@@ -1,0 +1,189 @@
+/*
+ * plan_check_sharding.c - layers that are cut otherwise than their plan: which, by what degrees, and whether they may
+ *
+ *     a stage of 8 GPUs, tp 2, dp 4, mbs 1     4 sequences a microbatch
+ *     a layer of it      tp 8, dp 1, mbs 4     the same 4
+ */
+#include "plan/layer_sharding.h"
+
+#include "plait/schedule.h"
+
+// ---- which ---------------------------------------------------------------------------------
+
+bool cut_same(plait_cut a, plait_cut b)
+{
+    return a.tp == b.tp && a.zero == b.zero;
+}
+
+plait_cut cut_of_degrees(const plait_degrees *d)
+{
+    return (plait_cut){.tp = (short)d->tp, .zero = d->zero};
+}
+
+plait_cut plait_cut_of(const plait_stage *stage, int layer)
+{
+    return stage->cut ? stage->cut[layer] : cut_of_degrees(&stage->degrees);
+}
+
+bool stage_cuts(const plait_stage *stage)
+{
+    for (int i = 0; stage->cut && i < stage->layers; i++)
+        if (!cut_same(stage->cut[i], cut_of_degrees(&stage->degrees)))
+            return true;
+    return false;
+}
+
+bool plait_plan_cuts(const plait_plan *plan)
+{
+    for (int s = 0; s < plan->stages; s++)
+        if (stage_cuts(&plan->stage[s]))
+            return true;
+    return false;
+}
+
+/* Whole gradients wait for the step where those of the plan do, or where none travels before. */
+static unsigned char scatter_of(const plait_degrees *d, int zero)
+{
+    if (zero < 2)
+        return PLAIT_SCATTER_MICROBATCH;
+    if (d->zero >= 2)
+        return d->scatter;
+    return d->grad_sync == PLAIT_SYNC_SHIFTED ? PLAIT_SCATTER_STEP : PLAIT_SCATTER_MICROBATCH;
+}
+
+plait_degrees plait_degrees_cut(const plait_degrees *d, plait_cut cut)
+{
+    plait_degrees own = *d;
+
+    if (cut_same(cut, cut_of_degrees(d)))
+        return own;
+    own.tp = cut.tp;
+    own.etp = d->etp == d->tp && d->tp > 1 ? cut.tp : d->etp;
+    own.sp = cut.tp > 1;
+    own.dp = d->dp * d->tp / cut.tp;
+    own.mbs = (int)((int64_t)d->mbs * cut.tp / d->tp);
+    own.zero = cut.zero;
+    own.scatter = scatter_of(d, cut.zero);
+    own.shard_group = own.dp * own.cp;
+    return own;
+}
+
+// ---- which are legal -----------------------------------------------------------------------
+
+/* What the software lets a layer have of its own. */
+static bool may_cut(const plait_problem *p, const plait_degrees *d, plait_cut cut, int s, int at,
+                    const plan_reason *why)
+{
+    const plait_capabilities *const can = &p->runtime->can;
+    const bool tp = cut.tp != d->tp && can->tp_by < PLAIT_BY_LAYER;
+    const bool zero = cut.zero != d->zero && can->zero_by < PLAIT_BY_LAYER;
+
+    return (!tp && !zero) ||
+           because(
+               why,
+               "layer %d of stage %d has %s %d where the plan has %d: %s has one for all layers "
+               "(rule P44)",
+               at, s, tp ? "tp" : "ZeRO", tp ? cut.tp : cut.zero, tp ? d->tp : d->zero,
+               p->runtime->name);
+}
+
+/* The same sequences pass all layers of a stage, whole ones on each rank. */
+static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at,
+                            const plan_reason *why)
+{
+    const int64_t gpus = (int64_t)d->tp * d->dp, sequences = (int64_t)d->dp * d->mbs;
+
+    if (cut.tp < 1 || gpus % cut.tp != 0 || sequences % (gpus / cut.tp) != 0)
+        return because(why,
+                       "layer %d of stage %d has tp %d: it shares %lld sequences a microbatch "
+                       "out evenly to %lld GPUs (rule P45)",
+                       at, s, cut.tp, (long long)sequences, (long long)gpus);
+    return true;
+}
+
+/* The plan's ZeRO stage, or all of it. */
+static bool shards_known(const plait_degrees *d, plait_cut cut, int s, int at,
+                         const plan_reason *why)
+{
+    return cut.zero == d->zero || cut.zero == 3 ||
+           because(why,
+                   "layer %d of stage %d has ZeRO %d: expected %d as the plan, or 3 "
+                   "(rule P47)",
+                   at, s, cut.zero, d->zero);
+}
+
+/* As if it were the plan's. */
+static bool own_degrees_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, int s,
+                              int at, const plan_reason *why)
+{
+    const plait_degrees own = plait_degrees_cut(d, cut);
+    char inner[256] = "";
+    const plan_reason own_why = {inner, sizeof inner};
+
+    return (plan_layers_legal(p, &own, &own_why) && plan_ranks_legal(p, &own, &own_why)) ||
+           because(why, "layer %d of stage %d: %s", at, s, inner);
+}
+
+bool cut_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, int s, int at,
+               const plan_reason *why)
+{
+    return may_cut(p, d, cut, s, at, why) && sequences_agree(d, cut, s, at, why) &&
+           shards_known(d, cut, s, at, why) && own_degrees_legal(p, d, cut, s, at, why);
+}
+
+/* A key whose value has no price beside them; -1: all have. */
+static int key_without_price(const plait_degrees *d)
+{
+    static const struct {
+        plait_key_id key;
+        int value;
+    } plain[] = {
+        {PLAIT_KEY_VPP, 1},
+        {PLAIT_KEY_ORDER, PLAIT_ORDER_TP_CP_DP_PP},
+        {PLAIT_KEY_FUSION, PLAIT_FUSION_NONE},
+        {PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_NONE},
+        {PLAIT_KEY_POST_VALIDATION, 0},
+        {PLAIT_KEY_OFFLOAD, PLAIT_OFFLOAD_NONE},
+        {PLAIT_KEY_OFFLOAD_ACTS, 0},
+        {PLAIT_KEY_RESHARD, PLAIT_RESHARD_ALWAYS},
+        {PLAIT_KEY_QUANTISE, PLAIT_QUANTISE_NONE},
+    };
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (plait_key_value(d, plain[i].key) != plain[i].value)
+            return (int)plain[i].key;
+    if (d->schedule != PLAIT_1F1B && d->schedule != PLAIT_GPIPE)
+        return PLAIT_KEY_SCHEDULE;
+    return d->tp > 1 && !d->sp ? PLAIT_KEY_SP : -1;
+}
+
+bool cuts_have_price(const plait_degrees *d, const plan_reason *why)
+{
+    const int key = key_without_price(d);
+    char found[96];
+
+    return key < 0 || because(why, "%s %s beside layers that are cut otherwise (rule P46)",
+                              plait_keys[key].name,
+                              plait_degrees_get(d, (plait_key_id)key, found, sizeof found));
+}
+
+static bool stage_cuts_legal(const plait_problem *p, const plait_plan *plan, int s,
+                             const plan_reason *why)
+{
+    const plait_stage *const stage = &plan->stage[s];
+
+    for (int i = 0; stage->cut && i < stage->layers; i++)
+        if ((i == 0 || !cut_same(stage->cut[i], stage->cut[i - 1])) &&
+            !cut_same(stage->cut[i], cut_of_degrees(&plan->degrees)) &&
+            !cut_legal(p, &plan->degrees, stage->cut[i], s, i, why))
+            return false;
+    return true;
+}
+
+bool plan_cuts_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    for (int s = 0; s < plan->stages; s++)
+        if (!stage_cuts_legal(p, plan, s, why))
+            return false;
+    return !plait_plan_cuts(plan) || cuts_have_price(&plan->degrees, why);
+}

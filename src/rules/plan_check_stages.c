@@ -1,0 +1,113 @@
+/* plan_check_stages.c - the stages of a plan against its degrees: nothing that the price overlooks */
+#include <string.h>
+
+#include "plait/schedule.h"
+#include "plan/layer_sharding.h"
+#include "plan/layout.h"
+#include "rules/plan_check.h"
+#include "plan/ranges.h"
+
+// ---- what every stage has in common --------------------------------------------------------
+
+static bool same_order(const plait_plan *plan, const plan_reason *why)
+{
+    const plait_axis *const order = plait_order_axes((plait_order)plan->degrees.order);
+
+    for (int i = 0; i < PLAIT_AXES; i++)
+        if (plan->order[i] != order[i])
+            return because(why, "axis %d of the ranks is %s where order %s has %s", i,
+                           plan->order[i] >= 0 && plan->order[i] < PLAIT_GROUPS
+                               ? plait_axis_name[plan->order[i]]
+                               : "none",
+                           plait_order_name[plan->degrees.order], plait_axis_name[order[i]]);
+    return true;
+}
+
+// ---- layers --------------------------------------------------------------------------------
+
+static bool has_chunks(const plait_plan *plan, const plan_reason *why)
+{
+    const plait_degrees *const d = &plan->degrees;
+
+    if (plan->stages != d->pp)
+        return because(why, "%d stages where pp is %d", plan->stages, d->pp);
+    if ((int64_t)d->pp * d->vpp > PLAIT_MAX_LAYERS)
+        return because(why, "pp %d x vpp %d chunks: at most %d are priced", d->pp, d->vpp,
+                       PLAIT_MAX_LAYERS);
+    for (int s = 0; s < plan->stages; s++) {
+        const plait_stage *const stage = &plan->stage[s];
+        int layers = 0;
+
+        if (stage->chunks != d->vpp)
+            return because(why, "stage %d has %d chunks where vpp is %d", s, stage->chunks, d->vpp);
+        for (int v = 0; v < stage->chunks; v++)
+            layers += stage->chunk[v].last - stage->chunk[v].first;
+        if (stage->layers != layers)
+            return because(why, "stage %d has %d layers, its chunks %d", s, stage->layers, layers);
+    }
+    return true;
+}
+
+/* Stages are what the split says. */
+static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    plait_chunk dealt[PLAIT_MAX_LAYERS];
+    char split[96];
+    int layers = 0;
+
+    for (int s = 0; s < plan->stages; s++)
+        layers += plan->stage[s].layers;
+    if (layers != p->model->layers)
+        return because(why, "the stages hold %d layers, %s has %d", layers, p->model->name,
+                       p->model->layers);
+    if (!plait_chunks_of(p->model, &plan->degrees, dealt))
+        return false;
+    for (int c = 0; c < plan->degrees.pp * plan->degrees.vpp; c++) {
+        const plait_chunk *const chunk = plait_plan_chunk(plan, c);
+
+        if (!chunk_same(chunk, &dealt[c]))
+            return because(
+                why,
+                "chunk %d holds layers %d to %d where split %s deals %d to %d: leave `split` out, "
+                "and stages of your own say it",
+                c, chunk->first, chunk->last,
+                plait_degrees_get(&plan->degrees, PLAIT_KEY_SPLIT, split, sizeof split),
+                dealt[c].first, dealt[c].last);
+    }
+    return true;
+}
+
+bool plan_stages_hold(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    return same_order(plan, why) && has_chunks(plan, why) &&
+           plan_stages_legal(p, &plan->degrees, why) && dealt_as_said(p, plan, why);
+}
+
+bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    if (!same_order(plan, why) || !has_chunks(plan, why))
+        return false;
+    return plan_degrees_agree(plan, why) && plan_stages_legal(p, &plan->degrees, why) &&
+           dealt_as_said(p, plan, why);
+}
+
+plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan, char *why,
+                               size_t size)
+{
+    const plan_reason reason = {why, size};
+    plait_error wrong;
+
+    if (size > 0 && why)
+        why[0] = '\0';
+    if (!question_holds(p, &reason) ||
+        !values_hold(plan_check_values(plan, &wrong), &wrong, &reason))
+        return PLAIT_INVALID;
+    if (plait_plan_mixed(p, plan))
+        return plan_mixed_legal(p, plan, &reason) ? PLAIT_FITS : PLAIT_INVALID;
+    return plan_layers_legal(p, &plan->degrees, &reason) &&
+                   plan_ranks_legal(p, &plan->degrees, &reason) &&
+                   plan_stages_agree(p, plan, &reason) && plan_choices_legal(p, plan, &reason) &&
+                   plan_cuts_legal(p, plan, &reason)
+               ? PLAIT_FITS
+               : PLAIT_INVALID;
+}

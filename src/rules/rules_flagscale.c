@@ -1,0 +1,49 @@
+/*
+ * rules_flagscale.c - what FlagScale refuses beyond Megatron-LM
+ *
+ * FlagScale da4935e (2025-11-13) stands on Megatron Core 0.15, whose parser lacks words of later ones.
+ */
+#include <stddef.h>
+
+#include "rules/rules.h"
+
+static bool attention_is_older(const plait_layer *layer)
+{
+    return layer->mixer != PLAIT_MIXER_DELTA_NET &&
+           !(layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.gate) &&
+           !(layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_heads > 0);
+}
+
+static bool layers_are_older(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *const layer = &model->kind[k];
+
+        if (!attention_is_older(layer) || (layer->ffn == PLAIT_FFN_MOE && layer->moe.shared_gate))
+            return false;
+    }
+    return true;
+}
+
+/* With MLA it is the one of DeepSeek, which has words; without it there are none. */
+static bool yarn_is_of_latent_attention(const plait_model *model)
+{
+    if (model->numerics.rope.kind != PLAIT_ROPE_YARN)
+        return true;
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION)
+            return false;
+    return true;
+}
+
+static const model_rule model_rules[] = {
+    {"FS1",
+     "Megatron Core 0.15 has no delta net, no indexer of sparse attention, and no gate of "
+     "attention or "
+     "shared experts",
+     layers_are_older},
+    {"FS2", "Megatron Core 0.15 has YaRN for latent attention alone", yarn_is_of_latent_attention},
+    {NULL, NULL, NULL},
+};
+
+const rule_set rules_flagscale = {.base = &rules_megatron, .model = model_rules};

@@ -1,0 +1,409 @@
+/* rules_megatron.c - what Megatron-LM's parser, group builder and schedules refuse */
+#include <stddef.h>
+
+#include "plait/plan.h"
+
+#include "rules/rules.h"
+#include "plan/split.h"
+#include "plan/model_queries.h"
+
+/* Expert parallelism needs every token once: sequence parallelism, when tensor-parallel. */
+static bool experts_need_sp(const plait_problem *problem, const plait_degrees *d)
+{
+    return !model_has_experts(problem->model) || d->tp == 1 || d->sp;
+}
+
+static bool interleaving_needs_whole_groups(const plait_problem *problem, const plait_degrees *d)
+{
+    if (d->schedule != PLAIT_INTERLEAVED)
+        return true;
+    return plait_degrees_microbatches(d, problem->job.gbs) % d->pp == 0;
+}
+
+/* Models without experts have a grid of expert ranks too, with etp = tp and ep = 1. */
+static bool same_pipeline_groups(const plait_problem *problem, const plait_degrees *d)
+{
+    if (d->order != PLAIT_ORDER_TP_CP_PP_DP || d->pp == 1)
+        return true;
+    if (!model_has_experts(problem->model))
+        return d->cp == 1;
+    return d->tp * d->cp == d->etp * d->ep;
+}
+
+static bool sharded_halves(const plait_problem *problem, const plait_degrees *d)
+{
+    const int seq = problem->job.seq;
+
+    if (d->cp > 1 && seq % (2 * d->cp) != 0)
+        return false;
+    return !d->sp || seq / d->cp % d->tp == 0;
+}
+
+static bool learned_positions_reach(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    return problem->model->learned_positions == 0 ||
+           problem->job.seq <= problem->model->learned_positions;
+}
+
+static bool instances_divide_experts(const plait_problem *problem, const plait_degrees *d)
+{
+    const int replicas = d->dp * d->cp;
+    const int instances = replicas / d->shard_group;
+
+    if (!model_has_experts(problem->model) || instances == 1)
+        return true;
+    return (int64_t)d->tp * replicas / ((int64_t)d->etp * d->ep) % instances == 0;
+}
+
+static bool modules_exist(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->recompute.kind != PLAIT_RECOMPUTE_MODULES ||
+           model_has_modules(problem->model, d->recompute.modules);
+}
+
+/* The distributed optimizer is what makes 8-bit weights from masters, and what steps on the host. */
+static bool state_has_shards(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->zero > 0 || (!d->fp8_params && d->optimizer_state == PLAIT_STATE_FP32 &&
+                           d->offload == PLAIT_OFFLOAD_NONE);
+}
+
+/* The hybrid optimizer makes 8-bit parameters with delayed scaling alone, which no recipe here has. */
+static bool offload_is_wide(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->offload == PLAIT_OFFLOAD_NONE || !d->fp8_params;
+}
+
+/* Pairs of microbatches are laid out for a last stage with one prediction module at most. */
+static bool pairs_have_one_prediction(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->ep_overlap == PLAIT_EP_OVERLAP_NONE || problem->model->mtp_layers <= 1;
+}
+
+static bool biased_experts_are_whole(const plait_problem *problem, const plait_degrees *d)
+{
+    for (int k = 0; k < problem->model->kinds; k++) {
+        const plait_layer *layer = &problem->model->kind[k];
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.bias && d->etp > 1)
+            return false;
+    }
+    return true;
+}
+
+/* Ring exchange sees only its own neighbours' keys: no window, and sinks only by heads. */
+static bool context_suits_windows(const plait_problem *problem, const plait_degrees *d)
+{
+    for (int k = 0; d->cp > 1 && k < problem->model->kinds; k++) {
+        const plait_layer *layer = &problem->model->kind[k];
+        if (layer->mixer != PLAIT_MIXER_ATTENTION)
+            continue;
+        if (layer->attention.window > 0 &&
+            (d->cp_comm == PLAIT_CP_P2P || d->cp_comm == PLAIT_CP_A2A_P2P))
+            return false;
+        if (layer->attention.sinks && d->cp_comm != PLAIT_CP_A2A)
+            return false;
+    }
+    return true;
+}
+
+/* The indexer of sparse attention scores all keys of the sequence. */
+static bool context_suits_indexers(const plait_problem *problem, const plait_degrees *d)
+{
+    for (int k = 0; d->cp > 1 && k < problem->model->kinds; k++) {
+        const plait_layer *layer = &problem->model->kind[k];
+        if (layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_heads > 0 &&
+            d->cp_comm != PLAIT_CP_ALLGATHER)
+            return false;
+    }
+    return true;
+}
+
+static bool is_unfused(unsigned char kernel)
+{
+    return kernel == PLAIT_ATTENTION_UNFUSED || kernel == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
+}
+
+static bool context_has_kernel(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->cp == 1 || !is_unfused(d->attention);
+}
+
+/* Heads of MLA are wider in queries and keys than in values, which FlashAttention 2 does not take. */
+static bool latent_has_kernel(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    for (int k = 0; k < problem->model->kinds; k++)
+        if (problem->model->kind[k].mixer == PLAIT_MIXER_MLA &&
+            (d->attention == PLAIT_ATTENTION_FLASH || d->attention == PLAIT_ATTENTION_FLASH2))
+            return false;
+    return true;
+}
+
+static bool chunks_reach(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    for (int k = 0; k < problem->model->kinds; k++) {
+        const plait_layer *layer = &problem->model->kind[k];
+        if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.chunk > 0 &&
+            problem->job.seq > layer->attention.chunk)
+            return false;
+    }
+    return true;
+}
+
+/* It builds them in the first chunk and in the last, wherever the letters of a layout stand. */
+static bool ends_are_outside(const plait_problem *problem, const plait_degrees *d)
+{
+    return split_has_ends_outside(problem->model, d);
+}
+
+/* Modules are built together, in a chunk that no other of their rank follows. */
+static bool predictions_stand_last(const plait_problem *problem, const plait_degrees *d)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    const int count = d->pp * d->vpp;
+
+    if (d->split.kind != PLAIT_SPLIT_LAYOUT || problem->model->mtp_layers == 0 ||
+        !plait_chunks_of(problem->model, d, chunks))
+        return true;
+    for (int c = 0; c < count; c++)
+        if (chunks[c].mtp > 0)
+            return chunks[c].mtp == problem->model->mtp_layers && c >= count - d->pp;
+    return true;
+}
+
+static const plan_rule batch_rules[] = {
+    {"M2", "the interleaved schedule needs microbatches in multiples of pp",
+     interleaving_needs_whole_groups},
+    {NULL, NULL, NULL},
+};
+
+static const plan_rule plan_rules[] = {
+    {"M1", "experts with tp > 1 need sp = 1", experts_need_sp},
+    {"M3", "order tp-cp-pp-dp needs tp cp = etp ep with experts, cp = 1 without",
+     same_pipeline_groups},
+    {"M4", "the sequence must divide by 2 cp, and its part of a rank by tp under sp",
+     sharded_halves},
+    {"M5", "the sequence must not exceed the learned position table", learned_positions_reach},
+    {"M6", "shard_group must also divide the expert replicas", instances_divide_experts},
+    {"M7", "recomputed modules must be in the model", modules_exist},
+    {"M8", "experts with biases need etp = 1", biased_experts_are_whole},
+    {"M9", "windowed attention under cp needs cp_comm allgather or a2a, sinks need a2a",
+     context_suits_windows},
+    {"M10", "the sequence must not exceed the chunks that attention stays within", chunks_reach},
+    {"M11", "sparse attention with an indexer under cp needs cp_comm allgather",
+     context_suits_indexers},
+    {"M12", "cp needs attention fused, flash2 or flash3", context_has_kernel},
+    {"M14", "MLA needs attention fused, flash3 or unfused", latent_has_kernel},
+    {"M15",
+     "fp8_params, narrow moments and an offloaded optimizer need the distributed optimizer, "
+     "zero 1 or more",
+     state_has_shards},
+    {"M16", "an optimizer on the host needs 16-bit parameters, fp8_params 0", offload_is_wide},
+    {"M21", "ep_overlap goes with one multi-token prediction module at most",
+     pairs_have_one_prediction},
+    {"M22", "a layout has the embedding in its first chunk and the loss in its last",
+     ends_are_outside},
+    {"M23",
+     "a layout has all multi-token prediction modules in one chunk, one of the last pp chunks",
+     predictions_stand_last},
+    {NULL, NULL, NULL},
+};
+
+// ---- models --------------------------------------------------------------------------------
+
+static bool layers_have_parts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (layer->opaque || layer->mixer == PLAIT_MIXER_NONE ||
+            layer->mixer == PLAIT_MIXER_MAMBA || layer->ffn == PLAIT_FFN_NONE ||
+            (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.full_mask))
+            return false;
+    }
+    return model->patch_dim == 0;
+}
+
+static bool blocks_are_plain(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].norms != 2 || model->kind[k].parallel_residual)
+            return false;
+    return !model->embedding_norm && !model->head_bias;
+}
+
+static bool has_biases(const plait_layer *layer)
+{
+    return layer->ffn == PLAIT_FFN_MLP ? layer->mlp.bias : layer->moe.bias;
+}
+
+/* One switch for all linear layers, another one for q, k and v alone. */
+static bool biases_go_together(const plait_model *model)
+{
+    const bool all = has_biases(&model->kind[0]);
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (has_biases(layer) != all)
+            return false;
+        if (layer->mixer == PLAIT_MIXER_MLA && all)
+            return false;
+        if (layer->mixer == PLAIT_MIXER_ATTENTION &&
+            (layer->attention.out_bias != all || (all && !layer->attention.qkv_bias) ||
+             layer->attention.qkv_bias != model->kind[0].attention.qkv_bias))
+            return false;
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.router_bias != all &&
+            !model->numerics.router.correction_bias)
+            return false;
+    }
+    return true;
+}
+
+/* A norm of q and k without weights is the same whichever layers have it. */
+static bool same_attention(const plait_attention *a, const plait_attention *b, bool weightless)
+{
+    return a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
+           (a->qk_norm == b->qk_norm || weightless) && a->gate == b->gate && a->sinks == b->sinks;
+}
+
+/* One shape for all mixers of a sort, and MLA in all layers or in none. */
+static bool mixers_are_alike(const plait_model *model)
+{
+    const plait_layer *attention = NULL, *mla = NULL, *windowed = NULL;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (layer->mixer == PLAIT_MIXER_MLA)
+            mla = layer;
+        if (layer->mixer != PLAIT_MIXER_ATTENTION)
+            continue;
+        if (attention != NULL &&
+            !same_attention(&attention->attention, &layer->attention, model->numerics.qk_l2_norm))
+            return false;
+        if (layer->attention.shared_kv)
+            return false;
+        if (layer->attention.window > 0 && windowed != NULL &&
+            windowed->attention.window != layer->attention.window)
+            return false;
+        attention = layer;
+        windowed = layer->attention.window > 0 ? layer : windowed;
+    }
+    return mla == NULL || attention == NULL;
+}
+
+static bool positions_known(const plait_model *model)
+{
+    const plait_rope *rope = &model->numerics.rope;
+    bool mla = false;
+
+    for (int k = 0; k < model->kinds; k++)
+        mla = mla || model->kind[k].mixer == PLAIT_MIXER_MLA;
+    if (rope->kind == PLAIT_ROPE_OTHER || rope->local_base != 0.0)
+        return false;
+    if (mla)
+        return rope->kind == PLAIT_ROPE_PLAIN || rope->kind == PLAIT_ROPE_YARN;
+    return true;
+}
+
+/* Dense and expert layers share one activation; of the gated ones there are two. */
+static bool activations_known(const plait_model *model)
+{
+    int gated = -1;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        const int its = layer->ffn == PLAIT_FFN_MLP ? layer->mlp.gated : layer->moe.gated;
+        if (gated >= 0 && its != gated)
+            return false;
+        gated = its;
+    }
+    switch (model->numerics.activation) {
+    case PLAIT_SILU:
+    case PLAIT_CLAMPED_SWIGLU:
+        return gated == 1;
+    case PLAIT_GELU:
+    case PLAIT_GELU_TANH:
+    case PLAIT_RELU2:
+        return gated == 0;
+    case PLAIT_RELU:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static bool router_known(const plait_model *model)
+{
+    const plait_router *router = &model->numerics.router;
+    const bool sigmoid = router->score == PLAIT_ROUTER_SIGMOID;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.topk > 1 && sigmoid && !router->normalised)
+            return false;
+        if (layer->ffn == PLAIT_FFN_MOE && router->correction_bias && !sigmoid)
+            return false;
+    }
+    return true;
+}
+
+static bool experts_are_alike(const plait_model *model)
+{
+    const plait_layer *dense = NULL, *moe = NULL;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        const plait_layer **first = layer->ffn == PLAIT_FFN_MLP ? &dense : &moe;
+        if (*first == NULL)
+            *first = layer;
+        if (layer->mlp.width != (*first)->mlp.width ||
+            layer->moe.experts != (*first)->moe.experts || layer->moe.topk != (*first)->moe.topk ||
+            layer->moe.width != (*first)->moe.width ||
+            layer->moe.shared_width != (*first)->moe.shared_width)
+            return false;
+    }
+    return model->mtp_layers == 0 || model->mtp_kind == model->layer_kind[model->layers - 1];
+}
+
+static const model_rule model_rules[] = {
+    {"MM1", "pretrain_gpt has decoder layers of attention or delta net and a feed-forward part",
+     layers_have_parts},
+    {"MM2",
+     "a layer has one norm before attention and one before the MLP, in sequence; none behind "
+     "the embedding",
+     blocks_are_plain},
+    {"MM3", "biases are in all linear layers and routers, in none, or in q, k and v alone",
+     biases_go_together},
+    {"MM4",
+     "scores, logits and embeddings are not scaled, capped or biased by distance, and norms "
+     "of q and k span one head",
+     model_scores_are_plain},
+    {"MM5", "all attention layers have one shape and one window, and MLA is in all layers or none",
+     mixers_are_alike},
+    {"MM6", "rotary positions have one base, and are plain, scaled as in Llama 3, linear or YaRN",
+     positions_known},
+    {"MM7", "the activation is GELU, squared ReLU, SwiGLU or its clamped form, in all layers",
+     activations_known},
+    {"MM8",
+     "sigmoid weights of several experts are normalised, and a bias for their choice goes with "
+     "sigmoid scores",
+     router_known},
+    {"MM9",
+     "layers with experts have one shape, layers without too, and MTP is like the last layer",
+     experts_are_alike},
+    {NULL, NULL, NULL},
+};
+
+/* It cuts experts as it cuts all else. */
+static int usual_etp(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->tp;
+}
+
+const rule_set rules_megatron = {
+    .plan = plan_rules, .batch = batch_rules, .model = model_rules, .etp = usual_etp};

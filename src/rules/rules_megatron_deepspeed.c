@@ -1,0 +1,92 @@
+/*
+ * rules_megatron_deepspeed.c - what DeepSpeed's pipeline engine refuses beyond Megatron-LM
+ *
+ * The engine is DeepSpeed 0.19.6 (edaa722, 2026-08-22), the modules those of Megatron-DeepSpeed, of
+ * BigScience (8387ae1, 2023-12) and of DeepSpeed (4efb479, 2025-07).
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "plait/plan.h"
+#include "rules/rules.h"
+
+/* The embedding goes with the first layer, norm and head with the last: M22 has them outside. */
+static bool stages_have_layers(const plait_problem *problem, const plait_degrees *d)
+{
+    int counts[PLAIT_MAX_LAYERS];
+
+    if (!plait_split_layers(problem->model, d, counts))
+        return true; // of a split that deals nothing another rule speaks
+    for (int c = 0; c < d->pp * d->vpp; c++)
+        if (counts[c] == 0)
+            return false;
+    return true;
+}
+
+/* Its optimizer for bf16 always shards, and fp16 without ZeRO sums gradients in fp16. */
+static bool whole_state_is_fp16(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->zero > 0 ||
+           (problem->job.precision == PLAIT_FP16 && plait_state_of(problem, d).gradient == 2.0);
+}
+
+static const plan_rule plan_rules[] = {
+    {"MD1", "each stage needs a transformer layer", stages_have_layers},
+    {"MD2", "ZeRO 0 needs fp16, and gradients reduced in fp16", whole_state_is_fp16},
+    {NULL, NULL, NULL},
+};
+
+// ---- models --------------------------------------------------------------------------------
+
+static bool layers_are_dense(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer != PLAIT_MIXER_ATTENTION || model->kind[k].ffn != PLAIT_FFN_MLP)
+            return false;
+    return model->mtp_layers == 0;
+}
+
+static bool attention_is_plain(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_attention *const attention = &model->kind[k].attention;
+
+        if (attention->window > 0 || attention->chunk > 0 || attention->sinks || attention->gate ||
+            attention->qk_norm || attention->qkv_bias != attention->out_bias)
+            return false;
+    }
+    return !model->numerics.qk_l2_norm;
+}
+
+/* Rotary ones are of all layers or of none. Their base is an integer to the parser. */
+static bool positions_are_plain(const plait_model *model)
+{
+    const plait_rope *const rope = &model->numerics.rope;
+
+    for (int k = 1; k < model->kinds; k++)
+        if (model->kind[k].attention.rotary != model->kind[0].attention.rotary)
+            return false;
+    if (!model->kind[0].attention.rotary)
+        return true;
+    return rope->kind == PLAIT_ROPE_PLAIN && !rope->interleaved && rope->base == floor(rope->base);
+}
+
+static bool activation_has_a_word(const plait_model *model)
+{
+    return model->numerics.activation != PLAIT_CLAMPED_SWIGLU;
+}
+
+static const model_rule model_rules[] = {
+    {"DM1", "layers are attention and a dense MLP, without prediction modules", layers_are_dense},
+    {"DM2",
+     "attention has no window, chunks, sinks, gate or norms of q and k, and biases in q, k and v "
+     "as in all",
+     attention_is_plain},
+    {"DM3", "positions are learned, or rotary in all layers, not scaled, with a whole base",
+     positions_are_plain},
+    {"DM4", "the activation is GELU, squared ReLU or SwiGLU", activation_has_a_word},
+    {NULL, NULL, NULL},
+};
+
+const rule_set rules_megatron_deepspeed = {
+    .base = &rules_megatron, .plan = plan_rules, .model = model_rules};

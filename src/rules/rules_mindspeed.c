@@ -1,0 +1,119 @@
+/*
+ * rules_mindspeed.c - what MindSpeed-LLM refuses beyond Megatron-LM
+ *
+ * MindSpeed-LLM c77308a (2026-08-21) with MindSpeed 028de58 (2026-07-21) stands on Megatron Core 0.12.1,
+ * whose parser lacks words of later ones; pretrain_gpt.py hands on fewer of them still.
+ */
+#include <stddef.h>
+
+#include "rules/rules.h"
+#include "plan/model_queries.h"
+
+/* mindspeed_llm/features_manager/context_parallel/context_parallel_feature.py */
+static bool context_sees_whole_sequences(const plait_problem *problem, const plait_degrees *d)
+{
+    for (int k = 0; d->cp > 1 && k < problem->model->kinds; k++) {
+        const plait_layer *const layer = &problem->model->kind[k];
+
+        if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.window > 0 &&
+            problem->job.seq > layer->attention.window)
+            return false;
+    }
+    return true;
+}
+
+static int dense_layers_ahead(const plait_model *model)
+{
+    int dense = 0;
+
+    while (dense < model->layers && model->kind[model->layer_kind[dense]].ffn != PLAIT_FFN_MOE)
+        dense++;
+    return dense;
+}
+
+/* mindspeed_llm/features_manager/transformer/transformer_block.py: --first-k-dense-replace */
+static bool first_stage_has_experts(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_model *const model = problem->model;
+    const int dense = dense_layers_ahead(model);
+
+    return !model_has_experts(model) || dense == 0 || d->pp == 1 || dense < model->layers / d->pp;
+}
+
+static const plan_rule plan_rules[] = {
+    {"MS1", "windowed attention shorter than the sequence needs cp = 1",
+     context_sees_whole_sequences},
+    {"MS2", "dense layers before those of experts must be fewer than the layers of a stage",
+     first_stage_has_experts},
+    {NULL, NULL, NULL},
+};
+
+// ---- models --------------------------------------------------------------------------------
+
+static bool attention_is_older(const plait_layer *layer)
+{
+    const plait_attention *const attention = &layer->attention;
+
+    if (layer->mixer != PLAIT_MIXER_ATTENTION)
+        return layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_heads == 0;
+    return !attention->gate && !attention->sinks && attention->window == 0 && attention->chunk == 0;
+}
+
+static bool layers_are_older(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (!attention_is_older(&model->kind[k]))
+            return false;
+    return model->numerics.activation != PLAIT_CLAMPED_SWIGLU && !model->numerics.qk_l2_norm;
+}
+
+static bool all_layers_turn(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION &&
+            model->kind[k].attention.rotary != model->kind[0].attention.rotary)
+            return false;
+    return true;
+}
+
+/* Without MLA YaRN's factor is max_position_embeddings by the original length: none is read. */
+static bool positions_reach_the_model(const plait_model *model)
+{
+    const plait_rope *const rope = &model->numerics.rope;
+
+    if (!all_layers_turn(model) || (rope->kind == PLAIT_ROPE_LINEAR && rope->factor > 1.0))
+        return false;
+    for (int k = 0; k < model->kinds && rope->kind == PLAIT_ROPE_YARN; k++)
+        if (model->kind[k].mixer != PLAIT_MIXER_MLA)
+            return false;
+    return true;
+}
+
+/* --first-k-dense-replace and --moe-layer-freq are two numbers: no other pattern is built. */
+static bool dense_layers_come_first(const plait_model *model)
+{
+    if (!model_has_experts(model))
+        return true;
+    for (int l = dense_layers_ahead(model); l < model->layers; l++)
+        if (model->kind[model->layer_kind[l]].ffn != PLAIT_FFN_MOE)
+            return false;
+    return true;
+}
+
+static const model_rule model_rules[] = {
+    {"MSM1",
+     "Megatron Core 0.12.1 has no delta net, no indexer of sparse attention, no window, chunk, "
+     "gate "
+     "or sink of attention, no weightless norm of q and k, and no clamped SwiGLU",
+     layers_are_older},
+    {"MSM2",
+     "pretrain_gpt.py of MindSpeed-LLM has rotary positions plain or as in Llama 3, of latent "
+     "attention YaRN, alike in all layers",
+     positions_reach_the_model},
+    {"MSM3", "MindSpeed-LLM has experts in all layers, or in all behind the first dense ones",
+     dense_layers_come_first},
+    {NULL, NULL, NULL},
+};
+
+const rule_set rules_mindspeed = {
+    .base = &rules_megatron, .plan = plan_rules, .model = model_rules};

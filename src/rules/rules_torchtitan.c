@@ -1,0 +1,141 @@
+/* rules_torchtitan.c - what torchtitan's mesh, model and pipeline builders refuse */
+#include <stddef.h>
+
+#include "plait/schedule.h"
+#include "rules/rules.h"
+#include "plan/split.h"
+#include "plan/model_queries.h"
+
+static bool kv_heads_divide(const plait_problem *problem, const plait_degrees *d)
+{
+    return model_divides_kv_heads(problem->model, d->tp);
+}
+
+static bool experts_inside_shards(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return (int64_t)d->shard_group * d->tp % d->ep == 0;
+}
+
+static bool tied_in_one_stage(const plait_problem *problem, const plait_degrees *d)
+{
+    return !problem->model->tied || d->pp == 1;
+}
+
+static bool sequence_divides(const plait_problem *problem, const plait_degrees *d)
+{
+    const int64_t ways = (int64_t)(d->sp ? d->tp : 1) * (d->cp > 1 ? 2 * d->cp : 1);
+
+    return problem->job.seq % ways == 0;
+}
+
+static bool chunks_suit_schedule(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return plait_schedule_takes((plait_schedule)d->schedule, d->vpp);
+}
+
+static bool shards_span_context(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->shard_group % d->cp == 0;
+}
+
+/* The expert mesh takes the tensor ranks too; without it experts are cut like other layers. */
+static bool experts_cut_as_built(const plait_problem *problem, const plait_degrees *d)
+{
+    return !model_has_experts(problem->model) || d->etp == (d->ep == 1 ? d->tp : 1);
+}
+
+static bool rounds_divide(const plait_problem *problem, const plait_degrees *d)
+{
+    const int microbatches = plait_degrees_microbatches(d, problem->job.gbs);
+    const int rounds = microbatches > d->pp ? microbatches / d->pp : 1;
+
+    return d->schedule != PLAIT_INTERLEAVED || microbatches % rounds == 0;
+}
+
+static bool context_on_flex(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->cp == 1 || d->attention != PLAIT_ATTENTION_FLASH3;
+}
+
+static bool predictions_in_one_stage(const plait_problem *problem, const plait_degrees *d)
+{
+    return problem->model->mtp_layers == 0 || (d->pp == 1 && d->cp == 1);
+}
+
+static bool nvfp4_without_experts(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    return problem->job.precision != PLAIT_NVFP4 || !model_has_experts(problem->model);
+}
+
+/* NVFP4 scales blocks of 128 by 128. */
+static bool in_blocks(int width, int tp)
+{
+    return width % tp == 0 && width / tp % 128 == 0;
+}
+
+static bool nvfp4_blocks_fit(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_model *const model = problem->model;
+
+    if (problem->job.precision != PLAIT_NVFP4)
+        return true;
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        const plait_attention *a = &layer->attention;
+        if (layer->ffn == PLAIT_FFN_MLP && !in_blocks(layer->mlp.width, d->tp))
+            return false;
+        if (layer->mixer == PLAIT_MIXER_ATTENTION &&
+            (!in_blocks(a->heads * a->head_dim, d->tp) ||
+             !in_blocks((a->heads + 2 * a->kv_heads) * a->head_dim, d->tp)))
+            return false;
+        if (layer->mixer == PLAIT_MIXER_MLA)
+            return false;
+    }
+    return model->hidden % 128 == 0;
+}
+
+/* Tokens enter the first stage and the loss is taken of what the last one returns. */
+static bool parts_are_modules(const plait_problem *problem, const plait_degrees *d)
+{
+    return split_has_ends_outside(problem->model, d) && split_fills_chunks(problem->model, d);
+}
+
+static const plan_rule batch_rules[] = {
+    {"T8", "the interleaved schedule needs microbatches in multiples of their rounds of pp",
+     rounds_divide},
+    {NULL, NULL, NULL},
+};
+
+static const plan_rule plan_rules[] = {
+    {"T1", "tp must divide the key-value heads", kv_heads_divide},
+    {"T2", "ep must divide shard_group tp", experts_inside_shards},
+    {"T3", "tied embeddings need pp = 1", tied_in_one_stage},
+    {"T4", "the sequence must divide by tp under sp, and by 2 cp", sequence_divides},
+    {"T5", "interleaving needs two chunks a rank, other schedules one", chunks_suit_schedule},
+    {"T6", "shard_group must be a multiple of cp", shards_span_context},
+    {"T7", "experts need etp = tp with ep = 1, and etp = 1 otherwise", experts_cut_as_built},
+    {"T9", "context parallelism has no attention flash3", context_on_flex},
+    {"T10", "multi-token prediction needs pp = 1 and cp = 1", predictions_in_one_stage},
+    {"T11", "precision nvfp4 has no experts", nvfp4_without_experts},
+    {"T12", "precision nvfp4 needs widths of attention and MLP in multiples of 128 tp",
+     nvfp4_blocks_fit},
+    {"T13",
+     "each chunk needs a layer or an end, the embedding stands in the first and the loss in the "
+     "last",
+     parts_are_modules},
+    {NULL, NULL, NULL},
+};
+
+/* Experts are cut over the tensor ranks until ep takes these ranks too. */
+static int usual_etp(const plait_problem *problem, const plait_degrees *d)
+{
+    return model_has_experts(problem->model) && d->ep == 1 ? d->tp : 1;
+}
+
+const rule_set rules_torchtitan = {
+    .plan = plan_rules, .batch = batch_rules, .model = torchtitan_model_rules, .etp = usual_etp};

@@ -1,0 +1,148 @@
+/* runtime_features.c - what a release of the software does not have yet */
+#include "rules/runtime_features.h"
+
+#include <stdio.h>
+
+#include "plan/model_queries.h"
+
+const char *const plait_model_part_name[PLAIT_MODEL_PARTS + 1] = {
+#define X(constant, word) word,
+    PLAIT_MODEL_PART_LIST(X)
+#undef X
+        NULL};
+
+const plait_release *runtime_brought(const plait_runtime *runtime, int key, int value)
+{
+    if (runtime->at == NULL)
+        return NULL;
+    for (size_t i = 0; i < runtime->features; i++) {
+        const plait_feature *const feature = &runtime->feature[i];
+        const plait_release *const since = &runtime->release[feature->since];
+
+        if (feature->key == key && feature->value == value)
+            return since > runtime->at ? since : NULL;
+    }
+    return NULL;
+}
+
+const char *runtime_brought_text(const plait_runtime *runtime, int key, int value,
+                                 char out[RUNTIME_BROUGHT_SIZE])
+{
+    const plait_release *const since = runtime_brought(runtime, key, value);
+
+    out[0] = '\0';
+    if (since != NULL)
+        snprintf(out, RUNTIME_BROUGHT_SIZE, "; %.40s brought it", since->name);
+    return out;
+}
+
+// ---- models --------------------------------------------------------------------------------
+
+static bool attention_has(const plait_attention *attention, plait_model_part part)
+{
+    switch (part) {
+    case PLAIT_PART_QK_NORM:
+        return attention->qk_norm;
+    case PLAIT_PART_WINDOW:
+        return attention->window > 0;
+    case PLAIT_PART_SINKS:
+        return attention->sinks;
+    case PLAIT_PART_GATE:
+        return attention->gate;
+    default:
+        return false;
+    }
+}
+
+static bool moe_has(const plait_moe *moe, plait_model_part part)
+{
+    switch (part) {
+    case PLAIT_PART_SHARED:
+        return moe->shared_width > 0;
+    case PLAIT_PART_SHARED_GATE:
+        return moe->shared_gate;
+    case PLAIT_PART_GROUPS:
+        return moe->groups > 1;
+    default:
+        return false;
+    }
+}
+
+static bool layer_has(const plait_layer *layer, plait_model_part part)
+{
+    switch (part) {
+    case PLAIT_PART_MLA:
+        return layer->mixer == PLAIT_MIXER_MLA;
+    case PLAIT_PART_SPARSE:
+        return layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_heads > 0;
+    case PLAIT_PART_LINEAR:
+        return layer->mixer == PLAIT_MIXER_DELTA_NET;
+    default:
+        return (layer->mixer == PLAIT_MIXER_ATTENTION && attention_has(&layer->attention, part)) ||
+               (layer->ffn == PLAIT_FFN_MOE && moe_has(&layer->moe, part));
+    }
+}
+
+static bool some_layers(const plait_model *model, plait_model_part part)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (layer_has(&model->kind[k], part))
+            return true;
+    return false;
+}
+
+/* Some kinds of layers have it, and some do not. */
+static bool mixes(const plait_model *model, bool (*test)(const plait_layer *layer))
+{
+    int with = 0;
+
+    for (int k = 0; k < model->kinds; k++)
+        with += test(&model->kind[k]);
+    return with > 0 && with < model->kinds;
+}
+
+static bool has_experts(const plait_layer *layer)
+{
+    return layer->ffn == PLAIT_FFN_MOE;
+}
+
+static bool has_no_rotary(const plait_layer *layer)
+{
+    return layer->mixer == PLAIT_MIXER_ATTENTION && !layer->attention.rotary;
+}
+
+static bool model_has(const plait_model *model, plait_model_part part)
+{
+    static const double usual_base = 10000.0;
+    const plait_numerics *const numerics = &model->numerics;
+
+    switch (part) {
+    case PLAIT_PART_ROTARY_BASE:
+        return numerics->rope.base >= 1.0 && numerics->rope.base != usual_base;
+    case PLAIT_PART_LLAMA3_ROPE:
+        return numerics->rope.kind == PLAIT_ROPE_LLAMA3;
+    case PLAIT_PART_YARN:
+        return numerics->rope.kind == PLAIT_ROPE_YARN && !some_layers(model, PLAIT_PART_MLA);
+    case PLAIT_PART_NO_ROTARY:
+        return mixes(model, has_no_rotary);
+    case PLAIT_PART_CLAMPED:
+        return numerics->activation == PLAIT_CLAMPED_SWIGLU;
+    case PLAIT_PART_MIXED:
+        return mixes(model, has_experts);
+    case PLAIT_PART_SIGMOID:
+        return model_has_experts(model) && numerics->router.score == PLAIT_ROUTER_SIGMOID;
+    case PLAIT_PART_MTP:
+        return model->mtp_layers > 0;
+    default:
+        return some_layers(model, part);
+    }
+}
+
+int runtime_part_missed(const plait_runtime *runtime, const plait_model *model)
+{
+    for (int part = 0; part < PLAIT_MODEL_PARTS; part++)
+        if (runtime_brought(runtime, PLAIT_FEATURE_MODEL, part) != NULL &&
+            model_has(model, (plait_model_part)part))
+            return part;
+    return -1;
+}

@@ -1,0 +1,17 @@
+/* runtime_features.h - what a release of the software does not have yet */
+#pragma once
+
+#include "plait/runtime.h"
+
+/** The release that brought a value, where the runtime's own release is an earlier one; else NULL. */
+const plait_release *runtime_brought(const plait_runtime *runtime, int key, int value);
+
+/** The first part of a model that came after the runtime's release, a plait_model_part; -1: none. */
+int runtime_part_missed(const plait_runtime *runtime, const plait_model *model);
+
+/** Room for runtime_brought_text. */
+enum { RUNTIME_BROUGHT_SIZE = 80 };
+
+/** "; core-v0.16.0 brought it", or "" where runtime_brought returns NULL. Returns `out`. */
+const char *runtime_brought_text(const plait_runtime *runtime, int key, int value,
+                                 char out[RUNTIME_BROUGHT_SIZE]);
