@@ -1,4 +1,4 @@
-/* capacity.c - one number of GPUs, from its best plan to the end of the run (C.328) */
+/* capacity.c - one number of GPUs: its best plan, then days, dollars and energy of the run (C.328) */
 #include "search/capacity/capacity.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ void plait_capacity_ask_init_sized(plait_capacity_ask *ask, size_t size)
     sized_init(ask, size, &usual, sizeof usual);
 }
 
-/* What no drawn run is worth. */
+/* Upper limit of runs to draw. */
 enum { MOST_RUNS = 1000000 };
 
 plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err)
@@ -43,7 +43,7 @@ plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err)
     if (!(ask->knee >= 0.0 && ask->knee <= 1.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "knee", "expected a share from 0 to 1, found %g",
                           ask->knee);
-    if (ask->co2_g_per_kwh < 0.0) // NaN: nobody said
+    if (ask->co2_g_per_kwh < 0.0) // NaN: not given
         return plait_fail(err, PLAIT_ERROR_RANGE, "co2_g_per_kwh",
                           "expected a number of 0 or more, or NaN, found %g", ask->co2_g_per_kwh);
     if (ask->runs < 0 || ask->runs > MOST_RUNS)
@@ -79,26 +79,12 @@ int capacity_nodes(const plait_problem *problem)
     return (problem->job.gpus + a_node - 1) / a_node;
 }
 
-/* Spares are paid for as long as the job runs; what is computed twice takes a step's power. */
-static void price_run(const plait_capacity_ask *ask, plait_capacity_row *row)
-{
-    const plait_job *const job = &row->problem->job;
-    const double spare_gpus =
-        (double)row->goodput.spares * row->problem->cluster->group[0].gpus_per_node;
-
-    row->usd_per_gpu_hour = plait_capacity_usd_per_gpu_hour(ask, row->problem);
-    row->usd = row->usd_per_gpu_hour * (job->gpus + spare_gpus) * row->wall_s / PLAIT_HOUR;
-    row->power_w = row->cost.energy_j / row->cost.step_s;
-    row->energy_j = row->power_w * row->wall_s;
-    row->co2_kg = row->energy_j / 3.6e6 * ask->co2_g_per_kwh / 1e3;
-}
-
 // ---- days ----------------------------------------------------------------------------------
 
-/* Below, a run is not worth its restarts: to say how many thousand years it takes helps nobody. */
+/* Share of useful time below which a run counts as one that never ends. */
 static const double least_effective = 1e-3;
 
-static void follow(const plait_capacity_ask *ask, plait_capacity_row *row)
+static void price_run(const plait_capacity_ask *ask, plait_capacity_row *row)
 {
     const plait_problem *const problem = row->problem;
     const plait_band band = problem->band;
@@ -119,21 +105,29 @@ static void follow(const plait_capacity_ask *ask, plait_capacity_row *row)
     row->finishes = ask->deadline_s > 0.0 ? plait_finish_probability(row->wall_s, ask->deadline_s,
                                                                      band.low, band.high)
                                           : (double)NAN;
-    price_run(ask, row);
+
+    // Spares are paid for as long as the job runs; steps that are repeated take the power of a step.
+    const double spare_gpus =
+        (double)row->goodput.spares * problem->cluster->group[0].gpus_per_node;
+    row->usd_per_gpu_hour = plait_capacity_usd_per_gpu_hour(ask, problem);
+    row->usd = row->usd_per_gpu_hour * (problem->job.gpus + spare_gpus) * row->wall_s / PLAIT_HOUR;
+    row->power_w = row->cost.energy_j / row->cost.step_s;
+    row->energy_j = row->power_w * row->wall_s;
+    row->co2_kg = row->energy_j / 3.6e6 * ask->co2_g_per_kwh / 1e3;
 }
 
 static plait_capacity_limit limit_of(const plait_capacity_ask *ask, const plait_capacity_row *row)
 {
     const bool late = ask->deadline_s > 0.0 && !(row->wall_s <= ask->deadline_s);
-    const bool dear = ask->budget_usd > 0.0 && !(row->usd <= ask->budget_usd);
+    const bool expensive = ask->budget_usd > 0.0 && !(row->usd <= ask->budget_usd);
 
     if (isinf(row->wall_s))
         return PLAIT_CAPACITY_LIMIT_FAILURES;
-    if (late && dear)
+    if (late && expensive)
         return PLAIT_CAPACITY_LIMIT_BOTH;
-    return late   ? PLAIT_CAPACITY_LIMIT_DEADLINE
-           : dear ? PLAIT_CAPACITY_LIMIT_BUDGET
-                  : PLAIT_CAPACITY_LIMIT_NOTHING;
+    return late        ? PLAIT_CAPACITY_LIMIT_DEADLINE
+           : expensive ? PLAIT_CAPACITY_LIMIT_BUDGET
+                       : PLAIT_CAPACITY_LIMIT_NOTHING;
 }
 
 plait_status plait_capacity_follow(const plait_capacity_ask *ask, plait_arena *arena,
@@ -142,14 +136,14 @@ plait_status plait_capacity_follow(const plait_capacity_ask *ask, plait_arena *a
     PLAIT_TRY(capacity_check_ask(ask, err));
     PLAIT_TRY(problem_check(row->problem, err));
     PLAIT_TRY(plan_check_values(&row->plan, err));
-    follow(ask, row);
+    price_run(ask, row);
     row->limit = limit_of(ask, row);
     return capacity_draw(ask, row, arena, &row->drawn, err);
 }
 
 // ---- the plan ------------------------------------------------------------------------------
 
-/* No legal plan is an answer here, not a failure: other numbers of GPUs have one. */
+/* A number of GPUs without a legal plan is a result, not a failure: other numbers may have one. */
 static plait_status search_best(const plait_capacity_ask *ask, double below_s, plait_arena *arena,
                                 plait_capacity_row *row, plait_error *err)
 {

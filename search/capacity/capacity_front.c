@@ -1,15 +1,10 @@
-/* capacity_front.c - numbers of GPUs beside each other: scaling, the knee, the front (C.329) */
+/* capacity_front.c - comparison of rows: scaling, the knee, the Pareto front (C.329) */
 #include "search/capacity/capacity.h"
 
 #include <math.h>
 #include <string.h>
 
-static bool same_cluster(const plait_capacity_row *a, const plait_capacity_row *b)
-{
-    return strcmp(a->problem->cluster->name, b->problem->cluster->name) == 0;
-}
-
-/* Tokens a day, of which both have to process as many. */
+/* Sets scaling, gain and knee of rows, from the time that each takes for the same tokens. */
 static void scale(const plait_capacity_ask *ask, plait_capacity_row *row, int rows)
 {
     const plait_capacity_row *first = NULL, *before = NULL;
@@ -18,7 +13,7 @@ static void scale(const plait_capacity_ask *ask, plait_capacity_row *row, int ro
     for (int i = 0; i < rows; i++) {
         plait_capacity_row *const r = &row[i];
 
-        if (i > 0 && !same_cluster(r, r - 1)) {
+        if (i > 0 && strcmp(r->problem->cluster->name, r[-1].problem->cluster->name) != 0) {
             first = before = NULL;
             bent = false;
         }
@@ -31,7 +26,7 @@ static void scale(const plait_capacity_ask *ask, plait_capacity_row *row, int ro
             continue;
         }
         r->gain = before ? before->wall_s / r->wall_s - 1.0 : (double)NAN;
-        // a doubling that is less than twice as many (only between numbers that fit) counts as it is
+        // Numbers that do not fit are skipped, and the last may be less than twice the one before.
         const double more =
             before ? (double)r->problem->job.gpus / before->problem->job.gpus - 1.0 : 1.0;
         r->knee = before && !bent && r->gain < ask->knee * more;
@@ -40,28 +35,18 @@ static void scale(const plait_capacity_ask *ask, plait_capacity_row *row, int ro
     }
 }
 
-static bool beats(const plait_capacity_row *a, const plait_capacity_row *b)
+static bool dominates(const plait_capacity_row *a, const plait_capacity_row *b)
 {
     return a->fits && a->wall_s <= b->wall_s && a->usd <= b->usd &&
            (a->wall_s < b->wall_s || a->usd < b->usd);
 }
 
-static void find_front(plait_capacity_row *row, int rows)
-{
-    for (int i = 0; i < rows; i++) {
-        row[i].front = row[i].fits && isfinite(row[i].wall_s) && isfinite(row[i].usd);
-        for (int j = 0; j < rows; j++)
-            row[i].front = row[i].front && !beats(&row[j], &row[i]);
-    }
-}
-
-/* Of alike ones the first. */
 static bool is_less(double a, double b)
 {
     return isfinite(a) && !(b <= a);
 }
 
-/* Fewer GPUs, then less time, then fewer dollars. */
+/* Compares GPUs, then time, then dollars. */
 static bool is_smaller(const plait_capacity_row *a, const plait_capacity_row *b)
 {
     if (a->problem->job.gpus != b->problem->job.gpus)
@@ -97,6 +82,10 @@ plait_capacity_verdict plait_capacity_judge(const plait_capacity_ask *ask, plait
                                             int rows)
 {
     scale(ask, row, rows);
-    find_front(row, rows);
+    for (int i = 0; i < rows; i++) {
+        row[i].front = row[i].fits && isfinite(row[i].wall_s) && isfinite(row[i].usd);
+        for (int j = 0; j < rows; j++)
+            row[i].front = row[i].front && !dominates(&row[j], &row[i]);
+    }
     return capacity_pick(row, rows);
 }

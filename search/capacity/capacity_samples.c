@@ -1,8 +1,7 @@
 /*
- * capacity_samples.c - many drawn runs of one plan, and their quantiles
+ * capacity_samples.c - random runs of one plan, and their quantiles (C.327)
  *
- * Run i draws from its own number and has its own slot, and slots are sorted afterwards: threads do not
- * show. (C.327)
+ * Run i has seed i and its own slot, and the slots are sorted, so the result does not depend on threads.
  */
 #include "search/capacity/capacity.h"
 
@@ -12,31 +11,12 @@
 #include "base/numbers.h"
 #include "search/exhaustive/exhaustive.h"
 
-/* Beyond so many interruptions a run is drawn for nothing: chance has averaged out. */
+/* With more expected interruptions all runs take the mean, and none is drawn. */
 static const double most_interruptions = 1e5;
 
 static double quantile(const double *sorted, int count, double share)
 {
     return sorted[(int)(share * (count - 1) + 0.5)];
-}
-
-static plait_capacity_drawn summed_up(double *end_s, int runs, double deadline_s)
-{
-    double sum = 0.0;
-    int early = 0;
-
-    qsort(end_s, (size_t)runs, sizeof *end_s, compare_doubles);
-    for (int i = 0; i < runs; i++) {
-        sum += end_s[i];
-        early += end_s[i] <= deadline_s;
-    }
-    return (plait_capacity_drawn){
-        .mean_s = sum / runs,
-        .early_s = quantile(end_s, runs, 0.1),
-        .middle_s = quantile(end_s, runs, 0.5),
-        .late_s = quantile(end_s, runs, 0.9),
-        .finishes = deadline_s > 0.0 ? (double)early / runs : (double)NAN,
-    };
 }
 
 plait_status capacity_draw(const plait_capacity_ask *ask, const plait_capacity_row *row,
@@ -57,6 +37,20 @@ plait_status capacity_draw(const plait_capacity_ask *ask, const plait_capacity_r
     for (int i = 0; i < ask->runs; i++)
         end_s[i] = plait_goodput_run(&row->goodput, row->work_s, band.low, band.high,
                                      10.0 * row->wall_s, (uint64_t)i);
-    *out = summed_up(end_s, ask->runs, ask->deadline_s);
+    qsort(end_s, (size_t)ask->runs, sizeof *end_s, compare_doubles);
+
+    double sum = 0.0;
+    int early = 0;
+    for (int i = 0; i < ask->runs; i++) {
+        sum += end_s[i];
+        early += end_s[i] <= ask->deadline_s;
+    }
+    *out = (plait_capacity_drawn){
+        .mean_s = sum / ask->runs,
+        .early_s = quantile(end_s, ask->runs, 0.1),
+        .middle_s = quantile(end_s, ask->runs, 0.5),
+        .late_s = quantile(end_s, ask->runs, 0.9),
+        .finishes = ask->deadline_s > 0.0 ? (double)early / ask->runs : (double)NAN,
+    };
     return PLAIT_OK;
 }

@@ -1,11 +1,11 @@
-/* capacity_tornado.c - what a tenth less and a tenth more of each input does to days and dollars */
+/* capacity_tornado.c - sensitivity of days and dollars to each input, from -10 % to +10 % */
 #include <math.h>
 #include <stdlib.h>
 
 #include "search/capacity/capacity.h"
 #include "plan/problem_check.h"
 
-/* The question with one input changed; the hardware that it is about is copied. */
+/* The question with one input changed, on a copy of its hardware. */
 typedef struct changed_question {
     plait_capacity_ask ask;
     plait_problem problem;
@@ -50,7 +50,6 @@ static void change_memory(changed_question *q, double factor)
         q->gpu[g].memory_bytes *= factor;
 }
 
-/* What the matrix units reach of their peak. */
 static void change_efficiency(changed_question *q, double factor)
 {
     for (int g = 0; g < q->cluster.groups; g++)
@@ -61,7 +60,7 @@ static void change_efficiency(changed_question *q, double factor)
 static const struct {
     const char *what;
     void (*change)(changed_question *q, double factor);
-    bool replan; /* a step changes */
+    bool replan; /* the input changes the step, so that another plan may be best */
 } inputs[PLAIT_CAPACITY_SWINGS] = {
     {"price of a GPU hour", change_price, false},
     {"rate of interruptions", change_failures, false},
@@ -72,12 +71,17 @@ static const struct {
     {"efficiency of matrix products", change_efficiency, true},
 };
 
-static void copy_question(const plait_capacity_ask *ask, const plait_capacity_row *row,
-                          changed_question *q)
+static plait_status change_input(int input, double factor, const plait_capacity_ask *ask,
+                                 const plait_capacity_row *row, plait_arena *arena,
+                                 plait_capacity_row *out, plait_error *err)
 {
+    changed_question *const q = plait_arena_alloc(arena, 1, sizeof *q);
+
+    if (!q)
+        return plait_fail_nomem(err);
     q->ask = *ask;
     q->ask.runs = 0;
-    q->ask.fleet.spares = row->goodput.spares; // as many as were bought
+    q->ask.fleet.spares = row->goodput.spares;
     q->problem = *row->problem;
     q->cluster = *row->problem->cluster;
     q->problem.cluster = &q->cluster;
@@ -85,18 +89,6 @@ static void copy_question(const plait_capacity_ask *ask, const plait_capacity_ro
         q->gpu[g] = *q->cluster.group[g].accelerator;
         q->cluster.group[g].accelerator = &q->gpu[g];
     }
-}
-
-/* Where a step stays as it is, so does its plan. */
-static plait_status ask_changed(int input, double factor, const plait_capacity_ask *ask,
-                                const plait_capacity_row *row, plait_arena *arena,
-                                plait_capacity_row *out, plait_error *err)
-{
-    changed_question *const q = plait_arena_alloc(arena, 1, sizeof *q);
-
-    if (!q)
-        return plait_fail_nomem(err);
-    copy_question(ask, row, q);
     inputs[input].change(q, factor);
     if (inputs[input].replan)
         return plait_capacity_find(&q->ask, &q->problem, arena, out, err);
@@ -132,7 +124,7 @@ plait_status plait_capacity_tornado(const plait_capacity_ask *ask, const plait_c
         for (int side = 0; side < 2; side++) {
             plait_capacity_row out;
 
-            PLAIT_TRY(ask_changed(i, side == 0 ? 0.9 : 1.1, ask, row, arena, &out, err));
+            PLAIT_TRY(change_input(i, side == 0 ? 0.9 : 1.1, ask, row, arena, &out, err));
             swing[i].wall_s[side] = out.fits ? out.wall_s : (double)INFINITY;
             swing[i].usd[side] = out.fits ? out.usd : (double)INFINITY;
         }

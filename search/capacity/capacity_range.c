@@ -1,18 +1,18 @@
 /*
- * capacity_between.c - the smallest and the cheapest of a range of numbers of GPUs
+ * capacity_range.c - the smallest and the cheapest of a range of numbers of GPUs
  *
  * Guarantee: no number of the range, with any of its batches, is smaller within deadline and budget, or
- * cheaper within the deadline, than what is known in the end, as far as a search of it finds its best plan. A
- * number is left out where not even its bounds are:
+ * cheaper within the deadline, than the rows that remain, provided that a search of a number finds its best
+ * plan. A number is skipped if even its bounds are too high:
  *
  *     T(n) >= steps L(n) g(n),   dollars >= price (n + spares) T(n)                  (S.112)
  *
  * with L(n) of S.81 and g(n) of C.323 without waiting for nodes, and with checkpoints of no bytes. The
- * others are searched for a plan with a step that makes the number one of the two, from the fewest GPUs on.
+ * others are searched, from the fewest GPUs on, for a plan whose step makes the number one of the two.
  *
- * Beyond some tens of numbers with batches the guarantee rests on an assumption, which the answer states
- * (`assumed`): doublings of a node divide best, and what lies between two of them takes no fewer GPU seconds a
- * sequence than the straight line between theirs, less a doubt; and a cheaper number is one that saves 1 %:
+ * Beyond MOST_EXACT_PAIRS the guarantee rests on an assumption, which the result states (`assumed`): doublings
+ * of a node divide best; a number between two of them needs at least as many GPU seconds a sequence as the
+ * straight line between theirs, less a margin; and a number counts as cheaper only if it saves 1 %:
  *
  *     L(n) = max(L(n), 0.98 gbs w(n) / n),   w(n) = w(d) + log2(n/d) max(0, w(2d) - w(d))    (S.113)
  */
@@ -22,36 +22,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/explain/gpus_bound.h"
 #include "plait/units.h"
 #include "plan/problem_check.h"
+#include "search/explain/gpus_bound.h"
 
-/* S.113 is assumed above this number of pairs of GPUs and batch, since bounds alone leave too many searches. */
-enum { MOST_ASKED = 64 };
+enum {
+    MOST_EXACT_PAIRS = 64, /* pairs of GPUs and batch above which S.113 is assumed */
+    MOST_ODD_PART = 16,    /* of a batch; S.113 assumes nothing of batches that divide less well */
+    MOST_SEARCHES = 256    /* of one range, a few minutes; beyond, the result is not `whole` */
+};
 
-/* A batch that is larger by less than this factor changes GPU seconds a sequence by less than the doubt. */
-static const double much_larger = 1.07;
-static const double doubt = 0.02;
-
-/* Doublings divide best where the batch has a small odd part; of others nothing is assumed. */
-enum { MOST_ODD = 16 };
-
-/* Beside that assumption a number that is cheaper by less is not worth a search. */
-static const double least_saved = 0.01;
-
-/* Sums in another order. */
-static const double rounding = 1e-9;
-
-/* As many searches as a range is worth, a few minutes; beyond, the answer is not whole. */
-enum { MOST_SEARCHES = 256 };
+static const double similar_batch =
+    1.07; /* ratio below which GPU seconds a sequence are alike within `margin` */
+static const double margin = 0.02;      /* of S.113 */
+static const double least_saved = 0.01; /* of dollars, under S.113 */
+static const double rounding = 1e-9;    /* of sums in another order */
 
 typedef struct gpu_number {
     int gpus, gbs;
-    double bound_s;   /* of a step */
-    double assumed_s; /* of a step, at least, by S.113; 0: nothing is assumed */
-    bool done;        /* searched, or of a row */
+    double bound_s;   /* lower bound on a step (S.81) */
+    double assumed_s; /* assumed lower bound on a step (S.113); 0: none */
+    bool done;        /* searched, or answered by a row */
 } gpu_number;
 
+/*
+ * `row` holds the caller's `known` rows, then at most PLAIT_CAPACITY_FOUND of this search, then a place for
+ * the row in work.
+ */
 typedef struct range_search {
     const plait_capacity_ask *ask;
     const plait_capacity_range *range;
@@ -61,31 +58,18 @@ typedef struct range_search {
     const char *cluster;
     int node;                /* GPUs */
     double checkpoint_bytes; /* of a doubling */
-    plait_capacity_row *row; /* those known, then those found: room for PLAIT_CAPACITY_FOUND + 1 */
+    plait_capacity_row *row;
     int known, rows;
     plait_capacity_between *out;
 } range_search;
 
 // ---- bounds --------------------------------------------------------------------------------
 
-/* Seconds on the calendar of a second of steps, at least, and spares that are paid for, at least. */
-static double calendar_of(const plait_capacity_ask *ask, const plait_problem *problem,
-                          double *spare_nodes)
-{
-    plait_reliability lucky = ask->fleet;
-
-    lucky.node_loss = 0.0;
-    lucky.spares = ask->fleet.spares > 0 ? ask->fleet.spares : 0;
-    *spare_nodes = lucky.spares;
-    const plait_goodput goodput = plait_goodput_of(&lucky, capacity_nodes(problem), 1.0, 0.0);
-    return plait_goodput_wall_s(&goodput, 1.0);
-}
-
 /*
- * A row answers a number of its cluster. Clusters that are listed twice differ in price: their rows answer only
- * where no plan fits, which no price changes.
+ * Returns whether a known row answers this number. Clusters that are listed twice differ in price: a row of
+ * another price answers only if no plan fits, which no price changes.
  */
-static bool is_known(const range_search *s, const plait_problem *problem)
+static bool has_row(const range_search *s, const plait_problem *problem)
 {
     const double usd = plait_capacity_usd_per_gpu_hour(s->ask, problem);
 
@@ -101,19 +85,7 @@ static bool is_known(const range_search *s, const plait_problem *problem)
     return false;
 }
 
-/*
- * With layers that are cut each by itself, C.91 of uniform rows is no bound: then it only decides which numbers
- * divide.
- */
-static double step_bound_s(const gpus_bound *bound, int gpus)
-{
-    const double least_s = gpus_bound_s(bound, gpus);
-
-    return bound->problem->runtime->can.tp_by == PLAIT_BY_LAYER && isfinite(least_s) ? 0.0
-                                                                                     : least_s;
-}
-
-/* All numbers that divide with one batch. */
+/* Appends all numbers of the range that some plan divides with one batch, and marks them in `divides`. */
 static plait_status list_batch(range_search *s, int gbs, bool *divides, plait_error *err)
 {
     const plait_capacity_range *const range = s->range;
@@ -136,11 +108,14 @@ static plait_status list_batch(range_search *s, int gbs, bool *divides, plait_er
         if (plait_cluster_take(&cluster, n, NULL) != PLAIT_OK)
             continue;
         s->out->numbers += gbs == range->gbs[0];
-        const double bound_s = step_bound_s(&bound, n);
+        double bound_s = gpus_bound_s(&bound, n);
         if (!isfinite(bound_s))
             continue;
+        // Rows of uniform layers bound no plan whose layers have a tp each (C.91).
+        if (problem.runtime->can.tp_by == PLAIT_BY_LAYER)
+            bound_s = 0.0;
         divides[(n - range->from) / range->step] = true;
-        s->number[s->numbers++] = (gpu_number){n, gbs, bound_s, .done = is_known(s, &problem)};
+        s->number[s->numbers++] = (gpu_number){n, gbs, bound_s, .done = has_row(s, &problem)};
     }
     return PLAIT_OK;
 }
@@ -172,32 +147,27 @@ static plait_status list_numbers(range_search *s, plait_error *err)
 
 // ---- one number ----------------------------------------------------------------------------
 
-static double or_infinite(double bound)
-{
-    return bound > 0.0 ? bound : (double)INFINITY;
-}
-
-/* Seconds on the calendar with which a number of GPUs that cost so much a second is worth a row; 0: none. */
+/* The longest run, in seconds on the calendar, with which a number of GPUs is worth a row; 0: none is. */
 static double most_wall_s(const range_search *s, int gpus, double usd_per_s, bool smallest)
 {
+    const plait_capacity_ask *const ask = s->ask;
     const plait_capacity_verdict v = capacity_pick(s->row, s->rows);
-    const double deadline_s = or_infinite(s->ask->deadline_s);
-    const double budget_s =
-        s->ask->budget_usd > 0.0 ? s->ask->budget_usd / usd_per_s : (double)INFINITY;
+    const double deadline_s = ask->deadline_s > 0.0 ? ask->deadline_s : (double)INFINITY;
+    const double budget_s = ask->budget_usd > 0.0 ? ask->budget_usd / usd_per_s : (double)INFINITY;
     double most_s = 0.0;
 
     if (v.smallest < 0 || gpus < s->row[v.smallest].problem->job.gpus)
         most_s = fmin(deadline_s, budget_s);
     else if (gpus == s->row[v.smallest].problem->job.gpus)
         most_s = fmin(fmin(deadline_s, budget_s), s->row[v.smallest].wall_s);
-    if (smallest)
+    if (smallest || isnan(usd_per_s))
         return most_s;
     const double usd = v.cheapest < 0 ? (double)INFINITY : s->row[v.cheapest].usd;
     const double worth = s->out->assumed ? 1.0 - least_saved : 1.0;
-    return isnan(usd_per_s) ? most_s : fmax(most_s, fmin(deadline_s, worth * usd / usd_per_s));
+    return fmax(most_s, fmin(deadline_s, worth * usd / usd_per_s));
 }
 
-/* Rows that are neither any more make room. */
+/* Removes the rows of this search that are no longer the smallest or the cheapest. */
 static void keep_best(range_search *s)
 {
     const plait_capacity_verdict v = capacity_pick(s->row, s->rows);
@@ -209,9 +179,9 @@ static void keep_best(range_search *s)
     s->rows = kept;
 }
 
-/* The question of a number, in the caller's arena since a row of it may stay. */
-static plait_status ask_number(range_search *s, const gpu_number *number, plait_problem **out,
-                               plait_error *err)
+/* The problem of a number, in the caller's arena since a row of it may remain. */
+static plait_status make_problem(range_search *s, const gpu_number *number, plait_problem **out,
+                                 plait_error *err)
 {
     *out = plait_arena_alloc(s->arena, 1, sizeof **out);
     if (!*out)
@@ -219,7 +189,7 @@ static plait_status ask_number(range_search *s, const gpu_number *number, plait_
     return s->range->question(s->range->context, number->gpus, number->gbs, s->arena, *out, err);
 }
 
-/* The best plan with a step below; where there is one, its row is the last. */
+/* Searches the best plan with a step below `below_s`; if there is one, its row is appended. */
 static plait_status find_row(range_search *s, gpu_number *number, const plait_problem *problem,
                              double below_s, bool *found, plait_error *err)
 {
@@ -236,34 +206,38 @@ static plait_status find_row(range_search *s, gpu_number *number, const plait_pr
     return PLAIT_OK;
 }
 
-/* S.113: days of the step that is assumed at least, as those of a row are counted. */
-static double assumed_wall_s(const range_search *s, const gpu_number *number,
-                             const plait_problem *problem, double steps)
-{
-    const double work_s = steps * number->assumed_s;
-    const plait_goodput goodput =
-        plait_goodput_of(&s->ask->fleet, capacity_nodes(problem), work_s, s->checkpoint_bytes);
-
-    return work_s > 0.0 ? plait_goodput_wall_s(&goodput, work_s) : 0.0;
-}
-
+/* Searches a number unless its bounds exclude it. */
 static plait_status search_number(range_search *s, gpu_number *number, bool smallest,
                                   plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(s->arena);
+    plait_reliability luckiest = s->ask->fleet;
     plait_problem *problem;
-    double spare_nodes;
+    double assumed_wall_s = 0.0;
     bool found = false;
 
-    PLAIT_TRY(ask_number(s, number, &problem, err));
+    PLAIT_TRY(make_problem(s, number, &problem, err));
+    const int nodes = capacity_nodes(problem);
     const double steps = ceil(s->ask->tokens / plait_job_tokens(&problem->job));
-    const double calendar = steps * calendar_of(s->ask, problem, &spare_nodes);
+
+    // S.112: no run waits for nodes, and no spare is paid for that the caller does not name.
+    luckiest.node_loss = 0.0;
+    luckiest.spares = s->ask->fleet.spares > 0 ? s->ask->fleet.spares : 0;
+    const plait_goodput bound = plait_goodput_of(&luckiest, nodes, 1.0, 0.0);
+    const double calendar = steps * plait_goodput_wall_s(&bound, 1.0);
     const double usd_per_s = plait_capacity_usd_per_gpu_hour(s->ask, problem) *
-                             (number->gpus + spare_nodes * s->node) / PLAIT_HOUR;
+                             (number->gpus + (double)luckiest.spares * s->node) / PLAIT_HOUR;
     const double most_s = most_wall_s(s, number->gpus, usd_per_s, smallest) * (1.0 + rounding);
-    const double below_s = most_s / calendar;
-    if (number->bound_s < below_s && assumed_wall_s(s, number, problem, steps) < most_s)
-        PLAIT_TRY(find_row(s, number, problem, below_s, &found, err));
+
+    // S.113: the run of the assumed step, counted as that of a row.
+    const double work_s = steps * number->assumed_s;
+    if (work_s > 0.0) {
+        const plait_goodput assumed =
+            plait_goodput_of(&s->ask->fleet, nodes, work_s, s->checkpoint_bytes);
+        assumed_wall_s = plait_goodput_wall_s(&assumed, work_s);
+    }
+    if (number->bound_s < most_s / calendar && assumed_wall_s < most_s)
+        PLAIT_TRY(find_row(s, number, problem, most_s / calendar, &found, err));
     if (found)
         keep_best(s);
     else
@@ -271,9 +245,9 @@ static plait_status search_number(range_search *s, gpu_number *number, bool smal
     return PLAIT_OK;
 }
 
-// ---- doublings -----------------------------------------------------------------------------
+// ---- doublings of a node (S.113) -----------------------------------------------------------
 
-/* A node of 8 has 1, one of 6 has 3, a batch of 2304 has 9. */
+/* 8 has the odd part 1, 6 has 3, 2304 has 9. */
 static int odd_part(int number)
 {
     while (number % 2 == 0)
@@ -281,14 +255,14 @@ static int odd_part(int number)
     return number;
 }
 
-/* GPU seconds of a sequence on a doubling, and the batches that they are of. */
+/* GPU seconds of a sequence on a doubling, and the batches of the rows they come from. */
 typedef struct doubling {
-    double work;     /* the least; infinite: no plan is known */
-    int largest_gbs; /* 0: none */
+    double work;     /* the least; infinite: no row */
+    int largest_gbs; /* 0: no row */
     int odd;         /* the least odd part of a batch */
 } doubling;
 
-static void take_row(range_search *s, const plait_capacity_row *row, doubling *at)
+static void add_row(range_search *s, const plait_capacity_row *row, doubling *at)
 {
     const int gbs = row->problem->job.gbs, odd = odd_part(gbs);
 
@@ -298,19 +272,8 @@ static void take_row(range_search *s, const plait_capacity_row *row, doubling *a
     s->checkpoint_bytes = row->checkpoint_bytes;
 }
 
-static doubling known_doubling(range_search *s, int64_t gpus)
-{
-    doubling at = {.work = (double)INFINITY, .odd = PLAIT_MAX_GBS};
-
-    for (int i = 0; i < s->known; i++)
-        if (s->row[i].fits && s->row[i].problem->job.gpus == gpus &&
-            strcmp(s->row[i].problem->cluster->name, s->cluster) == 0)
-            take_row(s, &s->row[i], &at);
-    return at;
-}
-
-/* Returns the number with that of its large batches which has the least odd part; NULL: none divides. */
-static gpu_number *divides_best(const range_search *s, int64_t gpus, double least_gbs)
+/* The number with that batch of at least `least_gbs` which has the least odd part; NULL: none divides. */
+static gpu_number *best_dividing(const range_search *s, int64_t gpus, double least_gbs)
 {
     gpu_number *best = NULL;
 
@@ -325,52 +288,50 @@ static gpu_number *divides_best(const range_search *s, int64_t gpus, double leas
 }
 
 /*
- * GPU seconds of a sequence on a doubling, by a search where no row has a batch nearly as large as the largest, or
- * one that divides as well; 0: no such batch has a plan.
+ * GPU seconds of a sequence on a doubling; 0: no batch near the largest has a plan. A search adds to the known
+ * rows if none of them has a batch that is nearly the largest, or one that divides as well.
  */
 static plait_status find_work(range_search *s, int64_t gpus, double *work, plait_error *err)
 {
-    const double least_gbs = s->range->gbs[s->range->batches - 1] / much_larger;
-    doubling at = known_doubling(s, gpus);
-    gpu_number *const number = divides_best(s, gpus, least_gbs);
+    const double least_gbs = s->range->gbs[s->range->batches - 1] / similar_batch;
+    gpu_number *const number = best_dividing(s, gpus, least_gbs);
+    doubling at = {.work = (double)INFINITY, .odd = PLAIT_MAX_GBS};
     plait_problem *problem;
     bool found = false;
 
+    for (int i = 0; i < s->known; i++)
+        if (s->row[i].fits && s->row[i].problem->job.gpus == gpus &&
+            strcmp(s->row[i].problem->cluster->name, s->cluster) == 0)
+            add_row(s, &s->row[i], &at);
     if (number && !number->done && (at.largest_gbs < least_gbs || odd_part(number->gbs) < at.odd)) {
-        PLAIT_TRY(ask_number(s, number, &problem, err));
+        PLAIT_TRY(make_problem(s, number, &problem, err));
         PLAIT_TRY(find_row(s, number, problem, (double)INFINITY, &found, err));
     }
     if (found) {
-        take_row(s, &s->row[s->rows - 1], &at);
+        add_row(s, &s->row[s->rows - 1], &at);
         keep_best(s);
     }
-    *work = isfinite(at.work) && at.odd <= MOST_ODD ? at.work : 0.0;
+    *work = isfinite(at.work) && at.odd <= MOST_ODD_PART ? at.work : 0.0;
     return PLAIT_OK;
 }
 
-/* Between two doublings, in a straight line over the logarithm of GPUs; above the last as much as of that. */
-static void assume(range_search *s, int64_t low, double low_work, double high_work)
-{
-    for (int i = 0; i < s->numbers; i++) {
-        gpu_number *const n = &s->number[i];
-        const double share = log2((double)n->gpus / (double)low);
-        const double work =
-            high_work > low_work ? low_work + share * (high_work - low_work) : low_work;
-
-        if (n->gpus >= low && n->gpus < 2 * low)
-            n->assumed_s = (1.0 - doubt) * work * n->gbs / n->gpus;
-    }
-}
-
-static plait_status assume_doublings(range_search *s, plait_error *err)
+/* Sets assumed_s of all numbers; above the last doubling its own work holds. */
+static plait_status assume_work(range_search *s, plait_error *err)
 {
     double low_work = 0.0, high_work;
 
     s->out->assumed = true;
-    for (int64_t gpus = odd_part(s->node); gpus <= s->range->to; gpus *= 2) {
-        PLAIT_TRY(find_work(s, 2 * gpus, &high_work, err));
-        if (low_work > 0.0)
-            assume(s, gpus, low_work, high_work);
+    for (int64_t low = odd_part(s->node); low <= s->range->to; low *= 2) {
+        PLAIT_TRY(find_work(s, 2 * low, &high_work, err));
+        for (int i = 0; i < s->numbers && low_work > 0.0; i++) {
+            gpu_number *const n = &s->number[i];
+            const double share = log2((double)n->gpus / (double)low);
+            const double work =
+                high_work > low_work ? low_work + share * (high_work - low_work) : low_work;
+
+            if (n->gpus >= low && n->gpus < 2 * low)
+                n->assumed_s = (1.0 - margin) * work * n->gbs / n->gpus;
+        }
         low_work = high_work;
     }
     return PLAIT_OK;
@@ -378,43 +339,27 @@ static plait_status assume_doublings(range_search *s, plait_error *err)
 
 // ---- the range -----------------------------------------------------------------------------
 
-static void show(const range_search *s, int done)
+/* Two passes from the fewest GPUs on: for the smallest number alone, then for the cheapest as well. */
+static plait_status search_numbers(range_search *s, plait_error *err)
 {
     const plait_search_options *const search = &s->ask->search;
 
-    if (search->progress)
-        search->progress(search->progress_context, (double)done / (2.0 * s->numbers));
-}
-
-/* From the fewest GPUs on: for the smallest alone, then for the cheapest, too. */
-static plait_status search_numbers(range_search *s, plait_error *err)
-{
     for (int i = 0; i < 2 * s->numbers; i++) {
-        const bool smallest = i < s->numbers;
         gpu_number *const number = &s->number[i % s->numbers];
 
         if (s->out->searches >= MOST_SEARCHES) {
             s->out->whole = false;
             return PLAIT_OK;
         }
-        show(s, i);
+        if (search->progress)
+            search->progress(search->progress_context, (double)i / (2.0 * s->numbers));
         if (!number->done)
-            PLAIT_TRY(search_number(s, number, smallest, err));
+            PLAIT_TRY(search_number(s, number, i < s->numbers, err));
     }
     return PLAIT_OK;
 }
 
-/* The runs of what was found are drawn once it is known. */
-static plait_status take_found(range_search *s, plait_error *err)
-{
-    for (int i = s->known; i < s->rows; i++) {
-        PLAIT_TRY(plait_capacity_follow(s->ask, s->arena, &s->row[i], err));
-        s->out->row[s->out->rows++] = s->row[i];
-    }
-    return PLAIT_OK;
-}
-
-static plait_status look(range_search *s, const plait_capacity_row *row, plait_error *err)
+static plait_status search_range(range_search *s, const plait_capacity_row *row, plait_error *err)
 {
     s->row =
         plait_arena_alloc(s->scratch, (size_t)s->known + PLAIT_CAPACITY_FOUND + 1, sizeof *s->row);
@@ -423,20 +368,14 @@ static plait_status look(range_search *s, const plait_capacity_row *row, plait_e
     if (s->known > 0)
         memcpy(s->row, row, (size_t)s->known * sizeof *row);
     PLAIT_TRY(list_numbers(s, err));
-    if (s->numbers > MOST_ASKED)
-        PLAIT_TRY(assume_doublings(s, err));
+    if (s->numbers > MOST_EXACT_PAIRS)
+        PLAIT_TRY(assume_work(s, err));
     PLAIT_TRY(search_numbers(s, err));
-    return take_found(s, err);
-}
-
-static plait_status check_range(const plait_capacity_range *range, plait_error *err)
-{
-    if (range->from < 1 || range->to > PLAIT_MAX_GPUS || range->from > range->to ||
-        range->step < 1 || range->batches < 1)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "range",
-                          "expected numbers of GPUs from 1 to %d, rising, and a batch, found %d to "
-                          "%d in steps of %d with %d batches",
-                          PLAIT_MAX_GPUS, range->from, range->to, range->step, range->batches);
+    // find_row draws no runs: draw those of the rows that remain.
+    for (int i = s->known; i < s->rows; i++) {
+        PLAIT_TRY(plait_capacity_follow(s->ask, s->arena, &s->row[i], err));
+        s->out->row[s->out->rows++] = s->row[i];
+    }
     return PLAIT_OK;
 }
 
@@ -449,7 +388,12 @@ plait_status plait_capacity_look_between(const plait_capacity_ask *ask,
     plait_arena *scratch;
 
     PLAIT_TRY(capacity_check_ask(ask, err));
-    PLAIT_TRY(check_range(range, err));
+    if (range->from < 1 || range->to > PLAIT_MAX_GPUS || range->from > range->to ||
+        range->step < 1 || range->batches < 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "range",
+                          "expected numbers of GPUs from 1 to %d, rising, and a batch, found %d to "
+                          "%d in steps of %d with %d batches",
+                          PLAIT_MAX_GPUS, range->from, range->to, range->step, range->batches);
     *out = (plait_capacity_between){.whole = true};
     scratch = plait_arena_new();
     if (!scratch)
@@ -461,7 +405,7 @@ plait_status plait_capacity_look_between(const plait_capacity_ask *ask,
                       .known = rows,
                       .rows = rows,
                       .out = out};
-    const plait_status status = look(&s, row, err);
+    const plait_status status = search_range(&s, row, err);
     plait_arena_free(scratch);
     return status;
 }
