@@ -1,8 +1,8 @@
 /*
  * changes.c - the fewest changes to a plan that make it faster (S.97)
  *
- * A move frees one key and those that follow from it; all others keep their values. Every move, and
- * every two of them, are a search of their own. Of what these find, fewer changed keys come first.
+ * A move frees one key and the keys that depend on it; all others keep their values. Every move and every
+ * pair of moves is a search of its own. The results are sorted by their number of changed keys.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 typedef struct plan_move {
     plait_key_id key;
-    plait_key_set follow; /* what has to change with it, or may */
+    plait_key_set follow; /* keys that may have to change with it */
 } plan_move;
 
 #define BIT(key) PLAIT_KEY_BIT(PLAIT_KEY_##key)
@@ -38,10 +38,10 @@ static const plan_move moves[] = {
 
 enum { MOVES = sizeof moves / sizeof *moves };
 
-/* dp makes up the world, and a shard lies over all of it unless it is what is changed. */
+/* dp follows from the other degrees, and so does a shard group over all of dp. */
 static const plait_key_set always_free = BIT(DP) | BIT(SHARD_GROUP);
 
-static plait_key_set opened_by(const plan_move *move)
+static plait_key_set freed_by(const plan_move *move)
 {
     return PLAIT_KEY_BIT(move->key) | move->follow;
 }
@@ -52,25 +52,19 @@ static bool matters(const plait_problem *problem, const plait_degrees *d, int ke
 }
 
 /*
- * A layout is no value of the uniform space: what has one may have any split. A plan without offload or
- * fusion keeps that choice too, although the keys do not matter to it.
+ * Adds limits that keep all keys except those in `open`. A layout is not in the uniform space, so its plan may
+ * get any split. A plan without offload or fusion keeps that choice, although the keys do not matter to it.
  */
-static bool can_keep(const plait_problem *problem, const plait_degrees *d, int key)
-{
-    const bool none = key == PLAIT_KEY_OFFLOAD_ACTS || key == PLAIT_KEY_FUSION;
-
-    return (none || matters(problem, d, key)) &&
-           !(key == PLAIT_KEY_SPLIT && d->split.kind == PLAIT_SPLIT_LAYOUT);
-}
-
-/* Limits that keep all keys but those in `open`. */
 static plait_status keep_others(const plait_problem *problem, const plait_degrees *d,
                                 plait_key_set open, plait_search_options *options, plait_error *err)
 {
     char value[PLAIT_VALUE_SIZE], limit[PLAIT_VALUE_SIZE + 40];
 
     for (int key = 0; key < PLAIT_KEYS; key++) {
-        if ((open & PLAIT_KEY_BIT(key)) || !can_keep(problem, d, key))
+        const bool none = key == PLAIT_KEY_OFFLOAD_ACTS || key == PLAIT_KEY_FUSION;
+        const bool layout = key == PLAIT_KEY_SPLIT && d->split.kind == PLAIT_SPLIT_LAYOUT;
+
+        if ((open & PLAIT_KEY_BIT(key)) || layout || !(none || matters(problem, d, key)))
             continue;
         plait_degrees_get(d, (plait_key_id)key, value, sizeof value);
         snprintf(limit, sizeof limit, "%s=%s", plait_keys[key].name, value);
@@ -105,8 +99,8 @@ static bool comes_before(const plait_change *a, const plait_change *b)
     return a->keys != b->keys ? a->keys < b->keys : a->best.objective < b->best.objective;
 }
 
-/* One more in its place; a plan that another move found too is there once. */
-static void keep(const plait_change *change, int most, plait_change *found, int *count)
+/* Inserts a change in order, unless another move has found it. */
+static void insert(const plait_change *change, int most, plait_change *found, int *count)
 {
     int at = *count < most ? *count : most - 1;
 
@@ -123,9 +117,8 @@ static void keep(const plait_change *change, int most, plait_change *found, int 
 }
 
 /*
- * The best plan that differs in the keys of `open` alone.
- * Limits that leave nothing are no failure: there is no such plan. With `layouts`, irregular layouts
- * are searched where no split in words is legal.
+ * Finds the best plan that differs in the keys of `open` alone; *any is false if none is legal or fits. With
+ * `layouts`, irregular layouts are searched if no split by name is legal.
  */
 static plait_status try_moves(const plait_problem *problem, const plait_search_options *options,
                               const plait_degrees *from, plait_key_set open, bool layouts,
@@ -171,46 +164,34 @@ plait_status plait_changes(const plait_problem *problem, const plait_search_opti
         return plait_fail(err, PLAIT_ERROR_RANGE, "most", "expected at least 1, found %d", most);
     for (int a = 0; a < MOVES; a++)
         for (int b = 0; b <= a; b++) {
-            const plait_key_set open = opened_by(&moves[a]) | opened_by(&moves[b]) | always_free;
+            const plait_key_set open = freed_by(&moves[a]) | freed_by(&moves[b]) | always_free;
             plait_change change;
             bool any;
 
             PLAIT_TRY(try_moves(problem, options, from, open, false, arena, &change, &any, err));
             if (any && change.keys > 0 && change.best.objective < below)
-                keep(&change, most, found, count);
+                insert(&change, most, found, count);
         }
     return PLAIT_OK;
 }
 
-// ---- ways out of a plan that cannot run ----------------------------------------------------
+// ---- repairs of a plan that cannot run -----------------------------------------------------
 
-/* Keys of `among` that differ, whether or not they matter: a value that was asked for is checked. */
-static plait_key_set differing_keys(const plait_degrees *from, const plait_degrees *to,
-                                    plait_key_set among)
-{
-    plait_key_set differ = 0;
-
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if ((among & PLAIT_KEY_BIT(key)) && !plait_key_same(from, to, (plait_key_id)key))
-            differ |= PLAIT_KEY_BIT(key);
-    return differ;
-}
-
-/* The plan to repair, and where its repairs go. */
-typedef struct way_search {
+/* The plan to repair, and the list of repairs. */
+typedef struct repair_search {
     const plait_problem *problem;
     plait_key_set given;
     plait_key_set fixed;  /* keys that no repair changes */
-    plait_key_set chosen; /* keys that are always chosen anew, and count as no change */
+    plait_key_set chosen; /* keys that are always searched, and do not count as a change */
     const plait_degrees *from;
     int most;
     plait_arena *arena;
     plait_change *found;
     int *count;
-} way_search;
+} repair_search;
 
-/* The best plan that differs in these keys alone, if one runs and fits. */
-static plait_status try_way(const way_search *w, plait_key_set open, plait_error *err)
+/* Adds the best plan that differs in these keys alone, if one runs and fits. */
+static plait_status try_repair(const repair_search *w, plait_key_set open, plait_error *err)
 {
     const bool layouts = (open & BIT(SPLIT)) != 0;
     plait_search_options options;
@@ -221,16 +202,20 @@ static plait_status try_way(const way_search *w, plait_key_set open, plait_error
         return PLAIT_OK;
     plait_search_options_init(&options);
     options.threads = 1;
-    options.allow_numerics = (open & BIT(OFFLOAD)) != 0; // it is not searched otherwise
+    options.allow_numerics = (open & BIT(OFFLOAD)) != 0; // else offload is not searched
     PLAIT_TRY(try_moves(w->problem, &options, w->from, (open | w->chosen | always_free) & ~w->fixed,
                         layouts, w->arena, &change, &any, err));
     if (!any)
         return PLAIT_OK;
-    change.changed |= differing_keys(w->from, &change.best.plan.degrees, w->given);
+    // A value that the user gave counts as changed whether it matters or not.
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if ((w->given & PLAIT_KEY_BIT(key)) &&
+            !plait_key_same(w->from, &change.best.plan.degrees, (plait_key_id)key))
+            change.changed |= PLAIT_KEY_BIT(key);
     change.changed &= ~w->chosen;
     change.keys = keys_in(change.changed);
     if (change.keys > 0)
-        keep(&change, w->most, w->found, w->count);
+        insert(&change, w->most, w->found, w->count);
     return PLAIT_OK;
 }
 
@@ -239,7 +224,7 @@ plait_status plait_ways_out(const plait_problem *problem, plait_key_set given, p
                             plait_change *found, int *count, plait_error *err)
 {
     const plait_key_set offloaded = BIT(OFFLOAD) | BIT(ZERO); // parameters need ZeRO 3
-    const way_search w = {
+    const repair_search w = {
         .problem = problem,
         .given = given & ~BIT(DP),
         .fixed = fixed,
@@ -258,14 +243,14 @@ plait_status plait_ways_out(const plait_problem *problem, plait_key_set given, p
         return plait_fail(err, PLAIT_ERROR_RANGE, "most", "expected at least 1, found %d", most);
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (!(w.chosen & PLAIT_KEY_BIT(key)))
-            PLAIT_TRY(try_way(&w, PLAIT_KEY_BIT(key), err));
-    PLAIT_TRY(try_way(&w, offloaded, err));
+            PLAIT_TRY(try_repair(&w, PLAIT_KEY_BIT(key), err));
+    PLAIT_TRY(try_repair(&w, offloaded, err));
     for (int a = 0; a < MOVES && *count == 0; a++)
-        PLAIT_TRY(try_way(&w, opened_by(&moves[a]), err));
+        PLAIT_TRY(try_repair(&w, freed_by(&moves[a]), err));
     for (int a = 0; a < MOVES && *count == 0; a++)
         for (int b = 0; b < a; b++)
-            PLAIT_TRY(try_way(&w, opened_by(&moves[a]) | opened_by(&moves[b]), err));
+            PLAIT_TRY(try_repair(&w, freed_by(&moves[a]) | freed_by(&moves[b]), err));
     for (int a = 0; a < MOVES && *count == 0; a++)
-        PLAIT_TRY(try_way(&w, opened_by(&moves[a]) | offloaded, err));
+        PLAIT_TRY(try_repair(&w, freed_by(&moves[a]) | offloaded, err));
     return PLAIT_OK;
 }

@@ -1,15 +1,9 @@
 /*
- * fewer_gpus.c - the smaller number of GPUs that works best
+ * fewer_gpus.c - the number of GPUs below the given one that has the shortest step
  *
- * Guarantee: of all numbers n below N that the cluster has in whole nodes, the one with the shortest
- * step, of alike ones the largest. They are searched by rising bounds L(n), until
- *
- *     L(n) >= the shortest step known,   L(n) = w(n) / n,   w(n) = min over rows of tp cp t   (S.81)
- *
- * where t is C.91 of a row on one stage and one replica, so that tp cp t is GPU seconds of a step:
- * with p stages and d replicas each has 1 / (p d) of them, and n = tp cp p d. Rows count whose tp cp
- * divides n so that some p deals the layers and d mbs divides the batch. What the GPUs that idle would
- * have bought, had all N divided as well:
+ * Guarantee: of all numbers n < N of whole nodes, the result has the shortest step, and among equal steps the
+ * most GPUs. Numbers are searched by rising lower bound L(n) (S.81, gpus_bound.c) until L(n) is no longer
+ * below the shortest step found. The step that all N GPUs would have if they divided as well:
  *
  *     T(n) - T(n) n / N                                                                     (S.82)
  */
@@ -25,7 +19,7 @@
 
 enum { MOST_SEARCHED = 64 };
 
-// ---- does a number divide well? ------------------------------------------------------------
+// ---- divisibility --------------------------------------------------------------------------
 
 static int heads_of(const plait_model *model)
 {
@@ -37,15 +31,15 @@ static int heads_of(const plait_model *model)
     return model->hidden;
 }
 
-/* GPUs are tp cp pp dp, and heads, sequence, layers and batch are dealt over them evenly. */
+/* Returns whether the GPUs are a product of divisors of batch, layers, heads and sequence. */
 static bool divides_well(const plait_problem *problem)
 {
     const plait_job *const job = &problem->job;
-    const int dealt[] = {job->gbs, problem->model->layers, heads_of(problem->model), job->seq};
+    const int divided[] = {job->gbs, problem->model->layers, heads_of(problem->model), job->seq};
     int rest = job->gpus;
 
-    for (size_t i = 0; i < sizeof dealt / sizeof *dealt; i++)
-        rest /= (int)common_divisor(rest, dealt[i]);
+    for (size_t i = 0; i < sizeof divided / sizeof *divided; i++)
+        rest /= (int)common_divisor(rest, divided[i]);
     return rest == 1;
 }
 
@@ -64,7 +58,7 @@ static int by_bound(const void *left, const void *right)
     return order != 0 ? order : b->gpus - a->gpus;
 }
 
-/* All that have whole nodes and may be better, the most promising first. */
+/* Lists numbers of whole nodes with a bound below `least_s`, by rising bound. */
 static plait_status list_numbers(const plait_problem *problem, const plait_search_options *options,
                                  double least_s, plait_arena *scratch, gpu_number **list,
                                  int *count, plait_error *err)
@@ -88,12 +82,7 @@ static plait_status list_numbers(const plait_problem *problem, const plait_searc
     return PLAIT_OK;
 }
 
-static bool improves(const plait_fewer_gpus *best, int gpus, double step_s, double least_s)
-{
-    return step_s < least_s || (step_s == least_s && best->gpus > 0 && gpus > best->gpus);
-}
-
-/* One number is searched; its best plan is kept if it is the best so far. */
+/* Searches one number, and keeps its best plan if that is the best so far. */
 static plait_status try_number(const plait_problem *problem, int gpus,
                                const plait_search_options *options, plait_arena *scratch,
                                plait_arena *arena, double *least_s, plait_fewer_gpus *out,
@@ -109,9 +98,10 @@ static plait_status try_number(const plait_problem *problem, int gpus,
     PLAIT_TRY(plait_cluster_take(&cluster, gpus, err));
     PLAIT_TRY(question_ask(&smaller, options, QUESTION_RANKING, scratch, &fits, &best, err));
     out->searched++;
-    if (!fits || !improves(out, gpus, best.price.step_s, *least_s))
+    const double step_s = best.price.step_s;
+    if (!fits || step_s > *least_s || (step_s == *least_s && (out->gpus == 0 || gpus < out->gpus)))
         return PLAIT_OK;
-    *least_s = best.price.step_s;
+    *least_s = step_s;
     out->gpus = gpus;
     out->best = best;
     return plait_plan_expand(&smaller, &best.plan.degrees, arena, &out->best.plan, err);
@@ -148,8 +138,7 @@ plait_status plait_fewer_gpus_find(const plait_problem *problem,
     PLAIT_TRY(problem_check(problem, err));
     PLAIT_TRY(search_options_check(options, err));
     if (options->objective != PLAIT_MINIMISE_TIME || (result && divides_well(problem)) ||
-        !plait_cluster_priced(problem->cluster, problem->job.gpus, NULL,
-                              0)) // see plait_idle_groups
+        !plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
         return PLAIT_OK;
     scratch = plait_arena_new();
     const plait_status status = scratch

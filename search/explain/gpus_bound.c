@@ -1,11 +1,11 @@
 /*
- * gpus_bound.c - what no plan of a number of GPUs undercuts
+ * gpus_bound.c - a lower bound on the step with a number of GPUs, without a search of that number
  *
  *     L(n) = w(n) / n,   w(n) = min over rows and stages p of tp cp p t                  (S.81)
  *
  * where t is C.91 of a row on p stages and one replica, so that tp cp p t is GPU seconds of a step: with d
- * replicas each has 1 / d of them, and n = tp cp p d. Rows count whose tp cp p divides n so that p deals
- * the layers and d mbs divides the batch.
+ * replicas each has 1 / d of them, and n = tp cp p d. The minimum is over rows whose tp cp p divides n such
+ * that p stages can hold the layers and d mbs divides the batch.
  */
 #include "search/explain/gpus_bound.h"
 
@@ -14,7 +14,7 @@
 #include "search/space/space_private.h"
 #include "search/exhaustive/exhaustive.h"
 
-static int place_in(space_list list, int value)
+static int index_of(space_list list, int value)
 {
     int at = 0;
 
@@ -33,15 +33,15 @@ static double *work_at(const gpus_bound *b, int tp_at, int cp_at, int pp_at)
     return &b->work[place * (size_t)b->rows.microbatch.count];
 }
 
-/* Does any split deal the layers, in words or as a layout that is searched? */
-static bool is_dealt(const gpus_bound *b, int at)
+/* Returns whether the layers have a split over the stages, by name or as a layout that is searched. */
+static bool has_split(const gpus_bound *b, int at)
 {
     return b->stages.splits[at].count > 0 ||
            (search_refines(b->rows.options) &&
-            space_layouts_deal(&b->rows, b->stages.divisors.value[at]));
+            space_has_layouts(&b->rows, b->stages.divisors.value[at]));
 }
 
-/* Does the state of a pipeline fit where all GPUs that its ranks leave share it? */
+/* Returns whether the state of a pipeline fits if all remaining GPUs are replicas that shard it. */
 static bool pipeline_may_fit(const gpus_bound *b, plait_degrees row, plait_table *table)
 {
     const int64_t ranks = (int64_t)row.tp * row.cp * row.pp;
@@ -54,18 +54,18 @@ static bool pipeline_may_fit(const gpus_bound *b, plait_degrees row, plait_table
 /* tp cp p C.91 of one row, for each number of stages. */
 static void price_row(const gpus_bound *b, plait_degrees row, plait_table *table)
 {
-    const int tp_at = place_in(b->rows.divisors, row.tp),
-              cp_at = place_in(b->rows.divisors, row.cp),
-              mbs_at = place_in(b->rows.microbatch, row.mbs);
+    const int tp_at = index_of(b->rows.divisors, row.tp),
+              cp_at = index_of(b->rows.divisors, row.cp),
+              mbs_at = index_of(b->rows.microbatch, row.mbs);
 
-    row.ep_overlap = PLAIT_EP_OVERLAP_NONE; // which C.91 leaves open
+    row.ep_overlap = PLAIT_EP_OVERLAP_NONE; // C.91 holds for every overlap
     if (plait_layers_floor_bytes(b->problem, &row) > b->most_bytes)
         return;
     for (int i = 0; i < b->stages.divisors.count; i++) {
         double *const least = &work_at(b, tp_at, cp_at, i)[mbs_at];
 
         row.pp = b->stages.divisors.value[i];
-        if (!is_dealt(b, i) || !pipeline_may_fit(b, row, table))
+        if (!has_split(b, i) || !pipeline_may_fit(b, row, table))
             continue;
         *least = fmin(*least,
                       (double)row.tp * row.cp * row.pp * plait_pipeline_bound(table, &row).step_s);
@@ -89,7 +89,7 @@ static plait_status price_rows(gpus_bound *b, plait_arena *scratch, plait_error 
     return PLAIT_OK;
 }
 
-/* The ways to deal the layers to 1, 2, 3, ... stages. */
+/* Lists the splits over 1, 2, 3, ... stages. */
 static plait_status list_stages(gpus_bound *b, plait_arena *scratch, plait_error *err)
 {
     const int most = b->problem->runtime->can.most[PLAIT_KEY_PP];
@@ -109,14 +109,14 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
                              plait_arena *scratch, gpus_bound *bound, plait_error *err)
 {
     bound->problem = problem;
-    // A band of evidence for fewer GPUs may leave more at the same risk, but never more than the device has.
+    // Fewer GPUs may have a narrower memory band, so at the same risk more bytes: at risk 0.5 no band applies.
     bound->most_bytes = plait_capacity_bytes(problem, fmax(problem->risk, 0.5));
     PLAIT_TRY(space_make_rows(problem, options, scratch, &bound->rows, err));
     PLAIT_TRY(list_stages(bound, scratch, err));
     return price_rows(bound, scratch, err);
 }
 
-/* The least over all products of stages and replicas that equal `copies` of the ranks of one tp and cp. */
+/* The minimum over stages and replicas whose product is `copies`, for one tp and cp. */
 static double least_of_copies(const gpus_bound *b, int tp_at, int cp_at, int copies)
 {
     const space_list mbs = b->rows.microbatch;

@@ -1,22 +1,22 @@
-/* gpus_bound.h - what no plan of a number of GPUs undercuts, without a search of that number (S.81) */
+/* gpus_bound.h - a lower bound on the step with a number of GPUs, without a search of it (S.81) */
 #pragma once
 
 #include "search/space/space.h"
 
-/** GPU seconds of a step, by the degrees that decide whether a number of GPUs has them. */
+/** Lower bounds on GPU seconds of a step, by the degrees that must divide the GPUs. */
 typedef struct gpus_bound {
     const plait_problem *problem;
-    plan_space rows;   /* of every degree that layers take, whether it divides the GPUs or not */
-    plan_space stages; /* its splits, of 1, 2, 3, ... stages */
-    double most_bytes; /* a plan that needs more does not fit */
-    double *work;      /* [tp][cp][stages][microbatch]; infinite where no row is */
+    plan_space rows;   /* of space_make_rows */
+    plan_space stages; /* divisors are 1, 2, 3, ... stages, with their splits */
+    double most_bytes; /* memory limit of a plan */
+    double *work;      /* [tp][cp][stages][microbatch]; infinite without a row */
 } gpus_bound;
 
-/** For all numbers up to the job's, with its batch. Everything lives in `scratch`. */
+/** Bounds for all numbers up to the GPUs of the job, with its batch. Allocates in `scratch`. */
 PLAIT_MUST_CHECK plait_status gpus_bound_make(const plait_problem *problem,
                                               const plait_search_options *options,
                                               plait_arena *scratch, gpus_bound *bound,
                                               plait_error *err);
 
-/** Seconds that a step takes at least; infinite where no plan of `gpus` is legal. */
+/** Lower bound on a step in seconds; infinite if no plan of `gpus` is legal. */
 double gpus_bound_s(const gpus_bound *bound, int gpus);

@@ -1,9 +1,8 @@
-/* variants.c - plans that the one of the ranking stands for (S.96) */
+/* variants.c - counts the plans that a plan of the ranking represents (S.96) */
 #include "search/explain/variants.h"
 
 #include <math.h>
 
-/* A variant of the last of the ranking takes no more than this. (S.96) */
 double variants_most(const search_run *run)
 {
     const plan_top *top = &run->known->top;
@@ -19,7 +18,6 @@ static bool same_plan(const plait_degrees *a, const plait_degrees *b)
     return true;
 }
 
-/* S.96: one more variant of the plan that stands for it, unless that is what it is. */
 void variants_count(const search_run *run, search_worker *worker, search_found *found,
                     plan_point *plan)
 {
@@ -43,7 +41,6 @@ void variants_count(const search_run *run, search_worker *worker, search_found *
     found->variant[at].worst = fmax(found->variant[at].worst, plan->objective);
 }
 
-/* The keys of a row. */
 static const plait_key_set row_keys =
     PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT) | PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) |
     PLAIT_KEY_BIT(PLAIT_KEY_FUSION) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
@@ -51,8 +48,8 @@ static const plait_key_set row_keys =
     PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) | PLAIT_KEY_BIT(PLAIT_KEY_MBS) |
     PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
 
-/* Is a plan of the ranking alike to these, as far as the keys say that both have? */
-static bool may_be_alike(const search_run *run, const plait_degrees *d, plait_key_set keys)
+/* Returns whether a plan of the ranking equals these degrees in those of `keys` that make plans distinct. */
+static bool may_be_variant(const search_run *run, const plait_degrees *d, plait_key_set keys)
 {
     const plan_top *top = &run->known->top;
 
@@ -64,10 +61,10 @@ static bool may_be_alike(const search_run *run, const plait_degrees *d, plait_ke
 
 bool variants_in_row(const search_run *run, const plait_degrees *row)
 {
-    return may_be_alike(run, row, row_keys);
+    return may_be_variant(run, row, row_keys);
 }
 
 bool variants_in_pipeline(const search_run *run, const plait_degrees *pipeline)
 {
-    return may_be_alike(run, pipeline, row_keys | PLAIT_KEY_BIT(PLAIT_KEY_PP));
+    return may_be_variant(run, pipeline, row_keys | PLAIT_KEY_BIT(PLAIT_KEY_PP));
 }

@@ -1,4 +1,4 @@
-/* why.c - the questions that follow a search: why not, what would make it fit, what binds */
+/* why.c - questions after a search: why not another plan, what makes one fit, which resource binds */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void list_terms(const plait_step_time *step, named_term terms[TERMS])
 #undef X
 }
 
-/* The term that grew most from the winner to the other plan. */
+/* The term that is largest over that of the winner. */
 static named_term largest_loss(const plait_step_time *winner, const plait_step_time *other)
 {
     named_term a[TERMS];
@@ -45,7 +45,7 @@ static named_term largest_loss(const plait_step_time *winner, const plait_step_t
     return worst;
 }
 
-/* A plan that fits and is not chosen is slower: by how much, and in which term most. */
+/* Explains a plan that fits and is not the first: how much slower it is, and in which term most. */
 static plait_status explain_slower(const plait_problem *problem, const plait_ranked *winner,
                                    plait_arena *arena, plait_why *why, plait_error *err)
 {
@@ -67,7 +67,6 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
     return PLAIT_OK;
 }
 
-/* Both questions are searched: with the limits and without. */
 plait_status plait_why_not(const plait_problem *problem, const plait_search_options *options,
                            const char *limits, plait_arena *arena, plait_why *why, plait_error *err)
 {
@@ -124,7 +123,7 @@ static bool is_full(const relaxer *r)
     return *r->count == r->most;
 }
 
-/* NULL when there is no room for another. */
+/* NULL if the list is full. */
 static plait_relaxation *add_relaxation(const relaxer *r, const plait_ranked *best,
                                         const plait_job *job)
 {
@@ -135,7 +134,7 @@ static plait_relaxation *add_relaxation(const relaxer *r, const plait_ranked *be
     return found;
 }
 
-/* Degrees that follow from others go with them. */
+/* Returns whether a key follows from others; its limit is dropped with theirs. */
 static bool follows(plait_key_id key)
 {
     return key == PLAIT_KEY_DP || key == PLAIT_KEY_SHARD_GROUP || key == PLAIT_KEY_SPLIT;
@@ -150,7 +149,7 @@ static bool is_within(const plait_search_options *options, plait_key_id key, con
                : text_parse_int(value, 0, INT_MAX, &number) && limits_allow(options, key, number);
 }
 
-/* "tp = 2", and each key that followed it out of its limit. */
+/* Names the change, such as "tp = 2", with each dependent key that left its limit. */
 static void name_change(const plait_search_options *options, plait_key_id key,
                         plait_relaxation *found)
 {
@@ -169,7 +168,7 @@ static void name_change(const plait_search_options *options, plait_key_id key,
     }
 }
 
-/* Without one of the limits: another microbatch, recomputation, ... */
+/* Tries to drop each limit by itself. */
 static plait_status drop_limits(const relaxer *r, plait_error *err)
 {
     for (int i = 0; i < r->options->limits && !is_full(r); i++) {
@@ -193,12 +192,12 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
 }
 
 /*
- * The question with state in host memory, which changes numerics and is not searched unless asked for:
- * the least of what the runtime can offload with which a plan fits.
+ * Searches with state in host memory, which changes numerics and is not searched by default. Offloads are
+ * tried by size: the first with which a plan fits is taken.
  */
-static plait_status ask_offloaded(const plait_problem *problem, const plait_search_options *options,
-                                  plait_arena *arena, bool *fits, plait_ranked *best,
-                                  plait_error *err)
+static plait_status search_offloaded(const plait_problem *problem,
+                                     const plait_search_options *options, plait_arena *arena,
+                                     bool *fits, plait_ranked *best, plait_error *err)
 {
     const unsigned takes = problem->runtime->can.takes[PLAIT_KEY_OFFLOAD];
     plait_search_options others = *options;
@@ -224,12 +223,12 @@ static plait_status ask_offloaded(const plait_problem *problem, const plait_sear
     return PLAIT_OK;
 }
 
-static plait_status offload(const relaxer *r, plait_error *err)
+static plait_status try_offload(const relaxer *r, plait_error *err)
 {
     plait_ranked best;
     bool fits;
 
-    PLAIT_TRY(ask_offloaded(r->problem, r->options, r->arena, &fits, &best, err));
+    PLAIT_TRY(search_offloaded(r->problem, r->options, r->arena, &fits, &best, err));
     plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
     if (found)
         snprintf(found->change, sizeof found->change, "search with --fix offload=%s",
@@ -237,9 +236,9 @@ static plait_status offload(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
-/* The question with another cluster and number of GPUs; does a plan fit then? */
-static plait_status ask_larger(const relaxer *r, const plait_cluster *cluster, int gpus, bool *fits,
-                               plait_relaxation **found, plait_error *err)
+/* Searches with a larger cluster, and adds a relaxation if a plan fits. */
+static plait_status search_larger(const relaxer *r, const plait_cluster *cluster, int gpus,
+                                  bool *fits, plait_relaxation **found, plait_error *err)
 {
     plait_problem larger = *r->problem;
     plait_ranked best;
@@ -251,24 +250,24 @@ static plait_status ask_larger(const relaxer *r, const plait_cluster *cluster, i
     return PLAIT_OK;
 }
 
-/* Whole nodes a quarter, a half or three quarters of the way to a number with which a plan fits. */
-static plait_status not_so_many(const relaxer *r, int few, int enough, plait_relaxation *found,
+/* Tries whole nodes at a quarter, a half and three quarters of the way to a number that fits. */
+static plait_status try_between(const relaxer *r, int few, int enough, plait_relaxation *found,
                                 plait_error *err)
 {
     const int node = r->problem->cluster->group[0].gpus_per_node;
     bool fits = false;
 
-    for (int quarter = 1, asked = few; quarter < 4 && !fits; quarter++) {
+    for (int quarter = 1, tried = few; quarter < 4 && !fits; quarter++) {
         plait_problem between = *r->problem;
         plait_cluster cluster = *r->problem->cluster;
         plait_ranked best;
 
         between.cluster = &cluster;
         between.job.gpus = (int)(few + (int64_t)(enough - few) * quarter / 4) / node * node;
-        if (between.job.gpus <= asked ||
+        if (between.job.gpus <= tried ||
             plait_cluster_take(&cluster, between.job.gpus, NULL) != PLAIT_OK)
             continue;
-        asked = between.job.gpus;
+        tried = between.job.gpus;
         PLAIT_TRY(question_ask(&between, r->options, QUESTION_FITS, r->arena, &fits, &best, err));
         if (fits)
             *found = (plait_relaxation){.best = best, .job = between.job};
@@ -276,7 +275,7 @@ static plait_status not_so_many(const relaxer *r, int few, int enough, plait_rel
     return PLAIT_OK;
 }
 
-/* Twice as many, four times as many, ...: the first number with which a plan fits, or one below it. */
+/* Tries 2, 4, ... times the GPUs: the first number that fits, or one between it and the last. */
 static plait_status more_gpus(const relaxer *r, plait_error *err)
 {
     enum { MOST = 64 };
@@ -288,10 +287,10 @@ static plait_status more_gpus(const relaxer *r, plait_error *err)
         bool fits;
 
         if (plait_cluster_take(&cluster, gpus, NULL) != PLAIT_OK)
-            return PLAIT_OK; // so many it has not
-        PLAIT_TRY(ask_larger(r, &cluster, gpus, &fits, &found, err));
+            return PLAIT_OK;
+        PLAIT_TRY(search_larger(r, &cluster, gpus, &fits, &found, err));
         if (found) {
-            PLAIT_TRY(not_so_many(r, gpus / 2, gpus, found, err));
+            PLAIT_TRY(try_between(r, gpus / 2, gpus, found, err));
             snprintf(found->change, sizeof found->change, "%d GPUs instead of %d", found->job.gpus,
                      r->problem->job.gpus);
         }
@@ -301,7 +300,7 @@ static plait_status more_gpus(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Of several sorts of nodes, twice as many of one of them, four times, ... */
+/* In a heterogeneous cluster: tries 2, 4, ... times the nodes of one group. */
 static plait_status more_nodes(const relaxer *r, int g, plait_error *err)
 {
     enum { MOST = 16 };
@@ -316,7 +315,7 @@ static plait_status more_nodes(const relaxer *r, int g, plait_error *err)
         cluster.group[g].nodes = times * now->nodes;
         if (plait_cluster_take(&cluster, r->problem->job.gpus + more, NULL) != PLAIT_OK)
             return PLAIT_OK;
-        PLAIT_TRY(ask_larger(r, &cluster, r->problem->job.gpus + more, &fits, &found, err));
+        PLAIT_TRY(search_larger(r, &cluster, r->problem->job.gpus + more, &fits, &found, err));
         if (found)
             snprintf(found->change, sizeof found->change, "%d nodes of %s instead of %d",
                      times * now->nodes, now->accelerator->name, now->nodes);
@@ -338,7 +337,7 @@ static plait_status larger_cluster(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Half as long, a quarter as long, ... down to 128 tokens. */
+/* Tries sequences of a half, a quarter, ... of the tokens, down to 128. */
 static plait_status shorter_sequence(const relaxer *r, plait_error *err)
 {
     for (int seq = r->problem->job.seq / 2; seq >= 128; seq /= 2) {
@@ -366,7 +365,7 @@ static plait_status relax(const relaxer *r, plait_error *err)
     PLAIT_TRY(search_options_check(r->options, err));
     PLAIT_TRY(drop_limits(r, err));
     if (!is_full(r))
-        PLAIT_TRY(offload(r, err));
+        PLAIT_TRY(try_offload(r, err));
     if (!is_full(r))
         PLAIT_TRY(larger_cluster(r, err));
     return is_full(r) ? PLAIT_OK : shorter_sequence(r, err);
@@ -393,7 +392,6 @@ plait_status plait_first_relaxation(const plait_problem *problem,
     return PLAIT_OK;
 }
 
-/* A few words on the plan, since its degrees are those of software that was not asked about. */
 plait_status plait_relax_runtime(const plait_problem *problem, const plait_problem *other,
                                  const plait_search_options *options, bool offloaded,
                                  plait_arena *arena, plait_relaxation *found, bool *fits,
@@ -403,7 +401,7 @@ plait_status plait_relax_runtime(const plait_problem *problem, const plait_probl
 
     PLAIT_TRY(problem_check(other, err));
     PLAIT_TRY(search_options_check(options, err));
-    PLAIT_TRY(offloaded ? ask_offloaded(other, options, arena, fits, &best, err)
+    PLAIT_TRY(offloaded ? search_offloaded(other, options, arena, fits, &best, err)
                         : question_ask(other, options, QUESTION_FITS, arena, fits, &best, err));
     if (!*fits)
         return PLAIT_OK;
@@ -416,7 +414,7 @@ plait_status plait_relax_runtime(const plait_problem *problem, const plait_probl
     return PLAIT_OK;
 }
 
-// ---- what 10 % more of a resource buys -----------------------------------------------------
+// ---- gain of 10 % more of a resource -------------------------------------------------------
 
 static const double more = 1.1;
 
@@ -480,7 +478,7 @@ static const struct {
     {"host launch rate", faster_host},
 };
 
-/* The same plan on hardware that has 10 % more of one thing, which the software is told nothing of. */
+/* Prices the same plan on hardware with 10 % more of one resource. */
 plait_status plait_sensitivities(const plait_problem *problem, const plait_plan *plan,
                                  plait_arena *arena, plait_sensitivity found[PLAIT_SENSITIVITIES],
                                  plait_error *err)
@@ -503,7 +501,7 @@ plait_status plait_sensitivities(const plait_problem *problem, const plait_plan 
         if (changes[i].change == more_memory && today.verdict == PLAIT_FITS)
             PLAIT_TRY(plait_plan_choose_recompute(&changed, plan, arena, &chosen, err));
         PLAIT_TRY(plait_plan_cost(&changed, &chosen, arena, &cost, err));
-        // One choice of all layers may be slower than what layers choose of their own.
+        // The chosen recomputation is uniform, and may be slower than that of a plan with one per stage.
         const double step_s =
             changes[i].change == more_memory ? fmin(cost.step_s, today.step_s) : cost.step_s;
         found[i] = (plait_sensitivity){

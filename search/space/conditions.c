@@ -29,7 +29,7 @@ static bool parse_range(const char *value, plait_limit *limit)
            limit->low <= limit->high;
 }
 
-/* A number or a range of a key of numbers, else a word that the key can have, in its usual spelling. */
+/* Parses a number or a range, or for a key of words a word, which is stored in its canonical spelling. */
 static plait_status add_limit(plait_search_options *options, const char *name, const char *value,
                               plait_error *err)
 {
@@ -54,14 +54,9 @@ static plait_status add_limit(plait_search_options *options, const char *name, c
     return PLAIT_OK;
 }
 
-static bool begins_key(const char *text)
-{
-    return text[strcspn(text, "=,")] == '=';
-}
-
 /*
- * Up to the comma behind a value. first-last:F,L has one of its own, a layout any number, which end
- * where the next key begins.
+ * Length up to the comma after a value. first-last:F,L contains one comma, a layout any number of them:
+ * it ends before the next key.
  */
 static size_t piece_length(const char *at)
 {
@@ -70,12 +65,16 @@ static size_t piece_length(const char *at)
 
     if (text_starts_with(at, "split=first-last:") && at[length] == ',')
         length += 1 + strcspn(at + length + 1, ",");
-    while (layout && at[length] == ',' && !begins_key(at + length + 1))
-        length += 1 + strcspn(at + length + 1, ",");
+    while (layout && at[length] == ',') {
+        const char *const next = at + length + 1;
+        if (next[strcspn(next, "=,")] == '=')
+            break;
+        length += 1 + strcspn(next, ",");
+    }
     return length;
 }
 
-/* key=value pieces between commas; '-' in a key stands for '_', as in flags. */
+/* Parses key=value pieces between commas; '-' in a key means '_', as in flags. */
 plait_status plait_search_limit(plait_search_options *options, const char *text, plait_error *err)
 {
     char piece[PLAIT_VALUE_SIZE];

@@ -1,4 +1,4 @@
-/* objective.c - what plans are ranked by */
+/* objective.c - the value that plans are ranked by */
 #include "search/exhaustive/exhaustive.h"
 
 const char *const plait_objective_name[PLAIT_OBJECTIVES + 1] = {"time", "memory", "cost", "energy",

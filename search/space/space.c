@@ -16,20 +16,18 @@ static int usual(const plait_problem *problem, const plait_degrees *d, plait_key
 
 // ---- rows ----------------------------------------------------------------------------------
 
-/* Rows are counted first, then written: the same walk with and without a place to write. */
+/* Rows are counted by a first walk and written by a second one. */
 typedef struct row_walk {
     const plan_space *space;
-    int tp_at; /* index of tp among the divisors */
-    /* of attention, worth a row: [tp][cp][cp_comm][microbatch.count], and the row of the moment */
-    unsigned char *known;
-    unsigned char *kernels;
-    plait_degrees priced; /* whose kernels these are, for any microbatch */
-    dispatch_memo *dispatches;
-    plait_degrees *row;
+    int tp_at;              /* index of tp among the divisors */
+    unsigned char *cached;  /* attention kernels: [tp][cp][cp_comm][microbatch.count] */
+    unsigned char *kernels; /* those of the current tp, cp and cp_comm */
+    plait_degrees priced;   /* degrees that `kernels` is for */
+    dispatch_cache *dispatches;
+    plait_degrees *row; /* NULL while rows are counted */
     int64_t count;
 } row_walk;
 
-/* Every kernel of attention that is worth a row. */
 static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels)
 {
     for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
@@ -42,11 +40,11 @@ static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels)
     }
 }
 
-enum { KERNELS_KNOWN = 128 };
+enum { KERNELS_VALID = 128 };
 
 /*
- * The kernels of attention for the i-th microbatch, which tp, cp and its exchange decide: they are priced once,
- * not for each sp, degree of experts and walk, and only for degrees that the layers take.
+ * The attention kernels for the i-th microbatch. They depend on tp, cp and cp_comm alone, so they are priced
+ * once, not for each sp, ep, etp and walk.
  */
 static unsigned kernels_for(const row_walk *walk, int i)
 {
@@ -54,11 +52,11 @@ static unsigned kernels_for(const row_walk *walk, int i)
 
     d.mbs = walk->space->microbatch.value[i];
     if (walk->kernels[i] == 0)
-        walk->kernels[i] = (unsigned char)(KERNELS_KNOWN | space_kernels_of(walk->space, &d));
+        walk->kernels[i] = (unsigned char)(KERNELS_VALID | space_kernels_of(walk->space, &d));
     return walk->kernels[i];
 }
 
-/* Every microbatch with its fastest dispatcher; returns those that any has for pairs alone. */
+/* Every microbatch with its fastest dispatcher; returns the dispatchers that are only for pairs. */
 static unsigned walk_fastest(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -76,7 +74,7 @@ static unsigned walk_fastest(row_walk *walk, plait_degrees d)
     return in_pairs;
 }
 
-/* The microbatches that have one of the others. */
+/* The microbatches for which d.dispatcher is only for pairs. */
 static void walk_in_pairs(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -90,8 +88,8 @@ static void walk_in_pairs(row_walk *walk, plait_degrees d)
 }
 
 /*
- * Microbatches change nothing about what is legal of a layer, nor do kernels that are listed. Each
- * dispatcher has its rows side by side, so that they share most of their price.
+ * Legality of a layer does not depend on mbs or on the listed kernels. Rows of one dispatcher are
+ * neighbours, since they share most of their price.
  */
 static void walk_mbs(row_walk *walk, plait_degrees d)
 {
@@ -105,7 +103,7 @@ static void walk_mbs(row_walk *walk, plait_degrees d)
     }
 }
 
-/* Experts are whole, cut as all else is, or where the software can by any divisor of tp. */
+/* etp is 1, tp or, if the runtime supports it, any divisor of tp. */
 static bool etp_allowed(const plan_space *space, int etp, int tp)
 {
     if (etp != 1 && etp != tp && !(space->problem->runtime->can.etp && tp % etp == 0))
@@ -113,7 +111,7 @@ static bool etp_allowed(const plan_space *space, int etp, int tp)
     return limits_allow(space->options, PLAIT_KEY_ETP, etp);
 }
 
-/* Without experts ep is 1 and etp as usual; else every etp with every ep that fits the GPUs. */
+/* Without experts ep is 1 and etp the default; else every etp with every ep that the GPUs allow. */
 static void walk_experts(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -141,7 +139,7 @@ static void walk_experts(row_walk *walk, plait_degrees d)
     }
 }
 
-/* The rows of a tp, a cp and its exchange: any kernel that runs stands for all where legality is checked. */
+/* The rows of a tp, a cp and its exchange. Legality is checked with the first kernel that runs. */
 static void walk_attention(row_walk *walk, plait_degrees d, int cp_at)
 {
     const plan_space *space = walk->space;
@@ -150,7 +148,7 @@ static void walk_attention(row_walk *walk, plait_degrees d, int cp_at)
         ((size_t)walk->tp_at * (size_t)space->divisors.count + (size_t)cp_at) * PLAIT_CP_COMMS +
         d.cp_comm;
 
-    walk->kernels = walk->known + row * (size_t)space->microbatch.count;
+    walk->kernels = walk->cached + row * (size_t)space->microbatch.count;
     walk->priced = d;
     for (d.attention = 0; runs != 0 && !(runs >> d.attention & 1u);)
         d.attention++;
@@ -158,19 +156,18 @@ static void walk_attention(row_walk *walk, plait_degrees d, int cp_at)
         walk_experts(walk, d);
 }
 
-/* Without context parallelism the exchange is only a word: the one that limits ask for. */
+/* With cp = 1 nothing is exchanged: cp_comm is the default, or else what the limits allow. */
 static unsigned char idle_cp_comm(const plan_space *space)
 {
-    const int habit = space->problem->runtime->defaults.key[PLAIT_KEY_CP_COMM];
+    const int usual_comm = space->problem->runtime->defaults.key[PLAIT_KEY_CP_COMM];
 
     for (int comm = 0; comm < PLAIT_CP_COMMS; comm++)
-        if (!limits_allow_value(space->options, PLAIT_KEY_CP_COMM, habit) &&
+        if (!limits_allow_value(space->options, PLAIT_KEY_CP_COMM, usual_comm) &&
             limits_allow_value(space->options, PLAIT_KEY_CP_COMM, comm))
             return (unsigned char)comm;
-    return (unsigned char)habit;
+    return (unsigned char)usual_comm;
 }
 
-/* Every cp with every exchange; one exchange stands for all where there is one context rank. */
 static void walk_context(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -196,7 +193,7 @@ static void walk_context(row_walk *walk, plait_degrees d)
     }
 }
 
-/* Can anything be fused: sums of tensor ranks, or experts that begin a layer? */
+/* Fusion applies to all-reduces of tp, and to experts that begin a layer. */
 static bool may_fuse(const plait_model *model, const plait_degrees *d)
 {
     for (int k = 0; k < model->kinds; k++)
@@ -211,7 +208,7 @@ static bool takes_fusion(const plan_space *space, plait_fusion fusion)
            limits_allow_value(space->options, PLAIT_KEY_FUSION, (int)fusion);
 }
 
-/* One value stands for both: `auto`, which takes no more time and the same memory, where it can fuse. */
+/* Where both are allowed `auto` suffices: it takes no more time and the same memory. */
 static void walk_fusion(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -225,7 +222,7 @@ static void walk_fusion(row_walk *walk, plait_degrees d)
     walk_context(walk, d);
 }
 
-/* tp first, with sp behind it, so that rows which share most of their price are neighbours. */
+/* tp is outermost and sp next, so that rows which share most of their price are neighbours. */
 static void walk_tensor(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -247,7 +244,7 @@ static void walk_tensor(row_walk *walk, plait_degrees d)
     }
 }
 
-/* Placements that lay ranks differently: one, but on grids of links whose sides differ. */
+/* Placements that place ranks differently: one, except on tori whose sides differ. */
 static void walk_rows(row_walk *walk)
 {
     const plan_space *space = walk->space;
@@ -266,12 +263,12 @@ static void walk_rows(row_walk *walk)
 static plait_status list_rows(plan_space *space, plait_arena *arena, plait_error *err)
 {
     const size_t degrees = (size_t)space->divisors.count;
-    const size_t known = degrees * degrees * PLAIT_CP_COMMS * (size_t)space->microbatch.count;
+    const size_t kernels = degrees * degrees * PLAIT_CP_COMMS * (size_t)space->microbatch.count;
     row_walk walk = {.space = space,
-                     .known = plait_arena_alloc(arena, known + 1, 1),
-                     .dispatches = dispatch_memo_new(arena)};
+                     .cached = plait_arena_alloc(arena, kernels + 1, 1),
+                     .dispatches = dispatch_cache_new(arena)};
 
-    if (!walk.known || !walk.dispatches)
+    if (!walk.cached || !walk.dispatches)
         return plait_fail_nomem(err);
     walk_rows(&walk);
     plait_degrees *rows = plait_arena_alloc(arena, (size_t)walk.count + 1, sizeof *rows);
@@ -296,7 +293,7 @@ plait_status space_make(const plait_problem *problem, const plait_search_options
 
 // ---- rows of any number of GPUs --------------------------------------------------------------
 
-/* Do layers take it as tp, as ep, or as cp by some exchange? */
+/* Returns whether layers support the degree as tp, as ep, or as cp with some exchange. */
 static bool layers_take(const plait_problem *problem, int degree)
 {
     plait_degrees tensor = plait_degrees_init(), expert = tensor, context = tensor;
@@ -341,7 +338,7 @@ plait_status space_make_rows(const plait_problem *problem, const plait_search_op
 
 // ---- why there is no point -----------------------------------------------------------------
 
-/* The lowest value that a limit leaves, as text. */
+/* The lowest value that a limit allows, as text. */
 static const char *simplest(const plait_limit *limit, char value[TEXT_NUMBER_SIZE])
 {
     const int low = plait_keys[limit->key].low;
@@ -351,32 +348,25 @@ static const char *simplest(const plait_limit *limit, char value[TEXT_NUMBER_SIZ
     return text_number(limit->low > low ? limit->low : low, value);
 }
 
-/* Degrees that keep each limit by itself, and else are as usual. */
-static bool simplest_degrees(const plan_space *space, plait_degrees *d)
+/* The simplest candidate has the lowest value of each limit, and defaults for other keys. */
+void space_explain_empty(const plan_space *space, char *why, size_t size)
 {
     const plait_search_options *options = space->options;
+    plait_degrees d = plait_degrees_init();
     plait_key_set given = 0;
     char value[TEXT_NUMBER_SIZE];
 
-    *d = plait_degrees_init();
+    snprintf(why, size, "no plan keeps all limits at once");
     for (int i = 0; i < options->limits; i++) {
         const plait_key_id key = options->limit[i].key;
 
-        if (plait_degrees_set(d, plait_keys[key].name, simplest(&options->limit[i], value), NULL) !=
-            PLAIT_OK)
-            return false;
+        if (plait_degrees_set(&d, plait_keys[key].name, simplest(&options->limit[i], value),
+                              NULL) != PLAIT_OK)
+            return;
         given |= PLAIT_KEY_BIT(key);
     }
-    plait_degrees_fill(space->problem, given, d);
-    return true;
-}
-
-/* The simplest candidate's own refusal says most; if it is legal, only their combination is not. */
-void space_explain_empty(const plan_space *space, char *why, size_t size)
-{
-    plait_degrees d;
-
-    if (simplest_degrees(space, &d) &&
-        plait_degrees_check(space->problem, &d, why, size) != PLAIT_INVALID)
+    plait_degrees_fill(space->problem, given, &d);
+    // If the candidate is legal, only the combination of limits is not.
+    if (plait_degrees_check(space->problem, &d, why, size) != PLAIT_INVALID)
         snprintf(why, size, "no plan keeps all limits at once");
 }

@@ -1,14 +1,14 @@
 /*
- * space.h - the plan space: index -> degrees, in a fixed order
+ * space.h - the plan space: all degrees that a search considers, in a fixed order
  *
  *     row        placement tp sp cp cp_comm etp ep dispatcher mbs attention    what one layer costs
  *     pipeline   pp (and so dp, microbatches)       which ranks share what
  *     group      schedule order ep_overlap vpp split    how layers become stages
  *     point      zero shard_group, the free keys (grad_sync, ...), then recompute offload_acts
  *
- * A key that no walk names is free: its values are those of its row in plait_keys that the runtime
- * takes, each with every shard. Points are numbered in this order. What depends on fewer keys is listed once: splits by
- * (pp, vpp), shards by everything but mbs. So counting the points of a pipeline costs no walk.
+ * A key that is not named here is free: it takes every value of its row in plait_keys that the runtime
+ * supports, with every shard. Points are numbered in this order. Splits are listed once for each (pp, vpp) and
+ * shards once for all mbs, so that the points of a pipeline are counted without visiting them.
  */
 #pragma once
 
@@ -25,39 +25,39 @@ typedef plait_choice space_choice;
 typedef struct space_recompute {
     int count;
     const space_choice *value; /* without full:N */
-    bool full_layers;          /* full:N is a choice too ... */
-    int low, high;             /* ... for these N below a stage's layers */
-    int paired;                /* how many of them go with pairs of microbatches ... */
-    const space_choice *pair;  /* ... and which */
+    bool full_layers;          /* whether full:N is a choice, for N from low to high */
+    int low, high;             /* capped below the layers of a stage */
+    int paired;                /* number of choices that are legal with pairs of microbatches */
+    const space_choice *pair;  /* [paired] */
 } space_recompute;
 
-/** One way to deal layers to pp x vpp chunks. */
+/** One split of the layers over pp x vpp chunks. */
 typedef struct space_split {
     plait_split split;
     int vpp;
-    int choices; /* of recompute: full:N depends on the fullest stage */
+    int choices; /* number of recompute choices, which depends on the fullest stage */
 } space_split;
 
-/** Those that some schedules take: [first, end) of a list, and their choices summed. */
+/** The splits that some schedules support: [first, end) of a list, and the sum of their choices. */
 typedef struct space_split_range {
     int first, end;
     int64_t choices;
 } space_split_range;
 
-/** All ways for one pp. */
+/** All splits for one pp. */
 typedef struct space_splits {
     int count;
     const space_split *split;
-    space_split_range of[3]; /* by chunks a rank: 1, 2 down and up again, several in turn */
+    space_split_range of[3]; /* by chunks per rank: 1, 2 in a V, several interleaved */
 } space_splits;
 
-/** Those that a schedule takes. */
+/** The splits that a schedule supports. */
 const space_split_range *space_splits_for(const space_splits *splits, plait_schedule schedule);
 
-/** A key without a walk of its own, and its values. */
+/** A free key and its values. */
 typedef struct space_free_key {
     plait_key_id key;
-    bool usual_only; /* as the runtime would, which may follow from other keys */
+    bool usual_only; /* only the default of the runtime, which may depend on other keys */
     space_list values;
 } space_free_key;
 
@@ -72,18 +72,18 @@ typedef struct plan_space {
     space_list schedules;
     space_list orders;
     space_list ep_overlaps;
-    space_list dispatchers; /* those that rows choose from */
+    space_list dispatchers; /* candidates of each row */
     int free_keys;
     space_free_key free_key[SPACE_FREE_KEYS];
     space_recompute recompute;
     const space_splits *splits; /* [divisors.count], by the index of pp */
-    bool layouts;               /* pipelines that no split in words deals are of use, too */
+    bool layouts;               /* pipelines without a split by name are listed too, for layouts */
     int64_t rows;
-    const plait_degrees *row; /* [rows]; other keys at their first value, but a row with ep_overlap
-                                 PAIRS is one for pairs of microbatches alone */
+    const plait_degrees *row; /* [rows]; keys of the levels below at their first value, except
+                                 ep_overlap: a row with PAIRS is only for pairs of microbatches */
 } plan_space;
 
-/** How one group shards its state, and its values of the free keys. */
+/** A sharding of the state, and values of the free keys. */
 typedef struct space_shard {
     int shard_group;
     unsigned char zero;
@@ -93,7 +93,7 @@ typedef struct space_shard {
 /** A triple of schedule, order and ep_overlap. */
 typedef struct space_kind {
     unsigned char schedule, order, ep_overlap;
-    unsigned said; /* which free keys say something beside them: bits 1 << place in the space */
+    unsigned relevant; /* free keys that matter with this triple: bits 1 << place in the space */
     int shards;
     const space_shard *shard;
 } space_kind;
@@ -106,10 +106,10 @@ typedef struct space_pipeline {
     const space_splits *splits;
     int64_t points;
     int kinds;
-    space_kind kind[SPACE_KINDS]; /* that are legal */
+    space_kind kind[SPACE_KINDS]; /* the legal ones */
 } space_pipeline;
 
-/** What a walk over rows remembers: the shards of each pp, shared by neighbouring rows. */
+/** State of a walk over rows: the shards of each pp, which neighbouring rows share. */
 typedef struct space_cursor {
     const plan_space *space;
     plait_arena *arena;
@@ -123,8 +123,8 @@ PLAIT_MUST_CHECK plait_status space_make(const plait_problem *problem,
                                          plan_space *space, plait_error *err);
 
 /**
- * Lists rows alone: those of any number of GPUs up to the job's, with every degree that layers take,
- * whether it divides the GPUs or not.
+ * Lists rows alone, with every degree that the layers support up to the GPUs of the job, whether it
+ * divides that number or not.
  */
 PLAIT_MUST_CHECK plait_status space_make_rows(const plait_problem *problem,
                                               const plait_search_options *options,
@@ -134,12 +134,12 @@ PLAIT_MUST_CHECK plait_status space_make_rows(const plait_problem *problem,
 /** Starts a walk; false when out of memory. */
 bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_arena *arena);
 
-/** The pipeline of a row at the i-th divisor as pp; false when there is none. */
+/** The pipeline of a row with the i-th divisor as pp; false if none is legal. */
 bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
 
 /**
- * The same in steps, each once and in this order, for who may have seen enough: which ranks share what, then
- * schedules, then shards and how many points there are.
+ * The steps of space_pipeline_at, to be called in this order, so that a caller can stop between them: the
+ * ranks, then the schedules, then shards and number of points.
  */
 bool space_ranks_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
 bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *pipeline);
@@ -148,33 +148,33 @@ bool space_shards_of(space_cursor *cursor, int i, space_pipeline *pipeline);
 /** Gives a point the keys of a shard. */
 void space_apply_shard(const plan_space *space, const space_shard *shard, plait_degrees *degrees);
 
-/** What may be recomputed, with each set of activations that may be offloaded beside it. */
+/** Lists recompute choices, each with every set of activations that may be offloaded. */
 PLAIT_MUST_CHECK plait_status space_list_recompute(const plait_problem *problem,
                                                    const plait_search_options *options,
                                                    plait_arena *arena, space_recompute *out,
                                                    plait_error *err);
 
 /**
- * How many choices there are where the fullest stage has so many layers: full:N takes as many of
- * each chunk, so N is a multiple of vpp.
+ * The number of choices if the fullest stage has `stage_layers` layers. full:N recomputes the same number
+ * of layers in each chunk, so N is a multiple of vpp.
  */
 int space_recompute_choices(const space_recompute *recompute, int stage_layers, int vpp);
 
-/** As many choices as any point may have. */
+/** Upper bound on the choices of any point. */
 size_t space_most_choices(const plan_space *space);
 
-/** Gives a point the k-th choice of what is recomputed and offloaded; in pairs of microbatches of those that go with them. */
+/** Sets the recomputation and offload of a choice; with pairs of microbatches, of the paired choices. */
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *degrees);
 
-/** Are the limits such as plait_search_limit adds? */
+/** Fails unless the limits have the form that plait_search_limit gives them. */
 PLAIT_MUST_CHECK plait_status limits_check(const plait_search_options *options, plait_error *err);
 
-/** Is a value of a key within the limits? */
+/** Returns whether a value of a key is within the limits. */
 bool limits_allow(const plait_search_options *options, plait_key_id key, int value);
 bool limits_allow_text(const plait_search_options *options, plait_key_id key, const char *text);
 
-/** The same of a number or of the index of a word, whichever the key has. */
+/** Takes a number, or the index of a word for a key of words. */
 bool limits_allow_value(const plait_search_options *options, plait_key_id key, int value);
 
-/** A sentence on why a space has no point, from the check of its simplest candidate. */
+/** Writes why a space has no point: the reason why its simplest candidate is illegal. */
 void space_explain_empty(const plan_space *space, char *why, size_t size);

@@ -1,9 +1,9 @@
 /*
- * space_dispatch.c - which dispatchers rows have: the fastest, and in pairs those that leave more SMs
+ * space_dispatch.c - the dispatchers that rows are listed with (S.79)
  *
- * By itself an exchange is waited for, so that of dispatchers, which differ in nothing else, the fastest
- * stands for all. Beside another microbatch it may be hidden, and then what counts is also the SMs that it
- * takes: there each stands that no other beats in both. (S.79)
+ * Dispatchers differ in seconds and in SMs only. An exchange that is not overlapped is waited for, so the
+ * fastest dispatcher suffices. In pairs of microbatches it may be hidden, and the SMs that it occupies
+ * matter as well: there every dispatcher is listed that no other dominates in both.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "rules/plan_check.h"
 #include "search/space/space_private.h"
 
-/* One that runs, of those that rows choose from. */
+/* A dispatcher of the space that runs with the degrees. */
 typedef struct candidate {
     int dispatcher;
     plait_exchange_use use;
@@ -37,13 +37,12 @@ static int list_candidates(const plan_space *space, plait_degrees d,
     return count;
 }
 
-/* Where nothing is sent a dispatcher is a word, the usual one if it may be. */
-static double costs_beside(const candidate *c, int usual)
+/* Ties in time: by SMs, or if nothing is sent by being the default. */
+static double tie_break(const candidate *c, int usual)
 {
     return waited_s(c) > 0.0 ? c->use.sms : (double)(c->dispatcher != usual);
 }
 
-/* The fastest, of alike ones that which takes fewest SMs. */
 static const candidate *fastest_of(const candidate *c, int count, int usual)
 {
     const candidate *fastest = NULL;
@@ -51,31 +50,31 @@ static const candidate *fastest_of(const candidate *c, int count, int usual)
     for (int i = 0; i < count; i++)
         if (!fastest || waited_s(&c[i]) < waited_s(fastest) ||
             (waited_s(&c[i]) == waited_s(fastest) &&
-             costs_beside(&c[i], usual) < costs_beside(fastest, usual)))
+             tie_break(&c[i], usual) < tie_break(fastest, usual)))
             fastest = &c[i];
     return fastest;
 }
 
-/* Of alike ones the first in the list stands for both. */
-static bool beats(const candidate *a, const candidate *b)
+/* Of equal candidates the first dominates. */
+static bool dominates(const candidate *a, const candidate *b)
 {
-    const bool alike = a->use.dispatch_s == b->use.dispatch_s &&
+    const bool equal = a->use.dispatch_s == b->use.dispatch_s &&
                        a->use.combine_s == b->use.combine_s && a->use.sms == b->use.sms;
 
-    return alike ? a < b
+    return equal ? a < b
                  : a->use.dispatch_s <= b->use.dispatch_s && a->use.combine_s <= b->use.combine_s &&
                        a->use.sms <= b->use.sms;
 }
 
-static bool is_beaten(const candidate *c, int count, int i)
+static bool is_dominated(const candidate *c, int count, int i)
 {
     for (int j = 0; j < count; j++)
-        if (j != i && beats(&c[j], &c[i]))
+        if (j != i && dominates(&c[j], &c[i]))
             return true;
     return false;
 }
 
-static bool knows_pairs(const plan_space *space)
+static bool has_pairs(const plan_space *space)
 {
     const int overlaps = space->ep_overlaps.count;
 
@@ -91,34 +90,34 @@ static row_dispatchers choose(const plan_space *space, const plait_degrees *row)
     const candidate *const fastest = fastest_of(c, count, usual);
     row_dispatchers out = {.fastest = fastest ? fastest->dispatcher : -1};
 
-    for (int i = 0; fastest && waited_s(fastest) > 0.0 && knows_pairs(space) && i < count; i++)
-        if (&c[i] != fastest && !is_beaten(c, count, i))
+    for (int i = 0; fastest && waited_s(fastest) > 0.0 && has_pairs(space) && i < count; i++)
+        if (&c[i] != fastest && !is_dominated(c, count, i))
             out.in_pairs |= 1u << c[i].dispatcher;
     return out;
 }
 
-// ---- remembered ------------------------------------------------------------------------------
+// ---- cache -----------------------------------------------------------------------------------
 
-/* All that the exchange of experts' tokens hangs on. No padding: it is compared whole. */
+/* All that the exchange depends on. The struct has no padding, since it is compared by memcmp. */
 typedef struct dispatch_key {
     double tokens; /* of a rank and microbatch, before tp cuts them */
-    int tp, sp, etp, ep, placement, known;
+    int tp, sp, etp, ep, placement, valid;
 } dispatch_key;
 
-typedef struct known_dispatch {
+typedef struct cached_dispatch {
     dispatch_key key;
     row_dispatchers dispatchers;
-} known_dispatch;
+} cached_dispatch;
 
 enum { DISPATCHES = 4096 }; /* a power of two; a key has one place */
 
-struct dispatch_memo {
-    known_dispatch of[DISPATCHES];
+struct dispatch_cache {
+    cached_dispatch of[DISPATCHES];
 };
 
-dispatch_memo *dispatch_memo_new(plait_arena *arena)
+dispatch_cache *dispatch_cache_new(plait_arena *arena)
 {
-    return plait_arena_alloc(arena, 1, sizeof(dispatch_memo));
+    return plait_arena_alloc(arena, 1, sizeof(dispatch_cache));
 }
 
 static dispatch_key key_of(const plan_space *space, const plait_degrees *d)
@@ -141,13 +140,13 @@ static uint64_t hash_of(const dispatch_key *key)
     return hash_ints(hash, words, sizeof words / sizeof *words);
 }
 
-row_dispatchers space_dispatchers_of(dispatch_memo *memo, const plan_space *space,
+row_dispatchers space_dispatchers_of(dispatch_cache *cache, const plan_space *space,
                                      const plait_degrees *row)
 {
     const dispatch_key key = key_of(space, row);
-    known_dispatch *const known = &memo->of[hash_of(&key) % DISPATCHES];
+    cached_dispatch *const cached = &cache->of[hash_of(&key) % DISPATCHES];
 
-    if (memcmp(&known->key, &key, sizeof key) != 0)
-        *known = (known_dispatch){key, choose(space, row)};
-    return known->dispatchers;
+    if (memcmp(&cached->key, &key, sizeof key) != 0)
+        *cached = (cached_dispatch){key, choose(space, row)};
+    return cached->dispatchers;
 }

@@ -1,10 +1,10 @@
 /*
- * space_kernels.c - the kernels of attention that a row is made with
+ * space_kernels.c - the attention kernels that rows are listed with
  *
- *     a stands for b:   forward_a <= forward_b,  backward_a <= backward_b,  kept_a <= kept_b    (S.80)
- *                       in every kind of layer; of alike ones the usual kernel, then the first
+ *     a dominates b:   forward_a <= forward_b,  backward_a <= backward_b,  kept_a <= kept_b     (S.80)
+ *                      in every kind of layer; of equal ones the default kernel, then the first
  *
- * Nothing else of a price depends on the kernel, and all of it grows with these three.
+ * A price depends on the kernel through these three alone, and does not fall with any of them.
  */
 #include "plan/kernels.h"
 #include "plait/cost.h"
@@ -12,7 +12,7 @@
 #include "search/space/space_private.h"
 #include "plan/model_queries.h"
 
-/* What each kernel that may run takes in each kind of layer: of kinds with the same mixer in the first, else 0. */
+/* Cost of each kernel in each kind of layer; kinds with the same mixer are priced once, as the first. */
 typedef struct kernel_uses {
     int kinds;
     int usual;
@@ -20,13 +20,13 @@ typedef struct kernel_uses {
     plait_attention_use use[PLAIT_ATTENTION_KERNELS][PLAIT_MAX_LAYER_KINDS];
 } kernel_uses;
 
-/* Where all are alike, one of two kernels has to come first. */
+/* The order of kernels with equal costs. */
 static bool comes_first(const kernel_uses *uses, int a, int b)
 {
     return a == uses->usual || (b != uses->usual && a < b);
 }
 
-static bool stands_for(const kernel_uses *uses, int a, int b)
+static bool dominates(const kernel_uses *uses, int a, int b)
 {
     bool less = false;
 
@@ -65,10 +65,10 @@ static void price_kernels(const plait_problem *problem, plait_degrees d, kernel_
     }
 }
 
-static bool is_replaced(const kernel_uses *uses, int kernel)
+static bool is_dominated(const kernel_uses *uses, int kernel)
 {
     for (int other = 0; other < PLAIT_ATTENTION_KERNELS; other++)
-        if (other != kernel && (uses->runs >> other & 1u) && stands_for(uses, other, kernel))
+        if (other != kernel && (uses->runs >> other & 1u) && dominates(uses, other, kernel))
             return true;
     return false;
 }
@@ -84,7 +84,7 @@ unsigned space_kernels_of(const plan_space *space, const plait_degrees *row)
         return uses.runs;
     price_kernels(space->problem, *row, &uses);
     for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++)
-        if ((uses.runs >> kernel & 1u) && is_replaced(&uses, kernel))
+        if ((uses.runs >> kernel & 1u) && is_dominated(&uses, kernel))
             left &= ~(1u << kernel);
     return left;
 }

@@ -1,4 +1,4 @@
-/* space_pipeline.c - one pp of a row: its schedules, its shards, and how many points it has */
+/* space_pipeline.c - the schedules, shards and number of points of one pp of a row */
 #include "search/space/space.h"
 
 #include <assert.h>
@@ -12,21 +12,25 @@
 #include "plan/split.h"
 #include "plan/model_queries.h"
 
-/* Shards of the kinds beside which the same keys say something; those that nest in cp come first. */
+/* Shards of all kinds with the same relevant keys; the shards that nest in cp come first. */
 typedef struct shard_list {
-    unsigned said;
+    unsigned relevant;
     int shards, nested, room;
     space_shard *shard;
 } shard_list;
 
-/* One pp: what rows that differ in mbs alone share, and the shards, which say even less of a row. */
+/*
+ * One pp of the walk. `grid` and `usual` belong to the row `row`, whatever its mbs; `grid.kind` is valid if
+ * `listed`. The lists of shards depend on the ranks alone, those of `key`.
+ */
 struct cursor_slot {
-    plait_degrees row;   /* that `grid` is of, without its mbs; zeros: none yet */
-    bool dealt;          /* are there ranks, and layers for each? */
-    bool listed;         /* are its kinds? */
-    plait_degrees usual; /* as `grid`, with the usual value of each free key, not the leanest */
-    space_pipeline grid; /* with all kinds that some mbs may have, and no shards */
-    plait_degrees key;   /* whose ranks the lists are of */
+    plait_degrees row; /* with mbs 0; all zero: none yet */
+    bool possible;     /* the ranks exist, and the layers divide over them */
+    bool listed;
+    plait_degrees usual; /* as `grid`, with the default of each free key */
+    space_pipeline
+        grid; /* with the leanest free keys, the kinds that are legal for some mbs, no shards */
+    plait_degrees key;
     int lists;
     shard_list list[SPACE_KINDS];
 };
@@ -46,20 +50,20 @@ static bool same_ranks(const plait_degrees *a, const plait_degrees *b)
            a->sp == b->sp && a->cp_comm == b->cp_comm;
 }
 
-static bool says_something(const plan_space *space, const plait_degrees *d, plait_key_id key)
+static bool is_relevant(const plan_space *space, const plait_degrees *d, plait_key_id key)
 {
     const plait_key *const row = &plait_keys[key];
 
     return row->matters == NULL || row->matters(space->problem, d);
 }
 
-/* A key that says nothing here has one value: the first of its list. */
+/* An irrelevant key has one value: the first of its list. */
 static int values_of(const plan_space *space, const plait_degrees *d, plait_key_id key, int count)
 {
-    return count == 0 || says_something(space, d, key) ? count : 1;
+    return count == 0 || is_relevant(space, d, key) ? count : 1;
 }
 
-/* Runtimes with many free keys have millions of shards, most of them illegal: room is made as it is used. */
+/* Runtimes with many free keys have millions of shards, most of them illegal: the list grows on demand. */
 static void add_shard(space_cursor *cursor, shard_list *list, space_shard shard)
 {
     space_shard *const more =
@@ -74,14 +78,14 @@ static void add_shard(space_cursor *cursor, shard_list *list, space_shard shard)
 }
 
 /*
- * Without replicas all ZeRO stages are one, but formats and offload may need shards: the lowest legal
- * stage stands for all.
+ * Without replicas all ZeRO stages are equivalent, but formats and offload may require one: only the lowest
+ * legal stage is listed.
  */
-static bool lower_stage_stands(const plan_space *space, const plait_degrees *d)
+static bool lower_stage_suffices(const plan_space *space, const plait_degrees *d)
 {
     plait_degrees lower = *d;
 
-    if (says_something(space, d, PLAIT_KEY_ZERO))
+    if (is_relevant(space, d, PLAIT_KEY_ZERO))
         return false;
     for (int z = 0; z < space->zero.count && space->zero.value[z] < d->zero; z++) {
         lower.zero = (unsigned char)space->zero.value[z];
@@ -91,14 +95,14 @@ static bool lower_stage_stands(const plan_space *space, const plait_degrees *d)
     return false;
 }
 
-/* Every value of the k-th free key and of those behind it, with this shard. */
+/* Adds every combination of values of the free keys from the k-th on, with this shard. */
 static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_shard shard,
                             shard_list *list)
 {
     const plan_space *const space = cursor->space;
 
     if (k == space->free_keys) {
-        if (plan_shards_legal(space->problem, &d, &nobody_asks) && !lower_stage_stands(space, &d))
+        if (plan_shards_legal(space->problem, &d, &nobody_asks) && !lower_stage_suffices(space, &d))
             add_shard(cursor, list, shard);
         return;
     }
@@ -118,32 +122,24 @@ static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
 }
 
 /*
- * The shard groups of one ZeRO stage that nest in cp, or those that do not. One rank a shard is
- * ZeRO 0 by another name, so it is left out.
+ * Adds the ZeRO stages and shard groups that nest in cp, or those that do not. A shard group of one rank is
+ * equivalent to ZeRO 0, so it is left out.
  */
-static void add_shards_of(space_cursor *cursor, plait_degrees d, bool nested, shard_list *list)
+static void add_shards(space_cursor *cursor, plait_degrees d, bool nested, shard_list *list)
 {
     const plan_space *const space = cursor->space;
     const int replicas = d.dp * d.cp;
 
-    for (int i = 0; i < space->divisors.count && space->divisors.value[i] <= replicas; i++) {
-        d.shard_group = space->divisors.value[i];
-        if (replicas % d.shard_group != 0 || (d.shard_group == 1 && replicas > 1) ||
-            plan_shards_nest(space->problem, &d) != nested ||
-            !limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, d.shard_group))
-            continue;
-        add_free_values(cursor, d, 0, (space_shard){.shard_group = d.shard_group, .zero = d.zero},
-                        list);
-    }
-}
-
-static void add_shards(space_cursor *cursor, plait_degrees d, bool nested, shard_list *list)
-{
-    const plan_space *const space = cursor->space;
-
     for (int z = 0; z < space->zero.count; z++) {
         d.zero = (unsigned char)space->zero.value[z];
-        add_shards_of(cursor, d, nested, list);
+        for (int i = 0; i < space->divisors.count && space->divisors.value[i] <= replicas; i++) {
+            const int group = d.shard_group = space->divisors.value[i];
+            if (replicas % group == 0 && (group > 1 || replicas == 1) &&
+                plan_shards_nest(space->problem, &d) == nested &&
+                limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, group))
+                add_free_values(cursor, d, 0, (space_shard){.shard_group = group, .zero = d.zero},
+                                list);
+        }
     }
 }
 
@@ -156,15 +152,15 @@ void space_apply_shard(const plan_space *space, const space_shard *shard, plait_
 }
 
 /*
- * The value of a free key that bounds go by: values of formats stand from wide to narrow, so the last
- * needs least memory. Times that hang on these keys are no part of a bound.
+ * The value of a free key that lower bounds use. Formats are ordered from wide to narrow, so the last legal
+ * one needs least memory; bounds contain no time that depends on these keys.
  */
 static int leanest(const plan_space *space, const plait_degrees *d, int k)
 {
     const space_free_key *const free_key = &space->free_key[k];
     plait_degrees sharded = *d;
 
-    sharded.zero = 3; // where a format needs shards, it has them
+    sharded.zero = 3; // some formats are legal only with shards
     for (int i = free_key->values.count - 1; i >= 0 && !free_key->usual_only; i--) {
         plait_key_put(&sharded, free_key->key, free_key->values.value[i]);
         if (plan_formats_legal(space->problem, &sharded, &nobody_asks))
@@ -173,7 +169,7 @@ static int leanest(const plan_space *space, const plait_degrees *d, int k)
     return plait_keys[free_key->key].usual(space->problem, &sharded, free_key->key);
 }
 
-static void put_usual(const plan_space *space, plait_degrees *d, int k)
+static void put_default(const plan_space *space, plait_degrees *d, int k)
 {
     const plait_key_id key = space->free_key[k].key;
 
@@ -185,7 +181,7 @@ static int least_chunks(unsigned char schedule)
     return plait_schedule_takes((plait_schedule)schedule, 1) ? 1 : 2;
 }
 
-/* The degrees of a kind, with as few chunks as its schedule takes. */
+/* The degrees of a kind, with the fewest chunks that its schedule supports. */
 static plait_degrees degrees_of(plait_degrees d, const space_kind *kind)
 {
     d.schedule = kind->schedule;
@@ -196,28 +192,29 @@ static plait_degrees degrees_of(plait_degrees d, const space_kind *kind)
 }
 
 /*
- * The shards of a kind, listed once for all microbatches and for kinds beside which the same keys say
- * something: shards depend on the ranks alone. Whether they are legal is asked with the first of these
- * kinds; an order with stages inside replicas then takes only those that nest in cp. NULL: out of memory.
+ * The shards of kinds with these relevant keys, listed once for all microbatches, since shards depend on the
+ * ranks alone. The first of these kinds decides which are legal; an order with stages inside replicas then
+ * uses only the shards that nest in cp. NULL: out of memory.
  */
-static const shard_list *shards_of(space_cursor *cursor, struct cursor_slot *slot, unsigned said)
+static const shard_list *shards_of(space_cursor *cursor, struct cursor_slot *slot,
+                                   unsigned relevant)
 {
     const space_pipeline *const p = &slot->grid;
     int first = 0, at = 0;
 
-    while (at < slot->lists && slot->list[at].said != said)
+    while (at < slot->lists && slot->list[at].relevant != relevant)
         at++;
-    assert(at < SPACE_KINDS); // with the same ranks each list has a kind of its own
+    assert(at < SPACE_KINDS); // each list belongs to a kind of its own
     shard_list *const list = &slot->list[at];
     if (at < slot->lists)
         return list;
-    while (p->kind[first].said != said)
+    while (p->kind[first].relevant != relevant)
         first++;
     plait_degrees probe = degrees_of(p->degrees, &p->kind[first]);
     for (int k = 0; k < cursor->space->free_keys; k++)
-        put_usual(cursor->space, &probe, k);
+        put_default(cursor->space, &probe, k);
     slot->lists++;
-    list->said = said;
+    list->relevant = relevant;
     list->shards = 0;
     add_shards(cursor, probe, true, list);
     list->nested = list->shards;
@@ -225,18 +222,17 @@ static const shard_list *shards_of(space_cursor *cursor, struct cursor_slot *slo
     return cursor->failed ? NULL : list;
 }
 
-/* Which free keys say something beside those of a kind. */
-static unsigned said_beside(const plan_space *space, const plait_degrees *d)
+static unsigned relevant_keys(const plan_space *space, const plait_degrees *d)
 {
-    unsigned said = 0;
+    unsigned relevant = 0;
 
     for (int k = 0; k < space->free_keys; k++)
-        if (says_something(space, d, space->free_key[k].key))
-            said |= 1u << k;
-    return said;
+        if (is_relevant(space, d, space->free_key[k].key))
+            relevant |= 1u << k;
+    return relevant;
 }
 
-/* One schedule in one order, with and without pairs of microbatches, or only with what the row is for. */
+/* One schedule in one order, with and without pairs of microbatches; a row for pairs has only these. */
 static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeline *p)
 {
     const int least = d.ep_overlap;
@@ -249,11 +245,11 @@ static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeli
         p->kind[p->kinds++] = (space_kind){.schedule = d.schedule,
                                            .order = d.order,
                                            .ep_overlap = d.ep_overlap,
-                                           .said = said_beside(space, &d)};
+                                           .relevant = relevant_keys(space, &d)};
     }
 }
 
-/* The schedules that these ranks allow, in each order that differs. */
+/* The legal schedules, in each order that makes a difference. */
 static void list_kinds(const plan_space *space, const plait_degrees *usual, space_pipeline *p)
 {
     const int orders = values_of(space, usual, PLAIT_KEY_ORDER, space->orders.count);
@@ -269,8 +265,8 @@ static void list_kinds(const plan_space *space, const plait_degrees *usual, spac
     }
 }
 
-/* The shards that a kind takes, and with them its points. */
-static bool take_shards(space_cursor *cursor, struct cursor_slot *slot, space_pipeline *p, int k)
+/* Sets the shards of a kind, and adds its points. */
+static bool add_kind(space_cursor *cursor, struct cursor_slot *slot, space_pipeline *p, int k)
 {
     space_kind *const kind = &p->kind[k];
     const bool inside = kind->order == PLAIT_ORDER_TP_CP_PP_DP && p->degrees.pp > 1;
@@ -279,7 +275,7 @@ static bool take_shards(space_cursor *cursor, struct cursor_slot *slot, space_pi
         kind->ep_overlap != PLAIT_EP_OVERLAP_NONE
             ? (int64_t)(splits->end - splits->first) * cursor->space->recompute.paired
             : splits->choices;
-    const shard_list *const list = shards_of(cursor, slot, kind->said);
+    const shard_list *const list = shards_of(cursor, slot, kind->relevant);
 
     if (!list)
         return false;
@@ -289,8 +285,8 @@ static bool take_shards(space_cursor *cursor, struct cursor_slot *slot, space_pi
     return true;
 }
 
-/* A layout has no more chunks than there are layers and ends. */
-bool space_layouts_deal(const plan_space *space, int pp)
+/* A layout has at most as many chunks as layers, embedding and loss together. */
+bool space_has_layouts(const plan_space *space, int pp)
 {
     return pp <= split_most_chunks(space->problem->model->layers, PLAIT_SPLIT_BOTH) &&
            pp <= space->problem->runtime->can.most[PLAIT_KEY_PP] &&
@@ -298,54 +294,30 @@ bool space_layouts_deal(const plan_space *space, int pp)
 }
 
 /*
- * The degrees of one pp of a row, with what every plan has at least of the free keys: none need have all
- * at once. False where there is no plan.
+ * Sets the degrees of one pp of a row, each free key at its leanest value by itself, which together need not
+ * be legal. False if there is no plan.
  */
 static bool fill_ranks(const plan_space *space, plait_degrees d, int i, struct cursor_slot *slot)
 {
     const plait_problem *problem = space->problem;
-    const bool dealt = space->splits[i].count > 0;
+    const bool named = space->splits[i].count > 0; // a split has a name
 
     d.pp = space->divisors.value[i];
     d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
     d.shard_group = d.dp * d.cp;
     d.zero = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_ZERO];
-    d.split = dealt ? space->splits[i].split[0].split : (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
+    d.split = named ? space->splits[i].split[0].split : (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
     for (int k = 0; k < space->free_keys; k++)
-        put_usual(space, &d, k);
+        put_default(space, &d, k);
     slot->usual = d;
     d.ep_overlap = PLAIT_EP_OVERLAP_NONE;
     slot->grid = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
-    if (!(dealt || (space->layouts && space_layouts_deal(space, d.pp))) || d.dp == 0 ||
+    if (!(named || (space->layouts && space_has_layouts(space, d.pp))) || d.dp == 0 ||
         !limits_allow(space->options, PLAIT_KEY_DP, d.dp))
         return false;
     for (int k = 0; k < space->free_keys; k++)
         plait_key_put(&slot->grid.degrees, space->free_key[k].key, leanest(space, &d, k));
     return true;
-}
-
-/* The kinds that so many microbatches allow. */
-static void keep_kinds(const plait_problem *problem, const space_pipeline *grid, space_pipeline *p)
-{
-    for (int k = 0; k < grid->kinds; k++) {
-        const plait_degrees d = degrees_of(p->degrees, &grid->kind[k]);
-        if (plan_batch_legal(problem, &d, &nobody_asks))
-            p->kind[p->kinds++] = grid->kind[k];
-    }
-}
-
-/* The grid of a row at one pp, as it is remembered or anew; the shards, unless the ranks are the same. */
-static void bring_grid(const plan_space *space, const plait_degrees *row, int i,
-                       struct cursor_slot *slot)
-{
-    if (memcmp(&slot->row, row, sizeof *row) == 0)
-        return;
-    slot->dealt = fill_ranks(space, *row, i, slot);
-    slot->listed = false;
-    slot->row = *row;
-    if (!same_ranks(&slot->key, &slot->grid.degrees))
-        slot->lists = 0;
-    slot->key = slot->grid.degrees;
 }
 
 bool space_ranks_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
@@ -355,12 +327,19 @@ bool space_ranks_at(space_cursor *cursor, int64_t row, int i, space_pipeline *ou
     plait_degrees d = space->row[row];
 
     d.mbs = 0;
-    bring_grid(space, &d, i, slot);
+    if (memcmp(&slot->row, &d, sizeof d) != 0) {
+        slot->possible = fill_ranks(space, d, i, slot);
+        slot->listed = false;
+        slot->row = d;
+        if (!same_ranks(&slot->key, &slot->grid.degrees))
+            slot->lists = 0;
+        slot->key = slot->grid.degrees;
+    }
     out->degrees = slot->grid.degrees;
     out->degrees.mbs = space->row[row].mbs;
     out->splits = slot->grid.splits;
     out->points = out->kinds = 0;
-    return slot->dealt;
+    return slot->possible;
 }
 
 bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *p)
@@ -370,14 +349,18 @@ bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *p)
     if (!slot->listed)
         list_kinds(cursor->space, &slot->usual, &slot->grid);
     slot->listed = true;
-    keep_kinds(cursor->space->problem, &slot->grid, p);
+    for (int k = 0; k < slot->grid.kinds; k++) { // the kinds that the number of microbatches allows
+        const plait_degrees d = degrees_of(p->degrees, &slot->grid.kind[k]);
+        if (plan_batch_legal(cursor->space->problem, &d, &nobody_asks))
+            p->kind[p->kinds++] = slot->grid.kind[k];
+    }
     return p->kinds > 0;
 }
 
 bool space_shards_of(space_cursor *cursor, int i, space_pipeline *p)
 {
     for (int k = 0; k < p->kinds; k++)
-        if (!take_shards(cursor, &cursor->slot[i], p, k))
+        if (!add_kind(cursor, &cursor->slot[i], p, k))
             return false;
     return p->points > 0 || cursor->space->layouts;
 }
@@ -392,7 +375,6 @@ void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)
 {
     const space_recompute *r = &space->recompute;
     const int vpp = d->vpp;
-
     const bool paired = d->ep_overlap != PLAIT_EP_OVERLAP_NONE;
 
     if (choice < (paired ? r->paired : r->count)) {

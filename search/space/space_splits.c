@@ -1,8 +1,8 @@
 /*
- * space_splits.c - the ways to deal layers to the stages of each pp
+ * space_splits.c - the splits of the layers over the stages of each pp
  *
- * Listed once for each pp, with the number of recompute choices that each has, so that the points
- * of a pipeline are counted by adding instead of walking.
+ * Splits are listed once for each pp with their number of recompute choices, so that the points of a
+ * pipeline are counted without visiting them.
  */
 #include "search/space/space_private.h"
 
@@ -11,7 +11,7 @@
 #include "plan/split.h"
 #include "base/text.h"
 
-/* Layers of the rank that has most: full:N is a choice for N below that. */
+/* Layers of the fullest rank: full:N is a choice for N below that. */
 static int fullest_stage(const plait_model *model, const plait_degrees *d)
 {
     int counts[PLAIT_MAX_LAYERS];
@@ -28,7 +28,6 @@ static int fullest_stage(const plait_model *model, const plait_degrees *d)
     return fullest;
 }
 
-/* Multiples of vpp from low to high below the fullest stage, behind the choices without a number. */
 int space_recompute_choices(const space_recompute *r, int stage_layers, int vpp)
 {
     const int high = (r->high < stage_layers - 1 ? r->high : stage_layers - 1) / vpp;
@@ -42,7 +41,7 @@ size_t space_most_choices(const plan_space *space)
     return (size_t)space->recompute.count + PLAIT_MAX_LAYERS;
 }
 
-/* A limit may name its own counts or its own layout. */
+/* Finds the split of a kind that a limit gives, with its counts or its layout. */
 static bool given_split(const plait_search_options *options, plait_split_kind kind,
                         plait_split *out)
 {
@@ -64,7 +63,7 @@ static bool has_even(const plan_space *space, const plait_degrees *d)
            space->problem->model->layers % (d->pp * d->vpp) == 0;
 }
 
-/* Without a limit that names them the space has the pair of counts that balances, and no layout. */
+/* Sets counts or layout from a limit; else first-last gets its balanced counts, and a layout is not listed. */
 static bool choose_counts(const plan_space *space, plait_degrees *d)
 {
     const plait_model *model = space->problem->model;
@@ -76,7 +75,7 @@ static bool choose_counts(const plan_space *space, plait_degrees *d)
             !(has_even(space, d) && d->split.first == middle && d->split.last == middle));
 }
 
-/* Splits that deal the same layers as `even` are left out. */
+/* Splits that equal `even` are left out. */
 static bool split_wanted(const plan_space *space, plait_degrees *d)
 {
     char text[PLAIT_VALUE_SIZE];
@@ -93,7 +92,7 @@ static bool split_wanted(const plan_space *space, plait_degrees *d)
            plan_stages_legal(space->problem, d, &nobody_asks);
 }
 
-/* The splits of one (pp, vpp) that the software has, the limits allow and the layers fit. */
+/* The splits of one (pp, vpp) that runtime, limits and layers allow. */
 static int list_splits_of(const plan_space *space, plait_degrees d, space_split *out)
 {
     const unsigned can = space->problem->runtime->can.takes[PLAIT_KEY_SPLIT];
@@ -120,7 +119,7 @@ const space_split_range *space_splits_for(const space_splits *splits, plait_sche
     return &splits->of[chunks == PLAIT_SEVERAL_CHUNKS ? 2 : chunks - 1];
 }
 
-/* Those of vpp low to high under one schedule, as far as the limits allow. */
+/* The splits of vpp from low to high under one schedule. */
 static void list_range(const plan_space *space, plait_degrees d, int low, int high,
                        space_split *list, space_splits *out)
 {
@@ -145,7 +144,7 @@ static int most_chunks(const plan_space *space)
                                  : PLAIT_SPLIT_BOTH);
 }
 
-/* Schedules differ in which layers share a rank, and so in the splits that they take. */
+/* Which layers share a rank depends on the schedule, and so do the legal splits. */
 static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
                                 space_splits *out, plait_error *err)
 {

@@ -1,4 +1,4 @@
-/* space_values.c - which values each key of the plan space may take */
+/* space_values.c - the values of each key of the plan space */
 #include "search/space/space_private.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 
 // ---- numbers and words ---------------------------------------------------------------------
 
-/* All divisors in ascending order, from both ends at once. */
+/* All divisors in ascending order; each i <= sqrt(of) gives one from either end. */
 static plait_status list_divisors(int of, plait_arena *arena, space_list *out, plait_error *err)
 {
     int count = 0;
@@ -53,7 +53,7 @@ static plait_status list_allowed(const plait_search_options *options, int of, pl
     return PLAIT_OK;
 }
 
-/* A limit to `optimizer` is one to `gradients` where the software means that by it. */
+/* Where the runtime offloads gradients with the optimizer, a limit to `optimizer` allows `gradients`. */
 static bool allowed_by_word(const plan_space *space, plait_key_id key, int value)
 {
     return limits_allow_value(space->options, key, value) ||
@@ -78,7 +78,7 @@ static plait_status list_mask(const plan_space *space, unsigned mask, plait_key_
     return PLAIT_OK;
 }
 
-/* The keys that a walk of its own lists. */
+/* The keys that are not free. */
 static const plait_key_set walked =
     PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
     PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_CP_COMM) |
@@ -100,8 +100,8 @@ static bool is_limited(const plait_search_options *options, plait_key_id key)
 }
 
 /*
- * What no profile bounds, and what changes the numbers that a step computes, is searched only where
- * limits ask for it or it is allowed: else it is as usual.
+ * A key that no profile restricts, or that changes the numerics of a step, keeps its default unless a limit
+ * names it or numerics are allowed to change.
  */
 static bool is_usual_only(const plan_space *space, plait_key_id key)
 {
@@ -131,7 +131,7 @@ static plait_status list_free_keys(plan_space *space, plait_arena *arena, plait_
 
 // ---- communication of experts --------------------------------------------------------------
 
-/* Delaying weight gradients costs nothing and never takes longer, so that it stands for all pairs. */
+/* Delayed weight gradients never take longer, so that pairs without them are not searched. */
 static unsigned worthwhile_overlaps(const plan_space *space)
 {
     const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_EP_OVERLAP];
@@ -143,15 +143,13 @@ static unsigned worthwhile_overlaps(const plan_space *space)
 }
 
 /*
- * Dispatchers that differ in seconds alone, so that the fastest stands for all. An all-gather needs a
- * buffer beside them and is listed where software has no other, and eight bits on the wire change
- * numerics.
+ * Dispatchers that differ in seconds alone. An all-gather needs a buffer as well and is listed only if the
+ * runtime has no other; a dispatch in 8 bits changes numerics.
  */
 static unsigned worthwhile_dispatchers(const plan_space *space)
 {
     const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_DISPATCHER];
     const unsigned narrow = space->options->allow_numerics ? 0 : 1u << PLAIT_DISPATCH_DEEPEP_FP8;
-
     const unsigned worthwhile = takes & ~(1u << PLAIT_DISPATCH_ALLGATHER | narrow);
 
     return is_limited(space->options, PLAIT_KEY_DISPATCHER) || worthwhile == 0 ? takes : worthwhile;
@@ -167,7 +165,7 @@ static plait_status list_expert_keys(plan_space *space, plait_arena *arena, plai
 
 // ---- recomputation -------------------------------------------------------------------------
 
-/* The core attention alone is what `selective` recomputes: listed once, unless asked for. */
+/* The module core_attn alone equals `selective`, which is listed instead. */
 static bool is_selective(const plait_search_options *options, const plait_capabilities *can,
                          unsigned modules)
 {
@@ -181,7 +179,7 @@ static bool offload_listed(const plait_search_options *options, unsigned char se
     return plait_offload_searched(set) || is_limited(options, PLAIT_KEY_OFFLOAD_ACTS);
 }
 
-/* A recompute choice with each set of activations that it leaves to be offloaded, none first. */
+/* Adds a recompute choice with each set of activations that can be offloaded beside it, none first. */
 static void add_recompute(const plait_problem *problem, const plait_search_options *options,
                           plait_recompute choice, space_choice *list, int *count)
 {
@@ -200,7 +198,7 @@ static void add_recompute(const plait_problem *problem, const plait_search_optio
             list[(*count)++] = (space_choice){choice, (unsigned char)set};
 }
 
-/* full:N is a list of its own length in each group; a limit may leave one N. */
+/* A limit may allow one N of full:N, or none. */
 static void limit_full_layers(const plait_search_options *options, space_recompute *out)
 {
     for (int i = 0; i < options->limits; i++) {
@@ -216,7 +214,7 @@ static void limit_full_layers(const plait_search_options *options, space_recompu
     }
 }
 
-/* Those that what runs again lets go with pairs of microbatches. */
+/* The choices that are legal with pairs of microbatches. */
 static plait_status list_paired(const plait_problem *problem, plait_arena *arena,
                                 space_recompute *out, plait_error *err)
 {
@@ -236,7 +234,7 @@ static plait_status list_paired(const plait_problem *problem, plait_arena *arena
     return PLAIT_OK;
 }
 
-/* Kinds as the software has them, sets of modules that some layer of the model has, full:N apart. */
+/* The kinds of the runtime, with the sets of modules that the model has; full:N is stored as a range. */
 plait_status space_list_recompute(const plait_problem *problem, const plait_search_options *options,
                                   plait_arena *arena, space_recompute *out, plait_error *err)
 {
