@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""gains.py PLAIT [layouts|stages|cuts]... - the tables of search/README.md of what refinements gain
+"""gains.py PLAIT [layouts|stages|cuts]... - prints the tables of gains in docs/search/layouts.md and per-stage.md
 
-Prints Markdown. Each row is one search, two threads; a search that is not through after ten minutes is
-left out, and says so on standard error.
+The tables are Markdown. Each row is one search on two threads. A search that takes more than ten minutes is
+omitted and reported on standard error.
 """
 import json
 import subprocess
