@@ -8,7 +8,7 @@
  * equal. Who prices plans again with other numbers, as fits do, keeps a plait_pipelines.
  *
  * The step time is a sum of exposed terms on the slowest stage; hidden communication is listed
- * apart (plait_volume). Every equation is numbered in costmodel/README.md.
+ * apart (plait_volume). Every equation is numbered in docs/model.
  *
  * Left out: checkpoints, data loading, restarts, network jitter.
  */

@@ -4,7 +4,7 @@
  * Megatron's tensor parallelism, ZeRO, expert parallelism are names of assignments. Here the operators
  * of a layer (block.h) each get a strategy on a logical mesh of one to three axes: every axis cuts one
  * dimension of the operator or none. The assignment that takes least time under a memory limit is
- * found and proven (search/README.md, S.40 and on), and compared with those that have names.
+ * found and proven (docs/model/11-operators.md, S.40 to S.50), and compared with those that have names.
  *
  *     plait_operators_options options;
  *     plait_operators_options_init(&options);
