@@ -1,8 +1,8 @@
 /*
- * answer.c - what a search holds on to as plans
+ * answer.c - turns points of the space into plans with stages and full prices
  *
- * Tables sum a price in another order than plait_plan_cost, so the two may differ in their last
- * digits. What leaves a search has the digits of plait_plan_cost, and the order that they give.
+ * Tables sum a price in another order than plait_plan_cost, so the two may differ in their last digits. The
+ * result of a search has the digits of plait_plan_cost, and the order that they give.
  */
 #include "search/answer.h"
 
@@ -28,27 +28,19 @@ static plait_status price_in_full(const search_run *run, const plan_point *point
 }
 
 static plait_status price_all(const search_run *run, const plan_point *point, int count,
-                              plait_table *table, plait_arena *scratch, plait_ranked *out,
-                              plait_error *err)
-{
-    const plait_arena_mark mark = plait_arena_save(scratch);
-
-    for (int i = 0; i < count; i++) {
-        PLAIT_TRY(price_in_full(run, &point[i], table, scratch, &out[i], err));
-        plait_arena_rewind(scratch, mark);
-    }
-    return PLAIT_OK;
-}
-
-static plait_status answer(const search_run *run, const plan_point *point, int count,
-                           plait_ranked **plans, plait_error *err)
+                              plait_ranked **plans, plait_error *err)
 {
     search_worker *const worker = search_first_worker(run);
 
     *plans = plait_arena_alloc(run->arena, (size_t)count + 1, sizeof **plans);
-    return worker && *plans
-               ? price_all(run, point, count, worker->table, worker->scratch, *plans, err)
-               : plait_fail_nomem(err);
+    if (!worker || !*plans)
+        return plait_fail_nomem(err);
+    const plait_arena_mark mark = plait_arena_save(worker->scratch);
+    for (int i = 0; i < count; i++) {
+        PLAIT_TRY(price_in_full(run, &point[i], worker->table, worker->scratch, &(*plans)[i], err));
+        plait_arena_rewind(worker->scratch, mark);
+    }
+    return PLAIT_OK;
 }
 
 static int by_number(double a, double b)
@@ -70,7 +62,6 @@ static int by_time(const void *left, const void *right)
     const plait_ranked *const a = left;
     const plait_ranked *const b = right;
     const int order = by_number(a->price.step_s, b->price.step_s);
-
     const int fuller = by_number(a->price.peak_bytes, b->price.peak_bytes);
 
     return order != 0    ? order
@@ -81,7 +72,7 @@ static int by_time(const void *left, const void *right)
 plait_status answer_ranking(const search_run *run, const plan_point *point, int count,
                             plait_ranked **plans, plait_error *err)
 {
-    PLAIT_TRY(answer(run, point, count, plans, err));
+    PLAIT_TRY(price_all(run, point, count, plans, err));
     qsort(*plans, (size_t)count, sizeof **plans, by_objective);
     return PLAIT_OK;
 }
@@ -91,7 +82,7 @@ plait_status answer_front(const search_run *run, const plan_front *front, plait_
 {
     int kept = 0;
 
-    PLAIT_TRY(answer(run, front->plan, front->count, plans, err));
+    PLAIT_TRY(price_all(run, front->plan, front->count, plans, err));
     qsort(*plans, (size_t)front->count, sizeof **plans, by_time);
     for (int i = 0; i < front->count; i++)
         if (kept == 0 || (*plans)[i].price.peak_bytes < (*plans)[kept - 1].price.peak_bytes)

@@ -1,4 +1,4 @@
-/* defaults.c - the keys that a user leaves out, filled as eval promises */
+/* defaults.c - values of the keys that the user does not give */
 #include <stdio.h>
 
 #include "plan/layout.h"
@@ -12,8 +12,8 @@ static bool is_given(plait_key_set given, plait_key_id key)
 }
 
 /*
- * Splits and recompute choices are a small space of their own: all other keys are fixed, and the
- * search picks the fastest that fits, or the leanest when none does.
+ * Adds limits that fix all keys except split and recomputation, unless those are given. The search then takes
+ * the fastest plan that fits, or the leanest one if none does.
  */
 static plait_status fix_all_but_free(plait_key_set given, const plait_degrees *d,
                                      plait_search_options *options, plait_error *err)
@@ -33,7 +33,7 @@ static plait_status fix_all_but_free(plait_key_set given, const plait_degrees *d
     return PLAIT_OK;
 }
 
-/* Sets *found, and takes the plan found, unless no plan with these values is legal. */
+/* Searches the keys that are free. *found is false, and the degrees stay, if no plan is legal. */
 static plait_status search_free(const plait_problem *problem, plait_key_set given,
                                 const char *strategy, plait_arena *arena, plait_degrees *degrees,
                                 bool *found, plait_error *err)
@@ -65,8 +65,8 @@ static plait_status search_free(const plait_problem *problem, plait_key_set give
 }
 
 /*
- * A layout whose chunks differ by one layer at most; the embedding and the loss count as layers, as in
- * split `both`. False when the chunks are more than that, or the text is too long for a value.
+ * Writes a layout whose chunks differ by at most one layer; the embedding and the loss count as layers, as in
+ * split `both`. False if there are too many chunks, or if the text is too long for a value.
  */
 static bool level_layout(const plait_model *model, const plait_degrees *d, char *text)
 {
@@ -85,7 +85,7 @@ static bool level_layout(const plait_model *model, const plait_degrees *d, char 
     return layout_write(chunk, chunks, text);
 }
 
-/* The layers do not divide in words: the fastest layout that fits, or else a level one. */
+/* No split by name is legal: takes the fastest layout that fits, or else an even one. */
 static plait_status complete_layout(const plait_problem *problem, plait_key_set given,
                                     plait_degrees *degrees, plait_arena *arena, plait_error *err)
 {
@@ -118,7 +118,7 @@ plait_status plait_degrees_complete(const plait_problem *problem, plait_key_set 
     PLAIT_TRY(degrees_check_values(degrees, err));
     plait_degrees_fill(problem, given, degrees);
     if (is_given(given, PLAIT_KEY_SPLIT) &&
-        (is_given(given, PLAIT_KEY_RECOMPUTE) || // a plan that no choice makes legal stays as it is
+        (is_given(given, PLAIT_KEY_RECOMPUTE) || // an illegal plan stays as it is
          plait_degrees_check(problem, degrees, NULL, 0) == PLAIT_INVALID))
         return PLAIT_OK;
     PLAIT_TRY(search_free(problem, given, NULL, arena, degrees, &found, err));

@@ -8,17 +8,18 @@
  *     outranked: objective(t, b) > the k-th best known plan's, and                 (S.2)
  *                some known plan is as fast and as small as (t, b), better in one  (S.3)
  *
- * A price that is only a lower bound, since its schedule has no closed form, is treated likewise: what
- * it lets through is simulated before it is ranked. So is the ranking that of simulating all. (S.4)
- * Who asks for no front has S.3 hold of everything; who looks for the closest plan, S.2 of what lacks nearly
- * as much as what is known. (S.13)
- * What has no room is looked into for the best tight plan alone, if it can be better than all that fits. (S.5)
+ * A price that is only a lower bound, since its schedule has no closed form, is used in the same way: a plan
+ * that it does not exclude is simulated before it is ranked, so the ranking is that of simulating all. (S.4)
+ * Without a requested front, S.3 counts as satisfied. When searching for the closest infeasible plan, S.2 also
+ * prunes plans that need nearly as much memory as the best known one. (S.13)
+ * A group that does not fit is searched only for the best tight plan, if that can be better than every plan
+ * that fits. (S.5)
  *
- * Known plans are those of a coarse pass over a small part of the space, those of waves of tasks before
- * this one (parallel.c), and those that the same task has found so far; a task never looks at another's of its
- * wave, so what is pruned does not depend on threads. Bounds are asked for whole rows (memory only), pipelines and groups in turn.
- * Complexity: one row of prices a set of layer degrees, one bound a pipeline and a group, one price
- * a point that is left.
+ * Known plans are those of a coarse pass over a small part of the space, those of earlier waves of tasks
+ * (parallel.c), and those that the same task has found. A task does not use plans of another task of its wave,
+ * so pruning does not depend on threads. Bounds are computed for rows (memory only), pipelines and groups.
+ * Complexity: one row of prices for each set of layer degrees, one bound for each pipeline and group, one price
+ * for each remaining point.
  */
 #include <math.h>
 #include <string.h>
@@ -32,8 +33,8 @@
 // ---- bounds --------------------------------------------------------------------------------
 
 /*
- * Whose objective is above it is outranked. In a large space what would lack nearly as much as the
- * closest is, too. (S.13)
+ * Plans with an objective above this are outranked. In a large space the search for the closest plan also
+ * excludes plans within PLAIT_CLOSEST_WITHIN of the best known one. (S.13)
  */
 static double limit_of(const search_run *run, const plan_top *top)
 {
@@ -56,34 +57,27 @@ static bool outranked(const search_run *run, const search_found *found, plait_pr
     return false;
 }
 
-static bool covered(const search_run *run, const search_found *found, plait_price bound)
+static bool dominated(const search_run *run, const search_found *found, plait_price bound)
 {
-    bool dominated = run->alone;
+    bool yes = run->alone;
 
-    for (const search_found *known = found; known && !dominated; known = known->before)
-        dominated = front_dominates(&known->front, bound);
-    return dominated;
+    for (const search_found *known = found; known && !yes; known = known->before)
+        yes = front_dominates(&known->front, bound);
+    return yes;
 }
 
-/* A plan of the ranking, or a tight one, is better. */
-static bool first_beats(const search_found *found, double objective)
+/* Returns whether a known plan is better than every tight plan with at least this objective. */
+static bool tight_outranked(const search_found *found, double objective)
 {
-    return (found->top.count > 0 && objective > found->top.plan[0].objective) ||
-           objective > top_limit(&found->tight_best);
+    for (const search_found *known = found; known; known = known->before)
+        if ((known->top.count > 0 && objective > known->top.plan[0].objective) ||
+            objective > top_limit(&known->tight_best))
+            return true;
+    return false;
 }
 
-/* No plan that may run out, with this objective or a worse one, is better than all that is known. */
-static bool tight_beaten(const search_found *found, double objective)
-{
-    const search_found *known = found;
-
-    while (known && !first_beats(known, objective))
-        known = known->before;
-    return known != NULL;
-}
-
-/* Among all that was known before, as many as are asked for are better. */
-static bool beaten_before(const search_found *found, double objective)
+/* Returns whether a full ranking of plans known before excludes this objective. */
+static bool outranked_before(const search_found *found, double objective)
 {
     const search_found *known = found->before;
 
@@ -92,7 +86,7 @@ static bool beaten_before(const search_found *found, double objective)
     return known != NULL;
 }
 
-/* What is looked for in a set of points. */
+/* The plans that a search needs from a set of points: none, tight ones, or all. */
 typedef enum set_use { SET_NOTHING, SET_TIGHT, SET_ALL } set_use;
 
 static set_use lesser(set_use a, set_use b)
@@ -100,7 +94,7 @@ static set_use lesser(set_use a, set_use b)
     return a < b ? a : b;
 }
 
-/* A set that holds no plan that fits may hold the best tight one. (S.5) */
+/* A set without a plan that fits may contain the best tight one. (S.5) */
 static set_use use_of(const search_run *run, const search_found *found, plait_price bound)
 {
     if (run->counts)
@@ -111,13 +105,13 @@ static set_use use_of(const search_run *run, const search_found *found, plait_pr
     if (!run->options->prune)
         return SET_ALL;
     if (bound.peak_bytes <= run->capacity_bytes)
-        return outranked(run, found, bound) && covered(run, found, bound) ? SET_NOTHING : SET_ALL;
-    return bound.peak_bytes > run->tight_bytes || tight_beaten(found, objective_of(run, bound))
+        return outranked(run, found, bound) && dominated(run, found, bound) ? SET_NOTHING : SET_ALL;
+    return bound.peak_bytes > run->tight_bytes || tight_outranked(found, objective_of(run, bound))
                ? SET_NOTHING
                : SET_TIGHT;
 }
 
-/* A set that needs more holds nothing that is looked for, whatever its time. */
+/* A set that needs more memory is not searched, whatever its time. */
 static double most_bytes(const search_run *run, const search_found *found)
 {
     double most = larger(run->capacity_bytes, run->tight_bytes);
@@ -131,7 +125,7 @@ static double most_bytes(const search_run *run, const search_found *found)
 
 // ---- points --------------------------------------------------------------------------------
 
-/* Where a plan with this price, or one at least as slow, has a place. */
+/* The lists that a plan with this price, or one at least as slow, may enter. */
 typedef struct plan_place {
     bool ranks, fronts, tight;
 } plan_place;
@@ -139,17 +133,17 @@ typedef struct plan_place {
 static plan_place place_of(const search_run *run, const search_found *found, const plan_point *plan)
 {
     if (plan->price.peak_bytes > run->capacity_bytes)
-        return (plan_place){.tight = !tight_beaten(found, plan->objective)};
+        return (plan_place){.tight = !tight_outranked(found, plan->objective)};
     return (plan_place){
         .ranks = plan->objective < run->below &&
                  top_wants(&found->top, plan->objective, plan->index) &&
-                 !beaten_before(found, plan->objective),
-        .fronts = !covered(run, found, plan->price),
+                 !outranked_before(found, plan->objective),
+        .fronts = !dominated(run, found, plan->price),
     };
 }
 
-/* Has a node's host memory room for what the plan offloads, as far as the cluster's file has it? */
-static bool host_holds(const search_run *run, search_worker *worker, const plait_degrees *degrees)
+/* Returns whether the offloaded bytes fit into a node's host memory, if the cluster's file states it. */
+static bool host_fits(const search_run *run, search_worker *worker, const plait_degrees *degrees)
 {
     const double host_bytes = run->problem->cluster->host_memory_bytes;
 
@@ -157,8 +151,8 @@ static bool host_holds(const search_run *run, search_worker *worker, const plait
 }
 
 /*
- * Only what has a place by its lower bound is simulated, and then placed by what it takes. (S.4) The
- * coarse pass leaves that to its end.
+ * A plan that may enter a list by its lower bound is simulated, then placed by its exact price. (S.4) The
+ * coarse pass simulates at its end instead.
  */
 static void consider(const search_run *run, search_worker *worker, search_found *found,
                      const plait_degrees *degrees, plait_price price, int64_t index)
@@ -172,7 +166,7 @@ static void consider(const search_run *run, search_worker *worker, search_found 
         return;
     }
     plan_place place = place_of(run, found, &plan);
-    if (!(place.ranks || place.fronts || place.tight) || !host_holds(run, worker, degrees))
+    if (!(place.ranks || place.fronts || place.tight) || !host_fits(run, worker, degrees))
         return;
     if (!price.exact && !run->coarse) {
         found->simulated++;
@@ -190,7 +184,7 @@ static void consider(const search_run *run, search_worker *worker, search_found 
         found->failed = true;
 }
 
-/* The coarse pass looks at the plain choices: full:N at no N. Pairs go with none of these either. */
+/* The number of choices of a split; the coarse pass and pairs of microbatches exclude full:N. */
 static int choices_of(const search_run *run, const space_split *split, bool paired)
 {
     const int plain = run->space->recompute.count;
@@ -200,11 +194,11 @@ static int choices_of(const search_run *run, const space_split *split, bool pair
     return run->coarse && plain > 0 && plain < split->choices ? plain : split->choices;
 }
 
-/* State on the host that does not fit there is no plan; of activations only plans with a place are asked. */
+/* Counts a priced plan. Host memory is checked for offloaded state; for activations only in consider(). */
 static void count(const search_run *run, search_worker *worker, const plait_degrees *degrees,
                   plait_price price, search_found *found)
 {
-    const bool holds = degrees->offload == PLAIT_OFFLOAD_NONE || host_holds(run, worker, degrees);
+    const bool holds = degrees->offload == PLAIT_OFFLOAD_NONE || host_fits(run, worker, degrees);
     const bool fits = price.peak_bytes <= run->capacity_bytes;
 
     found->priced++;
@@ -212,10 +206,10 @@ static void count(const search_run *run, search_worker *worker, const plait_degr
     found->tight += holds && !fits && price.peak_bytes <= run->tight_bytes;
 }
 
-/* Below so many, bounds take longer than they save. */
+/* Sizes below which bounds take longer than they save. */
 enum { SHARDS_WORTH_A_BOUND = 4, CHOICES_WORTH_A_BOUND = 4 };
 
-/* What is looked for among the plans of each choice, whatever the shard. (C.93) */
+/* Sets worker->use of each choice by its bound over all shards. (C.93) */
 static void use_choices(const search_run *run, search_worker *worker, plait_degrees degrees,
                         int choices, int shards, set_use most, const search_found *found)
 {
@@ -231,21 +225,21 @@ static void use_choices(const search_run *run, search_worker *worker, plait_degr
     }
 }
 
-/* The last of a list keep least: who looks for the closest plan takes them first. */
-static int turn(const search_run *run, int i, int count)
+/* The search for the closest plan starts at the end of lists, where plans need least memory. */
+static int search_order(const search_run *run, int i, int count)
 {
     return run->closest ? count - 1 - i : i;
 }
 
 /*
- * One shard with every choice of recomputation. Those of a set that has no room count as ruled out,
- * though the best tight plan is looked for among them.
+ * Prices one shard with every choice of recomputation. Plans of a set that does not fit are not counted as
+ * priced, although the best tight plan is searched among them.
  */
 static void price_shard(const search_run *run, search_worker *worker, plait_degrees degrees,
                         int choices, int64_t first, set_use most, search_found *found)
 {
     for (int i = 0; i < choices; i++) {
-        const int c = turn(run, i, choices);
+        const int c = search_order(run, i, choices);
         const set_use use = lesser(most, (set_use)worker->use[c]);
         if (use == SET_NOTHING)
             continue;
@@ -257,14 +251,14 @@ static void price_shard(const search_run *run, search_worker *worker, plait_degr
     }
 }
 
-/* Bounds of each choice over all shards, then of each shard over all choices, then what is left. */
+/* Bounds each choice over all shards and each shard over all choices, then prices what remains. */
 static void price_group(const search_run *run, search_worker *worker, const space_kind *kind,
                         plait_degrees degrees, int choices, int64_t first, set_use most,
                         search_found *found)
 {
     use_choices(run, worker, degrees, choices, kind->shards, most, found);
     for (int i = 0; i < kind->shards; i++) {
-        const int s = turn(run, i, kind->shards);
+        const int s = search_order(run, i, kind->shards);
         space_apply_shard(run->space, &kind->shard[s], &degrees);
         const set_use use =
             choices < CHOICES_WORTH_A_BOUND
@@ -275,7 +269,7 @@ static void price_group(const search_run *run, search_worker *worker, const spac
     }
 }
 
-/* All groups of one schedule and order; returns the number of points they hold. */
+/* Searches all groups of one schedule and order; returns their number of points. */
 static int64_t explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
                             const space_kind *kind, int64_t first, set_use most,
                             search_found *found)
@@ -303,7 +297,7 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
     return points;
 }
 
-/* Points are counted for who is shown how many there are; the coarse pass needs them itself. (S.14) */
+/* Points are counted if the result reports their number, and in the coarse pass for S.14. */
 static bool counts_points(const search_run *run)
 {
     return run->coarse || !(run->closest || run->fits_only || isfinite(run->below));
@@ -318,11 +312,11 @@ static bool count_points(search_worker *worker, int i, space_pipeline *p, search
     return any;
 }
 
-/* The i-th divisor's. Uncounted, its plans are listed only where there may be something to look for. */
+/* Searches the pipeline of the i-th divisor. Unless points are counted, its shards are listed only if needed. */
 static void explore_pipeline(const search_run *run, search_worker *worker, int i, space_pipeline *p,
                              int64_t batch, set_use most, search_found *found)
 {
-    // Points of a task are numbered behind all of the tasks before it.
+    // Indices of a task follow those of all tasks before it.
     int64_t first = (batch << 40) + found->points;
     const bool counted = counts_points(run);
 
@@ -341,18 +335,18 @@ static void explore_pipeline(const search_run *run, search_worker *worker, int i
 
 // ---- rows ----------------------------------------------------------------------------------
 
-/* Rows are much alike in what their leanest plan takes: a few say nearly what is possible. */
+/* Rows hardly differ in the memory of their leanest plan: the coarse pass tries every 16th. */
 enum { CLOSEST_STRIDE = 16 };
 
-/* Experts have many rows, of which those without context parallelism say enough. Chosen by time. */
+/* The cp that the coarse pass tries. Models with experts have many rows, and cp 1 suffices. Chosen by time. */
 static int most_context(const search_run *run)
 {
     return model_has_experts(run->problem->model) ? 1 : 4;
 }
 
 /*
- * The coarse pass keeps to few context ranks and the smallest microbatch. Where variants are counted, only
- * rows that may have some are asked.
+ * The coarse pass tries a small cp and the smallest microbatch. When variants are counted, only rows that may
+ * contain some are searched.
  */
 static bool row_wanted(const search_run *run, const plait_degrees *row)
 {
@@ -374,7 +368,7 @@ double search_row_floor(const search_run *run, search_worker *worker, const plai
     plait_degrees single = *row;
 
     single.mbs = 1;
-    single.ep_overlap = PLAIT_EP_OVERLAP_NONE; // which C.92 leaves open
+    single.ep_overlap = PLAIT_EP_OVERLAP_NONE; // C.92 holds for every overlap
     if (memcmp(&single, &worker->floor_row, sizeof single) != 0) {
         worker->floor_row = single;
         worker->floor_bytes = plait_layers_floor_bytes(run->problem, &worker->floor_row);
@@ -382,29 +376,22 @@ double search_row_floor(const search_run *run, search_worker *worker, const plai
     return worker->floor_bytes * row->mbs;
 }
 
-/* Rows whose leanest plan cannot fit are only counted, or searched for tight plans. */
-static set_use use_of_row(const search_run *run, search_worker *worker, const search_found *found,
-                          const plait_degrees *row)
-{
-    const plait_price floor = {.peak_bytes = search_row_floor(run, worker, row)};
-
-    return use_of(run, found, floor);
-}
-
 static void explore_row(const search_run *run, search_worker *worker, int64_t row, int64_t batch,
                         search_found *found)
 {
     space_pipeline pipeline;
     set_use use = SET_ALL;
-    bool asked = !run->options->prune;
+    bool bounded = !run->options->prune;
 
     for (int i = 0; i < run->space->divisors.count; i++) {
         if (!pipeline_wanted(run, run->space->row[row], run->space->divisors.value[i]) ||
             !space_ranks_at(&worker->cursor, row, i, &pipeline))
             continue;
-        if (!asked) // of rows without a pipeline nobody asks
-            use = use_of_row(run, worker, found, &run->space->row[row]);
-        asked = true;
+        if (!bounded) { // a row whose leanest plan does not fit is counted, or searched for tight plans
+            const double least = search_row_floor(run, worker, &run->space->row[row]);
+            use = use_of(run, found, (plait_price){.peak_bytes = least});
+        }
+        bounded = true;
         if (use == SET_NOTHING && !counts_points(run))
             return;
         explore_pipeline(run, worker, i, &pipeline, batch, use, found);
@@ -425,7 +412,7 @@ static void explore(const search_run *run, search_worker *worker, int64_t batch,
 
 // ---- the run -------------------------------------------------------------------------------
 
-/* One plan of the coarse pass with what it really takes, to the digit as the second pass will see it. */
+/* Prices a plan of the coarse pass exactly, to the same digits as the second pass. */
 static plait_status make_exact(const search_run *run, search_worker *worker, plan_point *plan,
                                plait_error *err)
 {
@@ -439,10 +426,10 @@ static plait_status make_exact(const search_run *run, search_worker *worker, pla
 }
 
 /*
- * What the coarse pass found by lower bounds are plans, if not the best ones: others are held against
- * what these take.
+ * The coarse pass ranks some plans by lower bounds. The second pass compares with exact prices, so these plans
+ * are simulated and ranked again.
  */
-static plait_status know_exactly(const search_run *run, search_found *known, plait_error *err)
+static plait_status make_all_exact(const search_run *run, search_found *known, plait_error *err)
 {
     const search_found bounded = *known;
     search_worker *const worker = search_first_worker(run);
@@ -472,10 +459,10 @@ static plait_status coarse_pass(search_run *run, search_found *known, plait_erro
     run->coarse = true;
     const plait_status status = search_batches(run, explore, known, err);
     run->coarse = false;
-    return status == PLAIT_OK ? know_exactly(run, known, err) : status;
+    return status == PLAIT_OK ? make_all_exact(run, known, err) : status;
 }
 
-/* A relaxed question with more points in the coarse pass, or many rows, is answered by that. (S.14) */
+/* With more points in the coarse pass, or many rows, that pass alone decides whether a plan fits. (S.14) */
 enum { POINTS_WORTH_A_PROOF = 1 << 20 };
 
 static bool is_enough(const search_run *run, const search_found *coarse)
@@ -484,7 +471,6 @@ static bool is_enough(const search_run *run, const search_found *coarse)
            (search_is_large(run->space->rows) || coarse->points > POINTS_WORTH_A_PROOF);
 }
 
-/* The coarse pass, and what it leaves to do. */
 static plait_status both_passes(search_run *run, search_found *coarse, search_found *found,
                                 plait_error *err)
 {
@@ -496,7 +482,7 @@ static plait_status both_passes(search_run *run, search_found *coarse, search_fo
     run->known = coarse;
     PLAIT_TRY(search_batches(run, explore, found, err));
     if (run->closest && found->top.count == 0)
-        found->top = coarse->top; // which nothing undercuts by as much as is asked for
+        found->top = coarse->top; // no plan is better by PLAIT_CLOSEST_WITHIN
     return PLAIT_OK;
 }
 

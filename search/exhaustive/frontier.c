@@ -1,4 +1,4 @@
-/* frontier.c - a short ranking, and the Pareto front of time and memory */
+/* frontier.c - a ranking of the best plans, and the Pareto front of time and memory */
 #include "search/exhaustive/frontier.h"
 
 #include <math.h>
@@ -40,17 +40,6 @@ int top_alike(const plan_top *top, const plait_degrees *degrees)
     return -1;
 }
 
-/* The place that becomes free behind the ones before it: of a plan alike, a new one, or the last. */
-static int freed_place(plan_top *top, int alike)
-{
-    if (alike >= 0)
-        return alike;
-    if (top->count < top->room)
-        top->count++;
-    return top->count - 1;
-}
-
-/* Insertion from behind: rankings are short, and most plans do not enter. */
 void top_add(plan_top *top, const plan_point *plan)
 {
     int at;
@@ -60,7 +49,10 @@ void top_add(plan_top *top, const plan_point *plan)
     const int alike = top_alike(top, &plan->degrees);
     if (alike >= 0 && !ranks_before(plan, &top->plan[alike]))
         return;
-    for (at = freed_place(top, alike); at > 0; at--) {
+    // A plan takes the place of its variant, a new place, or that of the last.
+    if (alike < 0 && top->count < top->room)
+        top->count++;
+    for (at = alike >= 0 ? alike : top->count - 1; at > 0; at--) {
         if (ranks_before(&top->plan[at - 1], plan))
             break;
         top->plan[at] = top->plan[at - 1];
@@ -75,7 +67,7 @@ double top_limit(const plan_top *top)
 
 // ---- the front -----------------------------------------------------------------------------
 
-/* Number of plans that are at most as slow; memory falls along the front. */
+/* Number of plans that take at most `step_s`; memory falls along the front. */
 static int faster_or_equal(const plan_front *front, double step_s)
 {
     int low = 0;
@@ -91,7 +83,7 @@ static int faster_or_equal(const plan_front *front, double step_s)
     return low;
 }
 
-/* The slowest plan that is at most as slow has the least memory of all of those. */
+/* Of the plans that are at least as fast, the slowest needs least memory. */
 bool front_dominates(const plan_front *front, plait_price price)
 {
     const int at = faster_or_equal(front, price.step_s);
@@ -118,8 +110,8 @@ static bool grow(plan_front *front)
 }
 
 /*
- * A plan enters where its time places it, and pushes out those that it beats in memory. Of two equal
- * ones the first in the space stays, whichever is found first.
+ * Inserts a plan at the place of its time, and removes the plans that it dominates. Of two equal plans the
+ * one with the lower index stays, in whichever order they are found.
  */
 bool front_add(plan_front *front, const plan_point *plan)
 {
@@ -135,7 +127,7 @@ bool front_add(plan_front *front, const plan_point *plan)
             *known = *plan;
         return true;
     }
-    // Equally fast but larger ones before it, slower and larger ones behind it.
+    // Dominated: equally fast and larger plans before it, slower and larger plans after it.
     while (start > 0 && front->plan[start - 1].price.step_s == plan->price.step_s)
         start--;
     while (end < front->count && front->plan[end].price.peak_bytes >= plan->price.peak_bytes)

@@ -1,14 +1,14 @@
 /*
- * parallel.c - the space in tasks, on several threads, and what they found in order
+ * parallel.c - the space as tasks on several threads, with results merged in order
  *
- * Tasks are fixed runs of rows that come in waves:
+ * Tasks are fixed runs of rows, in waves:
  *
  *     0   64   128 ...    every 64th, from all over the space
- *     16   32   48 ...    every 16th that is left, then every 4th, then all others
+ *     16   32   48 ...    every 16th of the others, then every 4th, then the rest
  *
- * A task sees what was known before all of them began and what waves before its own found, never
- * another task of its wave, and finds are merged in the order of the rows. So neither the number of threads
- * nor their luck changes the answer.
+ * A task uses the plans that were known before the pass and those of earlier waves, never those of another
+ * task of its wave, and results are merged in the order of rows. The answer is therefore independent of the
+ * number and the timing of threads.
  */
 #include <math.h>
 #include <omp.h>
@@ -36,7 +36,7 @@ void search_workers_end(search_run *run)
     run->workers = NULL;
 }
 
-/* The tools of the i-th thread. NULL: out of memory, and so it stays. */
+/* The worker of the i-th thread, made on first use. NULL: out of memory, also on later calls. */
 static search_worker *worker_of(const search_run *run, int i)
 {
     search_worker *const worker = &run->workers[i];
@@ -55,7 +55,7 @@ search_worker *search_first_worker(const search_run *run)
     return worker_of(run, 0);
 }
 
-/* The same for a pass, whose space may be another than that of the pass before. */
+/* Prepares a worker for a pass, whose space may differ from that of the pass before. */
 static search_worker *worker_enter(const search_run *run, int i)
 {
     search_worker *const worker = worker_of(run, i);
@@ -89,7 +89,7 @@ static variant_count variants_of_both(variant_count a, variant_count b)
     return (variant_count){a.plans + b.plans, fmax(a.worst, b.worst)};
 }
 
-/* Plans and front of a task, copied to the arena of all. */
+/* Copies the plans and the front of a task into the merged lists. */
 static bool merge_plans(const search_found *part, search_found *merged)
 {
     for (int i = 0; i < part->top.count; i++)
@@ -102,7 +102,6 @@ static bool merge_plans(const search_found *part, search_found *merged)
     return true;
 }
 
-/* All that a task found, in the order of tasks. */
 static bool merge(const search_run *run, const search_found *part, search_found *merged)
 {
     merged->points += part->points;
@@ -128,7 +127,7 @@ static void report_progress(const search_run *run, int64_t done, int64_t batches
                                ((double)done / (double)batches + !run->coarse) / 2.0);
 }
 
-/* How far apart the tasks of each wave are; each takes what is left. Chosen by time. */
+/* Distance between the tasks of each wave, of those not in an earlier wave. Chosen by time. */
 static const int64_t wave_stride[] = {64, 16, 4, 1};
 
 enum { WAVES = sizeof wave_stride / sizeof *wave_stride };
@@ -142,12 +141,12 @@ static int wave_of(int64_t batch)
     return wave;
 }
 
-/* All tasks of a run, what each found, and what waves of them found together. */
+/* All tasks of a pass, their results, and the merged results of finished waves. */
 typedef struct task_list {
     int64_t count, done;
     search_found *found; /* [count] */
     plait_arena **arena; /* [count] */
-    search_found learnt; /* in the arena of the run */
+    search_found waves;  /* results of finished waves, in the arena of the run */
     bool failed;
 } task_list;
 
@@ -158,7 +157,7 @@ static void run_task(const search_run *run, search_worker *worker, search_explor
     int64_t done;
 
     tasks->arena[b] = plait_arena_new();
-    found_begin(run, found, run->learns ? &tasks->learnt : run->known, tasks->arena[b]);
+    found_begin(run, found, run->learns ? &tasks->waves : run->known, tasks->arena[b]);
     if (worker && !found->failed)
         explore(run, worker, b, found);
     else
@@ -166,14 +165,6 @@ static void run_task(const search_run *run, search_worker *worker, search_explor
 #pragma omp atomic capture
     done = ++tasks->done;
     report_progress(run, done, tasks->count);
-}
-
-/* Behind the last wave there is nobody to know. */
-static void learn(const search_run *run, int wave, task_list *tasks)
-{
-    for (int64_t b = 0; run->learns && wave < WAVES - 1 && b < tasks->count; b++)
-        if (wave_of(b) == wave && !merge_plans(&tasks->found[b], &tasks->learnt))
-            tasks->failed = true;
 }
 
 plait_status search_batches(const search_run *run, search_explore *explore, search_found *merged,
@@ -187,11 +178,10 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
     };
 
     found_begin(run, merged, NULL, run->arena);
-    found_begin(run, &tasks.learnt, run->known, run->arena);
-    if (!tasks.found || !tasks.arena || merged->failed || tasks.learnt.failed)
+    found_begin(run, &tasks.waves, run->known, run->arena);
+    if (!tasks.found || !tasks.arena || merged->failed || tasks.waves.failed)
         return plait_fail_nomem(err);
 
-        // What a task finds does not depend on the threads: its rows and limits are fixed.
 #pragma omp parallel num_threads(run->threads)
     {
         search_worker *const worker = worker_enter(run, omp_get_thread_num());
@@ -201,7 +191,9 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
                 if (wave_of(b) == wave)
                     run_task(run, worker, explore, b, &tasks);
 #pragma omp single
-            learn(run, wave, &tasks);
+            for (int64_t b = 0; run->learns && wave < WAVES - 1 && b < batches; b++)
+                if (wave_of(b) == wave && !merge_plans(&tasks.found[b], &tasks.waves))
+                    tasks.failed = true;
         }
     }
     for (int64_t b = 0; b < batches; b++) {
