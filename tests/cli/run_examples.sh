@@ -2,12 +2,14 @@
 # run_examples.sh PLAIT DOCUMENT - runs the examples of a document and compares their output
 #
 # An example is a fenced block whose first line begins with "$ plait" or "$ ./dev run". Each line
-# that begins with "$ " is run, a trailing backslash continues it; the lines after it are what it
-# prints, on both streams. A line of three dots stands for any lines. Elapsed times are masked.
+# that begins with "$ " is a command, and a trailing backslash continues it. The lines after it are
+# its output on both streams, 100 columns wide. A line of three dots stands for any number of lines.
+# Elapsed times are masked.
 #
-# The commands run in a scratch folder that has the folders of data, so examples may write files,
-# and later ones of the same document may read them.
+# The commands run in a scratch folder that has the folders of data, so an example may write files,
+# and a later example of the same document may read them.
 set -u
+export COLUMNS=100
 
 plait=$(realpath "$1")
 document=$(realpath "$2")
@@ -16,8 +18,8 @@ root=$(pwd)
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-for folder in models clusters tests docs examples; do
-    [ -e "$root/$folder" ] && ln -s "$root/$folder" "$scratch/$folder"
+for folder in models clusters tests docs; do
+    ln -s "$root/$folder" "$scratch/$folder"
 done
 # "plait" and "./dev run" both mean the program under test.
 mkdir "$scratch/bin"
@@ -29,8 +31,7 @@ cd "$scratch" || exit 1
 run=0
 failed=0
 
-# The expected lines as a pattern of the shell, in which only three dots alone on a line are
-# special.
+# Prints the expected lines as a shell pattern in which only a line of three dots is special.
 as_pattern() {
     sed -E -e 's/[][\\*?(){}|!+@]/\\&/g' -e 's/^\.\.\.$/*/'
 }
