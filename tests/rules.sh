@@ -1,5 +1,5 @@
 #!/bin/bash
-# rules.sh - checks that each rule of a runtime has its number explained, and each explanation a rule
+# rules.sh - checks that each rule in the code is explained in docs/reference/rules.md, and the reverse
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -11,12 +11,12 @@ coded() { # numbers in the tables of runtimes, and of what is asked of all of th
 }
 
 explained() {
-    sed -nE 's/^\| \*\*([A-Z]+[0-9]+)\*\* \|.*/\1/p' docs/rules.md | sort
+    sed -nE 's/^\| \*\*([A-Z]+[0-9]+)\*\* \|.*/\1/p' docs/reference/rules.md | sort
 }
 
-# A rule that stands behind neither a rule nor a head of a table is no row of one.
-loose=$(awk '/^\| \*\*/ && before !~ /^\|/ {print NR ": " substr($0, 1, 40)} {before = $0}' docs/rules.md)
-[ -z "$loose" ] || { echo "docs/rules.md: rows outside a table:"; echo "$loose"; exit 1; }
+# A rule that follows neither another rule nor the head of a table is outside of any table.
+loose=$(awk '/^\| \*\*/ && before !~ /^\|/ {print NR ": " substr($0, 1, 40)} {before = $0}' docs/reference/rules.md)
+[ -z "$loose" ] || { echo "docs/reference/rules.md: rows outside a table:"; echo "$loose"; exit 1; }
 
 count=$(coded | wc -l)
 twice=$(coded | uniq -d; explained | uniq -d)
