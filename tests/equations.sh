@@ -28,7 +28,7 @@ named() { # the numbers that the given files contain, each once
 # Tests may use numbers too, but do not count as code.
 mapfile -t code < <(find include costmodel search src -name '*.[ch]' | sort)
 documents=(costmodel/README.md search/README.md)
-for file in README.md docs/*.md docs/*.1 docs/*/*.md clusters/README.md models/README.md tests/*/*.c; do
+for file in README.md docs/*.md docs/*.1 docs/*/*.md docs/*/*/*.md clusters/README.md models/README.md tests/*/*.c; do
     [ -e "$file" ] && documents+=("$file")
 done
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# test_serve_json.sh PLAIT - docs/formats.md has every key of the documents of serve, those in milliseconds as such
+# test_serve_json.sh PLAIT - checks that docs/reference/json.md has every key of the documents of serve,
+# and that their times are in milliseconds
 set -u
 
 plait=$(realpath "$1")
@@ -8,7 +9,7 @@ wrong=0
 python3 - "$plait" <<'END' || wrong=1
 import json, math, re, subprocess, sys
 
-section = open("docs/formats.md").read().split("## `plait serve --json`\n")[1].split("\n## ")[0]
+section = open("docs/reference/json.md").read().split("## `plait serve --json`\n")[1].split("\n## ")[0]
 named = set(re.findall(r"`([a-z0-9_]+)`", section))
 words = {"step_ms", "rejected"}  # members of these are sentences, not keys
 
@@ -29,7 +30,7 @@ one = ("--eval", "--concurrency", "8", "--speculate", "mtp:1,accept=0.5")
 for flags in (("--rate", "2", "--ttft", "500ms"), one, (*one, "--gpus", "1", "--tp", "2"), ("--rate", "2", "--ttft", "1us")):
     document = serve(*flags)
     missing = set(keys(document)) - named
-    assert not missing, f"{' '.join(flags)}: docs/formats.md lacks {sorted(missing)}"
+    assert not missing, f"{' '.join(flags)}: docs/reference/json.md lacks {sorted(missing)}"
     assert not [key for key in keys(document) if key.endswith("_s") and not key.endswith("tok_s")]
 
 plan = serve(*one)["plans"][0]
