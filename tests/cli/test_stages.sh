@@ -136,7 +136,7 @@ simulate step.svg >out || complain "no drawing"
 head -1 step.svg | grep -q '^<svg ' && tail -1 step.svg | grep -qx '</svg>' ||
     complain "not a drawing: $(head -1 step.svg)"
 "$plait" eval llama-3.1-70b dgx-h100 --gpus 64 --seq 8192 --gbs 32 --tp 8 --pp 4 --vpp 2 --timeline shown.svg >out
-cmp -s shown.svg "$drawing" || complain "the README's drawing is another one: eval ... --timeline docs/timeline.svg"
+cmp -s shown.svg "$drawing" || complain "docs/timeline.svg is another drawing: eval ... --timeline docs/timeline.svg"
 cp step.svg before.svg
 simulate step.svg --json >out || complain "no drawing beside JSON"
 cmp -s step.svg before.svg || complain "another drawing of the same plan"
