@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh CC - the two examples of docs/extending.md: a toy schedule and a toy key, built and used
+# run.sh CC - the two examples of docs/dev/extending.md: a toy schedule and a toy key, built and used
 #
 # Both patches go into a copy of the tree, which is built without tests. A new schedule and a new key
 # must then work wherever the others do: on the command line, in searches, files, help, completion.
