@@ -4,7 +4,7 @@
 # tests/abi/libplait.abi has the functions, structs, fields and values of the public headers, as abidw
 # reads them off the debug information of gcc. New functions are welcome, anything else fails and is shown.
 # Where no such program can notice (room that a struct kept for later, a soname that was not
-# released), UPDATE_GOLDEN=1 writes the file anew; else the soname has to be raised: docs/releasing.md.
+# released), UPDATE_GOLDEN=1 writes the file anew; else the soname has to be raised: docs/dev/releasing.md.
 set -eu
 library=$1
 kept=tests/abi/libplait.abi
