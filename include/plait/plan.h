@@ -72,7 +72,7 @@ typedef struct plait_cut {
 typedef struct plait_stage {
     int chunks; /* = vpp */
     const plait_chunk *chunk;
-    plait_degrees degrees; /* the plan's, but for what the stage offloads (docs/rules.md) */
+    plait_degrees degrees; /* the plan's, but for offload (docs/reference/rules.md) */
     const plait_recompute *recompute; /* one a layer of its chunks in order */
     const plait_cut *cut;             /* likewise; NULL: all as `degrees` say */
     int layers;                       /* over all chunks */
@@ -132,7 +132,7 @@ PLAIT_MUST_CHECK plait_status plait_plan_lay(const plait_degrees *degrees,
 /**
  * Is this plan legal: are its degrees, do its stages hold each layer once, and does it hold nothing
  * that the price does not read? Stages may have degrees of their own where the runtime has
- * `stages_differ` (P31 to P34 of docs/rules.md).
+ * `stages_differ` (P31 to P34 of docs/reference/rules.md).
  *
  * @param why   as in plait_degrees_check
  * @return      PLAIT_INVALID or PLAIT_FITS (memory is not looked at)

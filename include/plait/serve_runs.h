@@ -4,7 +4,8 @@
  * In order: plait_serve_runs_load, plait_serve_run_price for each row (again and again while an engine's
  * numbers are fitted: a price costs microseconds), plait_serve_validate for errors of all.
  *
- * The columns of a file are in docs/formats.md. A row whose trust is `low` is priced, never scored.
+ * The columns of a file are in docs/reference/files/runs.md. A row whose trust is `low` is priced,
+ * never scored.
  */
 #ifndef PLAIT_SERVE_RUNS_H
 #define PLAIT_SERVE_RUNS_H

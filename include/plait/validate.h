@@ -6,8 +6,8 @@
  * and the errors are summed up: step time by source, ranking of the plans of a sweep, memory by
  * what its figure means, and out-of-memory prediction.
  *
- * In order: plait_runs_load (docs/formats.md lists the columns), plait_validate, then read the
- * struct. plait_validation_plot draws it.
+ * In order: plait_runs_load (docs/reference/files/runs.md lists the columns), plait_validate, then
+ * read the struct. plait_validation_plot draws it.
  *
  * A row that cannot be priced is an answer with a reason, not an error. A plan that really ran is
  * priced even where the rules of src/plan refuse it; its note then says which.

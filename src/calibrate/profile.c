@@ -16,7 +16,7 @@ static const double sweep_weight = 4.0;
 /*
  * Releases of one piece of software differ less than pieces of one family. The same plan moved by
  * 3.5 % from NeMo 25.01 to 25.03, and as much from Megatron-Bridge v0.3.0 to v0.4.0: a fifth as far.
- * Half as far fits to what single models are off by (clusters/README.md).
+ * Half as far fits to what single models are off by (docs/accuracy/fitting.md).
  */
 static const double release_spread = 0.2;
 

@@ -1,8 +1,8 @@
 /* json_plan.h - plans, and documents of plans, as JSON
  *
- * The keys are a promise to scripts: add to them, rename none. docs/formats.md explains each, and
- * src/io/plans/plans.c reads what is written here and in src/io/plans/plans_write.c. Numbers are the shortest
- * that read back the same, so the same answer gives the same bytes.
+ * The keys are a promise to scripts: add to them, rename none. docs/reference/json.md explains each,
+ * and src/io/plans/plans.c reads what is written here and in src/io/plans/plans_write.c. Numbers are
+ * the shortest that read back the same, so the same answer gives the same bytes.
  */
 #pragma once
 

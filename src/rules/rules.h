@@ -1,8 +1,8 @@
 /*
  * rules.h - what one runtime refuses beyond its capability masks
  *
- * A rule ties several degrees together. It has a number that docs/rules.md explains, so that a
- * search, an emitted launch config and a message mean the same thing.
+ * A rule ties several degrees together. It has a number that docs/reference/rules.md explains, so
+ * that a search, an emitted launch config and a message mean the same thing.
  */
 #pragma once
 

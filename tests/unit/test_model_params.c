@@ -17,7 +17,7 @@
 static const char *const models_folder = "models";
 static const char *const samples_folder = "tests/data/hf_configs";
 
-/* What a source counts, as models/README.md describes it. */
+/* What a source counts, as docs/reference/files/model.md describes it. */
 typedef struct published_count {
     double params; /* 0: unknown */
     double active; /* 0: unknown */

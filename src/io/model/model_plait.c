@@ -3,7 +3,7 @@
  *     "kinds":  {"dense": {"mla": {...}, "mlp": {...}}, "moe": {"like": "dense", "moe": {...}}},
  *     "layers": [{"kind": "dense", "count": 3}, {"kind": "moe", "count": 58}]
  *
- * Every key, its unit and its default are in models/README.md.
+ * Every key, its unit and its default are in docs/reference/files/model.md.
  */
 #include <string.h>
 

@@ -23,7 +23,7 @@ enum {
     MODEL_MAX_MTP = 64
 };
 
-/** Reads a plait model; the format is in models/README.md. *out lives in `arena`. */
+/** Reads a plait model; the format is in docs/reference/files/model.md. *out lives in `arena`. */
 plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_model *out,
                               plait_error *err) PLAIT_MUST_CHECK;
 

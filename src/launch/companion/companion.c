@@ -1,7 +1,7 @@
 /*
  * companion.c - launch.json: a plan complete enough for any runtime to execute, or to check
  *
- * The format is described in docs/formats.md and by docs/launch.schema.json.
+ * The format is described in docs/reference/files/launch.md and by docs/launch.schema.json.
  */
 #include "launch/companion/companion.h"
 #include "io/plans/plans_write.h"
