@@ -104,8 +104,8 @@ const command command_sweep = {
               .about =
                   "The file: {\"defaults\": {...}, \"scenarios\": [{\"model\": ..., \"cluster\": "
                   "..., \"gpus\": [64, 128],\n...}]}, keys as flags of search and capacity; "
-                  "lists stand for each of their values.\nDocumented in docs/formats.md. "
-                  "`plait merge` puts the parts together.",
+                  "lists stand for each of their values.\nDocumented in "
+                  "docs/reference/files/scenarios.md. `plait merge` puts the parts\ntogether.",
               .max_operands = 1,
               .options = options},
     .values_size = sizeof(sweep_values),

@@ -101,8 +101,9 @@ const command command_validate = {
     .usage = {.command = "validate",
               .synopsis = "RUNS.csv",
               .summary = "Price measured runs: errors, ranking, memory.",
-              .about = "Columns of RUNS.csv: docs/formats.md. Exit status 0 when every row got an "
-                       "answer,\npriced or not.",
+              .about =
+                  "Columns of RUNS.csv: docs/reference/files/runs.md. Exit status 0 when every "
+                  "row\ngot an answer, priced or not.",
               .max_operands = 1,
               .options = options},
     .values_size = sizeof(validate_values),

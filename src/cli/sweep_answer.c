@@ -84,7 +84,8 @@ plait_status sweep_check_key(const json_cursor *member, const char *flag, plait_
         return PLAIT_OK;
     nearest = text_nearest(flag, known);
     return json_fail(member, PLAIT_ERROR_SCHEMA, err, "expected %s%s%s, found \"%.40s\"",
-                     nearest != NULL ? "the key \"" : "a key that docs/formats.md lists",
+                     nearest != NULL ? "the key \""
+                                     : "a key that docs/reference/files/scenarios.md lists",
                      nearest != NULL ? nearest : "", nearest != NULL ? "\"" : "", member->key);
 }
 

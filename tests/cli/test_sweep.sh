@@ -135,7 +135,7 @@ refused 'expected at least one scenario' sweep none.json
 refused '/scenarios/0/model: expected at least one value' sweep empty.json
 refused 'or a list of them, found an object' sweep object.json
 # A key that there is not is found before anything is searched.
-for key in gpu:'the key "gpus", found "gpu"' zzzz:'a key that docs/formats.md lists, found "zzzz"'; do
+for key in gpu:'the key "gpus", found "gpu"' zzzz:'a key that docs/reference/files/scenarios.md lists, found "zzzz"'; do
     printf '{"scenarios": [{"model": "llama-3.1-8b"}, {"%s": 8}]}' "${key%%:*}" >key.json
     refused "key.json:/scenarios/1/${key%%:*}: expected ${key#*:}" sweep key.json
     printf '{"defaults": {"%s": 8}, "scenarios": [{}]}' "${key%%:*}" >key.json
