@@ -3,7 +3,8 @@
 #
 # README is what a newcomer reads in five minutes: 250 lines at most. Lines of README, docs, models and
 # clusters are at most 100 columns wide, except rows of tables. Relative links lead to a file and, after
-# a #, to a heading. Files and lists that docs/dev names are in the tree.
+# a #, to a heading. Files and lists that docs/dev names are in the tree, and so are documents that
+# sources name.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -67,6 +68,13 @@ for path in glob.glob("docs/dev/*.md"):
                     complain(path, number, f"expected {name} in the tree, found none")
             elif re.fullmatch(r"[A-Z]+(_[A-Z]+)+", name) and f"define {name}(" not in sources and "GOLDEN" not in name:
                 complain(path, number, f"expected a list {name}, found none")
+
+for top in ("include", "src", "costmodel", "search", "tests/cli", "cmake"):
+    for path in glob.glob(f"{top}/**/*.*", recursive=True):
+        for number, line in enumerate(open(path, errors="replace"), 1):
+            for name in re.findall(r"\bdocs/(?:guide|reference|accuracy|dev|model|search)/[\w./-]+[.]md", line):
+                if not os.path.exists(name) and name not in AWAITED:
+                    complain(path, number, f"expected a document {name}, found none")
 
 print("\n".join(wrong))
 print(f"{len(documents)} documents, {len(wrong)} wrong")
