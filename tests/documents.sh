@@ -3,8 +3,8 @@
 #
 # README is what a newcomer reads in five minutes: 250 lines at most. Lines of README, docs, models and
 # clusters are at most 100 columns wide, except rows of tables. Relative links lead to a file and, after
-# a #, to a heading. Files and lists that docs/dev names are in the tree, and so are documents that
-# sources name.
+# a #, to a heading. Files, tests and lists that docs/dev names are in the tree, and so are documents
+# that sources name.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -57,7 +57,7 @@ for path, lines in texts.items():
                 if not re.match(r"[a-z]+:", target):
                     check_link(path, number, target)
 
-# Names in docs/dev: paths from a top folder, and lists of constants.
+# Names in docs/dev: paths from a top folder, tests by what they are made of, and lists of constants.
 sources = "".join(open(path).read() for top in ("include", "src", "costmodel", "search")
                   for path in glob.glob(f"{top}/**/*.[ch]", recursive=True))
 for path in glob.glob("docs/dev/*.md"):
@@ -66,6 +66,10 @@ for path in glob.glob("docs/dev/*.md"):
             if re.fullmatch(r"(include|src|costmodel|search|tests|cmake|models|clusters)/[\w./+-]+", name):
                 if not os.path.exists(name):
                     complain(path, number, f"expected {name} in the tree, found none")
+            elif test := re.fullmatch(r"(unit|property|vectors|cli|fuzz|golden)_([a-z_0-9]*[a-z0-9])", name):
+                if not glob.glob(f"tests/{test[1]}/*_{test[2]}.*") and \
+                        not glob.glob(f"tests/{test[1]}/{test[2]}.args"):
+                    complain(path, number, f"expected a test {name}, found none")
             elif re.fullmatch(r"[A-Z]+(_[A-Z]+)+", name) and f"define {name}(" not in sources and "GOLDEN" not in name:
                 complain(path, number, f"expected a list {name}, found none")
 
