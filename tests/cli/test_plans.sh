@@ -176,16 +176,14 @@ shards 4 "$scratch/half.json" --shard-group 4
 shards 16 "$scratch/all.json" --mbs 2
 shards 8 "$scratch/all.json" --tp 2
 
-# Several sorts of nodes: the file says which are idle, and stages of unlike tp come back from FlagScale.
+# Several kinds of nodes: the file says which are idle.
 check gemma-2-2b h200-141gb-sxm:2x8+b200-180gb-sxm:2x8,nic=50 --seq 4096 --gbs 8 --runtime flagscale
 grep -q '"idle_groups"' "$scratch/plans.json" || complain "no group is idle"
-unlike=h200-141gb-sxm:1x4+l40s-48gb:2x4,nic=200
-"$plait" search mixtral-8x7b $unlike --seq 1024 --gbs 60 --runtime flagscale -o "$scratch/unlike.json" >/dev/null
-"$plait" launch "$scratch/unlike.json:1" -o "$scratch/unlike" >/dev/null || complain "no launch of unlike stages"
-"$plait" import --from flagscale "$scratch/unlike/plan.yaml" --model mixtral-8x7b --cluster $unlike \
-    -o "$scratch/back.json" >/dev/null || complain "no import of unlike stages"
-"$plait" eval --plan "$scratch/unlike.json:1" --json >"$scratch/one.json"
-"$plait" eval --plan "$scratch/back.json" --json >"$scratch/two.json"
-diff <(prices "$scratch/one.json" 1) <(prices "$scratch/two.json" 1) || complain "unlike stages come back at another price"
+
+# Stages of different tp are launched as FlagScale's meshes.
+uneven=h200-141gb-sxm:1x4+l40s-48gb:2x4,nic=200
+"$plait" search mixtral-8x7b $uneven --seq 1024 --gbs 60 --runtime flagscale -o "$scratch/uneven.json" >/dev/null
+"$plait" launch "$scratch/uneven.json:1" -o "$scratch/uneven" >/dev/null || complain "no launch of uneven stages"
+grep -q "hetero_process_meshes: " "$scratch/uneven/plan.yaml" || complain "uneven stages are no meshes"
 
 exit $wrong

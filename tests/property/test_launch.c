@@ -4,7 +4,7 @@
  * Random questions: a model that it can build, GPUs of several generations, sizes, formats, and
  * limits that lead the search into corners. The best plans of each are written as launch files,
  * and args.sh is judged by a checker that shares nothing with what wrote it. FlagScale's YAML is the
- * same arguments, and judged so. All that a target writes reads back as the same plan at the same price.
+ * same arguments, and judged so. What a target can read comes back as the same plan at the same price.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@
 #include "support/read_back.h"
 #include "support/few_draws.h"
 #include "base/text.h"
+#include "launch/target.h"
 
 enum { DRAWS_EACH = 8, TOP = 3 };
 
@@ -482,6 +483,8 @@ static void check_launch(const launch_subject *subject, const question *q, const
         check_arguments(q, d, args);
     if (subject->target != PLAIT_LAUNCH_COMPANION)
         check_nodes(q, &folder);
+    if (launch_target_at(subject->target)->import == NULL)
+        return;
     const char *const difference = read_back_difference(&launch, subject->target, text, arena);
     if (difference != NULL)
         fail_msg("%s\nreads back with a difference: %s\n%s", spelled(q, d), difference, text);
@@ -600,7 +603,7 @@ static const char *maxtext_limits(const plait_model *model, plait_arena *arena)
     return ANY_OF(maxtext_corners);
 }
 
-static void test_launches__of_other_targets_read_back(void **state)
+static void test_launches__of_other_targets(void **state)
 {
     static const launch_subject subjects[] = {
         {PLAIT_LAUNCH_FLAGSCALE, "flagscale", "plan.yaml", 60, draw_limits},
@@ -620,7 +623,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launches__of_what_a_search_finds_break_no_rule),
-        cmocka_unit_test(test_launches__of_other_targets_read_back),
+        cmocka_unit_test(test_launches__of_other_targets),
     };
 
     return cmocka_run_group_tests(tests, find_models, forget_models);

@@ -205,5 +205,4 @@ const launch_target target_flagscale = {
     .stages_differ = true,
     .lacks = lacks,
     .render = render,
-    .import = flagscale_import,
 };

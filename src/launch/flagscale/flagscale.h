@@ -8,8 +8,6 @@
 #pragma once
 
 #include "launch/megatron/megatron.h"
-#include "launch/flagscale/meshes.h"
-#include "launch/read/yaml_read.h"
 
 /**
  * What recomputes stage by stage, where that is not the plan's one choice: Megatron-LM's arguments for all
@@ -39,22 +37,3 @@ const char *flagscale_lacks_meshes(const plait_problem *problem, const plait_pla
 
 /** Append the blocks system, model and data of a list of arguments, each line behind `indent` blanks. */
 void flagscale_append_train(const launch_args *args, int indent, text_builder *out);
-
-/**
- * The leaves of a file as flags of Megatron-LM; what only FlagScale has is put into such.
- *
- * @param flags     live in `arena`; their file is yaml->name
- * @param refined   receives what stages recompute of their own
- * @param meshes    receives their degrees and nodes, where they differ
- * @param warnings  receives a line for values that the file does not hold
- */
-PLAIT_MUST_CHECK plait_status flagscale_flags(const yaml_file *yaml, plait_arena *arena,
-                                              launch_flags *flags, refined_recompute *refined,
-                                              refined_meshes *meshes, text_builder *warnings,
-                                              plait_error *err);
-
-/** The way back: launch_target.import. */
-PLAIT_MUST_CHECK plait_status flagscale_import(const char *text, size_t length, const char *name,
-                                               const launch_call *call, plait_arena *arena,
-                                               plans_entry *out, const char **warning,
-                                               plait_error *err);

@@ -37,5 +37,4 @@ const launch_target target_galvatron = {
     .runtime = "galvatron",
     .rules = PLAIT_RULES_GALVATRON,
     .render = render,
-    .import = galvatron_import,
 };

@@ -19,9 +19,3 @@ const char *galvatron_train(const plait_launch *launch, plait_arena *arena);
 
 /** Is it a model of dense layers, or of experts in every layer? There is an entry for each. */
 bool galvatron_is_dense(const plait_model *model);
-
-/** The way back: launch_target.import. */
-PLAIT_MUST_CHECK plait_status galvatron_import(const char *text, size_t length, const char *name,
-                                               const launch_call *call, plait_arena *arena,
-                                               plans_entry *out, const char **warning,
-                                               plait_error *err);

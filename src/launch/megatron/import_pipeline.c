@@ -11,7 +11,57 @@
 #include "base/saturating.h"
 #include "io/data_private.h"
 #include "plan/layout.h"
-#include "launch/read/split_read.h"
+
+/* ---- chunks as a split in words ---- */
+
+static plait_split split_first_and_last(int first, int last)
+{
+    return (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST,
+                         .first = (unsigned short)first,
+                         .last = (unsigned short)last};
+}
+
+static bool split_gives(const plait_model *model, const plait_degrees *d, const plait_chunk *chunks)
+{
+    plait_chunk given[PLAIT_MAX_LAYERS];
+    const int chunk_count = product(d->pp, d->vpp);
+
+    if (!plait_chunks_of(model, d, given))
+        return false;
+    for (int c = 0; c < chunk_count; c++)
+        if (!chunk_same(&given[c], &chunks[c]))
+            return false;
+    return true;
+}
+
+/*
+ * The split in words that gives these chunks, else the layout, which spells them. `cost` is not tried:
+ * software that is given chunks does not weigh layers. `spread` is tried where the runtime can have it.
+ */
+static plait_split split_of_chunks(const plait_model *model, const plait_degrees *degrees,
+                                   const plait_chunk *chunks, const char *layout, bool spread)
+{
+    static const plait_split_kind kinds[] = {PLAIT_SPLIT_EVEN,      PLAIT_SPLIT_SPREAD,
+                                             PLAIT_SPLIT_EMBEDDING, PLAIT_SPLIT_LOSS,
+                                             PLAIT_SPLIT_BOTH,      PLAIT_SPLIT_FIRST_LAST};
+    plait_degrees d = *degrees;
+    int first_layers = 0, last_layers = 0;
+
+    for (int v = 0; v < d.vpp; v++) {
+        const plait_chunk *const first = &chunks[v * d.pp], *const last = first + d.pp - 1;
+
+        first_layers += first->last - first->first;
+        last_layers += last->last - last->first;
+    }
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        d.split = kinds[k] == PLAIT_SPLIT_FIRST_LAST
+                      ? split_first_and_last(first_layers, last_layers)
+                      : (plait_split){.kind = (unsigned char)kinds[k]};
+        if ((spread || kinds[k] != PLAIT_SPLIT_SPREAD) && split_gives(model, &d, chunks))
+            return d.split;
+    }
+    return (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = layout};
+}
 
 /* Chunks and the schedule that they ask for. */
 static void take_chunks(plan_reader *in, int vpp)

@@ -62,9 +62,7 @@ serve*) serving || status=1 ;;
 *megatron-bridge*) ;;
 *launch.json*) read_back companion launch.json || status=1 ;;
 *recipe.py*) read_back torchtitan args.sh || status=1 ;;
-*plan.yaml*) read_back flagscale plan.yaml || status=1 ;;
 *config.yml*) read_back maxtext config.yml || status=1 ;;
-*strategy.json*) read_back galvatron strategy.json || status=1 ;;
 *partition.py*) read_back deepspeed-pipeline args.sh || status=1 ;;
 *args.sh*) read_back "$(sed -nE 's/^# args.sh - .*(MindSpeed).*/mindspeed/p' "$scratch/made/args.sh" | grep . || echo megatron)" args.sh || status=1 ;;
 esac
