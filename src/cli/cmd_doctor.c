@@ -17,7 +17,7 @@
 typedef struct doctor_values {
     problem_flags problem; /* --gpus is the import's, too */
     const char *from, *model, *cluster, *log;
-    bool json;
+    bool verbose, json;
 } doctor_values;
 
 static const opt options[] = {
@@ -30,6 +30,7 @@ static const opt options[] = {
                 "its training log: the measured step stands beside the predicted one"),
     PROBLEM_OPTIONS(doctor_values, problem),
     OPT_HEADING("the answer"),
+    OPT_OF_FLAG(doctor_values, verbose, "verbose", "list the options of FILE that are not read"),
     OPT_OF_FLAG(doctor_values, json, "json", "one JSON document on standard output"),
     OPT_END,
 };
@@ -266,7 +267,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 {
     static const opt_operands nothing = {0};
     const doctor_values *const flags = values;
-    const imported_flags file = {flags->from, flags->model, flags->cluster, flags->problem.gpus};
+    const imported_flags file = {flags->from, flags->model, flags->cluster, flags->problem.gpus,
+                                 flags->verbose};
     doctor_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
     asked *today = plait_arena_alloc(arena, 1, sizeof *today);
     launch_config read;

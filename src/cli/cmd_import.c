@@ -18,7 +18,7 @@ typedef struct import_values {
     const char *model;
     const char *cluster;
     int gpus;
-    bool json;
+    bool verbose, json;
     const char *output;
 } import_values;
 
@@ -31,6 +31,7 @@ static const opt options[] = {
                 "what it runs on"),
     OPT_OF_INT(import_values, gpus, "gpus", "N", 1, PLAIT_MAX_GPUS,
                "GPUs of the job, where the file does not say"),
+    OPT_OF_FLAG(import_values, verbose, "verbose", "list the options of FILE that are not read"),
     OPT_OF_FLAG(import_values, json, "json", "the plan as one JSON document on standard output"),
     OPT_OF_TEXT(import_values, output, "output", 'o', "FILE",
                 "write the plan to FILE; - is --json"),
@@ -127,7 +128,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                         bool *no, plait_error *err)
 {
     const import_values *const flags = values;
-    const imported_flags file = {flags->from, flags->model, flags->cluster, flags->gpus};
+    const imported_flags file = {flags->from, flags->model, flags->cluster, flags->gpus,
+                                 flags->verbose};
     const char *output = flags->output, *text;
     bool json = flags->json;
     plans_entry entry;
@@ -155,7 +157,7 @@ const command command_import = {
         {.command = "import",
          .synopsis =
              "--from FORMAT FILE [ARGUMENT...] [--model MODEL] [--cluster CLUSTER] [--gpus N] "
-             "[-o FILE] [--json]",
+             "[-o FILE] [--json] [--verbose]",
          .summary = "Read a launch config back into a plan that eval and explain take.",
          .about =
              "A script is read and never run. Its ARGUMENTs stand behind FILE; NAME=VALUE among\n"

@@ -67,6 +67,19 @@ void imported_warn(const char *file, const char *sentences)
     }
 }
 
+/* A file has many options that no plan depends on: their number, or with --verbose their names. */
+static void warn_of_not_read(const char *file, const char *names, bool verbose)
+{
+    int count = 1;
+
+    if (names == NULL || names[0] == '\0')
+        return;
+    for (const char *comma = names; (comma = strstr(comma, ", ")) != NULL; comma += 2)
+        count++;
+    say_warning("%s: %d option%s not read%s%s", file, count, count == 1 ? "" : "s",
+                verbose ? ": " : "; --verbose lists them", verbose ? names : "");
+}
+
 plait_status imported_read(const imported_flags *flags, const opt_operands *operands,
                            plait_arena *arena, plans_entry *out, launch_config *file,
                            plait_error *err)
@@ -95,6 +108,7 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
                           operands->text[1]);
     out->warnings = warning;
     imported_warn(operands->text[0], warning);
+    warn_of_not_read(operands->text[0], out->not_read, flags->verbose);
     if (file != NULL) {
         *file = (launch_config){target, operands->text[0], text, call};
         file->call.gpus = out->gpus;

@@ -12,6 +12,7 @@ typedef struct imported_flags {
     const char *model;
     const char *cluster;
     int gpus;
+    bool verbose; /* list the options that are not read */
 } imported_flags;
 
 /**

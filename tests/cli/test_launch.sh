@@ -199,7 +199,9 @@ END
 echo '{"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}}' >here.json
 "$plait" import --from megatron sized.sh 7B NNODES=2 --cluster dgx-h100 --json >sized.json 2>err || complain "import with arguments: $?"
 grep -q '"gpus": 16' sized.json && grep -q '"count": 32' sized.json || complain "arguments do not reach the script"
-grep -q '"not understood, and taken as not given: --odd"' sized.json || complain "no warning in the plan"
+grep -q 'sized.sh: 1 option not read; --verbose lists them' err || complain "options that are not read are not counted: $(cat err)"
+"$plait" import --from megatron sized.sh 7B --cluster dgx-h100 --verbose >/dev/null 2>err
+grep -q 'sized.sh: 1 option not read: odd$' err || complain "options that are not read are not listed: $(cat err)"
 grep -q 'neither in the script' err && complain "a JSON beside the script is not read"
 "$plait" eval --plan sized.json --seq 1024 --gbs 16 >out || [ $? -eq 1 ] || complain "eval of $(cat out)"
 "$plait" import --from megatron sized.sh >/dev/null 2>err

@@ -40,7 +40,7 @@ static bool given(const plans_entry *entry, const char *key)
 
 static void test_defaults__are_one_gpu_of_everything(void **state)
 {
-    const plans_entry out = import("--seed 1", 0);
+    const plans_entry out = import("--train-iters 1", 0);
 
     (void)state;
     assert_int_equal(out.degrees.tp, 1);
@@ -515,14 +515,17 @@ static void test_values_that_cannot_be__are_refused(void **state)
 
 /* ---- flags ---- */
 
-static void test_flags_that_nobody_knows__are_warned_of_in_one_line(void **state)
+static void test_flags_that_are_not_read__are_listed_beside_the_warnings(void **state)
 {
     (void)state;
-    import("--bf16 --lr 1e-4 --frobnicate 3 --save x --no-such-thing", 0);
-    assert_string_equal(warning, "not understood, and taken as not given: --frobnicate, "
-                                 "--no-such-thing");
-    import("--bf16 --lr 1e-4 --data-path $1 --tensorboard-dir y --clip-grad 1.0", 0);
+    assert_string_equal(import("--bf16 --lr 1e-4 --frobnicate 3 --no-such-thing", 0).not_read,
+                        "frobnicate, no_such_thing");
     assert_string_equal(warning, "");
+    assert_string_equal(import("--bf16 --data-path $1 --tp-comm-overlap-cfg y", 0).not_read,
+                        "data_path, tp_comm_overlap_cfg");
+    assert_string_equal(warning, "");
+    assert_string_equal(import("{\"bf16\": true, \"onnx_safe\": null, \"seed\": 1234}", 0).not_read,
+                        "seed");
 }
 
 static void test_files_that_say_nothing__are_refused(void **state)
@@ -908,7 +911,7 @@ int main(void)
         cmocka_unit_test(test_notes__stand_where_arguments_are_coarser),
         cmocka_unit_test(test_what_has_no_price__is_said),
         cmocka_unit_test(test_values_that_cannot_be__are_refused),
-        cmocka_unit_test(test_flags_that_nobody_knows__are_warned_of_in_one_line),
+        cmocka_unit_test(test_flags_that_are_not_read__are_listed_beside_the_warnings),
         cmocka_unit_test(test_files_that_say_nothing__are_refused),
         cmocka_unit_test(test_the_launch__is_the_command_that_counts),
         cmocka_unit_test(test_flags_of_2021__mean_todays),

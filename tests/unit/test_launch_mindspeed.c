@@ -148,8 +148,8 @@ static void test_a_script__is_a_plan(void **state)
     assert_int_equal(entry.degrees.attention, PLAIT_ATTENTION_FUSED);
     assert_int_equal(entry.degrees.split.kind, PLAIT_SPLIT_FIRST_LAST);
     assert_int_equal(entry.degrees.split.first, 7);
-    assert_string_equal(warning, "not priced: swap_attention, recompute_norm\n"
-                                 "not understood, and taken as not given: --made-up");
+    assert_string_equal(warning, "not priced: swap_attention, recompute_norm");
+    assert_string_equal(entry.not_read, "use_mc2, use_fused_rmsnorm, spec, made_up");
 }
 
 static const char experts[] =

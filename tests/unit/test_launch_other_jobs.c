@@ -76,7 +76,7 @@ static void test_methods__are_refused_in_every_format(void **state)
                    "found --lora_r 16");
     assert_refused(PLAIT_LAUNCH_MINDSPEED, "torchrun posttrain_gpt.py --bf16 --stage dpo",
                    "f: stage", "found --stage dpo");
-    assert_refused(PLAIT_LAUNCH_FLAGSCALE,
+    assert_refused(PLAIT_LAUNCH_MAXTEXT,
                    "train:\n  system:\n    bf16: true\n  model:\n    peft_type: lora\n",
                    "f: peft_type", "found peft_type lora");
     assert_refused(PLAIT_LAUNCH_MEGATRON, "{\"num_layers\": 2, \"lora_rank\": 8}", "f: lora_rank",
@@ -146,6 +146,18 @@ static void test_files_of_full_training__are_not_read_yet(void **state)
                      PLAIT_ERROR_SCHEMA);
     assert_string_equal(err.message, "expected a launch script or a config that plait reads, found "
                                      "a file of LLaMA-Factory: its files are not read yet");
+    assert_int_equal(import(PLAIT_LAUNCH_MEGATRON,
+                            "experiment:\n  exp_name: x\naction: run\ntrain:\n  system:\n    bf16: "
+                            "true\n",
+                            &err),
+                     PLAIT_ERROR_SCHEMA);
+    assert_string_equal(err.message, "expected a launch script or a config that plait reads, found "
+                                     "a file of FlagScale: its files are not read yet");
+    assert_int_equal(
+        import(PLAIT_LAUNCH_MEGATRON, "{\"pp_deg\": 1, \"tp_sizes_enc\": \"2,2\"}", &err),
+        PLAIT_ERROR_SCHEMA);
+    assert_string_equal(err.message, "expected a launch script or a config that plait reads, found "
+                                     "a file of Galvatron: its files are not read yet");
 }
 
 static void test_other_software__is_refused_by_its_name(void **state)
@@ -178,7 +190,7 @@ static void test_other_software__is_refused_by_its_name(void **state)
         {"NPROC_PER_NODE=8 megatron rlhf --rlhf_type grpo --model x", "ms-swift, job grpo"},
     };
     static const plait_launch_target targets[] = {PLAIT_LAUNCH_MEGATRON, PLAIT_LAUNCH_DEEPSPEED,
-                                                  PLAIT_LAUNCH_TORCHTITAN, PLAIT_LAUNCH_FLAGSCALE};
+                                                  PLAIT_LAUNCH_TORCHTITAN, PLAIT_LAUNCH_MAXTEXT};
     char message[256];
     plait_error err;
 

@@ -537,8 +537,8 @@ static void test_tomls__have_the_clients_own_values(void **state)
     assert_int_equal(entry.gbs, 32);
     assert_int_equal(entry.degrees.dp, 16);
     assert_int_equal(entry.degrees.pp, 1);
-    assert_string_equal(warning,
-                        "not understood, and taken as not given: parallelism.odd, strange.key");
+    assert_string_equal(warning, "");
+    assert_string_equal(entry.not_read, "parallelism.odd, metrics.log_freq, strange.key");
 }
 
 static void test_files_that_say_nothing__are_refused(void **state)

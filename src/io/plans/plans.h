@@ -49,6 +49,7 @@ typedef struct plans_entry {
     int stages; /* 0: it lists none */
     const plans_stage *stage;
     const char *warnings; /* of what an imported file says and no plan has, one a line; or NULL */
+    const char *not_read; /* options of an imported file that nothing reads, "a, b"; or NULL */
 } plans_entry;
 
 /** Can a plan that fits be asked to run out of memory this rarely? 0.001 to 0.5. */

@@ -42,12 +42,6 @@ double maxtext_batch_of_device(const plait_problem *problem, const plait_degrees
 /** Append the architecture, key by key. */
 void maxtext_append_model(const plait_model *model, text_builder *out);
 
-/** Is a key one of base.yml? */
-bool maxtext_key_is_known(const char *key);
-
-/** Does it change what a step costs, though plait has no term for it? */
-bool maxtext_key_is_unpriced(const char *key);
-
 /** A number of a file, or what base.yml has; fails (RANGE) on another kind or outside the bounds. */
 PLAIT_MUST_CHECK plait_status maxtext_int(const yaml_file *yaml, const char *key, int least,
                                           int most, int otherwise, int *out, plait_error *err);

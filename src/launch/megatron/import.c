@@ -116,7 +116,7 @@ static void read_routing(const megatron_args *args, bool of_plait, plan_reader *
 
     if (args->num_experts == 0 || args->expert_model_parallel_size < 2 || of_plait)
         return;
-    if (forced != NULL && !megatron_flag_is_off(in->flags, forced))
+    if (forced != NULL && !flags_is_off(in->flags, forced))
         in->out->imbalance = 1.0;
     else if (isnan(args->moe_expert_capacity_factor)) {
         in->out->natural_routing = true;
@@ -137,10 +137,8 @@ static void take_notes(const plait_degrees *d, megatron_args *args)
 /* What a file that says nothing gets to hear. */
 static plait_status check_any(const launch_flags *flags, const plans_entry *out, plait_error *err)
 {
-    for (int i = 0; i < flags->count; i++)
-        if (megatron_flag_is_understood(flags->flag[i].name))
-            return PLAIT_OK;
-    if (out->given != 0 || out->gpus > 0 || out->seq > 0 || out->model != NULL)
+    if (megatron_has_flags(flags) || out->given != 0 || out->gpus > 0 || out->seq > 0 ||
+        out->model != NULL)
         return PLAIT_OK;
     return plait_fail(
         err, PLAIT_ERROR_SCHEMA, flags->file,
@@ -184,7 +182,8 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     warn_of_unpriced(&args, in);
     warn_of_model(&args, in);
     megatron_warn_of_flags(&args, in);
-    return PLAIT_OK;
+    in->out->not_read = flags_not_read(in->flags);
+    return in->out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 /* "scripts/pretrain_13b.sh" launches pretrain_13b. */

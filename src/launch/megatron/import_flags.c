@@ -3,7 +3,6 @@
 
 #include "launch/megatron/argument_table.h"
 #include "launch/megatron/import_parts.h"
-#include "launch/read/launcher.h"
 #include "base/shell_word.h"
 #include "launch/megatron/wrappers.h"
 
@@ -14,12 +13,6 @@ static const argument_row *row_of(const char *name)
             (row->also != NULL && strcmp(row->also, name) == 0))
             return row;
     return NULL;
-}
-
-/* Of several equal flags the last one. */
-static bool is_last(const launch_flags *flags, const launch_flag *flag)
-{
-    return flags_last(flags, flag->name) == flag;
 }
 
 /* A list on one line: "SENTENCE: a, b". */
@@ -46,31 +39,12 @@ static const char *spelled(const launch_flags *flags, const char *name)
     return text != NULL ? text : name;
 }
 
-bool megatron_flag_is_understood(const char *name)
+bool megatron_has_flags(const launch_flags *flags)
 {
-    return row_of(name) != NULL || megatron_flag_is_older(name) || megatron_flag_is_idle(name) ||
-           launcher_has_flag(name);
-}
-
-bool megatron_flag_is_off(const launch_flags *flags, const launch_flag *flag)
-{
-    const char *const value = flag->value[0];
-
-    return flags->script.commands == 0 && (value[0] == '\0' || flags_value_is_off(value));
-}
-
-static void warn_of_unknown(plan_reader *in)
-{
-    warned_list list = {"not understood, and taken as not given", false};
-
-    for (int i = 0; i < in->flags->count; i++) {
-        const launch_flag *const flag = &in->flags->flag[i];
-
-        if (is_last(in->flags, flag) && !megatron_flag_is_off(in->flags, flag) &&
-            !megatron_flag_is_understood(flag->name) &&
-            !text_equal(flag->name, MEGATRON_MODEL_FLAG))
-            warn_of(in, &list, spelled(in->flags, flag->name));
-    }
+    for (int i = 0; i < flags->count; i++)
+        if (row_of(flags->flag[i].name) != NULL || megatron_flag_is_older(flags->flag[i].name))
+            return true;
+    return false;
 }
 
 bool megatron_flag_matters(const char *name)
@@ -90,8 +64,9 @@ static void warn_of_open(plan_reader *in)
         const shell_origin *const origin = shell_word_origin(&in->flags->script, flag->value[0]);
         const argument_row *const row = row_of(flag->name);
 
-        if (origin == NULL || !megatron_flag_matters(flag->name) || !is_last(in->flags, flag) ||
-            row->kind == ARGUMENT_SWITCH || row->field == MEGATRON_FIELD(deepspeed_config))
+        if (origin == NULL || !megatron_flag_matters(flag->name) ||
+            !flags_is_last(in->flags, flag) || row->kind == ARGUMENT_SWITCH ||
+            row->field == MEGATRON_FIELD(deepspeed_config))
             continue;
         warn_of(in, &list,
                 plait_arena_printf(in->flags->arena, "%s %s", spelled(in->flags, flag->name),
@@ -246,7 +221,6 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
     warn_of_doubts(in, false, "hangs on what is set outside the file, and taken as not given");
     warn_of_doubts(in, true, "given, and perhaps once more behind what is set outside the file");
     warn_of_holes(in);
-    warn_of_unknown(in);
     if (strcmp(args->mlp_type, "standard") != 0)
         import_warn(in, "the dense layer beside each expert (--mlp-type) is not priced");
     if (experts != NULL && experts->values > 1 && strlen(experts->value[1]) > 0 &&

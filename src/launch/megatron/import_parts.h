@@ -16,9 +16,6 @@ bool megatron_flag_is_older(const char *name);
 /** Are there flags that Megatron-LM had up to 2022 and not after? */
 bool megatron_flags_are_of_2021(const launch_flags *flags);
 
-/** Does no plan hang on a flag? */
-bool megatron_flag_is_idle(const char *name);
-
 /**
  * Fill in what DeepSpeed's JSON says and the flags do not: batch, ZeRO, precision. The file is one
  * that the script makes, or that lies beside it. With DeepSpeed's engine, zero_stage is known after.
@@ -29,15 +26,13 @@ PLAIT_MUST_CHECK plait_status megatron_read_deepspeed(megatron_args *args, plan_
 /** Rows of the embedding: the vocabulary as Megatron pads it. 0: not known. */
 int megatron_vocab(const megatron_args *args);
 
-bool megatron_flag_is_understood(const char *name);
+/** Is any of the flags one of the table, or an older one? */
+bool megatron_has_flags(const launch_flags *flags);
 
 /** Does a plan or a model hang on a flag of the table? */
 bool megatron_flag_matters(const char *name);
 
-/** Parsed arguments list every switch, whether it is on or not: is this one off? */
-bool megatron_flag_is_off(const launch_flags *flags, const launch_flag *flag);
-
-/** Warn of flags that nobody knows, and of values that are set outside the file. */
+/** Warn of values that are set outside the file, and of a launch that may not be the one that runs. */
 void megatron_warn_of_flags(const megatron_args *args, plan_reader *in);
 
 /** Degrees and order of ranks, GPUs, batch. */

@@ -231,7 +231,7 @@ static plait_status check_overlap(const plan_reader *in, plait_error *err)
 {
     const launch_flag *const flag = flags_last(in->flags, "no_overlap_p2p_communication");
 
-    if (flag == NULL || megatron_flag_is_off(in->flags, flag) || in->out->degrees.vpp == 1 ||
+    if (flag == NULL || flags_is_off(in->flags, flag) || in->out->degrees.vpp == 1 ||
         in->out->degrees.pp != 2)
         return PLAIT_OK;
     return flags_fail(in->flags, flag->name, err,

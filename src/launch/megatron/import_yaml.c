@@ -102,7 +102,8 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
         }
         return PLAIT_OK;
     }
-    return flags_put(in->out, (launch_flag){name, leaf->values, value}, err);
+    return flags_put(in->out, (launch_flag){.name = name, .values = leaf->values, .value = value},
+                     err);
 }
 
 /* ---- which keys are arguments ---- */

@@ -35,44 +35,33 @@ static const own_flag own[] = {
     {NULL, NULL, NULL},
 };
 
-/* Read below, one by one. */
-static const char *const own_words[] = {"context_parallel_algo",
-                                        "ulysses_degree_in_cp",
-                                        "rope_scaling_type",
-                                        "first_k_dense_replace",
-                                        "num_layer_list",
-                                        "n_shared_experts",
-                                        NULL};
-
-static bool is_own(const char *name)
+/* Parsed arguments list every switch: one that is off says nothing. */
+static bool is_off(const launch_flag *flag)
 {
-    for (const own_flag *row = own; row->name != NULL; row++)
-        if (strcmp(row->name, name) == 0)
-            return true;
-    return text_index(name, own_words) >= 0 || mindspeed_flag_is_idle(name) ||
-           mindspeed_flag_is_unpriced(name);
+    static const char *const words[] = {"false", "False", "None", "0", "", NULL};
+
+    return text_index(flag->value[0], words) >= 0;
 }
-
-static plait_status add_meant(launch_flags *flags, plait_error *err)
-{
-    for (const own_flag *row = own; row->name != NULL; row++) {
-        const launch_flag *const flag = flags_find(flags, row->name);
-
-        if (flag != NULL && flags_last(flags, row->meant) == NULL)
-            PLAIT_TRY(flags_add(flags, row->meant, row->value != NULL ? row->value : flag->value[0],
-                                err));
-    }
-    return PLAIT_OK;
-}
-
-/* ---- words of its own ---- */
 
 static const char *value_of(const launch_flags *flags, const char *name)
 {
     const launch_flag *const flag = flags_find(flags, name);
 
-    return flag != NULL ? flag->value[0] : NULL;
+    return flag != NULL && !is_off(flag) ? flag->value[0] : NULL;
 }
+
+static plait_status add_meant(launch_flags *flags, plait_error *err)
+{
+    for (const own_flag *row = own; row->name != NULL; row++) {
+        const char *const value = value_of(flags, row->name);
+
+        if (value != NULL && flags_last(flags, row->meant) == NULL)
+            PLAIT_TRY(flags_add(flags, row->meant, row->value != NULL ? row->value : value, err));
+    }
+    return PLAIT_OK;
+}
+
+/* ---- words of its own ---- */
 
 static int number_of(const launch_flags *flags, const char *name)
 {
@@ -200,13 +189,34 @@ static plait_status translate_layers(launch_flags *flags, plait_error *err)
 
 /* ---- the whole ---- */
 
-/* Of parsed arguments a switch that is off says nothing. */
-static bool is_off(const launch_flag *flag)
-{
-    static const char *const words[] = {"false", "False", "None", "0", "", NULL};
-
-    return text_index(flag->value[0], words) >= 0;
-}
+/*
+ * Options that change what a step costs, and that plait has no term for. Names of mindspeed_llm/features_manager
+ * at c77308a (2026-08-21) and of mindspeed/features_manager at 028de58 (2026-07-21), as destinations.
+ */
+static const char *const unpriced[] = {
+    // less memory for activations, states or the loss than plait counts, or time to swap them
+    "recompute_activation_function", "recompute_activation_function_num_layers", "recompute_norm",
+    "recompute_norm_num_layers", "recompute_in_bubble", "recompute_in_advance",
+    "enable_recompute_layers_per_pp_rank", "recompute_mla_up_proj", "mla_zero_memory",
+    "moe_zero_memory", "moe_zero_memory_num_layers", "swap_attention", "swap_modules",
+    "swap_optimizer", "swap_optimizer_times", "swap_layer_input", "smart_swap", "virtual_optimizer",
+    "reuse_fp32_param", "o2_optimizer", "o2_gradient", "quant_states", "quant_grads",
+    "moe_unperm2_mem_optim_swap", "mla_swap_core_attn_out", "loss_compute_mode", "loss_chunk_size",
+    "adaptive_recompute_device_size", "compress_activation", "compress_optimizer", "compress_dense",
+    // other schedules, layouts and overlap
+    "schedules_method", "dualpipev_dw_detach", "noop_layers", "moe_fb_overlap", "moe_tp_extend_ep",
+    "moe_alltoall_overlap_comm", "moe_allgather_overlap_comm", "moe_alltoall_mc2",
+    "balanced_moe_experts", "tp_2d", "tp_x", "tp_y", "nd1_dim1_size", "nd2_dim1_size",
+    "context_parallel_kv_cache_policy", "context_parallel_cache_interval",
+    "use_ulysses_allgather_kv", "mla_up_proj_tp_overlap", "pipeline_num_transformer_layers",
+    "use_multiparameter_pipeline_model_parallel", "automated_pipeline", "layerzero",
+    "layerzero_config", "unaligned_linear", "async_log_allreduce",
+    // layers and losses that plait has no term for
+    "sliding_window", "interleave_sliding_window", "enable_dsa_indexer", "index_n_heads",
+    "index_head_dim", "index_topk", "full_attention_interval", "num_zero_experts", "post_norm",
+    "geglu", "gelu_tanh", "attn_logit_softcapping", "output_logit_softcapping",
+    "partial_rotary_factor", "cla_share_factor", "share_kvstates", "input_embeds_norm",
+    "enable_mhc", "n_hash_layers", "swiglu_limit", "qat_scheme", NULL};
 
 static void warn_of_unpriced(const launch_flags *flags, text_builder *warnings)
 {
@@ -215,7 +225,7 @@ static void warn_of_unpriced(const launch_flags *flags, text_builder *warnings)
     for (int i = 0; i < flags->count; i++) {
         const launch_flag *const flag = &flags->flag[i];
 
-        if (!mindspeed_flag_is_unpriced(flag->name) || flags_last(flags, flag->name) != flag ||
+        if (text_index(flag->name, unpriced) < 0 || flags_last(flags, flag->name) != flag ||
             is_off(flag))
             continue;
         text_append_printf(warnings, "%s%s",
@@ -227,38 +237,18 @@ static void warn_of_unpriced(const launch_flags *flags, text_builder *warnings)
     }
 }
 
-/* MindSpeed-LLM makes none; a file in which nothing is understood stays one. */
-static plait_status add_masks(launch_flags *flags, plait_error *err)
-{
-    for (int i = 0; i < flags->count; i++)
-        if (megatron_flag_is_understood(flags->flag[i].name))
-            return flags_add(flags, "no_create_attention_mask_in_dataloader", "true", err);
-    return PLAIT_OK;
-}
-
-static void leave_out_own(launch_flags *flags)
-{
-    int kept = 0;
-
-    for (int i = 0; i < flags->count; i++)
-        if (!is_own(flags->flag[i].name))
-            flags->flag[kept++] = flags->flag[i];
-    flags->count = kept;
-}
-
 plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings, plait_error *err)
 {
-    for (int i = 0; i < flags->count; i++)
-        if (is_own(flags->flag[i].name) && is_off(&flags->flag[i]))
-            flags->flag[i].name = "spec"; // any that no plan hangs on
     PLAIT_TRY(add_meant(flags, err));
     PLAIT_TRY(translate_context(flags, err));
     PLAIT_TRY(translate_positions(flags, warnings, err));
     PLAIT_TRY(translate_experts(flags, err));
     PLAIT_TRY(translate_layers(flags, err));
     warn_of_unpriced(flags, warnings);
-    leave_out_own(flags);
-    return add_masks(flags, err);
+    // MindSpeed-LLM makes no masks; a file without any of the flags is still to be refused as such
+    return megatron_has_flags(flags)
+               ? flags_add(flags, "no_create_attention_mask_in_dataloader", "true", err)
+               : PLAIT_OK;
 }
 
 plait_status mindspeed_import(const char *text, size_t length, const char *name,

@@ -31,7 +31,3 @@ PLAIT_MUST_CHECK plait_status mindspeed_import(const char *text, size_t length, 
                                                const launch_call *call, plait_arena *arena,
                                                plans_entry *out, const char **warning,
                                                plait_error *err);
-
-/** Flags of both that no plan hangs on, and those that a price hangs on and plait has no term for. */
-bool mindspeed_flag_is_idle(const char *name);
-bool mindspeed_flag_is_unpriced(const char *name);

@@ -217,144 +217,65 @@ static plait_status read_parallelism(const json_cursor *root, deepspeed_file *fi
     return read_int(root, "sequence_parallel_size", 1, &file->cp, err);
 }
 
-/* Read above, or without bearing on a plan: DeepSpeed 0.19.6, runtime/constants.py and config.py. */
-static const char *const known[] = {"train_batch_size",
-                                    "train_micro_batch_size_per_gpu",
-                                    "gradient_accumulation_steps",
-                                    "zero_optimization",
-                                    "fp16",
-                                    "bf16",
-                                    "bfloat16",
-                                    "activation_checkpointing",
-                                    "pipeline",
-                                    "tensor_parallel",
-                                    "expert_parallel",
-                                    "sequence_parallel_size",
-                                    "optimizer",
-                                    "scheduler",
-                                    "gradient_clipping",
-                                    "prescale_gradients",
-                                    "gradient_predivide_factor",
-                                    "steps_per_print",
-                                    "wall_clock_breakdown",
-                                    "dump_state",
-                                    "memory_breakdown",
-                                    "flops_profiler",
-                                    "tensorboard",
-                                    "wandb",
-                                    "csv_monitor",
-                                    "comet",
-                                    "comms_logger",
-                                    "monitor_config",
-                                    "checkpoint",
-                                    "aio",
-                                    "zero_allow_untested_optimizer",
-                                    "zero_force_ds_cpu_optimizer",
-                                    "communication_data_type",
-                                    "data_types",
-                                    "seed",
-                                    "disable_allgather",
-                                    "sparse_gradients",
-                                    "elasticity",
-                                    "autotuning",
-                                    "nebula",
-                                    "dataloader_drop_last",
-                                    "fp32_allreduce",
-                                    "amp",
-                                    "timers",
-                                    "graph_harvesting",
-                                    "use_data_before_expert_parallelism",
-                                    "hybrid_engine",
-                                    "compile",
-                                    "zenflow",
-                                    NULL};
-
-/* DeepSpeed 0.19.6, runtime/zero/config.py. The keys of stage 3 have a second name without "stage3_". */
-static const char *const zero_keys[] = {"stage",
-                                        "contiguous_gradients",
-                                        "reduce_scatter",
-                                        "reduce_bucket_size",
-                                        "use_multi_rank_bucket_allreduce",
-                                        "allgather_partitions",
-                                        "allgather_bucket_size",
-                                        "overlap_comm",
-                                        "load_from_fp32_weights",
-                                        "elastic_checkpoint",
-                                        "offload_param",
-                                        "offload_optimizer",
-                                        "zenflow",
-                                        "sub_group_size",
-                                        "cpu_offload",
-                                        "cpu_offload_param",
-                                        "cpu_offload_use_pin_memory",
-                                        "prefetch_bucket_size",
-                                        "param_persistence_threshold",
-                                        "model_persistence_threshold",
-                                        "max_live_parameters",
-                                        "max_reuse_distance",
-                                        "gather_16bit_weights_on_model_save",
-                                        "gather_fp16_weights_on_model_save",
-                                        "module_granularity_threshold",
-                                        "use_all_reduce_for_fetch_params",
-                                        "allgather_sequential",
-                                        "partition_stream_chunk_size",
-                                        "ignore_unused_parameters",
-                                        "legacy_stage1",
-                                        "round_robin_gradients",
-                                        "zero_hpz_partition_size",
-                                        "zero_quantized_weights",
-                                        "zero_quantized_nontrainable_weights",
-                                        "zero_quantized_gradients",
-                                        "zeropp_loco_param",
-                                        "mics_shard_size",
-                                        "mics_hierarchical_params_gather",
-                                        "memory_efficient_linear",
-                                        "pipeline_loading_checkpoint",
-                                        "override_module_apply",
-                                        "log_trace_cache_warnings",
-                                        "enable_sanity_checks",
-                                        "save_muon_momentum_buffer_in_memory",
-                                        "leaf_module",
+/* Keys that are read above. */
+static const char *const keys_read[] = {"train_batch_size",
+                                        "train_micro_batch_size_per_gpu",
+                                        "gradient_accumulation_steps",
+                                        "zero_optimization",
+                                        "fp16",
+                                        "bf16",
+                                        "activation_checkpointing",
+                                        "pipeline",
+                                        "tensor_parallel",
+                                        "expert_parallel",
+                                        "sequence_parallel_size",
                                         NULL};
 
-/* Keys of both offload sections: DeepSpeed 0.19.6, runtime/zero/offload_config.py. */
-static const char *const offload_keys[] = {
-    "device",        "nvme_path",           "buffer_count",   "buffer_size",        "max_in_cpu",
-    "pin_memory",    "pipeline_read",       "pipeline_write", "fast_init",          "ratio",
-    "super_offload", "convert_grad_on_cpu", "pipeline",       "cpuadam_cores_perc", NULL};
+static const char *const zero_keys_read[] = {"stage",
+                                             "overlap_comm",
+                                             "offload_param",
+                                             "offload_optimizer",
+                                             "zenflow",
+                                             "cpu_offload",
+                                             "cpu_offload_param",
+                                             "stage3_max_live_parameters",
+                                             "stage3_max_reuse_distance",
+                                             "zero_hpz_partition_size",
+                                             "zero_quantized_weights",
+                                             "zero_quantized_gradients",
+                                             "mics_shard_size",
+                                             NULL};
 
-static void name_unknown(const json_cursor *at, const char *const *keys, text_names *out)
+static const char *const offload_keys_read[] = {"device", "ratio", "super_offload", NULL};
+
+static void add_not_read(const json_cursor *at, const char *const *read, text_builder *out)
 {
     json_cursor child;
 
-    for (bool more = json_first(at, &child); more; more = json_next(&child)) {
-        const bool third = keys == zero_keys && text_starts_with(child.key, "stage3_");
-
-        if (text_index(child.key + (third ? strlen("stage3_") : 0), keys) < 0)
-            text_names_add(out, child.key);
-    }
+    for (bool more = json_first(at, &child); more; more = json_next(&child))
+        if (text_index(child.key, read) < 0)
+            text_append_printf(out, "%s%s", out->length > 0 ? ", " : "", child.key);
 }
 
-/* DeepSpeed itself ignores an unknown key at the top, and stops at one in the sections of ZeRO. */
-static plait_status find_unknown(const json_cursor *root, plait_arena *arena, deepspeed_file *out,
-                                 plait_error *err)
+static plait_status list_not_read(const json_cursor *root, plait_arena *arena, deepspeed_file *out,
+                                  plait_error *err)
 {
     static const char *const offloads[] = {"offload_param", "offload_optimizer"};
     json_cursor zero, offload;
-    text_names list;
+    text_builder list;
 
-    text_names_init(&list, arena);
-    name_unknown(root, known, &list);
+    text_builder_init(&list, arena);
+    add_not_read(root, keys_read, &list);
     PLAIT_TRY(json_object_optional(root, "zero_optimization", &zero, err));
     if (!json_is_null(&zero))
-        name_unknown(&zero, zero_keys, &list);
+        add_not_read(&zero, zero_keys_read, &list);
     for (size_t o = 0; !json_is_null(&zero) && o < 2; o++) {
         PLAIT_TRY(json_object_optional(&zero, offloads[o], &offload, err));
         if (!json_is_null(&offload))
-            name_unknown(&offload, offload_keys, &list);
+            add_not_read(&offload, offload_keys_read, &list);
     }
-    out->unknown = text_names_finish(&list);
-    return out->unknown != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    out->not_read = text_builder_finish(&list, NULL);
+    return out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 static bool says_anything(const json_cursor *root)
@@ -362,7 +283,7 @@ static bool says_anything(const json_cursor *root)
     json_cursor at;
 
     for (bool more = json_first(root, &at); more; more = json_next(&at))
-        if (text_index(at.key, known) >= 0)
+        if (text_index(at.key, keys_read) >= 0)
             return true;
     return false;
 }
@@ -378,7 +299,7 @@ static plait_status read_file(const json_cursor *root, plait_arena *arena, void 
             root, PLAIT_ERROR_SCHEMA, err,
             "expected a config of DeepSpeed with keys such as zero_optimization, found "
             "none");
-    PLAIT_TRY(find_unknown(root, arena, file, err));
+    PLAIT_TRY(list_not_read(root, arena, file, err));
     PLAIT_TRY(read_batch(root, file, err));
     PLAIT_TRY(read_zero(root, file, err));
     PLAIT_TRY(read_precision(root, file, err));

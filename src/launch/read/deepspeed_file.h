@@ -23,8 +23,8 @@ typedef struct deepspeed_file {
     int super_offload;
     bool zenflow;
     double offload_ratio; /* 0 to 1 */
-    const char
-        *unknown; /* unknown keys of the top and of ZeRO, with commas between them; "" if none */
+    const char *
+        not_read; /* keys of the top, of ZeRO and of its offload sections that are not read: "a, b" */
 } deepspeed_file;
 
 /** Read them; keys that say nothing of a plan are passed over. */

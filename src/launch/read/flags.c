@@ -261,7 +261,7 @@ static plait_status add_member(const json_cursor *at, launch_flags *flags, plait
             PLAIT_TRY(word_of(&entry, flags->arena, &word[values++], err));
         }
     }
-    return flags_put(flags, (launch_flag){name, values, word}, err);
+    return flags_put(flags, (launch_flag){.name = name, .values = values, .value = word}, err);
 }
 
 static plait_status read_members(const json_cursor *root, plait_arena *arena, void *out,
@@ -296,12 +296,47 @@ plait_status flags_read(const char *text, size_t length, const char *file, const
 
 /* ---- asking ---- */
 
-const launch_flag *flags_last(const launch_flags *flags, const char *name)
+static launch_flag *find_last(const launch_flags *flags, const char *name)
 {
     for (int i = flags->count - 1; i >= 0; i--)
         if (strcmp(flags->flag[i].name, name) == 0)
             return &flags->flag[i];
     return NULL;
+}
+
+const launch_flag *flags_last(const launch_flags *flags, const char *name)
+{
+    launch_flag *const flag = find_last(flags, name);
+
+    if (flag != NULL)
+        flag->read = true;
+    return flag;
+}
+
+bool flags_is_last(const launch_flags *flags, const launch_flag *flag)
+{
+    return find_last(flags, flag->name) == flag;
+}
+
+bool flags_is_off(const launch_flags *flags, const launch_flag *flag)
+{
+    const char *const value = flag->value[0];
+
+    return flags->script.commands == 0 && (value[0] == '\0' || flags_value_is_off(value));
+}
+
+const char *flags_not_read(const launch_flags *flags)
+{
+    text_builder out;
+
+    text_builder_init(&out, flags->arena);
+    for (int i = 0; i < flags->count; i++) {
+        const launch_flag *const flag = &flags->flag[i];
+
+        if (!flag->read && flags_is_last(flags, flag) && !flags_is_off(flags, flag))
+            text_append_printf(&out, "%s%s", out.length > 0 ? ", " : "", flag->name);
+    }
+    return text_builder_finish(&out, NULL);
 }
 
 bool flags_value_is_off(const char *value)
@@ -328,7 +363,7 @@ plait_status flags_add(launch_flags *flags, const char *name, const char *value,
     if (copy == NULL || value == NULL)
         return plait_fail_nomem(err);
     *copy = value;
-    return flags_put(flags, (launch_flag){name, 1, copy}, err);
+    return flags_put(flags, (launch_flag){.name = name, .values = 1, .value = copy}, err);
 }
 
 plait_status flags_fail(const launch_flags *flags, const char *name, plait_error *err,

@@ -18,6 +18,7 @@ typedef struct launch_flag {
     const char *name; /* the destination */
     int values;
     const char *const *value;
+    bool read; /* a reader has looked the flag up by its name */
 } launch_flag;
 
 typedef struct launch_flags {
@@ -59,8 +60,17 @@ int flags_launch(const shell_words *words);
 /** Do the options of a command count, where that one launches? */
 bool flags_counts(const shell_words *words, int launch, int command);
 
-/** The last flag of a name, whether its value is known or not; NULL: none. */
+/** The last flag of a name, whether its value is known or not; NULL: none. The flag counts as read. */
 const launch_flag *flags_last(const launch_flags *flags, const char *name);
+
+/** Is a flag the last one of its name, whose value counts? */
+bool flags_is_last(const launch_flags *flags, const launch_flag *flag);
+
+/** Parsed arguments list every switch, whether it is on or not: is this one off? */
+bool flags_is_off(const launch_flags *flags, const launch_flag *flag);
+
+/** The names of flags that nothing has read, with commas between them; NULL: out of memory. */
+const char *flags_not_read(const launch_flags *flags);
 
 /** The same where its value is known: that of a list but for words that are not. */
 const launch_flag *flags_find(const launch_flags *flags, const char *name);

@@ -9,34 +9,6 @@
 
 enum { MAX_NODES = 1 << 20, MAX_GPUS = PLAIT_MAX_GPUS };
 
-/* Of torchrun, torch.distributed.launch, deepspeed, accelerate, srun and sbatch, as destinations. */
-static const char *const known[] = {
-    // read
-    "nnodes", "nproc_per_node", "num_nodes", "num_gpus", "nodes", "ntasks", "ntasks_per_node",
-    "gres", "gpus", "gpus_per_node", "gpus_per_task",
-    // where ranks meet, and what becomes of their output
-    "node_rank", "master_addr", "master_port", "rdzv_id", "rdzv_backend", "rdzv_endpoint",
-    "rdzv_conf", "max_restarts", "standalone", "tee", "role", "redirects", "log_dir", "logs_specs",
-    "local_ranks_filter", "local_rank", "monitor_interval", "start_method", "no_python", "module",
-    "run_path", "use_env", "hostfile", "include", "launcher", "launcher_args", "no_ssh",
-    "no_ssh_check", "no_local_rank", "force_multi", "bind_cores_to_rank", "bind_core_list",
-    "enable_each_rank_log", "save_pid", "machine_rank", "main_process_ip", "main_process_port",
-    // queues, files and limits of SLURM and MPI
-    "job_name", "partition", "account", "qos", "time", "output", "error", "exclusive", "constraint",
-    "cpus_per_task", "cpus_per_gpu", "hint", "mem", "mem_per_cpu", "mem_per_gpu", "export",
-    "nodelist", "exclude", "reservation", "dependency", "array", "comment", "mail_type",
-    "mail_user", "signal", "open_mode", "threads_per_core", "distribution", "cpu_bind", "mem_bind",
-    "gpu_bind", "begin", "licenses", "chdir", "jobid", "label", "unbuffered", "kill_on_bad_exit",
-    "wait", "mpi", "network", "overlap", "requeue", "no_requeue", "switches", "container_image",
-    "container_mounts", "container_workdir", "container_name", "container_writable",
-    "no_container_mount_home", "container_mount_home", "segment", "allow_run_as_root", "bind_to",
-    "map_by", "host", "mca", NULL};
-
-bool launcher_has_flag(const char *name)
-{
-    return text_index(name, known) >= 0;
-}
-
 /* ---- one number ---- */
 
 static int by_option(const launch_flags *flags, const char *const *names)

@@ -8,6 +8,3 @@
  * names (NNODES, GPUS_PER_NODE) where no option says it. 0: not known.
  */
 int launcher_gpus(const launch_flags *flags);
-
-/** Is a flag the launcher's own, which plait reads or no plan hangs on? */
-bool launcher_has_flag(const char *name);

@@ -282,7 +282,9 @@ static plait_status keys_as_flags(const yaml_file *yaml, plait_arena *arena, lau
         if (name == NULL)
             return plait_fail_nomem(err);
         if (leaf->values > 0)
-            PLAIT_TRY(flags_put(out, (launch_flag){name, leaf->values, leaf->value}, err));
+            PLAIT_TRY(flags_put(
+                out, (launch_flag){.name = name, .values = leaf->values, .value = leaf->value},
+                err));
     }
     return PLAIT_OK;
 }
@@ -308,6 +310,8 @@ static const other_software by_key[] = {
     {"NeMo RL", "policy", "grpo", {NULL, NULL}},
     {"NeMo RL", "policy", "dpo", {NULL, NULL}},
     {"TRL", "model_name_or_path", "dataset_name", {NULL, NULL}},
+    {"FlagScale", "experiment", "action", {NULL, NULL}},
+    {"FlagScale", "system", "data", {NULL, NULL}},
 };
 
 static const other_software by_word[] = {
@@ -355,9 +359,11 @@ static plait_status refuse_software(const other_software *of, const found_word *
                                     const char *file, plait_error *err)
 {
     const bool both = job[0].width > 0 && job[1].width > 0;
-    const bool full = job[1].width == 4 && strncmp(job[1].at, "full", 4) == 0 &&
-                      ((job[0].width == 3 && strncmp(job[0].at, "sft", 3) == 0) ||
-                       (job[0].width == 2 && strncmp(job[0].at, "pt", 2) == 0));
+    static const char *const pretrainers[] = {"FlagScale", "Galvatron", NULL};
+    const bool full = text_index(of->name, pretrainers) >= 0 ||
+                      (job[1].width == 4 && strncmp(job[1].at, "full", 4) == 0 &&
+                       ((job[0].width == 3 && strncmp(job[0].at, "sft", 3) == 0) ||
+                        (job[0].width == 2 && strncmp(job[0].at, "pt", 2) == 0)));
 
     if (full)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, file,
@@ -411,6 +417,9 @@ static plait_status check_keys(const char *text, const char *file, plait_error *
             job[j] = key_value(text, of->job[j]);
         return refuse_software(of, job, file, err);
     }
+    if (strstr(text, "\"tp_sizes_enc\"") != NULL) // a key of the JSON of its strategies
+        return refuse_software(&(other_software){.name = "Galvatron"}, (found_word[2]){{NULL, 0}},
+                               file, err);
     return PLAIT_OK;
 }
 

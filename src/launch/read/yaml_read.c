@@ -352,8 +352,10 @@ plait_status yaml_read(const char *text, size_t length, const char *name, plait_
 const yaml_leaf *yaml_find(const yaml_file *file, const char *path)
 {
     for (int i = 0; i < file->count; i++)
-        if (text_equal(file->leaf[i].path, path))
+        if (text_equal(file->leaf[i].path, path)) {
+            file->leaf[i].read = true;
             return &file->leaf[i];
+        }
     return NULL;
 }
 

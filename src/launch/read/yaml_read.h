@@ -21,13 +21,14 @@ typedef struct yaml_leaf {
     bool is_list;
     int values; /* 0: null, or an empty list */
     const char *const *value;
+    bool read; /* a reader has looked the path up */
 } yaml_leaf;
 
 typedef struct yaml_file {
     const char *name; /* for messages */
     int count;
-    const yaml_leaf *leaf; /* in the order of the file */
-    const char *repeated;  /* a path of arguments that the file has twice; NULL: it has none */
+    yaml_leaf *leaf;      /* in the order of the file */
+    const char *repeated; /* a path of arguments that the file has twice; NULL: it has none */
 } yaml_file;
 
 /**
@@ -40,7 +41,7 @@ typedef struct yaml_file {
 PLAIT_MUST_CHECK plait_status yaml_read(const char *text, size_t length, const char *name,
                                         plait_arena *arena, yaml_file *out, plait_error *err);
 
-/** The leaf of a path; NULL: there is none. */
+/** The leaf of a path; NULL: there is none. The leaf counts as read. */
 const yaml_leaf *yaml_find(const yaml_file *file, const char *path);
 
 /** Fails (RANGE) at a leaf: "expected EXPECTED, found ITS VALUE". */

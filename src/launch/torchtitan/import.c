@@ -169,6 +169,32 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     return titan_take_job(in, err);
 }
 
+/* Does a key stand for a section whose own keys follow, such as `parallelism = ParallelismConfig(...)`? */
+static bool is_section(const titan_pairs *pairs, const char *key)
+{
+    const size_t width = strlen(key);
+
+    for (int i = 0; i < pairs->count; i++)
+        if (text_starts_with(pairs->pair[i].key, key) && pairs->pair[i].key[width] == '.')
+            return true;
+    return false;
+}
+
+static plait_status list_not_read(titan_reading *in, plait_error *err)
+{
+    text_builder list;
+
+    text_builder_init(&list, in->pairs->arena);
+    for (int i = 0; i < in->pairs->count; i++) {
+        const titan_pair *const pair = &in->pairs->pair[i];
+
+        if (!pair->read && !is_section(in->pairs, pair->key))
+            text_append_printf(&list, "%s%s", list.length > 0 ? ", " : "", pair->key);
+    }
+    in->out->not_read = text_builder_finish(&list, NULL);
+    return in->out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
 /* A file that says nothing is none of torchtitan's. */
 static plait_status check_any(const titan_reading *in, plait_error *err)
 {
@@ -224,7 +250,7 @@ plait_status titan_import(const char *text, size_t length, const char *name,
     PLAIT_TRY(notes_read(copy, strlen(copy), name, arena, &in.notes, err));
     PLAIT_TRY(check_any(&in, err));
     PLAIT_TRY(take_all(&in, err));
-    titan_warn_of_unknown(&in);
+    PLAIT_TRY(list_not_read(&in, err));
     PLAIT_TRY(notes_read(copy, strlen(copy), name, arena, out, err));
     *warning = text_builder_finish(&in.warning, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);

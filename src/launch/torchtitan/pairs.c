@@ -44,16 +44,20 @@ plait_status titan_pairs_add(titan_pairs *pairs, const char *key, const char *va
     if (list == NULL || key == NULL || value == NULL)
         return plait_fail_nomem(err);
     pairs->pair = list;
-    list[pairs->count++] = (titan_pair){name_of_today(key), value};
+    list[pairs->count++] = (titan_pair){.key = name_of_today(key), .value = value};
     return PLAIT_OK;
 }
 
 const char *titan_pairs_find(const titan_pairs *pairs, const char *key)
 {
-    for (int i = pairs->count - 1; i >= 0; i--)
-        if (text_equal(pairs->pair[i].key, key))
-            return pairs->pair[i].value;
-    return NULL;
+    const char *last = NULL;
+
+    for (int i = 0; i < pairs->count; i++)
+        if (text_equal(pairs->pair[i].key, key)) {
+            pairs->pair[i].read = true;
+            last = pairs->pair[i].value;
+        }
+    return last;
 }
 
 /* ---- a command line ---- */

@@ -16,9 +16,6 @@ typedef struct titan_reading {
 /** Add a sentence on what the file says and plait cannot price. */
 void titan_warn(titan_reading *in, const char *sentence);
 
-/** Warn of keys that nobody asks for. */
-void titan_warn_of_unknown(titan_reading *in);
-
 /** The text of a key, and the same without quotes; NULL: it is not there. */
 const char *titan_find(const titan_reading *in, const char *key);
 const char *titan_word_of(const titan_reading *in, const char *key);

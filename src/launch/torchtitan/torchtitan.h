@@ -155,6 +155,7 @@ void titan_append_value(const titan_setting *setting, const char *on, const char
 typedef struct titan_pair {
     const char *key;
     const char *value;
+    bool read; /* a reader has looked the key up */
 } titan_pair;
 
 typedef struct titan_pairs {
@@ -168,7 +169,7 @@ typedef struct titan_pairs {
 PLAIT_MUST_CHECK plait_status titan_pairs_add(titan_pairs *pairs, const char *key,
                                               const char *value, plait_error *err);
 
-/** The last value of a key; NULL: it is not there. */
+/** The last value of a key; NULL: it is not there. Pairs of the key count as read. */
 const char *titan_pairs_find(const titan_pairs *pairs, const char *key);
 
 PLAIT_MUST_CHECK plait_status titan_read_shell(const char *text, size_t length, const char *name,

@@ -151,8 +151,6 @@ static text_builder *line(text_builder *out)
 
 static void warn(const deepspeed_file *file, text_builder *out)
 {
-    if (file->unknown[0] != '\0')
-        text_append_printf(line(out), "not understood, and taken as not given: %s", file->unknown);
     if (file->offload_params && !offloads_params(file))
         text_append(line(out), file->zero < 3
                                    ? "offload_param is of ZeRO 3 alone and taken as not given"
@@ -243,6 +241,7 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
         text_append_printf(line(&warnings),
                            "gradient_accumulation_steps %d: the batch follows from --gpus",
                            file.steps);
+    out->not_read = file.not_read;
     *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

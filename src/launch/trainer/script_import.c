@@ -14,34 +14,6 @@
 #include "launch/read/named_file.h"
 #include "launch/read/plan_reader.h"
 
-/* ---- what is known ---- */
-
-static const char *const known[] = {
-    // read
-    "model_name_or_path", "model_name", "model", "torch_dtype", "tuner_type", "train_type",
-    "per_device_train_batch_size", "per_device_training_batch_size", "batch_size",
-    "gradient_accumulation_steps", "zero_stage", "gradient_checkpointing",
-    "actor_gradient_checkpointing", "activation_checkpointing", "max_seq_len", "max_seq_length",
-    "max_length", "block_size", "bf16", "fp16", "dtype", "mixed_precision", "offload", "lora_dim",
-    "actor_lora_dim", "deepspeed", "deepspeed_config", "num_processes", "num_machines", "tf32",
-    // no plan hangs on them
-    "output_dir", "overwrite_output_dir", "num_train_epochs", "learning_rate", "lr", "save_steps",
-    "save_strategy", "do_train", "do_eval", "max_steps", "seed", "dataset_name",
-    "dataset_config_name", "data_path", "num_warmup_steps", "warmup_steps", "warmup_ratio",
-    "lr_scheduler_type", "weight_decay", "data_split", "per_device_eval_batch_size",
-    "num_padding_at_beginning", "task_name", "dropout", "wandb_run_name", "wandb_project",
-    "use_wandb", "save_checkpoint", "log_interval", "logging_steps", "logging_dir", "deterministic",
-    "dataset_percentage", "bench_steps", "enable_tensorboard", "tensorboard_path", "template_file",
-    "output_file", "eval", "data_output_path", "eval_interval", "print_loss", "train_file",
-    "validation_file", "preprocessing_num_workers", "report_to", "evaluation_strategy",
-    "save_total_limit", "cache_dir", "lora_module_name", "actor_lora_module_name", "eval_steps",
-    "trust_remote_code", "dataset", "config_file", "attn_implementation", NULL};
-
-static bool is_known(const char *name)
-{
-    return text_index(name, known) >= 0 || launcher_has_flag(name);
-}
-
 /* ---- flags ---- */
 
 /* The first of some names that has a known value; NULL: none. */
@@ -122,8 +94,9 @@ static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_err
         deepspeed_file_parse(text, strlen(text), name, in->flags->arena, file, &inner) == PLAIT_OK)
         return PLAIT_OK;
     PLAIT_TRY(faults_only(inner.status, &inner, err));
-    PLAIT_TRY(deepspeed_file_parse("{\"seed\": 0}", strlen("{\"seed\": 0}"), in->flags->file,
-                                   in->flags->arena, file, err));
+    static const char empty[] = "{\"fp16\": {}}";
+    PLAIT_TRY(
+        deepspeed_file_parse(empty, strlen(empty), in->flags->file, in->flags->arena, file, err));
     if (name != NULL && !text_equal(name, "true") && !take_built_in(name, file))
         import_warn(in,
                     "the JSON that --deepspeed_config names is neither in the script nor beside "
@@ -186,7 +159,7 @@ static void warn_of_open(plan_reader *in)
         const shell_origin *const origin =
             flag->values > 0 ? shell_word_origin(&in->flags->script, flag->value[0]) : NULL;
 
-        if (origin == NULL || !is_known(flag->name) || flags_last(in->flags, flag->name) != flag)
+        if (origin == NULL || !flag->read || !flags_is_last(in->flags, flag))
             continue;
         if (!any)
             import_warn(in, "set outside the file, and taken as not given: ");
@@ -195,26 +168,11 @@ static void warn_of_open(plan_reader *in)
     }
 }
 
-static void warn_of_rest(plan_reader *in)
-{
-    bool any = false;
-
-    for (int i = 0; i < in->flags->count; i++) {
-        const launch_flag *const flag = &in->flags->flag[i];
-
-        if (is_known(flag->name) || flags_last(in->flags, flag->name) != flag)
-            continue;
-        if (!any)
-            import_warn(in, "not understood, and taken as not given: ");
-        text_append_printf(in->warnings, "%s--%s", any ? ", " : "", flag->name);
-        any = true;
-    }
-}
-
-static plait_status check_any(const launch_flags *flags, plait_error *err)
+/* A script of which nothing was read starts no training with DeepSpeed. */
+static plait_status check_read(const launch_flags *flags, plait_error *err)
 {
     for (int i = 0; i < flags->count; i++)
-        if (is_known(flags->flag[i].name))
+        if (flags->flag[i].read)
             return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->file,
                       "expected a JSON of DeepSpeed, or a script that starts training with it, "
@@ -235,7 +193,6 @@ plait_status deepspeed_script_import(const char *text, size_t length, const char
 
     text_builder_init(&warnings, arena);
     PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
-    PLAIT_TRY(check_any(&flags, err));
     PLAIT_TRY(take_model(&in, err));
     PLAIT_TRY(read_config(&in, &file, err));
     take_batch(&flags, &file);
@@ -248,7 +205,8 @@ plait_status deepspeed_script_import(const char *text, size_t length, const char
     PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
     take_job(&in, &file);
     warn_of_open(&in);
-    warn_of_rest(&in);
+    PLAIT_TRY(check_read(&flags, err));
+    out->not_read = flags_not_read(&flags);
     *warning = text_builder_finish(&warnings, NULL);
-    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    return *warning != NULL && out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
