@@ -1,6 +1,6 @@
-/* target.h - what one target is to the others: a way out, and for some a way back in
+/* target.h - the interface of a launch target: it renders plans, and some targets read configs back
  *
- * Every target has a descriptor in a file of its own, see README.md beside this.
+ * Every target ends with its descriptor; README.md in this folder says how to add one.
  */
 #pragma once
 
@@ -9,38 +9,46 @@
 #include "launch/call.h"
 #include "io/plans/plans.h"
 
-/** How a line of run.sh begins that ends the loop over its arguments; behind it their file, and a quote. */
+/** A line of run.sh that begins with this ends the loop over its arguments; their file and a quote follow. */
 #define LAUNCH_READS_FROM "done <\"$here/"
 
+/** Renders the files of a plan into a folder in memory. */
+typedef plait_status launch_renderer(const plait_launch *launch, plait_arena *arena,
+                                     plait_launch_folder *out, plait_error *err);
+
+/**
+ * Reads a config back. Keys that the file does not give stay as plans.h has them.
+ *
+ * @param name     stands for the file in messages
+ * @param call     NULL: nothing is known beside the file
+ * @param warning  receives sentences, one a line, on parts of the file that plait cannot price; "" if none
+ */
+typedef plait_status launch_importer(const char *text, size_t length, const char *name,
+                                     const launch_call *call, plait_arena *arena, plans_entry *out,
+                                     const char **warning, plait_error *err);
+
 typedef struct launch_target {
-    const char *name; /* its word */
+    const char *name; /* its word for --target */
     /** Profile that judges plans of other runtimes' rules; NULL: the target takes any plan. */
     const char *runtime;
     plait_rules rules;  /* plans of runtimes with these rules are taken as they are */
-    bool stages_differ; /* it has words for plans whose stages differ */
-    /** A sentence when the target has no words for a plan that `rules` allow; else NULL. */
+    bool stages_differ; /* the format has words for plans whose stages differ */
+    /** Returns a sentence when the format has no words for a plan that `rules` allow; else NULL. */
     const char *(*lacks)(const plait_problem *problem, const plait_plan *plan);
-    plait_status (*render)(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
-                           plait_error *err);
-    /**
-     * Read a config back; NULL: it cannot be. What the file does not say stays as plans.h has it.
-     *
-     * @param name     stands for the file in messages
-     * @param call     NULL: nothing is known beside the file
-     * @param warning  receives sentences, one a line, on what the file says and plait cannot price;
-     *                 "" if none
-     */
-    plait_status (*import)(const char *text, size_t length, const char *name,
-                           const launch_call *call, plait_arena *arena, plans_entry *out,
-                           const char **warning, plait_error *err);
+    launch_renderer *render;
+    launch_importer *import; /* NULL: configs of this target are not read */
 } launch_target;
 
 #define X(constant, word, descriptor) extern const launch_target descriptor;
 PLAIT_LAUNCH_TARGET_LIST(X)
 #undef X
 
+/* Importers that stand in a file of their own. */
+launch_importer megatron_import, titan_import, deepspeed_import, mindspeed_import, maxtext_import,
+    companion_import;
+
 const launch_target *launch_target_at(plait_launch_target target);
 
-/** Add a file to a folder; a NULL text is one that memory ran out for. */
+/** Add a file to a folder; fails (NOMEM) if the text is NULL. */
 PLAIT_MUST_CHECK plait_status folder_add(plait_launch_folder *folder, const char *name,
                                          const char *text, bool executable, plait_error *err);

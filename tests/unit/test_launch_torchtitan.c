@@ -4,7 +4,7 @@
 
 #include "support/assert_near.h"
 #include "support/must.h"
-#include "launch/read/notes_read.h"
+#include "launch/read/plan_reader.h"
 #include "plait/data.h"
 #include "plait/search.h"
 #include "launch/torchtitan/torchtitan.h"

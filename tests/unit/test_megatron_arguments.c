@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "support/arena_fixture.h"
-#include "launch/megatron/argument_table.h"
+#include "launch/megatron/arguments.h"
 #include "launch/import.h"
 #include "launch/megatron/megatron.h"
 #include "support/must.h"

@@ -4,9 +4,210 @@
  * The format is described in docs/reference/files/launch.md and by docs/launch.schema.json.
  */
 #include "launch/companion/companion.h"
+
+#include "plait/schedule.h"
+
 #include "io/plans/plans_write.h"
 #include "launch/companion/rank_groups.h"
 #include "launch/target.h"
+#include "plan/choices.h"
+
+/* ---- groups ---- */
+
+/* One group a line; groups of a single rank all on one. */
+static void write_group_list(json_writer *json, const launch_group_list *list)
+{
+    if (list->ranks == 1)
+        json_begin_row(json);
+    else
+        json_begin_array(json);
+    for (int g = 0; g < list->groups; g++) {
+        json_begin_row(json);
+        for (int r = 0; r < list->ranks; r++)
+            json_write_int64(json, list->rank[g * list->ranks + r]);
+        json_end_array(json);
+    }
+    json_end_array(json);
+}
+
+static plait_status write_groups(json_writer *json, const plait_degrees *degrees,
+                                 plait_arena *arena, plait_error *err)
+{
+    launch_group_list list;
+
+    json_write_key(json, "groups");
+    json_begin_object(json);
+    for (int kind = 0; kind < LAUNCH_GROUP_KINDS; kind++) {
+        PLAIT_TRY(launch_groups(degrees, (launch_group)kind, arena, &list, err));
+        json_write_key(json, launch_group_name[kind]);
+        write_group_list(json, &list);
+    }
+    json_end_object(json);
+    return PLAIT_OK;
+}
+
+/* ---- stages and layers ---- */
+
+static void write_stages(json_writer *json, const plait_plan *plan)
+{
+    json_write_key(json, "stages");
+    json_begin_array(json);
+    for (int s = 0; s < plan->stages; s++) {
+        json_begin_object(json);
+        json_write_key(json, "chunks");
+        json_begin_array(json);
+        for (int c = 0; c < plan->stage[s].chunks; c++) {
+            json_begin_object(json);
+            json_member_int64(
+                json, "stage",
+                plait_schedule_chunk((plait_schedule)plan->degrees.schedule, plan->stages, s, c));
+            plans_write_chunk(json, &plan->stage[s].chunk[c]);
+            json_end_object(json);
+        }
+        json_end_array(json);
+        if (stage_chooses(plan, &plan->stage[s]))
+            plans_write_choices(json, plan, &plan->stage[s]);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+/* How one layer is split, and what it is. */
+typedef struct layer_strategy {
+    int kind;
+    plait_recompute recompute;
+    const plait_degrees *degrees;
+} layer_strategy;
+
+/* The strategies of all layers, in the model's order. */
+static void list_layers(const plait_model *model, const plait_plan *plan, layer_strategy *out)
+{
+    for (int s = 0; s < plan->stages; s++) {
+        const plait_stage *const stage = &plan->stage[s];
+        int at = 0;
+
+        for (int c = 0; c < stage->chunks; c++)
+            for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++)
+                out[i] =
+                    (layer_strategy){model->layer_kind[i], stage->recompute[at++], &stage->degrees};
+    }
+}
+
+static bool same_strategy(const layer_strategy *a, const layer_strategy *b)
+{
+    const plait_degrees *const x = a->degrees;
+    const plait_degrees *const y = b->degrees;
+
+    return a->kind == b->kind && a->recompute.kind == b->recompute.kind &&
+           a->recompute.modules == b->recompute.modules && x->tp == y->tp && x->sp == y->sp &&
+           x->cp == y->cp && x->ep == y->ep && x->etp == y->etp;
+}
+
+static void write_run(json_writer *json, const plait_model *model, const layer_strategy *layer,
+                      int first, int last)
+{
+    json_begin_object(json);
+    json_write_key(json, "layers");
+    json_begin_row(json);
+    json_write_int64(json, first);
+    json_write_int64(json, last);
+    json_end_array(json);
+    json_member_string(json, "kind", model->kind[layer->kind].name);
+    json_write_key(json, "recompute");
+    plans_write_recompute(json, layer->recompute);
+    json_member_int64(json, "tp", layer->degrees->tp);
+    json_member_int64(json, "sp", layer->degrees->sp);
+    json_member_int64(json, "cp", layer->degrees->cp);
+    json_member_int64(json, "ep", layer->degrees->ep);
+    json_member_int64(json, "etp", layer->degrees->etp);
+    json_end_object(json);
+}
+
+/* Runs of layers that are split alike, over the edges of stages. */
+static plait_status write_layers(json_writer *json, const plait_model *model,
+                                 const plait_plan *plan, plait_arena *arena, plait_error *err)
+{
+    const size_t layers = (size_t)model->layers;
+    layer_strategy *const layer = plait_arena_alloc(arena, layers, sizeof *layer);
+
+    if (layer == NULL)
+        return plait_fail_nomem(err);
+    list_layers(model, plan, layer);
+    json_write_key(json, "layers");
+    json_begin_array(json);
+    for (int first = 0, next; first < model->layers; first = next) {
+        for (next = first + 1; next < model->layers; next++)
+            if (!same_strategy(&layer[next], &layer[first]))
+                break;
+        write_run(json, model, &layer[first], first, next);
+    }
+    json_end_array(json);
+    return PLAIT_OK;
+}
+
+/* ---- the schedule ---- */
+
+static plait_status write_actions(json_writer *json, const plait_pipeline_shape *shape,
+                                  plait_arena *arena, plait_error *err)
+{
+    const size_t ranks = (size_t)shape->ranks;
+    plait_rank_actions *const rank = plait_arena_alloc(arena, ranks, sizeof *rank);
+    char text[40];
+
+    if (rank == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_schedule_actions(shape, arena, rank, err));
+    json_begin_array(json);
+    for (int r = 0; r < shape->ranks; r++) {
+        json_begin_row(json);
+        for (int i = 0; i < rank[r].count; i++)
+            json_write_string(json, plait_action_text(&rank[r].action[i], text, sizeof text));
+        json_end_array(json);
+    }
+    json_end_array(json);
+    return PLAIT_OK;
+}
+
+static plait_status write_schedule(json_writer *json, const plait_problem *problem,
+                                   const plait_degrees *d, plait_arena *arena, plait_error *err)
+{
+    const plait_pipeline_shape shape = {(plait_schedule)d->schedule, d->pp, d->vpp,
+                                        plait_degrees_microbatches(d, problem->job.gbs)};
+    const int group = plait_schedule_group(&shape);
+
+    json_write_key(json, "schedule");
+    json_begin_object(json);
+    json_member_string(json, "name", plait_schedule_name[d->schedule]);
+    json_member_int64(json, "pp", d->pp);
+    json_member_int64(json, "vpp", d->vpp);
+    json_member_int64(json, "microbatches", shape.microbatches);
+    if (group > 0)
+        json_member_int64(json, "group", group);
+    else
+        json_member_null(json, "group");
+    json_member_int64(json, "copies", plait_schedule_copies(shape.schedule));
+    json_write_key(json, "actions");
+    if (plait_schedule_has_actions(&shape) &&
+        plait_schedule_action_count(&shape) <= COMPANION_MAX_ACTIONS)
+        PLAIT_TRY(write_actions(json, &shape, arena, err));
+    else
+        json_write_null(json);
+    json_end_object(json);
+    return PLAIT_OK;
+}
+
+plait_status companion_write_plan(json_writer *json, const plait_problem *problem,
+                                  const plait_plan *plan, plait_arena *arena, plait_error *err)
+{
+    json_write_key(json, "degrees");
+    json_begin_object(json);
+    plans_write_degrees(json, problem, &plan->degrees);
+    json_end_object(json);
+    PLAIT_TRY(write_groups(json, &plan->degrees, arena, err));
+    write_stages(json, plan);
+    PLAIT_TRY(write_layers(json, problem->model, plan, arena, err));
+    return write_schedule(json, problem, &plan->degrees, arena, err);
+}
 
 /* ---- what the price tells ---- */
 

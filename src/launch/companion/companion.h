@@ -22,9 +22,3 @@ enum {
 PLAIT_MUST_CHECK plait_status companion_write_plan(json_writer *json, const plait_problem *problem,
                                                    const plait_plan *plan, plait_arena *arena,
                                                    plait_error *err);
-
-/** Read a launch.json; see launch_target.import. */
-PLAIT_MUST_CHECK plait_status companion_import(const char *text, size_t length, const char *name,
-                                               const launch_call *call, plait_arena *arena,
-                                               plans_entry *out, const char **warning,
-                                               plait_error *err);

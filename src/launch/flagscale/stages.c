@@ -1,14 +1,224 @@
 /*
- * stages.c - recomputation by stage: how many first layers of each chunk are run again
+ * stages.c - stages of unlike degrees or nodes as FlagScale's process meshes
  *
- * recompute_num_layers_per_stage_micro_batch has a row for neighbours alike: [chunks, microbatches,
- * layers]. transformer_block.py reads it by chunk and microbatch, and 0 turns recomputation off; the lists
- * of granularity and method, which could say more, are read by stage alone or not at all with several chunks
- * a rank.
+ * Stages one behind another with the same degrees on one sort of node are a mesh: tp, cp, ep, dp, and how
+ * many they are. As flagscale/train/arguments.py has it, the batch is that of the first mesh; another one
+ * cuts the same sequences by its own dp, and has no sequence parallelism where its tp is 1. Ranks follow
+ * the list of device types (flagscale/train/hetero/parallel_context.py); a node's own is the `type` of
+ * its line in the hostfile (flagscale/runner/runner_train.py).
  */
 #include "launch/flagscale/flagscale.h"
 
+#include <string.h>
+
 #include "plait/schedule.h"
+
+#include "plan/choices.h"
+
+static bool same_mesh(const plait_stage *one, const plait_stage *other)
+{
+    const plait_degrees *const a = &one->degrees, *const b = &other->degrees;
+
+    return a->tp == b->tp && a->cp == b->cp && a->ep == b->ep && a->dp == b->dp &&
+           a->etp == b->etp && one->group == other->group;
+}
+
+bool flagscale_has_meshes(const plait_plan *plan)
+{
+    for (int s = 1; s < plan->stages; s++)
+        if (!same_mesh(&plan->stage[s], &plan->stage[0]))
+            return true;
+    return false;
+}
+
+/* A key that meshes have in common, and two stages have not; -1: none. */
+static int unlike_key(const plait_degrees *a, const plait_degrees *b)
+{
+    static const plait_key_set of_mesh =
+        PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
+        PLAIT_KEY_BIT(PLAIT_KEY_ETP) | PLAIT_KEY_BIT(PLAIT_KEY_MBS) |
+        PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP) | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) | PLAN_OWN_KEYS;
+    const bool sp_is_free = a->tp == 1 || b->tp == 1;
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!(of_mesh & PLAIT_KEY_BIT(key)) && !(key == PLAIT_KEY_SP && sp_is_free) &&
+            !plait_key_same(a, b, (plait_key_id)key))
+            return key;
+    return -1;
+}
+
+/* What two stages must have in common and have not; NULL: nothing. */
+static const char *unlike(const plait_degrees *a, const plait_degrees *b)
+{
+    const int key = unlike_key(a, b);
+
+    if (key < 0)
+        return NULL;
+    return key == PLAIT_KEY_CP ? "stages of unlike cp"
+                               : "stages unlike in more than tp, dp, mbs, ep and etp";
+}
+
+/* Does a stage divide its ZeRO shards over a part of its replicas? */
+static bool shards_apart(const plait_degrees *d)
+{
+    return d->shard_group != d->dp * d->cp;
+}
+
+/* `type=` of a hostfile ends at a blank (parse_hostfile of flagscale/runner/utils.py). */
+static bool has_word(const char *device)
+{
+    return device[strcspn(device, " \t\r\n\"\\")] == '\0';
+}
+
+const char *flagscale_lacks_meshes(const plait_problem *problem, const plait_plan *plan)
+{
+    const plait_degrees *const first = &plan->stage[0].degrees;
+    const plait_degrees *const last = &plan->stage[plan->stages - 1].degrees;
+    const bool shared = problem->model->tied || problem->model->mtp_layers > 0;
+
+    if (!flagscale_has_meshes(plan))
+        return NULL;
+    if (plan->degrees.vpp > 1)
+        return "stages of unlike degrees with several chunks a rank";
+    for (int s = 0; s < plan->stages; s++) {
+        const plait_degrees *const d = &plan->stage[s].degrees;
+
+        for (int t = 0; t < s; t++)
+            if (unlike(d, &plan->stage[t].degrees) != NULL)
+                return unlike(d, &plan->stage[t].degrees);
+        if (!has_word(flagscale_device(problem, &plan->stage[s])))
+            return "an accelerator whose name is not one word";
+        if (shards_apart(d))
+            return "stages of unlike degrees with ZeRO shards over a part of dp x cp";
+    }
+    if (shared && first->tp != last->tp)
+        return "tied embeddings or prediction modules with another tp on the last stage than on "
+               "the "
+               "first";
+    return shared && first->dp % last->dp != 0 && last->dp % first->dp != 0
+               ? "tied embeddings with replicas that do not divide each other"
+               : NULL;
+}
+
+const char *flagscale_device(const plait_problem *problem, const plait_stage *stage)
+{
+    return problem->cluster->group[stage->group].accelerator->name;
+}
+
+/* ---- lists ---- */
+
+typedef struct mesh_lists {
+    text_builder sizes, experts, devices;
+    int meshes;
+} mesh_lists;
+
+static void append_number(text_builder *out, int number)
+{
+    text_append_printf(out, "%s%d", out->length == 0 ? "[" : ", ", number);
+}
+
+static void append_mesh(const plait_problem *problem, const plait_stage *stage, int stages,
+                        mesh_lists *out)
+{
+    const plait_degrees *const d = &stage->degrees;
+    const int sizes[] = {d->tp, d->cp, d->ep, d->dp, stages};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        append_number(&out->sizes, sizes[i]);
+    append_number(&out->experts, d->etp);
+    text_append_printf(&out->devices, "%s\"%s\"", out->meshes == 0 ? "[" : ", ",
+                       flagscale_device(problem, stage));
+    out->meshes++;
+}
+
+static void add_list(launch_args *own, const char *name, text_builder *list)
+{
+    text_append_char(list, ']');
+    const char *const text = text_builder_finish(list, NULL);
+
+    if (text == NULL)
+        own->failed = true;
+    else
+        args_words(own, name, text);
+}
+
+/* Do some stages deal experts over ranks, or cut them otherwise than the other products? */
+static bool has_experts_apart(const plait_plan *plan)
+{
+    for (int s = 0; s < plan->stages; s++)
+        if (plan->stage[s].degrees.ep > 1 ||
+            plan->stage[s].degrees.etp != plan->stage[s].degrees.tp)
+            return true;
+    return false;
+}
+
+static void add_meshes(const plait_problem *problem, const plait_plan *plan, launch_args *own)
+{
+    mesh_lists lists = {.meshes = 0};
+
+    text_builder_init(&lists.sizes, own->arena);
+    text_builder_init(&lists.experts, own->arena);
+    text_builder_init(&lists.devices, own->arena);
+    for (int s = 0, alike; s < plan->stages; s += alike) {
+        const plait_stage *const stage = &plan->stage[s];
+
+        for (alike = 1; s + alike < plan->stages && same_mesh(&stage[alike], stage);)
+            alike++;
+        append_mesh(problem, stage, alike, &lists);
+    }
+    add_list(own, "--hetero-process-meshes", &lists.sizes);
+    add_list(own, "--hetero-device-types", &lists.devices);
+    if (has_experts_apart(plan))
+        add_list(own, "--expert-tensor-parallel-size-per-process-mesh", &lists.experts);
+}
+
+static void add_layers(const plait_plan *plan, launch_args *own)
+{
+    text_builder layers;
+
+    text_builder_init(&layers, own->arena);
+    for (int s = 0; s < plan->stages; s++)
+        append_number(&layers, plan->stage[s].layers);
+    add_list(own, "--hetero-pipeline-layer-split", &layers);
+}
+
+/* ---- the whole ---- */
+
+/* What Megatron-LM's arguments say of one grid is that of the first mesh; layers have their own list. */
+static void take_first(const plait_plan *plan, megatron_args *args)
+{
+    const plait_degrees *const first = &plan->stage[0].degrees;
+
+    for (int s = 0; s < plan->stages; s++)
+        args->sequence_parallel = args->sequence_parallel || plan->stage[s].degrees.sp;
+    args->tensor_model_parallel_size = first->tp;
+    args->context_parallel_size = first->cp;
+    args->expert_model_parallel_size = first->ep;
+    args->micro_batch_size = first->mbs;
+    args->pipeline_model_parallel_layout = NULL;
+    args->decoder_first_pipeline_num_layers = 0;
+    args->decoder_last_pipeline_num_layers = 0;
+    args->account_for_embedding_in_pipeline_split = false;
+    args->account_for_loss_in_pipeline_split = false;
+}
+
+void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, megatron_args *args,
+                      launch_args *own)
+{
+    const plait_degrees *const first = &plan->stage[0].degrees;
+    const plait_degrees *const last = &plan->stage[plan->stages - 1].degrees;
+
+    if (!flagscale_has_meshes(plan))
+        return;
+    take_first(plan, args);
+    args_group(own, "parallelism, mesh by mesh");
+    args_switch(own, "--enable-hetero");
+    add_meshes(problem, plan, own);
+    args_text(own, "--hetero-current-device-type", flagscale_device(problem, &plan->stage[0]));
+    add_layers(plan, own);
+    if (problem->model->tied && first->dp != last->dp)
+        args_switch(own, "--use-partial-reduce-for-shared-embedding");
+}
 
 /* First layers of a chunk that are run again whole; -1: others are, or in part. */
 static int first_full(const plait_recompute *choice, int layers)

@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "launch/maxtext/maxtext.h"
-#include "launch/read/notes_read.h"
-#include "plait/data.h"
 #include "launch/read/plan_reader.h"
+#include "plait/data.h"
 
 enum { RANKS = 1 << 20 };
 

@@ -36,9 +36,6 @@ maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *
 
 int maxtext_axes_product(const maxtext_axes *axes);
 
-/** Sequences of one device in one pass; MaxText takes a fraction. */
-double maxtext_batch_of_device(const plait_problem *problem, const plait_degrees *degrees);
-
 /** Append the architecture, key by key. */
 void maxtext_append_model(const plait_model *model, text_builder *out);
 
@@ -62,9 +59,3 @@ const char *maxtext_real(double number, char out[TEXT_NUMBER_SIZE]);
 PLAIT_MUST_CHECK plait_status maxtext_read_model(const yaml_file *yaml, const char *name,
                                                  plait_arena *arena, const plait_model **out,
                                                  plait_error *err);
-
-/** The way back: launch_target.import. */
-PLAIT_MUST_CHECK plait_status maxtext_import(const char *text, size_t length, const char *name,
-                                             const launch_call *call, plait_arena *arena,
-                                             plans_entry *out, const char **warning,
-                                             plait_error *err);

@@ -4,7 +4,7 @@
  * What is at Megatron's own default is left unsaid where that default cannot surprise; several
  * (dropout 0.1, learned positions, one key-value group) are not what models of today have.
  */
-#include "launch/megatron/argument_table.h"
+#include "launch/megatron/arguments.h"
 
 #include <limits.h>
 

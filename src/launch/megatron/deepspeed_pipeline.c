@@ -4,12 +4,267 @@
  * args.sh says the model and the degrees, ds_config.json the batch, ZeRO and precision, partition.py
  * the layers of each stage. A script of one's own that builds a PipelineModule needs the last two alone.
  */
-#include "launch/write/deepspeed_config.h"
-#include "launch/megatron/deepspeed_parts.h"
 #include "launch/megatron/megatron.h"
-#include "launch/write/notes.h"
-#include "launch/write/scripts.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "launch/write/deepspeed_config.h"
 #include "launch/write/training.h"
+#include "launch/write/scripts.h"
+
+/* Left out where it is not known. */
+static void known_number(launch_args *out, const char *name, double number)
+{
+    if (!isnan(model_number(number)))
+        args_number(out, name, number);
+}
+
+static void switch_if(launch_args *out, const char *name, bool on)
+{
+    if (on)
+        args_switch(out, name);
+}
+
+/* ---- model ---- */
+
+static int positions_of(const plait_problem *problem)
+{
+    const plait_model *const model = problem->model;
+
+    if (model->learned_positions > 0)
+        return model->learned_positions;
+    return model->max_seq > problem->job.seq ? model->max_seq : problem->job.seq;
+}
+
+static void append_sizes(const plait_problem *problem, const model_facts *facts, launch_args *out)
+{
+    const plait_model *const model = problem->model;
+
+    args_group(out, "model");
+    args_int(out, "--num-layers", model->layers);
+    args_int(out, "--hidden-size", model->hidden);
+    args_int(out, "--ffn-hidden-size", facts->mlp->width);
+    args_int(out, "--seq-length", problem->job.seq);
+    args_int(out, "--max-position-embeddings", positions_of(problem));
+    args_int(out, "--vocab-size", model->vocab);
+    args_int(out, "--make-vocab-size-divisible-by", 128);
+    switch_if(out, "--untie-embeddings-and-output-weights", !model->tied);
+}
+
+static void append_positions(const plait_model *model, const plait_attention *attention,
+                             launch_args *out)
+{
+    const plait_rope *const rope = &model->numerics.rope;
+
+    if (model->learned_positions > 0)
+        return; // its default
+    if (!attention->rotary) {
+        args_switch(out, "--no-position-embedding");
+        return;
+    }
+    args_switch(out, "--use-rotary-position-embeddings");
+    if (rope->base >= 1.0)
+        args_printf(out, "--rotary-position-embeddings-theta", "%.0f", rope->base);
+    if (rope->fraction > 0.0 && rope->fraction < 1.0)
+        args_number(out, "--rotary-percent", rope->fraction);
+}
+
+static void append_attention(const plait_model *model, const plait_attention *attention,
+                             launch_args *out)
+{
+    args_group(out, "attention and positions");
+    args_int(out, "--num-attention-heads", attention->heads);
+    args_int(out, "--kv-channels", attention->head_dim);
+    if (attention->kv_heads != attention->heads)
+        args_int(out, "--num-key-value-heads", attention->kv_heads);
+    append_positions(model, attention, out);
+}
+
+static void append_numerics(const plait_model *model, const model_facts *facts, launch_args *out)
+{
+    const plait_numerics *const numerics = &model->numerics;
+    const double dropout = model->dropout ? 0.1 : 0.0; // GPT-2's and Megatron's own rate
+
+    args_group(out, "norms, activation, biases");
+    args_text(out, "--normalization", model->layer_norm ? "layernorm" : "rmsnorm");
+    known_number(out, "--layernorm-epsilon", numerics->norm_eps);
+    switch_if(out, "--swiglu", facts->mlp->gated);
+    switch_if(out, "--squared-relu", !facts->mlp->gated && numerics->activation == PLAIT_RELU2);
+    switch_if(out, "--disable-bias-linear", !facts->bias);
+    args_number(out, "--hidden-dropout", dropout);
+    args_number(out, "--attention-dropout", dropout);
+    known_number(out, "--init-method-std", numerics->init_std);
+}
+
+/* ---- plan ---- */
+
+static void append_plan(const plait_problem *problem, const plait_degrees *d, launch_args *out)
+{
+    args_group(out, "parallelism");
+    args_int(out, "--tensor-model-parallel-size", d->tp);
+    args_int(out, "--pipeline-model-parallel-size", d->pp);
+    args_group(out, "batch");
+    args_int(out, "--micro-batch-size", d->mbs);
+    args_int(out, "--global-batch-size", problem->job.gbs);
+    args_group(out, "memory");
+    if (d->recompute.kind == PLAIT_RECOMPUTE_FULL) {
+        args_text(out, "--recompute-granularity", "full");
+        args_text(out, "--recompute-method", "uniform");
+        args_int(out, "--recompute-num-layers", 1);
+    }
+    args_group(out, "DeepSpeed; run.sh adds --deepspeed_config");
+    args_switch(out, "--deepspeed");
+    args_int(out, "--zero-stage", d->zero);
+    args_group(out, "kernels and precision");
+    switch_if(out, "--no-masked-softmax-fusion", d->attention == PLAIT_ATTENTION_UNFUSED);
+    args_switch(out, problem->job.precision == PLAIT_FP16 ? "--fp16" : "--bf16");
+}
+
+/* ---- what no plan decides ---- */
+
+/* Its schedules have no plateau. */
+static void append_schedule(const launch_training *t, launch_args *out)
+{
+    args_number(out, "--lr", t->lr);
+    args_number(out, "--min-lr", t->min_lr);
+    args_text(out, "--lr-decay-style", plait_lr_decay_name[t->decay]);
+    args_int(out, "--lr-decay-iters", t->total_steps);
+    args_int(out, "--lr-warmup-iters", t->warmup_steps);
+    args_number(out, "--adam-beta1", t->beta1);
+    args_number(out, "--adam-beta2", t->beta2);
+    args_number(out, "--adam-eps", t->eps);
+    args_number(out, "--weight-decay", t->weight_decay);
+    args_number(out, "--clip-grad", t->clip);
+}
+
+static void append_rest(const plait_problem *problem, launch_args *out)
+{
+    const launch_training t = training_of(problem);
+    const char *const checkpoints = training_checkpoints(problem->model, out->arena);
+
+    out->failed = out->failed || checkpoints == NULL;
+    args_group(out, "yours to edit: data, tokenizer, schedule, checkpoints");
+    args_text(out, "--data-path", "data/tokens_text_document");
+    args_text(out, "--tokenizer-type", "NullTokenizer");
+    args_int(out, "--train-iters", TRAINING_TRY_STEPS);
+    append_schedule(&t, out);
+    args_int(out, "--eval-iters", 0);
+    args_int(out, "--log-interval", 1);
+    args_text(out, "--save", checkpoints != NULL ? checkpoints : "");
+    args_text(out, "--load", checkpoints != NULL ? checkpoints : "");
+    args_int(out, "--save-interval", TRAINING_SAVE_STEPS);
+    args_int(out, "--distributed-timeout-minutes", TRAINING_TIMEOUT_MINUTES);
+}
+
+/* Append the arguments of Megatron-DeepSpeed's pretrain_gpt.py, in groups. */
+static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
+{
+    const plait_problem *const problem = launch->problem;
+    const model_facts facts = model_facts_of(problem->model);
+
+    append_sizes(problem, &facts, out);
+    append_attention(problem->model, facts.attention, out);
+    append_numerics(problem->model, &facts, out);
+    append_plan(problem, &launch->plan->degrees, out);
+    append_rest(problem, out);
+}
+
+// clang-format off: one line of the file a line
+static const char code[] =
+    "import os\n"
+    "import re\n"
+    "import runpy\n"
+    "import sys\n"
+    "\n"
+    "from deepspeed.pipe import PipelineModule\n"
+    "\n"
+    "\n"
+    "def name_of(spec):\n"
+    "    \"\"\"The class that a spec builds, or the name of a function among the specs.\"\"\"\n"
+    "    made = getattr(spec, \"typename\", spec)\n"
+    "    return getattr(made, \"__name__\", type(made).__name__)\n"
+    "\n"
+    "\n"
+    "def bounds(names):\n"
+    "    \"\"\"Where each stage begins among the specs, and where the last one ends.\n"
+    "\n"
+    "    What stands before the first layer goes with it, what follows a layer stays with that "
+    "layer.\n"
+    "    \"\"\"\n"
+    "    layers = [i for i, name in enumerate(names) if re.search(LAYER, name, re.IGNORECASE)]\n"
+    "    if len(layers) != sum(LAYERS):\n"
+    "        raise ValueError(\n"
+    "            f\"partition.py: expected {sum(LAYERS)} layers, specs of a class like {LAYER!r}, "
+    "\"\n"
+    "            f\"found {len(layers)} of {len(names)} specs\"\n"
+    "        )\n"
+    "    starts = [layers[sum(LAYERS[:stage])] for stage in range(1, len(LAYERS))]\n"
+    "    return [0, *starts, len(names)]\n"
+    "\n"
+    "\n"
+    "class PlannedPipelineModule(PipelineModule):\n"
+    "    \"\"\"A PipelineModule whose stages are the plan's, whatever its partition_method.\"\"\"\n"
+    "\n"
+    "    def _partition_layers(self, method=\"plan\"):\n"
+    "        stages = self._topo.get_dim(\"pipe\")\n"
+    "        if stages != len(LAYERS):\n"
+    "            raise ValueError(\n"
+    "                f\"partition.py: expected {len(LAYERS)} pipeline stages, found {stages}\"\n"
+    "            )\n"
+    "        names = [name_of(spec) for spec in self._layer_specs]\n"
+    "        self.parts = bounds(names)\n"
+    "        if self.global_rank == 0:\n"
+    "            for stage, (start, stop) in enumerate(zip(self.parts, self.parts[1:])):\n"
+    "                print(f\"stage={stage} specs={start}..{stop - 1}: {', "
+    "'.join(names[start:stop])}\")\n"
+    "        stage = self._topo.get_coord(self.global_rank).pipe\n"
+    "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n"
+    "\n"
+    "\n"
+    "def main():\n"
+    "    if len(sys.argv) < 2:\n"
+    "        sys.exit(\"partition.py: expected a training script and its arguments, found "
+    "nothing\")\n"
+    "    PipelineModule._partition_layers = PlannedPipelineModule._partition_layers\n"
+    "    del sys.argv[0]\n"
+    "    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))\n"
+    "    runpy.run_path(sys.argv[0], run_name=\"__main__\")\n"
+    "\n"
+    "\n"
+    "if __name__ == \"__main__\":\n"
+    "    main()\n";
+// clang-format on
+
+static void append_layers(const plait_plan *plan, text_builder *out)
+{
+    text_append(out, "LAYERS = [");
+    for (int s = 0; s < plan->degrees.pp; s++) {
+        const plait_chunk *const chunk = plait_plan_chunk(plan, s);
+
+        text_append_printf(out, "%s%d", s > 0 ? ", " : "", chunk->last - chunk->first);
+    }
+    text_append(out, "]  # of each stage; embedding with the first, norm and head with the last\n");
+}
+
+/* partition.py, which deals the layers of a PipelineModule; NULL when out of memory. */
+static const char *deepspeed_partition(const plait_launch *launch, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    scripts_append_head(
+        launch, "# partition.py - deals the layers of DeepSpeed's PipelineModule as planned", NULL,
+        &out);
+    text_append(&out, "#\n"
+                      "#   torchrun ... partition.py SCRIPT ARGUMENTS     run.sh does it\n"
+                      "#   from partition import PlannedPipelineModule    in a script of yours\n"
+                      "\n");
+    append_layers(launch->plan, &out);
+    text_append(&out, "LAYER = \"transformer\"  # a pattern: what a layer's class is called\n\n");
+    text_append(&out, code);
+    return text_builder_finish(&out, NULL);
+}
 
 static const training_places places = {
     .data = "--data-path, --tokenizer-type: there are no random tokens",

@@ -4,15 +4,179 @@
  * What is not given is what Megatron would take; arguments win over the notes beside them. What
  * neither say (the GPUs, above all) stays unknown, and eval asks for it.
  */
+#include "launch/megatron/arguments.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "launch/megatron/argument_table.h"
-#include "launch/read/hub_model.h"
+#include "base/status.h"
 #include "launch/megatron/import_parts.h"
 #include "launch/megatron/megatron.h"
-#include "launch/read/notes_read.h"
-#include "launch/megatron/wrappers.h"
+#include "launch/read/deepspeed_file.h"
+#include "launch/read/model_names.h"
+#include "launch/read/plan_reader.h"
+
+typedef struct older_flag {
+    const char *name;
+    const char *meant; /* the flag of the table; NULL ends */
+    const char *value; /* NULL: its own */
+} older_flag;
+
+static const older_flag older[] = {
+    {"model_parallel_size", "tensor_model_parallel_size", NULL},
+    {"batch_size", "micro_batch_size", NULL},
+
+    {"checkpoint_activations", "recompute_granularity", "full"},
+    {"checkpoint_activations", "recompute_method", "uniform"},
+    {"checkpoint_num_layers", "recompute_num_layers", NULL},
+    {"activations_checkpoint_method", "recompute_granularity", "full"},
+    {"activations_checkpoint_method", "recompute_method", NULL},
+    {"activations_checkpoint_granularity", "recompute_granularity", NULL},
+    {"activations_checkpoint_num_layers", "recompute_num_layers", NULL},
+    {"distribute_checkpointed_activations", "distribute_saved_activations", "true"},
+
+    {"ds_sequence_parallel_size", "context_parallel_size", NULL}, // Ulysses
+    {"ds_sequence_parallel_size", "cp_comm_type", "a2a"},
+    {"moe_expert_parallel_size", "expert_model_parallel_size", NULL},
+    {"topk", "moe_router_topk", NULL},
+    {"moe_loss_coeff", "moe_aux_loss_coeff", NULL},
+    {"moe_train_capacity_factor", "moe_expert_capacity_factor", NULL},
+    {"moe_router_padding_for_fp8", "moe_router_padding_for_quantization", NULL},
+    {"moe_enable_deepep", "moe_flex_dispatcher_backend", "deepep"},
+    {"cpu_optimizer", "optimizer_cpu_offload", "true"},
+
+    {"intermediate_size", "ffn_hidden_size", NULL}, // Pai-Megatron-Patch, as the next
+    {"n_head_kv", "num_query_groups", NULL},
+    {"n_head_kv", "group_query_attention", "true"},
+    {"rotary_scale_factor", "rotary_seq_len_interpolation_factor", NULL},
+    {"use_alibi_mask", "position_embedding_type", "alibi"},
+    {"glu_activation", "swiglu", "true"},
+    {"disable_bias_linear_fc", "disable_bias_linear", "true"},
+    {"pad_vocab_size_to", "padded_vocab_size", NULL},
+    {"num_key_value_heads", "num_query_groups", NULL},
+    {"num_key_value_heads", "group_query_attention", "true"},
+    {"use_rotary_position_embeddings", "position_embedding_type", "rope"},
+    {"use_llama2_rotary_position_embeddings", "position_embedding_type", "rope"},
+    {"use_rotary_emb", "position_embedding_type", "rope"},
+    {"rotary_position_embeddings_theta", "rotary_base", NULL},
+    {"use_flash_attn", "attention_backend", "flash"},
+    {"use_flash_attn_v1", "attention_backend", "flash"},
+    {"use_flash_attn_v2", "attention_backend", "flash"},
+    {"use_flash_attn_triton", "attention_backend", "flash"},
+    {"use_flash_attn_builder", "attention_backend", "flash"},
+    {"fp8_e4m3", "fp8_format", "e4m3"},
+    {"fp8_hybrid", "fp8_format", "hybrid"},
+    {NULL, NULL, NULL},
+};
+
+bool megatron_flag_is_older(const char *name)
+{
+    for (const older_flag *row = older; row->name != NULL; row++)
+        if (strcmp(row->name, name) == 0)
+            return true;
+    return false;
+}
+
+bool megatron_flags_are_of_2021(const launch_flags *flags)
+{
+    static const char *const names[] = {
+        "model_parallel_size",           "batch_size", "checkpoint_activations",
+        "activations_checkpoint_method", "DDP_impl",   NULL};
+
+    for (const char *const *name = names; *name != NULL; name++)
+        if (flags_last(flags, *name) != NULL)
+            return true;
+    return false;
+}
+
+/* A flag of the table that is there itself stands above what an older one means. */
+static plait_status megatron_translate_flags(launch_flags *flags, plait_error *err)
+{
+    for (const older_flag *row = older; row->name != NULL; row++) {
+        const launch_flag *const flag = flags_last(flags, row->name);
+
+        if (flag == NULL || flags_value_is_off(flag->value[0]) ||
+            flags_last(flags, row->meant) != NULL)
+            continue;
+        PLAIT_TRY(
+            flags_add(flags, row->meant, row->value != NULL ? row->value : flag->value[0], err));
+    }
+    return PLAIT_OK;
+}
+
+static void take_config(const deepspeed_file *file, megatron_args *args, plan_reader *in)
+{
+    if (file->zero >= 0)
+        args->zero_stage = file->zero;
+    if (args->micro_batch_size == 0 && file->micro > 0)
+        args->micro_batch_size = file->micro;
+    if (args->global_batch_size == 0 && file->train > 0)
+        args->global_batch_size = file->train;
+    if (!args->bf16 && !args->fp16) {
+        args->bf16 = file->bf16 == true;
+        args->fp16 = file->fp16 == true;
+    }
+    if (file->offload_params || file->offload_optimizer || file->nvme != NULL)
+        import_warn(in, "DeepSpeed's offloading to CPU or NVMe is not priced");
+    if (file->weights == true || file->gradients == true)
+        import_warn(in, "quantized communication (ZeRO++) is not priced");
+}
+
+static plait_status read_config(const char *name, megatron_args *args, plan_reader *in,
+                                plait_error *err)
+{
+    plait_error inner = {.status = PLAIT_OK};
+    deepspeed_file file;
+    const char *text;
+
+    PLAIT_TRY(named_json(in->flags, name, &text, err));
+    if (text == NULL || deepspeed_file_parse(text, strlen(text), name, in->flags->arena, &file,
+                                             &inner) != PLAIT_OK) {
+        PLAIT_TRY(faults_only(inner.status, &inner, err));
+        import_warn(in, text == NULL
+                            ? "the JSON that --deepspeed_config names is neither in the script nor "
+                              "beside it: what it says is taken as not given"
+                            : "the JSON that --deepspeed_config names cannot be read: what it says "
+                              "is taken as not given");
+        return PLAIT_OK;
+    }
+    take_config(&file, args, in);
+    return PLAIT_OK;
+}
+
+/* Experts of Megatron-DeepSpeed: one a token, in every second layer, whole on each tensor rank. */
+static void take_expert_defaults(const launch_flags *flags, megatron_args *args)
+{
+    if (args->num_experts < 2)
+        return;
+    if (flags_last(flags, MEGATRON_NAME(moe_router_topk)) == NULL)
+        args->moe_router_topk = 1;
+    if (args->expert_interval == 0)
+        args->expert_interval = 2;
+    if (flags_last(flags, "enable_expert_tensor_parallelism") == NULL &&
+        args->expert_tensor_parallel_size == 0)
+        args->expert_tensor_parallel_size = 1;
+}
+
+/*
+ * Fill in what DeepSpeed's JSON says and the flags do not: batch, ZeRO, precision. The file is one
+ * that the script makes, or that lies beside it. With DeepSpeed's engine, zero_stage is known after.
+ */
+static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in, plait_error *err)
+{
+    const launch_flag *const config = flags_last(in->flags, MEGATRON_NAME(deepspeed_config));
+
+    args->deepspeed = args->deepspeed || config != NULL || args->zero_stage > 0;
+    if (config != NULL)
+        PLAIT_TRY(read_config(config->value[0], args, in, err));
+    if (args->deepspeed)
+        take_expert_defaults(in->flags, args);
+    if (args->no_pipeline_parallel)
+        args->pipeline_model_parallel_size = 1;
+    if (args->deepspeed && args->bf16 && args->zero_stage < 1)
+        args->zero_stage = 1; // its BF16_Optimizer shards what stage 1 does
+    return PLAIT_OK;
+}
 
 /* Arguments that change the price and that plait has no term for. */
 static void warn_of_unpriced(const megatron_args *args, plan_reader *in)

@@ -1,10 +1,9 @@
 /* import_flags.c - what of the flags is left over when all has been read */
 #include <string.h>
 
-#include "launch/megatron/argument_table.h"
+#include "launch/megatron/arguments.h"
 #include "launch/megatron/import_parts.h"
 #include "base/shell_word.h"
-#include "launch/megatron/wrappers.h"
 
 static const argument_row *row_of(const char *name)
 {

@@ -1,9 +1,361 @@
 /* import_model.c - the model out of Megatron-LM's arguments */
+#include "launch/megatron/import_parts.h"
+
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
-#include "launch/megatron/import_parts.h"
+#include "launch/read/pattern.h"
+#include "launch/read/model_names.h"
+
+/* A layer with every part that the arguments give a shape to. */
+typedef struct model_reader {
+    const megatron_args *args;
+    const launch_flags *flags;
+    plait_model *model; /* its sizes are known */
+    plait_layer full;   /* kinds of layers take what they have of it */
+} model_reader;
+
+/* Behind extra_vocab_size a fork counts added tokens, too. */
+static int tokens_of(const megatron_args *args)
+{
+    const char *const names[] = {args->tokenizer_model, args->tokenizer_name_or_path,
+                                 args->vocab_file};
+    const bool added = args->extra_vocab_size == 0;
+    int tokens = args->vocab_size;
+
+    for (int n = 0; tokens == 0 && n < 3; n++)
+        tokens = tokenizer_vocab(args->tokenizer_type, names[n], added);
+    if (tokens == 0 && args->tokenizer_type == NULL && args->vocab_file != NULL)
+        tokens = tokenizer_vocab("GPT2BPETokenizer", NULL, added); // pretrain_gpt.py's default
+    return tokens;
+}
+
+int megatron_vocab(const megatron_args *args)
+{
+    const int64_t each = args->make_vocab_size_divisible_by;
+    const int64_t step = (each > 0 ? each : 1) * args->tensor_model_parallel_size;
+    const int tokens = tokens_of(args);
+    const int64_t padded = (tokens + step - 1) / step * step;
+
+    if (args->padded_vocab_size > 0)
+        return args->padded_vocab_size;
+    if (tokens > 0 && args->extra_vocab_size > 0)
+        return tokens + args->extra_vocab_size;
+    return padded <= 1 << 24 ? (int)padded : tokens;
+}
+
+/* What is not given a model does not know. */
+static double or_0(double number)
+{
+    return isnan(number) ? 0.0 : number;
+}
+
+/* ---- mixers ---- */
+
+static plait_mla mla_of(const megatron_args *args)
+{
+    return (plait_mla){
+        .heads = args->num_attention_heads,
+        .q_rank = args->q_lora_rank,
+        .kv_rank = args->kv_lora_rank,
+        .nope_dim = args->qk_head_dim,
+        .rope_dim = args->qk_pos_emb_head_dim,
+        .v_dim = args->v_head_dim,
+        .index_heads = args->dsa_indexer_n_heads,
+        .index_dim = args->dsa_indexer_head_dim,
+        .index_topk = args->dsa_indexer_topk,
+    };
+}
+
+static plait_delta_net delta_net_of(const megatron_args *args)
+{
+    return (plait_delta_net){
+        .key_heads = args->linear_num_key_heads,
+        .value_heads = args->linear_num_value_heads,
+        .key_dim = args->linear_key_head_dim,
+        .value_dim = args->linear_value_head_dim,
+        .conv = args->linear_conv_kernel_dim,
+    };
+}
+
+/* Of a window "127,0" a query sees 127 tokens before its own; JSON has a list of two. */
+static plait_status read_window(const model_reader *in, int *out, plait_error *err)
+{
+    const char *const window = in->args->window_size;
+    char text[32] = "";
+    int before;
+
+    if (window == NULL)
+        return PLAIT_OK;
+    if (strlen(window) < sizeof text)
+        strcpy(text, window[0] == '(' ? window + 1 : window);
+    text[strcspn(text, ",)")] = '\0';
+    if (!text_parse_int(text, 0, 1 << 30, &before))
+        return flags_fail(in->flags, MEGATRON_NAME(window_size), err,
+                          "expected a window such as 127,0, found \"%.40s\"", window);
+    *out = before + 1;
+    return PLAIT_OK;
+}
+
+static bool is_rotary(const char *positions)
+{
+    return strcmp(positions, "rope") == 0 || strcmp(positions, "yarn") == 0 ||
+           strcmp(positions, "mrope") == 0 || strcmp(positions, "rotary") == 0;
+}
+
+/* Heads share keys and values evenly. */
+static plait_status check_divides(const model_reader *in, const char *flag, int heads, int shared,
+                                  plait_error *err)
+{
+    return shared > 0 && heads % shared == 0
+               ? PLAIT_OK
+               : flags_fail(in->flags, flag, err,
+                            "expected a divisor of the %d heads, found \"%d\"", heads, shared);
+}
+
+static plait_status read_attention(const model_reader *in, plait_attention *out, plait_error *err)
+{
+    const megatron_args *const args = in->args;
+    const int heads = args->num_attention_heads, groups = args->num_query_groups;
+
+    if (args->group_query_attention)
+        PLAIT_TRY(check_divides(in, MEGATRON_NAME(num_query_groups), heads, groups, err));
+    if (args->kv_channels == 0 && in->model->hidden % heads != 0)
+        return flags_fail(in->flags, MEGATRON_NAME(hidden_size), err,
+                          "expected a multiple of the %d heads, or --kv-channels, found \"%d\"",
+                          heads, in->model->hidden);
+    *out = (plait_attention){
+        .heads = heads,
+        .kv_heads = args->group_query_attention ? groups : heads,
+        .head_dim = args->kv_channels > 0 ? args->kv_channels : in->model->hidden / heads,
+        .rotary = is_rotary(args->position_embedding_type),
+        .qk_norm = args->qk_layernorm || args->qk_l2_norm,
+        .gate = args->attention_output_gate,
+        .sinks = strcmp(args->softmax_type, "learnable") == 0,
+        .out_bias = args->add_bias_linear,
+        .qkv_bias = args->add_bias_linear || args->add_qkv_bias,
+    };
+    return read_window(in, &out->window, err);
+}
+
+/* The mixers of in->full; none when the arguments do not say how many heads there are. */
+static plait_status megatron_read_mixers(model_reader *in, plait_error *err)
+{
+    if (in->args->num_attention_heads == 0)
+        return PLAIT_OK;
+    in->full.mixer = in->args->multi_latent_attention ? PLAIT_MIXER_MLA : PLAIT_MIXER_ATTENTION;
+    in->full.mla = mla_of(in->args);
+    in->full.delta_net = delta_net_of(in->args);
+    if (in->args->linear_attention_freq != NULL)
+        PLAIT_TRY(check_divides(in, MEGATRON_NAME(linear_num_key_heads),
+                                in->args->linear_num_value_heads, in->args->linear_num_key_heads,
+                                err));
+    return read_attention(in, &in->full.attention, err);
+}
+
+/* ---- positions ---- */
+
+static void read_yarn(const megatron_args *args, plait_rope *out)
+{
+    out->kind = PLAIT_ROPE_YARN;
+    out->factor = or_0(args->rotary_scaling_factor);
+    out->mscale = or_0(args->mscale);
+    out->mscale_all_dim = or_0(args->mscale_all_dim);
+    out->beta_fast = or_0(args->yarn_beta_fast);
+    out->beta_slow = or_0(args->yarn_beta_slow);
+    out->original_seq = args->yarn_original_max_position_embeddings;
+}
+
+/* MLA is scaled unless its type says otherwise. */
+static bool is_yarn(const megatron_args *args)
+{
+    const char *const type = args->rope_type;
+
+    if (strcmp(args->position_embedding_type, "yarn") == 0)
+        return true;
+    return args->multi_latent_attention && (type == NULL || strcmp(type, "yarn") == 0);
+}
+
+/* Positions, after the mixers. */
+static void megatron_read_positions(model_reader *in)
+{
+    const megatron_args *const args = in->args;
+    plait_rope *const rope = &in->model->numerics.rope;
+
+    if (strcmp(args->position_embedding_type, "learned_absolute") == 0 ||
+        strcmp(args->position_embedding_type, "absolute") == 0)
+        in->model->learned_positions = in->model->max_seq;
+    rope->base = args->rotary_base;
+    rope->fraction = args->rotary_percent;
+    rope->interleaved = args->rotary_interleaved;
+    if (args->use_rope_scaling) {
+        rope->kind = PLAIT_ROPE_LLAMA3;
+        rope->factor = args->rope_scaling_factor;
+    } else if (is_yarn(args)) {
+        read_yarn(args, rope);
+    } else if (!isnan(args->rotary_seq_len_interpolation_factor)) {
+        rope->kind = PLAIT_ROPE_LINEAR;
+        rope->factor = args->rotary_seq_len_interpolation_factor;
+    }
+}
+
+enum { HAS_WINDOW = 1, HAS_EXPERTS = 2, HAS_NO_ROTARY = 4, IS_LINEAR = 8, LAYER_SETS = 16 };
+
+/* ---- lists ---- */
+
+/* What an int N stands for: of every N layers these have the switch on. */
+typedef enum switch_period { ON_AT_FIRST, ON_BUT_LAST, ON_AT_LAST } switch_period;
+
+typedef struct layer_switch {
+    int bit;
+    size_t field; /* the list, in megatron_args */
+    switch_period where;
+    bool absent; /* of all layers when there is no list */
+} layer_switch;
+
+static const layer_switch switches[] = {
+    {HAS_EXPERTS, MEGATRON_FIELD(moe_layer_freq), ON_AT_FIRST, true},
+    {HAS_WINDOW, MEGATRON_FIELD(window_attn_skip_freq), ON_BUT_LAST, true},
+    {HAS_NO_ROTARY, MEGATRON_FIELD(no_rope_freq), ON_AT_LAST, false},
+    {IS_LINEAR, MEGATRON_FIELD(linear_attention_freq), ON_BUT_LAST, false},
+};
+
+static bool on_in_period(switch_period where, int layer, int period)
+{
+    const int at = layer % period;
+
+    return where == ON_AT_FIRST ? at == 0 : (at == period - 1) == (where == ON_AT_LAST);
+}
+
+static plait_status read_switch(const model_reader *in, const layer_switch *of, unsigned char *set,
+                                plait_error *err)
+{
+    const char *const list =
+        *(const char *const *)(const void *)((const char *)in->args + of->field);
+    const int layers = in->model->layers;
+    unsigned char on[PLAIT_MAX_LAYERS];
+    int period;
+
+    memset(on, of->absent, sizeof on);
+    if (of->bit == HAS_EXPERTS && in->args->expert_interval > 0) {
+        for (int i = 0; i < layers; i++)
+            on[i] = on_in_period(ON_AT_LAST, i, in->args->expert_interval);
+    } else if (list != NULL && text_parse_int(list, 1, PLAIT_MAX_LAYERS, &period)) {
+        for (int i = 0; i < layers; i++)
+            on[i] = on_in_period(of->where, i, period);
+    } else if (list != NULL && !pattern_read(list, layers, on)) {
+        return flags_fail(in->flags, megatron_args_name(of->field), err,
+                          "expected a number or a pattern of %d layers, found \"%.60s\"", layers,
+                          list);
+    }
+    for (int i = 0; i < layers; i++)
+        set[i] |= (unsigned char)(on[i] ? of->bit : 0);
+    return PLAIT_OK;
+}
+
+/* ---- sets ---- */
+
+static bool is_linear_variant(const char *variant)
+{
+    return variant != NULL &&
+           (strcmp(variant, "gated_delta_net") == 0 || strcmp(variant, "gdn") == 0);
+}
+
+/* A layer cannot have a part that has no shape. */
+static unsigned char possible(const model_reader *in, unsigned set)
+{
+    if (in->full.moe.experts == 0)
+        set &= ~(unsigned)HAS_EXPERTS;
+    if (in->full.attention.window == 0)
+        set &= ~(unsigned)HAS_WINDOW;
+    if (!is_linear_variant(in->args->experimental_attention_variant))
+        set &= ~(unsigned)IS_LINEAR;
+    if ((set & IS_LINEAR) || !in->full.attention.rotary)
+        set &= ~(unsigned)(HAS_WINDOW | HAS_NO_ROTARY);
+    return (unsigned char)set;
+}
+
+static plait_status read_sets(const model_reader *in, unsigned char *set, plait_error *err)
+{
+    for (size_t s = 0; s < sizeof switches / sizeof *switches; s++)
+        PLAIT_TRY(read_switch(in, &switches[s], set, err));
+    for (int i = 0; i < in->model->layers; i++) {
+        set[i] = possible(in, set[i]);
+        if ((set[i] & HAS_WINDOW) && (set[i] & HAS_NO_ROTARY))
+            return flags_fail(in->flags, MEGATRON_NAME(no_rope_freq), err,
+                              "expected windowed layers with rotary positions, found layer %d "
+                              "without",
+                              i);
+    }
+    return PLAIT_OK;
+}
+
+/* ---- kinds ---- */
+
+/* "sliding-moe", "no-rotary-dense": what its switches say. */
+static const char *set_name(int set, plait_arena *arena)
+{
+    return plait_arena_printf(arena, "%s%s%s", set & IS_LINEAR ? "linear-" : "",
+                              set & HAS_WINDOW      ? "sliding-"
+                              : set & HAS_NO_ROTARY ? "no-rotary-"
+                                                    : "",
+                              set & HAS_EXPERTS ? "moe" : "dense");
+}
+
+static plait_layer layer_of(const model_reader *in, int set)
+{
+    plait_layer layer = {.norms = 2, .mixer = in->full.mixer};
+
+    if (set & IS_LINEAR) {
+        layer.mixer = PLAIT_MIXER_DELTA_NET;
+        layer.delta_net = in->full.delta_net;
+    } else if (layer.mixer == PLAIT_MIXER_MLA) {
+        layer.mla = in->full.mla;
+    } else {
+        layer.attention = in->full.attention;
+        layer.attention.window = set & HAS_WINDOW ? in->full.attention.window : 0;
+        layer.attention.rotary = in->full.attention.rotary && !(set & HAS_NO_ROTARY);
+        if (!layer.attention.rotary && in->args->qk_l2_norm)
+            layer.attention.qk_norm = false;
+    }
+    layer.ffn = set & HAS_EXPERTS ? PLAIT_FFN_MOE : PLAIT_FFN_MLP;
+    if (layer.ffn == PLAIT_FFN_MOE)
+        layer.moe = in->full.moe;
+    else
+        layer.mlp = in->full.mlp;
+    return layer;
+}
+
+/* Which layer has which part of in->full: the model's kinds. */
+static plait_status megatron_read_layers(model_reader *in, plait_error *err)
+{
+    plait_model *const model = in->model;
+    plait_arena *const arena = in->flags->arena;
+    plait_layer *const kind = plait_arena_alloc(arena, LAYER_SETS, sizeof *kind);
+    unsigned char *const layer_kind =
+        plait_arena_alloc(arena, (size_t)model->layers, sizeof *layer_kind);
+    unsigned char set[PLAIT_MAX_LAYERS] = {0};
+    int known[LAYER_SETS] = {0}; /* index + 1 */
+
+    if (kind == NULL || layer_kind == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(read_sets(in, set, err));
+    for (int i = 0; i < model->layers; i++) {
+        if (known[set[i]] == 0) {
+            kind[model->kinds] = layer_of(in, set[i]);
+            kind[model->kinds].name = set_name(set[i], arena);
+            if (kind[model->kinds].name == NULL)
+                return plait_fail_nomem(err);
+            known[set[i]] = ++model->kinds;
+        }
+        layer_kind[i] = (unsigned char)(known[set[i]] - 1);
+    }
+    model->kind = kind;
+    model->layer_kind = layer_kind;
+    model->mtp_kind = layer_kind[model->layers - 1];
+    return PLAIT_OK;
+}
 
 static void read_sizes(const megatron_args *args, plait_model *out)
 {

@@ -5,23 +5,15 @@
  */
 #pragma once
 
-#include "launch/megatron/arguments.h"
 #include "plait/model.h"
+
+#include "launch/megatron/arguments.h"
 #include "launch/read/plan_reader.h"
 
-/** Flags of older releases and forks, as the table's; the table's own stay as they are. */
-PLAIT_MUST_CHECK plait_status megatron_translate_flags(launch_flags *flags, plait_error *err);
 bool megatron_flag_is_older(const char *name);
 
 /** Are there flags that Megatron-LM had up to 2022 and not after? */
 bool megatron_flags_are_of_2021(const launch_flags *flags);
-
-/**
- * Fill in what DeepSpeed's JSON says and the flags do not: batch, ZeRO, precision. The file is one
- * that the script makes, or that lies beside it. With DeepSpeed's engine, zero_stage is known after.
- */
-PLAIT_MUST_CHECK plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in,
-                                                      plait_error *err);
 
 /** Rows of the embedding: the vocabulary as Megatron pads it. 0: not known. */
 int megatron_vocab(const megatron_args *args);
@@ -59,21 +51,21 @@ PLAIT_MUST_CHECK plait_status megatron_read_model(const megatron_args *args,
                                                   const launch_flags *flags, const char *name,
                                                   const plait_model **out, plait_error *err);
 
-/* ---- of the model ---- */
+/** The flag of a model's name: ms-swift's own, and what stands for the model of a Primus module. */
+#define MEGATRON_MODEL_FLAG "model"
 
-/** A layer with every part that the arguments give a shape to. */
-typedef struct model_reader {
-    const megatron_args *args;
-    const launch_flags *flags;
-    plait_model *model; /* its sizes are known */
-    plait_layer full;   /* kinds of layers take what they have of it */
-} model_reader;
+/** Is a text one of which the first line that says something is a key of a YAML? */
+bool megatron_is_yaml(const char *text, size_t length);
 
-/** The mixers of in->full; none when the arguments do not say how many heads there are. */
-PLAIT_MUST_CHECK plait_status megatron_read_mixers(model_reader *in, plait_error *err);
+/**
+ * Read the arguments of a YAML.
+ *
+ * @param out  its flags are Megatron-LM's, and MEGATRON_MODEL_FLAG where the file names a model
+ */
+PLAIT_MUST_CHECK plait_status megatron_read_yaml(const char *text, size_t length, const char *name,
+                                                 plait_arena *arena, launch_flags *out,
+                                                 text_builder *warnings, plait_error *err);
 
-/** Positions, after the mixers. */
-void megatron_read_positions(model_reader *in);
-
-/** Which layer has which part of in->full: the model's kinds. */
-PLAIT_MUST_CHECK plait_status megatron_read_layers(model_reader *in, plait_error *err);
+/** Translate ms-swift's flags and add its defaults. */
+PLAIT_MUST_CHECK plait_status megatron_translate_swift(launch_flags *flags, text_builder *warnings,
+                                                       plait_error *err);

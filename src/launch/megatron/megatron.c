@@ -7,12 +7,9 @@
 
 #include <string.h>
 
-#include "launch/write/notes.h"
-#include "launch/megatron/releases.h"
-#include "launch/write/scripts.h"
 #include "launch/write/training.h"
+#include "launch/write/scripts.h"
 #include "plan/model_queries.h"
-#include "launch/megatron/user_buffers.h"
 
 /*
  * Queues of a GPU. With one, kernels start in the order in which they were launched, which hides the

@@ -1,9 +1,167 @@
-/* mindspeed.c - MindSpeed-LLM's pretrain_gpt.py on Ascend: args.sh, and what starts it */
+/*
+ * mindspeed.c - MindSpeed-LLM's pretrain_gpt.py on Ascend: args.sh, and the scripts that start it
+ */
 #include "launch/mindspeed/mindspeed.h"
 
-#include "launch/write/notes.h"
-#include "launch/write/scripts.h"
+#include <math.h>
+#include <string.h>
+
+#include "launch/megatron/megatron.h"
 #include "launch/write/training.h"
+#include "launch/write/scripts.h"
+
+/* ---- attention ---- */
+
+static void say_attention(const plait_degrees *d, megatron_args *args, launch_args *own)
+{
+    static const char *const algorithms[PLAIT_CP_COMMS] = {
+        [PLAIT_CP_P2P] = "megatron_cp_algo",
+        [PLAIT_CP_ALLGATHER] = "kvallgather_cp_algo",
+        [PLAIT_CP_A2A] = "ulysses_cp_algo",
+    };
+
+    args->attention_backend = "auto";
+    args->flash_attention_version = 0;
+    args->cp_comm_type = NULL;
+    args->masked_softmax_fusion = false;
+    args->create_attention_mask_in_dataloader = true; // MindSpeed-LLM's own choice, which is none
+    args_switch(own, "--use-flash-attn");
+    if (d->cp > 1)
+        args_text(own, "--context-parallel-algo", algorithms[d->cp_comm]);
+}
+
+/* pretrain_gpt.py builds norms of q and k and latent attention of a specification alone. */
+static void say_specification(const megatron_args *args, launch_args *own)
+{
+    if (args->multi_latent_attention)
+        args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.deepseek_spec layer_spec");
+    else if (args->qk_layernorm)
+        args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.qwen3_spec layer_spec");
+}
+
+/* ---- positions ---- */
+
+static void say_number(launch_args *own, const char *name, double number, double otherwise)
+{
+    const double said = number > 0.0 ? number : otherwise;
+
+    if (said > 0.0)
+        args_number(own, name, said);
+}
+
+/* None has a default; what a model leaves open is as in Llama 3.1. */
+static void say_llama3(const plait_rope *rope, launch_args *own)
+{
+    args_text(own, "--rope-scaling-type", "llama3");
+    say_number(own, "--rope-scaling-factor", rope->factor, 8.0);
+    say_number(own, "--low-freq-factor", rope->low_freq, 1.0);
+    say_number(own, "--high-freq-factor", rope->high_freq, 4.0);
+    say_number(own, "--original-max-position-embeddings", rope->original_seq, 8192.0);
+}
+
+static void say_yarn(const plait_rope *rope, launch_args *own)
+{
+    args_text(own, "--rope-scaling-type", "yarn");
+    say_number(own, "--rope-scaling-factor", rope->factor, 0.0);
+    say_number(own, "--beta-fast", rope->beta_fast, 0.0);
+    say_number(own, "--beta-slow", rope->beta_slow, 0.0);
+    say_number(own, "--rope-scaling-mscale", rope->mscale, 0.0);
+    say_number(own, "--rope-scaling-mscale-all-dim", rope->mscale_all_dim, 0.0);
+    say_number(own, "--rope-scaling-original-max-position-embeddings", rope->original_seq, 0.0);
+}
+
+static void say_positions(const plait_rope *rope, megatron_args *args, launch_args *own)
+{
+    args->rope_type = NULL;
+    args->use_rope_scaling = false;
+    args->rope_scaling_factor = 8.0; // Megatron's own, which leaves it unsaid
+    args->rotary_scaling_factor = args->mscale = args->mscale_all_dim = (double)NAN;
+    args->apply_rope_fusion = !args->rotary_interleaved;
+    if (strcmp(args->position_embedding_type, "rope") != 0)
+        return;
+    if (rope->kind == PLAIT_ROPE_LLAMA3)
+        say_llama3(rope, own);
+    else if (rope->kind == PLAIT_ROPE_YARN)
+        say_yarn(rope, own);
+}
+
+/* ---- experts, chunks ---- */
+
+/* Rule MSM3: dense layers stand before those of experts. The lists of Megatron are not looked at. */
+static void say_dense_layers(const plait_model *model, megatron_args *args, launch_args *own)
+{
+    const bool mixed = args->moe_layer_freq != NULL && strcmp(args->moe_layer_freq, "1") != 0;
+
+    args->moe_router_padding_for_quantization = false; // of later releases
+    if (args->moe_router_load_balancing_type != NULL &&
+        strcmp(args->moe_router_load_balancing_type, "global_aux_loss") == 0)
+        args->moe_router_load_balancing_type = "aux_loss"; // the other is for pp 1 alone
+    if (!mixed)
+        return;
+    args->moe_layer_freq = "1";
+    args_int(own, "--first-k-dense-replace",
+             model->layers - model_count_layers(model, layer_has_experts));
+    args_int(own, "--moe-layer-freq", 1);
+}
+
+/* MindSpeed looks at the layers of a chunk, where Megatron takes their number as well. */
+static void say_chunks(const plait_model *model, const plait_degrees *d, megatron_args *args)
+{
+    if (d->vpp == 1 || d->split.kind != PLAIT_SPLIT_EVEN)
+        return;
+    args->num_virtual_stages_per_pipeline_rank = 0;
+    args->num_layers_per_virtual_pipeline_stage = model->layers / (d->pp * d->vpp);
+}
+
+/* ---- kernels ---- */
+
+/* MC2: what it hides is part of the fitted share of tensor-parallel traffic that stays exposed. */
+static bool fuses_products_with_traffic(const plait_problem *problem, const plait_degrees *d,
+                                        const megatron_args *args)
+{
+    return problem->runtime->overlap.tp_comm && d->tp > 1 && d->sp && args->num_experts == 0;
+}
+
+static void say_kernels(const plait_problem *problem, const plait_degrees *d, megatron_args *args,
+                        launch_args *own)
+{
+    const plait_kernel_set *const kernels = &problem->runtime->kernels;
+    const bool rotary = strcmp(args->position_embedding_type, "rope") == 0;
+
+    args_group(own, "kernels of Ascend");
+    args->tp_comm_overlap = false; // Transformer Engine's
+    args->gradient_accumulation_fusion = kernels->fused_accumulation;
+    args_text(own, "--transformer-impl", args->fp8 != NULL ? "transformer_engine" : "local");
+    if (kernels->fused_norm && strcmp(args->normalization, "RMSNorm") == 0)
+        args_switch(own, "--use-fused-rmsnorm");
+    if (kernels->fused_activation && args->swiglu)
+        args_switch(own, "--use-fused-swiglu");
+    if (kernels->fused_rotary && rotary && !args->rotary_interleaved)
+        args_switch(own, "--use-fused-rotary-pos-emb");
+    if (fuses_products_with_traffic(problem, d, args))
+        args_switch(own, "--use-ascend-mc2");
+}
+
+/*
+ * What MindSpeed-LLM says in words of its own goes from Megatron-LM's arguments into `own`.
+ *
+ * @param args  loses what Core 0.12.1 does not parse or its Ascend kernels do not look at
+ */
+static void mindspeed_words(const plait_problem *problem, const plait_plan *plan,
+                            megatron_args *args, launch_args *own)
+{
+    const plait_degrees *const d = &plan->degrees;
+
+    args_group(own, "MindSpeed");
+    say_specification(args, own);
+    say_positions(&problem->model->numerics.rope, args, own);
+    say_dense_layers(problem->model, args, own);
+    say_attention(d, args, own);
+    say_chunks(problem->model, d, args);
+    say_kernels(problem, d, args, own);
+    args->ckpt_format = "torch";
+    args->padded_vocab_size = 0;
+}
 
 static const training_places places = {
     .data = "random tokens: --mock-data, --tokenizer-type",

@@ -10,14 +10,6 @@
 #include "launch/megatron/megatron.h"
 
 /**
- * What MindSpeed-LLM says in words of its own goes from Megatron-LM's arguments into `own`.
- *
- * @param args  loses what Core 0.12.1 does not parse or its Ascend kernels do not look at
- */
-void mindspeed_words(const plait_problem *problem, const plait_plan *plan, megatron_args *args,
-                     launch_args *own);
-
-/**
  * The way of mindspeed_words back: its flags leave `flags`, and those of Megatron-LM that mean the
  * same join them.
  *
@@ -25,9 +17,3 @@ void mindspeed_words(const plait_problem *problem, const plait_plan *plan, megat
  */
 PLAIT_MUST_CHECK plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings,
                                                   plait_error *err);
-
-/** The way back: launch_target.import. */
-PLAIT_MUST_CHECK plait_status mindspeed_import(const char *text, size_t length, const char *name,
-                                               const launch_call *call, plait_arena *arena,
-                                               plans_entry *out, const char **warning,
-                                               plait_error *err);

@@ -7,6 +7,8 @@
 #include "plait/arena.h"
 #include "plait/error.h"
 
+#include "launch/read/flags.h"
+
 enum { DEEPSPEED_OPEN = -1 }; /* not given */
 
 typedef struct deepspeed_file {
@@ -31,3 +33,12 @@ typedef struct deepspeed_file {
 PLAIT_MUST_CHECK plait_status deepspeed_file_parse(const char *text, size_t length,
                                                    const char *name, plait_arena *arena,
                                                    deepspeed_file *out, plait_error *err);
+
+/**
+ * The text of a JSON that a flag names: one that the script itself makes, what is not known in it
+ * null, or one that lies beside the script. A path is not followed anywhere else.
+ *
+ * @param out  NULL: there is none, or it cannot be read
+ */
+PLAIT_MUST_CHECK plait_status named_json(const launch_flags *flags, const char *name,
+                                         const char **out, plait_error *err);

@@ -1,5 +1,18 @@
-/* plan_reader.c - a plan on its way in, out of flags */
+/*
+ * plan_reader.c - a plan on its way in: keys that are known, warnings, and the notes that launch writes
+ */
 #include "launch/read/plan_reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plait/data.h"
+
+#include "base/status.h"
+#include "base/text.h"
+#include "io/data_private.h"
+#include "launch/read/shell_read.h"
+#include "launch/write/training.h"
 
 void import_give(plan_reader *in, const char *key)
 {
@@ -19,4 +32,151 @@ void import_give_plain(plans_entry *out)
 void import_warn(plan_reader *in, const char *sentence)
 {
     text_append_printf(in->warnings, "%s%s", in->warnings->length > 0 ? "\n" : "", sentence);
+}
+
+typedef struct note {
+    const char *key;
+    const char *value;
+    char where[256];
+} note;
+
+static plait_status take_count(const note *n, int most, int *out, plait_error *err)
+{
+    int number;
+
+    if (!text_parse_int(n->value, 1, most, &number))
+        return plait_fail(err, PLAIT_ERROR_RANGE, n->where,
+                          "expected an integer from 1 to %d, found \"%.60s\"", most, n->value);
+    *out = *out == 0 ? number : *out;
+    return PLAIT_OK;
+}
+
+static plait_status take_word(const note *n, const char *const *words, int *out, plait_error *err)
+{
+    const int word = text_index(n->value, words);
+
+    if (word < 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, n->where, "expected a known %s, found \"%.60s\"",
+                          n->key, n->value);
+    *out = *out < 0 ? word : *out;
+    return PLAIT_OK;
+}
+
+/* A file of the user's own lies beside the config. */
+static plait_status take_runtime(const note *n, const char *file, plait_arena *arena,
+                                 plans_entry *out, plait_error *err)
+{
+    if (out->runtime != NULL)
+        return PLAIT_OK;
+    out->runtime = data_named_in(file, n->value, arena);
+    return out->runtime != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* A path is not followed: a config is no reason to open other files. */
+static plait_status take_model(const note *n, plait_arena *arena, plans_entry *out,
+                               plait_error *err)
+{
+    plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
+    shell_words words;
+    plait_error ignored = {.status = PLAIT_OK};
+
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(shell_read(n->value, strlen(n->value), n->where, NULL, arena, &words, err));
+    if (out->model != NULL || words.count != 1 || data_is_path(words.word[0]))
+        return PLAIT_OK;
+    if (plait_model_find(words.word[0], arena, model, NULL, &ignored) == PLAIT_OK)
+        out->model = model;
+    return faults_only(ignored.status, &ignored, err);
+}
+
+static plait_status take_degree(const note *n, plans_entry *out, plait_error *err)
+{
+    const int key = plait_key_find(n->key);
+    plait_error inner;
+
+    if (key < 0 || out->given & PLAIT_KEY_BIT(key))
+        return PLAIT_OK;
+    if (plait_degrees_set(&out->degrees, n->key, n->value, &inner) != PLAIT_OK)
+        return plait_fail(err, inner.status, n->where, "%s", inner.message);
+    out->given |= PLAIT_KEY_BIT(key);
+    return PLAIT_OK;
+}
+
+static plait_status take(const note *n, const char *file, plait_arena *arena, plans_entry *out,
+                         plait_error *err)
+{
+    if (text_equal(n->key, "gpus"))
+        return take_count(n, PLAIT_MAX_GPUS, &out->gpus, err);
+    if (text_equal(n->key, "seq"))
+        return take_count(n, PLAIT_MAX_SEQ, &out->seq, err);
+    if (text_equal(n->key, "gbs"))
+        return take_count(n, PLAIT_MAX_GBS, &out->gbs, err);
+    if (text_equal(n->key, "precision"))
+        return take_word(n, plait_precision_name, &out->precision, err);
+    if (text_equal(n->key, "model"))
+        return take_model(n, arena, out, err);
+    if (text_equal(n->key, "runtime"))
+        return take_runtime(n, file, arena, out, err);
+    return take_degree(n, out, err);
+}
+
+/* "KEY VALUE" up to the end of the line. */
+static plait_status take_line(const char *line, size_t length, const char *name, int number,
+                              plait_arena *arena, plans_entry *out, plait_error *err)
+{
+    char *const copy = plait_arena_printf(arena, "%.*s", (int)length, line);
+    note n = {.key = copy};
+
+    if (copy == NULL)
+        return plait_fail_nomem(err);
+    n.value = text_cut(copy, ' ');
+    if (n.value == NULL)
+        return PLAIT_OK;
+    for (size_t end = strlen(n.value); end > 0 && strchr(" \t\r", n.value[end - 1]) != NULL;)
+        ((char *)n.value)[--end] = '\0';
+    snprintf(n.where, sizeof n.where, "%.200s:%d", name, number);
+    return take(&n, name, arena, out, err);
+}
+
+plait_status notes_read(const char *text, size_t length, const char *name, plait_arena *arena,
+                        plans_entry *out, plait_error *err)
+{
+    const char *const end = text + length;
+    const size_t marked = strlen(NOTES_MARK);
+    int number = 1;
+
+    for (const char *line = text; line < end; number++) {
+        const char *const newline = memchr(line, '\n', (size_t)(end - line));
+        const size_t width = (size_t)((newline != NULL ? newline : end) - line);
+
+        if (width > marked && width < 4096 && memcmp(line, NOTES_MARK, marked) == 0)
+            PLAIT_TRY(take_line(line + marked, width - marked, name, number, arena, out, err));
+        line += width + 1;
+    }
+    return PLAIT_OK;
+}
+
+plait_status notes_find(const char *text, size_t length, const char *key, plait_arena *arena,
+                        const char **out, plait_error *err)
+{
+    char *const sought = plait_arena_printf(arena, "\n" NOTES_MARK "%s ", key);
+    char *const copy = plait_arena_printf(arena, "\n%.*s", (int)length, text);
+    const char *found = NULL;
+    shell_words words = {0};
+    plait_error inner;
+
+    *out = NULL;
+    if (sought == NULL || copy == NULL)
+        return plait_fail_nomem(err);
+    for (const char *at = copy; (at = strstr(at, sought)) != NULL;)
+        found = at += strlen(sought);
+    if (found == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(
+        faults_only(shell_read(found, strcspn(found, "\r\n"), "note", NULL, arena, &words, &inner),
+                    &inner, err));
+    if (words.count == 1)
+        *out = words.word[0];
+    return PLAIT_OK;
 }

@@ -24,21 +24,12 @@ const char *titan_word_of(const titan_reading *in, const char *key);
 PLAIT_MUST_CHECK plait_status titan_number_of(const titan_reading *in, const char *key, int64_t max,
                                               int64_t *out, plait_error *err);
 
-/** 0 or 1; -1: the key is not there. */
-int titan_switch_of(const titan_reading *in, const char *key);
-
 /** Set a key of the plan, and remember that it is known. */
 PLAIT_MUST_CHECK plait_status titan_set(titan_reading *in, const char *key, const char *value,
                                         plait_error *err);
 PLAIT_MUST_CHECK plait_status titan_set_number(titan_reading *in, const char *key, int64_t value,
                                                plait_error *err);
 bool titan_knows(const titan_reading *in, const char *key);
-
-/** The model that a note or the config's own words name; NULL: plait does not know it. */
-PLAIT_MUST_CHECK plait_status titan_take_model(titan_reading *in, plait_error *err);
-
-/** Batch, number format and runtime; the degrees have been read. */
-PLAIT_MUST_CHECK plait_status titan_take_job(titan_reading *in, plait_error *err);
 
 /** Schedule, chunks and split; the number of layers is in->out->model's, where it is known. */
 PLAIT_MUST_CHECK plait_status titan_take_pipeline(titan_reading *in, plait_error *err);

@@ -4,12 +4,79 @@
  * Keys are those of pytorch/torchtitan b5bcd76 (2026-08-21). src/rules/rules_torchtitan.c has refused
  * what the client would.
  */
-#include <assert.h>
-
 #include "launch/torchtitan/torchtitan.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "launch/write/training.h"
+#include "launch/write/scripts.h"
 #include "plan/model_queries.h"
 
-void titan_add(titan_settings *out, titan_setting setting)
+/* Stages that the client finds by itself: one a rank, two of schedules with chunks. */
+static int usual_stages(const plait_degrees *d)
+{
+    return d->pp * (d->vpp > 1 ? 2 : 1);
+}
+
+bool titan_deal(int layers, int stages, titan_weights weights, int *counts)
+{
+    const int units = layers + weights.first + weights.last;
+    const int each = units / stages;
+
+    if (each < 1 || weights.first > each || weights.last > each)
+        return false;
+    for (int s = 0; s < stages; s++)
+        counts[s] = each + (s < units % stages);
+    counts[0] -= weights.first;
+    counts[stages - 1] -= weights.last;
+    return true;
+}
+
+/* The number of layers a stage from which the client gets so many stages; 0: none. */
+static int layers_for(int units, int stages)
+{
+    const int each = (units + stages - 1) / stages;
+
+    return (units + each - 1) / each == stages ? each : 0;
+}
+
+static bool gives(const plait_model *model, const plait_degrees *d, const int *wanted,
+                  titan_weights *weights)
+{
+    const int stages = d->pp * d->vpp;
+    int counts[PLAIT_MAX_LAYERS];
+
+    if (!titan_deal(model->layers, stages, *weights, counts) ||
+        memcmp(counts, wanted, (size_t)stages * sizeof *counts) != 0)
+        return false;
+    if (stages == usual_stages(d))
+        return true;
+    weights->layers_per_stage = layers_for(model->layers + weights->first + weights->last, stages);
+    return weights->layers_per_stage > 0;
+}
+
+bool titan_weights_of(const plait_launch *launch, titan_weights *out)
+{
+    static const titan_weights choices[] = {{0, 0, 0}, {1, 1, 0}, {1, 0, 0}, {0, 1, 0}};
+    const plait_model *const model = launch->problem->model;
+    const plait_degrees *const d = &launch->plan->degrees;
+    int wanted[PLAIT_MAX_LAYERS];
+
+    for (int c = 0; c < d->pp * d->vpp; c++) {
+        const plait_chunk *const chunk = plait_plan_chunk(launch->plan, c);
+
+        wanted[c] = chunk->last - chunk->first;
+    }
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        *out = choices[i];
+        if (gives(model, d, wanted, out))
+            return true;
+    }
+    return false;
+}
+
+static void titan_add(titan_settings *out, titan_setting setting)
 {
     assert(out->count < TITAN_MAX_SETTINGS);
     out->setting[out->count++] = setting;
@@ -176,4 +243,72 @@ double titan_decay_ratio(const launch_training *training)
 double titan_end(const launch_training *training)
 {
     return training->min_lr / training->lr;
+}
+
+void titan_append_quoted(const char *text, text_builder *out)
+{
+    text_append_char(out, '"');
+    for (; *text != '\0'; text++) {
+        const unsigned char c = (unsigned char)*text;
+
+        if (c < ' ' || c == 0x7f)
+            text_append_printf(out, "\\u%04x", c);
+        else if (c == '"' || c == '\\')
+            text_append_printf(out, "\\%c", c);
+        else
+            text_append_char(out, *text);
+    }
+    text_append_char(out, '"');
+}
+
+static void append_plan_notes(const plait_launch *launch, text_builder *out)
+{
+    static const plait_key_id keys[] = {PLAIT_KEY_VPP, PLAIT_KEY_SPLIT, PLAIT_KEY_CP_COMM,
+                                        PLAIT_KEY_ETP};
+    const plait_degrees *const d = &launch->plan->degrees;
+    char text[96];
+
+    notes_append(launch, out);
+    notes_append_one("precision", plait_precision_name[launch->problem->job.precision], out);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        notes_append_one(plait_keys[keys[k]].name, plait_degrees_get(d, keys[k], text, sizeof text),
+                         out);
+}
+
+void titan_append_head(const plait_launch *launch, const char *first, const training_places *places,
+                       text_builder *out)
+{
+    scripts_append_head(launch, first, places, out);
+    append_plan_notes(launch, out);
+}
+
+static void append_words(const char *words, text_builder *out)
+{
+    char **const list = text_split(out->arena, words, ',', NULL);
+
+    text_append_char(out, '[');
+    for (int i = 0; list != NULL && list[i] != NULL; i++) {
+        text_append(out, i > 0 ? ", " : "");
+        titan_append_quoted(list[i], out);
+    }
+    text_append_char(out, ']');
+    out->failed = out->failed || list == NULL;
+}
+
+void titan_append_value(const titan_setting *s, const char *on, const char *off, text_builder *out)
+{
+    switch (s->kind) {
+    case TITAN_NUMBER:
+        text_append_printf(out, "%lld", (long long)s->number);
+        break;
+    case TITAN_SWITCH:
+        text_append(out, s->number != 0 ? on : off);
+        break;
+    case TITAN_TEXT:
+        titan_append_quoted(s->text, out);
+        break;
+    case TITAN_TEXTS:
+        append_words(s->text, out);
+        break;
+    }
 }

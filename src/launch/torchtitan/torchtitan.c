@@ -4,8 +4,144 @@
  * Keys, types and choices are those of pytorch/torchtitan b5bcd76 (2026-08-21); those of TOML of
  * 238fa99 (2026-02), the last that read it.
  */
-#include "launch/write/scripts.h"
 #include "launch/torchtitan/torchtitan.h"
+
+#include <string.h>
+
+#include "launch/write/args.h"
+#include "launch/write/scripts.h"
+
+/* The client's own function that makes this model in this number format; NULL: none. */
+static const char *own_config(const plait_launch *launch)
+{
+    const plait_problem *const problem = launch->problem;
+    const titan_flavour *const flavour = titan_flavour_of(problem->model);
+    titan_weights weights;
+
+    if (flavour == NULL || problem->model->mtp_layers > 0 ||
+        problem->job.seq > flavour->positions ||
+        (launch->plan->degrees.pp > 1 && !titan_weights_of(launch, &weights)))
+        return NULL;
+    const bool varlen = strcmp(titan_attention(launch), "varlen") == 0;
+    if (varlen != (flavour->family == TITAN_GPT_OSS)) // what the functions choose
+        return NULL;
+    if (problem->job.precision == PLAIT_BF16)
+        return flavour->config;
+    return problem->job.precision == PLAIT_FP8 && titan_is_compiled(launch) ? flavour->quantized
+                                                                            : NULL;
+}
+
+static void append_setting(const titan_setting *s, launch_args *args)
+{
+    const char *const no = s->kind == TITAN_SWITCH && s->number == 0 ? "no-" : "";
+    const char *const name = plait_arena_printf(args->arena, "--%s.%s%s", s->section, no, s->key);
+
+    if (name == NULL)
+        args->failed = true;
+    else if (s->kind == TITAN_SWITCH)
+        args_switch(args, name);
+    else if (s->kind == TITAN_NUMBER)
+        args_printf(args, name, "%lld", (long long)s->number);
+    else
+        args_text(args, name, s->text);
+}
+
+static void append_settings(const plait_launch *launch, launch_args *args)
+{
+    titan_settings settings;
+    const char *section = "";
+
+    titan_settings_of(launch, &settings);
+    for (int i = 0; i < settings.count; i++) {
+        if (strcmp(section, settings.setting[i].section) != 0)
+            args_group(args, section = settings.setting[i].section);
+        append_setting(&settings.setting[i], args);
+    }
+}
+
+static void append_split(const plait_launch *launch, launch_args *args)
+{
+    titan_weights weights;
+
+    if (launch->plan->degrees.pp == 1 || !titan_weights_of(launch, &weights))
+        return;
+    args_group(args, "layers to stages");
+    args_int(args, "--parallelism.pipeline_parallel_first_stage_less_layers", weights.first);
+    args_int(args, "--parallelism.pipeline_parallel_last_stage_less_layers", weights.last);
+    if (weights.layers_per_stage > 0)
+        args_int(args, "--parallelism.pipeline_parallel_layers_per_stage",
+                 weights.layers_per_stage);
+}
+
+/* The choice of a class is a word of its own and ends the list. */
+static void append_checkpoint(const plait_launch *launch, launch_args *args)
+{
+    args_group(args, "what activations are recomputed");
+    args_switch(args, plait_arena_printf(args->arena, "activation-checkpoint:%s",
+                                         titan_checkpoint(launch)));
+}
+
+static void append_training(const plait_launch *launch, launch_args *args)
+{
+    const launch_training t = training_of(launch->problem);
+    const char *const folder = training_checkpoints(launch->problem->model, args->arena);
+
+    args_int(args, "--training.steps", TRAINING_TRY_STEPS);
+    args_number(args, "--training.max_norm", t.clip);
+    args_int(args, "--lr_scheduler.warmup_steps", t.warmup_steps);
+    args_int(args, "--lr_scheduler.total_steps", t.total_steps);
+    args_text(args, "--lr_scheduler.decay_type",
+              t.decay == PLAIT_LR_CONSTANT ? "linear" : plait_lr_decay_name[t.decay]);
+    args_number(args, "--lr_scheduler.decay_ratio", titan_decay_ratio(&t));
+    args_number(args, "--lr_scheduler.min_lr_factor", titan_end(&t));
+    args_switch(args, "--checkpoint.enable");
+    args_text(args, "--checkpoint.folder", folder != NULL ? folder : "");
+    args_int(args, "--checkpoint.interval", TRAINING_SAVE_STEPS);
+    args->failed = args->failed || folder == NULL;
+}
+
+static const char *arguments(const plait_launch *launch, const char *own, plait_arena *arena)
+{
+    const titan_family family = titan_family_of(launch->problem->model);
+    launch_args args;
+
+    args_init(&args, arena);
+    args_group(&args, "model");
+    args_text(&args, "--module", own != NULL ? titan_module[family] : "recipe");
+    args_text(&args, "--config", own != NULL ? own : "plan");
+    append_settings(launch, &args);
+    if (own != NULL)
+        append_split(launch, &args);
+    args_group(&args, "yours to edit: tokenizer, length, schedule, checkpoints");
+    args_text(&args, "--hf_assets_path", "./tests/assets/tokenizer");
+    append_training(launch, &args);
+    append_checkpoint(launch, &args);
+    return args_shell(&args);
+}
+
+static const char *titan_args(const plait_launch *launch, plait_arena *arena)
+{
+    static const training_places places = {
+        .data = "the configuration's dataset; --hf_assets_path",
+        .length = "--training.steps",
+        .values = "--training.max_norm, --lr_scheduler.*; the optimizer is the configuration's",
+        .checkpoints = "--checkpoint.*",
+    };
+    const char *const own = own_config(launch);
+    const char *const list = arguments(launch, own, arena);
+    text_builder out;
+
+    if (list == NULL)
+        return NULL;
+    text_builder_init(&out, arena);
+    text_append(&out, "# shellcheck shell=bash disable=SC2215\n");
+    titan_append_head(launch, "# args.sh - the plan of recipe.py as arguments of torchtitan.train",
+                      &places, &out);
+    if (own == NULL)
+        text_append(&out, "#\n# The folder of recipe.py has to be on PYTHONPATH.\n");
+    text_append(&out, list);
+    return text_builder_finish(&out, NULL);
+}
 
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)

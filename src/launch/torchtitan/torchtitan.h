@@ -75,8 +75,6 @@ void titan_settings_of(const plait_launch *launch, titan_settings *out);
 /** The same for the versions that read TOML. */
 void titan_toml_settings_of(const plait_launch *launch, titan_settings *out);
 
-void titan_add(titan_settings *out, titan_setting setting);
-
 /** "none", "selective", "full": what activations the plan recomputes. */
 const char *titan_checkpoint(const plait_launch *launch);
 
@@ -115,7 +113,6 @@ double titan_end(const launch_training *training);
 /* ---- the parts of the folder; NULL when out of memory ---- */
 
 const char *titan_recipe(const plait_launch *launch, plait_arena *arena);
-const char *titan_args(const plait_launch *launch, plait_arena *arena);
 
 /** Also NULL when those versions cannot say the plan: ask titan_has_toml. */
 const char *titan_toml(const plait_launch *launch, plait_arena *arena);
@@ -124,19 +121,6 @@ bool titan_has_toml(const plait_launch *launch);
 /** Append the function `model` of recipe.py and what it needs: imports, then the rest. */
 void titan_append_model_imports(const plait_launch *launch, text_builder *out);
 void titan_append_model(const plait_launch *launch, text_builder *out);
-
-/** The first kind of layer with this feed-forward part; NULL: none. */
-const plait_layer *titan_layer_with(const plait_model *model, plait_ffn_kind ffn);
-
-/** Append functions for the parts of a model that is no flavour, and for a layer of them ... */
-void titan_append_parts(const plait_launch *launch, text_builder *out);
-void titan_append_block(const plait_launch *launch, text_builder *out);
-
-/** ... lines that put layers together as `config` ... */
-void titan_append_config(const plait_launch *launch, text_builder *out);
-
-/** ... and the return of its ModelSpec. */
-void titan_append_spec(const plait_launch *launch, text_builder *out);
 
 /** scripts_append_head, and the notes. */
 void titan_append_head(const plait_launch *launch, const char *first, const training_places *places,
@@ -166,9 +150,6 @@ typedef struct titan_pairs {
     const launch_call *call; /* of a script */
 } titan_pairs;
 
-PLAIT_MUST_CHECK plait_status titan_pairs_add(titan_pairs *pairs, const char *key,
-                                              const char *value, plait_error *err);
-
 /** The last value of a key; NULL: it is not there. Pairs of the key count as read. */
 const char *titan_pairs_find(const titan_pairs *pairs, const char *key);
 
@@ -178,7 +159,3 @@ PLAIT_MUST_CHECK plait_status titan_read_toml(const char *text, size_t length, c
                                               titan_pairs *out, plait_error *err);
 PLAIT_MUST_CHECK plait_status titan_read_python(const char *text, size_t length, const char *name,
                                                 titan_pairs *out, plait_error *err);
-
-plait_status titan_import(const char *text, size_t length, const char *name,
-                          const launch_call *call, plait_arena *arena, plans_entry *out,
-                          const char **warning, plait_error *err);

@@ -1,15 +1,21 @@
 /*
- * deepspeed_import.c - a plan out of DeepSpeed's JSON
+ * deepspeed_import.c - a plan out of DeepSpeed's JSON, or of a script that starts training with it
  *
- * The file says batch, ZeRO, shards, number format and, by number_checkpoints, recomputation. All
- * three numbers of the batch together say how many data-parallel ranks there are, and so how many
- * GPUs; of two of them and the GPUs follows the third. It does not say the model, the sequence length or the kernel of attention: these stay open.
+ * The JSON gives batch, ZeRO, shards, number format and, by number_checkpoints, recomputation. All three
+ * numbers of the batch together give the data-parallel ranks, and so the GPUs; from two of them and the GPUs
+ * follows the third. Model, sequence length and the kernel of attention stay open.
+ *
+ * Flags of a script are those of Hugging Face's Trainer and of DeepSpeed-Chat, which train a model of the hub.
+ * The JSON that --deepspeed or --deepspeed_config names is read where it is at hand (named_file.h).
  */
 #include <string.h>
 
 #include "base/saturating.h"
-#include "launch/trainer/deepspeed.h"
+#include "base/status.h"
 #include "launch/read/deepspeed_file.h"
+#include "launch/read/model_names.h"
+#include "launch/read/launcher.h"
+#include "launch/read/plan_reader.h"
 #include "launch/target.h"
 
 static void give(plans_entry *out, plait_key_id key, int value)
@@ -59,34 +65,6 @@ static plait_status count_gpus(const deepspeed_file *file, int dp, plans_entry *
     return PLAIT_OK;
 }
 
-static void give_shards(const deepspeed_file *file, int dp, plans_entry *out)
-{
-    if (file->zero == DEEPSPEED_OPEN)
-        return;
-    give(out, PLAIT_KEY_ZERO, file->zero);
-    if (file->zero == 3 && file->mics > 0)
-        give(out, PLAIT_KEY_SHARD_GROUP, file->mics);
-    else if (dp != DEEPSPEED_OPEN)
-        give(out, PLAIT_KEY_SHARD_GROUP, product(dp, file->cp));
-    if (file->zero > 0 && file->overlap == true)
-        give(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
-}
-
-/* How gathered parameters and gradients travel under stage 3. */
-static void give_traffic(const deepspeed_file *file, plans_entry *out)
-{
-    const int quantise = (file->weights == true ? PLAIT_QUANTISE_WEIGHTS : 0) +
-                         (file->gradients == true ? PLAIT_QUANTISE_GRADIENTS : 0);
-
-    give(out, PLAIT_KEY_RESHARD,
-         file->zero < 3   ? PLAIT_RESHARD_ALWAYS
-         : file->hpz > 1  ? PLAIT_RESHARD_NODE
-         : file->lives_on ? PLAIT_RESHARD_NEVER
-                          : PLAIT_RESHARD_ALWAYS);
-    give(out, PLAIT_KEY_QUANTISE, file->zero < 3 ? PLAIT_QUANTISE_NONE : quantise);
-    give(out, PLAIT_KEY_SCATTER, PLAIT_SCATTER_MICROBATCH);
-}
-
 static int offloaded_tenths(const deepspeed_file *file)
 {
     return file->offload_optimizer ? (int)(10.0 * file->offload_ratio + 1e-9) : 0;
@@ -98,10 +76,29 @@ static bool offloads_params(const deepspeed_file *file)
     return file->offload_params && file->zero == 3 && offloaded_tenths(file) > 0;
 }
 
-static void give_offload(const deepspeed_file *file, plans_entry *out)
+/* Under stage 3: how gathered parameters and gradients travel, and which states stay on the host. */
+static void give_zero(const deepspeed_file *file, int dp, plans_entry *out)
 {
+    const int quantise = (file->weights == true ? PLAIT_QUANTISE_WEIGHTS : 0) +
+                         (file->gradients == true ? PLAIT_QUANTISE_GRADIENTS : 0);
     const int tenths = offloaded_tenths(file);
 
+    if (file->zero == DEEPSPEED_OPEN)
+        return;
+    give(out, PLAIT_KEY_ZERO, file->zero);
+    if (file->zero == 3 && file->mics > 0)
+        give(out, PLAIT_KEY_SHARD_GROUP, file->mics);
+    else if (dp != DEEPSPEED_OPEN)
+        give(out, PLAIT_KEY_SHARD_GROUP, product(dp, file->cp));
+    if (file->zero > 0 && file->overlap == true)
+        give(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
+    give(out, PLAIT_KEY_RESHARD,
+         file->zero < 3   ? PLAIT_RESHARD_ALWAYS
+         : file->hpz > 1  ? PLAIT_RESHARD_NODE
+         : file->lives_on ? PLAIT_RESHARD_NEVER
+                          : PLAIT_RESHARD_ALWAYS);
+    give(out, PLAIT_KEY_QUANTISE, file->zero < 3 ? PLAIT_QUANTISE_NONE : quantise);
+    give(out, PLAIT_KEY_SCATTER, PLAIT_SCATTER_MICROBATCH);
     give(out, PLAIT_KEY_OFFLOAD,
          offloads_params(file) ? PLAIT_OFFLOAD_PARAMS
          : tenths > 0          ? PLAIT_OFFLOAD_GRADIENTS
@@ -109,18 +106,8 @@ static void give_offload(const deepspeed_file *file, plans_entry *out)
     give(out, PLAIT_KEY_OFFLOAD_SHARE, tenths < 10 ? tenths : 0);
 }
 
-static void give_recompute(const deepspeed_file *file, plans_entry *out)
-{
-    if (file->checkpoints == DEEPSPEED_OPEN)
-        return;
-    out->degrees.recompute = (plait_recompute){
-        .kind = file->checkpoints > 0 ? PLAIT_RECOMPUTE_FULL : PLAIT_RECOMPUTE_NONE};
-    out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
-}
-
 static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
 {
-
     give(out, PLAIT_KEY_TP, file->tp);
     give(out, PLAIT_KEY_PP, file->pp);
     give(out, PLAIT_KEY_CP, file->cp);
@@ -133,12 +120,12 @@ static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
     }
     if (file->cp > 1)
         give(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A);
-    give_shards(file, dp, out);
-    if (file->zero != DEEPSPEED_OPEN) {
-        give_traffic(file, out);
-        give_offload(file, out);
-    }
-    give_recompute(file, out);
+    give_zero(file, dp, out);
+    if (file->checkpoints == DEEPSPEED_OPEN)
+        return;
+    out->degrees.recompute = (plait_recompute){
+        .kind = file->checkpoints > 0 ? PLAIT_RECOMPUTE_FULL : PLAIT_RECOMPUTE_NONE};
+    out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 }
 
 /* Each sentence on a line of its own. */
@@ -175,8 +162,9 @@ static void warn(const deepspeed_file *file, text_builder *out)
         text_append(line(out), "activations divided over ranks or moved to CPU are not priced");
 }
 
-plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
-                                 text_builder *warnings, plans_entry *out, plait_error *err)
+/* What the keys say of a plan; warnings are sentences, each with a line break. */
+static plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
+                                        text_builder *warnings, plans_entry *out, plait_error *err)
 {
     int dp;
 
@@ -196,18 +184,208 @@ plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
     return PLAIT_OK;
 }
 
-/* The engine's JSON begins with a brace; anything else is a script. */
-static bool looks_like_json(const char *text, size_t length)
-{
-    size_t i = 0;
+/* ---- flags ---- */
 
-    while (i < length && strchr(" \t\r\n", text[i]) != NULL)
-        i++;
-    return i == length || text[i] == '{' || text[i] == '[';
+/* The first of some names that has a known value; NULL: none. */
+static const char *value_of(const launch_flags *flags, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        const launch_flag *const flag = flags_find(flags, *names);
+
+        if (flag != NULL)
+            return flag->value[0];
+    }
+    return NULL;
 }
 
+static int number_of(const launch_flags *flags, const char *const *names, int least)
+{
+    const char *const value = value_of(flags, names);
+    int number;
+
+    return value != NULL && text_parse_int(value, least, 1 << 20, &number) ? number
+                                                                           : DEEPSPEED_OPEN;
+}
+
+static bool is_on(const launch_flags *flags, const char *const *names)
+{
+    const char *const value = value_of(flags, names);
+
+    return value != NULL && !flags_value_is_off(value);
+}
+
+/* ---- the model ---- */
+
+static plait_status take_model(plan_reader *in, plait_error *err)
+{
+    static const char *const names[] = {"model_name_or_path", "model_name", "model", NULL};
+    const char *const path = value_of(in->flags, names);
+    const plait_model *model = NULL;
+
+    if (path != NULL)
+        PLAIT_TRY(hub_model_find(path, in->flags->arena, &model, err));
+    if (model != NULL)
+        in->out->model = model;
+    else
+        import_warn(in, "the model is not known, give it with --model");
+    return PLAIT_OK;
+}
+
+/* ---- the plan ---- */
+
+/*
+ * Names of configs that ms-swift has: zero0 to zero3, zero2_offload and zero3_offload (the folder ds_config of
+ * modelscope/ms-swift v3.8.0 and v4.5.2).
+ */
+static bool take_built_in(const char *name, deepspeed_file *file)
+{
+    static const char *const names[] = {"zero0",         "zero1",         "zero2", "zero3",
+                                        "zero2_offload", "zero3_offload", NULL};
+
+    if (text_index(name, names) < 0)
+        return false;
+    file->zero = name[4] - '0';
+    file->offload_optimizer = text_ends_with(name, "_offload");
+    file->offload_params = file->offload_optimizer && file->zero == 3;
+    return true;
+}
+
+/* The JSON, or what it would be if the flags said everything. */
+static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_error *err)
+{
+    static const char *const names[] = {"deepspeed_config", "deepspeed", NULL};
+    const char *const name = value_of(in->flags, names);
+    const char *text = NULL;
+    plait_error inner = {.status = PLAIT_OK};
+
+    if (name != NULL && strcmp(name, "true") != 0)
+        PLAIT_TRY(named_json(in->flags, name, &text, err));
+    if (text != NULL &&
+        deepspeed_file_parse(text, strlen(text), name, in->flags->arena, file, &inner) == PLAIT_OK)
+        return PLAIT_OK;
+    PLAIT_TRY(faults_only(inner.status, &inner, err));
+    static const char empty[] = "{\"fp16\": {}}";
+    PLAIT_TRY(
+        deepspeed_file_parse(empty, strlen(empty), in->flags->file, in->flags->arena, file, err));
+    if (name != NULL && !text_equal(name, "true") && !take_built_in(name, file))
+        import_warn(in,
+                    "the JSON that --deepspeed_config names is neither in the script nor beside "
+                    "it, or no config: what it says is taken as not given");
+    return PLAIT_OK;
+}
+
+static void take_batch(const launch_flags *flags, deepspeed_file *file)
+{
+    static const char *const micro[] = {"per_device_train_batch_size",
+                                        "per_device_training_batch_size", "batch_size", NULL};
+    static const char *const steps[] = {"gradient_accumulation_steps", NULL};
+    static const char *const zero[] = {"zero_stage", NULL};
+
+    if (file->micro < 0)
+        file->micro = number_of(flags, micro, 1);
+    if (file->steps < 0)
+        file->steps = number_of(flags, steps, 1);
+    file->zero = number_of(flags, zero, 0) >= 0 ? number_of(flags, zero, 0) : file->zero;
+    file->zero = file->zero > 3 ? DEEPSPEED_OPEN : file->zero;
+}
+
+static void take_precision(const launch_flags *flags, deepspeed_file *file)
+{
+    static const char *const bf16[] = {"bf16", NULL}, *const fp16[] = {"fp16", NULL};
+    static const char *const words[] = {"dtype", "mixed_precision", "torch_dtype", NULL};
+    static const char *const bf16_words[] = {"bf16", "bfloat16", NULL};
+    static const char *const fp16_words[] = {"fp16", "float16", NULL};
+    const char *const word = value_of(flags, words);
+
+    if (file->bf16 == true || file->fp16 == true)
+        return;
+    file->bf16 = is_on(flags, bf16) || (word != NULL && text_index(word, bf16_words) >= 0);
+    file->fp16 =
+        !file->bf16 && (is_on(flags, fp16) || (word != NULL && text_index(word, fp16_words) >= 0));
+}
+
+static void take_job(plan_reader *in, const deepspeed_file *file)
+{
+    static const char *const seq[] = {"max_seq_len", "max_seq_length", "max_length", "block_size",
+                                      NULL};
+    plans_entry *const out = in->out;
+    const int64_t steps = file->steps > 0 ? file->steps : 1;
+
+    out->seq = number_of(in->flags, seq, 1) > 0 ? number_of(in->flags, seq, 1) : 0;
+    if (out->gpus == 0)
+        out->gpus = launcher_gpus(in->flags);
+    if (out->gbs == 0 && file->micro > 0 && out->gpus > 0 &&
+        steps * file->micro <= PLAIT_MAX_GBS / out->gpus)
+        out->gbs = (int)(steps * file->micro * out->gpus);
+}
+
+/* --zero_stage $2: the value is an argument of the script, or set in its environment. */
+static void warn_of_open(plan_reader *in)
+{
+    bool any = false;
+
+    for (int i = 0; i < in->flags->count; i++) {
+        const launch_flag *const flag = &in->flags->flag[i];
+        const shell_origin *const origin =
+            flag->values > 0 ? shell_word_origin(&in->flags->script, flag->value[0]) : NULL;
+
+        if (origin == NULL || !flag->read || !flags_is_last(in->flags, flag))
+            continue;
+        if (!any)
+            import_warn(in, "set outside the file, and taken as not given: ");
+        text_append_printf(in->warnings, "%s--%s %s", any ? ", " : "", flag->name, origin->text);
+        any = true;
+    }
+}
+
+/* A script of which nothing was read starts no training with DeepSpeed. */
+static plait_status check_read(const launch_flags *flags, plait_error *err)
+{
+    for (int i = 0; i < flags->count; i++)
+        if (flags->flag[i].read)
+            return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->file,
+                      "expected a JSON of DeepSpeed, or a script that starts training with it, "
+                      "found no flag such as --zero_stage");
+}
+
+/* The same for a script; *out is unknown before. */
+static plait_status script_import(const char *text, size_t length, const char *name,
+                                  const launch_call *call, plait_arena *arena, plans_entry *out,
+                                  const char **warning, plait_error *err)
+{
+    static const char *const checkpoints[] = {"gradient_checkpointing", "activation_checkpointing",
+                                              "actor_gradient_checkpointing", NULL};
+    static const char *const offload[] = {"offload", NULL};
+    launch_flags flags;
+    text_builder warnings;
+    plan_reader in = {&flags, out, &warnings};
+    deepspeed_file file;
+
+    text_builder_init(&warnings, arena);
+    PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
+    PLAIT_TRY(take_model(&in, err));
+    PLAIT_TRY(read_config(&in, &file, err));
+    take_batch(&flags, &file);
+    take_precision(&flags, &file);
+    if (file.checkpoints < 0)
+        file.checkpoints = is_on(&flags, checkpoints);
+    if (is_on(&flags, offload)) // both sections on cpu: DeepSpeedExamples' dschat/utils/ds_utils.py
+        file.offload_params = file.offload_optimizer = true;
+    out->gpus = call != NULL ? call->gpus : 0;
+    PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
+    take_job(&in, &file);
+    warn_of_open(&in);
+    PLAIT_TRY(check_read(&flags, err));
+    out->not_read = flags_not_read(&flags);
+    *warning = text_builder_finish(&warnings, NULL);
+    return *warning != NULL && out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+/* ---- the JSON alone ---- */
+
 /* The batch of all GPUs, where the file says that of one and its steps. */
-static void take_batch(deepspeed_file *file, int gpus)
+static void complete_batch(deepspeed_file *file, int gpus)
 {
     const int known[] = {file->micro, file->steps, file->tp, file->pp, file->cp};
 
@@ -228,14 +406,18 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
                               const char **warning, plait_error *err)
 {
     deepspeed_file file;
+    size_t first =
+        0; // character that is not blank: the JSON begins with a brace, anything else is a script
     text_builder warnings;
 
     *out = plans_unknown(name);
-    if (!looks_like_json(text, length))
-        return deepspeed_script_import(text, length, name, call, arena, out, warning, err);
+    while (first < length && strchr(" \t\r\n", text[first]) != NULL)
+        first++;
+    if (first < length && text[first] != '{' && text[first] != '[')
+        return script_import(text, length, name, call, arena, out, warning, err);
     text_builder_init(&warnings, arena);
     PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
-    take_batch(&file, call != NULL ? call->gpus : 0);
+    complete_batch(&file, call != NULL ? call->gpus : 0);
     PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
     if (file.train == DEEPSPEED_OPEN && file.steps > 1)
         text_append_printf(line(&warnings),

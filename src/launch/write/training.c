@@ -1,10 +1,39 @@
-/* training.c - learning rates, schedule and checkpoints of a launch, and what of it is to be edited */
+/*
+ * training.c - learning rates, schedule and checkpoints of a launch, and what of it is to be edited
+ */
 #include "launch/write/training.h"
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 
+#include "plait/runtime.h"
+
+#include "base/shell_word.h"
+#include "io/file.h"
 #include "launch/write/scripts.h"
+
+void notes_append_one(const char *key, const char *value, text_builder *out)
+{
+    text_append_printf(out, NOTES_MARK "%s ", key);
+    text_append_plain(out, value); // a note is one line
+    text_append_char(out, '\n');
+}
+
+void notes_append(const plait_launch *launch, text_builder *out)
+{
+    const plait_problem *const problem = launch->problem;
+    char *const name = shell_quoted(problem->model->name, out->arena);
+    char gpus[16];
+
+    snprintf(gpus, sizeof gpus, "%d", problem->job.gpus);
+    notes_append_one("gpus", gpus, out);
+    notes_append_one("runtime", file_base_name(plait_runtime_handle(problem->runtime)), out);
+    notes_append_one("attention", plait_attention_kernel_name[launch->plan->degrees.attention],
+                     out);
+    notes_append_one("model", name != NULL ? name : "", out);
+    out->failed = out->failed || name == NULL;
+}
 
 /* What most published models of today have, of which nothing else is known. */
 static const launch_training placeholders = {

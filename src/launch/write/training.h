@@ -1,7 +1,17 @@
-/* training.h - learning rates, schedule and checkpoints of a launch, and what of it is to be edited
+/*
+ * training.h - values that no plan decides, the list of values to edit, and notes of the plan in comments
  *
- * No plan hangs on these. Where a model says with what it was trained they are that, else
- * placeholders with which a run starts; the list at the head of a file says which.
+ * Where a model says with what it was trained, learning rates and schedule are those, else placeholders with
+ * which a run starts; the list at the head of a file says which.
+ *
+ * Notes hold what a config has no words for, and plait reads them back:
+ *
+ *     # plait: gpus 64
+ *     # plait: runtime torchtitan
+ *     # plait: attention flash2
+ *     # plait: model llama-3.1-70b
+ *
+ * Any key of a plan may stand there too, and seq, gbs and precision. The config itself counts before the notes.
  */
 #pragma once
 
@@ -42,3 +52,12 @@ typedef struct training_places {
 /** Append the list, `# ` before each line. */
 void training_append_edits(const plait_problem *problem, const training_places *places,
                            text_builder *out);
+
+/** What a note begins with. */
+#define NOTES_MARK "# plait: "
+
+/** Append the four notes above. */
+void notes_append(const plait_launch *launch, text_builder *out);
+
+/** Append one note more; the value has no line breaks. */
+void notes_append_one(const char *key, const char *value, text_builder *out);
