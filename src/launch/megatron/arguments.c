@@ -2,12 +2,44 @@
 #include "launch/megatron/arguments.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "plait/degrees.h"
+#include "plait/model.h"
+
 #include "base/text.h"
 #include "launch/megatron/megatron.h"
+
+#define ROW(of_kind, of, otherwise, release, ...)                                                  \
+    {.name = #of,                                                                                  \
+     .kind = ARGUMENT_##of_kind,                                                                   \
+     .field = offsetof(megatron_args, of),                                                         \
+     .absent = otherwise,                                                                          \
+     .since = release,                                                                             \
+     __VA_ARGS__},
+#define INT(...) ROW(INT, __VA_ARGS__, )
+#define NUMBER(...) ROW(NUMBER, __VA_ARGS__, )
+#define WHOLE(...) ROW(WHOLE, __VA_ARGS__, )
+#define WORD(...) ROW(WORD, __VA_ARGS__, )
+#define WORDS(...) ROW(WORDS, __VA_ARGS__, )
+#define LIST(...) ROW(LIST, __VA_ARGS__, )
+#define SWITCH(of, ...) ROW(SWITCH, of, "false", __VA_ARGS__, )
+#define ON_UNLESS(its_flag, of, ...) ROW(SWITCH, of, "true", __VA_ARGS__, .flag = its_flag)
+
+#define WITH(of) .with = offsetof(megatron_args, of)
+#define ALWAYS .with = ARGUMENT_ALWAYS
+#define ANY .least = INT_MIN, .most = INT_MAX
+
+/* Bounds, beyond which a number is taken for a slip. */
+enum { HEADS = 1 << 15, DIM = 1 << 14, WIDTH = 1 << 24, RANKS = 1 << 20, STAGES = 1 << 12 };
+
+const argument_row megatron_arguments[] = {
+#include "launch/megatron/argument_list.h"
+    {.name = NULL},
+};
 
 /* 14 of "core-v0.14.0"; 0: the release is of another product. */
 static int minor_of(const plait_release *release, const char *product)
