@@ -79,20 +79,6 @@ typedef struct layer_strategy {
     const plait_degrees *degrees;
 } layer_strategy;
 
-/* The strategies of all layers, in the model's order. */
-static void list_layers(const plait_model *model, const plait_plan *plan, layer_strategy *out)
-{
-    for (int s = 0; s < plan->stages; s++) {
-        const plait_stage *const stage = &plan->stage[s];
-        int at = 0;
-
-        for (int c = 0; c < stage->chunks; c++)
-            for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++)
-                out[i] =
-                    (layer_strategy){model->layer_kind[i], stage->recompute[at++], &stage->degrees};
-    }
-}
-
 static bool same_strategy(const layer_strategy *a, const layer_strategy *b)
 {
     const plait_degrees *const x = a->degrees;
@@ -132,7 +118,16 @@ static plait_status write_layers(json_writer *json, const plait_model *model,
 
     if (layer == NULL)
         return plait_fail_nomem(err);
-    list_layers(model, plan, layer);
+    // The strategies of all layers, in the model's order.
+    for (int s = 0; s < plan->stages; s++) {
+        const plait_stage *const stage = &plan->stage[s];
+        int at = 0;
+
+        for (int c = 0; c < stage->chunks; c++)
+            for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++)
+                layer[i] =
+                    (layer_strategy){model->layer_kind[i], stage->recompute[at++], &stage->degrees};
+    }
     json_write_key(json, "layers");
     json_begin_array(json);
     for (int first = 0, next; first < model->layers; first = next) {

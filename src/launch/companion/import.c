@@ -18,15 +18,6 @@
 
 /* ---- what the rest follows from ---- */
 
-static plait_status check_format(const json_cursor *root, plait_error *err)
-{
-    static const char *const formats[] = {COMPANION_FORMAT, NULL};
-    int ignored;
-
-    PLAIT_TRY(json_word(root, "format", formats, &ignored, err));
-    return json_int(root, "version", COMPANION_VERSION, COMPANION_VERSION, &ignored, err);
-}
-
 static plait_status check_question(const json_cursor *root, const plans_entry *entry,
                                    plait_error *err)
 {
@@ -183,7 +174,11 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     json_cursor degrees, here = *root;
 
     PLAIT_TRY(json_keys_among(root, keys, err));
-    PLAIT_TRY(check_format(root, err));
+    static const char *const formats[] = {COMPANION_FORMAT, NULL};
+    int ignored;
+
+    PLAIT_TRY(json_word(root, "format", formats, &ignored, err));
+    PLAIT_TRY(json_int(root, "version", COMPANION_VERSION, COMPANION_VERSION, &ignored, err));
     PLAIT_TRY(plans_read_question(root, arena, out, err));
     PLAIT_TRY(check_question(root, out, err));
     PLAIT_TRY(json_object(root, "degrees", &degrees, err));

@@ -18,8 +18,8 @@ typedef struct train_place {
 } train_place;
 
 static const train_place train_places[] = {{"system", NULL},      {"system", "checkpoint"},
-                                     {"system", "logging"}, {"model", NULL},
-                                     {"data", NULL},        {"data", "tokenizer"}};
+                                           {"system", "logging"}, {"model", NULL},
+                                           {"data", NULL},        {"data", "tokenizer"}};
 
 /* The group of an argument says its place, but for those that only make a run start. */
 static const train_place *place_of(const char *group, const char *name)
@@ -100,21 +100,16 @@ static void append_line(const launch_option *option, size_t indent, text_builder
 
 /* ---- the blocks ---- */
 
-static void append_heads(const train_place *place, size_t indent, text_builder *out)
-{
-    if (place->section == NULL)
-        text_append_printf(out, "%*s%s:\n", (int)indent, "", place->block);
-    else
-        text_append_printf(out, "%*s%s:\n", (int)indent + 2, "", place->section);
-}
-
 static void append_place(const launch_args *args, const train_place *place, size_t indent,
                          text_builder *out)
 {
     const size_t inner = indent + (place->section == NULL ? 2 : 4);
     const char *group = "", *said = "";
 
-    append_heads(place, indent, out);
+    if (place->section == NULL)
+        text_append_printf(out, "%*s%s:\n", (int)indent, "", place->block);
+    else
+        text_append_printf(out, "%*s%s:\n", (int)indent + 2, "", place->section);
     for (int i = 0; i < args->count; i++) {
         const launch_option *const option = &args->option[i];
 

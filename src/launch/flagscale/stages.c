@@ -117,20 +117,6 @@ static void append_number(text_builder *out, int number)
     text_append_printf(out, "%s%d", out->length == 0 ? "[" : ", ", number);
 }
 
-static void append_mesh(const plait_problem *problem, const plait_stage *stage, int stages,
-                        mesh_lists *out)
-{
-    const plait_degrees *const d = &stage->degrees;
-    const int sizes[] = {d->tp, d->cp, d->ep, d->dp, stages};
-
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        append_number(&out->sizes, sizes[i]);
-    append_number(&out->experts, d->etp);
-    text_append_printf(&out->devices, "%s\"%s\"", out->meshes == 0 ? "[" : ", ",
-                       flagscale_device(problem, stage));
-    out->meshes++;
-}
-
 static void add_list(launch_args *own, const char *name, text_builder *list)
 {
     text_append_char(list, ']');
@@ -164,22 +150,21 @@ static void add_meshes(const plait_problem *problem, const plait_plan *plan, lau
 
         for (alike = 1; s + alike < plan->stages && same_mesh(&stage[alike], stage);)
             alike++;
-        append_mesh(problem, stage, alike, &lists);
+        mesh_lists *const out = &lists;
+        const plait_degrees *const d = &stage->degrees;
+        const int sizes[] = {d->tp, d->cp, d->ep, d->dp, alike};
+
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            append_number(&out->sizes, sizes[i]);
+        append_number(&out->experts, d->etp);
+        text_append_printf(&out->devices, "%s\"%s\"", out->meshes == 0 ? "[" : ", ",
+                           flagscale_device(problem, stage));
+        out->meshes++;
     }
     add_list(own, "--hetero-process-meshes", &lists.sizes);
     add_list(own, "--hetero-device-types", &lists.devices);
     if (has_experts_apart(plan))
         add_list(own, "--expert-tensor-parallel-size-per-process-mesh", &lists.experts);
-}
-
-static void add_layers(const plait_plan *plan, launch_args *own)
-{
-    text_builder layers;
-
-    text_builder_init(&layers, own->arena);
-    for (int s = 0; s < plan->stages; s++)
-        append_number(&layers, plan->stage[s].layers);
-    add_list(own, "--hetero-pipeline-layer-split", &layers);
 }
 
 /* ---- the whole ---- */
@@ -215,7 +200,12 @@ void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, mega
     args_switch(own, "--enable-hetero");
     add_meshes(problem, plan, own);
     args_text(own, "--hetero-current-device-type", flagscale_device(problem, &plan->stage[0]));
-    add_layers(plan, own);
+    text_builder layers;
+
+    text_builder_init(&layers, own->arena);
+    for (int s = 0; s < plan->stages; s++)
+        append_number(&layers, plan->stage[s].layers);
+    add_list(own, "--hetero-pipeline-layer-split", &layers);
     if (problem->model->tied && first->dp != last->dp)
         args_switch(own, "--use-partial-reduce-for-shared-embedding");
 }

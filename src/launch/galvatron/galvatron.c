@@ -33,19 +33,6 @@ static void member_same(json_writer *json, const char *key, int layers, int valu
     json_member_string(json, key, text_builder_finish(&list, NULL));
 }
 
-/* Which layers are run again, stage by stage. */
-static void member_checkpoints(json_writer *json, const plait_plan *plan)
-{
-    text_builder list;
-
-    text_builder_init(&list, json->out.arena);
-    for (int s = 0; s < plan->stages; s++)
-        for (int l = 0; l < plan->stage[s].layers; l++)
-            text_append_printf(&list, "%s%d", list.length > 0 ? "," : "",
-                               plan->stage[s].recompute[l].kind == PLAIT_RECOMPUTE_FULL);
-    json_member_string(json, "checkpoint", text_builder_finish(&list, NULL));
-}
-
 /* One number of each layer's cut. */
 static void member_cuts(json_writer *json, const char *key, const plait_plan *plan,
                         int number(plait_cut cut))
@@ -70,16 +57,6 @@ static int is_sharded(plait_cut cut)
     return cut.zero == 3;
 }
 
-static void member_stages(json_writer *json, const plait_plan *plan)
-{
-    text_builder list;
-
-    text_builder_init(&list, json->out.arena);
-    for (int s = 0; s < plan->stages; s++)
-        text_append_printf(&list, s > 0 ? ",%d" : "%d", plan->stage[s].layers);
-    json_member_string(json, "pp_division", text_builder_finish(&list, NULL));
-}
-
 /* ---- parts ---- */
 
 /* Ulysses is tensor parallelism of another sort to Galvatron: one size for both. */
@@ -96,7 +73,15 @@ static void write_layers(const plait_plan *plan, int layers, bool experts, json_
     member_same(json, "tp_consecutive_flags", layers, 1);
     member_cuts(json, "dp_types_enc", plan, is_sharded);
     member_same(json, "use_sp", layers, ulysses);
-    member_checkpoints(json, plan);
+    // Which layers are run again, stage by stage.
+    text_builder list;
+
+    text_builder_init(&list, json->out.arena);
+    for (int s = 0; s < plan->stages; s++)
+        for (int l = 0; l < plan->stage[s].layers; l++)
+            text_append_printf(&list, "%s%d", list.length > 0 ? "," : "",
+                               plan->stage[s].recompute[l].kind == PLAIT_RECOMPUTE_FULL);
+    json_member_string(json, "checkpoint", text_builder_finish(&list, NULL));
     if (experts) {
         member_same(json, "ep_sizes_enc", layers, d->ep);
         member_same(json, "tp_of_ep_sizes_enc", layers, d->etp);
@@ -114,7 +99,13 @@ static void write_pipeline(const plait_launch *launch, json_writer *json)
 
     json_member_int64(json, "global_bsz", job->gbs);
     json_member_int64(json, "chunks", plait_degrees_microbatches(d, job->gbs));
-    member_stages(json, launch->plan);
+    const plait_plan *const plan = launch->plan;
+    text_builder list;
+
+    text_builder_init(&list, json->out.arena);
+    for (int s = 0; s < plan->stages; s++)
+        text_append_printf(&list, s > 0 ? ",%d" : "%d", plan->stage[s].layers);
+    json_member_string(json, "pp_division", text_builder_finish(&list, NULL));
     json_member_string(json, "pipeline_type",
                        d->schedule == PLAIT_GPIPE ? "gpipe" : "pipedream_flush");
 }
@@ -201,8 +192,8 @@ static void append_sizes(const plait_problem *problem, int tp, text_builder *out
                        "    kv_channels: %d\n"
                        "    vocab_size: %d\n"
                        "    padded_vocab_size: %d\n",
-                       is_dense(model) ? "gpt" : "mixtral",
-                       scripts_plain_name(model, name), model->layers, model->hidden,
+                       is_dense(model) ? "gpt" : "mixtral", scripts_plain_name(model, name),
+                       model->layers, model->hidden,
                        layer->ffn == PLAIT_FFN_MLP ? layer->mlp.width : layer->moe.width,
                        layer->attention.heads, layer->attention.kv_heads, layer->attention.head_dim,
                        model->vocab, (model->vocab + tp - 1) / tp * tp);

@@ -280,17 +280,6 @@ static void read_kernels(config_reader *in)
     give(in->out, PLAIT_KEY_GRAD_REDUCE, PLAIT_STATE_BF16);
 }
 
-static void read_precision(config_reader *in)
-{
-    const char *const quantization = maxtext_word(in->yaml, "quantization", "");
-
-    in->out->precision = text_starts_with(quantization, "fp8") ? PLAIT_FP8 : PLAIT_BF16;
-    if (quantization[0] != '\0' && in->out->precision == PLAIT_BF16)
-        warn(in, "products in int8 and other formats are priced as in bf16");
-    if (strcmp(maxtext_word(in->yaml, "dtype", "bfloat16"), "bfloat16") != 0)
-        warn(in, "a dtype other than bfloat16 is priced as bfloat16");
-}
-
 // ---- the model -----------------------------------------------------------------------------
 
 /* Of names that both sides have for one model. */
@@ -430,7 +419,13 @@ static plait_status read_all(config_reader *in, const char *noted, plait_error *
     PLAIT_TRY(read_batch(in, err));
     read_remat(in);
     read_kernels(in);
-    read_precision(in);
+    const char *const quantization = maxtext_word(in->yaml, "quantization", "");
+
+    in->out->precision = text_starts_with(quantization, "fp8") ? PLAIT_FP8 : PLAIT_BF16;
+    if (quantization[0] != '\0' && in->out->precision == PLAIT_BF16)
+        warn(in, "products in int8 and other formats are priced as in bf16");
+    if (strcmp(maxtext_word(in->yaml, "dtype", "bfloat16"), "bfloat16") != 0)
+        warn(in, "a dtype other than bfloat16 is priced as bfloat16");
     warn_of_unpriced(in);
     return check_read(in, err);
 }

@@ -82,9 +82,11 @@ static const training_places places = {
     .checkpoints = "enable_checkpointing, checkpoint_period, base_output_directory",
 };
 
-/* Orders of ranks are those of the mesh, and where they lie JAX decides. */
-static void append_notes(const plait_launch *launch, text_builder *out)
+static void append_head(const plait_launch *launch, text_builder *out)
 {
+    scripts_append_head(launch, "# config.yml - a configuration of MaxText; run.sh starts it",
+                        &places, out);
+    // Orders of ranks are those of the mesh, and where they lie JAX decides.
     static const plait_key_id keys[] = {PLAIT_KEY_ORDER, PLAIT_KEY_PLACEMENT};
     char value[PLAIT_VALUE_SIZE];
 
@@ -93,13 +95,6 @@ static void append_notes(const plait_launch *launch, text_builder *out)
         notes_append_one(plait_keys[keys[k]].name,
                          plait_degrees_get(&launch->plan->degrees, keys[k], value, sizeof value),
                          out);
-}
-
-static void append_head(const plait_launch *launch, text_builder *out)
-{
-    scripts_append_head(launch, "# config.yml - a configuration of MaxText; run.sh starts it",
-                        &places, out);
-    append_notes(launch, out);
 }
 
 // ---- the plan ------------------------------------------------------------------------------

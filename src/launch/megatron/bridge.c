@@ -246,27 +246,6 @@ static const char *const precision_sets[PLAIT_PRECISIONS] = {
     [PLAIT_NVFP4] = "bf16_with_nvfp4_mixed",
 };
 
-/* A recipe pads what its tokenizer has, so the tokenizer has the plan's vocabulary. */
-static void say_vocabulary(const megatron_args *args, int bridge, launch_args *out)
-{
-    args_group(out, "vocabulary, which the recipe takes from its tokenizer");
-    say(out, "tokenizer", MEGATRON_FIELD(tokenizer_type), args);
-    say(out, "tokenizer", MEGATRON_FIELD(vocab_size), args);
-    if (bridge >= 6) // up to 0.5 the model's own number is taken
-        say_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
-    say(out, "model", MEGATRON_FIELD(vocab_size), args);
-    say(out, "model", MEGATRON_FIELD(make_vocab_size_divisible_by), args);
-}
-
-static void say_schedule(const megatron_args *args, launch_args *out)
-{
-    say(out, "scheduler", MEGATRON_FIELD(lr_decay_style), args);
-    say(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_style), args);
-    say(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_iters), args);
-    say(out, "scheduler", MEGATRON_FIELD(lr_decay_iters), args);
-    args_int(out, "scheduler.lr_warmup_iters", args->lr_warmup_iters);
-}
-
 static void say_rates(const megatron_args *args, launch_args *out)
 {
     args_number(out, "optimizer.lr", args->lr);
@@ -276,7 +255,11 @@ static void say_rates(const megatron_args *args, launch_args *out)
     args_number(out, "optimizer.adam_eps", args->adam_eps);
     args_number(out, "optimizer.weight_decay", args->weight_decay);
     args_number(out, "optimizer.clip_grad", args->clip_grad);
-    say_schedule(args, out);
+    say(out, "scheduler", MEGATRON_FIELD(lr_decay_style), args);
+    say(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_style), args);
+    say(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_iters), args);
+    say(out, "scheduler", MEGATRON_FIELD(lr_decay_iters), args);
+    args_int(out, "scheduler.lr_warmup_iters", args->lr_warmup_iters);
     if (args->num_experts == 0)
         return;
     say_word(out, "model.moe_router_load_balancing_type", args->moe_router_load_balancing_type);
@@ -288,7 +271,14 @@ static void say_rates(const megatron_args *args, launch_args *out)
 
 static void say_placeholders(const megatron_args *args, int bridge, launch_args *out)
 {
-    say_vocabulary(args, bridge, out);
+    // A recipe pads what its tokenizer has, so the tokenizer has the plan's vocabulary.
+    args_group(out, "vocabulary, which the recipe takes from its tokenizer");
+    say(out, "tokenizer", MEGATRON_FIELD(tokenizer_type), args);
+    say(out, "tokenizer", MEGATRON_FIELD(vocab_size), args);
+    if (bridge >= 6) // up to 0.5 the model's own number is taken
+        say_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
+    say(out, "model", MEGATRON_FIELD(vocab_size), args);
+    say(out, "model", MEGATRON_FIELD(make_vocab_size_divisible_by), args);
     args_group(out, "yours to edit: schedule, checkpoints; data are the recipe's");
     say(out, "train", MEGATRON_FIELD(train_iters), args);
     say_rates(args, out);

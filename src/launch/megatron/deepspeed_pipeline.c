@@ -70,17 +70,6 @@ static void append_positions(const plait_model *model, const plait_attention *at
         args_number(out, "--rotary-percent", rope->fraction);
 }
 
-static void append_attention(const plait_model *model, const plait_attention *attention,
-                             launch_args *out)
-{
-    args_group(out, "attention and positions");
-    args_int(out, "--num-attention-heads", attention->heads);
-    args_int(out, "--kv-channels", attention->head_dim);
-    if (attention->kv_heads != attention->heads)
-        args_int(out, "--num-key-value-heads", attention->kv_heads);
-    append_positions(model, attention, out);
-}
-
 static void append_numerics(const plait_model *model, const model_facts *facts, launch_args *out)
 {
     const plait_numerics *const numerics = &model->numerics;
@@ -164,7 +153,14 @@ static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
     const model_facts facts = model_facts_of(problem->model);
 
     append_sizes(problem, &facts, out);
-    append_attention(problem->model, facts.attention, out);
+    const plait_attention *const attention = facts.attention;
+
+    args_group(out, "attention and positions");
+    args_int(out, "--num-attention-heads", attention->heads);
+    args_int(out, "--kv-channels", attention->head_dim);
+    if (attention->kv_heads != attention->heads)
+        args_int(out, "--num-key-value-heads", attention->kv_heads);
+    append_positions(problem->model, attention, out);
     append_numerics(problem->model, &facts, out);
     append_plan(problem, &launch->plan->degrees, out);
     append_rest(problem, out);

@@ -156,17 +156,6 @@ static plait_status megatron_read_mixers(model_reader *in, plait_error *err)
 
 /* ---- positions ---- */
 
-static void read_yarn(const megatron_args *args, plait_rope *out)
-{
-    out->kind = PLAIT_ROPE_YARN;
-    out->factor = or_0(args->rotary_scaling_factor);
-    out->mscale = or_0(args->mscale);
-    out->mscale_all_dim = or_0(args->mscale_all_dim);
-    out->beta_fast = or_0(args->yarn_beta_fast);
-    out->beta_slow = or_0(args->yarn_beta_slow);
-    out->original_seq = args->yarn_original_max_position_embeddings;
-}
-
 /* MLA is scaled unless its type says otherwise. */
 static bool is_yarn(const megatron_args *args)
 {
@@ -193,7 +182,13 @@ static void megatron_read_positions(model_reader *in)
         rope->kind = PLAIT_ROPE_LLAMA3;
         rope->factor = args->rope_scaling_factor;
     } else if (is_yarn(args)) {
-        read_yarn(args, rope);
+        rope->kind = PLAIT_ROPE_YARN;
+        rope->factor = or_0(args->rotary_scaling_factor);
+        rope->mscale = or_0(args->mscale);
+        rope->mscale_all_dim = or_0(args->mscale_all_dim);
+        rope->beta_fast = or_0(args->yarn_beta_fast);
+        rope->beta_slow = or_0(args->yarn_beta_slow);
+        rope->original_seq = args->yarn_original_max_position_embeddings;
     } else if (!isnan(args->rotary_seq_len_interpolation_factor)) {
         rope->kind = PLAIT_ROPE_LINEAR;
         rope->factor = args->rotary_seq_len_interpolation_factor;
@@ -276,21 +271,6 @@ static unsigned char possible(const model_reader *in, unsigned set)
     return (unsigned char)set;
 }
 
-static plait_status read_sets(const model_reader *in, unsigned char *set, plait_error *err)
-{
-    for (size_t s = 0; s < sizeof switches / sizeof *switches; s++)
-        PLAIT_TRY(read_switch(in, &switches[s], set, err));
-    for (int i = 0; i < in->model->layers; i++) {
-        set[i] = possible(in, set[i]);
-        if ((set[i] & HAS_WINDOW) && (set[i] & HAS_NO_ROTARY))
-            return flags_fail(in->flags, MEGATRON_NAME(no_rope_freq), err,
-                              "expected windowed layers with rotary positions, found layer %d "
-                              "without",
-                              i);
-    }
-    return PLAIT_OK;
-}
-
 /* ---- kinds ---- */
 
 /* "sliding-moe", "no-rotary-dense": what its switches say. */
@@ -340,7 +320,16 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
 
     if (kind == NULL || layer_kind == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(read_sets(in, set, err));
+    for (size_t s = 0; s < sizeof switches / sizeof *switches; s++)
+        PLAIT_TRY(read_switch(in, &switches[s], set, err));
+    for (int i = 0; i < in->model->layers; i++) {
+        set[i] = possible(in, set[i]);
+        if ((set[i] & HAS_WINDOW) && (set[i] & HAS_NO_ROTARY))
+            return flags_fail(in->flags, MEGATRON_NAME(no_rope_freq), err,
+                              "expected windowed layers with rotary positions, found layer %d "
+                              "without",
+                              i);
+    }
     for (int i = 0; i < model->layers; i++) {
         if (known[set[i]] == 0) {
             kind[model->kinds] = layer_of(in, set[i]);
@@ -355,16 +344,6 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
     model->layer_kind = layer_kind;
     model->mtp_kind = layer_kind[model->layers - 1];
     return PLAIT_OK;
-}
-
-static void read_sizes(const megatron_args *args, plait_model *out)
-{
-    out->layers = args->num_layers;
-    out->hidden = args->hidden_size;
-    out->vocab = megatron_vocab(args);
-    out->max_seq = args->max_position_embeddings;
-    out->mtp_layers = args->mtp_num_layers;
-    out->tied = !args->untie_embeddings_and_output_weights;
 }
 
 /* ---- feed-forward parts ---- */
@@ -498,7 +477,12 @@ plait_status megatron_read_model(const megatron_args *args, const launch_flags *
     if (model == NULL)
         return plait_fail_nomem(err);
     *model = (plait_model){.name = name, .family = "", .source = "Megatron-LM arguments"};
-    read_sizes(args, model);
+    model->layers = args->num_layers;
+    model->hidden = args->hidden_size;
+    model->vocab = megatron_vocab(args);
+    model->max_seq = args->max_position_embeddings;
+    model->mtp_layers = args->mtp_num_layers;
+    model->tied = !args->untie_embeddings_and_output_weights;
     if (model->layers < 1 || model->hidden < 1)
         return PLAIT_OK;
     PLAIT_TRY(megatron_read_mixers(&in, err));

@@ -24,19 +24,6 @@ static plait_status check_sizes(const megatron_args *args, const plan_reader *in
                       args->context_parallel_size, sizes != NULL ? sizes : "");
 }
 
-static plait_status read_exchange(const megatron_args *args, plan_reader *in, plait_error *err)
-{
-    const char *const word = args->cp_comm_type;
-    const int comm =
-        strcmp(word, "all_gather") == 0 ? PLAIT_CP_ALLGATHER : text_index(word, plait_cp_comm_name);
-
-    if (comm < 0)
-        return flags_fail(in->flags, MEGATRON_NAME(cp_comm_type), err,
-                          "expected p2p, allgather, a2a or a2a+p2p, found \"%.40s\"", word);
-    in->out->degrees.cp_comm = (unsigned char)comm;
-    return comm == PLAIT_CP_A2A_P2P ? check_sizes(args, in, err) : PLAIT_OK;
-}
-
 static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     static const char *const keys[] = {"tp", "sp",  "pp",    "cp", "cp_comm",
@@ -50,20 +37,19 @@ static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait
     d->etp = args->expert_tensor_parallel_size > 0 ? args->expert_tensor_parallel_size : d->tp;
     d->sp = d->tp > 1 && args->sequence_parallel;
     d->order = args->use_tp_pp_dp_mapping ? PLAIT_ORDER_TP_CP_PP_DP : PLAIT_ORDER_TP_CP_DP_PP;
-    PLAIT_TRY(read_exchange(args, in, err));
+    const char *const word = args->cp_comm_type;
+    const int comm =
+        strcmp(word, "all_gather") == 0 ? PLAIT_CP_ALLGATHER : text_index(word, plait_cp_comm_name);
+
+    if (comm < 0)
+        return flags_fail(in->flags, MEGATRON_NAME(cp_comm_type), err,
+                          "expected p2p, allgather, a2a or a2a+p2p, found \"%.40s\"", word);
+    in->out->degrees.cp_comm = (unsigned char)comm;
+    if (comm == PLAIT_CP_A2A_P2P)
+        PLAIT_TRY(check_sizes(args, in, err));
     for (const char *const *key = keys; *key != NULL; key++)
         import_give(in, *key);
     return PLAIT_OK;
-}
-
-static void read_world(const megatron_args *args, plan_reader *in)
-{
-    const int gpus = launcher_gpus(in->flags);
-
-    if (args->world_size > 0)
-        in->out->gpus = args->world_size;
-    else if (gpus > 0)
-        in->out->gpus = gpus;
 }
 
 /* What follows once the GPUs are known. */
@@ -103,7 +89,12 @@ static void read_batch(const megatron_args *args, plan_reader *in)
 plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     PLAIT_TRY(read_ranks(args, in, err));
-    read_world(args, in);
+    const int gpus = launcher_gpus(in->flags);
+
+    if (args->world_size > 0)
+        in->out->gpus = args->world_size;
+    else if (gpus > 0)
+        in->out->gpus = gpus;
     PLAIT_TRY(read_replicas(args, in, err));
     read_batch(args, in);
     return PLAIT_OK;
@@ -309,20 +300,6 @@ static plait_status chunks_of_layers(const megatron_args *args, const plait_mode
     return PLAIT_OK;
 }
 
-/* A number of chunks counts before the layers of one: of parsed arguments it is Megatron's own result. */
-static plait_status read_chunks(const megatron_args *args, const plait_model *model,
-                                plan_reader *in, plait_error *err)
-{
-    int chunks = args->virtual_pipeline_model_parallel_size;
-
-    if (chunks == 0)
-        chunks = args->num_virtual_stages_per_pipeline_rank;
-    if (chunks == 0 && args->num_layers_per_virtual_pipeline_stage > 0)
-        PLAIT_TRY(chunks_of_layers(args, model, in, &chunks, err));
-    take_chunks(in, chunks > 0 ? chunks : in->out->degrees.vpp);
-    return PLAIT_OK;
-}
-
 /* Two stages that interleave would send twice at once (validate_args of core_v0.19.0). */
 static plait_status check_overlap(const plan_reader *in, plait_error *err)
 {
@@ -378,7 +355,15 @@ plait_status megatron_read_pipeline(const megatron_args *args, const plait_model
     PLAIT_TRY(check_conflicts(args, in, err));
     if (layout != NULL)
         return read_layout(layout, model, in, err);
-    PLAIT_TRY(read_chunks(args, model, in, err));
+    // A number of chunks counts before the layers of one: of parsed arguments it is Megatron's
+    // own result.
+    int chunks = args->virtual_pipeline_model_parallel_size;
+
+    if (chunks == 0)
+        chunks = args->num_virtual_stages_per_pipeline_rank;
+    if (chunks == 0 && args->num_layers_per_virtual_pipeline_stage > 0)
+        PLAIT_TRY(chunks_of_layers(args, model, in, &chunks, err));
+    take_chunks(in, chunks > 0 ? chunks : in->out->degrees.vpp);
     PLAIT_TRY(check_overlap(in, err));
     return read_split(args, model, in, err);
 }

@@ -300,14 +300,6 @@ static plait_status read_dispatcher(const megatron_args *args, plan_reader *in, 
     return PLAIT_OK;
 }
 
-static void read_ep_overlap(const megatron_args *args, plan_reader *in)
-{
-    in->out->degrees.ep_overlap = !args->overlap_moe_expert_parallel_comm ? PLAIT_EP_OVERLAP_NONE
-                                  : args->delay_wgrad_compute ? PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD
-                                                              : PLAIT_EP_OVERLAP_PAIRS;
-    import_give(in, "ep_overlap");
-}
-
 static bool is_flash(int kernel)
 {
     return kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_FLASH2 ||
@@ -397,17 +389,6 @@ static const char *megatron_runtime(const plan_reader *in)
     return zero == 0 && megatron_flags_are_of_2021(in->flags) ? "megatron-2021" : "megatron";
 }
 
-/* The profile hides the all-gather of parameters with the reduction of gradients; this script does not. */
-static void warn_of_exposed_gather(const megatron_args *args, plan_reader *in)
-{
-    const plait_degrees *const d = &in->out->degrees;
-
-    if (is(in->out->runtime, "megatron") && d->zero == 1 && args->overlap_grad_reduce &&
-        !args->overlap_param_gather)
-        import_warn(in, "without --overlap-param-gather the all-gather of parameters is exposed; "
-                        "it is priced as overlapped");
-}
-
 static void choose_runtime(const megatron_args *args, plan_reader *in)
 {
     plans_entry *const out = in->out;
@@ -424,11 +405,22 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     PLAIT_TRY(read_state(args, in, err));
     if (!args->deepspeed || args->num_experts == 0) { // its experts have an all-to-all of their own
         PLAIT_TRY(read_dispatcher(args, in, err));
-        read_ep_overlap(args, in);
+        in->out->degrees.ep_overlap =
+            !args->overlap_moe_expert_parallel_comm ? PLAIT_EP_OVERLAP_NONE
+            : args->delay_wgrad_compute             ? PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD
+                                                    : PLAIT_EP_OVERLAP_PAIRS;
+        import_give(in, "ep_overlap");
     }
     read_attention(args, in);
     choose_runtime(args, in);
-    warn_of_exposed_gather(args, in);
+    // The profile hides the all-gather of parameters with the reduction of gradients; this script
+    // does not.
+    const plait_degrees *const d = &in->out->degrees;
+
+    if (is(in->out->runtime, "megatron") && d->zero == 1 && args->overlap_grad_reduce &&
+        !args->overlap_param_gather)
+        import_warn(in, "without --overlap-param-gather the all-gather of parameters is exposed; "
+                        "it is priced as overlapped");
     warn_of_masks(args, in);
     return PLAIT_OK;
 }

@@ -297,8 +297,12 @@ static void take_sizes(const plait_problem *problem, const model_facts *facts, m
 
 /* ---- norms, activations, biases ---- */
 
-static void take_activation(const plait_model *model, const model_facts *facts, megatron_args *out)
+static void take_numerics(const plait_model *model, const model_facts *facts, megatron_args *out)
 {
+    const plait_numerics *const numerics = &model->numerics;
+
+    out->normalization = model->layer_norm ? "LayerNorm" : "RMSNorm";
+    out->norm_epsilon = model_number(numerics->norm_eps);
     const bool gated = facts->mlp != NULL ? facts->mlp->gated : facts->moe->gated;
 
     if (model->numerics.activation ==
@@ -310,15 +314,6 @@ static void take_activation(const plait_model *model, const model_facts *facts, 
         out->swiglu = gated;
         out->squared_relu = !gated && model->numerics.activation == PLAIT_RELU2;
     }
-}
-
-static void take_numerics(const plait_model *model, const model_facts *facts, megatron_args *out)
-{
-    const plait_numerics *const numerics = &model->numerics;
-
-    out->normalization = model->layer_norm ? "LayerNorm" : "RMSNorm";
-    out->norm_epsilon = model_number(numerics->norm_eps);
-    take_activation(model, facts, out);
     out->add_bias_linear = facts->bias;
     out->add_qkv_bias = !facts->bias && facts->attention != NULL && facts->attention->qkv_bias;
     out->hidden_dropout = model->dropout ? 0.1 : 0.0; // GPT-2's and Megatron's own rate

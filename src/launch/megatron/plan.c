@@ -31,17 +31,6 @@ static plait_status spell(const plait_plan *plan, plait_arena *arena, megatron_a
     return out->pipeline_model_parallel_layout != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* The chunks of a rank; before there was an argument for that, the layers of each. */
-static void take_chunks(const plait_problem *problem, const plait_degrees *d, megatron_args *out)
-{
-    const size_t field = MEGATRON_FIELD(num_virtual_stages_per_pipeline_rank);
-
-    if (d->vpp > 1 && megatron_argument(field)->since > out->core)
-        out->num_layers_per_virtual_pipeline_stage = problem->model->layers / (d->pp * d->vpp);
-    else
-        out->num_virtual_stages_per_pipeline_rank = d->vpp > 1 ? d->vpp : 0;
-}
-
 /* How the layers are dealt to stages and chunks. */
 static plait_status megatron_args_of_split(const plait_problem *problem, const plait_plan *plan,
                                            plait_arena *arena, megatron_args *out, plait_error *err)
@@ -49,7 +38,13 @@ static plait_status megatron_args_of_split(const plait_problem *problem, const p
     const plait_degrees *const d = &plan->degrees;
     const plait_split *const split = &d->split;
 
-    take_chunks(problem, d, out);
+    // The chunks of a rank; before there was an argument for that, the layers of each.
+    const size_t field = MEGATRON_FIELD(num_virtual_stages_per_pipeline_rank);
+
+    if (d->vpp > 1 && megatron_argument(field)->since > out->core)
+        out->num_layers_per_virtual_pipeline_stage = problem->model->layers / (d->pp * d->vpp);
+    else
+        out->num_virtual_stages_per_pipeline_rank = d->vpp > 1 ? d->vpp : 0;
     switch ((plait_split_kind)split->kind) {
     case PLAIT_SPLIT_SPREAD:
     case PLAIT_SPLIT_COST:
@@ -202,23 +197,6 @@ static void take_optimizer(const plait_degrees *d, megatron_args *out)
     out->gradient_accumulation_fusion = false;
 }
 
-/* Where nothing is sent the dispatcher is a word, and its kernels refuse a group of one rank. */
-static void take_dispatcher(const plait_degrees *d, megatron_args *out)
-{
-    static const char *const types[PLAIT_DISPATCHERS] = {"alltoall", "allgather", "flex", "flex",
-                                                         "flex"};
-    static const char *const backends[PLAIT_DISPATCHERS] = {NULL, NULL, "deepep", "deepep",
-                                                            "hybridep"};
-    const int dispatcher = d->ep > 1 ? d->dispatcher : PLAIT_DISPATCH_ALLTOALL;
-
-    out->moe_token_dispatcher_type = types[dispatcher];
-    out->moe_flex_dispatcher_backend = backends[dispatcher];
-    out->moe_enable_deepep = backends[dispatcher] != NULL &&
-                             !has_argument(out, MEGATRON_FIELD(moe_flex_dispatcher_backend));
-    out->overlap_moe_expert_parallel_comm = d->ep_overlap != PLAIT_EP_OVERLAP_NONE;
-    out->delay_wgrad_compute = d->ep_overlap == PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD;
-}
-
 /* Forks have older parsers. */
 static bool is_megatron(const plait_runtime *runtime)
 {
@@ -241,7 +219,19 @@ static void take_overlap(const plait_problem *problem, const plait_degrees *d, m
     out->moe_grouped_gemm = problem->job.precision != PLAIT_FP16 || out->core >= 16;
     out->moe_permute_fusion = true;
     out->moe_router_fusion = is_megatron(runtime);
-    take_dispatcher(d, out);
+    // Where nothing is sent the dispatcher is a word, and its kernels refuse a group of one rank.
+    static const char *const types[PLAIT_DISPATCHERS] = {"alltoall", "allgather", "flex", "flex",
+                                                         "flex"};
+    static const char *const backends[PLAIT_DISPATCHERS] = {NULL, NULL, "deepep", "deepep",
+                                                            "hybridep"};
+    const int dispatcher = d->ep > 1 ? d->dispatcher : PLAIT_DISPATCH_ALLTOALL;
+
+    out->moe_token_dispatcher_type = types[dispatcher];
+    out->moe_flex_dispatcher_backend = backends[dispatcher];
+    out->moe_enable_deepep = backends[dispatcher] != NULL &&
+                             !has_argument(out, MEGATRON_FIELD(moe_flex_dispatcher_backend));
+    out->overlap_moe_expert_parallel_comm = d->ep_overlap != PLAIT_EP_OVERLAP_NONE;
+    out->delay_wgrad_compute = d->ep_overlap == PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD;
 }
 
 /* ---- kernels and precision ---- */

@@ -50,17 +50,6 @@ static const char *value_of(const launch_flags *flags, const char *name)
     return flag != NULL && !is_off(flag) ? flag->value[0] : NULL;
 }
 
-static plait_status add_meant(launch_flags *flags, plait_error *err)
-{
-    for (const own_flag *row = own; row->name != NULL; row++) {
-        const char *const value = value_of(flags, row->name);
-
-        if (value != NULL && flags_last(flags, row->meant) == NULL)
-            PLAIT_TRY(flags_add(flags, row->meant, row->value != NULL ? row->value : value, err));
-    }
-    return PLAIT_OK;
-}
-
 /* ---- words of its own ---- */
 
 static int number_of(const launch_flags *flags, const char *name)
@@ -239,7 +228,12 @@ static void warn_of_unpriced(const launch_flags *flags, text_builder *warnings)
 
 plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings, plait_error *err)
 {
-    PLAIT_TRY(add_meant(flags, err));
+    for (const own_flag *row = own; row->name != NULL; row++) {
+        const char *const value = value_of(flags, row->name);
+
+        if (value != NULL && flags_last(flags, row->meant) == NULL)
+            PLAIT_TRY(flags_add(flags, row->meant, row->value != NULL ? row->value : value, err));
+    }
     PLAIT_TRY(translate_context(flags, err));
     PLAIT_TRY(translate_positions(flags, warnings, err));
     PLAIT_TRY(translate_experts(flags, err));

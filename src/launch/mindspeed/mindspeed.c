@@ -30,15 +30,6 @@ static void say_attention(const plait_degrees *d, megatron_args *args, launch_ar
         args_text(own, "--context-parallel-algo", algorithms[d->cp_comm]);
 }
 
-/* pretrain_gpt.py builds norms of q and k and latent attention of a specification alone. */
-static void say_specification(const megatron_args *args, launch_args *own)
-{
-    if (args->multi_latent_attention)
-        args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.deepseek_spec layer_spec");
-    else if (args->qk_layernorm)
-        args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.qwen3_spec layer_spec");
-}
-
 /* ---- positions ---- */
 
 static void say_number(launch_args *own, const char *name, double number, double otherwise)
@@ -153,7 +144,11 @@ static void mindspeed_words(const plait_problem *problem, const plait_plan *plan
     const plait_degrees *const d = &plan->degrees;
 
     args_group(own, "MindSpeed");
-    say_specification(args, own);
+    // pretrain_gpt.py builds norms of q and k and latent attention of a specification alone.
+    if (args->multi_latent_attention)
+        args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.deepseek_spec layer_spec");
+    else if (args->qk_layernorm)
+        args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.qwen3_spec layer_spec");
     say_positions(&problem->model->numerics.rope, args, own);
     say_dense_layers(problem->model, args, own);
     say_attention(d, args, own);

@@ -233,16 +233,6 @@ static void append_modules(const plait_chunk *chunk, text_builder *out)
     text_append(out, "],\n");
 }
 
-static void append_optimizer(const plait_problem *problem, text_builder *out)
-{
-    const launch_training t = training_of(problem);
-
-    text_append_printf(out,
-                       "OPTIMIZER = {\"lr\": %g, \"betas\": (%g, %g), \"eps\": %g, "
-                       "\"weight_decay\": %g}\n",
-                       t.lr, t.beta1, t.beta2, t.eps, t.weight_decay);
-}
-
 static void append_constants(const plait_launch *launch, text_builder *out)
 {
     const plait_plan *const plan = launch->plan;
@@ -263,7 +253,12 @@ static void append_constants(const plait_launch *launch, text_builder *out)
                        plait_degrees_microbatches(d, problem->job.gbs), d->mbs, problem->job.seq,
                        d->zero == 3 ? "True" : "False", d->zero, problem->model->hidden,
                        problem->model->vocab);
-    append_optimizer(problem, out);
+    const launch_training t = training_of(problem);
+
+    text_append_printf(out,
+                       "OPTIMIZER = {\"lr\": %g, \"betas\": (%g, %g), \"eps\": %g, "
+                       "\"weight_decay\": %g}\n",
+                       t.lr, t.beta1, t.beta2, t.eps, t.weight_decay);
 }
 
 static const char *script_text(const plait_launch *launch, plait_arena *arena)

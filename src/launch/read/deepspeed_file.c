@@ -37,21 +37,6 @@ static const char *without_unknown(const char *text, plait_arena *arena)
     return text_builder_finish(&out, NULL);
 }
 
-static plait_status beside_script(const launch_flags *flags, const char *name, const char **out,
-                                  plait_error *err)
-{
-    const char *const path = file_beside(flags->file, name, flags->arena);
-    plait_error inner;
-
-    *out = NULL;
-    if (path == NULL)
-        return plait_fail_nomem(err);
-    if (file_base_name(name)[0] == '\0' || !shell_word_known(file_base_name(name)))
-        return PLAIT_OK;
-    return faults_only(file_read_all(path, NAMED_MAX_BYTES, flags->arena, out, NULL, &inner),
-                       &inner, err);
-}
-
 plait_status named_json(const launch_flags *flags, const char *name, const char **out,
                         plait_error *err)
 {
@@ -62,7 +47,16 @@ plait_status named_json(const launch_flags *flags, const char *name, const char 
             *out = without_unknown(script->file[f].text, flags->arena);
             return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
         }
-    return beside_script(flags, name, out, err);
+    const char *const path = file_beside(flags->file, name, flags->arena);
+    plait_error inner;
+
+    *out = NULL;
+    if (path == NULL)
+        return plait_fail_nomem(err);
+    if (file_base_name(name)[0] == '\0' || !shell_word_known(file_base_name(name)))
+        return PLAIT_OK;
+    return faults_only(file_read_all(path, NAMED_MAX_BYTES, flags->arena, out, NULL, &inner),
+                       &inner, err);
 }
 
 /* "auto" is for somebody else to fill in. */
@@ -116,13 +110,6 @@ static plait_status read_enabled(const json_cursor *root, const char *section, i
 
 /* ---- sections ---- */
 
-static plait_status read_batch(const json_cursor *root, deepspeed_file *file, plait_error *err)
-{
-    PLAIT_TRY(read_int(root, "train_batch_size", 1, &file->train, err));
-    PLAIT_TRY(read_int(root, "train_micro_batch_size_per_gpu", 1, &file->micro, err));
-    return read_int(root, "gradient_accumulation_steps", 1, &file->steps, err);
-}
-
 enum { DEVICE_NONE, DEVICE_CPU, DEVICE_NVME };
 
 static plait_status read_device(const json_cursor *at, int *device, plait_error *err)
@@ -170,19 +157,6 @@ static plait_status read_offload(const json_cursor *zero, deepspeed_file *file, 
     return json_number_optional(&optimizer, "ratio", JSON_FRACTION, &file->offload_ratio, err);
 }
 
-/* Bounds that no model reaches: parameters that were gathered live on until backward. */
-static plait_status read_lives(const json_cursor *zero, deepspeed_file *file, plait_error *err)
-{
-    double alive = 0.0, distance = 0.0;
-
-    PLAIT_TRY(
-        json_number_optional(zero, "stage3_max_live_parameters", JSON_NON_NEGATIVE, &alive, err));
-    PLAIT_TRY(
-        json_number_optional(zero, "stage3_max_reuse_distance", JSON_NON_NEGATIVE, &distance, err));
-    file->lives_on = alive >= DEEPSPEED_NO_BOUND && distance >= DEEPSPEED_NO_BOUND;
-    return PLAIT_OK;
-}
-
 static plait_status read_zero(const json_cursor *root, deepspeed_file *file, plait_error *err)
 {
     json_cursor at;
@@ -202,18 +176,17 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(read_bool(&at, "zero_quantized_gradients", &file->gradients, err));
     PLAIT_TRY(read_offload(&at, file, err));
     file->zenflow = json_has(&at, "zenflow");
-    PLAIT_TRY(read_lives(&at, file, err));
+    // Bounds that no model reaches: parameters that were gathered live on until backward.
+    const json_cursor *const zero = &at;
+    double alive = 0.0, distance = 0.0;
+
+    PLAIT_TRY(
+        json_number_optional(zero, "stage3_max_live_parameters", JSON_NON_NEGATIVE, &alive, err));
+    PLAIT_TRY(
+        json_number_optional(zero, "stage3_max_reuse_distance", JSON_NON_NEGATIVE, &distance, err));
+    file->lives_on = alive >= DEEPSPEED_NO_BOUND && distance >= DEEPSPEED_NO_BOUND;
     if (file->overlap == DEEPSPEED_OPEN) // the engine's own default
         file->overlap = file->zero == 3;
-    return PLAIT_OK;
-}
-
-static plait_status read_precision(const json_cursor *root, deepspeed_file *file, plait_error *err)
-{
-    PLAIT_TRY(read_enabled(root, "fp16", &file->fp16, err));
-    PLAIT_TRY(read_enabled(root, "bf16", &file->bf16, err));
-    if (file->fp16 == true && file->bf16 == true)
-        return json_fail(root, PLAIT_ERROR_RANGE, err, "expected fp16 or bf16, found both");
     return PLAIT_OK;
 }
 
@@ -257,16 +230,6 @@ static plait_status read_pipeline(const json_cursor *root, deepspeed_file *file,
         return read_int(&at, "stages", 1, &file->pp, err);
     file->pp = 1;
     return PLAIT_OK;
-}
-
-static plait_status read_parallelism(const json_cursor *root, deepspeed_file *file,
-                                     plait_error *err)
-{
-    PLAIT_TRY(read_size(root, "tensor_parallel", "autotp_size", &file->tp, err));
-    PLAIT_TRY(read_size(root, "expert_parallel", "autoep_size", &file->ep, err));
-    PLAIT_TRY(read_pipeline(root, file, err));
-    file->cp = 1;
-    return read_int(root, "sequence_parallel_size", 1, &file->cp, err);
 }
 
 /* Keys that are read above. */
@@ -352,11 +315,20 @@ static plait_status read_file(const json_cursor *root, plait_arena *arena, void 
             "expected a config of DeepSpeed with keys such as zero_optimization, found "
             "none");
     PLAIT_TRY(list_not_read(root, arena, file, err));
-    PLAIT_TRY(read_batch(root, file, err));
+    PLAIT_TRY(read_int(root, "train_batch_size", 1, &file->train, err));
+    PLAIT_TRY(read_int(root, "train_micro_batch_size_per_gpu", 1, &file->micro, err));
+    PLAIT_TRY(read_int(root, "gradient_accumulation_steps", 1, &file->steps, err));
     PLAIT_TRY(read_zero(root, file, err));
-    PLAIT_TRY(read_precision(root, file, err));
+    PLAIT_TRY(read_enabled(root, "fp16", &file->fp16, err));
+    PLAIT_TRY(read_enabled(root, "bf16", &file->bf16, err));
+    if (file->fp16 == true && file->bf16 == true)
+        return json_fail(root, PLAIT_ERROR_RANGE, err, "expected fp16 or bf16, found both");
     PLAIT_TRY(read_checkpointing(root, file, err));
-    return read_parallelism(root, file, err);
+    PLAIT_TRY(read_size(root, "tensor_parallel", "autotp_size", &file->tp, err));
+    PLAIT_TRY(read_size(root, "expert_parallel", "autoep_size", &file->ep, err));
+    PLAIT_TRY(read_pipeline(root, file, err));
+    file->cp = 1;
+    return read_int(root, "sequence_parallel_size", 1, &file->cp, err);
 }
 
 plait_status deepspeed_file_parse(const char *text, size_t length, const char *name,

@@ -111,22 +111,18 @@ static const tokenizer_row by_type[] = {
     {"Llama2Tokenizer", 32000, 0},        {NULL, 0, 0},
 };
 
-/* In small letters, without what people write differently. */
-static void simplify(const char *name, char *out, size_t size)
-{
-    size_t length = 0;
-
-    for (; *name != '\0' && length < size - 1; name++)
-        if (strchr("-_. ", *name) == NULL)
-            out[length++] = (char)tolower((unsigned char)*name);
-    out[length] = '\0';
-}
-
 static int vocab_of_name(const char *name, bool added)
 {
     char simple[256];
 
-    simplify(name, simple, sizeof simple);
+    // In small letters, without what people write differently.
+    const size_t size = sizeof simple;
+    size_t length = 0;
+
+    for (; *name != '\0' && length < size - 1; name++)
+        if (strchr("-_. ", *name) == NULL)
+            simple[length++] = (char)tolower((unsigned char)*name);
+    simple[length] = '\0';
     for (const tokenizer_row *row = by_name; row->part != NULL; row++)
         if (strstr(simple, row->part) != NULL)
             return added || row->pieces == 0 ? row->vocab : row->pieces;

@@ -90,19 +90,6 @@ static plait_status take_model(const note *n, plait_arena *arena, plans_entry *o
     return faults_only(ignored.status, &ignored, err);
 }
 
-static plait_status take_degree(const note *n, plans_entry *out, plait_error *err)
-{
-    const int key = plait_key_find(n->key);
-    plait_error inner;
-
-    if (key < 0 || out->given & PLAIT_KEY_BIT(key))
-        return PLAIT_OK;
-    if (plait_degrees_set(&out->degrees, n->key, n->value, &inner) != PLAIT_OK)
-        return plait_fail(err, inner.status, n->where, "%s", inner.message);
-    out->given |= PLAIT_KEY_BIT(key);
-    return PLAIT_OK;
-}
-
 static plait_status take(const note *n, const char *file, plait_arena *arena, plans_entry *out,
                          plait_error *err)
 {
@@ -118,7 +105,15 @@ static plait_status take(const note *n, const char *file, plait_arena *arena, pl
         return take_model(n, arena, out, err);
     if (text_equal(n->key, "runtime"))
         return take_runtime(n, file, arena, out, err);
-    return take_degree(n, out, err);
+    const int key = plait_key_find(n->key);
+    plait_error inner;
+
+    if (key < 0 || out->given & PLAIT_KEY_BIT(key))
+        return PLAIT_OK;
+    if (plait_degrees_set(&out->degrees, n->key, n->value, &inner) != PLAIT_OK)
+        return plait_fail(err, inner.status, n->where, "%s", inner.message);
+    out->given |= PLAIT_KEY_BIT(key);
+    return PLAIT_OK;
 }
 
 /* "KEY VALUE" up to the end of the line. */

@@ -28,21 +28,6 @@ static void add_degrees(const serving_role *role, launch_args *out)
     }
 }
 
-static void add_limits(const serving_role *role, launch_args *out)
-{
-    static const int most_graphs = 512;
-    const plait_serve_plan *plan = role->launch->plan;
-    const int batch = serving_batch(role);
-
-    args_group(out, "batch, chunk, cache");
-    args_int(out, "--max-running-requests", batch * role->worker.dp_attention);
-    args_int(out, "--cuda-graph-max-bs", batch < most_graphs ? batch : most_graphs);
-    args_int(out, "--chunked-prefill-size", (int)plan->chunk_tokens);
-    args_int(out, "--context-length", serving_context(role));
-    args_number(out, "--mem-fraction-static", plan->engine->memory_fraction);
-    args_text(out, "--kv-cache-dtype", plan->kv == PLAIT_KV_FP8 ? "fp8_e4m3" : "auto");
-}
-
 static void add_weights(const serving_role *role, launch_args *out)
 {
     const plait_weight_format format = role->launch->plan->weights;
@@ -64,7 +49,17 @@ static void add_weights(const serving_role *role, launch_args *out)
 static void add_all(const serving_role *role, launch_args *out)
 {
     add_degrees(role, out);
-    add_limits(role, out);
+    static const int most_graphs = 512;
+    const plait_serve_plan *plan = role->launch->plan;
+    const int batch = serving_batch(role);
+
+    args_group(out, "batch, chunk, cache");
+    args_int(out, "--max-running-requests", batch * role->worker.dp_attention);
+    args_int(out, "--cuda-graph-max-bs", batch < most_graphs ? batch : most_graphs);
+    args_int(out, "--chunked-prefill-size", (int)plan->chunk_tokens);
+    args_int(out, "--context-length", serving_context(role));
+    args_number(out, "--mem-fraction-static", plan->engine->memory_fraction);
+    args_text(out, "--kv-cache-dtype", plan->kv == PLAIT_KV_FP8 ? "fp8_e4m3" : "auto");
     add_weights(role, out);
     if (role->launch->plan->disaggregated)
         args_text(out, "--disaggregation-mode", role->name);

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-
 #define TRUSTED "--trust-remote-code"
 
 typedef struct vllm_recipe {
@@ -125,34 +124,6 @@ static void add_degrees(const serving_role *role, launch_args *out)
                   "ray");
 }
 
-static void add_limits(const serving_role *role, launch_args *out)
-{
-    const plait_serve_plan *plan = role->launch->plan;
-
-    args_group(out, "batch, chunk, cache");
-    args_int(out, "--max-num-seqs", serving_batch(role));
-    args_int(out, "--max-num-batched-tokens", serving_chunk(role));
-    args_switch(out, "--enable-chunked-prefill");
-    args_int(out, "--max-model-len", serving_context(role));
-    args_number(out, "--gpu-memory-utilization", plan->engine->memory_fraction);
-    args_text(out, "--kv-cache-dtype", cache_format(role));
-    if (role->launch->load.cached > 0.0)
-        args_switch(out, "--enable-prefix-caching");
-}
-
-static void add_weights(const serving_role *role, launch_args *out)
-{
-    const plait_weight_format format = role->launch->plan->weights;
-
-    if (format == PLAIT_WEIGHT_BF16)
-        args_text(out, "--dtype", "bfloat16");
-    if (format == PLAIT_WEIGHT_FP8 || format == PLAIT_WEIGHT_FP8_BLOCK)
-        args_text(out, "--quantization", "fp8");
-    if (role->launch->load.draft > 0)
-        args_printf(out, "--speculative-config",
-                    "{\"method\":\"mtp\",\"num_speculative_tokens\":%d}", role->launch->load.draft);
-}
-
 /*
  * FlashMLA's sparse kernels fill a rank's heads up to 64: as DeepSeek-V3.2.yaml of
  * vllm-project/recipes 8959cf6 has it, tp 8 is slower for that.
@@ -202,8 +173,26 @@ static void add_recipe(const serving_role *role, launch_args *out)
 static void add_all(const serving_role *role, launch_args *out)
 {
     add_degrees(role, out);
-    add_limits(role, out);
-    add_weights(role, out);
+    const plait_serve_plan *plan = role->launch->plan;
+
+    args_group(out, "batch, chunk, cache");
+    args_int(out, "--max-num-seqs", serving_batch(role));
+    args_int(out, "--max-num-batched-tokens", serving_chunk(role));
+    args_switch(out, "--enable-chunked-prefill");
+    args_int(out, "--max-model-len", serving_context(role));
+    args_number(out, "--gpu-memory-utilization", plan->engine->memory_fraction);
+    args_text(out, "--kv-cache-dtype", cache_format(role));
+    if (role->launch->load.cached > 0.0)
+        args_switch(out, "--enable-prefix-caching");
+    const plait_weight_format format = role->launch->plan->weights;
+
+    if (format == PLAIT_WEIGHT_BF16)
+        args_text(out, "--dtype", "bfloat16");
+    if (format == PLAIT_WEIGHT_FP8 || format == PLAIT_WEIGHT_FP8_BLOCK)
+        args_text(out, "--quantization", "fp8");
+    if (role->launch->load.draft > 0)
+        args_printf(out, "--speculative-config",
+                    "{\"method\":\"mtp\",\"num_speculative_tokens\":%d}", role->launch->load.draft);
     if (role->launch->plan->disaggregated)
         args_text(out, "--kv-transfer-config",
                   "{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\"}");

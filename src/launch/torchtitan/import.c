@@ -247,18 +247,6 @@ static void warn_of_others(titan_reading *in)
         titan_warn(in, "the file has several configurations: of each key the last one is taken");
 }
 
-/* Batch, number format and runtime; the degrees have been read. */
-static plait_status titan_take_job(titan_reading *in, plait_error *err)
-{
-    const titan_flavour *const flavour = flavour_named(in);
-
-    PLAIT_TRY(in->toml ? take_sequences(in, err) : take_tokens(in, err));
-    take_precision(in, flavour);
-    take_runtime(in);
-    warn_of_others(in);
-    return PLAIT_OK;
-}
-
 /* ---- degrees ---- */
 
 /* A degree under its own key. */
@@ -414,7 +402,14 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     PLAIT_TRY(titan_take_pipeline(in, err));
     PLAIT_TRY(take_recompute(in, err));
     PLAIT_TRY(take_fixed(in, err));
-    return titan_take_job(in, err);
+    // Batch, number format and runtime; the degrees have been read.
+    const titan_flavour *const flavour = flavour_named(in);
+
+    PLAIT_TRY(in->toml ? take_sequences(in, err) : take_tokens(in, err));
+    take_precision(in, flavour);
+    take_runtime(in);
+    warn_of_others(in);
+    return PLAIT_OK;
 }
 
 /* Does a key stand for a section whose own keys follow, such as `parallelism = ParallelismConfig(...)`? */

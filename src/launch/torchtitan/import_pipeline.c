@@ -46,19 +46,6 @@ static void read_counts(const char *at, titan_parts *out)
     }
 }
 
-static void read_parts(const titan_reading *in, titan_parts *out)
-{
-    const char *const value = titan_find(in, "parallelism.module_fqns_per_model_part");
-    const char *const counted = value != NULL ? strstr(value, "model_parts([") : NULL;
-
-    out->parts = 0;
-    out->layers = 0;
-    if (counted != NULL)
-        read_counts(counted + strlen("model_parts(["), out);
-    else if (value != NULL)
-        read_named(value, out);
-}
-
 /* ---- chunks ---- */
 
 /* -1: plait has no word for it. The client takes some words in small letters too. */
@@ -219,7 +206,16 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
     }
     if (names_parts(in))
         return check_words(in, err);
-    read_parts(in, &parts);
+    titan_parts *const out = &parts;
+    const char *const value = titan_find(in, "parallelism.module_fqns_per_model_part");
+    const char *const counted = value != NULL ? strstr(value, "model_parts([") : NULL;
+
+    out->parts = 0;
+    out->layers = 0;
+    if (counted != NULL)
+        read_counts(counted + strlen("model_parts(["), out);
+    else if (value != NULL)
+        read_named(value, out);
     PLAIT_TRY(weights_of(in, &weights, err));
     const int stages = stages_of(in, &parts, &weights, schedule);
     if (stages <= 0 || stages % pp != 0)

@@ -87,21 +87,6 @@ static void append_rope(const plait_launch *launch, text_builder *out)
 
 /* ---- first weights, norms ---- */
 
-static void append_weights(const plait_model *model, text_builder *out)
-{
-    const double std = known_or(model->numerics.init_std, 0.02);
-    char text[TEXT_NUMBER_SIZE];
-
-    text_append_printf(out,
-                       "WEIGHT = partial(nn.init.trunc_normal_, std=%s)\n"
-                       "LINEAR = {\"weight\": WEIGHT, \"bias\": nn.init.zeros_}\n"
-                       "NORM = {\"weight\": nn.init.ones_}\n",
-                       text_number(std, text));
-    if (model_has_experts(model))
-        text_append(out, "EXPERTS = {\"w1_EFD\": WEIGHT, \"w2_EDF\": WEIGHT, "
-                         "\"w3_EFD\": WEIGHT}\n");
-}
-
 static void append_norm(const plait_model *model, text_builder *out)
 {
     const double usual = titan_family_of(model) == TITAN_QWEN3 ? 1e-6 : 1e-5;
@@ -215,7 +200,17 @@ static void titan_append_parts(const plait_launch *launch, text_builder *out)
 
     text_append_printf(out, "\nDIM = %d\nVOCAB = %d\n", model->hidden, model->vocab);
     append_rope(launch, out);
-    append_weights(model, out);
+    const double std = known_or(model->numerics.init_std, 0.02);
+    char text[TEXT_NUMBER_SIZE];
+
+    text_append_printf(out,
+                       "WEIGHT = partial(nn.init.trunc_normal_, std=%s)\n"
+                       "LINEAR = {\"weight\": WEIGHT, \"bias\": nn.init.zeros_}\n"
+                       "NORM = {\"weight\": nn.init.ones_}\n",
+                       text_number(std, text));
+    if (model_has_experts(model))
+        text_append(out, "EXPERTS = {\"w1_EFD\": WEIGHT, \"w2_EDF\": WEIGHT, "
+                         "\"w3_EFD\": WEIGHT}\n");
     append_norm(model, out);
     if (model->kind[0].mixer == PLAIT_MIXER_MLA)
         append_mla(model, titan_attention(launch), out);
@@ -236,19 +231,6 @@ static const char *class_of(const plait_model *model)
     return classes[titan_family_of(model)];
 }
 
-static void append_ffn(const plait_model *model, text_builder *out)
-{
-    const plait_layer *const dense = titan_layer_with(model, PLAIT_FFN_MLP);
-    const bool experts = model_has_experts(model);
-
-    if (dense != NULL)
-        text_append_printf(out, "        feed_forward=%sfeed_forward(%d),\n",
-                           experts ? "None if moe else " : "", dense->mlp.width);
-    if (experts)
-        text_append_printf(out, "        moe=experts()%s,\n",
-                           dense != NULL ? " if moe else None" : "");
-}
-
 static void titan_append_block(const plait_launch *launch, text_builder *out)
 {
     const plait_model *const model = launch->problem->model;
@@ -259,24 +241,19 @@ static void titan_append_block(const plait_launch *launch, text_builder *out)
                        "        attention=attention(layer_id),\n"
                        "        attention_norm=norm(DIM),\n        ffn_norm=norm(DIM),\n",
                        class_of(model));
-    append_ffn(model, out);
+    const plait_layer *const dense = titan_layer_with(model, PLAIT_FFN_MLP);
+    const bool experts = model_has_experts(model);
+
+    if (dense != NULL)
+        text_append_printf(out, "        feed_forward=%sfeed_forward(%d),\n",
+                           experts ? "None if moe else " : "", dense->mlp.width);
+    if (experts)
+        text_append_printf(out, "        moe=experts()%s,\n",
+                           dense != NULL ? " if moe else None" : "");
     text_append(out, "        **more,\n    )\n");
 }
 
 /* ---- the model ---- */
-
-/* [False] * 3 + [True] * 58: which layers have experts */
-static void append_which(const plait_model *model, text_builder *out)
-{
-    for (int first = 0, last; first < model->layers; first = last) {
-        const bool has = titan_layer_has_experts(model, first);
-
-        for (last = first + 1; last < model->layers && titan_layer_has_experts(model, last) == has;)
-            last++;
-        text_append_printf(out, first > 0 ? " + [%s] * %d" : "[%s] * %d", has ? "True" : "False",
-                           last - first);
-    }
-}
 
 static void append_predictions(const plait_model *model, text_builder *out)
 {
@@ -303,7 +280,15 @@ static void titan_append_config(const plait_launch *launch, text_builder *out)
     const plait_model *const model = launch->problem->model;
 
     text_append(out, "    moe_layers = ");
-    append_which(model, out);
+    // [False] * 3 + [True] * 58: which layers have experts
+    for (int first = 0, last; first < model->layers; first = last) {
+        const bool has = titan_layer_has_experts(model, first);
+
+        for (last = first + 1; last < model->layers && titan_layer_has_experts(model, last) == has;)
+            last++;
+        text_append_printf(out, first > 0 ? " + [%s] * %d" : "[%s] * %d", has ? "True" : "False",
+                           last - first);
+    }
     text_append_printf(out,
                        "\n    config = %sModel.Config(\n"
                        "        dim=DIM,\n        vocab_size=VOCAB,\n%s"

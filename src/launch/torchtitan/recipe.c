@@ -113,21 +113,6 @@ static void append_section(const titan_settings *settings, const char *section, 
     }
 }
 
-static void append_settings(const plait_launch *launch, text_builder *out)
-{
-    titan_settings settings;
-
-    titan_settings_of(launch, &settings);
-    append_section(&settings, "parallelism", "ParallelismConfig", out);
-    append_parts(launch, out);
-    text_append(out, "        ),\n");
-    append_section(&settings, "training", "TrainingConfig", out);
-    text_append_printf(out, "            steps=%d,\n", TRAINING_TRY_STEPS);
-    append_real("            max_norm", training_of(launch->problem).clip, ",\n        ),\n", out);
-    append_section(&settings, "compile", "CompileConfig", out);
-    text_append(out, "        ),\n");
-}
-
 static const char *checkpoint_class(const plait_launch *launch)
 {
     const char *const checkpoint = titan_checkpoint(launch);
@@ -164,20 +149,6 @@ static void append_schedule(const launch_training *t, text_builder *out)
     append_real("min_lr_factor", titan_end(t), ",\n        ),\n", out);
 }
 
-static void append_training(const plait_launch *launch, text_builder *out)
-{
-    const launch_training t = training_of(launch->problem);
-    const char *const folder = training_checkpoints(launch->problem->model, out->arena);
-
-    append_optimizer(&t, out);
-    append_schedule(&t, out);
-    text_append_printf(out,
-                       "        checkpoint=CheckpointManager.Config(\n"
-                       "            enable=True, folder=\"%s\", interval=%d\n        ),\n",
-                       folder != NULL ? folder : "", TRAINING_SAVE_STEPS);
-    out->failed = out->failed || folder == NULL;
-}
-
 /* Logits are made in pieces, which takes less memory than the plan has counted. */
 static const char chunked_loss[] =
     "        loss=ChunkedLossWrapper.Config(\n"
@@ -194,7 +165,17 @@ static void append_plan(const plait_launch *launch, text_builder *out)
                      "    return Trainer.Config(\n"
                      "        model_spec=spec,\n");
     text_append(out, launch->problem->model->mtp_layers > 0 ? prediction_loss : chunked_loss);
-    append_settings(launch, out);
+    titan_settings settings;
+
+    titan_settings_of(launch, &settings);
+    append_section(&settings, "parallelism", "ParallelismConfig", out);
+    append_parts(launch, out);
+    text_append(out, "        ),\n");
+    append_section(&settings, "training", "TrainingConfig", out);
+    text_append_printf(out, "            steps=%d,\n", TRAINING_TRY_STEPS);
+    append_real("            max_norm", training_of(launch->problem).clip, ",\n        ),\n", out);
+    append_section(&settings, "compile", "CompileConfig", out);
+    text_append(out, "        ),\n");
     text_append_printf(out, "        activation_checkpoint=%s,\n", checkpoint_class(launch));
     text_append(out,
                 "        # yours to edit: data, tokenizer, learning rate, checkpoints\n"
@@ -204,7 +185,16 @@ static void append_plan(const plait_launch *launch, text_builder *out)
                 "),\n"
                 "        ),\n"
                 "        metrics=MetricsProcessor.Config(log_freq=1),\n");
-    append_training(launch, out);
+    const launch_training t = training_of(launch->problem);
+    const char *const folder = training_checkpoints(launch->problem->model, out->arena);
+
+    append_optimizer(&t, out);
+    append_schedule(&t, out);
+    text_append_printf(out,
+                       "        checkpoint=CheckpointManager.Config(\n"
+                       "            enable=True, folder=\"%s\", interval=%d\n        ),\n",
+                       folder != NULL ? folder : "", TRAINING_SAVE_STEPS);
+    out->failed = out->failed || folder == NULL;
     text_append(out, "    )\n");
 }
 

@@ -198,22 +198,18 @@ void titan_settings_of(const plait_launch *launch, titan_settings *out)
 
 /* ---- the versions that read TOML ---- */
 
-/* All microbatches of a pipeline are one local batch there; without one they are accumulated. */
-static void add_batch(const plait_job *job, const plait_degrees *d, titan_settings *out)
-{
-    const int microbatches = d->pp > 1 ? plait_degrees_microbatches(d, job->gbs) : 1;
-
-    number(out, "training", "local_batch_size", (int64_t)d->mbs * microbatches);
-    number(out, "training", "global_batch_size", job->gbs);
-    number(out, "training", "seq_len", job->seq);
-}
-
 void titan_toml_settings_of(const plait_launch *launch, titan_settings *out)
 {
     const plait_degrees *const d = &launch->plan->degrees;
 
     *out = (titan_settings){0};
-    add_batch(&launch->problem->job, d, out);
+    // All microbatches of a pipeline are one local batch there; without one they are accumulated.
+    const plait_job *const job = &launch->problem->job;
+    const int microbatches = d->pp > 1 ? plait_degrees_microbatches(d, job->gbs) : 1;
+
+    number(out, "training", "local_batch_size", (int64_t)d->mbs * microbatches);
+    number(out, "training", "global_batch_size", job->gbs);
+    number(out, "training", "seq_len", job->seq);
     add_numbers(out);
     add_offload(d, out);
     add_data_ranks(d, out);
@@ -261,8 +257,10 @@ void titan_append_quoted(const char *text, text_builder *out)
     text_append_char(out, '"');
 }
 
-static void append_plan_notes(const plait_launch *launch, text_builder *out)
+void titan_append_head(const plait_launch *launch, const char *first, const training_places *places,
+                       text_builder *out)
 {
+    scripts_append_head(launch, first, places, out);
     static const plait_key_id keys[] = {PLAIT_KEY_VPP, PLAIT_KEY_SPLIT, PLAIT_KEY_CP_COMM,
                                         PLAIT_KEY_ETP};
     const plait_degrees *const d = &launch->plan->degrees;
@@ -273,13 +271,6 @@ static void append_plan_notes(const plait_launch *launch, text_builder *out)
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         notes_append_one(plait_keys[keys[k]].name, plait_degrees_get(d, keys[k], text, sizeof text),
                          out);
-}
-
-void titan_append_head(const plait_launch *launch, const char *first, const training_places *places,
-                       text_builder *out)
-{
-    scripts_append_head(launch, first, places, out);
-    append_plan_notes(launch, out);
 }
 
 static void append_words(const char *words, text_builder *out)

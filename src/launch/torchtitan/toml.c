@@ -29,13 +29,6 @@ bool titan_has_toml(const plait_launch *launch)
     return d->cp == 1 || takes_context(flavour->family);
 }
 
-static void append_setting(const titan_setting *s, text_builder *out)
-{
-    text_append_printf(out, "%s = ", s->key);
-    titan_append_value(s, "true", "false", out);
-    text_append_char(out, '\n');
-}
-
 /* ---- the split ---- */
 
 static void append_part(const plait_chunk *chunk, text_builder *out)
@@ -120,7 +113,9 @@ static void append_sections(const plait_launch *launch, text_builder *out)
                 append_split(launch, out);
             text_append_printf(out, "\n[%s]\n", section = s->section);
         }
-        append_setting(s, out);
+        text_append_printf(out, "%s = ", s->key);
+        titan_append_value(s, "true", "false", out);
+        text_append_char(out, '\n');
         if (i == 2) // behind the batch
             append_length(launch, out);
     }

@@ -31,21 +31,6 @@ static const char *own_config(const plait_launch *launch)
                                                                             : NULL;
 }
 
-static void append_setting(const titan_setting *s, launch_args *args)
-{
-    const char *const no = s->kind == TITAN_SWITCH && s->number == 0 ? "no-" : "";
-    const char *const name = plait_arena_printf(args->arena, "--%s.%s%s", s->section, no, s->key);
-
-    if (name == NULL)
-        args->failed = true;
-    else if (s->kind == TITAN_SWITCH)
-        args_switch(args, name);
-    else if (s->kind == TITAN_NUMBER)
-        args_printf(args, name, "%lld", (long long)s->number);
-    else
-        args_text(args, name, s->text);
-}
-
 static void append_settings(const plait_launch *launch, launch_args *args)
 {
     titan_settings settings;
@@ -55,7 +40,19 @@ static void append_settings(const plait_launch *launch, launch_args *args)
     for (int i = 0; i < settings.count; i++) {
         if (strcmp(section, settings.setting[i].section) != 0)
             args_group(args, section = settings.setting[i].section);
-        append_setting(&settings.setting[i], args);
+        const titan_setting *const s = &settings.setting[i];
+        const char *const no = s->kind == TITAN_SWITCH && s->number == 0 ? "no-" : "";
+        const char *const name =
+            plait_arena_printf(args->arena, "--%s.%s%s", s->section, no, s->key);
+
+        if (name == NULL)
+            args->failed = true;
+        else if (s->kind == TITAN_SWITCH)
+            args_switch(args, name);
+        else if (s->kind == TITAN_NUMBER)
+            args_printf(args, name, "%lld", (long long)s->number);
+        else
+            args_text(args, name, s->text);
     }
 }
 

@@ -80,19 +80,6 @@ static void write_precision(const plait_problem *problem, const plait_degrees *d
                        state.gradient_reduce > 2.0 ? "fp32" : half);
 }
 
-/* ZeRO++: secondary shards in each node, fewer bits on the wire. */
-static void write_plus_plus(const plait_problem *problem, const plait_degrees *d, json_writer *json)
-{
-    const int node = problem->cluster->group[0].gpus_per_node;
-
-    if (d->reshard == PLAIT_RESHARD_NODE)
-        json_member_int64(json, "zero_hpz_partition_size", node < d->dp ? node : d->dp);
-    if (d->quantise == PLAIT_QUANTISE_WEIGHTS || d->quantise == PLAIT_QUANTISE_BOTH)
-        json_member_bool(json, "zero_quantized_weights", true);
-    if (d->quantise >= PLAIT_QUANTISE_GRADIENTS)
-        json_member_bool(json, "zero_quantized_gradients", true);
-}
-
 /* As many layers are gathered at a time as the price counted in memory. */
 static void write_stage3(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
@@ -110,7 +97,15 @@ static void write_stage3(const plait_problem *problem, const plait_degrees *d, j
     json_member_bool(json, "stage3_gather_16bit_weights_on_model_save", false);
     if (d->shard_group < d->dp)
         json_member_int64(json, "mics_shard_size", d->shard_group);
-    write_plus_plus(problem, d, json);
+    // ZeRO++: secondary shards in each node, fewer bits on the wire.
+    const int node = problem->cluster->group[0].gpus_per_node;
+
+    if (d->reshard == PLAIT_RESHARD_NODE)
+        json_member_int64(json, "zero_hpz_partition_size", node < d->dp ? node : d->dp);
+    if (d->quantise == PLAIT_QUANTISE_WEIGHTS || d->quantise == PLAIT_QUANTISE_BOTH)
+        json_member_bool(json, "zero_quantized_weights", true);
+    if (d->quantise >= PLAIT_QUANTISE_GRADIENTS)
+        json_member_bool(json, "zero_quantized_gradients", true);
 }
 
 static void begin_on_host(json_writer *json, const char *section)
