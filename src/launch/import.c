@@ -21,20 +21,6 @@ const char *const *launch_import_names(void)
     return names;
 }
 
-/* dp follows from the GPUs, once the other degrees are known. */
-static void derive_dp(plans_entry *out)
-{
-    const plait_key_set others =
-        PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_CP);
-    const bool known = out->gpus > 0 && (out->given & others) == others;
-    plait_degrees *const d = &out->degrees;
-
-    d->dp = known ? plait_degrees_dp(out->gpus, d->tp, d->pp, d->cp) : 0;
-    out->given &= ~PLAIT_KEY_BIT(PLAIT_KEY_DP);
-    if (d->dp > 0)
-        out->given |= PLAIT_KEY_BIT(PLAIT_KEY_DP);
-}
-
 /* The caller's GPUs: a shard group of all replicas stays one of all replicas. */
 static void take_gpus(int gpus, plans_entry *out)
 {
@@ -44,26 +30,19 @@ static void take_gpus(int gpus, plans_entry *out)
 
     if (gpus > 0)
         out->gpus = gpus;
-    derive_dp(out);
+    // dp follows from the GPUs, once the other degrees are known.
+    const plait_key_set others =
+        PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_CP);
+    const bool known = out->gpus > 0 && (out->given & others) == others;
+
+    d->dp = known ? plait_degrees_dp(out->gpus, d->tp, d->pp, d->cp) : 0;
+    out->given &= ~PLAIT_KEY_BIT(PLAIT_KEY_DP);
+    if (d->dp > 0)
+        out->given |= PLAIT_KEY_BIT(PLAIT_KEY_DP);
     if (gpus == 0 || !all || d->dp == 0)
         return;
     d->shard_group = d->dp * d->cp;
     out->given |= bit;
-}
-
-/*
- * What no config speaks of: ranks lie side by side, x first, since it only numbers them; and every
- * software has all ranks wait before the optimizer.
- */
-static void give_unsaid(plans_entry *out)
-{
-    static const plait_key_id unsaid[] = {PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION};
-
-    for (size_t k = 0; k < sizeof unsaid / sizeof *unsaid; k++) {
-        if (!(out->given & PLAIT_KEY_BIT(unsaid[k])))
-            plait_key_put(&out->degrees, unsaid[k], 0);
-        out->given |= PLAIT_KEY_BIT(unsaid[k]);
-    }
 }
 
 /* What a script calls its model is printed and written as any other name. */
@@ -106,10 +85,15 @@ static plait_status check_readable(const plans_entry *entry, plait_arena *arena,
     return PLAIT_OK;
 }
 
-/* A run.sh of launch has its arguments from a file beside it: to read it would find none. */
-static plait_status refuse_run_script(const char *text, size_t length, const char *name,
-                                      plait_error *err)
+plait_status launch_import(plait_launch_target target, const char *text, size_t length,
+                           const char *name, const launch_call *call, plait_arena *arena,
+                           plans_entry *out, const char **warning, plait_error *err)
 {
+    const plait_arena_mark mark = plait_arena_save(arena);
+
+    *out = plans_unknown(name);
+    *warning = "";
+    // A run.sh of launch has its arguments from a file beside it: to read it would find none.
     static const size_t before = sizeof LAUNCH_READS_FROM - 1;
     const char *const end = text + length;
 
@@ -124,23 +108,19 @@ static plait_status refuse_run_script(const char *text, size_t length, const cha
                           "beside it",
                           (int)(width < 80 ? width : 80), line + before);
     }
-    return PLAIT_OK;
-}
-
-plait_status launch_import(plait_launch_target target, const char *text, size_t length,
-                           const char *name, const launch_call *call, plait_arena *arena,
-                           plans_entry *out, const char **warning, plait_error *err)
-{
-    const plait_arena_mark mark = plait_arena_save(arena);
-
-    *out = plans_unknown(name);
-    *warning = "";
-    PLAIT_TRY(refuse_run_script(text, length, name, err));
     PLAIT_TRY(other_jobs_refuse(text, length, name, call, arena, err));
     plait_arena_rewind(arena, mark);
     PLAIT_TRY(launch_target_at(target)->import(text, length, name, call, arena, out, warning, err));
     PLAIT_TRY(tidy_model(out, arena, err));
-    give_unsaid(out);
+    // What no config speaks of: ranks lie side by side, x first, since it only numbers them; and
+    // every software has all ranks wait before the optimizer.
+    static const plait_key_id unsaid[] = {PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION};
+
+    for (size_t k = 0; k < sizeof unsaid / sizeof *unsaid; k++) {
+        if (!(out->given & PLAIT_KEY_BIT(unsaid[k])))
+            plait_key_put(&out->degrees, unsaid[k], 0);
+        out->given |= PLAIT_KEY_BIT(unsaid[k]);
+    }
     take_gpus(call != NULL ? call->gpus : 0, out);
     return check_readable(out, arena, err);
 }

@@ -325,10 +325,15 @@ void plait_launch_init_sized(plait_launch *launch, size_t size)
     sized_init(launch, size, &empty, sizeof empty);
 }
 
-/* A struct of this version that says everything. */
-static plait_status check_launch(const plait_launch *launch, plait_launch_target target,
-                                 plait_error *err)
+plait_status plait_launch_render(const plait_launch *launch, plait_launch_target target,
+                                 plait_arena *arena, plait_launch_folder *out, plait_error *err)
 {
+    plait_problem judge;
+    plait_plan plan;
+    plait_cost cost;
+
+    *out = (plait_launch_folder){0};
+    // A struct of this version that says everything.
     if (launch == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch", "expected a launch, found NULL");
     PLAIT_TRY(sized_check("launch", launch->size, sizeof *launch, err));
@@ -339,18 +344,7 @@ static plait_status check_launch(const plait_launch *launch, plait_launch_target
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
                           "expected a plan and its cost, found NULL");
     PLAIT_TRY(problem_check(launch->problem, err));
-    return plan_check_values(launch->plan, err);
-}
-
-plait_status plait_launch_render(const plait_launch *launch, plait_launch_target target,
-                                 plait_arena *arena, plait_launch_folder *out, plait_error *err)
-{
-    plait_problem judge;
-    plait_plan plan;
-    plait_cost cost;
-
-    *out = (plait_launch_folder){0};
-    PLAIT_TRY(check_launch(launch, target, err));
+    PLAIT_TRY(plan_check_values(launch->plan, err));
     PLAIT_TRY(check_name("container", "an image", launch->container, err));
     PLAIT_TRY(check_name("account", "an account", launch->account, err));
     const launch_target *const to = targets[target];

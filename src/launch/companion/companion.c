@@ -233,16 +233,6 @@ static void write_gradients(json_writer *json, const plait_launch *launch)
     json_end_object(json);
 }
 
-static void write_expected_stage(json_writer *json, const plait_stage_cost *stage)
-{
-    json_begin_object(json);
-    json_member_number(json, "forward_s", stage->forward_s);
-    json_member_number(json, "backward_s", stage->backward_s);
-    json_member_number(json, "memory_bytes", stage->memory_bytes);
-    json_member_number(json, "in_flight", stage->in_flight);
-    json_end_object(json);
-}
-
 static void write_expected(json_writer *json, const plait_cost *cost)
 {
     json_write_key(json, "expected");
@@ -250,8 +240,16 @@ static void write_expected(json_writer *json, const plait_cost *cost)
     plans_write_price(json, cost);
     json_write_key(json, "stages");
     json_begin_array(json);
-    for (int s = 0; s < cost->stages; s++)
-        write_expected_stage(json, &cost->stage[s]);
+    for (int s = 0; s < cost->stages; s++) {
+        const plait_stage_cost *const stage = &cost->stage[s];
+
+        json_begin_object(json);
+        json_member_number(json, "forward_s", stage->forward_s);
+        json_member_number(json, "backward_s", stage->backward_s);
+        json_member_number(json, "memory_bytes", stage->memory_bytes);
+        json_member_number(json, "in_flight", stage->in_flight);
+        json_end_object(json);
+    }
     json_end_array(json);
     json_end_object(json);
 }

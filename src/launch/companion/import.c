@@ -64,22 +64,6 @@ static plait_status check_degrees(const json_cursor *at, const plans_entry *entr
                : json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found others", wrong);
 }
 
-/* Nothing is spelled out for more ranks than the file itself lists. */
-static plait_status check_ranks(const json_cursor *root, int gpus, plait_error *err)
-{
-    json_cursor groups, list, group;
-    size_t ranks = 0;
-
-    PLAIT_TRY(json_object(root, "groups", &groups, err));
-    PLAIT_TRY(json_array(&groups, launch_group_name[LAUNCH_GROUP_tp], &list, err));
-    for (bool more = json_first(&list, &group); more; more = json_next(&group))
-        ranks += json_count(&group);
-    if (ranks != (size_t)gpus)
-        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected groups of %d ranks, found %zu",
-                         gpus, ranks);
-    return PLAIT_OK;
-}
-
 /* ---- what follows ---- */
 
 /* Does a stage say what it recomputes or offloads? */
@@ -154,7 +138,18 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
     size_t length;
 
     PLAIT_TRY(check_degrees(degrees, entry, err));
-    PLAIT_TRY(check_ranks(root, entry->gpus, err));
+    // Nothing is spelled out for more ranks than the file itself lists.
+    const int gpus = entry->gpus;
+    json_cursor groups, list, group;
+    size_t ranks = 0;
+
+    PLAIT_TRY(json_object(root, "groups", &groups, err));
+    PLAIT_TRY(json_array(&groups, launch_group_name[LAUNCH_GROUP_tp], &list, err));
+    for (bool more = json_first(&list, &group); more; more = json_next(&group))
+        ranks += json_count(&group);
+    if (ranks != (size_t)gpus)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected groups of %d ranks, found %zu",
+                         gpus, ranks);
     if (write_again(entry, arena, &text, &length, &inner) != PLAIT_OK) {
         PLAIT_TRY(faults_only(inner.status, &inner, err));
         return json_fail(degrees, inner.status, err, "%s", inner.message);

@@ -81,18 +81,6 @@ static bool take(const plait_group_shape *shape, int first, int world, bool *tak
     return count == shape->ranks;
 }
 
-/* The first and the last of each pipeline. */
-static void keep_ends(launch_group_list *list, int *rank)
-{
-    const int ends = list->ranks > 1 ? 2 : 1;
-
-    for (int g = 0; g < list->groups; g++) {
-        rank[g * ends + ends - 1] = list->rank[g * list->ranks + list->ranks - 1];
-        rank[g * ends] = list->rank[g * list->ranks];
-    }
-    list->ranks = ends;
-}
-
 plait_status launch_groups(const plait_degrees *d, launch_group kind, plait_arena *arena,
                            launch_group_list *out, plait_error *err)
 {
@@ -116,7 +104,15 @@ plait_status launch_groups(const plait_degrees *d, launch_group kind, plait_aren
                               launch_group_name[kind], world, shape.ranks);
         out->groups++;
     }
-    if (kind == LAUNCH_GROUP_embedding)
-        keep_ends(out, rank);
+    if (kind == LAUNCH_GROUP_embedding) {
+        // The first and the last of each pipeline.
+        const int ends = out->ranks > 1 ? 2 : 1;
+
+        for (int g = 0; g < out->groups; g++) {
+            rank[g * ends + ends - 1] = out->rank[g * out->ranks + out->ranks - 1];
+            rank[g * ends] = out->rank[g * out->ranks];
+        }
+        out->ranks = ends;
+    }
     return PLAIT_OK;
 }

@@ -80,24 +80,6 @@ static void append_words(const char *words, text_builder *out)
     text_append_char(out, ']');
 }
 
-/* --num-layers 32 is num_layers: 32. */
-static void append_line(const launch_option *option, size_t indent, text_builder *out)
-{
-    text_append_repeated(out, ' ', indent);
-    for (const char *c = option->name + 2; *c != '\0'; c++)
-        text_append_char(out, *c == '-' ? '_' : *c);
-    text_append(out, ": ");
-    if (option->value == NULL)
-        text_append(out, "true");
-    else if (option->words && option->value[0] == '[') // lists in a list stand as they are
-        text_append(out, option->value);
-    else if (option->words)
-        append_words(option->value, out);
-    else
-        append_value(option->value, out);
-    text_append_char(out, '\n');
-}
-
 /* ---- the blocks ---- */
 
 static void append_place(const launch_args *args, const train_place *place, size_t indent,
@@ -120,7 +102,20 @@ static void append_place(const launch_args *args, const train_place *place, size
         if (said != group && place->section == NULL)
             text_append_printf(out, "%*s# %s\n", (int)inner, "", group);
         said = group;
-        append_line(option, inner, out);
+        // --num-layers 32 is num_layers: 32.
+        text_append_repeated(out, ' ', inner);
+        for (const char *c = option->name + 2; *c != '\0'; c++)
+            text_append_char(out, *c == '-' ? '_' : *c);
+        text_append(out, ": ");
+        if (option->value == NULL)
+            text_append(out, "true");
+        else if (option->words && option->value[0] == '[') // lists in a list stand as they are
+            text_append(out, option->value);
+        else if (option->words)
+            append_words(option->value, out);
+        else
+            append_value(option->value, out);
+        text_append_char(out, '\n');
     }
 }
 

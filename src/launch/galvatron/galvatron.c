@@ -131,27 +131,6 @@ static void write_notes(const plait_launch *launch, json_writer *json)
     json_end_object(json);
 }
 
-/* strategy.json. */
-static plait_status galvatron_strategy(const plait_launch *launch, plait_arena *arena,
-                                       const char **out, plait_error *err)
-{
-    static const char *const types[] = {"ddp", "ddp", "zero2", "zero3"};
-    const plait_problem *const problem = launch->problem;
-    const plait_plan *const plan = launch->plan;
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    json_member_int64(&json, "world_size", problem->job.gpus);
-    json_member_int64(&json, "pp_deg", plan->degrees.pp);
-    json_member_string(&json, "default_dp_type", types[plan->degrees.zero]);
-    write_layers(plan, problem->model->layers, !is_dense(problem->model), &json);
-    write_pipeline(launch, &json);
-    write_notes(launch, &json);
-    json_end_object(&json);
-    return json_writer_finish(&json, out, NULL, err);
-}
-
 static const char *on(bool value)
 {
     return value ? "true" : "false";
@@ -341,7 +320,22 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     };
     const char *strategy;
 
-    PLAIT_TRY(galvatron_strategy(launch, arena, &strategy, err));
+    // strategy.json.
+    static const char *const types[] = {"ddp", "ddp", "zero2", "zero3"};
+    const plait_problem *const problem = launch->problem;
+    const plait_plan *const plan = launch->plan;
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    json_member_int64(&json, "world_size", problem->job.gpus);
+    json_member_int64(&json, "pp_deg", plan->degrees.pp);
+    json_member_string(&json, "default_dp_type", types[plan->degrees.zero]);
+    write_layers(plan, problem->model->layers, !is_dense(problem->model), &json);
+    write_pipeline(launch, &json);
+    write_notes(launch, &json);
+    json_end_object(&json);
+    PLAIT_TRY(json_writer_finish(&json, &strategy, NULL, err));
     PLAIT_TRY(folder_add(out, "strategy.json", strategy, false, err));
     PLAIT_TRY(folder_add(out, "train.yaml", galvatron_train(launch, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);

@@ -18,14 +18,6 @@ int maxtext_axes_product(const maxtext_axes *axes)
     return product;
 }
 
-/* Slices that a job takes: what the links of the first level reach is one. */
-static int slices_of(const plait_problem *problem)
-{
-    const int slice = problem->cluster->level[0].gpus;
-
-    return slice > 0 && problem->job.gpus > slice ? problem->job.gpus / slice : 1;
-}
-
 /* Dense weights are cut by fsdp, context and expert, so that a shard group is their product. */
 static maxtext_axes axes_of(const plait_degrees *d)
 {
@@ -57,7 +49,10 @@ static void deal(int *slices, int *ici, int *dcn)
 maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *d)
 {
     maxtext_mesh mesh = {axes_of(d), {1, 1, 1, 1, 1, 1}};
-    int slices = slices_of(problem);
+    // Slices that a job takes: what the links of the first level reach is one.
+    const int slice = problem->cluster->level[0].gpus;
+
+    int slices = slice > 0 && problem->job.gpus > slice ? problem->job.gpus / slice : 1;
 
     if (d->order == PLAIT_ORDER_TP_CP_DP_PP)
         deal(&slices, &mesh.ici.pipeline, &mesh.dcn.pipeline);

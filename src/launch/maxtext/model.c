@@ -36,15 +36,6 @@ static void append_experts(const plait_model *model, text_builder *out)
                            maxtext_real(router->aux_loss, loss));
 }
 
-static void append_positions(const plait_rope *rope, text_builder *out)
-{
-    text_append_printf(out, "rope_type: \"%s\"\n",
-                       rope->kind == PLAIT_ROPE_LLAMA3 ? "llama3.1" : "default");
-    text_append_printf(out, "rope_max_timescale: %.0f\n", rope->base >= 1.0 ? rope->base : 1e4);
-    if (rope->kind == PLAIT_ROPE_LINEAR && rope->factor >= 1.0)
-        text_append_printf(out, "rope_linear_scaling_factor: %g\n", rope->factor);
-}
-
 void maxtext_append_model(const plait_model *model, text_builder *out)
 {
     const plait_layer *const layer = &model->kind[0];
@@ -73,7 +64,13 @@ void maxtext_append_model(const plait_model *model, text_builder *out)
         model->tied ? "true" : "false",
         maxtext_real(model->numerics.norm_eps > 0.0 ? model->numerics.norm_eps : 1e-5, eps),
         attention->qk_norm ? "true" : "false");
-    append_positions(&model->numerics.rope, out);
+    const plait_rope *const rope = &model->numerics.rope;
+
+    text_append_printf(out, "rope_type: \"%s\"\n",
+                       rope->kind == PLAIT_ROPE_LLAMA3 ? "llama3.1" : "default");
+    text_append_printf(out, "rope_max_timescale: %.0f\n", rope->base >= 1.0 ? rope->base : 1e4);
+    if (rope->kind == PLAIT_ROPE_LINEAR && rope->factor >= 1.0)
+        text_append_printf(out, "rope_linear_scaling_factor: %g\n", rope->factor);
     if (experts)
         append_experts(model, out);
 }

@@ -208,24 +208,6 @@ static void say_overlap(bool interleaved, const megatron_args *args, launch_args
     say(out, "model", MEGATRON_FIELD(delay_wgrad_compute), args);
 }
 
-static void say_experts(const megatron_args *args, launch_args *out)
-{
-    say(out, "model", MEGATRON_FIELD(moe_grouped_gemm), args);
-    say(out, "model", MEGATRON_FIELD(moe_permute_fusion), args);
-    say(out, "model", MEGATRON_FIELD(moe_router_fusion), args);
-    say(out, "model", MEGATRON_FIELD(moe_router_force_load_balancing), args);
-    say(out, "model", MEGATRON_FIELD(moe_token_dispatcher_type), args);
-    if (args->moe_flex_dispatcher_backend != NULL)
-        say(out, "model", MEGATRON_FIELD(moe_flex_dispatcher_backend), args);
-    say_bool(out, "model.moe_enable_deepep", false); // an older name of the flex backend
-    say_bool(out, "model.moe_shared_expert_overlap", false);
-    if (args->moe_expert_capacity_factor > 0.0) {
-        say(out, "model", MEGATRON_FIELD(moe_expert_capacity_factor), args);
-        say(out, "model", MEGATRON_FIELD(moe_pad_expert_input_to_capacity), args);
-    }
-    say(out, "model", MEGATRON_FIELD(moe_router_padding_for_quantization), args);
-}
-
 static void say_kernels(const plait_runtime *runtime, const megatron_args *args, launch_args *out)
 {
     say_text(out, "model.attention_backend", NULL);
@@ -233,8 +215,22 @@ static void say_kernels(const plait_runtime *runtime, const megatron_args *args,
     say(out, "model", MEGATRON_FIELD(cross_entropy_loss_fusion), args);
     if (!runtime->kernels.cuda_graphs)
         say_word(out, "model.cuda_graph_impl", "none");
-    if (args->num_experts > 0)
-        say_experts(args, out);
+    if (args->num_experts > 0) {
+        say(out, "model", MEGATRON_FIELD(moe_grouped_gemm), args);
+        say(out, "model", MEGATRON_FIELD(moe_permute_fusion), args);
+        say(out, "model", MEGATRON_FIELD(moe_router_fusion), args);
+        say(out, "model", MEGATRON_FIELD(moe_router_force_load_balancing), args);
+        say(out, "model", MEGATRON_FIELD(moe_token_dispatcher_type), args);
+        if (args->moe_flex_dispatcher_backend != NULL)
+            say(out, "model", MEGATRON_FIELD(moe_flex_dispatcher_backend), args);
+        say_bool(out, "model.moe_enable_deepep", false); // an older name of the flex backend
+        say_bool(out, "model.moe_shared_expert_overlap", false);
+        if (args->moe_expert_capacity_factor > 0.0) {
+            say(out, "model", MEGATRON_FIELD(moe_expert_capacity_factor), args);
+            say(out, "model", MEGATRON_FIELD(moe_pad_expert_input_to_capacity), args);
+        }
+        say(out, "model", MEGATRON_FIELD(moe_router_padding_for_quantization), args);
+    }
 }
 
 static const char *const precision_sets[PLAIT_PRECISIONS] = {
@@ -423,17 +419,6 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
     return text_builder_finish(&out, NULL);
 }
 
-/* Containers that its documents name, by the release in them (docs/releases/software-versions.md). */
-static const char *image_of(int bridge)
-{
-    static const char *const images[] = {"nvcr.io/nvidia/nemo:26.02",
-                                         "nvcr.io/nvidia/nemo:26.04.01",
-                                         "nvcr.io/nvidia/nemo:26.06", "nvcr.io/nvidia/nemo:26.08"};
-    enum { IMAGES = sizeof images / sizeof *images };
-
-    return images[bridge < FIRST_BRIDGE + IMAGES ? bridge - FIRST_BRIDGE : IMAGES - 1];
-}
-
 /* A recipe need not list a field that its nested config has: ++ sets it in any case. */
 static const char *start(const plait_launch *launch, const megatron_args *args, plait_arena *arena)
 {
@@ -469,7 +454,14 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
                           "expected a release with Megatron-Bridge's run_recipe.py, "
                           "bridge-v0.%d.0 or later, found %.60s",
                           FIRST_BRIDGE, launch->problem->runtime->name);
-    program.image = image_of(bridge);
+    // Containers that its documents name, by the release in them
+    // (docs/releases/software-versions.md).
+    static const char *const images[] = {"nvcr.io/nvidia/nemo:26.02",
+                                         "nvcr.io/nvidia/nemo:26.04.01",
+                                         "nvcr.io/nvidia/nemo:26.06", "nvcr.io/nvidia/nemo:26.08"};
+    enum { IMAGES = sizeof images / sizeof *images };
+
+    program.image = images[bridge < FIRST_BRIDGE + IMAGES ? bridge - FIRST_BRIDGE : IMAGES - 1];
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
     program.start = start(launch, &args, arena);

@@ -127,25 +127,6 @@ static void append_schedule(const launch_training *t, launch_args *out)
     args_number(out, "--clip-grad", t->clip);
 }
 
-static void append_rest(const plait_problem *problem, launch_args *out)
-{
-    const launch_training t = training_of(problem);
-    const char *const checkpoints = training_checkpoints(problem->model, out->arena);
-
-    out->failed = out->failed || checkpoints == NULL;
-    args_group(out, "yours to edit: data, tokenizer, schedule, checkpoints");
-    args_text(out, "--data-path", "data/tokens_text_document");
-    args_text(out, "--tokenizer-type", "NullTokenizer");
-    args_int(out, "--train-iters", TRAINING_TRY_STEPS);
-    append_schedule(&t, out);
-    args_int(out, "--eval-iters", 0);
-    args_int(out, "--log-interval", 1);
-    args_text(out, "--save", checkpoints != NULL ? checkpoints : "");
-    args_text(out, "--load", checkpoints != NULL ? checkpoints : "");
-    args_int(out, "--save-interval", TRAINING_SAVE_STEPS);
-    args_int(out, "--distributed-timeout-minutes", TRAINING_TIMEOUT_MINUTES);
-}
-
 /* Append the arguments of Megatron-DeepSpeed's pretrain_gpt.py, in groups. */
 static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
 {
@@ -163,7 +144,21 @@ static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
     append_positions(problem->model, attention, out);
     append_numerics(problem->model, &facts, out);
     append_plan(problem, &launch->plan->degrees, out);
-    append_rest(problem, out);
+    const launch_training t = training_of(problem);
+    const char *const checkpoints = training_checkpoints(problem->model, out->arena);
+
+    out->failed = out->failed || checkpoints == NULL;
+    args_group(out, "yours to edit: data, tokenizer, schedule, checkpoints");
+    args_text(out, "--data-path", "data/tokens_text_document");
+    args_text(out, "--tokenizer-type", "NullTokenizer");
+    args_int(out, "--train-iters", TRAINING_TRY_STEPS);
+    append_schedule(&t, out);
+    args_int(out, "--eval-iters", 0);
+    args_int(out, "--log-interval", 1);
+    args_text(out, "--save", checkpoints != NULL ? checkpoints : "");
+    args_text(out, "--load", checkpoints != NULL ? checkpoints : "");
+    args_int(out, "--save-interval", TRAINING_SAVE_STEPS);
+    args_int(out, "--distributed-timeout-minutes", TRAINING_TIMEOUT_MINUTES);
 }
 
 // clang-format off: one line of the file a line

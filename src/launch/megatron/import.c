@@ -89,21 +89,6 @@ bool megatron_flags_are_of_2021(const launch_flags *flags)
     return false;
 }
 
-/* A flag of the table that is there itself stands above what an older one means. */
-static plait_status megatron_translate_flags(launch_flags *flags, plait_error *err)
-{
-    for (const older_flag *row = older; row->name != NULL; row++) {
-        const launch_flag *const flag = flags_last(flags, row->name);
-
-        if (flag == NULL || flags_value_is_off(flag->value[0]) ||
-            flags_last(flags, row->meant) != NULL)
-            continue;
-        PLAIT_TRY(
-            flags_add(flags, row->meant, row->value != NULL ? row->value : flag->value[0], err));
-    }
-    return PLAIT_OK;
-}
-
 static void take_config(const deepspeed_file *file, megatron_args *args, plan_reader *in)
 {
     if (file->zero >= 0)
@@ -249,26 +234,6 @@ static const char *changed_part(const megatron_args *args, const launch_flags *f
                : NULL;
 }
 
-/* The model that a wrapper names where the arguments build none. */
-static plait_status take_named(const megatron_args *args, plan_reader *in, plait_error *err)
-{
-    const launch_flag *const flag = flags_find(in->flags, MEGATRON_MODEL_FLAG);
-    const plait_model *named;
-
-    if (flag == NULL || in->out->model != NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(hub_model_find(flag->value[0], in->flags->arena, &named, err));
-    const char *const changed = named != NULL ? changed_part(args, in->flags, named) : NULL;
-    if (named != NULL && changed == NULL) {
-        in->out->model = named;
-        return PLAIT_OK;
-    }
-    import_warn(in, "the model is not known, give it with --model: ");
-    text_append_printf(in->warnings, "%s%.80s%s", changed != NULL ? changed : "plait has no ",
-                       changed != NULL ? " changes " : "", flag->value[0]);
-    return PLAIT_OK;
-}
-
 /*
  * --moe-router-force-load-balancing states even ranks. Without it, and without a capacity, routing is
  * natural, and neither flags nor model give its imbalance. A file that plait wrote is read back as
@@ -323,7 +288,22 @@ static plait_status take_model(const megatron_args *args, const char *name, cons
         in->out->model = NULL;
     if (call != NULL && call->model != NULL)
         in->out->model = call->model;
-    return take_named(args, in, err);
+    // The model that a wrapper names where the arguments build none.
+    const launch_flag *const flag = flags_find(in->flags, MEGATRON_MODEL_FLAG);
+    const plait_model *named;
+
+    if (flag == NULL || in->out->model != NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(hub_model_find(flag->value[0], in->flags->arena, &named, err));
+    const char *const changed = named != NULL ? changed_part(args, in->flags, named) : NULL;
+    if (named != NULL && changed == NULL) {
+        in->out->model = named;
+        return PLAIT_OK;
+    }
+    import_warn(in, "the model is not known, give it with --model: ");
+    text_append_printf(in->warnings, "%s%.80s%s", changed != NULL ? changed : "plait has no ",
+                       changed != NULL ? " changes " : "", flag->value[0]);
+    return PLAIT_OK;
 }
 
 static plait_status read_all(const char *name, bool own, const launch_call *call, plan_reader *in,
@@ -350,18 +330,6 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     return in->out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* "scripts/pretrain_13b.sh" launches pretrain_13b. */
-static const char *name_of_file(const char *path, plait_arena *arena)
-{
-    const char *const slash = strrchr(path, '/');
-    char *const name = plait_arena_text(arena, slash != NULL && slash[1] ? slash + 1 : path);
-    char *const dot = name != NULL ? strrchr(name, '.') : NULL;
-
-    if (dot != NULL && dot != name)
-        *dot = '\0';
-    return name;
-}
-
 plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t length,
                                    const launch_call *call, text_builder *warnings,
                                    plans_entry *out, plait_error *err)
@@ -372,13 +340,31 @@ plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t
 
     PLAIT_TRY(notes_read(text, length, flags->file, arena, out, err));
     PLAIT_TRY(check_any(flags, out, err));
-    PLAIT_TRY(megatron_translate_flags(flags, err));
+    // A flag of the table that is there itself stands above what an older one means.
+    for (const older_flag *row = older; row->name != NULL; row++) {
+        const launch_flag *const flag = flags_last(flags, row->name);
+
+        if (flag == NULL || flags_value_is_off(flag->value[0]) ||
+            flags_last(flags, row->meant) != NULL)
+            continue;
+        PLAIT_TRY(
+            flags_add(flags, row->meant, row->value != NULL ? row->value : flag->value[0], err));
+    }
     if (call != NULL && call->gpus > 0)
         PLAIT_TRY(flags_add(flags, "world_size", plait_arena_printf(arena, "%d", call->gpus), err));
     PLAIT_TRY(notes_find(text, length, "model", arena, &model, err));
     const bool own = model != NULL; // plait's plans are priced without padding
-    if (model == NULL)
-        model = name_of_file(flags->file, arena);
+    if (model == NULL) {
+        // "scripts/pretrain_13b.sh" launches pretrain_13b.
+        const char *const path = flags->file;
+        const char *const slash = strrchr(path, '/');
+        char *const name = plait_arena_text(arena, slash != NULL && slash[1] ? slash + 1 : path);
+        char *const dot = name != NULL ? strrchr(name, '.') : NULL;
+
+        if (dot != NULL && dot != name)
+            *dot = '\0';
+        model = name;
+    }
     return model != NULL ? read_all(model, own, call, &in, err) : plait_fail_nomem(err);
 }
 

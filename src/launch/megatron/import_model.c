@@ -53,21 +53,6 @@ static double or_0(double number)
 
 /* ---- mixers ---- */
 
-static plait_mla mla_of(const megatron_args *args)
-{
-    return (plait_mla){
-        .heads = args->num_attention_heads,
-        .q_rank = args->q_lora_rank,
-        .kv_rank = args->kv_lora_rank,
-        .nope_dim = args->qk_head_dim,
-        .rope_dim = args->qk_pos_emb_head_dim,
-        .v_dim = args->v_head_dim,
-        .index_heads = args->dsa_indexer_n_heads,
-        .index_dim = args->dsa_indexer_head_dim,
-        .index_topk = args->dsa_indexer_topk,
-    };
-}
-
 static plait_delta_net delta_net_of(const megatron_args *args)
 {
     return (plait_delta_net){
@@ -145,7 +130,19 @@ static plait_status megatron_read_mixers(model_reader *in, plait_error *err)
     if (in->args->num_attention_heads == 0)
         return PLAIT_OK;
     in->full.mixer = in->args->multi_latent_attention ? PLAIT_MIXER_MLA : PLAIT_MIXER_ATTENTION;
-    in->full.mla = mla_of(in->args);
+    const megatron_args *const args = in->args;
+
+    in->full.mla = (plait_mla){
+        .heads = args->num_attention_heads,
+        .q_rank = args->q_lora_rank,
+        .kv_rank = args->kv_lora_rank,
+        .nope_dim = args->qk_head_dim,
+        .rope_dim = args->qk_pos_emb_head_dim,
+        .v_dim = args->v_head_dim,
+        .index_heads = args->dsa_indexer_n_heads,
+        .index_dim = args->dsa_indexer_head_dim,
+        .index_topk = args->dsa_indexer_topk,
+    };
     in->full.delta_net = delta_net_of(in->args);
     if (in->args->linear_attention_freq != NULL)
         PLAIT_TRY(check_divides(in, MEGATRON_NAME(linear_num_key_heads),
@@ -354,18 +351,6 @@ static int usual_width(int hidden, bool gated)
     return gated ? (int)(4.0 * hidden * 2 / 3 / 64) * 64 : 4 * hidden;
 }
 
-static plait_mlp mlp_of(const megatron_args *args)
-{
-    const bool gated = args->swiglu || args->quick_geglu;
-    const int width = args->ffn_hidden_size;
-
-    return (plait_mlp){
-        .width = width > 0 ? width : usual_width(args->hidden_size, gated),
-        .gated = gated,
-        .bias = args->add_bias_linear,
-    };
-}
-
 static plait_moe moe_of(const megatron_args *args, const plait_mlp *mlp)
 {
     const int width = args->moe_ffn_hidden_size;
@@ -403,7 +388,15 @@ static plait_status check_groups(const model_reader *in, plait_error *err)
 
 static plait_status read_ffn(model_reader *in, plait_error *err)
 {
-    in->full.mlp = mlp_of(in->args);
+    const megatron_args *const args = in->args;
+    const bool gated = args->swiglu || args->quick_geglu;
+    const int width = args->ffn_hidden_size;
+
+    in->full.mlp = (plait_mlp){
+        .width = width > 0 ? width : usual_width(args->hidden_size, gated),
+        .gated = gated,
+        .bias = args->add_bias_linear,
+    };
     in->full.moe = moe_of(in->args, &in->full.mlp);
     const int experts = in->full.moe.experts, topk = in->full.moe.topk;
     if (topk < 1 || (experts > 0 && topk > experts))
@@ -413,37 +406,6 @@ static plait_status read_ffn(model_reader *in, plait_error *err)
 }
 
 /* ---- numbers inside ---- */
-
-static plait_router router_of(const megatron_args *args)
-{
-    const double scale = args->moe_router_topk_scaling_factor;
-    const bool sigmoid = strcmp(args->moe_router_score_function, "sigmoid") == 0;
-
-    return (plait_router){
-        .score = sigmoid ? PLAIT_ROUTER_SIGMOID : PLAIT_ROUTER_SOFTMAX,
-        .normalised = sigmoid ? !args->moe_apply_probs_on_input : !args->moe_router_pre_softmax,
-        .correction_bias = args->moe_router_enable_expert_bias,
-        .scale = isnan(scale) ? 0.0 : scale,
-        .aux_loss = args->moe_aux_loss_coeff,
-    };
-}
-
-/* Of the training values only what the choice of the loss says; the others are the reader's own. */
-static plait_training training_of(const megatron_args *args)
-{
-    static const char *const types[PLAIT_BALANCES] = {
-        [PLAIT_BALANCE_NONE] = "none",
-        [PLAIT_BALANCE_BATCH] = "aux_loss",
-        [PLAIT_BALANCE_SEQUENCE] = "seq_aux_loss",
-        [PLAIT_BALANCE_GLOBAL] = "global_aux_loss",
-    };
-    plait_training out = {.source = "the arguments of a launch", .weight_decay = (double)NAN};
-
-    for (int b = PLAIT_BALANCE_NONE; b < PLAIT_BALANCES; b++)
-        if (strcmp(args->moe_router_load_balancing_type, types[b]) == 0)
-            out.balance = (plait_balance)b;
-    return out.balance != PLAIT_BALANCE_UNKNOWN ? out : (plait_training){0};
-}
 
 static void read_numerics(model_reader *in)
 {
@@ -461,8 +423,30 @@ static void read_numerics(model_reader *in)
     n->qk_l2_norm = args->qk_l2_norm;
     if (in->full.moe.experts == 0)
         return;
-    n->router = router_of(args);
-    in->model->training = training_of(args);
+    const double scale = args->moe_router_topk_scaling_factor;
+    const bool sigmoid = strcmp(args->moe_router_score_function, "sigmoid") == 0;
+
+    n->router = (plait_router){
+        .score = sigmoid ? PLAIT_ROUTER_SIGMOID : PLAIT_ROUTER_SOFTMAX,
+        .normalised = sigmoid ? !args->moe_apply_probs_on_input : !args->moe_router_pre_softmax,
+        .correction_bias = args->moe_router_enable_expert_bias,
+        .scale = isnan(scale) ? 0.0 : scale,
+        .aux_loss = args->moe_aux_loss_coeff,
+    };
+    // Of the training values only what the choice of the loss says; the others are the reader's
+    // own.
+    static const char *const types[PLAIT_BALANCES] = {
+        [PLAIT_BALANCE_NONE] = "none",
+        [PLAIT_BALANCE_BATCH] = "aux_loss",
+        [PLAIT_BALANCE_SEQUENCE] = "seq_aux_loss",
+        [PLAIT_BALANCE_GLOBAL] = "global_aux_loss",
+    };
+    plait_training out = {.source = "the arguments of a launch", .weight_decay = (double)NAN};
+
+    for (int b = PLAIT_BALANCE_NONE; b < PLAIT_BALANCES; b++)
+        if (strcmp(args->moe_router_load_balancing_type, types[b]) == 0)
+            out.balance = (plait_balance)b;
+    in->model->training = out.balance != PLAIT_BALANCE_UNKNOWN ? out : (plait_training){0};
 }
 
 /* ---- the whole ---- */

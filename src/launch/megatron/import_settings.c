@@ -176,27 +176,17 @@ static plait_status read_precision(const megatron_args *args, plan_reader *in, p
     return PLAIT_OK;
 }
 
-/* Shares are priced in tenths, rounded down: what stays here counts. */
-static void read_optimizer_offload(const megatron_args *args, plan_reader *in)
-{
-    const double share = args->optimizer_offload_fraction;
-    const int tenths = (int)(10.0 * share + 1e-9);
-    plait_degrees *const d = &in->out->degrees;
-
-    d->offload =
-        args->optimizer_cpu_offload && tenths > 0 ? PLAIT_OFFLOAD_OPTIMIZER : PLAIT_OFFLOAD_NONE;
-    d->offload_share = d->offload == PLAIT_OFFLOAD_NONE || tenths >= 10 ? 0 : (unsigned char)tenths;
-    if (args->optimizer_cpu_offload && 10.0 * share - tenths > 1e-6)
-        import_warn(in, "--optimizer-offload-fraction is priced in tenths, rounded down");
-    import_give(in, "offload");
-    import_give(in, "offload_share");
-}
-
 /* ---- activations on the host ---- */
 
-static plait_status read_offload_modules(const megatron_args *args, plan_reader *in, unsigned *out,
-                                         plait_error *err)
+/* The largest set of a plan that is within the modules: what it leaves out stays on the device. */
+static plait_status read_activation_offload(const megatron_args *args, plan_reader *in,
+                                            plait_error *err)
 {
+    unsigned modules = 0;
+
+    import_give(in, "offload_acts");
+    if (!args->fine_grained_activation_offloading || args->offload_modules == NULL)
+        return PLAIT_OK;
     char **word = text_split(in->flags->arena, args->offload_modules, ' ', NULL);
 
     if (word == NULL)
@@ -209,21 +199,8 @@ static plait_status read_offload_modules(const megatron_args *args, plan_reader 
                               "expected modules whose inputs plait prices on the host, found "
                               "\"%.40s\"",
                               *word);
-        *out |= 1u << module;
+        modules |= 1u << module;
     }
-    return PLAIT_OK;
-}
-
-/* The largest set of a plan that is within the modules: what it leaves out stays on the device. */
-static plait_status read_activation_offload(const megatron_args *args, plan_reader *in,
-                                            plait_error *err)
-{
-    unsigned modules = 0;
-
-    import_give(in, "offload_acts");
-    if (!args->fine_grained_activation_offloading || args->offload_modules == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(read_offload_modules(args, in, &modules, err));
     for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++)
         if ((plait_offload_modules((unsigned char)set) & ~modules) == 0)
             in->out->degrees.offload_acts = (unsigned char)set;
@@ -269,7 +246,17 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     d->fp8_params = in->out->precision == PLAIT_NVFP4
                         ? args->fp4_param_gather
                         : args->fp8_param_gather && in->out->precision >= PLAIT_FP8;
-    read_optimizer_offload(args, in);
+    // Shares are priced in tenths, rounded down: what stays here counts.
+    const double share = args->optimizer_offload_fraction;
+    const int tenths = (int)(10.0 * share + 1e-9);
+
+    d->offload =
+        args->optimizer_cpu_offload && tenths > 0 ? PLAIT_OFFLOAD_OPTIMIZER : PLAIT_OFFLOAD_NONE;
+    d->offload_share = d->offload == PLAIT_OFFLOAD_NONE || tenths >= 10 ? 0 : (unsigned char)tenths;
+    if (args->optimizer_cpu_offload && 10.0 * share - tenths > 1e-6)
+        import_warn(in, "--optimizer-offload-fraction is priced in tenths, rounded down");
+    import_give(in, "offload");
+    import_give(in, "offload_share");
     import_give(in, "optimizer_state");
     import_give(in, "fp8_params");
     return read_activation_offload(args, in, err);

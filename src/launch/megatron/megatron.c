@@ -94,11 +94,12 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
                        allocator_variable(launch->problem->runtime));
 }
 
-static training_places places_of(const megatron_args *args)
+static void append_head(const plait_launch *launch, const megatron_args *args, text_builder *out)
 {
+    const int since = megatron_args_since(args);
     const bool forced = megatron_args_says(args, MEGATRON_FIELD(moe_router_force_load_balancing));
 
-    return (training_places){
+    const training_places places = (training_places){
         .data = forced ? "random tokens: --mock-data, --tokenizer-type, and with them alone "
                          "--moe-router-force-load-balancing, as the price assumes"
                        : "random tokens: --mock-data, --tokenizer-type",
@@ -107,12 +108,6 @@ static training_places places_of(const megatron_args *args)
         .checkpoints = "--save, --load, --save-interval",
         .cluster = true,
     };
-}
-
-static void append_head(const plait_launch *launch, const megatron_args *args, text_builder *out)
-{
-    const int since = megatron_args_since(args);
-    const training_places places = places_of(args);
 
     scripts_append_head(launch, MEGATRON_ARGS_HEAD, &places, out);
     if (since > 0)

@@ -161,16 +161,6 @@ static void take_attention(const plait_attention *attention, const plait_numeric
         out->softmax_type = "learnable";
 }
 
-static void take_delta_net(const plait_delta_net *net, megatron_args *out)
-{
-    out->experimental_attention_variant = "gated_delta_net";
-    out->linear_num_key_heads = net->key_heads;
-    out->linear_num_value_heads = net->value_heads;
-    out->linear_key_head_dim = net->key_dim;
-    out->linear_value_head_dim = net->value_dim;
-    out->linear_conv_kernel_dim = net->conv;
-}
-
 /* Megatron asks for heads even where every layer is linear. */
 static void take_mixers(const plait_model *model, const model_facts *facts, megatron_args *out)
 {
@@ -180,24 +170,19 @@ static void take_mixers(const plait_model *model, const model_facts *facts, mega
         take_attention(facts->attention, &model->numerics, out);
     else
         out->num_attention_heads = facts->delta_net->value_heads;
-    if (facts->delta_net != NULL)
-        take_delta_net(facts->delta_net, out);
+    if (facts->delta_net != NULL) {
+        const plait_delta_net *const net = facts->delta_net;
+
+        out->experimental_attention_variant = "gated_delta_net";
+        out->linear_num_key_heads = net->key_heads;
+        out->linear_num_value_heads = net->value_heads;
+        out->linear_key_head_dim = net->key_dim;
+        out->linear_value_head_dim = net->value_dim;
+        out->linear_conv_kernel_dim = net->conv;
+    }
 }
 
 /* ---- positions ---- */
-
-static void take_yarn(const plait_rope *rope, bool mla, megatron_args *out)
-{
-    out->rotary_scaling_factor = model_number(rope->factor);
-    if (mla) {
-        out->mscale = model_number(rope->mscale);
-        out->mscale_all_dim = model_number(rope->mscale_all_dim);
-    } else {
-        out->yarn_original_max_position_embeddings = rope->original_seq;
-        out->yarn_beta_fast = model_number(rope->beta_fast);
-        out->yarn_beta_slow = model_number(rope->beta_slow);
-    }
-}
 
 static void take_scaling(const plait_rope *rope, bool mla, megatron_args *out)
 {
@@ -206,8 +191,17 @@ static void take_scaling(const plait_rope *rope, bool mla, megatron_args *out)
     out->use_rope_scaling = rope->kind == PLAIT_ROPE_LLAMA3;
     if (out->use_rope_scaling)
         out->rope_scaling_factor = model_number(rope->factor);
-    if (rope->kind == PLAIT_ROPE_YARN)
-        take_yarn(rope, mla, out);
+    if (rope->kind == PLAIT_ROPE_YARN) {
+        out->rotary_scaling_factor = model_number(rope->factor);
+        if (mla) {
+            out->mscale = model_number(rope->mscale);
+            out->mscale_all_dim = model_number(rope->mscale_all_dim);
+        } else {
+            out->yarn_original_max_position_embeddings = rope->original_seq;
+            out->yarn_beta_fast = model_number(rope->beta_fast);
+            out->yarn_beta_slow = model_number(rope->beta_slow);
+        }
+    }
 }
 
 static void take_rotary(const plait_rope *rope, const plait_mla *mla, megatron_args *out)
@@ -367,21 +361,6 @@ static void take_balance(const plait_model *model, megatron_args *out)
         out->moe_router_bias_update_rate = training->bias_rate;
 }
 
-static void take_experts(const plait_moe *moe, const plait_model *model, megatron_args *out)
-{
-    out->num_experts = moe->experts;
-    if (moe->width != out->ffn_hidden_size ||
-        out->core >= 10) // before, experts had no width of their own
-        out->moe_ffn_hidden_size = moe->width;
-    out->moe_shared_expert_intermediate_size = moe->shared_width;
-    out->moe_shared_expert_gate = moe->shared_gate;
-    if (moe->capacity > 0.0)
-        out->moe_expert_capacity_factor = moe->capacity;
-    out->moe_pad_expert_input_to_capacity = moe->padded;
-    take_router(moe, &model->numerics.router, out);
-    take_balance(model, out);
-}
-
 plait_status megatron_args_of_model(const plait_problem *problem, plait_arena *arena,
                                     megatron_args *out, plait_error *err)
 {
@@ -390,8 +369,21 @@ plait_status megatron_args_of_model(const plait_problem *problem, plait_arena *a
 
     take_sizes(problem, &facts, out);
     take_numerics(model, &facts, out);
-    if (facts.moe != NULL)
-        take_experts(facts.moe, model, out);
+    if (facts.moe != NULL) {
+        const plait_moe *const moe = facts.moe;
+
+        out->num_experts = moe->experts;
+        if (moe->width != out->ffn_hidden_size ||
+            out->core >= 10) // before, experts had no width of their own
+            out->moe_ffn_hidden_size = moe->width;
+        out->moe_shared_expert_intermediate_size = moe->shared_width;
+        out->moe_shared_expert_gate = moe->shared_gate;
+        if (moe->capacity > 0.0)
+            out->moe_expert_capacity_factor = moe->capacity;
+        out->moe_pad_expert_input_to_capacity = moe->padded;
+        take_router(moe, &model->numerics.router, out);
+        take_balance(model, out);
+    }
     PLAIT_TRY(model_mixed_list(model, layer_has_experts, arena, &out->moe_layer_freq, err));
     return megatron_args_of_attention(model, &facts, arena, out, err);
 }

@@ -313,44 +313,18 @@ static void take_state(const plait_problem *problem, const plait_degrees *d, meg
 
 /* ---- the whole ---- */
 
-/* Degrees, batch, memory, optimizer, overlap, kernels, precision; out->num_experts is known. */
-static plait_status megatron_args_of_plan(const plait_problem *problem, const plait_plan *plan,
-                                          plait_arena *arena, megatron_args *out, plait_error *err)
-{
-    const plait_degrees *const d = &plan->degrees;
-
-    take_degrees(problem->model, d, out);
-    out->micro_batch_size = d->mbs;
-    out->global_batch_size = problem->job.gbs;
-    take_optimizer(d, out);
-    take_overlap(problem, d, out);
-    take_attention((plait_attention_kernel)d->attention, out);
-    take_precision(problem->job.precision, problem->runtime->kernels.delayed_scaling, out);
-    take_state(problem, d, out);
-    PLAIT_TRY(take_recompute(d, arena, out, err));
-    PLAIT_TRY(take_offload(d, arena, out, err));
-    PLAIT_TRY(take_context_sizes(problem, d, arena, out, err));
-    return megatron_args_of_split(problem, plan, arena, out, err);
-}
-
-/*
- * Random tokens train no router, and their routing is not the one that the price assumes: as in
- * Megatron-Bridge's performance recipes (scripts/performance, 067f987) it is forced to be even, unless
- * the job states how uneven it is. Real data are not to be routed so.
- */
-static bool forces_balance(const plait_problem *problem)
-{
-    const plait_runtime *const runtime = problem->runtime;
-
-    return is_megatron(runtime) && model_has_experts(problem->model) && !runtime->natural_routing &&
-           !runtime->imbalance_stated;
-}
-
 /* What a run needs and no plan decides: with these it starts on random tokens. */
 static void take_placeholders(const plait_problem *problem, megatron_args *out)
 {
     out->mock_data = true;
-    out->moe_router_force_load_balancing = forces_balance(problem);
+    // Random tokens train no router, and their routing is not the one that the price assumes: as
+    // in Megatron-Bridge's performance recipes (scripts/performance, 067f987) it is forced to be
+    // even, unless the job states how uneven it is. Real data are not to be routed so.
+    const plait_runtime *const runtime = problem->runtime;
+
+    out->moe_router_force_load_balancing = is_megatron(runtime) &&
+                                           model_has_experts(problem->model) &&
+                                           !runtime->natural_routing && !runtime->imbalance_stated;
     out->tokenizer_type = "NullTokenizer";
     out->train_iters = TRAINING_TRY_STEPS;
     out->eval_iters = 0;
@@ -375,8 +349,12 @@ static void take_schedule(const launch_training *training, megatron_args *out)
     out->lr_warmup_iters = training->warmup_steps;
 }
 
-static void take_training(const plait_problem *problem, megatron_args *out)
+plait_status megatron_args_of(const plait_problem *problem, const plait_plan *plan,
+                              plait_arena *arena, megatron_args *out, plait_error *err)
 {
+    megatron_args_init(out);
+    out->core = megatron_core_of(problem->runtime);
+    take_placeholders(problem, out);
     const launch_training training = training_of(problem);
 
     out->lr = training.lr;
@@ -387,19 +365,24 @@ static void take_training(const plait_problem *problem, megatron_args *out)
     out->weight_decay = training.weight_decay;
     out->clip_grad = training.clip;
     take_schedule(&training, out);
-}
-
-plait_status megatron_args_of(const plait_problem *problem, const plait_plan *plan,
-                              plait_arena *arena, megatron_args *out, plait_error *err)
-{
-    megatron_args_init(out);
-    out->core = megatron_core_of(problem->runtime);
-    take_placeholders(problem, out);
-    take_training(problem, out);
     out->save = out->load = training_checkpoints(problem->model, arena);
     if (out->save == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(megatron_args_of_model(problem, arena, out, err));
-    PLAIT_TRY(megatron_args_of_plan(problem, plan, arena, out, err));
+    // Degrees, batch, memory, optimizer, overlap, kernels, precision; out->num_experts is known.
+    const plait_degrees *const d = &plan->degrees;
+
+    take_degrees(problem->model, d, out);
+    out->micro_batch_size = d->mbs;
+    out->global_batch_size = problem->job.gbs;
+    take_optimizer(d, out);
+    take_overlap(problem, d, out);
+    take_attention((plait_attention_kernel)d->attention, out);
+    take_precision(problem->job.precision, problem->runtime->kernels.delayed_scaling, out);
+    take_state(problem, d, out);
+    PLAIT_TRY(take_recompute(d, arena, out, err));
+    PLAIT_TRY(take_offload(d, arena, out, err));
+    PLAIT_TRY(take_context_sizes(problem, d, arena, out, err));
+    PLAIT_TRY(megatron_args_of_split(problem, plan, arena, out, err));
     return megatron_args_check(out, err);
 }

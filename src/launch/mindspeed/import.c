@@ -60,20 +60,6 @@ static int number_of(const launch_flags *flags, const char *name)
     return value != NULL && text_parse_int(value, -1, 1 << 24, &number) ? number : 0;
 }
 
-/* Ranks of the all-to-all are given, those of the ring follow. */
-static plait_status add_hybrid_sizes(launch_flags *flags, plait_error *err)
-{
-    const int cp = number_of(flags, "context_parallel_size");
-    const int inner = number_of(flags, "ulysses_degree_in_cp");
-
-    if (cp < 2 || inner < 1 || cp % inner != 0)
-        return flags_fail(flags, "ulysses_degree_in_cp", err,
-                          "expected a divisor of --context-parallel-size, found \"%d\" of %d",
-                          inner, cp);
-    return flags_add(flags, "hierarchical_context_parallel_sizes",
-                     plait_arena_printf(flags->arena, "%d %d", inner, cp / inner), err);
-}
-
 static plait_status translate_context(launch_flags *flags, plait_error *err)
 {
     static const char *const algorithms[] = {"megatron_cp_algo", "kvallgather_cp_algo",
@@ -89,8 +75,18 @@ static plait_status translate_context(launch_flags *flags, plait_error *err)
                           "expected megatron_cp_algo, kvallgather_cp_algo, ulysses_cp_algo or "
                           "hybrid_cp_algo, found \"%.40s\"",
                           word);
-    if (algorithm == 3 && number_of(flags, "context_parallel_size") != 1)
-        PLAIT_TRY(add_hybrid_sizes(flags, err));
+    if (algorithm == 3 && number_of(flags, "context_parallel_size") != 1) {
+        // Ranks of the all-to-all are given, those of the ring follow.
+        const int cp = number_of(flags, "context_parallel_size");
+        const int inner = number_of(flags, "ulysses_degree_in_cp");
+
+        if (cp < 2 || inner < 1 || cp % inner != 0)
+            return flags_fail(flags, "ulysses_degree_in_cp", err,
+                              "expected a divisor of --context-parallel-size, found \"%d\" of %d",
+                              inner, cp);
+        PLAIT_TRY(flags_add(flags, "hierarchical_context_parallel_sizes",
+                            plait_arena_printf(flags->arena, "%d %d", inner, cp / inner), err));
+    }
     return flags_add(flags, "cp_comm_type", meant[algorithm], err);
 }
 

@@ -12,24 +12,6 @@
 
 /* ---- attention ---- */
 
-static void say_attention(const plait_degrees *d, megatron_args *args, launch_args *own)
-{
-    static const char *const algorithms[PLAIT_CP_COMMS] = {
-        [PLAIT_CP_P2P] = "megatron_cp_algo",
-        [PLAIT_CP_ALLGATHER] = "kvallgather_cp_algo",
-        [PLAIT_CP_A2A] = "ulysses_cp_algo",
-    };
-
-    args->attention_backend = "auto";
-    args->flash_attention_version = 0;
-    args->cp_comm_type = NULL;
-    args->masked_softmax_fusion = false;
-    args->create_attention_mask_in_dataloader = true; // MindSpeed-LLM's own choice, which is none
-    args_switch(own, "--use-flash-attn");
-    if (d->cp > 1)
-        args_text(own, "--context-parallel-algo", algorithms[d->cp_comm]);
-}
-
 /* ---- positions ---- */
 
 static void say_number(launch_args *own, const char *name, double number, double otherwise)
@@ -113,26 +95,6 @@ static bool fuses_products_with_traffic(const plait_problem *problem, const plai
     return problem->runtime->overlap.tp_comm && d->tp > 1 && d->sp && args->num_experts == 0;
 }
 
-static void say_kernels(const plait_problem *problem, const plait_degrees *d, megatron_args *args,
-                        launch_args *own)
-{
-    const plait_kernel_set *const kernels = &problem->runtime->kernels;
-    const bool rotary = strcmp(args->position_embedding_type, "rope") == 0;
-
-    args_group(own, "kernels of Ascend");
-    args->tp_comm_overlap = false; // Transformer Engine's
-    args->gradient_accumulation_fusion = kernels->fused_accumulation;
-    args_text(own, "--transformer-impl", args->fp8 != NULL ? "transformer_engine" : "local");
-    if (kernels->fused_norm && strcmp(args->normalization, "RMSNorm") == 0)
-        args_switch(own, "--use-fused-rmsnorm");
-    if (kernels->fused_activation && args->swiglu)
-        args_switch(own, "--use-fused-swiglu");
-    if (kernels->fused_rotary && rotary && !args->rotary_interleaved)
-        args_switch(own, "--use-fused-rotary-pos-emb");
-    if (fuses_products_with_traffic(problem, d, args))
-        args_switch(own, "--use-ascend-mc2");
-}
-
 /*
  * What MindSpeed-LLM says in words of its own goes from Megatron-LM's arguments into `own`.
  *
@@ -151,9 +113,36 @@ static void mindspeed_words(const plait_problem *problem, const plait_plan *plan
         args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.qwen3_spec layer_spec");
     say_positions(&problem->model->numerics.rope, args, own);
     say_dense_layers(problem->model, args, own);
-    say_attention(d, args, own);
+    static const char *const algorithms[PLAIT_CP_COMMS] = {
+        [PLAIT_CP_P2P] = "megatron_cp_algo",
+        [PLAIT_CP_ALLGATHER] = "kvallgather_cp_algo",
+        [PLAIT_CP_A2A] = "ulysses_cp_algo",
+    };
+
+    args->attention_backend = "auto";
+    args->flash_attention_version = 0;
+    args->cp_comm_type = NULL;
+    args->masked_softmax_fusion = false;
+    args->create_attention_mask_in_dataloader = true; // MindSpeed-LLM's own choice, which is none
+    args_switch(own, "--use-flash-attn");
+    if (d->cp > 1)
+        args_text(own, "--context-parallel-algo", algorithms[d->cp_comm]);
     say_chunks(problem->model, d, args);
-    say_kernels(problem, d, args, own);
+    const plait_kernel_set *const kernels = &problem->runtime->kernels;
+    const bool rotary = strcmp(args->position_embedding_type, "rope") == 0;
+
+    args_group(own, "kernels of Ascend");
+    args->tp_comm_overlap = false; // Transformer Engine's
+    args->gradient_accumulation_fusion = kernels->fused_accumulation;
+    args_text(own, "--transformer-impl", args->fp8 != NULL ? "transformer_engine" : "local");
+    if (kernels->fused_norm && strcmp(args->normalization, "RMSNorm") == 0)
+        args_switch(own, "--use-fused-rmsnorm");
+    if (kernels->fused_activation && args->swiglu)
+        args_switch(own, "--use-fused-swiglu");
+    if (kernels->fused_rotary && rotary && !args->rotary_interleaved)
+        args_switch(own, "--use-fused-rotary-pos-emb");
+    if (fuses_products_with_traffic(problem, d, args))
+        args_switch(own, "--use-ascend-mc2");
     args->ckpt_format = "torch";
     args->padded_vocab_size = 0;
 }

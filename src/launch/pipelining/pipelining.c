@@ -199,21 +199,6 @@ static plait_status schedule_text(const plait_launch *launch, plait_arena *arena
 
 /* ---- pipeline.py ---- */
 
-/* Axes outermost first, as a device mesh takes them. */
-static void append_mesh(const plait_plan *plan, text_builder *out)
-{
-    const plait_degrees *const d = &plan->degrees;
-    const int size[PLAIT_AXES] = {[PLAIT_AXIS_TP] = d->tp,
-                                  [PLAIT_AXIS_CP] = d->cp,
-                                  [PLAIT_AXIS_DP] = d->dp,
-                                  [PLAIT_AXIS_PP] = d->pp};
-
-    text_append(out, "MESH = {");
-    for (int a = PLAIT_AXES - 1; a >= 0; a--)
-        text_append_printf(out, "\"%s\": %d%s", plait_axis_name[plan->order[a]],
-                           size[plan->order[a]], a > 0 ? ", " : "}\n");
-}
-
 /* ["tok_embeddings", "layers.0", ...] of one chunk. */
 static void append_modules(const plait_chunk *chunk, text_builder *out)
 {
@@ -242,7 +227,16 @@ static void append_constants(const plait_launch *launch, text_builder *out)
     text_append(out,
                 "\n# The plan: ranks along each axis, outermost first, and the modules of each "
                 "stage.\n");
-    append_mesh(plan, out);
+    // Axes outermost first, as a device mesh takes them.
+    const int size[PLAIT_AXES] = {[PLAIT_AXIS_TP] = d->tp,
+                                  [PLAIT_AXIS_CP] = d->cp,
+                                  [PLAIT_AXIS_DP] = d->dp,
+                                  [PLAIT_AXIS_PP] = d->pp};
+
+    text_append(out, "MESH = {");
+    for (int a = PLAIT_AXES - 1; a >= 0; a--)
+        text_append_printf(out, "\"%s\": %d%s", plait_axis_name[plan->order[a]],
+                           size[plan->order[a]], a > 0 ? ", " : "}\n");
     text_append(out, "STAGES = [\n");
     for (int s = 0; s < d->pp * d->vpp; s++)
         append_modules(plait_plan_chunk(plan, s), out);

@@ -252,24 +252,6 @@ static bool section_is_off(const yaml_file *yaml, const char *path, size_t width
     return false;
 }
 
-static plait_status check_sections(const yaml_file *yaml, plait_error *err)
-{
-    char expected[192];
-
-    for (int i = 0; i < yaml->count; i++) {
-        const yaml_leaf *const leaf = &yaml->leaf[i];
-        const size_t width = adapter_section(leaf->path);
-
-        if (width == 0 || leaf->values == 0 || section_is_off(yaml, leaf->path, width))
-            continue;
-        snprintf(expected, sizeof expected,
-                 "full training, the only kind that plait prices yet, without the adapters of %.*s",
-                 (int)(width < 80 ? width : 80), leaf->path);
-        return yaml_expected(yaml, leaf, expected, err);
-    }
-    return PLAIT_OK;
-}
-
 /* Keys as destinations: "--num-layers" of a YAML is num_layers. */
 static plait_status keys_as_flags(const yaml_file *yaml, plait_arena *arena, launch_flags *out,
                                   plait_error *err)
@@ -534,7 +516,20 @@ static plait_status check_yaml(const yaml_file *yaml, plait_arena *arena, plait_
 
     PLAIT_TRY(keys_as_flags(yaml, arena, &flags, err));
     PLAIT_TRY(check_methods(&flags, "", err));
-    return check_sections(yaml, err);
+    char expected[192];
+
+    for (int i = 0; i < yaml->count; i++) {
+        const yaml_leaf *const leaf = &yaml->leaf[i];
+        const size_t width = adapter_section(leaf->path);
+
+        if (width == 0 || leaf->values == 0 || section_is_off(yaml, leaf->path, width))
+            continue;
+        snprintf(expected, sizeof expected,
+                 "full training, the only kind that plait prices yet, without the adapters of %.*s",
+                 (int)(width < 80 ? width : 80), leaf->path);
+        return yaml_expected(yaml, leaf, expected, err);
+    }
+    return PLAIT_OK;
 }
 
 plait_status other_jobs_refuse(const char *text, size_t length, const char *name,

@@ -185,22 +185,6 @@ static plait_status read_brackets(yaml_reader *in, const char *text, plait_error
 
 /* ---- keys ---- */
 
-static plait_status add_leaf(yaml_reader *in, const char *path, plait_error *err)
-{
-    const char *const dot = strrchr(path, '.');
-    yaml_leaf *const list =
-        grow_by_one(in->arena, in->leaf, in->file->count, &in->capacity, sizeof *list);
-
-    if (list == NULL)
-        return plait_fail_nomem(err);
-    in->leaf = list;
-    in->value = NULL;
-    in->value_capacity = 0;
-    list[in->file->count++] =
-        (yaml_leaf){.path = path, .key = dot != NULL ? dot + 1 : path, .line = in->line};
-    return PLAIT_OK;
-}
-
 static plait_status remember(yaml_reader *in, const char *path, plait_error *err)
 {
     const char **list;
@@ -249,19 +233,6 @@ static plait_status enter(yaml_reader *in, size_t column, const char *line, plai
     return PLAIT_OK;
 }
 
-static const char *path_of(const yaml_reader *in, const char *key, size_t width)
-{
-    return in->depth > 1 ? plait_arena_printf(in->arena, "%s.%.*s", in->open[in->depth - 2].path,
-                                              (int)width, key)
-                         : plait_arena_printf(in->arena, "%.*s", (int)width, key);
-}
-
-/* `|` and `>`, with what becomes of the last newline: text of several lines, which is not kept. */
-static bool is_block_text(const char *value)
-{
-    return (value[0] == '|' || value[0] == '>') && value[1 + strspn(value + 1, "+-")] == '\0';
-}
-
 /* "key: value"; the value may be missing. */
 static plait_status read_key(yaml_reader *in, size_t column, const char *line, plait_error *err)
 {
@@ -275,15 +246,30 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
     if (width == 0 || colon[0] != ':' || (colon[1] != '\0' && colon[1] != ' '))
         return fail(in, "KEY: VALUE", line, err);
     PLAIT_TRY(enter(in, column, line, err));
-    path = path_of(in, line, width);
+    path = in->depth > 1 ? plait_arena_printf(in->arena, "%s.%.*s", in->open[in->depth - 2].path,
+                                              (int)width, line)
+                         : plait_arena_printf(in->arena, "%.*s", (int)width, line);
     if (path == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(remember(in, path, err));
-    PLAIT_TRY(add_leaf(in, path, err));
+    const char *const dot = strrchr(path, '.');
+    yaml_leaf *const list =
+        grow_by_one(in->arena, in->leaf, in->file->count, &in->capacity, sizeof *list);
+
+    if (list == NULL)
+        return plait_fail_nomem(err);
+    in->leaf = list;
+    in->value = NULL;
+    in->value_capacity = 0;
+    list[in->file->count++] =
+        (yaml_leaf){.path = path, .key = dot != NULL ? dot + 1 : path, .line = in->line};
     in->open[in->depth - 1].path = path;
     in->begun = true;
     const char *const value = skip_blanks(colon + 1);
-    in->in_text = is_block_text(value);
+    // `|` and `>`, with what becomes of the last newline: text of several lines, which is not
+    // kept.
+    in->in_text =
+        (value[0] == '|' || value[0] == '>') && value[1 + strspn(value + 1, "+-")] == '\0';
     in->text_column = column;
     if (in->in_text)
         return PLAIT_OK;

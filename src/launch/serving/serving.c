@@ -114,22 +114,6 @@ void plait_serve_launch_init_sized(plait_serve_launch *launch, size_t size)
     sized_init(launch, size, &empty, sizeof empty);
 }
 
-static plait_status check_launch(const plait_serve_launch *launch, plait_serve_target target,
-                                 plait_error *err)
-{
-    if (launch == NULL || launch->checkpoint == NULL)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
-                          "expected a launch of a checkpoint, found NULL");
-    PLAIT_TRY(sized_check("launch", launch->size, sizeof *launch, err));
-    PLAIT_TRY(serve_check_plan(launch->plan, err));
-    if ((unsigned)target >= PLAIT_SERVE_TARGETS || (unsigned)launch->form >= PLAIT_SERVE_FORMS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "target",
-                          "expected a target and a form of serve_launch.h, found numbers %d and %d",
-                          (int)target, (int)launch->form);
-    PLAIT_TRY(model_check_parts(launch->model, err));
-    return cluster_check_parts(launch->cluster, err);
-}
-
 static plait_status check(const plait_serve_launch *launch, plait_engine_kind kind,
                           plait_error *err)
 {
@@ -227,7 +211,17 @@ plait_status plait_serve_launch_render(const plait_serve_launch *launch, plait_s
     serving_role role[2];
 
     *out = (plait_launch_folder){0};
-    PLAIT_TRY(check_launch(launch, target, err));
+    if (launch == NULL || launch->checkpoint == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
+                          "expected a launch of a checkpoint, found NULL");
+    PLAIT_TRY(sized_check("launch", launch->size, sizeof *launch, err));
+    PLAIT_TRY(serve_check_plan(launch->plan, err));
+    if ((unsigned)target >= PLAIT_SERVE_TARGETS || (unsigned)launch->form >= PLAIT_SERVE_FORMS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "target",
+                          "expected a target and a form of serve_launch.h, found numbers %d and %d",
+                          (int)target, (int)launch->form);
+    PLAIT_TRY(model_check_parts(launch->model, err));
+    PLAIT_TRY(cluster_check_parts(launch->cluster, err));
     const plait_engine_kind kind = target == PLAIT_SERVE_TARGET_DYNAMO ? launch->plan->engine->kind
                                                                        : (plait_engine_kind)target;
     const serving_engine *engine = engines[kind];

@@ -71,20 +71,6 @@ static bool is_of(const char *name, const char *family)
     return strncasecmp(name, family, length) == 0 && (name[length] == '\0' || name[length] == '-');
 }
 
-/* NULL: vLLM has none of such a name. */
-static const vllm_recipe *vllm_recipe_of(const plait_model *model)
-{
-    const char *const slash = strrchr(model->name, '/');
-    const char *const name = slash != NULL ? slash + 1 : model->name;
-    const vllm_recipe *best = NULL;
-
-    for (size_t r = 0; r < sizeof recipes / sizeof *recipes; r++)
-        if (is_of(name, recipes[r].family) &&
-            (best == NULL || strlen(recipes[r].family) > strlen(best->family)))
-            best = &recipes[r];
-    return best;
-}
-
 /* Heads of a layer with sparse latent attention (an indexer); 0: the model has none. */
 static int sparse_heads(const plait_model *model)
 {
@@ -144,7 +130,17 @@ static const char *heads_note(const serving_role *role)
 
 static void add_recipe(const serving_role *role, launch_args *out)
 {
-    const vllm_recipe *const recipe = vllm_recipe_of(role->launch->model);
+    // NULL: vLLM has none of such a name.
+    const plait_model *const model = role->launch->model;
+    const char *const slash = strrchr(model->name, '/');
+    const char *const name = slash != NULL ? slash + 1 : model->name;
+    const vllm_recipe *best = NULL;
+
+    for (size_t r = 0; r < sizeof recipes / sizeof *recipes; r++)
+        if (is_of(name, recipes[r].family) &&
+            (best == NULL || strlen(recipes[r].family) > strlen(best->family)))
+            best = &recipes[r];
+    const vllm_recipe *const recipe = best;
     const char *const heads = heads_note(role);
     const char *title;
 

@@ -261,21 +261,6 @@ static plait_status take_degree(titan_reading *in, const char *from, const char 
     return value > 0 ? titan_set_number(in, key, value, err) : PLAIT_OK;
 }
 
-static plait_status take_degrees(titan_reading *in, plait_error *err)
-{
-    const int sp = titan_switch_of(in, "parallelism.enable_sequence_parallel");
-
-    PLAIT_TRY(take_degree(in, "parallelism.tensor_parallel_degree", "tp", err));
-    PLAIT_TRY(take_degree(in, "parallelism.context_parallel_degree", "cp", err));
-    PLAIT_TRY(take_degree(in, "parallelism.pipeline_parallel_degree", "pp", err));
-    PLAIT_TRY(take_degree(in, "parallelism.expert_parallel_degree", "ep", err));
-    if (titan_knows(in, "tp"))
-        PLAIT_TRY(titan_set_number(in, "sp", in->out->degrees.tp > 1 && sp != 0, err));
-    if (in->out->degrees.cp > 1)
-        PLAIT_TRY(titan_set(in, "cp_comm", "allgather", err));
-    return PLAIT_OK;
-}
-
 /* How many ranks there are: what the launcher starts, or the product of all degrees. */
 static plait_status take_world(titan_reading *in, int64_t replicate, int64_t shard,
                                plait_error *err)
@@ -298,24 +283,6 @@ static plait_status take_world(titan_reading *in, int64_t replicate, int64_t sha
     if (in->out->gpus == 0)
         in->out->gpus = in->notes.gpus;
     return PLAIT_OK;
-}
-
-/* torchtitan's shard leaves the context ranks out, plait's counts them. */
-static plait_status take_shards(titan_reading *in, plait_error *err)
-{
-    const plait_degrees *const d = &in->out->degrees;
-    int64_t replicate, shard;
-
-    PLAIT_TRY(titan_number_of(in, "parallelism.data_parallel_replicate_degree", 1 << 20, &replicate,
-                              err));
-    PLAIT_TRY(titan_number_of(in, "parallelism.data_parallel_shard_degree", 1 << 20, &shard, err));
-    PLAIT_TRY(take_world(in, replicate, shard, err));
-    const int dp = in->out->gpus > 0 ? plait_degrees_dp(in->out->gpus, d->tp, d->pp, d->cp) : 0;
-    if (dp > 0)
-        PLAIT_TRY(titan_set_number(in, "dp", dp, err));
-    if (shard <= 0 && dp > 0 && (shard < 0 || replicate > 0))
-        shard = dp / (replicate > 0 ? replicate : 1);
-    return shard > 0 ? titan_set_number(in, "shard_group", shard * d->cp, err) : PLAIT_OK;
 }
 
 /* ---- memory ---- */
@@ -396,8 +363,31 @@ static plait_status take_fixed(titan_reading *in, plait_error *err)
 static plait_status take_all(titan_reading *in, plait_error *err)
 {
     PLAIT_TRY(titan_take_model(in, err));
-    PLAIT_TRY(take_degrees(in, err));
-    PLAIT_TRY(take_shards(in, err));
+    const int sp = titan_switch_of(in, "parallelism.enable_sequence_parallel");
+
+    PLAIT_TRY(take_degree(in, "parallelism.tensor_parallel_degree", "tp", err));
+    PLAIT_TRY(take_degree(in, "parallelism.context_parallel_degree", "cp", err));
+    PLAIT_TRY(take_degree(in, "parallelism.pipeline_parallel_degree", "pp", err));
+    PLAIT_TRY(take_degree(in, "parallelism.expert_parallel_degree", "ep", err));
+    if (titan_knows(in, "tp"))
+        PLAIT_TRY(titan_set_number(in, "sp", in->out->degrees.tp > 1 && sp != 0, err));
+    if (in->out->degrees.cp > 1)
+        PLAIT_TRY(titan_set(in, "cp_comm", "allgather", err));
+    // torchtitan's shard leaves the context ranks out, plait's counts them.
+    const plait_degrees *const d = &in->out->degrees;
+    int64_t replicate, shard;
+
+    PLAIT_TRY(titan_number_of(in, "parallelism.data_parallel_replicate_degree", 1 << 20, &replicate,
+                              err));
+    PLAIT_TRY(titan_number_of(in, "parallelism.data_parallel_shard_degree", 1 << 20, &shard, err));
+    PLAIT_TRY(take_world(in, replicate, shard, err));
+    const int dp = in->out->gpus > 0 ? plait_degrees_dp(in->out->gpus, d->tp, d->pp, d->cp) : 0;
+    if (dp > 0)
+        PLAIT_TRY(titan_set_number(in, "dp", dp, err));
+    if (shard <= 0 && dp > 0 && (shard < 0 || replicate > 0))
+        shard = dp / (replicate > 0 ? replicate : 1);
+    if (shard > 0)
+        PLAIT_TRY(titan_set_number(in, "shard_group", shard * d->cp, err));
     PLAIT_TRY(take_zero(in, err));
     PLAIT_TRY(titan_take_pipeline(in, err));
     PLAIT_TRY(take_recompute(in, err));

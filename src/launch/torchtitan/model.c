@@ -45,24 +45,6 @@ static void append_known(const char *key, double number, text_builder *out)
         append_number(key, number, out);
 }
 
-static void append_scaling(const plait_rope *rope, text_builder *out)
-{
-    if (rope->kind == PLAIT_ROPE_LLAMA3) {
-        text_append(out, "    scaling=\"llama\",\n");
-        append_known("scaling_factor", rope->factor, out);
-        append_known("low_freq_factor", rope->low_freq, out);
-        append_known("high_freq_factor", rope->high_freq, out);
-        append_known("original_max_position_embeddings", rope->original_seq, out);
-    }
-    if (rope->kind == PLAIT_ROPE_YARN) {
-        text_append(out, "    scaling=\"yarn\",\n");
-        append_known("rope_factor", rope->factor, out);
-        append_known("beta_fast", rope->beta_fast, out);
-        append_known("beta_slow", rope->beta_slow, out);
-        append_known("original_seq_len", rope->original_seq, out);
-    }
-}
-
 static void append_rope(const plait_launch *launch, text_builder *out)
 {
     static const double bases[TITAN_FAMILIES] = {5e5, 1e6, 1e4, 1.5e5};
@@ -81,7 +63,20 @@ static void append_rope(const plait_launch *launch, text_builder *out)
     append_number("max_context_length", model->max_seq > seq ? model->max_seq : seq, out);
     append_number("theta", is_unknown(rope) ? bases[family] : known_or(rope->base, bases[family]),
                   out);
-    append_scaling(rope, out);
+    if (rope->kind == PLAIT_ROPE_LLAMA3) {
+        text_append(out, "    scaling=\"llama\",\n");
+        append_known("scaling_factor", rope->factor, out);
+        append_known("low_freq_factor", rope->low_freq, out);
+        append_known("high_freq_factor", rope->high_freq, out);
+        append_known("original_max_position_embeddings", rope->original_seq, out);
+    }
+    if (rope->kind == PLAIT_ROPE_YARN) {
+        text_append(out, "    scaling=\"yarn\",\n");
+        append_known("rope_factor", rope->factor, out);
+        append_known("beta_fast", rope->beta_fast, out);
+        append_known("beta_slow", rope->beta_slow, out);
+        append_known("original_seq_len", rope->original_seq, out);
+    }
     text_append(out, ")\n");
 }
 
@@ -380,20 +375,6 @@ static void append_converters(const plait_launch *launch, const char *indent, te
 
 /* ---- a flavour ---- */
 
-/* As many positions as a sequence has tokens, where the flavour was made for fewer. */
-static void append_positions(const plait_launch *launch, const titan_flavour *flavour,
-                             text_builder *out)
-{
-    const int seq = launch->problem->job.seq;
-
-    if (seq > flavour->positions)
-        text_append_printf(out,
-                           "    for layer in spec.model.layers:\n"
-                           "        layer.attention.rope.max_context_length = %d  # the flavour "
-                           "has %d\n",
-                           seq, flavour->positions);
-}
-
 static void append_flavour(const plait_launch *launch, const titan_flavour *flavour,
                            text_builder *out)
 {
@@ -413,7 +394,15 @@ static void append_flavour(const plait_launch *launch, const titan_flavour *flav
         text_append(out, "        ],\n");
     }
     text_append(out, "    )\n");
-    append_positions(launch, flavour, out);
+    // As many positions as a sequence has tokens, where the flavour was made for fewer.
+    const int seq = launch->problem->job.seq;
+
+    if (seq > flavour->positions)
+        text_append_printf(out,
+                           "    for layer in spec.model.layers:\n"
+                           "        layer.attention.rope.max_context_length = %d  # the flavour "
+                           "has %d\n",
+                           seq, flavour->positions);
     text_append(out, "    return spec\n");
 }
 

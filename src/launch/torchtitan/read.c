@@ -414,25 +414,6 @@ static plait_status take_word(python_reader *in, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Which number formats, by the converters that are called, and of how many configurations. */
-static plait_status add_calls(titan_pairs *out, const char *text, plait_error *err)
-{
-    static const char *const converters[][2] = {
-        {"Float8LinearConverter.Config(", "fp8"},
-        {"MXFP8LinearConverter.Config(", "mxfp8"},
-        {"NVFP4LinearConverter.Config(", "nvfp4"},
-    };
-
-    const char *const first = strstr(text, "Trainer.Config(");
-
-    if (first != NULL && strstr(first + 1, "Trainer.Config(") != NULL)
-        PLAIT_TRY(titan_pairs_add(out, "several", "True", err));
-    for (size_t i = 0; i < sizeof converters / sizeof *converters; i++)
-        if (strstr(text, converters[i][0]) != NULL)
-            return titan_pairs_add(out, "precision", converters[i][1], err);
-    return first != NULL ? titan_pairs_add(out, "precision", "bf16", err) : PLAIT_OK;
-}
-
 plait_status titan_read_python(const char *text, size_t length, const char *name, titan_pairs *out,
                                plait_error *err)
 {
@@ -451,5 +432,19 @@ plait_status titan_read_python(const char *text, size_t length, const char *name
             in.at = skip_one(in.at, in.end);
         }
     }
-    return add_calls(out, text, err);
+    // Which number formats, by the converters that are called, and of how many configurations.
+    static const char *const converters[][2] = {
+        {"Float8LinearConverter.Config(", "fp8"},
+        {"MXFP8LinearConverter.Config(", "mxfp8"},
+        {"NVFP4LinearConverter.Config(", "nvfp4"},
+    };
+
+    const char *const first = strstr(text, "Trainer.Config(");
+
+    if (first != NULL && strstr(first + 1, "Trainer.Config(") != NULL)
+        PLAIT_TRY(titan_pairs_add(out, "several", "True", err));
+    for (size_t i = 0; i < sizeof converters / sizeof *converters; i++)
+        if (strstr(text, converters[i][0]) != NULL)
+            return titan_pairs_add(out, "precision", converters[i][1], err);
+    return first != NULL ? titan_pairs_add(out, "precision", "bf16", err) : PLAIT_OK;
 }

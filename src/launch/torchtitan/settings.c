@@ -33,14 +33,6 @@ bool titan_deal(int layers, int stages, titan_weights weights, int *counts)
     return true;
 }
 
-/* The number of layers a stage from which the client gets so many stages; 0: none. */
-static int layers_for(int units, int stages)
-{
-    const int each = (units + stages - 1) / stages;
-
-    return (units + each - 1) / each == stages ? each : 0;
-}
-
 static bool gives(const plait_model *model, const plait_degrees *d, const int *wanted,
                   titan_weights *weights)
 {
@@ -52,7 +44,11 @@ static bool gives(const plait_model *model, const plait_degrees *d, const int *w
         return false;
     if (stages == usual_stages(d))
         return true;
-    weights->layers_per_stage = layers_for(model->layers + weights->first + weights->last, stages);
+    // The number of layers a stage from which the client gets so many stages; 0: none.
+    const int units = model->layers + weights->first + weights->last;
+    const int each = (units + stages - 1) / stages;
+
+    weights->layers_per_stage = (units + each - 1) / each == stages ? each : 0;
     return weights->layers_per_stage > 0;
 }
 

@@ -31,24 +31,6 @@ bool titan_has_toml(const plait_launch *launch)
 
 /* ---- the split ---- */
 
-static void append_part(const plait_chunk *chunk, text_builder *out)
-{
-    const char *between = "";
-
-    text_append(out, "    [");
-    if (chunk->embedding) {
-        text_append(out, "\"tok_embeddings\"");
-        between = ", ";
-    }
-    for (int i = chunk->first; i < chunk->last; i++) {
-        text_append_printf(out, "%s\"layers.%d\"", between, i);
-        between = ", ";
-    }
-    if (chunk->loss)
-        text_append_printf(out, "%s\"norm\", \"output\"", between);
-    text_append(out, "],\n");
-}
-
 static void append_split(const plait_launch *launch, text_builder *out)
 {
     const plait_degrees *const d = &launch->plan->degrees;
@@ -56,8 +38,23 @@ static void append_split(const plait_launch *launch, text_builder *out)
     if (d->pp == 1)
         return;
     text_append(out, "module_fqns_per_model_part = [\n");
-    for (int c = 0; c < d->pp * d->vpp; c++)
-        append_part(plait_plan_chunk(launch->plan, c), out);
+    for (int c = 0; c < d->pp * d->vpp; c++) {
+        const plait_chunk *const chunk = plait_plan_chunk(launch->plan, c);
+        const char *between = "";
+
+        text_append(out, "    [");
+        if (chunk->embedding) {
+            text_append(out, "\"tok_embeddings\"");
+            between = ", ";
+        }
+        for (int i = chunk->first; i < chunk->last; i++) {
+            text_append_printf(out, "%s\"layers.%d\"", between, i);
+            between = ", ";
+        }
+        if (chunk->loss)
+            text_append_printf(out, "%s\"norm\", \"output\"", between);
+        text_append(out, "],\n");
+    }
     text_append(out, "]\n");
 }
 

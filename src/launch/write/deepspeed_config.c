@@ -38,21 +38,6 @@ static int64_t bucket_elements(const plait_problem *problem, const plait_degrees
                        : elements_of(params.total + params.mtp, 1.0);
 }
 
-/* Parameters of the largest layer: what ZeRO-3 gathers for one, and prefetches for the next. */
-static double widest_layer(const plait_problem *problem)
-{
-    const plait_shard whole = {.tp = 1, .cp = 1, .ep = 1, .etp = 1, .runtime = problem->runtime};
-    const plait_pass pass = {PLAIT_FORWARD, 1.0, 1.0, 1.0};
-    double widest = 0.0;
-    plait_block block;
-
-    for (int k = 0; k < problem->model->kinds; k++) {
-        plait_block_describe(problem->model, &problem->model->kind[k], &whole, pass, &block);
-        widest = fmax(widest, block.weights.dense + block.weights.expert);
-    }
-    return widest;
-}
-
 /* ---- the config ---- */
 
 static void write_batch(const plait_problem *problem, const plait_degrees *d, json_writer *json)
@@ -83,7 +68,17 @@ static void write_precision(const plait_problem *problem, const plait_degrees *d
 /* As many layers are gathered at a time as the price counted in memory. */
 static void write_stage3(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
-    const double layer = widest_layer(problem);
+    // Parameters of the largest layer: what ZeRO-3 gathers for one, and prefetches for the next.
+    const plait_shard whole = {.tp = 1, .cp = 1, .ep = 1, .etp = 1, .runtime = problem->runtime};
+    const plait_pass pass = {PLAIT_FORWARD, 1.0, 1.0, 1.0};
+    double widest = 0.0;
+    plait_block block;
+
+    for (int k = 0; k < problem->model->kinds; k++) {
+        plait_block_describe(problem->model, &problem->model->kind[k], &whole, pass, &block);
+        widest = fmax(widest, block.weights.dense + block.weights.expert);
+    }
+    const double layer = widest;
     const double ahead = fmax(1.0, problem->runtime->keep.transient_layers) * layer;
     const double bound = problem->runtime->keep.transient_params;
     const double alive = bound > 0.0 ? fmin(ahead, fmax(bound, layer / 3.0)) : ahead;

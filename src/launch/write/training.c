@@ -138,17 +138,6 @@ static void append_open(const plait_training *published, text_builder *out)
     text_append(out, between[0] == '\0' ? "none" : "");
 }
 
-static void append_values(const plait_training *published, const char *place, text_builder *out)
-{
-    text_append_printf(out, "#   training     %s\n", place);
-    text_append(out, "#                published: ");
-    text_append_plain(out,
-                      published->source != NULL ? published->source : "nothing that plait knows");
-    text_append(out, "\n#                placeholders: ");
-    append_open(published, out);
-    text_append_char(out, '\n');
-}
-
 void training_append_edits(const plait_problem *problem, const training_places *places,
                            text_builder *out)
 {
@@ -158,8 +147,17 @@ void training_append_edits(const plait_problem *problem, const training_places *
     if (places->length != NULL)
         text_append_printf(out, "#   length       %s: %d steps try the plan, the schedule has %d\n",
                            places->length, TRAINING_TRY_STEPS, training_of(problem).total_steps);
-    if (places->values != NULL)
-        append_values(&problem->model->training, places->values, out);
+    if (places->values != NULL) {
+        const plait_training *const published = &problem->model->training;
+
+        text_append_printf(out, "#   training     %s\n", places->values);
+        text_append(out, "#                published: ");
+        text_append_plain(out, published->source != NULL ? published->source
+                                                         : "nothing that plait knows");
+        text_append(out, "\n#                placeholders: ");
+        append_open(published, out);
+        text_append_char(out, '\n');
+    }
     if (places->checkpoints != NULL)
         text_append_printf(out, "#   checkpoints  %s\n", places->checkpoints);
     if (places->cluster)
