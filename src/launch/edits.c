@@ -1,4 +1,4 @@
-/* edits.c - what to change in a user's own config so that it runs another plan */
+/* edits.c - the lines to change in a user's own config so that it runs another plan */
 #include "launch/edits.h"
 
 #include <string.h>
@@ -53,7 +53,6 @@ static bool starts(config_line line, const char *word)
     return line.length >= length && memcmp(line.text, word, length) == 0;
 }
 
-/* Is the line neither empty nor a comment? */
 static bool is_said(config_line line)
 {
     return line.length > 0 && line.text[0] != '#';
@@ -64,7 +63,7 @@ static bool is_of_key(char c)
     return text_is_alphanumeric(c) || c == '_' || c == '-' || c == '.';
 }
 
-/* The flag, the key or the variable of a line; empty if it has none, such as a bracket. */
+/* The flag, key or variable of a line; empty for a line without one, such as a bracket. */
 static config_line key_of(config_line line)
 {
     config_line key = line;
@@ -79,7 +78,7 @@ static config_line key_of(config_line line)
     return key;
 }
 
-/* The text after a key: blanks, quotes and separators around a value left out. */
+/* The text after a key, without the blanks, quotes and separators around it. */
 static config_line value_at(const char *at, const char *end)
 {
     const char *stop;
@@ -117,7 +116,7 @@ static const char *find_key(const char *text, config_line key)
     return NULL;
 }
 
-/* Does the config have the line's key, or the line itself if it has no key? */
+/* True if the config has the line's key, or the whole line if the line has no key. */
 static bool speaks_of(const char *text, config_line line)
 {
     const config_line key = key_of(line);
@@ -125,7 +124,7 @@ static bool speaks_of(const char *text, config_line line)
     return key.length > 0 ? find_key(text, key) != NULL : has_line(text, line);
 }
 
-/* Does the config have the line's key with the line's value, whatever the form? */
+/* True if the config gives the line's key the same value, in any spelling. */
 static bool has_value(const char *text, config_line line)
 {
     const char *const found = find_key(text, key_of(line));
@@ -135,7 +134,7 @@ static bool has_value(const char *text, config_line line)
            (value.length == 0 || same_line(value, value_at(found, found + strcspn(found, "\n"))));
 }
 
-/* The runtime derives what a config gives as -1. */
+/* True if the config gives -1, which the runtime replaces by a value that it derives. */
 static bool is_derived(const char *text, config_line line)
 {
     const char *const found = find_key(text, key_of(line));
@@ -163,7 +162,9 @@ static int keys_shared(const char *text, const char *file)
     return shared;
 }
 
-/* The file that is most like the user's: torchtitan has Python, flags and TOML. */
+/*
+ * The file that shares most keys with the user's: torchtitan's folder has Python, flags and TOML.
+ */
 static int choose_file(const plait_launch_folder *folder, const char *file, bool *in_file)
 {
     int best = 0, most = 0;
@@ -180,7 +181,7 @@ static int choose_file(const plait_launch_folder *folder, const char *file, bool
 
 // ---- is an added line needed? ------------------------------------------------------------------
 
-/* The config without comments, since launch repeats the plan in them, and without one line. */
+/* The config without one line, and without comments, since launch repeats the plan in them. */
 static char *config_without(const char *text, config_line gone, plait_arena *arena)
 {
     const char *at = text;
@@ -193,7 +194,7 @@ static char *config_without(const char *text, config_line gone, plait_arena *are
         if (is_said(line) && !same_line(line, gone))
             text_append_bytes(&out, begin, (size_t)(at - begin));
     made = text_builder_finish(&out, NULL);
-    // of JSON, the comma before the last member of an object goes with it
+    // in JSON the comma before the last member of an object is removed with it
     for (char *comma = made; made != NULL && (comma = strchr(comma, ',')) != NULL; comma++) {
         const char next = comma[1 + strspn(comma + 1, " \n")];
 
@@ -203,7 +204,6 @@ static char *config_without(const char *text, config_line gone, plait_arena *are
     return made;
 }
 
-/* Keys that one of two plans does not have as the other does. */
 static plait_key_set keys_apart(const plans_entry *a, const plans_entry *b)
 {
     plait_key_set apart = a->given ^ b->given;
@@ -221,7 +221,6 @@ static bool same_plan(const plans_entry *a, const plans_entry *b)
            (a->runtime == NULL || text_equal(a->runtime, b->runtime));
 }
 
-/* Import `text` in place of the config's own text. */
 static plait_status read_plan(const launch_config *config, const char *text, plait_arena *arena,
                               plans_entry *out, bool *read, plait_error *err)
 {
@@ -234,7 +233,7 @@ static plait_status read_plan(const launch_config *config, const char *text, pla
     return faults_only(status, &inner, err);
 }
 
-/* An added line that the plan read from *text does not need is left out of it. */
+/* Remove an added line from *text if the plan that is read from it stays the same. */
 static plait_status drop_idle(const launch_config *config, config_line line, plait_arena *arena,
                               const char **text, bool *idle, plait_error *err)
 {
@@ -256,7 +255,7 @@ static plait_status drop_idle(const launch_config *config, config_line line, pla
 
 // ---- flags that launch writes in another way ---------------------------------------------------
 
-/* The next flag of a script from *at on, and where its value ends. */
+/* The next flag of a script at or after *at, and the end of its value. */
 static bool next_flag(const char *text, const char **at, config_line *flag, const char **end)
 {
     const char *begin = *at;
@@ -278,16 +277,16 @@ static bool next_flag(const char *text, const char **at, config_line *flag, cons
     return true;
 }
 
-/* A flag that names a config stands for a whole plan; changes belong into that file. */
+/* A flag that names a config file stands for a whole plan; its changes belong into that file. */
 static bool names_file(const char *begin, const char *end)
 {
     return end - begin > 5 &&
            (memcmp(end - 5, ".json", 5) == 0 || memcmp(end - 5, ".yaml", 5) == 0);
 }
 
-enum { MOST_FLAGS = 300 }; /* of a script that are looked at: each may be read once more */
+enum { MOST_FLAGS = 300 }; /* flags of a script that are tried: each may cost one more import */
 
-/* The edits, and what the config is with them; `applied` is NULL where a line finds no place. */
+/* The edits, and the config with them applied; `applied` is NULL once a line finds no place. */
 typedef struct edit_list {
     text_builder lines;
     char *applied;
@@ -324,8 +323,8 @@ static plait_status remove_other_spellings(const launch_config *config, const ch
 // ---- the whole -----------------------------------------------------------------------------------
 
 /*
- * Find what the config itself has for a line: its key and as many values as the line has, with quotes.
- * False if the config writes it in another form, such as a flag as a key of YAML.
+ * Find the config's own spelling of a line: its key and as many values as the line has, with
+ * quotes. Returns false if the config writes it in another form, such as a flag as a key of YAML.
  */
 static bool find_own(const char *text, config_line line, config_line *out)
 {
@@ -340,7 +339,7 @@ static bool find_own(const char *text, config_line line, config_line *out)
     const char *begin = found - key.length;
     if (starts(line, "export ") && begin - text >= 7 && memcmp(begin - 7, "export ", 7) == 0)
         begin -= 7;
-    if (begin > text && begin[-1] == '"' && *found == '"') // of JSON
+    if (begin > text && begin[-1] == '"' && *found == '"') // a key of JSON
         begin--;
     while (value < line_end) {
         value += strspn(value, " \t\"'=:");
@@ -382,7 +381,7 @@ static const char *place_of(const char *text, const char *after, config_line lin
         if (!flag && other.length > 0 && strchr("[{}", other.text[0]) != NULL) {
             if (passed)
                 break;
-            found = NULL; // a neighbour of another section
+            found = NULL; // the neighbour is in another section
         } else if (is_said(other) && other.text != line.text && starts(other, "--") == flag &&
                    find_own(text, other, &own)) {
             found = own.text;
@@ -391,7 +390,6 @@ static const char *place_of(const char *text, const char *after, config_line lin
     return found;
 }
 
-/* Replace `old`, part of `text`, by a line and a separator. */
 static char *replace(const char *text, config_line old, config_line line, const char *separator,
                      plait_arena *arena)
 {
@@ -400,14 +398,14 @@ static char *replace(const char *text, config_line old, config_line line, const 
     text_builder_init(&out, arena);
     text_append_bytes(&out, text, (size_t)(old.text - text));
     if (starts(line, "export ") && old.length == 0 && old.text > text)
-        text_append(&out, "\n"); // after #!
+        text_append(&out, "\n"); // the line follows #!
     text_append_bytes(&out, line.text, line.length);
     text_append(&out, separator);
     text_append(&out, old.text + old.length);
     return text_builder_finish(&out, NULL);
 }
 
-/* Blank part of a config, and of JSON the comma after it. */
+/* Blank part of a config, and in JSON the comma after it. */
 static void blank_part(char *begin, config_line part)
 {
     const bool json = *begin == '"';
@@ -429,7 +427,7 @@ static bool has_key(const char *text, config_line line)
     return false;
 }
 
-/* A line is removed in the words of the config. */
+/* Remove a line, listed in the config's own spelling. */
 static void remove_line(const launch_config *config, const char *after, config_line line,
                         edit_list *out)
 {
@@ -446,7 +444,7 @@ static void remove_line(const launch_config *config, const char *after, config_l
         blank_part(out->applied + (own.text - config->text), own);
 }
 
-/* A key that the config has keeps its place; others go before a neighbour. */
+/* Add a line: in place of the config's line with the same key, else before a neighbour. */
 static plait_status insert_line(const char *before, const char *after, config_line line,
                                 plait_arena *arena, edit_list *out, plait_error *err)
 {

@@ -1,4 +1,4 @@
-/* import.c - a runtime's own config as a plan */
+/* import.c - a plan out of a launch config of a runtime */
 #include "launch/import.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ const char *const *launch_import_names(void)
     return names;
 }
 
-/* The caller's GPUs: a shard group of all replicas stays one of all replicas. */
+/* Set the GPUs that the caller gives; a shard group of all replicas stays one of all replicas. */
 static void take_gpus(int gpus, plans_entry *out)
 {
     plait_degrees *const d = &out->degrees;
@@ -30,7 +30,7 @@ static void take_gpus(int gpus, plans_entry *out)
 
     if (gpus > 0)
         out->gpus = gpus;
-    // dp follows from the GPUs, once the other degrees are known.
+    // dp follows from the GPUs once the other degrees are known
     const plait_key_set others =
         PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_CP);
     const bool known = out->gpus > 0 && (out->given & others) == others;
@@ -45,7 +45,7 @@ static void take_gpus(int gpus, plans_entry *out)
     out->given |= bit;
 }
 
-/* What a script calls its model is printed and written as any other name. */
+/* A model's name out of a script may hold any characters: make it plain. */
 static plait_status tidy_model(plans_entry *out, plait_arena *arena, plait_error *err)
 {
     plait_model *model;
@@ -62,7 +62,7 @@ static plait_status tidy_model(plans_entry *out, plait_arena *arena, plait_error
 }
 
 /*
- * What was read is written and read once more: a model that plait would refuse as a file is refused
+ * Write the plan and read it again, so that a model that plait would refuse as a file is refused
  * here, where its source is known.
  */
 static plait_status check_readable(const plans_entry *entry, plait_arena *arena, plait_error *err)
@@ -93,7 +93,8 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
 
     *out = plans_unknown(name);
     *warning = "";
-    // A run.sh of launch has its arguments from a file beside it: to read it would find none.
+    // a run.sh of launch reads its arguments from a file beside it, so that importing it would
+    // find none
     static const size_t before = sizeof LAUNCH_READS_FROM - 1;
     const char *const end = text + length;
 
@@ -102,7 +103,7 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
         stop = stop != NULL ? stop : end;
         if ((size_t)(stop - line) <= before || memcmp(line, LAUNCH_READS_FROM, before) != 0)
             continue;
-        const size_t width = (size_t)(stop - line) - before - 1; // less the quote
+        const size_t width = (size_t)(stop - line) - before - 1; // without the quote
         return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
                           "expected the arguments of a run, found what starts it: import %.*s, "
                           "beside it",
@@ -112,8 +113,8 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     plait_arena_rewind(arena, mark);
     PLAIT_TRY(launch_target_at(target)->import(text, length, name, call, arena, out, warning, err));
     PLAIT_TRY(tidy_model(out, arena, err));
-    // What no config speaks of: ranks lie side by side, x first, since it only numbers them; and
-    // every software has all ranks wait before the optimizer.
+    // no config gives these: ranks lie side by side, x first, since that only numbers them; and
+    // every runtime has all ranks wait before the optimizer
     static const plait_key_id unsaid[] = {PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION};
 
     for (size_t k = 0; k < sizeof unsaid / sizeof *unsaid; k++) {

@@ -1,4 +1,4 @@
-/* import.h - a runtime's own config as a plan */
+/* import.h - a plan out of a launch config of a runtime */
 #pragma once
 
 #include "plait/launch.h"
@@ -6,16 +6,17 @@
 #include "launch/call.h"
 #include "io/plans/plans.h"
 
-/** Targets whose configs can be read, by name; NULL-terminated. */
+/** Words of the targets whose configs can be read; NULL-terminated. */
 const char *const *launch_import_names(void);
 
 /**
- * Read a config. What it does not say is left unknown, as plans.h has it.
+ * Read a config. Keys that it does not give stay unknown, as plans.h defines them.
  *
  * @param name     stands for the file in messages
  * @param call     NULL: nothing is known beside the file
  * @param out      lives in `arena`
- * @param warning  receives sentences, one a line, on what plait cannot price; "" if none
+ * @param warning  receives sentences, one a line, on parts of the file that plait cannot price; ""
+ * if none
  */
 PLAIT_MUST_CHECK plait_status launch_import(plait_launch_target target, const char *text,
                                             size_t length, const char *name,

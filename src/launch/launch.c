@@ -1,4 +1,6 @@
-/* launch.c - the targets, and what is asked of every plan before one of them speaks */
+/*
+ * launch.c - the launch targets, and the checks that every plan passes before a target renders it
+ */
 
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +19,11 @@
 
 typedef struct nearest_found {
     plait_degrees degrees;
-    char layout[PLAIT_VALUE_SIZE]; /* that of the degrees, if they have one */
-    double step_s;                 /* 0: none yet */
+    char layout[PLAIT_VALUE_SIZE]; /* layout of the degrees, if they have one */
+    double step_s;                 /* step time of the plan; 0: none found yet */
 } nearest_found;
 
-/* What was completed in an arena outlives it. */
+/* Copy a plan out of the arena in which it was completed. */
 static void keep(nearest_found *best, const plait_degrees *degrees, double step_s)
 {
     const char *const layout = degrees->split.layout;
@@ -33,7 +35,7 @@ static void keep(nearest_found *best, const plait_degrees *degrees, double step_
     best->degrees.split.layout = best->layout;
 }
 
-/* Keys that may be let go; what follows from others goes with them. */
+/* Keys that may be left open; keys that follow from others are left open with them. */
 static const plait_key_id choices[] = {
     PLAIT_KEY_SCHEDULE,    PLAIT_KEY_RECOMPUTE, PLAIT_KEY_SPLIT, PLAIT_KEY_ZERO,
     PLAIT_KEY_CP_COMM,     PLAIT_KEY_GRAD_SYNC, PLAIT_KEY_ORDER, PLAIT_KEY_ETP,
@@ -51,7 +53,7 @@ static plait_key_set without(plait_key_set given, plait_key_id key)
     return given;
 }
 
-/* Complete and price; a plan that is not legal is none: verdict PLAIT_INVALID. */
+/* Complete and price a plan; the verdict of one that is not legal is PLAIT_INVALID. */
 static plait_status price(const plait_problem *problem, plait_key_set given, plait_arena *arena,
                           plait_degrees *degrees, plait_cost *cost, plait_error *err)
 {
@@ -141,11 +143,11 @@ static void append_changes(const plait_degrees *wanted, const plait_degrees *fou
 /*
  * A sentence such as "the nearest plan that megatron runs has schedule 1f1b: 5.12 s a step".
  *
- * Keys of `wanted` are let go, one, then two, then all but the degrees, until what the runtime fills
- * in fits; of equally many the fastest wins.
+ * One key of `wanted` is left open, then two, then all but the degrees, until a completion by the
+ * runtime fits; among plans with equally many open keys the fastest is returned.
  *
- * @param problem  with the runtime that cannot say `wanted`
- * @param out      lives in `arena`; "" where nothing fits
+ * @param problem  with the runtime that cannot run `wanted`
+ * @param out      lives in `arena`; "" if nothing fits
  */
 static plait_status launch_nearest(const plait_problem *problem, const plait_degrees *wanted,
                                    plait_arena *arena, const char **out, plait_error *err)
@@ -187,7 +189,7 @@ plait_launch_target plait_launch_target_of(const plait_runtime *runtime)
     for (int t = 0; t < PLAIT_LAUNCH_TARGETS; t++)
         if (targets[t]->runtime != NULL && targets[t]->rules == runtime->rules)
             return (plait_launch_target)t;
-    return PLAIT_LAUNCH_COMPANION; // which takes any plan
+    return PLAIT_LAUNCH_COMPANION; // the companion takes any plan
 }
 
 plait_status folder_add(plait_launch_folder *folder, const char *name, const char *text,
@@ -201,7 +203,10 @@ plait_status folder_add(plait_launch_folder *folder, const char *name, const cha
 
 /* ---- can it be said? ---- */
 
-/* Plans of a runtime with the target's rules are judged by that runtime, others by the target's. */
+/*
+ * Plans of a runtime with the target's rules are checked against that runtime, others against the
+ * target's.
+ */
 static plait_status judge_of(const plait_problem *problem, const launch_target *target,
                              plait_arena *arena, plait_problem *judge, plait_error *err)
 {
@@ -218,7 +223,7 @@ static plait_status judge_of(const plait_problem *problem, const launch_target *
     return PLAIT_OK;
 }
 
-/* Software that has not the plan's kernel of attention takes its own: no config asks for one. */
+/* A runtime without the plan's attention kernel uses its default kernel. */
 static plait_status suit_kernel(const plait_problem *judge, const plait_launch *launch,
                                 plait_arena *arena, plait_plan *out, plait_error *err)
 {
@@ -253,7 +258,9 @@ static plait_status refuse(const plait_problem *judge, const plait_degrees *degr
                       target->name, why, nearest);
 }
 
-/* Another runtime than the plan's own gives it another price; no evidence speaks of that one. */
+/*
+ * Under another runtime than its own the plan has another price, for which no measured band exists.
+ */
 static plait_status price_again(plait_problem *judge, const plait_launch *launch,
                                 const plait_plan *plan, plait_arena *arena, plait_cost *cost,
                                 plait_error *err)
@@ -265,7 +272,10 @@ static plait_status price_again(plait_problem *judge, const plait_launch *launch
     return plait_plan_cost(judge, plan, arena, cost, err);
 }
 
-/* Everything that is asked of a plan before its target renders it: judge, plan and cost. */
+/*
+ * Check a plan before its target renders it; *judge, *plan and *cost are those of the target's
+ * runtime.
+ */
 static plait_status check(const plait_launch *launch, const launch_target *target,
                           plait_arena *arena, plait_problem *judge, plait_plan *plan,
                           plait_cost *cost, plait_error *err)
@@ -300,7 +310,10 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
                : refuse(judge, degrees, target, cost->why, arena, err);
 }
 
-/* It stands in YAML, in a directive of SLURM and on a command line: no character has to be quoted. */
+/*
+ * The name is written into YAML, a directive of SLURM and a command line: allow only characters
+ * that need no quotes.
+ */
 static plait_status check_name(const char *what, const char *expected, const char *name,
                                plait_error *err)
 {
@@ -333,7 +346,7 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
     plait_cost cost;
 
     *out = (plait_launch_folder){0};
-    // A struct of this version that says everything.
+    // the struct must be of this version and complete
     if (launch == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch", "expected a launch, found NULL");
     PLAIT_TRY(sized_check("launch", launch->size, sizeof *launch, err));

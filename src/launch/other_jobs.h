@@ -1,4 +1,4 @@
-/* other_jobs.h - what is trained otherwise than by pretraining of all weights, and refused */
+/* other_jobs.h - jobs that do not train all weights of one model, which import refuses */
 #pragma once
 
 #include <stddef.h>
@@ -10,9 +10,9 @@
 /**
  * Check that a launch config, in whatever format, trains all weights of one model.
  *
- * Fails (RANGE) on a flag or a key of a fine-tuning method (LoRA, DPO, distillation, frozen weights), and
- * (SCHEMA) on a file of software for such jobs. The message names both. A file that none of the
- * readers can read passes: its own reader says what is wrong with it.
+ * Fails (RANGE) on a flag or a key of a fine-tuning method (LoRA, DPO, distillation, frozen
+ * weights), and (SCHEMA) on a file of software for such jobs. The message names both. A file that
+ * none of the readers can read passes: its own reader reports the fault.
  */
 PLAIT_MUST_CHECK plait_status other_jobs_refuse(const char *text, size_t length, const char *name,
                                                 const launch_call *call, plait_arena *arena,

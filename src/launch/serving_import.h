@@ -1,4 +1,4 @@
-/* serving_import.h - the command line of a serving engine as a worker */
+/* serving_import.h - a serving worker out of the command line of its engine */
 #pragma once
 
 #include "launch/call.h"
@@ -6,25 +6,25 @@
 
 typedef struct serving_import {
     plait_engine_kind kind;
-    const char *checkpoint; /* NULL: the file does not say it */
+    const char *checkpoint; /* model of the command line; NULL: not given */
     plait_worker worker;
     int replicas;
-    int chunk;   /* tokens of a step; 0: the engine's */
-    int batch;   /* running sequences of a scheduler; 0: the engine's */
+    int chunk;   /* tokens of a step; 0: the engine's default */
+    int batch;   /* running sequences of a scheduler; 0: the engine's default */
     int context; /* tokens of the longest request; 0: the model's */
-    int drafted; /* tokens; 0: no speculation */
+    int drafted; /* draft tokens; 0: no speculation */
     int weights; /* plait_weight_format; -1: as the checkpoint is */
-    int kv;      /* plait_kv_format; -1: likewise */
+    int kv;      /* plait_kv_format; -1: as the checkpoint is */
 } serving_import;
 
-/** "vllm", "sglang": whose command lines can be read; NULL-terminated. */
+/** Engines whose command lines can be read; NULL-terminated. */
 extern const char *const serving_import_name[];
 
 /**
- * Reads `vllm serve`, or a launch of SGLang's or vLLM's server, out of a script, which is not run.
+ * Read `vllm serve`, or a launch of SGLang's or vLLM's server, out of a script, which is not run.
  *
  * @param kind     VLLM or SGLANG
- * @param warning  receives a sentence on options that no price hangs on or that are not known; ""
+ * @param warning  receives a sentence on options that are not read; ""
  */
 plait_status serving_import_read(plait_engine_kind kind, const char *text, size_t length,
                                  const char *name, const launch_call *call, plait_arena *arena,

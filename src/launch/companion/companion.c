@@ -14,7 +14,7 @@
 
 /* ---- groups ---- */
 
-/* One group a line; groups of a single rank all on one. */
+/* Write one group a line, and groups of a single rank all on one line. */
 static void write_group_list(json_writer *json, const launch_group_list *list)
 {
     if (list->ranks == 1)
@@ -72,7 +72,7 @@ static void write_stages(json_writer *json, const plait_plan *plan)
     json_end_array(json);
 }
 
-/* How one layer is split, and what it is. */
+/* A layer's kind and how it is split. */
 typedef struct layer_strategy {
     int kind;
     plait_recompute recompute;
@@ -109,7 +109,7 @@ static void write_run(json_writer *json, const plait_model *model, const layer_s
     json_end_object(json);
 }
 
-/* Runs of layers that are split alike, over the edges of stages. */
+/* Write runs of equally split layers; a run may cross the edges of stages. */
 static plait_status write_layers(json_writer *json, const plait_model *model,
                                  const plait_plan *plan, plait_arena *arena, plait_error *err)
 {
@@ -118,7 +118,6 @@ static plait_status write_layers(json_writer *json, const plait_model *model,
 
     if (layer == NULL)
         return plait_fail_nomem(err);
-    // The strategies of all layers, in the model's order.
     for (int s = 0; s < plan->stages; s++) {
         const plait_stage *const stage = &plan->stage[s];
         int at = 0;
@@ -212,7 +211,10 @@ static bool reduces_gradients(const plait_volume *volume)
            (volume->op == PLAIT_ALL_REDUCE || volume->op == PLAIT_REDUCE_SCATTER);
 }
 
-/* Gradients go in buckets; how many and how large is known of those reduced once a step. */
+/*
+ * Gradients are reduced in buckets; their number and size are known only if they are reduced once a
+ * step.
+ */
 static void write_gradients(json_writer *json, const plait_launch *launch)
 {
     const plait_overlaps *const overlap = &launch->problem->runtime->overlap;

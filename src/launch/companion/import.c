@@ -1,8 +1,8 @@
 /*
- * import.c - launch.json read back
+ * import.c - a plan out of launch.json
  *
- * The question and the degrees are what is read. Ranks, stages, layers and actions follow from
- * them: they are written once more, and the file is held to that. What the price was is not read.
+ * Question and degrees are read. Ranks, stages, layers and actions follow from them: they are
+ * written again, and the file must agree. The price is not read.
  */
 #include "launch/companion/companion.h"
 
@@ -38,7 +38,10 @@ static plait_status check_question(const json_cursor *root, const plans_entry *e
     return PLAIT_OK;
 }
 
-/* Degrees that make up no ranks, chunks or microbatches have nothing to be held to. */
+/*
+ * Check that the degrees give whole ranks, chunks and microbatches before anything is compared with
+ * them.
+ */
 static plait_status check_degrees(const json_cursor *at, const plans_entry *entry, plait_error *err)
 {
     const plait_degrees *const d = &entry->degrees;
@@ -66,7 +69,7 @@ static plait_status check_degrees(const json_cursor *at, const plans_entry *entr
 
 /* ---- what follows ---- */
 
-/* Does a stage say what it recomputes or offloads? */
+/* True if a stage lists its own recomputation or offload. */
 static bool stages_choose(const plans_entry *entry)
 {
     for (int s = 0; s < entry->stages; s++)
@@ -76,7 +79,7 @@ static bool stages_choose(const plans_entry *entry)
     return false;
 }
 
-/* Stages of the file's own are laid as it says, once they hold the model; others are as dealt. */
+/* Lay out stages as the file lists them if they hold the model, else as the split does. */
 static plait_status plan_of(const plans_entry *entry, const plait_problem *problem,
                             plait_arena *arena, plait_plan *out, plait_error *err)
 {
@@ -116,7 +119,7 @@ static plait_status write_again(const plans_entry *entry, plait_arena *arena, co
     return json_writer_finish(&json, text, length, err);
 }
 
-/* `found` is the root of the file; each member of `expected` must be the same there. */
+/* Each member of `expected` must be equal in `found`, the root of the file. */
 static plait_status compare(const json_cursor *expected, plait_arena *arena, void *found,
                             plait_error *err)
 {
@@ -138,7 +141,7 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
     size_t length;
 
     PLAIT_TRY(check_degrees(degrees, entry, err));
-    // Nothing is spelled out for more ranks than the file itself lists.
+    // groups are spelled out for at most as many ranks as the file itself lists
     const int gpus = entry->gpus;
     json_cursor groups, list, group;
     size_t ranks = 0;

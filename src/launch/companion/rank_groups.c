@@ -11,7 +11,7 @@ const char *const launch_group_name[LAUNCH_GROUP_KINDS + 1] = {
         NULL,
 };
 
-/* tp, cp and dp of one stage: a run each. */
+/* The shape of one stage: tp, cp and dp, each one run of ranks. */
 static plait_group_shape stage_shape(const plait_degrees *d)
 {
     static const plait_axis axes[] = {PLAIT_AXIS_TP, PLAIT_AXIS_CP, PLAIT_AXIS_DP};
@@ -50,14 +50,17 @@ static plait_group_shape shape_of(const plait_degrees *d, launch_group kind)
     case LAUNCH_GROUP_stage:
         return stage_shape(d);
     case LAUNCH_GROUP_pp:
-    case LAUNCH_GROUP_embedding: /* made of the pipelines' ends */
+    case LAUNCH_GROUP_embedding: /* made below of the pipelines' ends */
     case LAUNCH_GROUP_KINDS:
         break;
     }
     return plait_group_of(d, PLAIT_AXIS_PP);
 }
 
-/* The members of the group that begins at `first`; false when one is outside or in another group. */
+/*
+ * Take the members of the group that begins at `first`; false if one is out of range or in another
+ * group.
+ */
 static bool take(const plait_group_shape *shape, int first, int world, bool *taken, int *rank)
 {
     int count = 1;
@@ -105,7 +108,7 @@ plait_status launch_groups(const plait_degrees *d, launch_group kind, plait_aren
         out->groups++;
     }
     if (kind == LAUNCH_GROUP_embedding) {
-        // The first and the last of each pipeline.
+        // the first and the last rank of each pipeline
         const int ends = out->ranks > 1 ? 2 : 1;
 
         for (int g = 0; g < out->groups; g++) {

@@ -32,21 +32,21 @@ extern const char *const launch_group_name[LAUNCH_GROUP_KINDS + 1];
 /** Largest world whose groups are spelled out. */
 enum { LAUNCH_MAX_RANKS = 1 << 18 };
 
-/** All groups of one kind, by their lowest rank. */
+/** All groups of one kind, in the order of their lowest ranks. */
 typedef struct launch_group_list {
     int groups;
-    int ranks;       /* of one group */
-    const int *rank; /* [groups * ranks], those of one group after each other */
+    int ranks;       /* ranks of one group */
+    const int *rank; /* [groups * ranks], group after group */
 } launch_group_list;
 
 /**
  * Spell out all groups of a kind.
  *
  * @param degrees  tp, cp, dp, pp, ep, etp, shard_group and order count; etp ep divides tp cp dp,
- *                 and shard_group divides dp cp
+ * and shard_group divides dp cp
  * @param out      lives in `arena`
  *
- * Fails (RANGE) when the groups do not part the ranks: a shard whose edge lies inside cp, where
+ * Fails (RANGE) if the groups do not partition the ranks: a shard whose edge lies inside cp, if
  * stages lie between cp and dp.
  */
 PLAIT_MUST_CHECK plait_status launch_groups(const plait_degrees *degrees, launch_group kind,

@@ -11,17 +11,17 @@
 #include "launch/write/training.h"
 #include "launch/write/scripts.h"
 
-/* Where an argument stands: a block, and a section of it that FlagScale's runner looks into. */
+/* The place of an argument: a block, and a section that FlagScale's runner reads. */
 typedef struct train_place {
     const char *block;
-    const char *section; /* NULL: the block itself */
+    const char *section; /* section of the block; NULL: the block itself */
 } train_place;
 
 static const train_place train_places[] = {{"system", NULL},      {"system", "checkpoint"},
                                            {"system", "logging"}, {"model", NULL},
                                            {"data", NULL},        {"data", "tokenizer"}};
 
-/* The group of an argument says its place, but for those that only make a run start. */
+/* The group of an argument determines its place, but for arguments that only make a run start. */
 static const train_place *place_of(const char *group, const char *name)
 {
     static const char *const system[] = {"parallelism",
@@ -102,14 +102,14 @@ static void append_place(const launch_args *args, const train_place *place, size
         if (said != group && place->section == NULL)
             text_append_printf(out, "%*s# %s\n", (int)inner, "", group);
         said = group;
-        // --num-layers 32 is num_layers: 32.
+        // --num-layers 32 becomes num_layers: 32
         text_append_repeated(out, ' ', inner);
         for (const char *c = option->name + 2; *c != '\0'; c++)
             text_append_char(out, *c == '-' ? '_' : *c);
         text_append(out, ": ");
         if (option->value == NULL)
             text_append(out, "true");
-        else if (option->words && option->value[0] == '[') // lists in a list stand as they are
+        else if (option->words && option->value[0] == '[') // nested lists are written as they are
             text_append(out, option->value);
         else if (option->words)
             append_words(option->value, out);
@@ -133,7 +133,7 @@ static const training_places places = {
     .checkpoints = "save, load, save_interval",
 };
 
-/* Megatron Core 0.15 has another word for what was renamed since. */
+/* Use the names that Megatron Core 0.15 has for arguments that were renamed since. */
 static void use_older_words(launch_args *flags)
 {
     for (int i = 0; i < flags->count; i++)
@@ -149,7 +149,7 @@ static void append_head(const plait_launch *launch, text_builder *out)
     notes_append(launch, out);
 }
 
-/* "export NAME=VALUE" lines as a mapping. */
+/* Write "export NAME=VALUE" lines as a mapping. */
 static void append_environment(const plait_launch *launch, text_builder *out)
 {
     text_builder exports;
@@ -171,7 +171,7 @@ static void append_environment(const plait_launch *launch, text_builder *out)
 
 /* ---- nodes ---- */
 
-/* Nodes of a group that a plan sits on, and the GPUs of each. */
+/* Nodes of a group that the plan uses, and the GPUs of each. */
 static int nodes_of_group(const plait_launch *launch, int g, int *gpus_per_node)
 {
     const int shape = launch->problem->cluster->group[g].gpus_per_node;
@@ -181,7 +181,7 @@ static int nodes_of_group(const plait_launch *launch, int g, int *gpus_per_node)
     return gpus > 0 ? (gpus + shape - 1) / shape : 0;
 }
 
-/* All nodes, and the GPUs of the largest: the hostfile says those of the others. */
+/* All nodes, and the GPUs of the largest; the hostfile gives those of the others. */
 static int count_nodes(const plait_launch *launch, int *most_gpus)
 {
     int nodes = 0;
@@ -196,7 +196,7 @@ static int count_nodes(const plait_launch *launch, int *most_gpus)
     return nodes;
 }
 
-/* Lines of the hostfile, group by group as stages follow one another. */
+/* Write the lines of the hostfile, group by group in the order of the stages. */
 static void append_hosts(const plait_launch *launch, text_builder *out)
 {
     const plait_plan *const plan = launch->plan;
@@ -258,7 +258,7 @@ static const char *config(const plait_launch *launch, const launch_args *flags, 
     return text_builder_finish(&out, NULL);
 }
 
-/* Without a hostfile the runner takes the node that it is on, and no other. */
+/* Without a hostfile the runner uses only the node that it runs on. */
 static const char *run_script(const plait_launch *launch, plait_arena *arena)
 {
     int gpus;
@@ -294,7 +294,8 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     launch_args own, flags;
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
-    args.flash_attention_version = 0; // the installed one: Megatron Core 0.15 has no word for it
+    args.flash_attention_version =
+        0; // the installed version: Megatron Core 0.15 has no argument for it
     args_init(&own, arena);
     flagscale_meshes(launch->problem, launch->plan, &args, &own);
     PLAIT_TRY(flagscale_stages(launch->problem, launch->plan, &args, &own, err));

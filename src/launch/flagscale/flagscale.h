@@ -10,30 +10,31 @@
 #include "launch/megatron/megatron.h"
 
 /**
- * What recomputes stage by stage, where that is not the plan's one choice: Megatron-LM's arguments for all
- * stages, and FlagScale's list of layers a stage in `own`.
+ * Recomputation that differs from stage to stage: Megatron-LM's arguments for all stages, and
+ * FlagScale's list of layers per stage in `own`. Nothing changes if the plan has one choice for all
+ * stages.
  */
 PLAIT_MUST_CHECK plait_status flagscale_stages(const plait_problem *problem, const plait_plan *plan,
                                                megatron_args *args, launch_args *own,
                                                plait_error *err);
 
-/** Can that list say what the layers of a plan recompute? */
+/** True if that list can express the recomputation of a plan. */
 bool flagscale_says_stages(const plait_plan *plan);
 
 /**
- * Stages of unlike degrees: Megatron-LM's arguments are those of the first, FlagScale's meshes go into `own`.
- * Nothing changes where all are alike.
+ * Stages of different degrees: Megatron-LM's arguments are those of the first stage, FlagScale's
+ * meshes go into `own`. Nothing changes if all stages are equal.
  */
 void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, megatron_args *args,
                       launch_args *own);
 
 bool flagscale_has_meshes(const plait_plan *plan);
 
-/** The device type of the nodes that a stage sits on. */
+/** The device type of a stage's nodes. */
 const char *flagscale_device(const plait_problem *problem, const plait_stage *stage);
 
-/** What meshes cannot say of a plan; NULL: all is said. */
+/** The first part of a plan that meshes cannot express; NULL: none. */
 const char *flagscale_lacks_meshes(const plait_problem *problem, const plait_plan *plan);
 
-/** Append the blocks system, model and data of a list of arguments, each line behind `indent` blanks. */
+/** Append a list of arguments as the blocks system, model and data, indented by `indent` blanks. */
 void flagscale_append_train(const launch_args *args, int indent, text_builder *out);

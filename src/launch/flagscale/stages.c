@@ -1,11 +1,17 @@
 /*
- * stages.c - stages of unlike degrees or nodes as FlagScale's process meshes
+ * stages.c - stages that differ: in degrees or nodes as process meshes, in recomputation as a list
+ * per stage
  *
- * Stages one behind another with the same degrees on one sort of node are a mesh: tp, cp, ep, dp, and how
- * many they are. As flagscale/train/arguments.py has it, the batch is that of the first mesh; another one
- * cuts the same sequences by its own dp, and has no sequence parallelism where its tp is 1. Ranks follow
- * the list of device types (flagscale/train/hetero/parallel_context.py); a node's own is the `type` of
- * its line in the hostfile (flagscale/runner/runner_train.py).
+ * Consecutive stages with the same degrees on one kind of node are a mesh: tp, cp, ep, dp, and the
+ * number of stages. In flagscale/train/arguments.py the batch is that of the first mesh; another
+ * mesh divides the same sequences by its own dp, and has no sequence parallelism if its tp is 1.
+ * Ranks follow the list of device types (flagscale/train/hetero/parallel_context.py); a node's own
+ * is the `type` of its line in the hostfile (flagscale/runner/runner_train.py).
+ *
+ * recompute_num_layers_per_stage_micro_batch has a row for each run of equal chunks: [chunks,
+ * microbatches, layers]. transformer_block.py reads it by chunk and microbatch, and 0 turns
+ * recomputation off; the lists of granularity and method, which could express more, are read by
+ * stage alone, or not at all with several chunks per rank.
  */
 #include "launch/flagscale/flagscale.h"
 
@@ -31,7 +37,7 @@ bool flagscale_has_meshes(const plait_plan *plan)
     return false;
 }
 
-/* A key that meshes have in common, and two stages have not; -1: none. */
+/* A key that all meshes share and in which two stages differ; -1: none. */
 static int unlike_key(const plait_degrees *a, const plait_degrees *b)
 {
     static const plait_key_set of_mesh =
@@ -47,7 +53,7 @@ static int unlike_key(const plait_degrees *a, const plait_degrees *b)
     return -1;
 }
 
-/* What two stages must have in common and have not; NULL: nothing. */
+/* The reason why two stages cannot be meshes of one plan; NULL: none. */
 static const char *unlike(const plait_degrees *a, const plait_degrees *b)
 {
     const int key = unlike_key(a, b);
@@ -58,13 +64,15 @@ static const char *unlike(const plait_degrees *a, const plait_degrees *b)
                                : "stages unlike in more than tp, dp, mbs, ep and etp";
 }
 
-/* Does a stage divide its ZeRO shards over a part of its replicas? */
+/* True if the ZeRO shards of a stage span only part of its replicas. */
 static bool shards_apart(const plait_degrees *d)
 {
     return d->shard_group != d->dp * d->cp;
 }
 
-/* `type=` of a hostfile ends at a blank (parse_hostfile of flagscale/runner/utils.py). */
+/*
+ * The value of `type=` in a hostfile ends at a blank (parse_hostfile of flagscale/runner/utils.py).
+ */
 static bool has_word(const char *device)
 {
     return device[strcspn(device, " \t\r\n\"\\")] == '\0';
@@ -128,7 +136,10 @@ static void add_list(launch_args *own, const char *name, text_builder *list)
         args_words(own, name, text);
 }
 
-/* Do some stages deal experts over ranks, or cut them otherwise than the other products? */
+/*
+ * True if a stage distributes experts over ranks, or splits them by another tp than the other
+ * products.
+ */
 static bool has_experts_apart(const plait_plan *plan)
 {
     for (int s = 0; s < plan->stages; s++)
@@ -169,7 +180,7 @@ static void add_meshes(const plait_problem *problem, const plait_plan *plan, lau
 
 /* ---- the whole ---- */
 
-/* What Megatron-LM's arguments say of one grid is that of the first mesh; layers have their own list. */
+/* Megatron-LM's arguments describe the first mesh; layers have their own list. */
 static void take_first(const plait_plan *plan, megatron_args *args)
 {
     const plait_degrees *const first = &plan->stage[0].degrees;
@@ -210,7 +221,10 @@ void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, mega
         args_switch(own, "--use-partial-reduce-for-shared-embedding");
 }
 
-/* First layers of a chunk that are run again whole; -1: others are, or in part. */
+/*
+ * The first layers of a chunk that are recomputed in full; -1: others are recomputed, or some in
+ * part.
+ */
 static int first_full(const plait_recompute *choice, int layers)
 {
     int first = 0;
@@ -240,7 +254,7 @@ static bool stages_differ(const plait_plan *plan)
     return false;
 }
 
-/* Layers of each chunk in pipeline order; false: not all are first ones, whole. */
+/* Layers of each chunk in pipeline order; false: not all are leading layers recomputed in full. */
 static bool count_layers(const plait_plan *plan, int *layers)
 {
     const plait_degrees *const d = &plan->degrees;

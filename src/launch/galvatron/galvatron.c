@@ -33,7 +33,7 @@ static void member_same(json_writer *json, const char *key, int layers, int valu
     json_member_string(json, key, text_builder_finish(&list, NULL));
 }
 
-/* One number of each layer's cut. */
+/* One number of each layer's sharding. */
 static void member_cuts(json_writer *json, const char *key, const plait_plan *plan,
                         int number(plait_cut cut))
 {
@@ -59,7 +59,7 @@ static int is_sharded(plait_cut cut)
 
 /* ---- parts ---- */
 
-/* Ulysses is tensor parallelism of another sort to Galvatron: one size for both. */
+/* Galvatron has one size for tensor parallelism and Ulysses, and a switch between them. */
 static void write_layers(const plait_plan *plan, int layers, bool experts, json_writer *json)
 {
     const plait_degrees *const d = &plan->degrees;
@@ -73,7 +73,7 @@ static void write_layers(const plait_plan *plan, int layers, bool experts, json_
     member_same(json, "tp_consecutive_flags", layers, 1);
     member_cuts(json, "dp_types_enc", plan, is_sharded);
     member_same(json, "use_sp", layers, ulysses);
-    // Which layers are run again, stage by stage.
+    // layers that are recomputed, stage by stage
     text_builder list;
 
     text_builder_init(&list, json->out.arena);
@@ -110,7 +110,7 @@ static void write_pipeline(const plait_launch *launch, json_writer *json)
                        d->schedule == PLAIT_GPIPE ? "gpipe" : "pipedream_flush");
 }
 
-/* What a strategy has no words for. */
+/* Keys of the plan that a strategy has no words for. */
 static void write_notes(const plait_launch *launch, json_writer *json)
 {
     const plait_problem *const problem = launch->problem;
@@ -283,7 +283,6 @@ static void append_head(const plait_launch *launch, text_builder *out)
         &places, out);
 }
 
-/* train.yaml; NULL when out of memory. */
 static const char *galvatron_train(const plait_launch *launch, plait_arena *arena)
 {
     const plait_problem *const problem = launch->problem;
@@ -320,7 +319,6 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     };
     const char *strategy;
 
-    // strategy.json.
     static const char *const types[] = {"ddp", "ddp", "zero2", "zero3"};
     const plait_problem *const problem = launch->problem;
     const plait_plan *const plan = launch->plan;

@@ -1,10 +1,10 @@
 /*
  * pipelining.c - PyTorch's torch.distributed.pipelining: schedule.csv and a script that runs it
  *
- * schedule.csv is what _PipelineScheduleRuntime._load_csv reads as "compute_only" (PyTorch 00722e6):
- * one row a pipeline rank, cells such as 0F0, 0B0, 0I0, 0W0 of stage, action and microbatch, in the
- * order of the rank; sends, receives and reductions are put in between by PyTorch. Stages are
- * counted as plait counts them, from the embedding to the loss.
+ * schedule.csv is read by _PipelineScheduleRuntime._load_csv as "compute_only" (PyTorch 00722e6):
+ * one row per pipeline rank, cells such as 0F0, 0B0, 0I0, 0W0 of stage, action and microbatch, in
+ * the order of the rank; PyTorch inserts sends, receives and reductions. Stages are numbered as in
+ * plait, from the embedding to the loss.
  */
 #include "plait/schedule.h"
 
@@ -227,7 +227,7 @@ static void append_constants(const plait_launch *launch, text_builder *out)
     text_append(out,
                 "\n# The plan: ranks along each axis, outermost first, and the modules of each "
                 "stage.\n");
-    // Axes outermost first, as a device mesh takes them.
+    // axes outermost first, the order of a device mesh
     const int size[PLAIT_AXES] = {[PLAIT_AXIS_TP] = d->tp,
                                   [PLAIT_AXIS_CP] = d->cp,
                                   [PLAIT_AXIS_DP] = d->dp,

@@ -26,7 +26,7 @@ static void give(plans_entry *out, plait_key_id key, int value)
     out->given |= PLAIT_KEY_BIT(key);
 }
 
-/* train = micro * steps * dp, exactly; DEEPSPEED_OPEN where one of them is. */
+/* train = micro * steps * dp, exactly; DEEPSPEED_OPEN if one of them is open. */
 static plait_status replicas_of(const deepspeed_file *file, const char *name, int *dp,
                                 plait_error *err)
 {
@@ -70,13 +70,16 @@ static int offloaded_tenths(const deepspeed_file *file)
     return file->offload_optimizer ? (int)(10.0 * file->offload_ratio + 1e-9) : 0;
 }
 
-/* offload_param is of stage 3, and has a price with the optimizer on the host beside it. */
+/* offload_param belongs to stage 3, and has a price only beside an optimizer on the host. */
 static bool offloads_params(const deepspeed_file *file)
 {
     return file->offload_params && file->zero == 3 && offloaded_tenths(file) > 0;
 }
 
-/* Under stage 3: how gathered parameters and gradients travel, and which states stay on the host. */
+/*
+ * Shards, and under stage 3 the traffic of gathered parameters and gradients and the states on the
+ * host.
+ */
 static void give_zero(const deepspeed_file *file, int dp, plans_entry *out)
 {
     const int quantise = (file->weights == true ? PLAIT_QUANTISE_WEIGHTS : 0) +
@@ -128,7 +131,7 @@ static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
     out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 }
 
-/* Each sentence on a line of its own. */
+/* Start a new line for a sentence. */
 static text_builder *line(text_builder *out)
 {
     if (out->length > 0)
@@ -162,7 +165,7 @@ static void warn(const deepspeed_file *file, text_builder *out)
         text_append(line(out), "activations divided over ranks or moved to CPU are not priced");
 }
 
-/* What the keys say of a plan; warnings are sentences, each with a line break. */
+/* Set the keys of the plan that the JSON determines; warnings are sentences, one a line. */
 static plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
                                         text_builder *warnings, plans_entry *out, plait_error *err)
 {
@@ -186,7 +189,7 @@ static plait_status deepspeed_take_file(const deepspeed_file *file, const char *
 
 /* ---- flags ---- */
 
-/* The first of some names that has a known value; NULL: none. */
+/* The known value of the first of several names that has one; NULL: none. */
 static const char *value_of(const launch_flags *flags, const char *const *names)
 {
     for (; *names != NULL; names++) {
@@ -234,8 +237,8 @@ static plait_status take_model(plan_reader *in, plait_error *err)
 /* ---- the plan ---- */
 
 /*
- * Names of configs that ms-swift has: zero0 to zero3, zero2_offload and zero3_offload (the folder ds_config of
- * modelscope/ms-swift v3.8.0 and v4.5.2).
+ * ms-swift has configs of its own by name: zero0 to zero3, zero2_offload and zero3_offload (the
+ * folder ds_config of modelscope/ms-swift v3.8.0 and v4.5.2).
  */
 static bool take_built_in(const char *name, deepspeed_file *file)
 {
@@ -250,7 +253,7 @@ static bool take_built_in(const char *name, deepspeed_file *file)
     return true;
 }
 
-/* The JSON, or what it would be if the flags said everything. */
+/* Read the JSON that the script names, or an empty one if there is none. */
 static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_error *err)
 {
     static const char *const names[] = {"deepspeed_config", "deepspeed", NULL};
@@ -338,7 +341,7 @@ static void warn_of_open(plan_reader *in)
     }
 }
 
-/* A script of which nothing was read starts no training with DeepSpeed. */
+/* A script of which no flag was read starts no training with DeepSpeed. */
 static plait_status check_read(const launch_flags *flags, plait_error *err)
 {
     for (int i = 0; i < flags->count; i++)
@@ -349,7 +352,6 @@ static plait_status check_read(const launch_flags *flags, plait_error *err)
                       "found no flag such as --zero_stage");
 }
 
-/* The same for a script; *out is unknown before. */
 static plait_status script_import(const char *text, size_t length, const char *name,
                                   const launch_call *call, plait_arena *arena, plans_entry *out,
                                   const char **warning, plait_error *err)
@@ -370,7 +372,8 @@ static plait_status script_import(const char *text, size_t length, const char *n
     take_precision(&flags, &file);
     if (file.checkpoints < 0)
         file.checkpoints = is_on(&flags, checkpoints);
-    if (is_on(&flags, offload)) // both sections on cpu: DeepSpeedExamples' dschat/utils/ds_utils.py
+    if (is_on(&flags,
+              offload)) // both sections are on the CPU: DeepSpeedExamples' dschat/utils/ds_utils.py
         file.offload_params = file.offload_optimizer = true;
     out->gpus = call != NULL ? call->gpus : 0;
     PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
@@ -384,7 +387,7 @@ static plait_status script_import(const char *text, size_t length, const char *n
 
 /* ---- the JSON alone ---- */
 
-/* The batch of all GPUs, where the file says that of one and its steps. */
+/* Compute the batch of all GPUs, if the file gives that of one GPU and its accumulation steps. */
 static void complete_batch(deepspeed_file *file, int gpus)
 {
     const int known[] = {file->micro, file->steps, file->tp, file->pp, file->cp};
@@ -407,7 +410,7 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
 {
     deepspeed_file file;
     size_t first =
-        0; // character that is not blank: the JSON begins with a brace, anything else is a script
+        0; // index of the first character that is not blank: a JSON begins with a brace, anything else is a script
     text_builder warnings;
 
     *out = plans_unknown(name);
