@@ -1,8 +1,9 @@
 /*
- * import.c - MaxText's YAML as a plan
+ * import.c - a plan out of MaxText's YAML
  *
- * What is not given is what base.yml has. One axis inside a slice and one between slices may be -1: it
- * takes what the others leave of the devices, which the mesh says itself where no axis does so.
+ * Keys that are not given have the values of base.yml. One axis inside a slice and one between
+ * slices may be -1: it takes the devices that the other axes leave. If no axis is -1, the mesh
+ * gives the number of devices.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +21,8 @@ typedef struct config_reader {
     plans_entry *out;
     text_builder *warnings;
     bool devices_known;
-    bool replicas_outside; /* ... between slices, whatever stands inside */
-    maxtext_axes mesh;     /* each axis, inside and between slices */
+    bool replicas_outside; /* replicas span slices */
+    maxtext_axes mesh;     /* ranks of each axis, inside and between slices */
 } config_reader;
 
 static void give(plans_entry *out, plait_key_id key, int value)
@@ -37,7 +38,10 @@ static void warn(config_reader *in, const char *sentence)
 
 // ---- the mesh ------------------------------------------------------------------------------
 
-/* An axis that base.yml has by itself, and one that cuts what it cuts: 1 unless given. */
+/*
+ * Read an axis that base.yml gives, times one that divides the same dimension and is 1 unless
+ * given.
+ */
 static plait_status read_axis(const config_reader *in, const char *part, const char *name,
                               const char *also, int otherwise, int *out, plait_error *err)
 {
@@ -70,7 +74,7 @@ static plait_status read_axes(const config_reader *in, const char *part, int dat
     return read_axis(in, part, "expert", NULL, 1, &out->expert, err);
 }
 
-/* The product of what is known of it, and the axis that is not; NULL: all are. */
+/* The product of the known axes, and the axis that is open; NULL: all are known. */
 static int *open_axis(maxtext_axes *axes, double *product, int *open)
 {
     int *unknown = NULL;
@@ -97,9 +101,9 @@ static plait_status refuse_mesh(const config_reader *in, const char *expected, d
 }
 
 /*
- * Both parts of a mesh have an axis that takes what is left, unless told otherwise: data between slices,
- * fsdp inside one. How many slices there are is not in the file, so that the first takes one where the second
- * is open too.
+ * Both parts of a mesh have by default an axis that takes what is left: data between slices, fsdp
+ * inside one. The file does not give the number of slices, so if both are open the job is taken as
+ * one slice.
  */
 static plait_status close_mesh(config_reader *in, maxtext_axes *ici, maxtext_axes *dcn,
                                plait_error *err)
@@ -161,7 +165,7 @@ static void take_shards(config_reader *in)
     give(in->out, PLAIT_KEY_SHARD_GROUP, mesh->data);
 }
 
-/* Of an axis that is still open nothing is known. */
+/* An axis that is still open gives no degree. */
 static void give_axis(config_reader *in, plait_key_id key, int ranks)
 {
     if (ranks > 0)
@@ -222,7 +226,7 @@ static plait_status read_pipeline(config_reader *in, int *passes, plait_error *e
     return PLAIT_OK;
 }
 
-/* MaxText multiplies in doubles and cuts off. */
+/* MaxText multiplies in doubles and truncates. */
 static plait_status read_batch(config_reader *in, plait_error *err)
 {
     const double dp = (double)in->mesh.data * in->mesh.fsdp * in->mesh.expert;
@@ -282,7 +286,7 @@ static void read_kernels(config_reader *in)
 
 // ---- the model -----------------------------------------------------------------------------
 
-/* Of names that both sides have for one model. */
+/* plait's name of a model that both have. */
 static const char *name_of(const char *theirs)
 {
     static const char *const names[][2] = {
@@ -336,7 +340,7 @@ static plait_status read_model(config_reader *in, const char *noted, plait_error
 
 // ---- the whole -----------------------------------------------------------------------------
 
-/* Values by which a key says nothing. */
+/* Values by which a key changes nothing. */
 static bool is_off(const yaml_leaf *leaf)
 {
     static const char *const words[] = {"",          "false",   "False", "0",    "0.0",
@@ -390,7 +394,7 @@ static void warn_of_unpriced(config_reader *in)
     }
 }
 
-/* List the keys that nothing has read. A file of which nothing is read is none of MaxText's. */
+/* List the keys that were not read. A file of which nothing was read is none of MaxText's. */
 static plait_status check_read(const config_reader *in, plait_error *err)
 {
     text_builder list;

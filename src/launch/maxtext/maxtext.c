@@ -18,7 +18,7 @@ int maxtext_axes_product(const maxtext_axes *axes)
     return product;
 }
 
-/* Dense weights are cut by fsdp, context and expert, so that a shard group is their product. */
+/* Dense weights are split over fsdp, context and expert, so a shard group is their product. */
 static maxtext_axes axes_of(const plait_degrees *d)
 {
     maxtext_axes axes = {
@@ -37,7 +37,9 @@ static maxtext_axes axes_of(const plait_degrees *d)
     return axes;
 }
 
-/* Move as much of an axis between slices as it and they have in common. */
+/*
+ * Move the common factor of an axis and the slices from the axis inside to the one between slices.
+ */
 static void deal(int *slices, int *ici, int *dcn)
 {
     *dcn = (int)common_divisor(*ici, *slices);
@@ -45,11 +47,11 @@ static void deal(int *slices, int *ici, int *dcn)
     *slices /= *dcn;
 }
 
-/* Rule MT8: stages or replicas take all slices; of the replicas those of whole shards first. */
+/* Rule MT8: stages or replicas span all slices; among replicas those of whole shards first. */
 maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *d)
 {
     maxtext_mesh mesh = {axes_of(d), {1, 1, 1, 1, 1, 1}};
-    // Slices that a job takes: what the links of the first level reach is one.
+    // a slice is the reach of the links of the first level
     const int slice = problem->cluster->level[0].gpus;
 
     int slices = slice > 0 && problem->job.gpus > slice ? problem->job.gpus / slice : 1;
@@ -62,7 +64,7 @@ maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *
     return mesh;
 }
 
-/* Sequences of one device in one pass; MaxText takes a fraction. */
+/* Sequences of one device in one pass; MaxText accepts a fraction. */
 static double maxtext_batch_of_device(const plait_problem *problem, const plait_degrees *d)
 {
     const int passes = d->pp > 1 ? plait_degrees_microbatches(d, problem->job.gbs) : 1;
@@ -81,7 +83,7 @@ static void append_head(const plait_launch *launch, text_builder *out)
 {
     scripts_append_head(launch, "# config.yml - a configuration of MaxText; run.sh starts it",
                         &places, out);
-    // Orders of ranks are those of the mesh, and where they lie JAX decides.
+    // orders of ranks are those of the mesh, and JAX decides their placement
     static const plait_key_id keys[] = {PLAIT_KEY_ORDER, PLAIT_KEY_PLACEMENT};
     char value[PLAIT_VALUE_SIZE];
 
@@ -155,7 +157,7 @@ static const char *attention_of(const plait_problem *problem, const plait_degree
     return is_tpu(problem) ? "flash" : "cudnn_flash_te";
 }
 
-/* "minimal" keeps every product but attention's own. */
+/* "minimal" keeps every product but that of attention itself. */
 static const char *remat_of(const plait_degrees *d)
 {
     return d->recompute.kind == PLAIT_RECOMPUTE_FULL        ? "full"
@@ -180,7 +182,6 @@ static void append_memory(const plait_problem *problem, const plait_degrees *d, 
 
 // ---- the run -------------------------------------------------------------------------------
 
-/* A plateau before the decay is a schedule of its own; constant rates end where they began. */
 static void append_real(const char *key, double number, text_builder *out)
 {
     char text[TEXT_NUMBER_SIZE];

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "launch/read/yaml_read.h"
 
-/** The axes of the mesh that a plan has a say in; the others are 1. */
+/** The axes of the mesh that a plan sets; the others are 1. */
 #define MAXTEXT_AXES(X)                                                                            \
     X(data) /* replicas of whole shards */                                                         \
     X(fsdp)                                                                                        \
@@ -31,7 +31,7 @@ typedef struct maxtext_mesh {
     maxtext_axes ici, dcn;
 } maxtext_mesh;
 
-/** The mesh of a plan that keeps the rules (src/rules/rules_maxtext.c). */
+/** The mesh of a plan that follows the rules (src/rules/rules_maxtext.c). */
 maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *degrees);
 
 int maxtext_axes_product(const maxtext_axes *axes);
@@ -39,7 +39,10 @@ int maxtext_axes_product(const maxtext_axes *axes);
 /** Append the architecture, key by key. */
 void maxtext_append_model(const plait_model *model, text_builder *out);
 
-/** A number of a file, or what base.yml has; fails (RANGE) on another kind or outside the bounds. */
+/**
+ * A number of a file, or that of base.yml; fails (RANGE) on another kind of value or outside the
+ * bounds.
+ */
 PLAIT_MUST_CHECK plait_status maxtext_int(const yaml_file *yaml, const char *key, int least,
                                           int most, int otherwise, int *out, plait_error *err);
 PLAIT_MUST_CHECK plait_status maxtext_number(const yaml_file *yaml, const char *key,
@@ -47,14 +50,14 @@ PLAIT_MUST_CHECK plait_status maxtext_number(const yaml_file *yaml, const char *
 const char *maxtext_word(const yaml_file *yaml, const char *key, const char *otherwise);
 bool maxtext_is_on(const yaml_file *yaml, const char *key);
 
-/** A number as YAML 1.1 has it, where one with an exponent has a point: 1.0e-05. Returns `out`. */
+/** A number in YAML 1.1, where one with an exponent needs a point: 1.0e-05. Returns `out`. */
 const char *maxtext_real(double number, char out[TEXT_NUMBER_SIZE]);
 
 /**
  * The model that a file builds.
  *
- * @param name  of it, which it keeps
- * @param out   lives in `arena`; NULL where plait has no layers like those of its block
+ * @param name  name of the model, which keeps the pointer
+ * @param out   lives in `arena`; NULL if plait has no layers like those of its block
  */
 PLAIT_MUST_CHECK plait_status maxtext_read_model(const yaml_file *yaml, const char *name,
                                                  plait_arena *arena, const plait_model **out,

@@ -1,10 +1,13 @@
-/* model.c - a model as MaxText's decoder blocks llama2, mixtral, qwen3 and qwen3_moe, out and in */
+/* model.c - models as MaxText's decoder blocks llama2, mixtral, qwen3 and qwen3_moe, and back */
 #include <string.h>
 
 #include "launch/maxtext/maxtext.h"
 #include "plait/model.h"
 
-/* Of experts the block of Qwen 3 alone has norms of q and k, and weights that need not sum to one. */
+/*
+ * Among blocks with experts only that of Qwen 3 has norms of q and k, and weights that need not sum
+ * to one.
+ */
 static const char *block_of(const plait_model *model)
 {
     const plait_layer *const layer = &model->kind[0];
@@ -79,9 +82,9 @@ void maxtext_append_model(const plait_model *model, text_builder *out)
 
 enum { WIDTH = 1 << 20, HEADS = 1 << 14 };
 
-/* What global_parameter_scale, 2^n, doubles how often: configs/types.py, get_individual_scales. */
+/* Factors of global_parameter_scale, 2^n, on each size: configs/types.py, get_individual_scales. */
 typedef struct scales {
-    int heads, width, layers; /* an MLP's width as often as the heads */
+    int heads, width, layers; /* factors; an MLP's width has that of the heads */
 } scales;
 
 static plait_status read_scales(const yaml_file *yaml, scales *out, plait_error *err)

@@ -1,4 +1,4 @@
-/* values.c - values of a configuration, or those that base.yml has */
+/* values.c - values of a configuration, or those of base.yml */
 #include <stdio.h>
 #include <string.h>
 

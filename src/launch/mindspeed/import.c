@@ -1,4 +1,4 @@
-/* import.c - MindSpeed-LLM's arguments as a plan: Megatron-LM's, once its own are translated */
+/* import.c - a plan out of MindSpeed-LLM's arguments: they become Megatron-LM's */
 #include "launch/mindspeed/mindspeed.h"
 
 #include <string.h>
@@ -9,8 +9,8 @@
 
 typedef struct own_flag {
     const char *name;
-    const char *meant; /* Megatron-LM's */
-    const char *value; /* NULL: its own */
+    const char *meant; /* name of Megatron-LM's flag */
+    const char *value; /* its value; NULL: the value of `name` */
 } own_flag;
 
 static const own_flag own[] = {
@@ -35,7 +35,7 @@ static const own_flag own[] = {
     {NULL, NULL, NULL},
 };
 
-/* Parsed arguments list every switch: one that is off says nothing. */
+/* Parsed arguments list every switch: one that is off changes nothing. */
 static bool is_off(const launch_flag *flag)
 {
     static const char *const words[] = {"false", "False", "None", "0", "", NULL};
@@ -76,7 +76,7 @@ static plait_status translate_context(launch_flags *flags, plait_error *err)
                           "hybrid_cp_algo, found \"%.40s\"",
                           word);
     if (algorithm == 3 && number_of(flags, "context_parallel_size") != 1) {
-        // Ranks of the all-to-all are given, those of the ring follow.
+        // the ranks of the all-to-all are given, those of the ring follow
         const int cp = number_of(flags, "context_parallel_size");
         const int inner = number_of(flags, "ulysses_degree_in_cp");
 
@@ -90,7 +90,7 @@ static plait_status translate_context(launch_flags *flags, plait_error *err)
     return flags_add(flags, "cp_comm_type", meant[algorithm], err);
 }
 
-/* Latent attention has YaRN by its type, other attention by the positions' one. */
+/* Latent attention takes YaRN by --rope-type, other attention by --position-embedding-type. */
 static plait_status translate_positions(launch_flags *flags, text_builder *warnings,
                                         plait_error *err)
 {
@@ -112,7 +112,7 @@ static plait_status translate_positions(launch_flags *flags, text_builder *warni
     return flags_add(flags, latent ? "rope_type" : "position_embedding_type", "yarn", err);
 }
 
-/* Layers from the first that is not dense on, and of them each `every`-th of the model. */
+/* A pattern in which each `every`-th layer of the model has experts, from layer `dense` on. */
 static char *experts_pattern(int dense, int every, int layers, plait_arena *arena)
 {
     text_builder out;
@@ -124,7 +124,7 @@ static char *experts_pattern(int dense, int every, int layers, plait_arena *aren
     return text_builder_finish(&out, NULL);
 }
 
-/* -1 of either leaves all layers to the experts. */
+/* -1 of either flag gives all layers experts. */
 static plait_status translate_experts(launch_flags *flags, plait_error *err)
 {
     const int layers = number_of(flags, "num_layers");
@@ -175,11 +175,12 @@ static plait_status translate_layers(launch_flags *flags, plait_error *err)
 /* ---- the whole ---- */
 
 /*
- * Options that change what a step costs, and that plait has no term for. Names of mindspeed_llm/features_manager
- * at c77308a (2026-08-21) and of mindspeed/features_manager at 028de58 (2026-07-21), as destinations.
+ * Options that change the cost of a step and that plait has no term for. Names of
+ * mindspeed_llm/features_manager at c77308a (2026-08-21) and of mindspeed/features_manager at
+ * 028de58 (2026-07-21), as destinations.
  */
 static const char *const unpriced[] = {
-    // less memory for activations, states or the loss than plait counts, or time to swap them
+    // memory of activations, states or the loss, or traffic to swap them
     "recompute_activation_function", "recompute_activation_function_num_layers", "recompute_norm",
     "recompute_norm_num_layers", "recompute_in_bubble", "recompute_in_advance",
     "enable_recompute_layers_per_pp_rank", "recompute_mla_up_proj", "mla_zero_memory",
@@ -235,7 +236,7 @@ plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings, pl
     PLAIT_TRY(translate_experts(flags, err));
     PLAIT_TRY(translate_layers(flags, err));
     warn_of_unpriced(flags, warnings);
-    // MindSpeed-LLM makes no masks; a file without any of the flags is still to be refused as such
+    // MindSpeed-LLM makes no masks; a file without any flag of Megatron-LM must still be refused
     return megatron_has_flags(flags)
                ? flags_add(flags, "no_create_attention_mask_in_dataloader", "true", err)
                : PLAIT_OK;

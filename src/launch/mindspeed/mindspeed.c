@@ -22,7 +22,7 @@ static void say_number(launch_args *own, const char *name, double number, double
         args_number(own, name, said);
 }
 
-/* None has a default; what a model leaves open is as in Llama 3.1. */
+/* None of these has a default: values that a model leaves open are those of Llama 3.1. */
 static void say_llama3(const plait_rope *rope, launch_args *own)
 {
     args_text(own, "--rope-scaling-type", "llama3");
@@ -47,7 +47,7 @@ static void say_positions(const plait_rope *rope, megatron_args *args, launch_ar
 {
     args->rope_type = NULL;
     args->use_rope_scaling = false;
-    args->rope_scaling_factor = 8.0; // Megatron's own, which leaves it unsaid
+    args->rope_scaling_factor = 8.0; // Megatron's default, which is not written
     args->rotary_scaling_factor = args->mscale = args->mscale_all_dim = (double)NAN;
     args->apply_rope_fusion = !args->rotary_interleaved;
     if (strcmp(args->position_embedding_type, "rope") != 0)
@@ -60,15 +60,17 @@ static void say_positions(const plait_rope *rope, megatron_args *args, launch_ar
 
 /* ---- experts, chunks ---- */
 
-/* Rule MSM3: dense layers stand before those of experts. The lists of Megatron are not looked at. */
+/*
+ * Rule MSM3: dense layers precede those with experts. MindSpeed-LLM does not read Megatron's lists.
+ */
 static void say_dense_layers(const plait_model *model, megatron_args *args, launch_args *own)
 {
     const bool mixed = args->moe_layer_freq != NULL && strcmp(args->moe_layer_freq, "1") != 0;
 
-    args->moe_router_padding_for_quantization = false; // of later releases
+    args->moe_router_padding_for_quantization = false; // Core 0.12.1 lacks it
     if (args->moe_router_load_balancing_type != NULL &&
         strcmp(args->moe_router_load_balancing_type, "global_aux_loss") == 0)
-        args->moe_router_load_balancing_type = "aux_loss"; // the other is for pp 1 alone
+        args->moe_router_load_balancing_type = "aux_loss"; // the global loss needs pp 1
     if (!mixed)
         return;
     args->moe_layer_freq = "1";
@@ -77,7 +79,7 @@ static void say_dense_layers(const plait_model *model, megatron_args *args, laun
     args_int(own, "--moe-layer-freq", 1);
 }
 
-/* MindSpeed looks at the layers of a chunk, where Megatron takes their number as well. */
+/* MindSpeed reads only the layers of a chunk, where Megatron also takes their number. */
 static void say_chunks(const plait_model *model, const plait_degrees *d, megatron_args *args)
 {
     if (d->vpp == 1 || d->split.kind != PLAIT_SPLIT_EVEN)
@@ -88,7 +90,10 @@ static void say_chunks(const plait_model *model, const plait_degrees *d, megatro
 
 /* ---- kernels ---- */
 
-/* MC2: what it hides is part of the fitted share of tensor-parallel traffic that stays exposed. */
+/*
+ * MC2 hides traffic behind products; the fitted share of exposed tensor-parallel traffic contains
+ * its effect.
+ */
 static bool fuses_products_with_traffic(const plait_problem *problem, const plait_degrees *d,
                                         const megatron_args *args)
 {
@@ -96,9 +101,9 @@ static bool fuses_products_with_traffic(const plait_problem *problem, const plai
 }
 
 /*
- * What MindSpeed-LLM says in words of its own goes from Megatron-LM's arguments into `own`.
+ * Move arguments that MindSpeed-LLM names in its own way from Megatron-LM's into `own`.
  *
- * @param args  loses what Core 0.12.1 does not parse or its Ascend kernels do not look at
+ * @param args  loses arguments that Core 0.12.1 does not parse or its Ascend kernels ignore
  */
 static void mindspeed_words(const plait_problem *problem, const plait_plan *plan,
                             megatron_args *args, launch_args *own)
@@ -106,7 +111,7 @@ static void mindspeed_words(const plait_problem *problem, const plait_plan *plan
     const plait_degrees *const d = &plan->degrees;
 
     args_group(own, "MindSpeed");
-    // pretrain_gpt.py builds norms of q and k and latent attention of a specification alone.
+    // pretrain_gpt.py builds norms of q and k and latent attention only from a specification
     if (args->multi_latent_attention)
         args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.deepseek_spec layer_spec");
     else if (args->qk_layernorm)
@@ -123,7 +128,8 @@ static void mindspeed_words(const plait_problem *problem, const plait_plan *plan
     args->flash_attention_version = 0;
     args->cp_comm_type = NULL;
     args->masked_softmax_fusion = false;
-    args->create_attention_mask_in_dataloader = true; // MindSpeed-LLM's own choice, which is none
+    args->create_attention_mask_in_dataloader =
+        true; // written if true: MindSpeed-LLM makes no masks by default
     args_switch(own, "--use-flash-attn");
     if (d->cp > 1)
         args_text(own, "--context-parallel-algo", algorithms[d->cp_comm]);
@@ -132,7 +138,7 @@ static void mindspeed_words(const plait_problem *problem, const plait_plan *plan
     const bool rotary = strcmp(args->position_embedding_type, "rope") == 0;
 
     args_group(own, "kernels of Ascend");
-    args->tp_comm_overlap = false; // Transformer Engine's
+    args->tp_comm_overlap = false; // of Transformer Engine
     args->gradient_accumulation_fusion = kernels->fused_accumulation;
     args_text(own, "--transformer-impl", args->fp8 != NULL ? "transformer_engine" : "local");
     if (kernels->fused_norm && strcmp(args->normalization, "RMSNorm") == 0)
@@ -165,7 +171,7 @@ static void append_head(const plait_launch *launch, text_builder *out)
     notes_append(launch, out);
 }
 
-/* As the project's examples have it; the queue of one connection is Megatron's own condition. */
+/* Variables of the project's examples; Megatron itself requires the queue of one connection. */
 static const char environment[] = "\n# environment\n"
                                   "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
                                   "export HCCL_CONNECT_TIMEOUT=3600\n"

@@ -10,10 +10,10 @@
 #include "launch/megatron/megatron.h"
 
 /**
- * The way of mindspeed_words back: its flags leave `flags`, and those of Megatron-LM that mean the
- * same join them.
+ * The inverse of mindspeed_words in mindspeed.c: add Megatron-LM's flags for those that only
+ * MindSpeed-LLM has.
  *
- * @param warnings  receives a line for what changes a price and plait has no term for
+ * @param warnings  receives a line on options that change a price and that plait has no term for
  */
 PLAIT_MUST_CHECK plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings,
                                                   plait_error *err);

@@ -84,7 +84,7 @@ static bool any_word(const shell_words *script, const shell_command *command,
     return false;
 }
 
-/* Does srun start the processes, one a task, and no program more of them? */
+/* True if srun starts the processes, one per task, and no other program spawns more of them. */
 static bool tasks_are_ranks(const launch_flags *flags)
 {
     static const char *const srun[] = {"srun", NULL};
@@ -133,7 +133,7 @@ static int of_nodes(const launch_flags *flags)
     return nodes > 0 ? nodes : by_variable(flags, variables);
 }
 
-/* torchrun, srun and sbatch take one node unless they are told; DeepSpeed takes its host file. */
+/* torchrun, srun and sbatch take one node by default; DeepSpeed takes its host file. */
 static bool has_one_node(const launch_flags *flags)
 {
     static const char *const said[] = {"nnodes", "num_nodes", "nodes", "hostfile", NULL};

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/text.h"
 
-/* Small letters and hyphens, without what the hub adds for the stage of training. */
+/* The name in small letters with hyphens, without the hub's suffixes for the stage of training. */
 static const char *plain_name(const char *path, plait_arena *arena)
 {
     static const char *const endings[] = {".yaml", "-2507", "-hf",   "-instruct", "-chat",
@@ -57,12 +57,15 @@ plait_status hub_model_find(const char *path, plait_arena *arena, const plait_mo
 }
 
 typedef struct tokenizer_row {
-    const char *part; /* of the name, in small letters without '-', '_', '.' and blanks */
+    const char *part; /* part of a name in small letters without '-', '_', '.' and blanks */
     int vocab;
-    int pieces; /* without added tokens; 0: there are none of these */
+    int pieces; /* tokens without added ones; 0: the same */
 } tokenizer_row;
 
-/* The first part that a name has counts. Sizes: tokenizer.json and config.json of each on the hub. */
+/*
+ * The first row whose part occurs in a name counts. Sizes: tokenizer.json and config.json of each
+ * on the hub.
+ */
 static const tokenizer_row by_name[] = {
     {"llama4", 201135, 0},      // 200000 and 1135 special ones
     {"llama3", 128256, 128000}, // 128000 and 256 special ones
@@ -78,7 +81,7 @@ static const tokenizer_row by_name[] = {
     {"qwen2", 151665, 151643},     // 151643 and 22 added ones; Qwen 2.5 alike
     {"qwen3", 151669, 151643},     // 151643 and 26 added ones
     {"qwen", 151851, 151643},      // the first Qwen: 151643 and 208 special ones
-    {"deepseekv2tokenizer", 0, 0}, // Pai-Megatron-Patch calls that of V3 so, too
+    {"deepseekv2tokenizer", 0, 0}, // the name of V3's in Pai-Megatron-Patch, too
     {"deepseekv3", 128815, 0},
     {"deepseekr1", 128815, 0},
     {"deepseekv2", 100002, 0},
@@ -104,7 +107,7 @@ static const tokenizer_row by_name[] = {
     {NULL, 0, 0},
 };
 
-/* Types that have one vocabulary whatever file they read. */
+/* Types with one vocabulary, whatever file they read. */
 static const tokenizer_row by_type[] = {
     {"GPT2BPETokenizer", 50257, 0}, // gpt2-vocab.json
     {"BertWordPieceLowerCase", 30522, 0}, {"BertWordPieceCase", 28996, 0},
@@ -115,7 +118,7 @@ static int vocab_of_name(const char *name, bool added)
 {
     char simple[256];
 
-    // In small letters, without what people write differently.
+    // small letters, without the characters that people vary
     const size_t size = sizeof simple;
     size_t length = 0;
 

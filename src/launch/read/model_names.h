@@ -18,9 +18,10 @@ PLAIT_MUST_CHECK plait_status hub_model_find(const char *path, plait_arena *aren
 /**
  * Tokens of a tokenizer, before a model pads them.
  *
- * @param type  as Megatron-LM calls it: "GPT2BPETokenizer"; NULL: not given
- * @param name  of a model, or a path with one in it: "meta-llama/Llama-3.1-8B"; NULL: not given
- * @param added  do tokens count that were added behind the pieces?
- * @return      0: not known
+ * @param type   word of Megatron-LM: "GPT2BPETokenizer"; NULL: not given
+ * @param name   name of a model, or a path with one in it: "meta-llama/Llama-3.1-8B"; NULL: not
+ * given
+ * @param added  count tokens that were added after the pieces
+ * @return       0: not known
  */
 int tokenizer_vocab(const char *type, const char *name, bool added);

@@ -1,8 +1,8 @@
 /*
- * other_jobs.c - what is trained otherwise than by pretraining of all weights, and refused
+ * other_jobs.c - refusals of jobs that do not pretrain all weights
  *
- * Two tables: flags of a method, which wrappers of Megatron-LM, DeepSpeed and torchtitan add to an
- * ordinary launch, and software whose files are none of a launch that plait reads.
+ * One table lists flags of methods, which wrappers of Megatron-LM, DeepSpeed and torchtitan add to
+ * an ordinary launch; the other, software whose files plait does not read.
  */
 #include "launch/other_jobs.h"
 
@@ -21,18 +21,22 @@
 /* ---- methods ---- */
 
 /*
- * Flags as destinations, keys of a YAML alike. Sources: swift/megatron/arguments of modelscope/ms-swift
- * v3.8.0 to v4.5.2 (train_type, from v4 on tuner_type), megatron/training/arguments.py and the
- * functional tests (MODE) of NVIDIA/Megatron-LM core_v0.19.0, utils/module/lora.py of
- * deepspeedai/DeepSpeedExamples, mindspeed_llm/features_manager of Ascend/MindSpeed-LLM, recipes of
- * NVIDIA-NeMo/Megatron-Bridge, peft of Hugging Face.
+ * Flags as destinations, which keys of a YAML equal. Sources: swift/megatron/arguments of
+ * modelscope/ms-swift v3.8.0 to v4.5.2 (train_type, from v4 on tuner_type),
+ * megatron/training/arguments.py and the functional tests (MODE) of NVIDIA/Megatron-LM
+ * core_v0.19.0, utils/module/lora.py of deepspeedai/DeepSpeedExamples,
+ * mindspeed_llm/features_manager of Ascend/MindSpeed-LLM, recipes of NVIDIA-NeMo/Megatron-Bridge,
+ * peft of Hugging Face.
  */
 typedef struct method_flag {
     const char *name;
-    const char *full; /* values, a blank around each, that mean full training */
+    const char *full; /* values that mean full training, each between blanks */
 } method_flag;
 
-/* Their value says the method. One that means full training leaves the flags of adapters idle. */
+/*
+ * Flags whose value names the method. Beside a value that means full training the flags of adapters
+ * have no effect.
+ */
 static const method_flag kinds[] = {
     {"train_type", " full "},
     {"tuner_type", " full "},
@@ -92,10 +96,13 @@ static const char *const others[] = {
     "critic_model_name_or_path", "actor_zero_stage", "critic_zero_stage", "enable_hybrid_engine",
     NULL};
 
-/* Recipes and tasks of NeMo and Megatron-Bridge whose names say the method: llama3_8b_lora_1node. */
+/*
+ * Recipes and tasks of NeMo and Megatron-Bridge have the method in their names:
+ * llama3_8b_lora_1node.
+ */
 static const char *const recipes[] = {"recipe", "task", NULL};
 
-/* A switch that is off, or a rank or ratio of none. */
+/* True for a switch that is off, and for a rank or ratio of none. */
 static bool is_off(const char *value)
 {
     static const char *const numbers[] = {"0.0", "0.", "-1", "", NULL};
@@ -111,7 +118,7 @@ static const method_flag *kind_of(const char *name)
     return NULL;
 }
 
-/* Full training by a flag that says "full" or by a switch of adapters that is off. */
+/* True for a flag of value "full", or a switch of adapters that is off. */
 static bool is_full(const launch_flags *flags)
 {
     for (const char *const *name = adapter_switches; *name != NULL; name++) {
@@ -129,7 +136,7 @@ static bool is_full(const launch_flags *flags)
     return false;
 }
 
-/* The width up to the end of a section of adapters in a path: "modules.x.lora" of 14; 0: none. */
+/* Length of a path up to the end of a section of adapters: 14 for "modules.x.lora.dim"; 0: none. */
 static size_t adapter_section(const char *path)
 {
     static const char *const sections[] = {"lora", "peft", "peft_config", "lora_config", NULL};
@@ -143,7 +150,7 @@ static size_t adapter_section(const char *path)
     return 0;
 }
 
-/* Is a word, in any case, one of a list that has a blank around each? */
+/* True if a word, in any case, is in a list with a blank around each entry. */
 static bool has_word(const char *list, const char *word)
 {
     const size_t width = strlen(word);
@@ -154,7 +161,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* Is "lora", "qlora" or "peft" a part of the value, between other characters than letters? */
+/* True if "lora", "qlora" or "peft" is in the value with no letter next to it. */
 static bool names_adapters(const char *value)
 {
     static const char *const parts[] = {"lora", "qlora", "peft", NULL};
@@ -182,7 +189,7 @@ static bool is_method(const launch_flag *flag, bool full)
            (!full && text_index(flag->name, adapters) >= 0);
 }
 
-/* Does the launch, or the only command of a script, begin a program and a route, as `swift sft`? */
+/* True if the launch begins with a program and a route, such as `swift sft`. */
 static bool runs_route(const launch_flags *flags, const char *program, const char *route)
 {
     if (flags->launch < 0)
@@ -197,8 +204,9 @@ static bool runs_route(const launch_flags *flags, const char *program, const cha
 }
 
 /*
- * Without a flag of the method `swift sft` trains LoRA (modelscope/ms-swift v3.8.0 to v4.5.2), and so does
- * LLaMA-Factory, whose jobs have a stage and a model (finetuning_args.py of hiyouga/LLaMA-Factory).
+ * Without a flag of the method `swift sft` trains LoRA (modelscope/ms-swift v3.8.0 to v4.5.2), and
+ * so does LLaMA-Factory, whose jobs have a stage and a model (finetuning_args.py of
+ * hiyouga/LLaMA-Factory).
  */
 static plait_status check_defaults(const launch_flags *flags, plait_error *err)
 {
@@ -274,13 +282,13 @@ static plait_status keys_as_flags(const yaml_file *yaml, plait_arena *arena, lau
 /* ---- software ---- */
 
 /*
- * What a file of the software has: a key at the head of a line, of a YAML, or a word of a command, which ends
- * in '.' where others may follow. What says the job are keys, or the word behind.
+ * A mark of software: in a YAML a key at the beginning of a line; in a script a word of a command,
+ * which ends in '.' if more may follow. Its job is the value of other keys, or the next word.
  */
 typedef struct other_software {
     const char *name;
     const char *mark;
-    const char *and; /* and this; NULL: nothing more */
+    const char *and; /* second mark that must be there too; NULL: none */
     const char *job[2];
 } other_software;
 
@@ -314,7 +322,7 @@ static const other_software by_word[] = {
     {"ms-swift", "megatron", "rlhf", {"rlhf_type", NULL}},
 };
 
-/* Parts of a path, of the script itself or of a word of a command, with the job that they say. */
+/* Parts of the script's own path, or of a word of a command, and the job of each. */
 static const struct {
     const char *name, *part, *job;
 } by_path[] = {
@@ -331,7 +339,7 @@ static const struct {
     {"FastChat", "train/train_lora.py", "lora"},
 };
 
-/* A word of the text; NULL: there is none. */
+/* A word of the text; `at` is NULL if there is none. */
 typedef struct found_word {
     const char *at;
     int width;
@@ -360,7 +368,7 @@ static plait_status refuse_software(const other_software *of, const found_word *
                       job[1].width > 0 ? job[1].at : "");
 }
 
-/* A word without meaning (false, none) gets no width; a word of a job is cut at 40 bytes. */
+/* A word such as false or none gets width 0; other words are cut at 40 bytes. */
 static found_word word_at(const char *at, size_t width)
 {
     static const char *const nothing[] = {"false", "null", "none", NULL};
@@ -371,7 +379,7 @@ static found_word word_at(const char *at, size_t width)
     return (found_word){at, (int)(width < 40 ? width : 40)};
 }
 
-/* Finds the value of "KEY:" at the head of a line, without quotes and comment. */
+/* The value of "KEY:" at the beginning of a line, without quotes and comment. */
 static found_word key_value(const char *text, const char *key)
 {
     const size_t width = strlen(key);
@@ -399,7 +407,7 @@ static plait_status check_keys(const char *text, const char *file, plait_error *
             job[j] = key_value(text, of->job[j]);
         return refuse_software(of, job, file, err);
     }
-    if (strstr(text, "\"tp_sizes_enc\"") != NULL) // a key of the JSON of its strategies
+    if (strstr(text, "\"tp_sizes_enc\"") != NULL) // a key in the JSON of its strategies
         return refuse_software(&(other_software){.name = "Galvatron"}, (found_word[2]){{NULL, 0}},
                                file, err);
     return PLAIT_OK;
@@ -414,7 +422,7 @@ static bool has_mark(const char *word, const char *mark)
                                       : text_equal(file_base_name(word), mark);
 }
 
-/* Finds the value of a key among words: KEY=VALUE, --KEY VALUE, or the word after KEY. */
+/* The value of a key among words: KEY=VALUE, --KEY VALUE, or the word after KEY. */
 static found_word word_value(const char *const *word, int count, const char *key)
 {
     const size_t width = strlen(key);
@@ -432,7 +440,9 @@ static found_word word_value(const char *const *word, int count, const char *key
     return (found_word){NULL, 0};
 }
 
-/* Is a word an option with a value of its own behind it, rather than with the module to run? */
+/*
+ * True for an option that takes the next word as its value; -m and --module take a module to run.
+ */
 static bool takes_value(const char *word)
 {
     return shell_is_option(word) && strchr(word, '=') == NULL && !text_equal(word, "-m") &&
@@ -474,7 +484,7 @@ static plait_status check_word(const launch_flags *flags, const char *word, plai
                       word);
 }
 
-/* OpenRLHF's scripts read the module and its options into a variable out of a here-document. */
+/* Scripts of OpenRLHF read the module and its options into a variable out of a here-document. */
 static bool begins_line(const char *text, const char *mark)
 {
     for (const char *line = text; line != NULL; line = strchr(line, '\n')) {

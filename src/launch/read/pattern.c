@@ -4,7 +4,9 @@
 #include <ctype.h>
 #include <string.h>
 
-/* A repetition is copied as it is read, so no expression makes more entries than the list holds. */
+/*
+ * A repetition is copied while it is read, so no expression makes more entries than the list holds.
+ */
 typedef struct pattern_reader {
     const char *at;
     unsigned char *out;

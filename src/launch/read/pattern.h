@@ -11,6 +11,6 @@
 /**
  * Evaluate a pattern into `count` numbers of 0 or 1.
  *
- * @return false when it is no pattern, or has another length
+ * @return false for a text that is no pattern, or one of another length
  */
 bool pattern_read(const char *text, int count, unsigned char *out);

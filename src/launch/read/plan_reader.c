@@ -1,5 +1,6 @@
 /*
- * plan_reader.c - a plan on its way in: keys that are known, warnings, and the notes that launch writes
+ * plan_reader.c - known keys and warnings of a plan that is being imported, and the notes that
+ * launch writes
  */
 #include "launch/read/plan_reader.h"
 
@@ -62,7 +63,7 @@ static plait_status take_word(const note *n, const char *const *words, int *out,
     return PLAIT_OK;
 }
 
-/* A file of the user's own lies beside the config. */
+/* A runtime by path is a file of the user beside the config. */
 static plait_status take_runtime(const note *n, const char *file, plait_arena *arena,
                                  plans_entry *out, plait_error *err)
 {

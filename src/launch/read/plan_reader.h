@@ -1,35 +1,37 @@
-/* plan_reader.h - a plan on its way in, out of flags */
+/* plan_reader.h - a plan that is being imported out of flags */
 #pragma once
 
 #include "base/text.h"
 #include "io/plans/plans.h"
 #include "launch/read/flags.h"
 
-/** A plan on its way in. */
+/** A plan that is being imported. */
 typedef struct plan_reader {
     const launch_flags *flags;
     plans_entry *out;
     text_builder *warnings;
 } plan_reader;
 
-/** A key is now known. */
+/** Mark a key as known. */
 void import_give(plan_reader *in, const char *key);
 
-/** Keys that are still open, of what no file of the software speaks: as software has them that says nothing. */
+/**
+ * Set the keys that are still open and that no file of the software gives to their plainest values.
+ */
 void import_give_plain(plans_entry *out);
 
-/** A sentence for the user, on a line of its own. */
+/** Add a warning on a line of its own. */
 void import_warn(plan_reader *in, const char *sentence);
 
 /**
- * Fill the fields of *out that are still unknown from the notes of a text. A model is one of those
- * that plait knows by name; another name, and a key that is none, say nothing.
+ * Fill the fields of *out that are still unknown from the notes of a text. A model counts if plait
+ * has it by name; an unknown name or key is ignored.
  *
  * Fails (RANGE) on a value outside its key's range; `where` is NAME:LINE.
  */
 PLAIT_MUST_CHECK plait_status notes_read(const char *text, size_t length, const char *name,
                                          plait_arena *arena, plans_entry *out, plait_error *err);
 
-/** The value of the last note of this key, as a shell reads it; NULL when there is none. */
+/** The value of the last note with this key, as a shell reads it; NULL: none. */
 PLAIT_MUST_CHECK plait_status notes_find(const char *text, size_t length, const char *key,
                                          plait_arena *arena, const char **out, plait_error *err);

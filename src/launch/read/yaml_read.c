@@ -1,4 +1,4 @@
-/* yaml_read.c - the leaves of a YAML file, as far as configs of training have them */
+/* yaml_read.c - the leaves of a YAML file, for the part of YAML that training configs use */
 #include "launch/read/yaml_read.h"
 
 #include <ctype.h>
@@ -10,10 +10,10 @@
 
 enum { YAML_MAX_DEPTH = 16, YAML_MAX_KEYS = 4096 };
 
-/* A mapping that is open: its keys stand at one column, below a key of the one before. */
+/* An open mapping: its keys have one column, and it belongs to a key of the mapping before. */
 typedef struct yaml_mapping {
     size_t column;
-    const char *path; /* of its last key */
+    const char *path; /* path of its last key */
 } yaml_mapping;
 
 typedef struct yaml_reader {
@@ -21,12 +21,12 @@ typedef struct yaml_reader {
     yaml_file *file;
     yaml_leaf *leaf;
     int capacity;
-    const char **value; /* of the last leaf */
+    const char **value; /* values of the last leaf */
     int value_capacity;
     int line;
     bool begun;         /* a key has been read */
-    bool in_text;       /* lines of a block scalar follow ... */
-    size_t text_column; /* ... beyond this column */
+    bool in_text;       /* lines of a block scalar follow */
+    size_t text_column; /* column beyond which they lie */
     int depth;
     yaml_mapping open[YAML_MAX_DEPTH];
     const char **seen; /* paths of all keys */
@@ -46,7 +46,7 @@ static plait_status fail(const yaml_reader *in, const char *expected, const char
 
 /* ---- one line ---- */
 
-/* Behind a string in quotes; NULL when it does not end. '' is a quote in one of the single sort. */
+/* The end of a string in quotes; NULL if it does not end. '' is a quote inside single quotes. */
 static const char *behind_string(const char *at)
 {
     const char quote = *at++;
@@ -62,7 +62,7 @@ static const char *behind_string(const char *at)
     return NULL;
 }
 
-/* A comment begins at a # behind a blank, quotes aside; what is left loses its blanks at the end. */
+/* A comment begins at a # after a blank, outside quotes; blanks before it are removed. */
 static void cut_comment(char *line)
 {
     char *at = line;
@@ -86,7 +86,7 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t");
 }
 
-/* What YAML has and configs do not need begins with one of these. */
+/* True for the beginnings of YAML that configs do not need. */
 static bool is_beyond(const char *text)
 {
     return text[0] != '\0' && strchr("&*!|>{%@`?", text[0]) != NULL;
@@ -207,7 +207,7 @@ static plait_status remember(yaml_reader *in, const char *path, plait_error *err
     return PLAIT_OK;
 }
 
-/* The leaf of the key above this line holds nothing yet: it may have a mapping or a list below. */
+/* True if the key above this line has no value yet, so that a mapping or a list may follow. */
 static bool above_is_empty(const yaml_reader *in)
 {
     const yaml_leaf *const leaf = &in->leaf[in->file->count - 1];
@@ -216,7 +216,7 @@ static bool above_is_empty(const yaml_reader *in)
            text_equal(leaf->path, in->open[in->depth - 1].path);
 }
 
-/* Go to the mapping whose keys stand at a column; one that begins there takes the key above. */
+/* Go to the mapping whose keys have a column; a new one belongs to the key above. */
 static plait_status enter(yaml_reader *in, size_t column, const char *line, plait_error *err)
 {
     while (in->depth > 0 && column < in->open[in->depth - 1].column)
@@ -266,8 +266,7 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
     in->open[in->depth - 1].path = path;
     in->begun = true;
     const char *const value = skip_blanks(colon + 1);
-    // `|` and `>`, with what becomes of the last newline: text of several lines, which is not
-    // kept.
+    // `|` and `>`, with a sign for the last newline: text of several lines, which is not kept
     in->in_text =
         (value[0] == '|' || value[0] == '>') && value[1 + strspn(value + 1, "+-")] == '\0';
     in->text_column = column;
@@ -276,7 +275,7 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
     return *value == '[' ? read_brackets(in, value, err) : add_value(in, value, err);
 }
 
-/* "- value", under a key without one, at its column or deeper. */
+/* "- value", at the column of the key above or deeper; that key has no value of its own. */
 static plait_status read_item(yaml_reader *in, size_t column, const char *line, plait_error *err)
 {
     yaml_leaf *const leaf = in->begun ? &in->leaf[in->file->count - 1] : NULL;
@@ -350,7 +349,7 @@ plait_status yaml_expected(const yaml_file *file, const yaml_leaf *leaf, const c
 {
     char where[256];
 
-    if (leaf == NULL) // a default that does not go with what is said
+    if (leaf == NULL) // a default that contradicts the values given
         return plait_fail(err, PLAIT_ERROR_RANGE, file->name, "expected %s, found nothing",
                           expected);
     snprintf(where, sizeof where, "%.120s:%d: %.80s", file->name, leaf->line, leaf->key);

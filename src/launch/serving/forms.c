@@ -1,4 +1,7 @@
-/* forms.c - a role's command as a script, a unit of systemd, manifests of Kubernetes and Dynamo */
+/*
+ * forms.c - the command of a role as a script, a unit of systemd, manifests of Kubernetes and
+ * Dynamo
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +17,7 @@ static const char *command_of(const serving_role *role, const serving_engine *en
     return line ? args_line(&args) : args_shell(&args);
 }
 
-/* The text with each line so far to the right, for a block in YAML. */
+/* Indent the lines of a text, for a block in YAML. */
 static void append_block(text_builder *out, const char *text, int indent)
 {
     while (text != NULL && *text != '\0') {
@@ -35,7 +38,7 @@ static const char *prelude(const serving_role *role, const serving_engine *engin
 
 // ---- scripts -------------------------------------------------------------------------------
 
-/* Workers that share a node have GPUs of their own. */
+/* Give each of the workers that share a node its own GPUs. */
 static void append_devices(const serving_role *role, text_builder *out)
 {
     const int all = role->launch->cluster->group[0].gpus_per_node;

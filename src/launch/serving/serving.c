@@ -1,4 +1,4 @@
-/* serving.c - a deployment as files: what is asked of it, its roles, the form of their files */
+/* serving.c - a deployment as files: checks, roles, and the form of their files */
 #include <math.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ const char *serving_plain_name(const plait_model *model, plait_arena *arena)
 
 // ---- heads ---------------------------------------------------------------------------------
 
-/* What a checkpoint has to be where no flag makes it so. */
+/* Requirements on the checkpoint that no flag can satisfy. */
 static const char *checkpoint_note(plait_weight_format format)
 {
     switch (format) {

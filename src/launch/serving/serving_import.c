@@ -1,4 +1,4 @@
-/* serving_import.c - the command line of a serving engine as a worker */
+/* serving_import.c - a serving worker out of the command line of its engine */
 #include "launch/serving_import.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 const char *const serving_import_name[] = {"vllm", "sglang", NULL};
 
-/* A flag by what it is, "" where no price hangs on it. */
+/* A flag and what it sets; "" if no price depends on it. */
 typedef struct known_flag {
     const char *name;
     const char *what;
@@ -139,7 +139,7 @@ static const char *word_of(const launch_flag *flag)
     return flag->values > 0 && shell_word_known(flag->value[0]) ? flag->value[0] : "";
 }
 
-/* Words of --quantization that say a format; others leave it to the checkpoint. */
+/* The format that a word of --quantization names; other words leave it to the checkpoint: -1. */
 static int format_of(const char *word)
 {
     static const struct {
@@ -214,7 +214,7 @@ static plait_status read_flag(reading *r, const launch_flag *flag, const char *w
     return PLAIT_OK;
 }
 
-/* `vllm serve MODEL ...`: the word behind "serve". */
+/* The word after `vllm serve`. */
 static const char *served_model(const shell_words *script)
 {
     for (int c = 0; c < script->commands; c++) {
@@ -227,7 +227,7 @@ static const char *served_model(const shell_words *script)
     return NULL;
 }
 
-/* vLLM's -tp 4: one dash before several letters, which shells' readers of options pass by. */
+/* vLLM has -tp 4, one dash before several letters, which readers of options skip. */
 static plait_status add_short_flags(launch_flags *flags, plait_error *err)
 {
     static const char *const names[] = {"tp", "pp", "dp", "q", NULL};

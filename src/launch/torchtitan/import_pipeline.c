@@ -8,7 +8,7 @@
 
 /* Layers of each part, from [8, 9] or [["tok_embeddings", "layers.0"], ["layers.1", ...]]. */
 typedef struct titan_parts {
-    int parts; /* 0: not given */
+    int parts; /* number of parts; 0: not given */
     int layers;
     int count[PLAIT_MAX_LAYERS];
 } titan_parts;
@@ -48,7 +48,9 @@ static void read_counts(const char *at, titan_parts *out)
 
 /* ---- chunks ---- */
 
-/* -1: plait has no word for it. The client takes some words in small letters too. */
+/*
+ * The schedule of a word; -1: plait has none. torchtitan accepts some words in small letters too.
+ */
 static int schedule_named(const char *word)
 {
     for (int s = 0; s < PLAIT_SCHEDULES; s++)
@@ -64,7 +66,7 @@ static bool has_chunks(const char *word)
     return schedule < 0 || !plait_schedule_takes((plait_schedule)schedule, 1);
 }
 
-/* A key that is not there counts one layer; a 0 that is there counts none. */
+/* A key that is not given counts one layer; one that is 0 counts none. */
 static plait_status weight_of(const titan_reading *in, const char *key, int *out, plait_error *err)
 {
     const char *const value = titan_find(in, key);
@@ -90,7 +92,7 @@ static plait_status weights_of(const titan_reading *in, titan_weights *out, plai
     return PLAIT_OK;
 }
 
-/* 0: not known */
+/* Stages of the pipeline; 0: not known. */
 static int stages_of(const titan_reading *in, const titan_parts *parts,
                      const titan_weights *weights, const char *schedule)
 {
@@ -129,7 +131,7 @@ static bool deals(const char *word, int layers, const plait_degrees *d, const ti
     return memcmp(counts, parts->count, (size_t)parts->parts * sizeof *counts) == 0;
 }
 
-/* The split that the plan was given, if it deals layers as the config does; else one that does. */
+/* The split of the plan's note, if it gives the config's layers; else a word that does. */
 static plait_status take_split(titan_reading *in, const titan_parts *parts, plait_error *err)
 {
     static const char *const words[] = {"even", "both", "spread", "embedding", "loss", NULL};
@@ -137,7 +139,8 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
     char word_noted[PLAIT_VALUE_SIZE];
 
     plait_degrees_get(&in->notes.degrees, PLAIT_KEY_SPLIT, word_noted, sizeof word_noted);
-    const char *const noted = plait_arena_text(in->warning.arena, word_noted); // a layout keeps it
+    const char *const noted =
+        plait_arena_text(in->warning.arena, word_noted); // a layout keeps the pointer
     if (noted == NULL)
         return plait_fail_nomem(err);
     if (in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) && deals(noted, parts->layers, d, parts))
@@ -152,7 +155,7 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
     return PLAIT_OK;
 }
 
-/* Parts as the client would deal them; none when it is not known how many layers there are. */
+/* Parts that torchtitan's own split gives; none if the number of layers is not known. */
 static void deal(const titan_reading *in, int stages, const titan_weights *weights,
                  titan_parts *parts)
 {
@@ -165,7 +168,7 @@ static void deal(const titan_reading *in, int stages, const titan_weights *weigh
     parts->layers = layers;
 }
 
-/* A function of somebody's own may name the parts, which no flag does. */
+/* A user's own configuration function may name the parts, which no flag does. */
 static bool names_parts(const titan_reading *in)
 {
     const char *const module = titan_word_of(in, "module");
@@ -173,7 +176,7 @@ static bool names_parts(const titan_reading *in)
     return !in->complete && (module == NULL || text_index(module, titan_module) < 0);
 }
 
-/* Of stages that no word deals, arguments know only that a recipe beside them does. */
+/* Arguments cannot give stages that no word of a split gives: recipe.py beside them does. */
 static plait_status check_words(const titan_reading *in, plait_error *err)
 {
     if (!(in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) ||

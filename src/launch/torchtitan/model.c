@@ -1,8 +1,8 @@
 /*
- * model.c - the function `model` of recipe.py: a flavour, or a model in the family's parts
+ * model.c - the function `model` of recipe.py: a flavour, or a model built of the family's parts
  *
- * A flavour is asked for by its name. Any other model is put together from the configuration
- * classes of its family, one layer after the other.
+ * A flavour is requested by its name. Any other model is built of the configuration classes of its
+ * family, layer by layer.
  */
 #include "launch/torchtitan/torchtitan.h"
 
@@ -187,7 +187,7 @@ static const char feed_forward[] =
     "        dim=DIM, hidden_dim=width, w1_param_init=LINEAR, w2w3_param_init=LINEAR\n"
     "    )\n";
 
-/* Append functions for the parts of a model that is no flavour, and for a layer of them ... */
+/* Append functions for the parts of a model that is no flavour. */
 static void titan_append_parts(const plait_launch *launch, text_builder *out)
 {
     const plait_model *const model = launch->problem->model;
@@ -269,13 +269,13 @@ static void append_predictions(const plait_model *model, text_builder *out)
         model->mtp_layers);
 }
 
-/* ... lines that put layers together as `config` ... */
+/* Append the lines that build `config` of layers. */
 static void titan_append_config(const plait_launch *launch, text_builder *out)
 {
     const plait_model *const model = launch->problem->model;
 
     text_append(out, "    moe_layers = ");
-    // [False] * 3 + [True] * 58: which layers have experts
+    // layers with experts, as [False] * 3 + [True] * 58
     for (int first = 0, last; first < model->layers; first = last) {
         const bool has = titan_layer_has_experts(model, first);
 
@@ -302,7 +302,7 @@ static void titan_append_config(const plait_launch *launch, text_builder *out)
     text_append(out, "    )\n");
 }
 
-/* ... and the return of its ModelSpec. */
+/* Append the return of the ModelSpec. */
 static void titan_append_spec(const plait_launch *launch, text_builder *out)
 {
     static const char *const parallelize[TITAN_FAMILIES] = {
@@ -344,7 +344,7 @@ static void append_quantization_imports(const plait_launch *launch, text_builder
     text_append_printf(out, "%sLinearConverter\n", name);
 }
 
-/* Which linear layers: those of the blocks, without router and head. */
+/* The linear layers of the blocks are converted, without router and head. */
 static void append_converters(const plait_launch *launch, const char *indent, text_builder *out)
 {
     const bool experts = model_has_experts(launch->problem->model);
@@ -394,7 +394,7 @@ static void append_flavour(const plait_launch *launch, const titan_flavour *flav
         text_append(out, "        ],\n");
     }
     text_append(out, "    )\n");
-    // As many positions as a sequence has tokens, where the flavour was made for fewer.
+    // raise the positions to the sequence length if the flavour has fewer
     const int seq = launch->problem->job.seq;
 
     if (seq > flavour->positions)

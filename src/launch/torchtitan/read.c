@@ -11,8 +11,8 @@
 #include "launch/read/flags.h"
 
 /*
- * Of releases of 2024 and early 2025, before there were sections for parallelism and the compiler.
- * Source: torchtitan/config_manager.py at 0011fb9.
+ * The present name of a key of 2024 or early 2025, before there were sections for parallelism and
+ * the compiler. Source: torchtitan/config_manager.py at 0011fb9.
  */
 static const char *name_of_today(const char *key)
 {
@@ -66,7 +66,7 @@ const char *titan_pairs_find(const titan_pairs *pairs, const char *key)
 
 /* ---- a command line ---- */
 
-/* "--a.no-b-c" is a.b_c, switched off. */
+/* "--a.no-b-c" switches a.b_c off. */
 static plait_status add_switch(titan_pairs *out, char *key, plait_error *err)
 {
     char *const dot = strrchr(key, '.');
@@ -132,7 +132,7 @@ static plait_status add_command(const shell_words *words, const shell_command *c
     return PLAIT_OK;
 }
 
-/* MODULE=llama3 CONFIG=llama3_8b NGPU=8 ./run_train.sh: assignments are no words. */
+/* MODULE=llama3 CONFIG=llama3_8b NGPU=8 ./run_train.sh: the shell's reader drops assignments. */
 static plait_status add_variable(const char *text, const char *variable, const char *key,
                                  titan_pairs *out, plait_error *err)
 {
@@ -194,7 +194,7 @@ static void skip_blank(toml_reader *in, bool lines)
     }
 }
 
-/* Behind the string that begins here, escapes included. */
+/* Skip the string that begins here, with its escapes. */
 static bool skip_string(toml_reader *in)
 {
     const char quote = *in->at++;
@@ -289,7 +289,8 @@ typedef struct python_reader {
     const char *end;
     titan_pairs *out;
     int depth;
-    const char *callee[PYTHON_MAX_DEPTH]; /* before the bracket; "" where it is no call */
+    const char
+        *callee[PYTHON_MAX_DEPTH]; /* name before the bracket; "" for a bracket without a call */
 } python_reader;
 
 static bool is_word(char c)
@@ -315,7 +316,7 @@ static const char *skip_python_string(const char *at, const char *end)
     return end;
 }
 
-/* Past one string, comment or character. */
+/* Skip one string, comment or character. */
 static const char *skip_one(const char *at, const char *end)
 {
     if (*at == '"' || *at == '\'')
@@ -327,7 +328,10 @@ static const char *skip_one(const char *at, const char *end)
     return at;
 }
 
-/* The end of the value that begins here: a comma, a closing bracket, or a line outside of them. */
+/*
+ * The end of the value that begins here: a comma, a closing bracket, or outside of brackets the
+ * line's end.
+ */
 static const char *value_end(const char *at, const char *end, bool in_call)
 {
     int depth = 0;
@@ -346,7 +350,7 @@ static const char *value_end(const char *at, const char *end, bool in_call)
 
 /* ---- what is ---- */
 
-/* "parallelism" of ParallelismConfig; NULL: a class that says nothing to plait. */
+/* "parallelism" for ParallelismConfig; NULL: the keys of the class are not read. */
 static const char *section_of(const char *callee)
 {
     static const char *const sections[][2] = {
@@ -377,7 +381,7 @@ static plait_status add(python_reader *in, const char *section, const char *key,
                            plait_arena_printf(arena, "%.*s", (int)(last - from), from), err);
 }
 
-/* config.training.steps = 10: the object's own name says nothing */
+/* config.training.steps = 10: the name of the object is dropped. */
 static plait_status add_attribute(python_reader *in, const char *word, size_t width,
                                   const char *from, plait_error *err)
 {
@@ -432,7 +436,8 @@ plait_status titan_read_python(const char *text, size_t length, const char *name
             in.at = skip_one(in.at, in.end);
         }
     }
-    // Which number formats, by the converters that are called, and of how many configurations.
+    // number formats by the converters that are called, and whether there are several
+    // configurations
     static const char *const converters[][2] = {
         {"Float8LinearConverter.Config(", "fp8"},
         {"MXFP8LinearConverter.Config(", "mxfp8"},

@@ -1,8 +1,9 @@
 /*
  * recipe.c - recipe.py: a function that returns the Trainer.Config of a plan
  *
- * What no plan decides is what the model was trained with, as far as that is published, and
- * placeholders with which a run starts: the client's test data and tokenizer, a hundred steps.
+ * Values that no plan decides are those with which the model was trained, as far as these are
+ * published, else placeholders with which a run starts: torchtitan's test data and tokenizer, a
+ * hundred steps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* One import a line, in the order that linters of Python keep. */
+/* One import a line, in the order that Python's linters require. */
 static void append_sorted_imports(const plait_launch *launch, text_builder *out)
 {
     text_builder lines;
@@ -124,7 +125,7 @@ static const char *checkpoint_class(const plait_launch *launch)
 
 /* ---- the function ---- */
 
-/* default_adamw has no word for a rate that its kwargs would not have. */
+/* default_adamw has no parameters but those of its kwargs. */
 static void append_optimizer(const launch_training *t, text_builder *out)
 {
     append_real("        optimizer=default_adamw(\n            lr", t->lr, ", betas=(", out);
@@ -149,7 +150,7 @@ static void append_schedule(const launch_training *t, text_builder *out)
     append_real("min_lr_factor", titan_end(t), ",\n        ),\n", out);
 }
 
-/* Logits are made in pieces, which takes less memory than the plan has counted. */
+/* The loss is computed in chunks, which takes less memory than the plan counts. */
 static const char chunked_loss[] =
     "        loss=ChunkedLossWrapper.Config(\n"
     "            loss_fn=CrossEntropyLoss.Config(global_vocab_size=spec.model.vocab_size),\n"

@@ -1,8 +1,8 @@
 /*
  * settings.c - degrees, batch, memory and precision as torchtitan's keys and values
  *
- * Keys are those of pytorch/torchtitan b5bcd76 (2026-08-21). src/rules/rules_torchtitan.c has refused
- * what the client would.
+ * Keys are those of pytorch/torchtitan b5bcd76 (2026-08-21). src/rules/rules_torchtitan.c refuses
+ * plans that torchtitan would.
  */
 #include "launch/torchtitan/torchtitan.h"
 
@@ -13,7 +13,7 @@
 #include "launch/write/scripts.h"
 #include "plan/model_queries.h"
 
-/* Stages that the client finds by itself: one a rank, two of schedules with chunks. */
+/* Stages that torchtitan takes by default: one per rank, two with chunked schedules. */
 static int usual_stages(const plait_degrees *d)
 {
     return d->pp * (d->vpp > 1 ? 2 : 1);
@@ -44,7 +44,7 @@ static bool gives(const plait_model *model, const plait_degrees *d, const int *w
         return false;
     if (stages == usual_stages(d))
         return true;
-    // The number of layers a stage from which the client gets so many stages; 0: none.
+    // layers per stage that give torchtitan this number of stages; 0: none
     const int units = model->layers + weights->first + weights->last;
     const int each = (units + stages - 1) / stages;
 
@@ -103,7 +103,7 @@ const char *const titan_schedule_name[PLAIT_SCHEDULES] = {
 
 /* ---- what both versions are told ---- */
 
-/* A shard of plait spans the context ranks, one of torchtitan is multiplied by them. */
+/* plait's shard group includes the context ranks, torchtitan's degree is multiplied by them. */
 static void add_data_ranks(const plait_degrees *d, titan_settings *out)
 {
     number(out, "parallelism", "data_parallel_replicate_degree", d->dp * d->cp / d->shard_group);
@@ -185,7 +185,7 @@ void titan_settings_of(const plait_launch *launch, titan_settings *out)
     number(out, "training", "num_tokens_per_microbatch_per_dp_rank", (int64_t)d->mbs * job->seq);
     number(out, "training", "num_tokens_per_train_step", (int64_t)job->gbs * job->seq);
     number(out, "training", "max_context_length", job->seq);
-    on_off(out, "training", "disable_cuda_graphs", true); // the price has none
+    on_off(out, "training", "disable_cuda_graphs", true); // the price assumes none
     add_numbers(out);
     add_offload(d, out);
     add_compile(launch, out);
@@ -199,7 +199,8 @@ void titan_toml_settings_of(const plait_launch *launch, titan_settings *out)
     const plait_degrees *const d = &launch->plan->degrees;
 
     *out = (titan_settings){0};
-    // All microbatches of a pipeline are one local batch there; without one they are accumulated.
+    // all microbatches of a pipeline are one local batch there; without a pipeline they are
+    // accumulated
     const plait_job *const job = &launch->problem->job;
     const int microbatches = d->pp > 1 ? plait_degrees_microbatches(d, job->gbs) : 1;
 

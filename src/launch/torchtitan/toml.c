@@ -8,7 +8,10 @@
 #include "launch/torchtitan/torchtitan.h"
 #include "plan/model_queries.h"
 
-/* FlexAttention, which these flavours have built in, takes no context parallelism there. */
+/*
+ * In these versions FlexAttention, which the other flavours have built in, supports no context
+ * parallelism.
+ */
 static bool takes_context(titan_family family)
 {
     return family == TITAN_LLAMA3 || family == TITAN_QWEN3;
@@ -113,12 +116,12 @@ static void append_sections(const plait_launch *launch, text_builder *out)
         text_append_printf(out, "%s = ", s->key);
         titan_append_value(s, "true", "false", out);
         text_append_char(out, '\n');
-        if (i == 2) // behind the batch
+        if (i == 2) // after the batch
             append_length(launch, out);
     }
 }
 
-/* Both converters leave the head as it is; the experts are named apart. */
+/* Both converters leave the head as it is; experts have a converter of their own. */
 static void append_quantization(const plait_launch *launch, text_builder *out)
 {
     const bool fp8 = launch->problem->job.precision == PLAIT_FP8;

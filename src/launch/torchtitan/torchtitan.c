@@ -1,8 +1,9 @@
 /*
- * torchtitan.c - torchtitan: recipe.py, the same as arguments and as TOML, and what starts it
+ * torchtitan.c - torchtitan: recipe.py, the same as arguments and as TOML, and the scripts that
+ * start it
  *
  * Keys, types and choices are those of pytorch/torchtitan b5bcd76 (2026-08-21); those of TOML of
- * 238fa99 (2026-02), the last that read it.
+ * 238fa99 (2026-02), the last version that read it.
  */
 #include "launch/torchtitan/torchtitan.h"
 
@@ -11,7 +12,9 @@
 #include "launch/write/args.h"
 #include "launch/write/scripts.h"
 
-/* The client's own function that makes this model in this number format; NULL: none. */
+/*
+ * The configuration function of torchtitan that makes this model in this number format; NULL: none.
+ */
 static const char *own_config(const plait_launch *launch)
 {
     const plait_problem *const problem = launch->problem;
@@ -23,7 +26,7 @@ static const char *own_config(const plait_launch *launch)
         (launch->plan->degrees.pp > 1 && !titan_weights_of(launch, &weights)))
         return NULL;
     const bool varlen = strcmp(titan_attention(launch), "varlen") == 0;
-    if (varlen != (flavour->family == TITAN_GPT_OSS)) // what the functions choose
+    if (varlen != (flavour->family == TITAN_GPT_OSS)) // the attention that these functions choose
         return NULL;
     if (problem->job.precision == PLAIT_BF16)
         return flavour->config;
@@ -70,7 +73,7 @@ static void append_split(const plait_launch *launch, launch_args *args)
                  weights.layers_per_stage);
 }
 
-/* The choice of a class is a word of its own and ends the list. */
+/* The choice of a class is a word without dashes, and ends the list. */
 static void append_checkpoint(const plait_launch *launch, launch_args *args)
 {
     args_group(args, "what activations are recomputed");

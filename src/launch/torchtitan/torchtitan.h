@@ -1,7 +1,8 @@
-/* torchtitan.h - one plan as torchtitan's settings, in three spellings
+/*
+ * torchtitan.h - one plan as torchtitan's settings, in three notations
  *
  * titan_settings_of makes the list `section.key = value` that recipe.py, args.sh and config.toml
- * all read; titan_flavour_of finds the client's own model that a plan's model is.
+ * are written from; titan_flavour_of finds torchtitan's own model that equals a plan's model.
  */
 #pragma once
 
@@ -13,53 +14,52 @@
 
 /* ---- models ---- */
 
-/** A model that the client has under a name of its own. */
+/** A model that torchtitan has by name. */
 typedef struct titan_flavour {
     titan_family family;
-    const char *name;      /* "8B" */
-    const char *config;    /* its configuration function, "llama3_8b"; NULL: it has none */
-    const char *quantized; /* the one in fp8; NULL: none */
-    bool toml;             /* versions that read TOML had it */
-    const char *model;     /* plait's name of it */
+    const char *name;      /* name of the flavour: "8B" */
+    const char *config;    /* configuration function, "llama3_8b"; NULL: none */
+    const char *quantized; /* configuration function in fp8; NULL: none */
+    bool toml;             /* versions that read TOML have it */
+    const char *model;     /* plait's name of the model */
     int layers, hidden, vocab, heads, kv_heads, head_dim;
-    int width; /* of dense layers; 0: none */
-    int dense; /* layers before the first one with experts */
+    int width; /* width of dense layers; 0: none */
+    int dense; /* dense layers before the first one with experts */
     int experts, topk, expert_width, shared_width, groups, group_topk;
-    bool sigmoid; /* scores of the router, else softmax */
+    bool sigmoid; /* the router scores by sigmoid, else softmax */
     bool raw;     /* weights of the chosen experts are not normalised */
-    double scale; /* on them; 0: none */
+    double scale; /* factor on these weights; 0: none */
     int q_rank, kv_rank, nope_dim, rope_dim, v_dim;
     bool tied;
     int positions; /* longest sequence */
     double theta;
     plait_rope_kind rope;
-    double factor; /* of the positions' scaling */
+    double factor; /* scaling factor of the positions */
 } titan_flavour;
 
 extern const titan_flavour titan_flavours[]; /* ended by one without a name */
 
-/** Name of a family's module: "llama3". */
+/** Modules of the families: "llama3". */
 extern const char *const titan_module[TITAN_FAMILIES + 1];
 
 /** The flavour with this model's sizes and positions; NULL: none. */
 const titan_flavour *titan_flavour_of(const plait_model *model);
 
-/** Whether layer i has experts. */
 bool titan_layer_has_experts(const plait_model *model, int i);
 
 /* ---- settings ---- */
 
-/** The client's words for schedules; NULL: it has none. */
+/** torchtitan's words for schedules; NULL: it has none. */
 extern const char *const titan_schedule_name[PLAIT_SCHEDULES];
 
 typedef enum titan_kind { TITAN_NUMBER, TITAN_SWITCH, TITAN_TEXT, TITAN_TEXTS } titan_kind;
 
 typedef struct titan_setting {
-    const char *section; /* "parallelism" */
+    const char *section; /* section of the key: "parallelism" */
     const char *key;
     titan_kind kind;
-    int64_t number;   /* a switch: 0 or 1 */
-    const char *text; /* TEXTS: words with commas between them */
+    int64_t number;   /* value; of a switch 0 or 1 */
+    const char *text; /* value; of TEXTS words with commas between them */
 } titan_setting;
 
 enum { TITAN_MAX_SETTINGS = 40 };
@@ -69,44 +69,47 @@ typedef struct titan_settings {
     titan_setting setting[TITAN_MAX_SETTINGS];
 } titan_settings;
 
-/** What the current version is told, without the split of the layers. */
+/** Settings of the present version, without the split of the layers. */
 void titan_settings_of(const plait_launch *launch, titan_settings *out);
 
-/** The same for the versions that read TOML. */
+/** Settings of the versions that read TOML. */
 void titan_toml_settings_of(const plait_launch *launch, titan_settings *out);
 
-/** "none", "selective", "full": what activations the plan recomputes. */
+/** "none", "selective" or "full": the activations that the plan recomputes. */
 const char *titan_checkpoint(const plait_launch *launch);
 
-/** How many layers' worth embedding and head count as in the client's own split. */
+/** Layers that embedding and head count as in torchtitan's own split. */
 typedef struct titan_weights {
     int first;
     int last;
-    int layers_per_stage; /* 0: the client finds the number of stages by itself */
+    int layers_per_stage; /* layers per stage; 0: torchtitan takes its default number of stages */
 } titan_weights;
 
 /**
- * The client's own split: `stages` share the layers, the embedding and the head as evenly as whole
- * ones allow, earlier ones take the remainder.
+ * torchtitan's own split: `stages` share the layers, the embedding and the head as evenly as whole
+ * ones allow, earlier stages take the remainder.
  *
  * @param counts  [stages]
- * @return        false when the client refuses it
+ * @return        false for a split that torchtitan refuses
  */
 bool titan_deal(int layers, int stages, titan_weights weights, int *counts);
 
-/** Weights with which the client's own split is the plan's; false: there are none. */
+/** Weights with which torchtitan's own split is the plan's; false: there are none. */
 bool titan_weights_of(const plait_launch *launch, titan_weights *out);
 
 /**
  * "varlen" (FlashAttention, the newest that the GPU has) or "flex" (FlexAttention), the only one
- * that takes context parallelism and the usual one of all families but gpt-oss.
+ * that supports context parallelism and the default of all families but gpt-oss.
  */
 const char *titan_attention(const plait_launch *launch);
 
-/** Does torch.compile run? The two profiles differ in what it fuses. */
+/** True if torch.compile runs; the two profiles differ in what it fuses. */
 bool titan_is_compiled(const plait_launch *launch);
 
-/** Of a schedule as the client has it: the share of all steps that decay takes, the last rate's. */
+/**
+ * torchtitan's terms of a schedule: the fraction of all steps in which the rate decays, and the
+ * last rate as a fraction.
+ */
 double titan_decay_ratio(const launch_training *training);
 double titan_end(const launch_training *training);
 
@@ -114,28 +117,28 @@ double titan_end(const launch_training *training);
 
 const char *titan_recipe(const plait_launch *launch, plait_arena *arena);
 
-/** Also NULL when those versions cannot say the plan: ask titan_has_toml. */
+/** Also NULL if these versions cannot express the plan: see titan_has_toml. */
 const char *titan_toml(const plait_launch *launch, plait_arena *arena);
 bool titan_has_toml(const plait_launch *launch);
 
-/** Append the function `model` of recipe.py and what it needs: imports, then the rest. */
+/** Append the function `model` of recipe.py, and the imports that it needs. */
 void titan_append_model_imports(const plait_launch *launch, text_builder *out);
 void titan_append_model(const plait_launch *launch, text_builder *out);
 
-/** scripts_append_head, and the notes. */
+/** Append the head of a file, and the notes. */
 void titan_append_head(const plait_launch *launch, const char *first, const training_places *places,
                        text_builder *out);
 
 /** Append a string of Python or TOML, in double quotes. */
 void titan_append_quoted(const char *text, text_builder *out);
 
-/** The value of a setting; `on` and `off` are how the language spells a switch. */
+/** Append the value of a setting; `on` and `off` are the language's words of a switch. */
 void titan_append_value(const titan_setting *setting, const char *on, const char *off,
                         text_builder *out);
 
 /* ---- the way back ---- */
 
-/** What a config says, whatever it is spelled in: "parallelism.tensor_parallel_degree", "8". */
+/** A key and its value in any notation: "parallelism.tensor_parallel_degree", "8". */
 typedef struct titan_pair {
     const char *key;
     const char *value;
@@ -147,7 +150,7 @@ typedef struct titan_pairs {
     titan_pair *pair;
     int count;
     int capacity;
-    const launch_call *call; /* of a script */
+    const launch_call *call; /* facts given beside a script */
 } titan_pairs;
 
 /** The last value of a key; NULL: it is not there. Pairs of the key count as read. */
