@@ -18,8 +18,8 @@ INT(seq_length, NULL, 4, .least = 1, .most = PLAIT_MAX_SEQ)
 INT(max_position_embeddings, NULL, 4, .most = 1 << 26)
 INT(vocab_size, NULL, 4, .most = 1 << 24)
 INT(padded_vocab_size, NULL, 14, .most = 1 << 24)
-INT(extra_vocab_size, NULL, 0, .most = 1 << 24) // beyond the tokenizer's, in a fork
-INT(make_vocab_size_divisible_by, "128", 4, ANY, ALWAYS) // since memory hangs on it
+INT(extra_vocab_size, NULL, 0, .most = 1 << 24) // tokens of a fork beyond the tokenizer's
+INT(make_vocab_size_divisible_by, "128", 4, ANY, ALWAYS) // always written, since memory depends on it
 SWITCH(untie_embeddings_and_output_weights, 4)
 INT(mtp_num_layers, NULL, 12, .most = 64)
 NUMBER(mtp_loss_scaling_factor, "0.1", 12, .placeholder = true)
@@ -31,9 +31,9 @@ INT(kv_lora_rank, "32", 10, .most = 1 << 20, WITH(multi_latent_attention))
 INT(qk_head_dim, "128", 10, .most = DIM, WITH(multi_latent_attention))
 INT(qk_pos_emb_head_dim, "64", 10, .most = DIM, WITH(multi_latent_attention))
 INT(v_head_dim, "128", 10, .most = DIM, WITH(multi_latent_attention))
-INT(kv_channels, NULL, 4, .least = 1, .most = DIM) // of one head; 0: hidden_size by the heads
+INT(kv_channels, NULL, 4, .least = 1, .most = DIM) // width of a head; 0: hidden_size by the heads
 SWITCH(group_query_attention, 4)
-// with group_query_attention alone
+// only with group_query_attention
 INT(num_query_groups, "1", 4, .least = 1, .most = HEADS, WITH(group_query_attention))
 SWITCH(qk_layernorm, 6)
 SWITCH(qk_l2_norm, 13)
@@ -49,19 +49,19 @@ INT(linear_num_value_heads, "32", 16, .most = HEADS, WITH(linear_attention_freq)
 INT(linear_key_head_dim, "128", 16, .most = DIM, WITH(linear_attention_freq))
 INT(linear_value_head_dim, "128", 16, .most = DIM, WITH(linear_attention_freq))
 INT(linear_conv_kernel_dim, "4", 16, .most = 1 << 10, WITH(linear_attention_freq))
-WORD(window_size, NULL, 15) // "127,0": tokens before and behind a query's own
+WORD(window_size, NULL, 15) // "127,0": tokens before and after a query's own
 LIST(window_attn_skip_freq, NULL, 15)
 WORD(position_embedding_type, "learned_absolute", 4, ALWAYS)
 WHOLE(rotary_base, "10000", 8, ALWAYS)
-NUMBER(rotary_percent, "1", 4) // a fraction, for all its name
+NUMBER(rotary_percent, "1", 4) // a fraction, despite its name
 SWITCH(rotary_interleaved, 5)
-WORD(rope_type, NULL, 14) // with MLA
+WORD(rope_type, NULL, 14) // only with MLA
 ON_UNLESS("no_rope_fusion", apply_rope_fusion, 5)
 WHOLE(rotary_seq_len_interpolation_factor, NULL, 4)
-SWITCH(use_rope_scaling, 10) // as Llama 3
+SWITCH(use_rope_scaling, 10) // scaling of Llama 3
 NUMBER(rope_scaling_factor, "8", 11, WITH(use_rope_scaling))
-// Megatron has 1, 1 and 0, which scale nothing; here "not given" is to stay apart from them
-NUMBER(rotary_scaling_factor, NULL, 10) // YaRN, as all up to yarn_beta_slow
+// Megatron's defaults 1, 1 and 0 scale nothing; here "not given" must differ from them
+NUMBER(rotary_scaling_factor, NULL, 10) // YaRN, up to yarn_beta_slow
 NUMBER(mscale, NULL, 11)
 NUMBER(mscale_all_dim, NULL, 11)
 INT(yarn_original_max_position_embeddings, NULL, 19, .most = 1 << 30)
@@ -83,9 +83,9 @@ NUMBER(hidden_dropout, "0.1", 4, ALWAYS)
 NUMBER(init_method_std, "0.02", 4, ALWAYS)
 
 INT(num_experts, NULL, 4, .most = 1 << 16, .group = "experts")
-// every how many layers, in Megatron-DeepSpeed; 0: not given
+// layers per layer with experts, in Megatron-DeepSpeed; 0: not given
 INT(expert_interval, NULL, 0, .least = 1, .most = PLAIT_MAX_LAYERS)
-WORD(mlp_type, "standard", 0) // "residual": beside each expert stands a dense layer
+WORD(mlp_type, "standard", 0) // "residual": a dense layer beside each expert
 INT(moe_ffn_hidden_size, NULL, 10, .most = WIDTH) // 0: ffn_hidden_size
 LIST(moe_layer_freq, "1", 10)
 INT(moe_shared_expert_intermediate_size, NULL, 10, .most = WIDTH)
@@ -105,15 +105,15 @@ WORD(moe_router_load_balancing_type, "aux_loss", 5, WITH(num_experts))
 NUMBER(moe_aux_loss_coeff, "0", 5)
 NUMBER(moe_router_bias_update_rate, "0.001", 11, WITH(moe_router_enable_expert_bias), .placeholder = true)
 
-// GPUs, which parsed arguments know and torchrun's next two multiply to
+// GPUs, in parsed arguments; the next two, of torchrun, multiply to it
 INT(world_size, NULL, 0, .least = 1, .most = PLAIT_MAX_GPUS, .group = "parallelism")
-INT(nnodes, NULL, 0, .least = 1, .most = RANKS) // torchrun's, as the next
+INT(nnodes, NULL, 0, .least = 1, .most = RANKS) // torchrun's, as is the next
 INT(gpus_per_node, NULL, 0, .least = 1, .most = 1 << 12, .flag = "nproc_per_node")
 INT(tensor_model_parallel_size, "1", 4, .least = 1, .most = RANKS, ALWAYS)
 SWITCH(sequence_parallel, 4)
 INT(pipeline_model_parallel_size, "1", 4, .least = 1, .most = STAGES, ALWAYS)
 INT(num_virtual_stages_per_pipeline_rank, NULL, 11, .least = 1, .most = STAGES)
-// the same in parsed arguments
+// num_virtual_stages_per_pipeline_rank in parsed arguments
 INT(virtual_pipeline_model_parallel_size, NULL, 0, .least = 1, .most = STAGES)
 INT(num_layers_per_virtual_pipeline_stage, NULL, 4, .least = 1, .most = PLAIT_MAX_LAYERS)
 WORD(pipeline_model_parallel_layout, NULL, 13) // "Et*3|t*4|t*3L"
@@ -134,12 +134,12 @@ SWITCH(use_tp_pp_dp_mapping, 7)
 INT(micro_batch_size, NULL, 4, .least = 1, .most = PLAIT_MAX_DEGREE, .group = "batch")
 INT(global_batch_size, NULL, 4, .least = 1, .most = PLAIT_MAX_GBS)
 
-SWITCH(recompute_activations, 4, .group = "memory") // an older word for the selective granularity
+SWITCH(recompute_activations, 4, .group = "memory") // older name of the selective granularity
 WORD(recompute_granularity, NULL, 4)
-WORDS(recompute_modules, NULL, 12) // words
+WORDS(recompute_modules, NULL, 12) // words with blanks between them
 WORD(recompute_method, NULL, 4)
-INT(recompute_num_layers, NULL, 4, .least = 0, .most = PLAIT_MAX_LAYERS) // of a chunk
-WORDS(recompute_layer_ids, NULL, 0) // of Primus; of Primus
+INT(recompute_num_layers, NULL, 4, .least = 0, .most = PLAIT_MAX_LAYERS) // layers of a chunk
+WORDS(recompute_layer_ids, NULL, 0) // Primus
 SWITCH(fine_grained_activation_offloading, 16)
 WORDS(offload_modules, NULL, 16)
 
@@ -153,7 +153,7 @@ ON_UNLESS("no_gradient_accumulation_fusion", gradient_accumulation_fusion, 4)
 SWITCH(use_torch_fsdp2, 10)
 ON_UNLESS("torch_fsdp2_no_reshard_after_forward", torch_fsdp2_reshard_after_forward, 13)
 SWITCH(use_precision_aware_optimizer, 11)
-// of Adam's moments, as the next
+// formats of Adam's moments
 WORD(exp_avg_dtype, "fp32", 11, WITH(use_precision_aware_optimizer))
 WORD(exp_avg_sq_dtype, "fp32", 11, WITH(use_precision_aware_optimizer))
 SWITCH(optimizer_cpu_offload, 12)
@@ -161,20 +161,20 @@ NUMBER(optimizer_offload_fraction, "1.0", 12, .least = 0, .most = 1)
 WORD(DDP_impl, NULL, 0) // up to 2023: "local" reduces at the end of the step, "torch" in buckets
 SWITCH(deepspeed, 0) // DeepSpeed's engine runs the step
 WORD(deepspeed_config, NULL, 0)
-INT(zero_stage, "-1", 0, .least = -1, .most = 3) // of DeepSpeed, as its JSON has it; -1: not given
+INT(zero_stage, "-1", 0, .least = -1, .most = 3) // stage of DeepSpeed's JSON; -1: not given
 
 SWITCH(overlap_grad_reduce, 4, .group = "overlap and kernels")
 SWITCH(overlap_param_gather, 4)
 SWITCH(tp_comm_overlap, 4)
 SWITCH(cross_entropy_loss_fusion, 8, .optional = true)
-SWITCH(grad_reduce_in_bf16, 12) // with bf16; fp16 reduces in its own format unless told by the next
+SWITCH(grad_reduce_in_bf16, 12) // beside bf16; fp16 reduces in its own format unless the next is set
 SWITCH(accumulate_allreduce_grads_in_fp32, 4)
 SWITCH(moe_grouped_gemm, 5, .optional = true)
 SWITCH(moe_permute_fusion, 11, .optional = true)
-SWITCH(moe_router_fusion, 14, .optional = true) // Transformer Engine 2.7, too
+SWITCH(moe_router_fusion, 14, .optional = true) // also needs Transformer Engine 2.7
 WORD(moe_token_dispatcher_type, "allgather", 6)
 WORD(moe_flex_dispatcher_backend, "deepep", 16, WITH(moe_token_dispatcher_type), .optional = true)
-SWITCH(moe_enable_deepep, 12) // what releases before moe_flex_dispatcher_backend have
+SWITCH(moe_enable_deepep, 12) // in releases before moe_flex_dispatcher_backend
 SWITCH(overlap_moe_expert_parallel_comm, 14)
 SWITCH(delay_wgrad_compute, 14)
 WORD(attention_backend, "auto", 11, .optional = true)
@@ -184,12 +184,12 @@ ON_UNLESS("no_create_attention_mask_in_dataloader", create_attention_mask_in_dat
 
 SWITCH(bf16, 4, .group = "precision")
 SWITCH(fp16, 4)
-WORD(fp8, NULL, 4, .flag = "fp8_format") // its format, as of fp4
+WORD(fp8, NULL, 4, .flag = "fp8_format") // format, as of fp4
 WORD(fp8_recipe, "delayed", 12)
 WORD(fp4, NULL, 15, .flag = "fp4_format")
 WORD(fp4_recipe, "nvfp4", 15, WITH(fp4))
 SWITCH(moe_router_padding_for_quantization, 16, .optional = true)
-SWITCH(moe_router_padding_for_fp8, 13, .optional = true) // its older name
+SWITCH(moe_router_padding_for_fp8, 13, .optional = true) // older name of the line above
 SWITCH(fp4_param_gather, 15)
 SWITCH(fp8_param_gather, 9)
 SWITCH(reuse_grad_buf_for_mxfp8_param_ag, 13)
@@ -204,7 +204,7 @@ INT(train_iters, NULL, 4, ANY, .placeholder = true)
 NUMBER(lr, NULL, 4, .placeholder = true)
 NUMBER(min_lr, "0", 4, .placeholder = true)
 WORD(lr_decay_style, "linear", 4, .placeholder = true)
-WORD(lr_wsd_decay_style, "exponential", 8, .placeholder = true) // behind a plateau
+WORD(lr_wsd_decay_style, "exponential", 8, .placeholder = true) // decay after a plateau
 INT(lr_wsd_decay_iters, NULL, 8, ANY, .placeholder = true)
 INT(lr_decay_iters, NULL, 4, ANY, .placeholder = true)
 INT(lr_warmup_iters, "0", 4, ANY, .placeholder = true)

@@ -1,4 +1,7 @@
-/* arguments.c - Megatron-LM's arguments by their table: at their defaults, and on their way out */
+/*
+ * arguments.c - Megatron-LM's arguments by their table: defaults, flags that are written, flags
+ * that are read
+ */
 #include "launch/megatron/arguments.h"
 
 #include <assert.h>
@@ -33,7 +36,7 @@
 #define ALWAYS .with = ARGUMENT_ALWAYS
 #define ANY .least = INT_MIN, .most = INT_MAX
 
-/* Bounds, beyond which a number is taken for a slip. */
+/* Numbers beyond these bounds are taken for slips. */
 enum { HEADS = 1 << 15, DIM = 1 << 14, WIDTH = 1 << 24, RANKS = 1 << 20, STAGES = 1 << 12 };
 
 const argument_row megatron_arguments[] = {
@@ -41,7 +44,7 @@ const argument_row megatron_arguments[] = {
     {.name = NULL},
 };
 
-/* 14 of "core-v0.14.0"; 0: the release is of another product. */
+/* 14 for "core-v0.14.0"; 0: a release of another product. */
 static int minor_of(const plait_release *release, const char *product)
 {
     return text_starts_with(release->name, product) ? atoi(release->name + strlen(product)) : 0;
@@ -55,7 +58,7 @@ int megatron_core_of(const plait_runtime *runtime)
         return MEGATRON_NEWEST;
     for (const plait_release *r = runtime->at; minor == 0 && r >= runtime->release; r--)
         minor = minor_of(r, "core-v0.");
-    return minor > 0 ? minor : MEGATRON_NEWEST; // a profile of other names bounds no flags
+    return minor > 0 ? minor : MEGATRON_NEWEST; // a profile with other names bounds no flags
 }
 
 int megatron_bridge_of(const plait_runtime *runtime)
@@ -221,7 +224,7 @@ int megatron_args_since(const megatron_args *args)
     return since;
 }
 
-/* An argument that is at its default is not missed. */
+/* A release need not have an argument whose value is the default. */
 static bool is_missed(const argument_row *row, const megatron_args *args,
                       const megatron_args *absent)
 {
@@ -243,7 +246,7 @@ plait_status megatron_args_check(const megatron_args *args, plait_error *err)
     return PLAIT_OK;
 }
 
-/* "num_layers" is given as --num-layers. */
+/* --num-layers for "num_layers". */
 static const char *flag_of(const argument_row *row, plait_arena *arena)
 {
     char *const flag = plait_arena_printf(arena, "--%s", row->flag != NULL ? row->flag : row->name);
@@ -312,7 +315,7 @@ static char *join(const launch_flag *flag, const char *open, const char *between
     return text_builder_finish(&out, NULL);
 }
 
-/* "'([0]*3+[1]*58)'": of quotes in a variable the shell takes none away. */
+/* The shell keeps quotes of a variable: "'([0]*3+[1]*58)'". */
 static const char *unquoted(const char *text, plait_arena *arena)
 {
     const size_t length = strlen(text);
@@ -330,7 +333,10 @@ static bool are_digits(const launch_flag *flag)
     return true;
 }
 
-/* Behind a flag of one word stands what a script goes on with. NULL when out of memory. */
+/*
+ * The text of a flag's value; more words after a flag of one word do not belong to it. NULL: out of
+ * memory.
+ */
 static const char *text_of(const argument_row *row, const launch_flag *flag, plait_arena *arena)
 {
     if (row->kind == ARGUMENT_WORDS)
@@ -353,7 +359,7 @@ static plait_status refuse(const launch_flags *flags, const argument_row *row, c
                       row->least, row->most, text);
 }
 
-/* Behind a switch stands no value; of $DATA/gpt2-vocab.json the end is enough. */
+/* A switch has no value; of $DATA/gpt2-vocab.json the end is enough. */
 static bool is_readable(const argument_row *row, const char *value)
 {
     return row->kind == ARGUMENT_SWITCH || (row->kind == ARGUMENT_WORD && row->placeholder) ||

@@ -39,35 +39,38 @@ typedef struct megatron_args {
     int core; /* N of Megatron Core 0.N, whose arguments are written; INT_MAX: the newest */
 } megatron_args;
 
-/** A field, for functions that take any of them. */
+/** The offset of a field, for functions that take any field. */
 #define MEGATRON_FIELD(field) offsetof(megatron_args, field)
 
-/** What Megatron calls a field, for messages. */
+/** Megatron's name of a field, for messages. */
 #define MEGATRON_NAME(field) megatron_args_name(MEGATRON_FIELD(field))
 const char *megatron_args_name(size_t field);
 
-/** All arguments as Megatron has them when none is given. */
+/** Set all arguments to Megatron's defaults. */
 void megatron_args_init(megatron_args *args);
 
-/** Append what is to be said, in groups; memory that runs out shows as args.h has it. */
+/** Append the arguments that have to be written, in groups. */
 void megatron_args_append(const megatron_args *args, launch_args *out);
 
-/** Is a field to be said? */
+/** True if a field has to be written. */
 bool megatron_args_says(const megatron_args *args, size_t field);
 
-/** The first release, N of Megatron Core 0.N.0, that knows all that is to be said; 0: not known. */
+/**
+ * The first release, N of Megatron Core 0.N.0, with all arguments that have to be written; 0: not
+ * known.
+ */
 int megatron_args_since(const megatron_args *args);
 
-/** Fails (RANGE) on an argument that args->core does not have and the plan or the model cannot do without. */
+/** Fails (RANGE) on an argument that the plan or the model needs and args->core does not have. */
 PLAIT_MUST_CHECK plait_status megatron_args_check(const megatron_args *args, plait_error *err);
 
 /**
- * Read flags. What they do not give stays as it is; flags that plait has no use for are skipped.
+ * Read flags. Fields without a flag stay as they are; flags without a field are skipped.
  *
  * @param out  its texts live in flags->arena
  *
- * Fails (RANGE) on a value of another kind than its argument's, or beyond its bounds; but for those
- * that no plan hangs on, which then stay as they are too.
+ * Fails (RANGE) on a value of another kind than its argument's, or out of bounds. A placeholder
+ * with such a value stays as it is instead.
  */
 PLAIT_MUST_CHECK plait_status megatron_args_parse(const launch_flags *flags, megatron_args *out,
                                                   plait_error *err);
@@ -76,45 +79,47 @@ typedef enum argument_kind {
     ARGUMENT_SWITCH, /* a bool */
     ARGUMENT_INT,
     ARGUMENT_NUMBER, /* a double */
-    ARGUMENT_WHOLE,  /* a double that the parser takes neither with a point nor an exponent */
-    ARGUMENT_WORD,   /* a text; of several words the first */
-    ARGUMENT_WORDS,  /* a text, a blank between its words */
-    ARGUMENT_LIST    /* a text: every how many layers, "2", or one a layer, "([0]*3+[1]*58)" */
+    ARGUMENT_WHOLE,  /* a double that the parser accepts without point and exponent only */
+    ARGUMENT_WORD,   /* a text: the first of several words */
+    ARGUMENT_WORDS,  /* a text: words with blanks between them */
+    ARGUMENT_LIST /* a text: "2" for every second layer, or one number per layer, "([0]*3+[1]*58)" */
 } argument_kind;
 
 typedef struct argument_row {
-    const char *name; /* "num_layers": of the field, in parsed arguments, and of the flag, ... */
-    const char *flag; /* ... unless it has another: "fp8_format". That of a switch turns it off */
-    const char *also; /* a name of other releases, which is read */
+    const char *name; /* name of the field, in parsed arguments, and of the flag: "num_layers" */
+    const char *
+        flag; /* other name of the flag, "fp8_format"; on a switch it turns the field off; NULL: none */
+    const char *also; /* name in other releases, which is read too; NULL: none */
     argument_kind kind;
     size_t field;       /* offset in megatron_args */
-    const char *absent; /* the default, as one would give it; NULL: none */
-    int since;          /* N of Megatron Core 0.N.0, which has the flag; 0: no release has it */
-    int least, most;    /* of an int on its way in */
-    size_t with;       /* said where this field is not at its default, even if itself is; 0: none */
-    bool placeholder;  /* no plan hangs on it: what a script has there is not judged */
-    bool optional;     /* releases before `since` do without it, or have another for it */
-    bool unpriced;     /* it changes what a step costs, and plait has no term for it */
-    const char *group; /* the title of the arguments from here on */
+    const char *absent; /* default as text; NULL: none */
+    int since; /* N of the first release, Megatron Core 0.N.0, with the flag; 0: no release has it */
+    int least, most; /* bounds of an int that is read */
+    size_t
+        with; /* field whose value off its default makes this one written even at its own; 0: none */
+    bool placeholder;  /* no plan depends on it, so any value of a script is accepted */
+    bool optional;     /* releases before `since` can do without it */
+    bool unpriced;     /* it changes the cost of a step, and plait has no term for it */
+    const char *group; /* title of the group of arguments that begins here */
 } argument_row;
 
-/** As argument_row.with: always said. */
+/** A value of argument_row.with: the argument is always written. */
 #define ARGUMENT_ALWAYS SIZE_MAX
 
-/** Ended by a row without a name. */
+/** All arguments; the last row has no name. */
 extern const argument_row megatron_arguments[];
 
 /** The row of a field. */
 const argument_row *megatron_argument(size_t field);
 
 /**
- * Set a field to what a text says.
+ * Set a field from a text.
  *
  * @param text  the field may point into it
- * @return      false when it is of another kind or out of bounds; the field stays as it is
+ * @return      false for a text of another kind or out of bounds; the field stays as it is
  */
 bool megatron_argument_set(const argument_row *row, const char *text, megatron_args *args);
 
-/** Have two launches the same value? */
+/** True if two launches have the same value. */
 bool megatron_argument_same(const argument_row *row, const megatron_args *a,
                             const megatron_args *b);

@@ -20,7 +20,7 @@ static void say_text(launch_args *out, const char *key, const char *value)
     args_text(out, key, value != NULL ? value : "null");
 }
 
-/* In quotes, since "none" unquoted is read as null by some. */
+/* In quotes, since some parsers read an unquoted none as null. */
 static void say_word(launch_args *out, const char *key, const char *word)
 {
     const char *const quoted = plait_arena_printf(out->arena, "\"%s\"", word);
@@ -36,7 +36,7 @@ static void say_bool(launch_args *out, const char *key, bool value)
     say_text(out, key, value ? "true" : "false");
 }
 
-/* 0 is "not said". */
+/* 0 means not given. */
 static void say_count(launch_args *out, const char *key, int value)
 {
     if (value > 0)
@@ -45,7 +45,7 @@ static void say_count(launch_args *out, const char *key, int value)
         say_text(out, key, NULL);
 }
 
-/* An argument under the name that Megatron-LM has for it. */
+/* Write an argument under Megatron-LM's name for it. */
 static void say(launch_args *out, const char *section, size_t field, const megatron_args *args)
 {
     const argument_row *const row = megatron_argument(field);
@@ -68,7 +68,7 @@ static void say(launch_args *out, const char *section, size_t field, const megat
         args_int(out, key, *(const int *)value);
 }
 
-/* ["core_attn","attn_proj"] or [4,2], of words with spaces between; NULL: nothing. */
+/* ["core_attn","attn_proj"] or [4,2], out of words with blanks between; NULL: none. */
 static void say_words(const char *words, char quote, const char *key, launch_args *out)
 {
     text_builder list;
@@ -127,7 +127,7 @@ static void say_batch(const megatron_args *args, launch_args *out)
     say(out, "dataset", MEGATRON_FIELD(seq_length), args);
 }
 
-/* Without modules, the selective granularity is that of attention alone. */
+/* Without modules, the selective granularity recomputes attention alone. */
 static unsigned modules_of(const plait_recompute *recompute)
 {
     if (recompute->kind == PLAIT_RECOMPUTE_SELECTIVE)
@@ -170,7 +170,7 @@ static void say_memory(const plait_recompute *recompute, const megatron_args *ar
     say_words(args->offload_modules, '"', "model.offload_modules", out);
 }
 
-/* Master weights and moments in fp32, as the price has them. */
+/* Master weights and moments are in fp32, as the price assumes. */
 static void say_optimizer(const megatron_args *args, launch_args *out)
 {
     static const char *const formats[] = {"optimizer.main_params_dtype",
@@ -194,7 +194,7 @@ static void say_optimizer(const megatron_args *args, launch_args *out)
         say(out, "model", MEGATRON_FIELD(gradient_accumulation_fusion), args);
 }
 
-/* Sends between stages overlap where Megatron-LM chooses so, which interleaving is priced with. */
+/* Sends between stages overlap if Megatron-LM decides so, as the price of interleaving assumes. */
 static void say_overlap(bool interleaved, const megatron_args *args, launch_args *out)
 {
     say_text(out, "comm_overlap", NULL);
@@ -223,7 +223,7 @@ static void say_kernels(const plait_runtime *runtime, const megatron_args *args,
         say(out, "model", MEGATRON_FIELD(moe_token_dispatcher_type), args);
         if (args->moe_flex_dispatcher_backend != NULL)
             say(out, "model", MEGATRON_FIELD(moe_flex_dispatcher_backend), args);
-        say_bool(out, "model.moe_enable_deepep", false); // an older name of the flex backend
+        say_bool(out, "model.moe_enable_deepep", false); // older name of the flex backend
         say_bool(out, "model.moe_shared_expert_overlap", false);
         if (args->moe_expert_capacity_factor > 0.0) {
             say(out, "model", MEGATRON_FIELD(moe_expert_capacity_factor), args);
@@ -267,11 +267,11 @@ static void say_rates(const megatron_args *args, launch_args *out)
 
 static void say_placeholders(const megatron_args *args, int bridge, launch_args *out)
 {
-    // A recipe pads what its tokenizer has, so the tokenizer has the plan's vocabulary.
+    // a recipe pads the size of its tokenizer's vocabulary, so the tokenizer gets the plan's
     args_group(out, "vocabulary, which the recipe takes from its tokenizer");
     say(out, "tokenizer", MEGATRON_FIELD(tokenizer_type), args);
     say(out, "tokenizer", MEGATRON_FIELD(vocab_size), args);
-    if (bridge >= 6) // up to 0.5 the model's own number is taken
+    if (bridge >= 6) // up to 0.5 the model's own number counts
         say_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
     say(out, "model", MEGATRON_FIELD(vocab_size), args);
     say(out, "model", MEGATRON_FIELD(make_vocab_size_divisible_by), args);
@@ -288,7 +288,7 @@ static void say_placeholders(const megatron_args *args, int bridge, launch_args 
     say(out, "dist", MEGATRON_FIELD(distributed_timeout_minutes), args);
 }
 
-/* A launch as Megatron-Bridge's overrides, one a line; NULL when out of memory. */
+/* A launch as Megatron-Bridge's overrides, one a line; NULL: out of memory. */
 static const char *megatron_overrides(const plait_launch *launch, const megatron_args *args,
                                       plait_arena *arena)
 {
@@ -318,7 +318,7 @@ static const char *megatron_overrides(const plait_launch *launch, const megatron
 
 typedef struct recipe_row {
     const char *model;
-    int layers; /* as the recipe builds it: a file may bear the name and be another model */
+    int layers; /* layers of the recipe's model, since a file may have the name of another model */
     int hidden;
     const char *recipe;
 } recipe_row;
@@ -356,7 +356,7 @@ static const recipe_row rows[] = {
     {"qwen3-next-80b-a3b", 48, 2048, "qwen3_next_80b_a3b_pretrain_config"},
 };
 
-/* "meta-llama/Llama-3.1-8B" is llama-3.1-8b. */
+/* "meta-llama/Llama-3.1-8B" equals llama-3.1-8b. */
 static bool same_name(const char *name, const char *wanted)
 {
     const char *const slash = strrchr(name, '/');
@@ -364,7 +364,7 @@ static bool same_name(const char *name, const char *wanted)
     return text_alike(slash != NULL ? slash + 1 : name, wanted);
 }
 
-/* The recipe of Megatron-Bridge that builds a model, or NULL. */
+/* The recipe of Megatron-Bridge that builds a model; NULL: none. */
 static const char *megatron_recipe_of(const plait_model *model)
 {
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
@@ -419,7 +419,7 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
     return text_builder_finish(&out, NULL);
 }
 
-/* A recipe need not list a field that its nested config has: ++ sets it in any case. */
+/* A recipe need not list a field of its nested config: ++ sets it in any case. */
 static const char *start(const plait_launch *launch, const megatron_args *args, plait_arena *arena)
 {
     const char *const recipe = megatron_recipe_of(launch->problem->model);
@@ -454,8 +454,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
                           "expected a release with Megatron-Bridge's run_recipe.py, "
                           "bridge-v0.%d.0 or later, found %.60s",
                           FIRST_BRIDGE, launch->problem->runtime->name);
-    // Containers that its documents name, by the release in them
-    // (docs/releases/software-versions.md).
+    // Containers of its documents, by the release in them (docs/releases/software-versions.md).
     static const char *const images[] = {"nvcr.io/nvidia/nemo:26.02",
                                          "nvcr.io/nvidia/nemo:26.04.01",
                                          "nvcr.io/nvidia/nemo:26.06", "nvcr.io/nvidia/nemo:26.08"};
@@ -472,8 +471,8 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 }
 
 /*
- * The named sets reduce in fp16 with fp16, and in fp32 with all others; they keep parameters in 8 bits
- * where one scale a tensor or MXFP8 does. Formats of the optimizer are no words of an override.
+ * The named precisions reduce in fp16 with fp16 and else in fp32, and keep parameters in 8 bits
+ * with one scale per tensor or MXFP8. No override sets formats of the optimizer.
  */
 static const char *lacks(const plait_problem *problem, const plait_plan *plan)
 {

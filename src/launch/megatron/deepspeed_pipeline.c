@@ -1,8 +1,9 @@
 /*
  * deepspeed_pipeline.c - DeepSpeed's pipeline engine under Megatron-DeepSpeed's pretrain_gpt.py
  *
- * args.sh says the model and the degrees, ds_config.json the batch, ZeRO and precision, partition.py
- * the layers of each stage. A script of one's own that builds a PipelineModule needs the last two alone.
+ * args.sh has the model and the degrees, ds_config.json the batch, ZeRO and precision, partition.py
+ * the layers of each stage. A user's own script that builds a PipelineModule needs only the last
+ * two.
  */
 #include "launch/megatron/megatron.h"
 
@@ -13,7 +14,7 @@
 #include "launch/write/training.h"
 #include "launch/write/scripts.h"
 
-/* Left out where it is not known. */
+/* Write a number if it is known. */
 static void known_number(launch_args *out, const char *name, double number)
 {
     if (!isnan(model_number(number)))
@@ -58,7 +59,7 @@ static void append_positions(const plait_model *model, const plait_attention *at
     const plait_rope *const rope = &model->numerics.rope;
 
     if (model->learned_positions > 0)
-        return; // its default
+        return; // the default
     if (!attention->rotary) {
         args_switch(out, "--no-position-embedding");
         return;
@@ -73,7 +74,7 @@ static void append_positions(const plait_model *model, const plait_attention *at
 static void append_numerics(const plait_model *model, const model_facts *facts, launch_args *out)
 {
     const plait_numerics *const numerics = &model->numerics;
-    const double dropout = model->dropout ? 0.1 : 0.0; // GPT-2's and Megatron's own rate
+    const double dropout = model->dropout ? 0.1 : 0.0; // the rate of GPT-2 and Megatron's default
 
     args_group(out, "norms, activation, biases");
     args_text(out, "--normalization", model->layer_norm ? "layernorm" : "rmsnorm");
@@ -112,7 +113,7 @@ static void append_plan(const plait_problem *problem, const plait_degrees *d, la
 
 /* ---- what no plan decides ---- */
 
-/* Its schedules have no plateau. */
+/* These schedules have no plateau. */
 static void append_schedule(const launch_training *t, launch_args *out)
 {
     args_number(out, "--lr", t->lr);
@@ -238,7 +239,7 @@ static void append_layers(const plait_plan *plan, text_builder *out)
     text_append(out, "]  # of each stage; embedding with the first, norm and head with the last\n");
 }
 
-/* partition.py, which deals the layers of a PipelineModule; NULL when out of memory. */
+/* partition.py, which assigns layers of a PipelineModule to stages; NULL: out of memory. */
 static const char *deepspeed_partition(const plait_launch *launch, plait_arena *arena)
 {
     text_builder out;
@@ -265,7 +266,7 @@ static const training_places places = {
     .cluster = true,
 };
 
-/* What neither the arguments nor the JSON beside them say to an import. */
+/* Facts for an import that neither the arguments nor the JSON contain. */
 static void append_notes(const plait_launch *launch, text_builder *out)
 {
     static const plait_key_id keys[] = {PLAIT_KEY_SPLIT, PLAIT_KEY_GRAD_REDUCE};

@@ -1,8 +1,9 @@
 /*
- * import.c - Megatron-LM's arguments as a plan
+ * import.c - a plan out of Megatron-LM's arguments
  *
- * What is not given is what Megatron would take; arguments win over the notes beside them. What
- * neither say (the GPUs, above all) stays unknown, and eval asks for it.
+ * Arguments that are not given have Megatron's defaults; arguments count before the notes beside
+ * them. Facts that neither gives (above all the GPUs) stay unknown, and eval requires options for
+ * them.
  */
 #include "launch/megatron/arguments.h"
 
@@ -18,8 +19,8 @@
 
 typedef struct older_flag {
     const char *name;
-    const char *meant; /* the flag of the table; NULL ends */
-    const char *value; /* NULL: its own */
+    const char *meant; /* flag of the table */
+    const char *value; /* its value; NULL: the value of `name` */
 } older_flag;
 
 static const older_flag older[] = {
@@ -45,7 +46,7 @@ static const older_flag older[] = {
     {"moe_enable_deepep", "moe_flex_dispatcher_backend", "deepep"},
     {"cpu_optimizer", "optimizer_cpu_offload", "true"},
 
-    {"intermediate_size", "ffn_hidden_size", NULL}, // Pai-Megatron-Patch, as the next
+    {"intermediate_size", "ffn_hidden_size", NULL}, // of Pai-Megatron-Patch, as the next
     {"n_head_kv", "num_query_groups", NULL},
     {"n_head_kv", "group_query_attention", "true"},
     {"rotary_scale_factor", "rotary_seq_len_interpolation_factor", NULL},
@@ -129,7 +130,10 @@ static plait_status read_config(const char *name, megatron_args *args, plan_read
     return PLAIT_OK;
 }
 
-/* Experts of Megatron-DeepSpeed: one a token, in every second layer, whole on each tensor rank. */
+/*
+ * Experts of Megatron-DeepSpeed by default: one per token, in every second layer, whole on each
+ * tensor rank.
+ */
 static void take_expert_defaults(const launch_flags *flags, megatron_args *args)
 {
     if (args->num_experts < 2)
@@ -144,8 +148,9 @@ static void take_expert_defaults(const launch_flags *flags, megatron_args *args)
 }
 
 /*
- * Fill in what DeepSpeed's JSON says and the flags do not: batch, ZeRO, precision. The file is one
- * that the script makes, or that lies beside it. With DeepSpeed's engine, zero_stage is known after.
+ * Fill in the batch, ZeRO and precision of DeepSpeed's JSON if the flags do not give them. The
+ * script makes the file, or it lies beside it. With DeepSpeed's engine zero_stage is known
+ * afterwards.
  */
 static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in, plait_error *err)
 {
@@ -159,7 +164,7 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
     if (args->no_pipeline_parallel)
         args->pipeline_model_parallel_size = 1;
     if (args->deepspeed && args->bf16 && args->zero_stage < 1)
-        args->zero_stage = 1; // its BF16_Optimizer shards what stage 1 does
+        args->zero_stage = 1; // its BF16_Optimizer shards as stage 1 does
     return PLAIT_OK;
 }
 
@@ -182,7 +187,7 @@ static void warn_of_unpriced(const megatron_args *args, plan_reader *in)
     }
 }
 
-/* Why there is no model, though the file begins to say one. */
+/* Warn if the file gives only part of a model. */
 static void warn_of_model(const megatron_args *args, plan_reader *in)
 {
     const struct {
@@ -208,14 +213,14 @@ static void warn_of_model(const megatron_args *args, plan_reader *in)
     }
 }
 
-/* Flags that make another model of the one that a name stands for. */
+/* A flag that changes the model that a name stands for; NULL: none. */
 static const char *changed_part(const megatron_args *args, const launch_flags *flags,
                                 const plait_model *named)
 {
     const bool latent = named->kinds > 0 && named->kind[0].mixer == PLAIT_MIXER_MLA;
     const struct {
         size_t field;
-        int given, of_model; /* -1: any value is a change */
+        int given, of_model; /* value of the named model; -1: any value is a change */
     } parts[] = {
         {MEGATRON_FIELD(num_layers), args->num_layers, named->layers},
         {MEGATRON_FIELD(hidden_size), args->hidden_size, named->hidden},
@@ -235,9 +240,9 @@ static const char *changed_part(const megatron_args *args, const launch_flags *f
 }
 
 /*
- * --moe-router-force-load-balancing states even ranks. Without it, and without a capacity, routing is
- * natural, and neither flags nor model give its imbalance. A file that plait wrote is read back as
- * the plan that it was written for, whatever it forces beside its mock data.
+ * --moe-router-force-load-balancing states even routing. Without it and without a capacity routing
+ * is natural, and neither flags nor model give its imbalance. A file that plait wrote is read as
+ * the plan for which it was written, although it forces balance for its mock data.
  */
 static void read_routing(const megatron_args *args, bool of_plait, plan_reader *in)
 {
@@ -254,7 +259,7 @@ static void read_routing(const megatron_args *args, bool of_plait, plan_reader *
     }
 }
 
-/* Degrees of the notes stand where no flag does. */
+/* Degrees of the notes are defaults of the flags. */
 static void take_notes(const plait_degrees *d, megatron_args *args)
 {
     args->tensor_model_parallel_size = d->tp;
@@ -263,7 +268,7 @@ static void take_notes(const plait_degrees *d, megatron_args *args)
     args->expert_model_parallel_size = d->ep;
 }
 
-/* What a file that says nothing gets to hear. */
+/* Fail if the file has neither flags nor notes. */
 static plait_status check_any(const launch_flags *flags, const plans_entry *out, plait_error *err)
 {
     if (megatron_has_flags(flags) || out->given != 0 || out->gpus > 0 || out->seq > 0 ||
@@ -282,13 +287,13 @@ static plait_status take_model(const megatron_args *args, const char *name, cons
     const plait_model *model;
 
     PLAIT_TRY(megatron_read_model(args, in->flags, name, &model, err));
-    if (model != NULL) // else the one that a note names
+    if (model != NULL) // else a note names it
         in->out->model = model;
     if (args->hybrid_layer_pattern != NULL)
         in->out->model = NULL;
     if (call != NULL && call->model != NULL)
         in->out->model = call->model;
-    // The model that a wrapper names where the arguments build none.
+    // if the arguments build no model, take the one that a wrapper names
     const launch_flag *const flag = flags_find(in->flags, MEGATRON_MODEL_FLAG);
     const plait_model *named;
 
@@ -340,7 +345,7 @@ plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t
 
     PLAIT_TRY(notes_read(text, length, flags->file, arena, out, err));
     PLAIT_TRY(check_any(flags, out, err));
-    // A flag of the table that is there itself stands above what an older one means.
+    // a flag of the table that is given counts before an older one
     for (const older_flag *row = older; row->name != NULL; row++) {
         const launch_flag *const flag = flags_last(flags, row->name);
 
@@ -355,7 +360,7 @@ plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t
     PLAIT_TRY(notes_find(text, length, "model", arena, &model, err));
     const bool own = model != NULL; // plait's plans are priced without padding
     if (model == NULL) {
-        // "scripts/pretrain_13b.sh" launches pretrain_13b.
+        // "scripts/pretrain_13b.sh" launches pretrain_13b
         const char *const path = flags->file;
         const char *const slash = strrchr(path, '/');
         char *const name = plait_arena_text(arena, slash != NULL && slash[1] ? slash + 1 : path);

@@ -1,4 +1,4 @@
-/* import_flags.c - what of the flags is left over when all has been read */
+/* import_flags.c - warnings of values that are not known, and of the choice of the launch */
 #include <string.h>
 
 #include "launch/megatron/arguments.h"
@@ -14,7 +14,7 @@ static const argument_row *row_of(const char *name)
     return NULL;
 }
 
-/* A list on one line: "SENTENCE: a, b". */
+/* A warning with a list on one line: "SENTENCE: a, b". */
 typedef struct warned_list {
     const char *sentence;
     bool any;
@@ -28,7 +28,7 @@ static void warn_of(plan_reader *in, warned_list *list, const char *word)
     list->any = true;
 }
 
-/* As a user writes it: of parsed arguments the names stay. */
+/* The option as a user writes it. */
 static const char *spelled(const launch_flags *flags, const char *name)
 {
     char *const text = plait_arena_printf(flags->arena, "--%s", name);
@@ -53,7 +53,7 @@ bool megatron_flag_matters(const char *name)
     return row != NULL && !row->placeholder;
 }
 
-/* --num-layers $1: what the user would have to say. */
+/* --num-layers $1: the user would have to give the value. */
 static void warn_of_open(plan_reader *in)
 {
     warned_list list = {"set outside the file, and taken as not given", false};
@@ -82,7 +82,7 @@ static char *destination(const char *option, plait_arena *arena)
     return name;
 }
 
-/* Where the program's own words begin. */
+/* The index of the first word after the program. */
 static int behind_program(const char *const *word, int count)
 {
     int first = 0;
@@ -101,7 +101,7 @@ static bool is_switch(const char *word, plait_arena *arena)
     return row != NULL && row->kind == ARGUMENT_SWITCH;
 }
 
-/* Is it said already which options hang on this? */
+/* True if another warning lists the options that depend on this value. */
 static bool is_doubt(const shell_words *script, const shell_origin *origin)
 {
     for (int d = 0; d < script->doubts; d++)
@@ -110,7 +110,7 @@ static bool is_doubt(const shell_words *script, const shell_origin *origin)
     return false;
 }
 
-/* $EXTRA_ARGS: words that are no option's value may be any options. */
+/* $EXTRA_ARGS: a word that is no option's value may be any options. */
 static void warn_of_holes(plan_reader *in)
 {
     warned_list list = {"arguments that the file does not hold are taken as not given", false};
@@ -133,7 +133,10 @@ static void warn_of_holes(plan_reader *in)
     }
 }
 
-/* An option that a variable gets behind a condition which is not known; whether it is given besides. */
+/*
+ * Options in a variable behind a condition that is not known; `given`: the file gives them
+ * elsewhere too.
+ */
 static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
 {
     warned_list list = {sentence, false};
@@ -155,7 +158,7 @@ static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
     }
 }
 
-/* Has a command options that say how a model is trained, and on what? */
+/* True if a command has options of a training job. */
 static bool trains(const plan_reader *in, int c)
 {
     static const char *const told[] = {"--tensor-model-parallel-size",
@@ -174,7 +177,7 @@ static bool trains(const plan_reader *in, int c)
     return false;
 }
 
-/* One launch of several is taken; those that `exit` keeps from running are none. */
+/* One launch of several is read; launches after `exit` do not count. */
 static void warn_of_others(plan_reader *in)
 {
     const shell_words *const script = &in->flags->script;

@@ -8,15 +8,15 @@
 #include "launch/read/pattern.h"
 #include "launch/read/model_names.h"
 
-/* A layer with every part that the arguments give a shape to. */
+/* A model that is being read, and a layer with every part to which the arguments give a shape. */
 typedef struct model_reader {
     const megatron_args *args;
     const launch_flags *flags;
-    plait_model *model; /* its sizes are known */
-    plait_layer full;   /* kinds of layers take what they have of it */
+    plait_model *model; /* model whose sizes are known */
+    plait_layer full;   /* layer with all parts, from which each kind of layer takes its own */
 } model_reader;
 
-/* Behind extra_vocab_size a fork counts added tokens, too. */
+/* Beside extra_vocab_size a fork counts added tokens, too. */
 static int tokens_of(const megatron_args *args)
 {
     const char *const names[] = {args->tokenizer_model, args->tokenizer_name_or_path,
@@ -27,7 +27,7 @@ static int tokens_of(const megatron_args *args)
     for (int n = 0; tokens == 0 && n < 3; n++)
         tokens = tokenizer_vocab(args->tokenizer_type, names[n], added);
     if (tokens == 0 && args->tokenizer_type == NULL && args->vocab_file != NULL)
-        tokens = tokenizer_vocab("GPT2BPETokenizer", NULL, added); // pretrain_gpt.py's default
+        tokens = tokenizer_vocab("GPT2BPETokenizer", NULL, added); // default of pretrain_gpt.py
     return tokens;
 }
 
@@ -45,7 +45,7 @@ int megatron_vocab(const megatron_args *args)
     return padded <= 1 << 24 ? (int)padded : tokens;
 }
 
-/* What is not given a model does not know. */
+/* A value that is not given is 0, unknown, in a model. */
 static double or_0(double number)
 {
     return isnan(number) ? 0.0 : number;
@@ -64,7 +64,9 @@ static plait_delta_net delta_net_of(const megatron_args *args)
     };
 }
 
-/* Of a window "127,0" a query sees 127 tokens before its own; JSON has a list of two. */
+/*
+ * In a window "127,0" a query attends to 127 tokens before its own; JSON has a list of two numbers.
+ */
 static plait_status read_window(const model_reader *in, int *out, plait_error *err)
 {
     const char *const window = in->args->window_size;
@@ -124,7 +126,7 @@ static plait_status read_attention(const model_reader *in, plait_attention *out,
     return read_window(in, &out->window, err);
 }
 
-/* The mixers of in->full; none when the arguments do not say how many heads there are. */
+/* Read the mixers of in->full; there is none if the number of heads is not given. */
 static plait_status megatron_read_mixers(model_reader *in, plait_error *err)
 {
     if (in->args->num_attention_heads == 0)
@@ -153,7 +155,7 @@ static plait_status megatron_read_mixers(model_reader *in, plait_error *err)
 
 /* ---- positions ---- */
 
-/* MLA is scaled unless its type says otherwise. */
+/* MLA has YaRN unless its type is another. */
 static bool is_yarn(const megatron_args *args)
 {
     const char *const type = args->rope_type;
@@ -163,7 +165,7 @@ static bool is_yarn(const megatron_args *args)
     return args->multi_latent_attention && (type == NULL || strcmp(type, "yarn") == 0);
 }
 
-/* Positions, after the mixers. */
+/* Read positions, after the mixers. */
 static void megatron_read_positions(model_reader *in)
 {
     const megatron_args *const args = in->args;
@@ -196,14 +198,14 @@ enum { HAS_WINDOW = 1, HAS_EXPERTS = 2, HAS_NO_ROTARY = 4, IS_LINEAR = 8, LAYER_
 
 /* ---- lists ---- */
 
-/* What an int N stands for: of every N layers these have the switch on. */
+/* The layers that an integer N switches on, among every N. */
 typedef enum switch_period { ON_AT_FIRST, ON_BUT_LAST, ON_AT_LAST } switch_period;
 
 typedef struct layer_switch {
     int bit;
-    size_t field; /* the list, in megatron_args */
+    size_t field; /* field of the list in megatron_args */
     switch_period where;
-    bool absent; /* of all layers when there is no list */
+    bool absent; /* state of all layers without a list */
 } layer_switch;
 
 static const layer_switch switches[] = {
@@ -254,7 +256,7 @@ static bool is_linear_variant(const char *variant)
            (strcmp(variant, "gated_delta_net") == 0 || strcmp(variant, "gdn") == 0);
 }
 
-/* A layer cannot have a part that has no shape. */
+/* A layer cannot have a part without a shape. */
 static unsigned char possible(const model_reader *in, unsigned set)
 {
     if (in->full.moe.experts == 0)
@@ -270,7 +272,7 @@ static unsigned char possible(const model_reader *in, unsigned set)
 
 /* ---- kinds ---- */
 
-/* "sliding-moe", "no-rotary-dense": what its switches say. */
+/* The name of a kind by its switches: "sliding-moe", "no-rotary-dense". */
 static const char *set_name(int set, plait_arena *arena)
 {
     return plait_arena_printf(arena, "%s%s%s", set & IS_LINEAR ? "linear-" : "",
@@ -304,7 +306,7 @@ static plait_layer layer_of(const model_reader *in, int set)
     return layer;
 }
 
-/* Which layer has which part of in->full: the model's kinds. */
+/* Determine the model's kinds of layers, each with its parts of in->full. */
 static plait_status megatron_read_layers(model_reader *in, plait_error *err)
 {
     plait_model *const model = in->model;
@@ -313,7 +315,7 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
     unsigned char *const layer_kind =
         plait_arena_alloc(arena, (size_t)model->layers, sizeof *layer_kind);
     unsigned char set[PLAIT_MAX_LAYERS] = {0};
-    int known[LAYER_SETS] = {0}; /* index + 1 */
+    int known[LAYER_SETS] = {0}; /* index of the kind + 1 */
 
     if (kind == NULL || layer_kind == NULL)
         return plait_fail_nomem(err);
@@ -345,7 +347,7 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
 
 /* ---- feed-forward parts ---- */
 
-/* SwiGLU without a width keeps two thirds of 4 h, in steps of 64. */
+/* SwiGLU without a given width has two thirds of 4 h, in steps of 64. */
 static int usual_width(int hidden, bool gated)
 {
     return gated ? (int)(4.0 * hidden * 2 / 3 / 64) * 64 : 4 * hidden;
@@ -354,7 +356,7 @@ static int usual_width(int hidden, bool gated)
 static plait_moe moe_of(const megatron_args *args, const plait_mlp *mlp)
 {
     const int width = args->moe_ffn_hidden_size;
-    const double capacity = args->moe_expert_capacity_factor; // not a number, or below 0: none
+    const double capacity = args->moe_expert_capacity_factor; // NaN, or below 0: none
 
     return (plait_moe){
         .experts = args->num_experts > 1 ? args->num_experts : 0,
@@ -433,8 +435,7 @@ static void read_numerics(model_reader *in)
         .scale = isnan(scale) ? 0.0 : scale,
         .aux_loss = args->moe_aux_loss_coeff,
     };
-    // Of the training values only what the choice of the loss says; the others are the reader's
-    // own.
+    // the choice of the loss is the only training value that is read
     static const char *const types[PLAIT_BALANCES] = {
         [PLAIT_BALANCE_NONE] = "none",
         [PLAIT_BALANCE_BATCH] = "aux_loss",

@@ -9,7 +9,9 @@
 #include "launch/read/launcher.h"
 #include "plan/layout.h"
 
-/* Two sizes that make up cp. The price takes the most that heads and node allow for the first. */
+/*
+ * Two sizes must multiply to cp. The price takes the largest first one that heads and node allow.
+ */
 static plait_status check_sizes(const megatron_args *args, const plan_reader *in, plait_error *err)
 {
     const char *const sizes = args->hierarchical_context_parallel_sizes;
@@ -52,7 +54,7 @@ static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait
     return PLAIT_OK;
 }
 
-/* What follows once the GPUs are known. */
+/* Read degrees that follow once the GPUs are known. */
 static plait_status read_replicas(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     const int instances = args->num_distributed_optimizer_instances;
@@ -82,7 +84,7 @@ static void read_batch(const megatron_args *args, plan_reader *in)
     out->degrees.mbs = args->micro_batch_size;
     if (out->gbs == 0 && out->degrees.dp > 0 &&
         args->micro_batch_size <= PLAIT_MAX_GBS / out->degrees.dp)
-        out->gbs = args->micro_batch_size * out->degrees.dp; // one microbatch a step
+        out->gbs = args->micro_batch_size * out->degrees.dp; // one microbatch per step
     import_give(in, "mbs");
 }
 
@@ -123,8 +125,9 @@ static bool split_gives(const plait_model *model, const plait_degrees *d, const 
 }
 
 /*
- * The split in words that gives these chunks, else the layout, which spells them. `cost` is not tried:
- * software that is given chunks does not weigh layers. `spread` is tried where the runtime can have it.
+ * The split in words that gives these chunks, else the layout, which spells them. `cost` is not
+ * tried: a runtime that is given chunks does not weigh layers. `spread` is tried if the runtime may
+ * have it.
  */
 static plait_split split_of_chunks(const plait_model *model, const plait_degrees *degrees,
                                    const plait_chunk *chunks, const char *layout, bool spread)
@@ -151,7 +154,7 @@ static plait_split split_of_chunks(const plait_model *model, const plait_degrees
     return (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = layout};
 }
 
-/* Chunks and the schedule that they ask for. */
+/* Set the chunks per rank, and the schedule that follows. */
 static void take_chunks(plan_reader *in, int vpp)
 {
     in->out->degrees.vpp = vpp;
@@ -168,7 +171,7 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
     plait_error wrong;
     char lacks[160];
     int count;
-    // no profile of Megatron has the split `spread`; one of the user's own may
+    // no profile of Megatron has the split `spread`; a user's own may
     const bool own = in->out->runtime != NULL && data_is_path(in->out->runtime);
 
     if (layout_read(layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
@@ -189,8 +192,8 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
 }
 
 /*
- * One of the two is given: the other stages share the rest evenly, and Megatron-LM refuses a remainder
- * (megatron/core/transformer/transformer_config.py of core_v0.19.0).
+ * One of the two is given: the other stages share the rest evenly, and Megatron-LM refuses a
+ * remainder (megatron/core/transformer/transformer_config.py of core_v0.19.0).
  */
 static plait_status complete_first_last(int first, int last, const plait_model *model,
                                         plan_reader *in, plait_error *err)
@@ -214,7 +217,9 @@ static plait_status complete_first_last(int first, int last, const plait_model *
     return PLAIT_OK;
 }
 
-/* DeepSpeed balances the classes of modules that its method names, and need not divide them evenly. */
+/*
+ * DeepSpeed balances the classes of modules that its method names, and need not divide them evenly.
+ */
 static plait_split_kind even_split(const megatron_args *args, const plait_model *model, int pp)
 {
     const char *const method = args->pp_partition_method;
@@ -225,7 +230,10 @@ static plait_split_kind even_split(const megatron_args *args, const plait_model 
                                                                        : PLAIT_SPLIT_EVEN;
 }
 
-/* A PipelineModule that deals by a list is beside the arguments: a note that deals the model says it. */
+/*
+ * Without a method, a list beside the arguments assigns the layers of a PipelineModule: use a note
+ * if its split is valid.
+ */
 static bool note_deals(const megatron_args *args, const plait_model *model, const plan_reader *in)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
@@ -262,8 +270,8 @@ static plait_status read_split(const megatron_args *args, const plait_model *mod
 }
 
 /*
- * Chunks of a rank out of the layers of one: Megatron-LM counts the embedding and the loss as layers
- * where the split does, the layers of MTP never, and refuses a remainder (validate_args in
+ * Chunks per rank from the layers per chunk: Megatron-LM counts the embedding and the loss as
+ * layers if the split does, the layers of MTP never, and refuses a remainder (validate_args in
  * megatron/training/arguments.py of v0.11.0 to core_v0.19.0; earlier releases count no ends).
  */
 static plait_status chunks_of_layers(const megatron_args *args, const plait_model *model,
@@ -300,7 +308,7 @@ static plait_status chunks_of_layers(const megatron_args *args, const plait_mode
     return PLAIT_OK;
 }
 
-/* Two stages that interleave would send twice at once (validate_args of core_v0.19.0). */
+/* Two interleaved stages would send twice at once (validate_args of core_v0.19.0). */
 static plait_status check_overlap(const plan_reader *in, plait_error *err)
 {
     const launch_flag *const flag = flags_last(in->flags, "no_overlap_p2p_communication");
@@ -355,8 +363,8 @@ plait_status megatron_read_pipeline(const megatron_args *args, const plait_model
     PLAIT_TRY(check_conflicts(args, in, err));
     if (layout != NULL)
         return read_layout(layout, model, in, err);
-    // A number of chunks counts before the layers of one: of parsed arguments it is Megatron's
-    // own result.
+    // a number of chunks counts before the layers of one: in parsed arguments it is Megatron's own
+    // result
     int chunks = args->virtual_pipeline_model_parallel_size;
 
     if (chunks == 0)

@@ -113,7 +113,9 @@ static int zero_of(const megatron_args *args)
                                               : 0;
 }
 
-/* DeepSpeed shards gradients and weights without its pipeline engine, and then in buckets. */
+/*
+ * DeepSpeed shards gradients and weights only without its pipeline engine, and reduces in buckets.
+ */
 static bool is_zero_engine(const megatron_args *args)
 {
     return args->deepspeed && args->zero_stage > 1;
@@ -178,7 +180,10 @@ static plait_status read_precision(const megatron_args *args, plan_reader *in, p
 
 /* ---- activations on the host ---- */
 
-/* The largest set of a plan that is within the modules: what it leaves out stays on the device. */
+/*
+ * The largest set of a plan within the modules: modules outside it are priced as staying on the
+ * device.
+ */
 static plait_status read_activation_offload(const megatron_args *args, plan_reader *in,
                                             plait_error *err)
 {
@@ -210,8 +215,8 @@ static plait_status read_activation_offload(const megatron_args *args, plan_read
 }
 
 /*
- * What Megatron makes of them: bf16 reduces in fp32 unless told, fp16 in its own format. DeepSpeed's
- * engine reduces as its own configuration says, and a note may.
+ * By default bf16 reduces in fp32, fp16 in its own format. DeepSpeed's engine reduces as its own
+ * configuration says, and a note may give that.
  */
 static void read_grad_reduce(const megatron_args *args, plan_reader *in)
 {
@@ -246,7 +251,7 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     d->fp8_params = in->out->precision == PLAIT_NVFP4
                         ? args->fp4_param_gather
                         : args->fp8_param_gather && in->out->precision >= PLAIT_FP8;
-    // Shares are priced in tenths, rounded down: what stays here counts.
+    // fractions are priced in tenths, rounded down, so that more stays on the device
     const double share = args->optimizer_offload_fraction;
     const int tenths = (int)(10.0 * share + 1e-9);
 
@@ -293,7 +298,7 @@ static bool is_flash(int kernel)
            kernel == PLAIT_ATTENTION_FLASH3;
 }
 
-/* A version that is given counts; without one a note is finer: it knows which the library has. */
+/* A version that is given counts; without one a note is more exact, as it has the library's. */
 static unsigned char flash_of(int version, int noted)
 {
     if (version == 3)
@@ -322,8 +327,9 @@ static void read_attention(const megatron_args *args, plan_reader *in)
 }
 
 /*
- * A note of the profile is more exact than the arguments, unless they shard more than it can. Profiles
- * of earlier versions are read by their arguments. A user's own file may be able to do anything.
+ * A noted profile is more exact than the arguments, unless they shard more than it can. Profiles of
+ * earlier versions are recognised by their arguments. A user's own profile may be able to do
+ * anything.
  */
 static bool note_stands(const char *noted, bool sharded)
 {
@@ -332,7 +338,10 @@ static bool note_stands(const char *noted, bool sharded)
     return !sharded || is(noted, "megatron-fsdp") || data_is_path(noted);
 }
 
-/* DeepSpeed's profiles have neither its experts nor its sequence parallelism, and ZeRO-3 no tp. */
+/*
+ * DeepSpeed's profiles have neither its experts nor its sequence parallelism, and with ZeRO-3 no
+ * tp.
+ */
 static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
 {
     const plait_degrees *const d = &in->out->degrees;
@@ -346,8 +355,8 @@ static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
 }
 
 /*
- * The loader builds a mask of a byte for each pair of tokens on the first and the last stage, unless told
- * not to: nothing beside kilobytes at 2 k, 16 GiB a sequence at 128 k.
+ * By default the loader builds a mask of a byte per pair of tokens on the first and the last stage:
+ * kilobytes at 2 k tokens, 16 GiB per sequence at 128 k.
  */
 static void warn_of_masks(const megatron_args *args, plan_reader *in)
 {
@@ -366,7 +375,7 @@ static void warn_of_masks(const megatron_args *args, plan_reader *in)
         import_warn(in, text);
 }
 
-/* The software, which no switch of overlap changes: that is the plan's grad_sync. */
+/* The profile does not depend on switches of overlap: these are the plan's grad_sync. */
 static const char *megatron_runtime(const plan_reader *in)
 {
     const int zero = in->out->degrees.zero;
@@ -390,7 +399,8 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     read_sharding(args, in);
     PLAIT_TRY(read_precision(args, in, err));
     PLAIT_TRY(read_state(args, in, err));
-    if (!args->deepspeed || args->num_experts == 0) { // its experts have an all-to-all of their own
+    if (!args->deepspeed ||
+        args->num_experts == 0) { // DeepSpeed's experts have an all-to-all of their own
         PLAIT_TRY(read_dispatcher(args, in, err));
         in->out->degrees.ep_overlap =
             !args->overlap_moe_expert_parallel_comm ? PLAIT_EP_OVERLAP_NONE
@@ -400,8 +410,7 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     }
     read_attention(args, in);
     choose_runtime(args, in);
-    // The profile hides the all-gather of parameters with the reduction of gradients; this script
-    // does not.
+    // the profile hides the all-gather of parameters along with the reduction of gradients
     const plait_degrees *const d = &in->out->degrees;
 
     if (is(in->out->runtime, "megatron") && d->zero == 1 && args->overlap_grad_reduce &&

@@ -1,9 +1,9 @@
 /*
- * import_yaml.c - Megatron-LM's arguments out of YAML
+ * import_yaml.c - Megatron-LM's arguments out of YAML, and the defaults of ms-swift and Primus
  *
- * Four shapes: keys under ARGS or MODEL_ARGS, as model_config.yaml of Megatron-LM's functional tests
- * has them; the overrides of a module of AMD's Primus; a config of ms-swift; and keys at the top,
- * or in the sections of Megatron-LM's --yaml-cfg.
+ * Four forms: keys under ARGS or MODEL_ARGS, as in model_config.yaml of Megatron-LM's functional
+ * tests; the overrides of a module of AMD's Primus; a config of ms-swift; and keys at the top, or
+ * in the sections of Megatron-LM's --yaml-cfg.
  */
 #include "launch/megatron/import_parts.h"
 
@@ -12,7 +12,7 @@
 
 #include "launch/read/yaml_read.h"
 
-/* A flag that is given unless the launch gives it. */
+/* A flag that has this value unless the launch gives it. */
 typedef struct wrapper_default {
     const char *name;
     const char *value;
@@ -42,9 +42,10 @@ static bool is_on(const launch_flags *flags, const char *name)
 /* ---- ms-swift ---- */
 
 /*
- * swift/megatron/arguments/megatron_args.py of modelscope/ms-swift v4.5.2, the same in v3.8.0 (argument/). The
- * format is the checkpoint's, which is bf16 for the models of the hub; gradients are summed in fp32
- * (main_grads_dtype); the loader makes no masks, since samples are not padded (padding_free).
+ * swift/megatron/arguments/megatron_args.py of modelscope/ms-swift v4.5.2, the same in v3.8.0
+ * (argument/). The format is the checkpoint's, bf16 for the models of the hub; gradients are summed
+ * in fp32 (main_grads_dtype); the loader makes no masks, since samples are not padded
+ * (padding_free).
  */
 static const wrapper_default swift_defaults[] = {
     {"use_distributed_optimizer", "true"},
@@ -53,12 +54,12 @@ static const wrapper_default swift_defaults[] = {
     {"recompute_granularity", "selective"},
     {"attention_backend", "flash"},
     {"expert_tensor_parallel_size", "1"},
-    {"data_parallel_sharding_strategy", "optim_grads_params"}, // with use_megatron_fsdp alone
+    {"data_parallel_sharding_strategy", "optim_grads_params"}, // only with use_megatron_fsdp
     {"no_create_attention_mask_in_dataloader", "true"},
     {NULL, NULL},
 };
 
-/* Samples are as long as --packing-length or --max-length allow. */
+/* Samples have at most --packing-length or --max-length tokens. */
 static plait_status add_length(launch_flags *flags, plait_error *err)
 {
     static const char *const names[] = {"packing_length", "max_length", NULL};
@@ -102,7 +103,10 @@ static const wrapper_default tuning[] = {
     {"bf16", "true"},          {"use_distributed_optimizer", "true"}, {NULL, NULL},
 };
 
-/* Translate those of Primus and add the defaults of a file of its modules, such as "pre_trainer.yaml". */
+/*
+ * Translate the flags of Primus and add the defaults of a file of its modules, such as
+ * "pre_trainer.yaml".
+ */
 static plait_status megatron_translate_primus(launch_flags *flags, const char *config,
                                               text_builder *warnings, plait_error *err)
 {
@@ -122,10 +126,10 @@ static plait_status megatron_translate_primus(launch_flags *flags, const char *c
 
 typedef struct yaml_arguments {
     const yaml_file *yaml;
-    const char *section; /* the head of their paths: "MODEL_ARGS."; "": they are at the top */
+    const char *section; /* beginning of their paths: "MODEL_ARGS."; "": they are at the top */
     launch_flags *out;
     text_builder *warnings;
-    bool open; /* a value that nothing says has been warned of */
+    bool open; /* a warning of an open value has been written */
 } yaml_arguments;
 
 bool megatron_is_yaml(const char *text, size_t length)
@@ -146,7 +150,7 @@ bool megatron_is_yaml(const char *text, size_t length)
 
 /* ---- values ---- */
 
-/* ${PRIMUS_TP:8} is 8 unless the variable is set; a value that nothing says is NULL, as null is. */
+/* ${PRIMUS_TP:8} is 8 unless the variable is set; a value without a default is NULL, as null is. */
 static plait_status settle(const char *value, plait_arena *arena, const char **out,
                            plait_error *err)
 {
@@ -167,8 +171,8 @@ static plait_status settle(const char *value, plait_arena *arena, const char **o
 }
 
 /*
- * "[layernorm moe_act]" in quotes: the words within, as _run_training.sh of Megatron-LM's functional tests takes
- * the brackets away. "[0]*3+[1]*58" and a list with commas stay one word.
+ * Of "[layernorm moe_act]" in quotes take the words within, as _run_training.sh of Megatron-LM's
+ * functional tests removes the brackets. "[0]*3+[1]*58" and a list with commas stay one word.
  */
 static plait_status add_list(launch_flags *out, const char *name, const char *list,
                              plait_error *err)
@@ -216,7 +220,7 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
 
 /* ---- which keys are arguments ---- */
 
-/* Returns the section that holds the arguments: the overrides of a Primus module, else the top. */
+/* The section of the arguments: the overrides of a Primus module, else the top. */
 static const char *section_of(const yaml_file *yaml, plait_arena *arena)
 {
     static const char *const sections[] = {"ARGS.", "MODEL_ARGS.", NULL};
@@ -234,7 +238,7 @@ static const char *section_of(const yaml_file *yaml, plait_arena *arena)
     return "";
 }
 
-/* Does a path hold an argument? Of a launcher's environment only the processes are. */
+/* True if a path is an argument; in a launcher's environment only the processes are. */
 static bool is_argument(const char *path, const char *section)
 {
     static const char *const open[] = {"language_model.", "model_parallel.", "ENV.NPROC_PER_NODE",
@@ -247,7 +251,7 @@ static bool is_argument(const char *path, const char *section)
     return strncmp(path, section, width) == 0 && strchr(path + width, '.') == NULL;
 }
 
-/* The one value of a key beside a Primus module's overrides; NULL: it has none. */
+/* The only value of a key beside a Primus module's overrides; NULL: none. */
 static plait_status word_beside(const yaml_arguments *in, const char *key, const char **out,
                                 plait_error *err)
 {
@@ -281,7 +285,7 @@ static plait_status read_primus(yaml_arguments *in, plait_error *err)
     return megatron_translate_primus(in->out, config != NULL ? config : "", in->warnings, err);
 }
 
-/* ms-swift trains a model of the hub on a data set; of Megatron-LM neither is an argument. */
+/* ms-swift trains a model of the hub on a data set; Megatron-LM has neither argument. */
 static bool is_swift(const yaml_file *yaml)
 {
     return yaml_find(yaml, "model") != NULL && yaml_find(yaml, "dataset") != NULL;

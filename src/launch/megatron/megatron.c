@@ -1,8 +1,4 @@
-/*
- * megatron.c - Megatron-LM's pretrain_gpt.py: args.sh, and what starts it
- *
- * What it says is arguments.h's, how it is spelled argument_table.c's.
- */
+/* megatron.c - Megatron-LM's pretrain_gpt.py: args.sh, and the scripts that start it */
 #include "launch/megatron/megatron.h"
 
 #include <string.h>
@@ -12,12 +8,13 @@
 #include "plan/model_queries.h"
 
 /*
- * Queues of a GPU. With one, kernels start in the order in which they were launched, which hides the
+ * Hardware queues of a GPU. With one, kernels start in the order of their launch, which hides the
  * communication of tensor and context parallelism before Blackwell: validate_args of Megatron Core
- * 0.12 on asks for 1 there, but for FSDP, which refuses it, and for pairs of microbatches, which need
- * many; 0.12 asks for 1 with tensor parallelism on Blackwell, too; up to 0.11 it asks for 1 always
- * (sequence parallelism, and asynchronous reductions, which are on). Else 32, or 8 without a flexible
- * dispatcher, as Megatron-Bridge 067f987 has them (scripts/performance/utils/overrides.py).
+ * 0.12 on requires 1 there, except for FSDP, which refuses it, and for pairs of microbatches, which
+ * need many; 0.12 requires 1 with tensor parallelism on Blackwell, too; up to 0.11 it always
+ * requires 1 (sequence parallelism, and asynchronous reductions, which are on). Else 32, or 8
+ * without a flexible dispatcher, as in Megatron-Bridge 067f987
+ * (scripts/performance/utils/overrides.py).
  */
 static int device_connections(const plait_problem *problem, const plait_degrees *d)
 {
@@ -36,9 +33,9 @@ static int device_connections(const plait_problem *problem, const plait_degrees 
 }
 
 /*
- * HybridEP counts the ranks of its group that share an NVLink domain, and copies through the domain's
- * fabric where that is larger than a node: Megatron-Bridge 067f987, apply_target_topology_environment
- * of scripts/performance/utils/utils.py.
+ * HybridEP counts the ranks of its group that share an NVLink domain, and copies through the
+ * domain's fabric if that is larger than a node: Megatron-Bridge 067f987,
+ * apply_target_topology_environment of scripts/performance/utils/utils.py.
  */
 static void append_hybrid_ep(const plait_problem *problem, const plait_degrees *d,
                              text_builder *out)
@@ -67,9 +64,9 @@ void megatron_append_attention(const megatron_args *args, text_builder *out)
 }
 
 /*
- * PyTorch 2.8 has only the older name, and 2.9 does not heed the new one (pytorch/pytorch issue 183387);
- * 2.12, which has both, comes with Megatron Core 0.18 (NeMo 26.06, docs/releases/software-versions.md of
- * Megatron-Bridge).
+ * PyTorch 2.8 has only the older name, and 2.9 ignores the new one (pytorch/pytorch issue 183387);
+ * 2.12, which has both, comes with Megatron Core 0.18 (NeMo 26.06,
+ * docs/releases/software-versions.md of Megatron-Bridge).
  */
 static const char *allocator_variable(const plait_runtime *runtime)
 {
@@ -86,7 +83,7 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
     if (launch->problem->runtime->overlap.tp_comm &&
         user_buffers_of(launch->problem, &launch->plan->degrees) == USER_BUFFERS_IPC)
         text_append(out, "export UB_SKIPMC=1\n");
-    if (launch->plan->degrees.offload_acts > 0) // Transformer Engine's own offload stands aside
+    if (launch->plan->degrees.offload_acts > 0) // Transformer Engine's own offload is off
         text_append(out, "export NVTE_CPU_OFFLOAD_V1=1\n");
     text_append_printf(out,
                        "export TORCH_NCCL_AVOID_RECORD_STREAMS=1\n"

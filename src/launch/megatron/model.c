@@ -1,7 +1,7 @@
 /*
  * model.c - a model's architecture as Megatron-LM's arguments
  *
- * src/rules/rules_megatron.c says which models can be said at all; attention.c says their attention.
+ * src/rules/rules_megatron.c decides which models these can express.
  */
 #include "launch/megatron/megatron.h"
 
@@ -76,7 +76,7 @@ int model_count_layers(const plait_model *model, layer_test *test)
     return count;
 }
 
-/* The shortest stretch whose repetition is the whole list; the list itself when there is none. */
+/* The shortest period of the list; the whole list if it has none. */
 static int period_of(const plait_model *model, layer_test *test)
 {
     for (int period = 1; period <= 16 && period < model->layers; period++) {
@@ -90,7 +90,7 @@ static int period_of(const plait_model *model, layer_test *test)
     return model->layers;
 }
 
-/* "([0]*3+[1]*58)", "([1]+[0])*18": 1 for each layer that passes. NULL when out of memory. */
+/* "([0]*3+[1]*58)", "([1]+[0])*18": 1 for each layer that passes the test. NULL: out of memory. */
 static const char *model_layer_list(const plait_model *model, layer_test *test, plait_arena *arena)
 {
     const int period = period_of(model, test);
@@ -113,7 +113,7 @@ static const char *model_layer_list(const plait_model *model, layer_test *test, 
     return text_builder_finish(&out, NULL);
 }
 
-/* The same into *out, which stays as it is where all layers pass or none does. */
+/* Set *out to that list unless all layers pass the test or none does. */
 static plait_status model_mixed_list(const plait_model *model, layer_test *test, plait_arena *arena,
                                      const char **out, plait_error *err)
 {
@@ -161,7 +161,7 @@ static void take_attention(const plait_attention *attention, const plait_numeric
         out->softmax_type = "learnable";
 }
 
-/* Megatron asks for heads even where every layer is linear. */
+/* Megatron requires a number of heads even if every layer is linear. */
 static void take_mixers(const plait_model *model, const model_facts *facts, megatron_args *out)
 {
     if (facts->mla != NULL)
@@ -214,9 +214,9 @@ static void take_rotary(const plait_rope *rope, const plait_mla *mla, megatron_a
         out->rotary_percent = rope->fraction < 1.0 ? rope->fraction : 1.0;
     out->rotary_interleaved = rope->interleaved && mla == NULL; // MLA orders the pairs itself
     if (mla != NULL) {
-        if (!yarn || out->core >= 14) // before, yarn was the only one of MLA and had no argument
+        if (!yarn || out->core >= 14) // before, yarn was the only type of MLA and had no argument
             out->rope_type = yarn ? "yarn" : "rope";
-        // the fused kernel takes YaRN alone, no indexer, and MLA since 0.13 (TransformerConfig)
+        // the fused kernel supports YaRN alone, no indexer, and MLA since 0.13 (TransformerConfig)
         out->apply_rope_fusion = yarn && mla->index_heads == 0 && out->core >= 13;
     }
     take_scaling(rope, mla != NULL, out);
@@ -248,7 +248,7 @@ static plait_status take_window(const plait_model *model, int window, plait_aren
     return model_mixed_list(model, layer_has_window, arena, &out->window_attn_skip_freq, err);
 }
 
-/* Said also where all layers are linear: unsaid, none is. */
+/* The list is also written if all layers are linear, since without it none is. */
 static plait_status take_linear(const plait_model *model, plait_arena *arena, megatron_args *out,
                                 plait_error *err)
 {
@@ -258,7 +258,7 @@ static plait_status take_linear(const plait_model *model, plait_arena *arena, me
     return out->linear_attention_freq != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* Attention of each sort, windows and positions. */
+/* Set attention of each kind, windows and positions. */
 static plait_status megatron_args_of_attention(const plait_model *model, const model_facts *facts,
                                                plait_arena *arena, megatron_args *out,
                                                plait_error *err)
@@ -310,7 +310,7 @@ static void take_numerics(const plait_model *model, const model_facts *facts, me
     }
     out->add_bias_linear = facts->bias;
     out->add_qkv_bias = !facts->bias && facts->attention != NULL && facts->attention->qkv_bias;
-    out->hidden_dropout = model->dropout ? 0.1 : 0.0; // GPT-2's and Megatron's own rate
+    out->hidden_dropout = model->dropout ? 0.1 : 0.0; // the rate of GPT-2 and Megatron's default
     out->attention_dropout = out->hidden_dropout;
     out->init_method_std = model_number(numerics->init_std);
 }
@@ -337,7 +337,10 @@ static void take_router(const plait_moe *moe, const plait_router *router, megatr
     out->moe_router_dtype = "fp32";
 }
 
-/* Over which tokens: those of a microbatch unless the model states others and the release has them. */
+/*
+ * The loss balances over a microbatch unless the model states other tokens and the release supports
+ * them.
+ */
 static void take_balance(const plait_model *model, megatron_args *out)
 {
     static const char *const types[PLAIT_BALANCES] = {
@@ -345,7 +348,7 @@ static void take_balance(const plait_model *model, megatron_args *out)
         [PLAIT_BALANCE_BATCH] = "aux_loss",         [PLAIT_BALANCE_SEQUENCE] = "seq_aux_loss",
         [PLAIT_BALANCE_GLOBAL] = "global_aux_loss",
     };
-    // the first N of Megatron Core 0.N whose parser takes the type
+    // first N of Megatron Core 0.N whose parser has the type
     static const int since[PLAIT_BALANCES] = {
         [PLAIT_BALANCE_SEQUENCE] = 11, [PLAIT_BALANCE_GLOBAL] = 15};
     const plait_router *const router = &model->numerics.router;

@@ -1,8 +1,8 @@
 /*
  * plan.c - a plan as Megatron-LM's arguments
  *
- * Each part says what the price assumed: what the runtime profile overlaps is switched on, what it
- * does not is left off. src/rules/rules_megatron.c has refused what Megatron would.
+ * Arguments switch on what the runtime profile overlaps, as the price assumes, and nothing else.
+ * src/rules/rules_megatron.c refuses plans that Megatron would.
  */
 #include "launch/megatron/megatron.h"
 
@@ -13,7 +13,7 @@
 #include "plan/layout.h"
 #include "plan/model_queries.h"
 
-/* A split without words of its own is spelled chunk by chunk, which says how many there are. */
+/* Spell a split without words of its own chunk by chunk, which also gives the number of chunks. */
 static plait_status spell(const plait_plan *plan, plait_arena *arena, megatron_args *out,
                           plait_error *err)
 {
@@ -31,14 +31,14 @@ static plait_status spell(const plait_plan *plan, plait_arena *arena, megatron_a
     return out->pipeline_model_parallel_layout != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* How the layers are dealt to stages and chunks. */
+/* Set the arguments that assign layers to stages and chunks. */
 static plait_status megatron_args_of_split(const plait_problem *problem, const plait_plan *plan,
                                            plait_arena *arena, megatron_args *out, plait_error *err)
 {
     const plait_degrees *const d = &plan->degrees;
     const plait_split *const split = &d->split;
 
-    // The chunks of a rank; before there was an argument for that, the layers of each.
+    // the chunks per rank; before there was an argument for that, the layers of each chunk
     const size_t field = MEGATRON_FIELD(num_virtual_stages_per_pipeline_rank);
 
     if (d->vpp > 1 && megatron_argument(field)->since > out->core)
@@ -75,8 +75,8 @@ static bool has_argument(const megatron_args *args, size_t field)
 /* ---- parallelism ---- */
 
 /*
- * Transformer Engine spells all_gather; Megatron's own attention, with an indexer, without '_'. On one rank
- * it is only a word, which old releases lack, and a2a+p2p would ask for sizes that there are not.
+ * Transformer Engine spells all_gather; Megatron's own attention with an indexer has no '_'. On one
+ * rank the word has no effect: old releases lack the argument, and a2a+p2p would need sizes.
  */
 static const char *exchange_word(const plait_model *model, const plait_degrees *d,
                                  const megatron_args *args)
@@ -114,7 +114,7 @@ static void take_degrees(const plait_model *model, const plait_degrees *d, megat
     if (out->num_experts == 0)
         return;
     out->expert_model_parallel_size = d->ep;
-    // before there was an argument for it, tp cut the experts, too
+    // before there was an argument for it, tp split the experts, too
     if (d->etp != d->tp || has_argument(out, MEGATRON_FIELD(expert_tensor_parallel_size)))
         out->expert_tensor_parallel_size = d->etp;
 }
@@ -172,7 +172,7 @@ static plait_status take_recompute(const plait_degrees *d, plait_arena *arena, m
         out->recompute_granularity = "full";
         out->recompute_method = recompute->layers > 0 ? "block" : "uniform";
         out->recompute_num_layers =
-            recompute->layers > 0 ? recompute->layers / d->vpp : 1; // a chunk's
+            recompute->layers > 0 ? recompute->layers / d->vpp : 1; // layers per chunk
         break;
     case PLAIT_RECOMPUTE_NONE:
     case PLAIT_RECOMPUTE_SAC:
@@ -184,7 +184,7 @@ static plait_status take_recompute(const plait_degrees *d, plait_arena *arena, m
 
 /* ---- optimizer and overlap ---- */
 
-/* Megatron's own FSDP shards gradients and parameters too; its checkpoints have one format. */
+/* Megatron's own FSDP shards gradients and parameters too, and has one format of checkpoints. */
 static void take_optimizer(const plait_degrees *d, megatron_args *out)
 {
     out->use_distributed_optimizer = d->zero > 0;
@@ -211,15 +211,16 @@ static void take_overlap(const plait_problem *problem, const plait_degrees *d, m
     out->overlap_grad_reduce = overlap->grad_reduce && d->grad_sync == PLAIT_SYNC_BUCKETED;
     out->overlap_param_gather = out->overlap_grad_reduce && overlap->param_gather && d->zero > 0;
     out->tp_comm_overlap = overlap->tp_comm && user_buffers_of(problem, d) != USER_BUFFERS_NONE;
-    out->create_attention_mask_in_dataloader = false; // the kernels know what is causal
+    out->create_attention_mask_in_dataloader = false; // the kernels mask causally by themselves
     out->cross_entropy_loss_fusion = runtime->kernels.fused_loss;
     if (out->num_experts == 0)
         return;
-    // validate_args takes grouped products of fp16 since 0.16
+    // validate_args accepts grouped products of fp16 since 0.16
     out->moe_grouped_gemm = problem->job.precision != PLAIT_FP16 || out->core >= 16;
     out->moe_permute_fusion = true;
     out->moe_router_fusion = is_megatron(runtime);
-    // Where nothing is sent the dispatcher is a word, and its kernels refuse a group of one rank.
+    // with ep = 1 nothing is dispatched: write alltoall, since the flex dispatchers refuse a group
+    // of one rank
     static const char *const types[PLAIT_DISPATCHERS] = {"alltoall", "allgather", "flex", "flex",
                                                          "flex"};
     static const char *const backends[PLAIT_DISPATCHERS] = {NULL, NULL, "deepep", "deepep",
@@ -281,7 +282,7 @@ static void take_precision(plait_precision precision, bool delayed_scaling, mega
         out->fp4 = "e2m1";
         out->fp4_recipe = "nvfp4";
     }
-    // an all-gather's experts fill their rows up themselves
+    // the experts of an all-gather pad their rows themselves
     out->moe_router_padding_for_quantization =
         precision > PLAIT_FP16 && out->num_experts > 0 &&
         strcmp(out->moe_token_dispatcher_type, "allgather") != 0;
@@ -290,7 +291,10 @@ static void take_precision(plait_precision precision, bool delayed_scaling, mega
         !has_argument(out, MEGATRON_FIELD(moe_router_padding_for_quantization));
 }
 
-/* Number formats of state. MXFP8's two copies are gathered through the gradient buffer, when ahead. */
+/*
+ * Set number formats of state. If parameters are gathered ahead, MXFP8's two copies use the
+ * gradient buffer.
+ */
 static void take_state(const plait_problem *problem, const plait_degrees *d, megatron_args *out)
 {
     const bool half = problem->job.precision == PLAIT_FP16;
@@ -313,13 +317,13 @@ static void take_state(const plait_problem *problem, const plait_degrees *d, meg
 
 /* ---- the whole ---- */
 
-/* What a run needs and no plan decides: with these it starts on random tokens. */
+/* Set values that a run needs and no plan decides; with these it starts on random tokens. */
 static void take_placeholders(const plait_problem *problem, megatron_args *out)
 {
     out->mock_data = true;
-    // Random tokens train no router, and their routing is not the one that the price assumes: as
-    // in Megatron-Bridge's performance recipes (scripts/performance, 067f987) it is forced to be
-    // even, unless the job states how uneven it is. Real data are not to be routed so.
+    // random tokens train no router, and their routing is not the one that the price assumes: as
+    // in Megatron-Bridge's performance recipes (scripts/performance, 067f987) force it to be even,
+    // unless the job states how uneven it is. Routing of real data must not be forced.
     const plait_runtime *const runtime = problem->runtime;
 
     out->moe_router_force_load_balancing = is_megatron(runtime) &&
@@ -330,7 +334,7 @@ static void take_placeholders(const plait_problem *problem, megatron_args *out)
     out->eval_iters = 0;
     out->log_interval = 1;
     out->save_interval = TRAINING_SAVE_STEPS;
-    out->manual_gc = true; // else ranks stop for it one after another
+    out->manual_gc = true; // else ranks stop for garbage collection at different times
     out->manual_gc_interval = 100;
     out->distributed_timeout_minutes = TRAINING_TIMEOUT_MINUTES;
 }
@@ -369,7 +373,6 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
     if (out->save == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(megatron_args_of_model(problem, arena, out, err));
-    // Degrees, batch, memory, optimizer, overlap, kernels, precision; out->num_experts is known.
     const plait_degrees *const d = &plan->degrees;
 
     take_degrees(problem->model, d, out);

@@ -1,9 +1,9 @@
 /*
- * deepspeed_file.c - the keys of DeepSpeed's JSON that a plan follows from
+ * deepspeed_file.c - the keys of DeepSpeed's JSON that determine a plan
  *
- * A value "auto", which Hugging Face's Trainer fills in, counts as not given. What the engine has a
- * section for and is not there is off: without tensor_parallel tp is 1. With a `pipeline` section,
- * stages are made by the training script: pp is open unless the section has it.
+ * A value "auto", which Hugging Face's Trainer fills in, counts as not given. A feature whose
+ * section is missing is off: without tensor_parallel tp is 1. With a `pipeline` section the
+ * training script makes the stages: pp is open unless the section gives it.
  */
 #include "launch/read/deepspeed_file.h"
 
@@ -17,7 +17,7 @@
 
 enum { NAMED_MAX_BYTES = 1 << 20 };
 
-/* JSON has no word for what is not known: null outside of quotes, ? inside. */
+/* JSON cannot express values that are not known: write null outside of quotes, ? inside. */
 static const char *without_unknown(const char *text, plait_arena *arena)
 {
     bool quoted = false;
@@ -59,7 +59,7 @@ plait_status named_json(const launch_flags *flags, const char *name, const char 
                        &inner, err);
 }
 
-/* "auto" is for somebody else to fill in. */
+/* "auto" counts as not given. */
 static plait_status find(const json_cursor *at, const char *key, json_cursor *child, bool *there,
                          plait_error *err)
 {
@@ -97,7 +97,7 @@ static plait_status read_bool(const json_cursor *at, const char *key, int *out, 
     return PLAIT_OK;
 }
 
-/* A section's switch; off without the section. */
+/* The switch of a section; off without the section. */
 static plait_status read_enabled(const json_cursor *root, const char *section, int *out,
                                  plait_error *err)
 {
@@ -120,7 +120,10 @@ static plait_status read_device(const json_cursor *at, int *device, plait_error 
     return json_is_null(at) ? PLAIT_OK : json_word_optional(at, "device", devices, device, err);
 }
 
-/* DeepSpeed 0.19.6 refuses an older switch together with its section, whatever its value (config_utils.py). */
+/*
+ * DeepSpeed 0.19.6 refuses an older switch beside its section, whatever its value
+ * (config_utils.py).
+ */
 static plait_status refuse_older_switch(const json_cursor *zero, const char *older,
                                         const char *section, plait_error *err)
 {
@@ -176,7 +179,7 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(read_bool(&at, "zero_quantized_gradients", &file->gradients, err));
     PLAIT_TRY(read_offload(&at, file, err));
     file->zenflow = json_has(&at, "zenflow");
-    // Bounds that no model reaches: parameters that were gathered live on until backward.
+    // with bounds that no model reaches, gathered parameters stay until backward
     const json_cursor *const zero = &at;
     double alive = 0.0, distance = 0.0;
 
@@ -185,7 +188,7 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(
         json_number_optional(zero, "stage3_max_reuse_distance", JSON_NON_NEGATIVE, &distance, err));
     file->lives_on = alive >= DEEPSPEED_NO_BOUND && distance >= DEEPSPEED_NO_BOUND;
-    if (file->overlap == DEEPSPEED_OPEN) // the engine's own default
+    if (file->overlap == DEEPSPEED_OPEN) // the engine's default
         file->overlap = file->zero == 3;
     return PLAIT_OK;
 }
@@ -206,7 +209,7 @@ static plait_status read_checkpointing(const json_cursor *root, deepspeed_file *
     return PLAIT_OK;
 }
 
-/* A size in a section of its own, where 0 and 1 mean that there is none. */
+/* A size in a section of its own, in which 0 and 1 mean none. */
 static plait_status read_size(const json_cursor *root, const char *section, const char *key,
                               int *out, plait_error *err)
 {

@@ -1,4 +1,4 @@
-/* deepspeed_file.h - the keys of DeepSpeed's JSON that a plan follows from */
+/* deepspeed_file.h - the keys of DeepSpeed's JSON that determine a plan */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 #include "launch/read/flags.h"
 
-enum { DEEPSPEED_OPEN = -1 }; /* not given */
+enum { DEEPSPEED_OPEN = -1 }; /* the value is not given */
 
 typedef struct deepspeed_file {
     int train, micro, steps;
@@ -19,24 +19,24 @@ typedef struct deepspeed_file {
     int tp, pp, cp, ep;
     int weights, gradients; /* zero_quantized_...: ZeRO++ */
     int lives_on;           /* gathered parameters stay until backward */
-    bool offload_params;    /* in host memory */
-    bool offload_optimizer; /* in host memory, with reduced gradients */
-    const char *nvme;       /* the section that goes to NVMe; NULL: none */
+    bool offload_params;    /* parameters are in host memory */
+    bool offload_optimizer; /* optimizer and reduced gradients are in host memory */
+    const char *nvme;       /* section with device nvme; NULL: none */
     int super_offload;
     bool zenflow;
-    double offload_ratio; /* 0 to 1 */
+    double offload_ratio; /* fraction of the optimizer on the host, 0 to 1 */
     const char *
         not_read; /* keys of the top, of ZeRO and of its offload sections that are not read: "a, b" */
 } deepspeed_file;
 
-/** Read them; keys that say nothing of a plan are passed over. */
+/** Read the keys; those that do not affect a plan are skipped. */
 PLAIT_MUST_CHECK plait_status deepspeed_file_parse(const char *text, size_t length,
                                                    const char *name, plait_arena *arena,
                                                    deepspeed_file *out, plait_error *err);
 
 /**
- * The text of a JSON that a flag names: one that the script itself makes, what is not known in it
- * null, or one that lies beside the script. A path is not followed anywhere else.
+ * The text of a JSON that a flag names: one that the script itself makes, with null for values that
+ * are not known, or one in the script's folder. A path is not followed anywhere else.
  *
  * @param out  NULL: there is none, or it cannot be read
  */

@@ -1,4 +1,4 @@
-/* flags.c - options on their way in: out of a script or of a JSON of parsed arguments */
+/* flags.c - options out of a script or of a JSON of parsed arguments */
 #include "launch/read/flags.h"
 
 #include <ctype.h>
@@ -33,7 +33,7 @@ plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err)
 
 /* ---- a script ---- */
 
-/* "--num-layers" and "--num-layers=32" are about num_layers. */
+/* The destination of "--num-layers" and of "--num-layers=32" is num_layers. */
 static char *destination(const char *word, const char **value, plait_arena *arena)
 {
     char *const name = plait_arena_text(arena, word + strspn(word, "-"));
@@ -92,7 +92,7 @@ static bool starts_job(const char *word)
     return text_index(file_base_name(word), words) >= 0;
 }
 
-/* Commands whose words are what they say or list, not what they start. */
+/* Commands whose words are printed, listed or copied, not started. */
 static bool only_talks(const char *word)
 {
     static const char *const words[] = {"echo",  "printf", "cat",  "git",   "pip",  "pip3", "sed",
@@ -164,7 +164,7 @@ bool flags_starts(const shell_words *words, int command)
     return launches(word, c->count) && count_options(word, c->count) > 0;
 }
 
-/* Of two alike the last; one that surely runs comes first, and one behind `exit` last. */
+/* Of two equal launches take the last; prefer one that surely runs, and one after `exit` least. */
 int flags_launch(const shell_words *words)
 {
     int best = -1, most = 0;

@@ -1,11 +1,12 @@
-/* flags.h - options on their way in: out of a script or of a JSON of parsed arguments
+/*
+ * flags.h - options out of a script or of a JSON of parsed arguments
  *
- * A flag is known by its destination, as argparse calls it: `--num-layers 32` and
- * {"num_layers": 32} are the same. A switch has the value "true".
+ * A flag is identified by argparse's destination: `--num-layers 32` and {"num_layers": 32} are
+ * equal. A switch has the value "true".
  *
- * Of a script, the options are those of its launch: the command that starts a Python program with
- * the most options, and of srun and #SBATCH before it. A script that starts none (an arguments file)
- * gives the options of all its commands.
+ * The options of a script are those of its launch, the command that starts a Python program with
+ * the most options, and of srun and #SBATCH before it. A script without a launch (an arguments
+ * file) gives the options of all its commands.
  */
 #pragma once
 
@@ -15,73 +16,73 @@
 #include "launch/read/shell_read.h"
 
 typedef struct launch_flag {
-    const char *name; /* the destination */
+    const char *name; /* destination of the option */
     int values;
     const char *const *value;
     bool read; /* a reader has looked the flag up by its name */
 } launch_flag;
 
 typedef struct launch_flags {
-    const char *file; /* for messages */
+    const char *file; /* path for messages */
     plait_arena *arena;
     int count;
     int capacity;
     launch_flag *flag;
-    shell_words script; /* of a JSON, empty */
-    int launch;         /* its command of the script; -1: it starts none, or is a JSON */
-    bool doubtful;      /* the launch stands behind a condition that could not be known */
+    shell_words script; /* commands of the script; none for a JSON */
+    int launch;         /* index of the launch among the commands; -1: none, or a JSON */
+    bool doubtful;      /* the launch depends on a condition that is not known */
 } launch_flags;
 
 /**
- * Read a script, or a JSON object when the text begins with '{'.
+ * Read a script, or a JSON object if the text begins with '{'.
  *
- * @param call  of a script; NULL: without arguments
+ * @param call  arguments of the script; NULL: none
  * @param out   lives in `arena`; the last of several equal flags counts
  */
 PLAIT_MUST_CHECK plait_status flags_read(const char *text, size_t length, const char *file,
                                          const launch_call *call, plait_arena *arena,
                                          launch_flags *out, plait_error *err);
 
-/** Does a command of a script start a Python program with options? */
+/** True if a command of a script starts a Python program with options. */
 bool flags_starts(const shell_words *words, int command);
 
-/** Does a command of a script run something, rather than print or copy its words? */
+/** True if a command of a script runs a program, rather than printing or copying its words. */
 bool flags_runs(const shell_words *words, int command);
 
-/** Is the launch one of ms-swift's `megatron sft`? */
+/** True if the launch is ms-swift's `megatron sft`. */
 bool flags_are_of_swift(const launch_flags *flags);
 
-/** "--num-layers" and "--num-layers=32" as argparse calls them: num_layers. NULL: out of memory. */
+/** The destination of "--num-layers" and of "--num-layers=32": num_layers. NULL: out of memory. */
 const char *flags_destination(const char *word, plait_arena *arena);
 
-/** The command of a script that launches; -1: none does. */
+/** The index of the launch among the commands of a script; -1: none. */
 int flags_launch(const shell_words *words);
 
-/** Do the options of a command count, where that one launches? */
+/** True if the options of a command count beside that launch. */
 bool flags_counts(const shell_words *words, int launch, int command);
 
 /** The last flag of a name, whether its value is known or not; NULL: none. The flag counts as read. */
 const launch_flag *flags_last(const launch_flags *flags, const char *name);
 
-/** Is a flag the last one of its name, whose value counts? */
+/** True if a flag is the last one of its name, whose value counts. */
 bool flags_is_last(const launch_flags *flags, const launch_flag *flag);
 
-/** Parsed arguments list every switch, whether it is on or not: is this one off? */
+/** True for a switch of parsed arguments, which list every switch, that is off. */
 bool flags_is_off(const launch_flags *flags, const launch_flag *flag);
 
 /** The names of flags that nothing has read, with commas between them; NULL: out of memory. */
 const char *flags_not_read(const launch_flags *flags);
 
-/** The same where its value is known: that of a list but for words that are not. */
+/** The last flag of a name if its value is known; of a list only the first value need be. */
 const launch_flag *flags_find(const launch_flags *flags, const char *name);
 
-/** Is a value one that turns a switch off: false, no, off, none, null or 0, in any case? */
+/** True for values that turn a switch off: false, no, off, none, null or 0, in any case. */
 bool flags_value_is_off(const char *value);
 
-/** Another flag, as if it stood at the end; its texts are kept, not copied. */
+/** Add a flag at the end; its texts are kept, not copied. */
 PLAIT_MUST_CHECK plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err);
 
-/** The same with one value. */
+/** Add a flag with one value. */
 PLAIT_MUST_CHECK plait_status flags_add(launch_flags *flags, const char *name, const char *value,
                                         plait_error *err);
 

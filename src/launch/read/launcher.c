@@ -1,4 +1,4 @@
-/* launcher.c - GPUs of a job: out of the options of SLURM, torchrun and DeepSpeed's launcher */
+/* launcher.c - the GPUs of a job, out of the options of SLURM, torchrun and DeepSpeed's launcher */
 #include "launch/read/launcher.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* sglang.c - a worker as arguments of sglang.launch_server */
 #include "launch/serving/serving.h"
 
-/* --tp-size counts all GPUs of a stage; with attention ranks these are inside it. */
+/* GPUs of a stage, which --tp-size counts: attention ranks are inside it. */
 static int ranks_of(const serving_role *role)
 {
     return role->worker.tp * role->worker.dp_attention;

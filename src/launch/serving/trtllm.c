@@ -2,13 +2,13 @@
 #include "base/numbers.h"
 #include "launch/serving/serving.h"
 
-/* GPUs of a stage, attention ranks among them. */
+/* GPUs of a stage, which include the attention ranks. */
 static int ranks_of(const serving_role *role)
 {
     return role->worker.tp * role->worker.dp_attention;
 }
 
-/* The share of what weights leave that the cache takes. (C.363) */
+/* Fraction of the memory left by weights that the cache may take (C.363). */
 static double cache_share(const serving_role *role)
 {
     const plait_serve_launch *launch = role->launch;

@@ -7,13 +7,13 @@
 #define TRUSTED "--trust-remote-code"
 
 typedef struct vllm_recipe {
-    const char *family;    /* a model's name begins so, and ends there or goes on with a hyphen */
-    const char *since;     /* the first release of vLLM that runs it */
-    const char *tools;     /* of --tool-call-parser; NULL: none */
-    const char *reasoning; /* of --reasoning-parser; NULL: none */
-    const char *more;      /* further arguments, blanks between them; NULL: none */
-    bool experts;          /* it has --enable-expert-parallel */
-    const char *source;    /* in vllm-project/recipes 8959cf6 (2026-08-21), under models/ */
+    const char *family;    /* beginning of a model's name, up to its end or a hyphen */
+    const char *since;     /* first release of vLLM that runs the model */
+    const char *tools;     /* word of --tool-call-parser; NULL: none */
+    const char *reasoning; /* word of --reasoning-parser; NULL: none */
+    const char *more;      /* further arguments with blanks between them; NULL: none */
+    bool experts;          /* the recipe has --enable-expert-parallel */
+    const char *source;    /* file in vllm-project/recipes 8959cf6 (2026-08-21), under models/ */
 } vllm_recipe;
 
 static const vllm_recipe recipes[] = {
@@ -80,7 +80,10 @@ static int sparse_heads(const plait_model *model)
     return 0;
 }
 
-/* With sparse attention `auto` is a cache in fp8: DeepSeek-V3.2-Exp.yaml of vllm-project/recipes. */
+/*
+ * With sparse attention `auto` means a cache in fp8: DeepSeek-V3.2-Exp.yaml of
+ * vllm-project/recipes.
+ */
 static const char *cache_format(const serving_role *role)
 {
     if (role->launch->plan->kv == PLAIT_KV_FP8)
@@ -111,8 +114,8 @@ static void add_degrees(const serving_role *role, launch_args *out)
 }
 
 /*
- * FlashMLA's sparse kernels fill a rank's heads up to 64: as DeepSeek-V3.2.yaml of
- * vllm-project/recipes 8959cf6 has it, tp 8 is slower for that.
+ * FlashMLA's sparse kernels pad a rank's heads to 64, so tp 8 is slower: DeepSeek-V3.2.yaml of
+ * vllm-project/recipes 8959cf6.
  */
 static const char *heads_note(const serving_role *role)
 {
@@ -130,7 +133,7 @@ static const char *heads_note(const serving_role *role)
 
 static void add_recipe(const serving_role *role, launch_args *out)
 {
-    // NULL: vLLM has none of such a name.
+    // the recipe whose family the model's name begins with; NULL: none
     const plait_model *const model = role->launch->model;
     const char *const slash = strrchr(model->name, '/');
     const char *const name = slash != NULL ? slash + 1 : model->name;

@@ -1,8 +1,8 @@
 /*
- * flavour.c - the models that torchtitan has under names of its own
+ * flavour.c - the models that torchtitan has by name
  *
- * Sizes are those of pytorch/torchtitan b5bcd76 (2026-08-21), torchtitan/models. A model is known by
- * them, never by its name.
+ * Sizes are those of pytorch/torchtitan b5bcd76 (2026-08-21), torchtitan/models. A model is
+ * identified by its sizes, never by its name.
  */
 #include <stddef.h>
 
@@ -95,7 +95,7 @@ bool titan_layer_has_experts(const plait_model *model, int i)
     return model->kind[model->layer_kind[i]].ffn == PLAIT_FFN_MOE;
 }
 
-/* Layers before the first one with experts; -1 when one without comes behind it. */
+/* Layers before the first one with experts; -1 if a later one has none. */
 static int leading_dense(const plait_model *model)
 {
     int dense = 0;
@@ -133,7 +133,7 @@ static bool ffn_is(const plait_layer *layer, const titan_flavour *flavour)
            (m->groups > 1 ? m->group_topk : 0) == flavour->group_topk;
 }
 
-/* Scores of the chosen experts alone are softmax over all of them, normalised. */
+/* Scores of the chosen experts alone equal a normalised softmax over all of them. */
 static bool router_is(const plait_router *router, const titan_flavour *flavour)
 {
     const bool normalised = router->normalised || router->score == PLAIT_ROUTER_SCORES;
@@ -146,7 +146,7 @@ static bool router_is(const plait_router *router, const titan_flavour *flavour)
            normalised == !flavour->raw && scale == (flavour->scale > 0.0 ? flavour->scale : 1.0);
 }
 
-/* What a model file leaves open is as the flavour has it. */
+/* Positions that a model file leaves open are the flavour's. */
 static bool positions_are(const plait_rope *rope, const titan_flavour *flavour)
 {
     if (rope->base == 0.0 && rope->kind == PLAIT_ROPE_PLAIN)

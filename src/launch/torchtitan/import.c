@@ -1,8 +1,8 @@
 /*
  * import.c - a plan out of a config of torchtitan: arguments, TOML or a recipe
  *
- * A key that stands there is taken; what the client would fill in by itself is taken only where
- * another key makes it certain. Notes fill what no key says (notes.h).
+ * Keys that are given are read; torchtitan's defaults are assumed only if another key makes them
+ * certain. Notes fill keys that the config does not give (plan_reader.h).
  */
 #include "launch/torchtitan/reading.h"
 
@@ -27,7 +27,6 @@ const char *titan_find(const titan_reading *in, const char *key)
     return titan_pairs_find(in->pairs, key);
 }
 
-/* A word without its quotes. */
 const char *titan_word_of(const titan_reading *in, const char *key)
 {
     const char *const value = titan_find(in, key);
@@ -52,7 +51,6 @@ static bool factor(const char **at, int64_t *out)
     return text_parse_int64(digits, -1, 1LL << 40, out);
 }
 
-/* An integer, or a product of some; 0: the key is not there. */
 plait_status titan_number_of(const titan_reading *in, const char *key, int64_t max, int64_t *out,
                              plait_error *err)
 {
@@ -75,7 +73,7 @@ plait_status titan_number_of(const titan_reading *in, const char *key, int64_t m
     return PLAIT_OK;
 }
 
-/* -1: not there. */
+/* True or false; -1: not given. */
 static int titan_switch_of(const titan_reading *in, const char *key)
 {
     const char *const value = titan_find(in, key);
@@ -110,7 +108,7 @@ bool titan_knows(const titan_reading *in, const char *key)
 
 /* ---- the batch ---- */
 
-/* Tokens are whole sequences of the longest context. */
+/* A batch in tokens consists of whole sequences of the longest context. */
 static plait_status take_tokens(titan_reading *in, plait_error *err)
 {
     const plait_degrees *const d = &in->out->degrees;
@@ -159,7 +157,7 @@ static plait_status take_sequences(titan_reading *in, plait_error *err)
 
 /* ---- model, precision, software ---- */
 
-/* A flavour by what the file calls it. */
+/* The flavour that the file names. */
 static const titan_flavour *flavour_named(const titan_reading *in)
 {
     const char *const module = titan_word_of(in, in->toml ? "model.name" : "module");
@@ -176,7 +174,7 @@ static const titan_flavour *flavour_named(const titan_reading *in)
     return NULL;
 }
 
-/* The model that a note or the config's own words name; NULL: plait does not know it. */
+/* Set the model that the caller, a note or the config names; NULL: plait has none such. */
 static plait_status titan_take_model(titan_reading *in, plait_error *err)
 {
     const titan_flavour *const flavour = flavour_named(in);
@@ -217,7 +215,7 @@ static void take_precision(titan_reading *in, const titan_flavour *flavour)
                                  : PLAIT_FP8;
 }
 
-/* Both profiles are told by the compiler; another one, of somebody's own, only by a note. */
+/* torch.compile tells the two profiles apart; a user's own profile is named only by a note. */
 static void take_runtime(titan_reading *in)
 {
     const char *const noted = in->notes.runtime;
@@ -249,7 +247,6 @@ static void warn_of_others(titan_reading *in)
 
 /* ---- degrees ---- */
 
-/* A degree under its own key. */
 static plait_status take_degree(titan_reading *in, const char *from, const char *key,
                                 plait_error *err)
 {
@@ -257,11 +254,11 @@ static plait_status take_degree(titan_reading *in, const char *from, const char 
 
     PLAIT_TRY(titan_number_of(in, from, 1 << 20, &value, err));
     if (value == 0 && in->toml)
-        value = 1; // the client's own
+        value = 1; // torchtitan's default
     return value > 0 ? titan_set_number(in, key, value, err) : PLAIT_OK;
 }
 
-/* How many ranks there are: what the launcher starts, or the product of all degrees. */
+/* The ranks that the launcher starts, else the product of all degrees. */
 static plait_status take_world(titan_reading *in, int64_t replicate, int64_t shard,
                                plait_error *err)
 {
@@ -295,12 +292,12 @@ static plait_status take_zero(titan_reading *in, plait_error *err)
         policy = "default";
     if (policy == NULL || (strcmp(policy, "default") == 0 && !titan_knows(in, "pp")))
         return PLAIT_OK;
-    if (strcmp(policy, "default") == 0) // a pipeline would gather once a microbatch
+    if (strcmp(policy, "default") == 0) // a pipeline would gather once per microbatch
         policy = in->out->degrees.pp > 1 ? "never" : "always";
     return titan_set(in, "zero", strcmp(policy, "never") == 0 ? "2" : "3", err);
 }
 
-/* "full" of `full`, of FullAC.Config(), of mode = "full". */
+/* "full" for `full`, FullAC.Config() and mode = "full". */
 static const char *checkpoint_of(const titan_reading *in)
 {
     const char *const mode =
@@ -336,7 +333,10 @@ static plait_status take_recompute(titan_reading *in, plait_error *err)
 
 /* ---- the whole ---- */
 
-/* What is the same in every config: FSDP reduces in buckets, its mesh has one order, tokens go by NCCL. */
+/*
+ * Set the keys that all configs share: FSDP reduces in buckets, its mesh has one order, tokens are
+ * dispatched by NCCL.
+ */
 static plait_status take_fixed(titan_reading *in, plait_error *err)
 {
     const plait_degrees *const d = &in->out->degrees;
@@ -373,7 +373,7 @@ static plait_status take_all(titan_reading *in, plait_error *err)
         PLAIT_TRY(titan_set_number(in, "sp", in->out->degrees.tp > 1 && sp != 0, err));
     if (in->out->degrees.cp > 1)
         PLAIT_TRY(titan_set(in, "cp_comm", "allgather", err));
-    // torchtitan's shard leaves the context ranks out, plait's counts them.
+    // torchtitan's shard degree excludes the context ranks, plait's includes them
     const plait_degrees *const d = &in->out->degrees;
     int64_t replicate, shard;
 
@@ -392,7 +392,6 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     PLAIT_TRY(titan_take_pipeline(in, err));
     PLAIT_TRY(take_recompute(in, err));
     PLAIT_TRY(take_fixed(in, err));
-    // Batch, number format and runtime; the degrees have been read.
     const titan_flavour *const flavour = flavour_named(in);
 
     PLAIT_TRY(in->toml ? take_sequences(in, err) : take_tokens(in, err));
@@ -402,7 +401,10 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Does a key stand for a section whose own keys follow, such as `parallelism = ParallelismConfig(...)`? */
+/*
+ * True if a key is a section whose own keys are listed, such as `parallelism =
+ * ParallelismConfig(...)`.
+ */
 static bool is_section(const titan_pairs *pairs, const char *key)
 {
     const size_t width = strlen(key);
@@ -428,7 +430,7 @@ static plait_status list_not_read(titan_reading *in, plait_error *err)
     return in->out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* A file that says nothing is none of torchtitan's. */
+/* Fail if the file has neither keys nor notes. */
 static plait_status check_any(const titan_reading *in, plait_error *err)
 {
     if (in->pairs->count > 0 || in->notes.given != 0)
@@ -441,7 +443,7 @@ static plait_status check_any(const titan_reading *in, plait_error *err)
 typedef plait_status titan_reader(const char *text, size_t length, const char *name,
                                   titan_pairs *out, plait_error *err);
 
-/* The first line that is no comment tells: [section], import or def, anything else. */
+/* The first line that is no comment decides: [section], import or def, anything else. */
 static titan_reader *reader_of(const char *text)
 {
     static const char *const python[] = {"from ", "import ", "def ", "\"\"\"", "@", NULL};

@@ -6,7 +6,7 @@
  * follows the third. Model, sequence length and the kernel of attention stay open.
  *
  * Flags of a script are those of Hugging Face's Trainer and of DeepSpeed-Chat, which train a model of the hub.
- * The JSON that --deepspeed or --deepspeed_config names is read where it is at hand (named_file.h).
+ * The JSON that --deepspeed or --deepspeed_config names is read if the script makes it or has it beside itself.
  */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* args.c - an argument list in groups, on its way out */
+/* args.c - a list of arguments in groups, as text */
 #include "launch/write/args.h"
 
 #include <stdarg.h>

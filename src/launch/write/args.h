@@ -1,4 +1,5 @@
-/* args.h - an argument list in groups, on its way out: --name value, in a fixed order
+/*
+ * args.h - a list of arguments in groups, as text: --name value, in a fixed order
  *
  *     args_init(&args, arena);
  *     args_group(&args, "model");
@@ -12,9 +13,7 @@
  *     --num-layers 32
  *     --swiglu
  *
- * With `between` set to '=', lines are NAME=VALUE.
- *
- * Memory that runs out shows when the text is asked for, which is NULL then.
+ * With `between` set to '=', lines are NAME=VALUE. When memory runs out, the text is NULL.
  */
 #pragma once
 
@@ -23,8 +22,8 @@
 #include "base/text.h"
 
 typedef struct launch_option {
-    const char *name;  /* NULL: a group begins here */
-    const char *value; /* of a group its title; NULL: a switch */
+    const char *name;  /* name of the option; NULL: a group begins here */
+    const char *value; /* value; of a group its title; NULL: a switch */
     bool words;        /* the value is several words, blanks between them */
 } launch_option;
 
@@ -33,33 +32,35 @@ typedef struct launch_args {
     launch_option *option;
     int count;
     int capacity;
-    char between; /* a name and its value: ' ', unless it is set to '=' */
+    char between; /* character between a name and its value: ' ', or '=' */
     bool failed;
 } launch_args;
 
 void args_init(launch_args *args, plait_arena *arena);
 
-/** Begin a group; one without options is left out of the text. */
+/** Begin a group; a group without options is left out of the text. */
 void args_group(launch_args *args, const char *title);
 
 void args_switch(launch_args *args, const char *name);
 void args_int(launch_args *args, const char *name, int value);
 void args_number(launch_args *args, const char *name, double value);
 
-/** One word, whatever is in it. */
+/** Add an option with one word, which may hold any characters. */
 void args_text(launch_args *args, const char *name, const char *value);
 
-/** Several words, blanks between them, or one that the shell is to read as it stands. */
+/**
+ * Add an option with several words, blanks between them, or with one that the shell reads unquoted.
+ */
 void args_words(launch_args *args, const char *name, const char *value);
 
-/** A value put together as by printf; one word. */
+/** Add an option with one word, formatted as by printf. */
 void args_printf(launch_args *args, const char *name, const char *fmt, ...) PLAIT_PRINTF(3, 4);
 
-/** All groups and options of another list behind those of this one. */
+/** Append all groups and options of another list. */
 void args_append(launch_args *args, const launch_args *more);
 
-/** One option a line, quoted for a shell, groups under `# title`. NULL when out of memory. */
+/** One option a line, quoted for a shell, groups under `# title`; NULL: out of memory. */
 char *args_shell(const launch_args *args);
 
-/** All on one line, without titles. NULL when out of memory. */
+/** All options on one line, without titles; NULL: out of memory. */
 char *args_line(const launch_args *args);

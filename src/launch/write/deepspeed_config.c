@@ -65,10 +65,11 @@ static void write_precision(const plait_problem *problem, const plait_degrees *d
                        state.gradient_reduce > 2.0 ? "fp32" : half);
 }
 
-/* As many layers are gathered at a time as the price counted in memory. */
+/* As many layers are gathered at a time as the price counts in memory. */
 static void write_stage3(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
-    // Parameters of the largest layer: what ZeRO-3 gathers for one, and prefetches for the next.
+    // parameters of the largest layer: ZeRO-3 gathers these for one layer, and prefetches them for
+    // the next
     const plait_shard whole = {.tp = 1, .cp = 1, .ep = 1, .etp = 1, .runtime = problem->runtime};
     const plait_pass pass = {PLAIT_FORWARD, 1.0, 1.0, 1.0};
     double widest = 0.0;
@@ -92,7 +93,7 @@ static void write_stage3(const plait_problem *problem, const plait_degrees *d, j
     json_member_bool(json, "stage3_gather_16bit_weights_on_model_save", false);
     if (d->shard_group < d->dp)
         json_member_int64(json, "mics_shard_size", d->shard_group);
-    // ZeRO++: secondary shards in each node, fewer bits on the wire.
+    // ZeRO++: secondary shards in each node, fewer bits per element sent
     const int node = problem->cluster->group[0].gpus_per_node;
 
     if (d->reshard == PLAIT_RESHARD_NODE)
@@ -111,7 +112,7 @@ static void begin_on_host(json_writer *json, const char *section)
     json_member_bool(json, "pin_memory", true);
 }
 
-/* offload_optimizer takes gradients as they are reduced, the optimizer's state and its step. */
+/* offload_optimizer moves reduced gradients, the optimizer's state and its step to the host. */
 static void write_offload(const plait_degrees *d, json_writer *json)
 {
     if (d->offload == PLAIT_OFFLOAD_NONE)
@@ -150,7 +151,10 @@ static void write_zero(const plait_problem *problem, const plait_degrees *d, jso
     json_end_object(json);
 }
 
-/* The section switches nothing on: it says how many checkpoints the training script makes. */
+/*
+ * The section switches nothing on: it gives the number of checkpoints that the training script
+ * makes.
+ */
 static void write_recompute(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
     const bool full = d->recompute.kind == PLAIT_RECOMPUTE_FULL;
@@ -194,7 +198,7 @@ static void write_optimizer(const launch_training *t, json_writer *json)
     end_typed(json);
 }
 
-/* None of the schedules has a plateau: decay begins behind the warm-up. */
+/* None of the schedules has a plateau: decay begins after the warm-up. */
 static void write_schedule(const launch_training *t, json_writer *json)
 {
     static const char *const types[PLAIT_LR_DECAYS] = {
@@ -215,7 +219,9 @@ static void write_schedule(const launch_training *t, json_writer *json)
     end_typed(json);
 }
 
-/* A schedule here would stand above the one that Megatron's arguments make. */
+/*
+ * Under the pipeline engine a schedule here would override the one that Megatron's arguments make.
+ */
 static void write_training(const plait_problem *problem, deepspeed_engine engine, json_writer *json)
 {
     const launch_training t = training_of(problem);
@@ -227,7 +233,7 @@ static void write_training(const plait_problem *problem, deepspeed_engine engine
     json_member_number(json, "gradient_clipping", t.clip);
 }
 
-/* Every transformer layer is a checkpoint of its own, whatever the script gave its PipelineModule. */
+/* Every transformer layer is a checkpoint, whatever interval the script gave its PipelineModule. */
 static void write_pipeline(const plait_degrees *d, json_writer *json)
 {
     json_write_key(json, "pipeline");

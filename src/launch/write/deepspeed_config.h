@@ -3,12 +3,12 @@
 
 #include "plait/launch.h"
 
-/** Parameters, as a bound that no model reaches. */
+/** Number of parameters as a bound that no model reaches. */
 #define DEEPSPEED_NO_BOUND 1e15
 
 typedef enum deepspeed_engine {
-    DEEPSPEED_ZERO,    /* around a model of the script's; optimizer and schedule are of the file */
-    DEEPSPEED_PIPELINE /* around a PipelineModule; optimizer and schedule are the program's */
+    DEEPSPEED_ZERO,    /* wraps a model of the script's; optimizer and schedule are in the file */
+    DEEPSPEED_PIPELINE /* wraps a PipelineModule; optimizer and schedule are the program's */
 } deepspeed_engine;
 
 /** A plan as the JSON that deepspeed.initialize reads. *text lives in `arena`. */

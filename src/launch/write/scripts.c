@@ -1,4 +1,4 @@
-/* scripts.c - what starts a program on every node: by hand, under SLURM, on Kubernetes */
+/* scripts.c - run.sh, submit.sbatch and pytorchjob.yaml, which start a program on every node */
 #include "launch/write/scripts.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 /* ---- what the files say of themselves ---- */
 
-/* "16 x h100-80gb-sxm", of several sorts of nodes "16 x h100-80gb-sxm + 8 x a100-80gb-sxm". */
+/* "16 x h100-80gb-sxm", or of several kinds of nodes "16 x h100-80gb-sxm + 8 x a100-80gb-sxm". */
 static const char *devices(const plait_launch *launch, plait_arena *arena)
 {
     const plait_cluster *const cluster = launch->problem->cluster;
@@ -37,10 +37,11 @@ static const char *title_of(const plait_launch *launch, plait_arena *arena)
     text = plait_arena_printf(
         arena, "plan of %s on %s: tp %d, cp %d, pp %d, vpp %d, dp %d, ep %d, etp %d, ZeRO-%d",
         problem->model->name, on, d->tp, d->cp, d->pp, d->vpp, d->dp, d->ep, d->etp, d->zero);
-    return text != NULL ? text_plain(arena, text) : NULL; // it stays inside its comment
+    return text != NULL ? text_plain(arena, text)
+                        : NULL; // one line, so that it stays inside its comment
 }
 
-/* Seconds with their band, and memory. */
+/* Step time with its band, and memory. */
 static const char *expectation_of(const plait_launch *launch, plait_arena *arena)
 {
     const plait_cost *const cost = launch->cost;
@@ -152,7 +153,7 @@ const char *scripts_plain_name(const plait_model *model, char name[SCRIPTS_NAME_
     return name;
 }
 
-/* A letter first, 40 characters at most. */
+/* A name that begins with a letter and has at most 40 characters. */
 static const char *job_name(const plait_launch *launch, plait_arena *arena)
 {
     char name[SCRIPTS_NAME_SIZE];
@@ -164,7 +165,7 @@ static const char *job_name(const plait_launch *launch, plait_arena *arena)
     return job;
 }
 
-/* Nodes that one scale-up domain spans, where jobs have to be dealt whole ones; else 0. */
+/* Nodes of a scale-up domain, if a job has to be divided into whole ones; else 0. */
 static int nodes_of_domain(const plait_problem *problem)
 {
     int gpus_per_node;
@@ -176,7 +177,7 @@ static int nodes_of_domain(const plait_problem *problem)
     return domain > 1 && domain < nodes && nodes % domain == 0 ? domain : 0;
 }
 
-/* Half as long again as the steps of a trial, and half an hour to start; whole hours. */
+/* 1.5 times the steps of a trial and half an hour to start, in whole hours. */
 static int trial_hours(const plait_launch *launch)
 {
     const double trial_s = 1.5 * TRAINING_TRY_STEPS * launch->cost->step_s;
@@ -217,8 +218,8 @@ static void append_directives(const plait_launch *launch, const launch_program *
 }
 
 /*
- * An image's name with this character behind its registry, "nvcr.io#nvidia/pytorch:26.06-py3": '#'
- * as enroot has it, '/' as all others have it. A file's path stays as it is.
+ * The name of an image with this character after its registry, "nvcr.io#nvidia/pytorch:26.06-py3":
+ * enroot needs '#', all others '/'. The path of a file is left as it is.
  */
 static const char *image_with(char between, const char *image, plait_arena *arena)
 {
@@ -231,7 +232,7 @@ static const char *image_with(char between, const char *image, plait_arena *aren
     return copy;
 }
 
-/* By pyxis, which sees no folder that is not mounted. */
+/* pyxis starts containers, and mounts only the folders that it is given. */
 static void append_container(const plait_launch *launch, const launch_program *program,
                              text_builder *out)
 {
@@ -278,7 +279,7 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
 
 /* ---- Kubernetes ---- */
 
-/* An image without the software would fail in the middle of a start: better none. */
+/* An image without the software would fail in the middle of a start: write none instead. */
 static void append_image(const plait_launch *launch, const launch_program *program,
                          text_builder *out)
 {
@@ -296,7 +297,7 @@ static void append_image(const plait_launch *launch, const launch_program *progr
                            program->what, device_of(program)->base);
 }
 
-/* Device plugins of networks have names of the site's choice; pinned memory needs the right. */
+/* Sites choose the names of their network's device plugins; pinned memory needs IPC_LOCK. */
 static void append_network(text_builder *out)
 {
     text_append(out, "                  # Yours to edit: the network's devices, or it goes by TCP\n"

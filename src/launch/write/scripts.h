@@ -1,35 +1,36 @@
-/* scripts.h - what starts a program on every node: by hand, under SLURM, on Kubernetes
+/*
+ * scripts.h - run.sh, submit.sbatch and pytorchjob.yaml, which start a program on every node
  *
- * Ranks are numbered node by node, as the plan's placement assumed: rank = node * GPUs + GPU.
+ * Ranks are numbered node by node, as the plan's placement assumes: rank = node * GPUs + GPU.
  */
 #pragma once
 
 #include "launch/target.h"
 #include "launch/write/training.h"
 
-/** What schedulers call the devices of a node. */
+/** Schedulers' names for the devices of a node. */
 typedef struct launch_device {
-    const char *slurm;      /* "gpus-per-node", "gres=npu": behind it goes how many */
-    const char *kubernetes; /* "nvidia.com/gpu" */
-    const char *base;       /* for people: the image that an own one stands on */
+    const char *slurm;      /* SLURM's option, before the number: "gpus-per-node", "gres=npu" */
+    const char *kubernetes; /* resource of Kubernetes: "nvidia.com/gpu" */
+    const char *base;       /* base image that a message recommends */
 } launch_device;
 
-/** A program that runs once a node. */
+/** A program that runs once per node. */
 typedef struct launch_program {
-    const char *what;     /* for people: "Megatron-LM" */
-    const char *checkout; /* variable that names the folder it runs in; NULL: the current one */
-    const char *script;   /* variable that names the reader's own program; NULL: there is none */
-    const char *args;     /* file of the folder with arguments, "args.sh"; NULL: none */
+    const char *what;     /* name for people: "Megatron-LM" */
+    const char *checkout; /* variable with the folder in which it runs; NULL: the current folder */
+    const char *script;   /* variable with the user's own program; NULL: none */
+    const char *args;     /* file of the folder with its arguments, "args.sh"; NULL: none */
     const char *notes;    /* comment lines for the head of run.sh; NULL: none */
-    const char *image;    /* container that has all of it; NULL: none is known */
-    const launch_device *device; /* NULL: GPUs of NVIDIA */
-    const char *start;           /* shell lines that start it: see SCRIPTS_TORCHRUN */
+    const char *image;    /* container with all software; NULL: none is known */
+    const launch_device *device; /* devices; NULL: GPUs of NVIDIA */
+    const char *start;           /* shell lines that start it, see SCRIPTS_TORCHRUN */
 } launch_program;
 
-/** PyTorch and Transformer Engine: the base of Megatron-LM's own container at d98e8a6 (2026-08-22). */
+/** PyTorch and Transformer Engine: the base of Megatron-LM's container at d98e8a6 (2026-08-22). */
 #define SCRIPTS_PYTORCH_IMAGE "nvcr.io/nvidia/pytorch:26.06-py3"
 
-/** Start of a command line; in it and behind it, $here is the folder and "${args[@]}" the words. */
+/** Start of a command line. $here is the folder, "${args[@]}" are the arguments. */
 #define SCRIPTS_TORCHRUN                                                                           \
     "exec torchrun --nnodes \"$nodes\" --nproc_per_node \"$gpus_per_node\" \\\n"                   \
     "    --node_rank \"$node_rank\" --master_addr \"$head\" --master_port \"$port\" \\\n"
@@ -41,17 +42,19 @@ PLAIT_MUST_CHECK plait_status scripts_add(const plait_launch *launch, const laun
 
 enum { SCRIPTS_NAME_SIZE = 40 };
 
-/** A model's name in letters, digits and hyphens: what SLURM, Kubernetes and file systems take. */
+/**
+ * A model's name in letters, digits and hyphens, which SLURM, Kubernetes and file systems accept.
+ */
 const char *scripts_plain_name(const plait_model *model, char name[SCRIPTS_NAME_SIZE]);
 
-/** Nodes of a job, and GPUs that it takes of each. */
+/** Nodes of a job, and the GPUs that it uses on each. */
 int scripts_nodes(const plait_problem *problem, int *gpus_per_node);
 
 /**
- * The head of a file, in comments: what it is, what the plan is, and what it is expected to take.
+ * Append the head of a file, in comments: its purpose, the plan, expected time and memory.
  *
- * @param first   lines that say what the file is, `# ` before each, without a newline at the end
- * @param places  of what is to be edited, a list that follows; NULL: none does
+ * @param first   lines with the file's purpose, `# ` before each, without a newline at the end
+ * @param places  places of the values to edit, which are listed; NULL: none
  */
 void scripts_append_head(const plait_launch *launch, const char *first,
                          const training_places *places, text_builder *out);

@@ -1,6 +1,4 @@
-/*
- * training.c - learning rates, schedule and checkpoints of a launch, and what of it is to be edited
- */
+/* training.c - values that no plan decides, the list of values to edit, and notes of the plan */
 #include "launch/write/training.h"
 
 #include <limits.h>
@@ -35,7 +33,7 @@ void notes_append(const plait_launch *launch, text_builder *out)
     out->failed = out->failed || name == NULL;
 }
 
-/* What most published models of today have, of which nothing else is known. */
+/* Values of most published models, for models without published ones. */
 static const launch_training placeholders = {
     .lr = 1e-4,
     .decay = PLAIT_LR_COSINE,
@@ -47,7 +45,7 @@ static const launch_training placeholders = {
     .clip = 1.0,
 };
 
-/* A tenth, which most decay to. */
+/* Final learning rate as a fraction of the first, in most schedules. */
 static const double usual_end = 0.1;
 
 static double known_or(double number, double otherwise)
@@ -67,7 +65,7 @@ static int warmup_of(const plait_problem *problem, const plait_training *publish
     return (int)known_or(published->warmup_steps, placeholders.warmup_steps);
 }
 
-/* Without a published length the schedule is as long as the trial, or some warm-ups. */
+/* Without a published length the schedule is as long as the trial, or a few warm-ups. */
 static void take_schedule(const plait_problem *problem, const plait_training *published,
                           launch_training *out)
 {
@@ -110,7 +108,7 @@ const char *training_checkpoints(const plait_model *model, plait_arena *arena)
 
 /* ---- what is to be edited ---- */
 
-/* What a source leaves open, ", " before each. */
+/* List the values that a source leaves open, ", " before each. */
 static void append_open(const plait_training *published, text_builder *out)
 {
     const struct {

@@ -21,15 +21,15 @@
 
 #include "base/text.h"
 
-/** Steps that a launch runs as it is written, the length of a checkpoint, minutes for a collective. */
+/** Steps of an unedited launch, steps between checkpoints, minutes until a collective times out. */
 enum { TRAINING_TRY_STEPS = 100, TRAINING_SAVE_STEPS = 1000, TRAINING_TIMEOUT_MINUTES = 60 };
 
 typedef struct launch_training {
     double lr, min_lr;
-    plait_lr_decay decay; /* never unknown */
-    int total_steps;      /* until the decay ends */
-    int decay_steps;      /* that it takes: total_steps - warmup_steps, or less behind a plateau */
-    int warmup_steps;     /* fewer than total_steps */
+    plait_lr_decay decay; /* decay of the rate, never unknown */
+    int total_steps;      /* steps until the decay ends */
+    int decay_steps;  /* steps of the decay: total_steps - warmup_steps, or fewer after a plateau */
+    int warmup_steps; /* steps of the warm-up, fewer than total_steps */
     double beta1, beta2, eps;
     double weight_decay;
     double clip;
@@ -37,23 +37,27 @@ typedef struct launch_training {
 
 launch_training training_of(const plait_problem *problem);
 
-/** Where checkpoints go: "checkpoints/llama-3-1-8b", in the folder that the program runs in. */
+/**
+ * The folder of checkpoints: "checkpoints/llama-3-1-8b", in the folder in which the program runs.
+ */
 const char *training_checkpoints(const plait_model *model, plait_arena *arena);
 
-/** Where a target says what is to be edited; NULL: nowhere, and the line is left out. */
+/**
+ * The places in a target's files of values to edit; NULL: there is none, and the line is left out.
+ */
 typedef struct training_places {
-    const char *data;        /* "--mock-data, --tokenizer-type" */
-    const char *length;      /* "--train-iters" */
-    const char *values;      /* "--lr to --clip-grad" */
-    const char *checkpoints; /* "--save, --load" */
-    bool cluster;            /* are there submit.sbatch and pytorchjob.yaml? */
+    const char *data;        /* data and tokenizer: "--mock-data, --tokenizer-type" */
+    const char *length;      /* length of the run: "--train-iters" */
+    const char *values;      /* rates and schedule: "--lr to --clip-grad" */
+    const char *checkpoints; /* checkpoints: "--save, --load" */
+    bool cluster;            /* submit.sbatch and pytorchjob.yaml are there */
 } training_places;
 
 /** Append the list, `# ` before each line. */
 void training_append_edits(const plait_problem *problem, const training_places *places,
                            text_builder *out);
 
-/** What a note begins with. */
+/** The beginning of a note. */
 #define NOTES_MARK "# plait: "
 
 /** Append the four notes above. */
