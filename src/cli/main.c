@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/manual.h"
 #include "report/lines.h"
 #include "plait/version.h"
 #include "base/text.h"
@@ -171,6 +172,18 @@ static int run_completion(const char *verb)
     return status == PLAIT_OK ? flush(EXIT_DONE) : complain(&err);
 }
 
+static int run_manual(const char *form)
+{
+    plait_arena *arena = plait_arena_new();
+    plait_error err = {PLAIT_OK, "", ""};
+    const plait_status status = arena != NULL
+                                    ? manual_print(commands, COMMANDS, form, arena, stdout, &err)
+                                    : plait_fail_nomem(&err);
+
+    plait_arena_free(arena);
+    return status == PLAIT_OK ? flush(EXIT_DONE) : complain(&err);
+}
+
 /* "plait help serve" is "plait serve --help". */
 static int run_help(const char *verb)
 {
@@ -199,6 +212,8 @@ static int run_program(int argc, const char **argv)
     }
     if (strcmp(argv[1], "--complete") == 0)
         return run_completion(argc > 2 ? argv[2] : NULL);
+    if (strcmp(argv[1], "--manual") == 0)
+        return run_manual(argc > 2 ? argv[2] : NULL);
     return run_command(argc - 1, argv + 1);
 }
 

@@ -141,6 +141,11 @@ PLAIT_MUST_CHECK plait_status opt_parse(const opt_usage *usage, int argc, const 
 /** The words of an offer; NULL: it has none, or names of data. */
 const char *const *opt_words(const opt_offer *offer);
 
+enum { OPT_HELP_SIZE = 512 };
+
+/** Write the help of an option; its words replace {words}. */
+void opt_spell_words(const opt *option, char *text, size_t size);
+
 /** What `plait COMMAND --help` prints. */
 void opt_help(const opt_usage *usage, FILE *out);
 

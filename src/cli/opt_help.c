@@ -28,8 +28,7 @@ static void print_wrapped(const char *text, FILE *out)
     fputc('\n', out);
 }
 
-/* A help with its words, "a, b, c", where it says {words}. */
-static void spell_words(const opt *option, char *text, size_t size)
+void opt_spell_words(const opt *option, char *text, size_t size)
 {
     static const char mark[] = "{words}";
     const char *const *const words = opt_words(&option->offer);
@@ -49,7 +48,7 @@ static void spell_words(const opt *option, char *text, size_t size)
 
 static void print_option(const opt *option, FILE *out)
 {
-    char left[80], help[512];
+    char left[80], help[OPT_HELP_SIZE];
     int length;
 
     if (option->letter != '\0')
@@ -62,7 +61,7 @@ static void print_option(const opt *option, FILE *out)
         fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
     else
         fprintf(out, "%-*s", HELP_COLUMN, left);
-    spell_words(option, help, sizeof help);
+    opt_spell_words(option, help, sizeof help);
     print_wrapped(help, out);
 }
 

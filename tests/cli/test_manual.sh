@@ -1,8 +1,8 @@
 #!/bin/bash
-# test_manual.sh PLAIT - the man page has every flag that --help lists, and the shell completes them
+# test_manual.sh PLAIT - the manual in docs is what the option tables give, and the shell completes options
 #
-# The option tables are the one place where flags are said; this holds what is written by hand to
-# them. The examples of the man page must run, and its complaint be what the program says.
+# `./dev docs` writes the manual. The examples of the man page must run, and its error message must be one
+# that the program prints.
 set -u
 
 plait=$(realpath "$1")
@@ -25,9 +25,13 @@ verbs() {
 
 manual=$(sed 's/\\-/-/g' docs/plait.1)
 
+cmp <("$plait" --manual man) docs/plait.1 || complain "docs/plait.1 is stale: run ./dev docs"
+cmp <("$plait" --manual markdown) docs/reference/cli.md || complain "docs/reference/cli.md is stale: run ./dev docs"
+"$plait" --manual html 2>/dev/null && complain "a manual in html"
+
 [ -n "$(verbs)" ] || complain "plait --help lists no command"
 for verb in $(verbs); do
-    grep -q -- "plait $verb" <<<"$manual" || complain "the man page does not show plait $verb"
+    grep -qF -- "plait $verb" <<<"$manual" || complain "the man page does not show plait $verb"
     for flag in $(flags_of "$verb"); do
         grep -qE -- "$flag([^a-z0-9-]|\$)" <<<"$manual" || complain "the man page lacks $flag of $verb"
     done
@@ -35,11 +39,11 @@ for verb in $(verbs); do
         complain "--help and --complete of $verb differ"
 done
 
-# What a split may be called, as the complaint about another word lists it, stands in the manual.
+# The help of --split has each kind of split that the message about an unknown one lists.
 splits=$("$plait" eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4096 --gbs 8 --split none 2>&1 | sed -nE 's/.*expected one of (.*), found.*/\1/p')
 [ -n "$splits" ] || complain "no complaint about a split that is none"
 for word in ${splits//,/ }; do
-    grep -A8 -- '--split ' <<<"$manual" | grep -qw -- "$word" || complain "the man page's --split lacks $word"
+    grep -- '^\* `--split ' docs/reference/cli.md | grep -qw -- "$word" || complain "the manual's --split lacks $word"
 done
 
 # ---- completion ----
