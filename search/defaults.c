@@ -35,7 +35,7 @@ static plait_status fix_all_but_free(plait_key_set given, const plait_degrees *d
 
 /* Searches the keys that are free. *found is false, and the degrees stay, if no plan is legal. */
 static plait_status search_free(const plait_problem *problem, plait_key_set given,
-                                const char *strategy, plait_arena *arena, plait_degrees *degrees,
+                                plait_refine refine, plait_arena *arena, plait_degrees *degrees,
                                 bool *found, plait_error *err)
 {
     plait_search_options options;
@@ -46,7 +46,7 @@ static plait_status search_free(const plait_problem *problem, plait_key_set give
     options.top = 1;
     options.distinct = 0;
     options.threads = 1;
-    options.strategy = strategy;
+    options.refine = refine;
     PLAIT_TRY(fix_all_but_free(given, degrees, &options, err));
     const plait_status status = plait_search(problem, &options, arena, &result, &none);
     *found = status == PLAIT_OK;
@@ -105,8 +105,9 @@ static plait_status complete_layout(const plait_problem *problem, plait_key_set 
         degrees->split = words;
         return PLAIT_OK;
     }
-    PLAIT_TRY(search_free(problem, given, "dp", arena, degrees, &found, err));
-    return found ? PLAIT_OK : search_free(problem, with_split, NULL, arena, degrees, &found, err);
+    PLAIT_TRY(search_free(problem, given, PLAIT_REFINE_LAYOUTS, arena, degrees, &found, err));
+    return found ? PLAIT_OK
+                 : search_free(problem, with_split, PLAIT_REFINE_NONE, arena, degrees, &found, err);
 }
 
 plait_status plait_degrees_complete(const plait_problem *problem, plait_key_set given,
@@ -121,7 +122,7 @@ plait_status plait_degrees_complete(const plait_problem *problem, plait_key_set 
         (is_given(given, PLAIT_KEY_RECOMPUTE) || // an illegal plan stays as it is
          plait_degrees_check(problem, degrees, NULL, 0) == PLAIT_INVALID))
         return PLAIT_OK;
-    PLAIT_TRY(search_free(problem, given, NULL, arena, degrees, &found, err));
+    PLAIT_TRY(search_free(problem, given, PLAIT_REFINE_NONE, arena, degrees, &found, err));
     return found || is_given(given, PLAIT_KEY_SPLIT)
                ? PLAIT_OK
                : complete_layout(problem, given, degrees, arena, err);

@@ -360,7 +360,6 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
 
 const search_refinement search_cuts = {
     .name = "per-layer TP and ZeRO",
-    .strategy = "auto",
     .suits = suits,
     .run = refine,
 };

@@ -207,7 +207,6 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
 
 const search_refinement search_layouts = {
     .name = "layouts",
-    .strategy = "dp",
     .suits = suits,
     .run = refine,
 };

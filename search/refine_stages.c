@@ -342,7 +342,6 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
 
 const search_refinement search_stages = {
     .name = "stages",
-    .strategy = "milp",
     .suits = suits,
     .run = refine,
 };

@@ -21,7 +21,6 @@ void plait_search_options_init_sized(plait_search_options *options, size_t size)
     const plait_search_options usual = {
         .size = size,
         .objective = PLAIT_MINIMISE_TIME,
-        .strategy = "exhaustive",
         .top = 10,
         .prune = true,
     };
@@ -51,27 +50,23 @@ double search_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Each builds on those before it; "auto" asks for all. */
+const char *const plait_refine_name[PLAIT_REFINES + 1] = {"none",   "layouts", "stages",
+                                                          "layers", "all",     NULL};
+
+/* By plait_refine, from the first level after PLAIT_REFINE_NONE. Each starts from the plans before it. */
 static const search_refinement *const refinements[] = {&search_layouts, &search_stages,
-                                                       &search_cuts, NULL};
+                                                       &search_cuts};
 
-/* So many refinements does a strategy ask for; -1: there is no such strategy. */
-static int refinements_of(const char *name)
+static int count_refinements(const plait_search_options *options)
 {
-    const bool all = name && text_equal(name, "auto");
-    int count = 0;
+    const int count = sizeof refinements / sizeof *refinements;
 
-    if (!name || text_equal(name, plait_strategy_exhaustive.name))
-        return 0;
-    while (refinements[count])
-        if (text_equal(refinements[count++]->strategy, name))
-            return count;
-    return all ? count : -1;
+    return (int)options->refine < count ? (int)options->refine : count;
 }
 
 bool search_refines(const plait_search_options *options)
 {
-    return refinements_of(options->strategy) > 0;
+    return options->refine != PLAIT_REFINE_NONE;
 }
 
 /* What is asked must be askable: a struct of this version, GPUs with a price, an objective with data. */
@@ -90,9 +85,9 @@ static plait_status check_options(const plait_problem *problem, const plait_sear
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
                           "expected an objective other than cost, found no price for %s",
                           gpu->name);
-    if (refinements_of(options->strategy) < 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "strategy",
-                          "expected auto, exhaustive, dp or milp, found '%s'", options->strategy);
+    if ((unsigned)options->refine >= PLAIT_REFINES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "refine",
+                          "expected one of plait_refine, found number %d", (int)options->refine);
     if (options->top < 1 || options->top > 1000)
         return plait_fail(err, PLAIT_ERROR_RANGE, "top",
                           "expected an integer from 1 to 1000, found %d", options->top);
@@ -196,7 +191,7 @@ static plait_status count_variants(search_run *run, const search_found *found,
 static plait_status refine(search_run *run, search_found *found, plait_search_result *result,
                            plait_error *err)
 {
-    const int count = refinements_of(run->options->strategy);
+    const int count = count_refinements(run->options);
 
     for (int i = 0; i < count; i++) {
         plait_refinement *out = &result->refinement[result->refinements];

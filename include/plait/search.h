@@ -26,6 +26,18 @@ typedef enum plait_objective {
 
 extern const char *const plait_objective_name[PLAIT_OBJECTIVES + 1];
 
+/** The plans that are searched after the uniform ones; each level includes the levels before it. */
+typedef enum plait_refine {
+    PLAIT_REFINE_NONE,
+    PLAIT_REFINE_LAYOUTS, /* layers assigned to chunks one by one */
+    PLAIT_REFINE_STAGES,  /* recomputation and offload by stage or layer */
+    PLAIT_REFINE_LAYERS,  /* TP and ZeRO by layer */
+    PLAIT_REFINE_ALL,
+    PLAIT_REFINES
+} plait_refine;
+
+extern const char *const plait_refine_name[PLAIT_REFINES + 1];
+
 enum { PLAIT_MAX_LIMITS = 64 };
 
 /** A condition on one key: `tp=8`, `tp=..8`, `pp=2..16`, `recompute=full`, `schedule=1f1b`. */
@@ -39,12 +51,11 @@ typedef struct plait_limit {
 typedef struct plait_search_options {
     size_t size; /* as plait_search_options_init sets it; 0: that of this header */
     plait_objective objective;
-    const char *strategy; /* "exhaustive" (as NULL): uniform plans; "dp": then layouts;
-          "milp": then choices of each stage; "auto": all */
-    int top;              /* plans to return */
-    int threads;          /* 0: as many as the machine has */
-    bool prune;           /* off: price every point (for tests) */
-    bool allow_numerics;  /* search keys that change what a step computes, too */
+    plait_refine refine; /* none by default */
+    int top;             /* plans to return */
+    int threads;         /* 0: as many as the machine has */
+    bool prune;          /* off: price every point (for tests) */
+    bool allow_numerics; /* search keys that change what a step computes, too */
     plait_key_set
         distinct; /* plans that are alike in these keys stand as one; 0: each for itself */
     int limits;

@@ -152,7 +152,6 @@ PLAIT_MUST_CHECK plait_status search_blocks(const search_run *run, int64_t count
 /** A search beyond uniform plans, behind that of all uniform ones. */
 typedef struct search_refinement {
     const char *name;
-    const char *strategy; /* that asks for it, beside "auto" */
     /** May it find anything: can the software run such plans, do limits allow them? */
     bool (*suits)(const search_run *run);
     /** @param out  its best plan lives in run->arena */

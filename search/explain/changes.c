@@ -131,12 +131,12 @@ static plait_status try_moves(const plait_problem *problem, const plait_search_o
     *any = false;
     one.top = 1;
     one.distinct = 0;
-    one.strategy = "exhaustive";
+    one.refine = PLAIT_REFINE_NONE;
     one.progress = NULL;
     PLAIT_TRY(keep_others(problem, from, open, &one, err));
     plait_status status = plait_search(problem, &one, arena, &result, &inner);
     if (status == PLAIT_ERROR_RANGE && layouts) {
-        one.strategy = "dp";
+        one.refine = PLAIT_REFINE_LAYOUTS;
         status = plait_search(problem, &one, arena, &result, &inner);
     }
     if (status == PLAIT_ERROR_RANGE)

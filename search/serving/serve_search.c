@@ -414,7 +414,7 @@ static plait_status check(const plait_serve_question *q, plait_error *err)
     if (q->gpus < 1)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus", "expected a GPU, found none");
     if (q->load.input < 1.0 || q->load.output < 1.0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--output",
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--output-tokens",
                           "expected a token of input and one of output, found fewer");
     if (q->weights == 0 || q->kv == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--weights",

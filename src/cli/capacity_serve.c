@@ -127,16 +127,6 @@ static plait_status read_ask(const capacity_serve *flags, const capacity_flags *
     return PLAIT_OK;
 }
 
-static plait_status read_output(const char *text, int *out, plait_error *err)
-{
-    static const int most = 1 << 30;
-
-    if (text == NULL || magnitude_parse_count(text, 1024, 1, most, out))
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, "--output",
-                      "expected an integer from 1 to %d, found \"%.60s\"", most, text);
-}
-
 plait_status capacity_serve_refuse(const capacity_serve *flags, plait_error *err)
 {
     const serve_flags *const load = &flags->load;
@@ -148,7 +138,7 @@ plait_status capacity_serve_refuse(const capacity_serve *flags, plait_error *err
         {"--availability", flags->availability != NULL},
         {"--elastic", flags->elastic},
         {"--input", load->input > 0},
-        {"--output", load->output > 0},
+        {"--output-tokens", load->output > 0},
         {"--rate", load->rate != NULL},
         {"--prefix-cached", load->cached > 0},
         {"--ttft", load->limit[PLAIT_SERVE_LIMIT_ttft] != NULL},
@@ -209,7 +199,6 @@ plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flag
         return plait_fail_nomem(err);
     plait_serve_question_init(question);
     PLAIT_TRY(read_ask(flags, run, arena, &ask, err));
-    PLAIT_TRY(read_output(flags->output, &load.output, err));
     load.gpus_else = most_gpus;
     PLAIT_TRY(serve_flags_question(&load, operands, arena, question, err));
     PLAIT_TRY(plait_fleet_find(question, &ask, arena, answer, err));

@@ -8,7 +8,6 @@
 typedef struct capacity_serve {
     bool serve, elastic;
     const char *rates, *availability;
-    const char *output; /* tokens of an answer; without --serve a file */
     serve_flags load;
 } capacity_serve;
 
@@ -24,11 +23,10 @@ typedef struct capacity_serve {
         OPT_OF_FLAG(values, member.elastic, "elastic",                                             \
                     "the cheapest when nodes are paid by the hour, not around the clock"),         \
         OPT_HEADING("its load"), SERVE_INPUT_OPTION(values, member.load),                          \
-        OPT_OF_TEXT(values, member.output, "output", 0, "TOKENS",                                  \
-                    SERVE_OUTPUT_HELP "; without --serve as -o"),                                  \
-        SERVE_LENGTH_ALIASES(values, member.load), SERVE_RATE_OPTION(values, member.load),         \
-        SERVE_BOUND_OPTIONS(values, member.load), OPT_HEADING("what may serve"),                   \
-        SERVE_USED_OPTIONS(values, member.load), SERVE_DEGREE_OPTIONS(values, member.load)
+        SERVE_OUTPUT_OPTION(values, member.load), SERVE_LENGTH_ALIASES(values, member.load),       \
+        SERVE_RATE_OPTION(values, member.load), SERVE_BOUND_OPTIONS(values, member.load),          \
+        OPT_HEADING("what may serve"), SERVE_USED_OPTIONS(values, member.load),                    \
+        SERVE_DEGREE_OPTIONS(values, member.load)
 
 typedef struct capacity_serve_output {
     const char *file; /* NULL: none */

@@ -18,13 +18,11 @@ typedef struct capacity_values {
     int seq, max_gbs, threads;
     const char *gpus, *gbs, *precision, *runtime, *risk;
     capacity_flags run;
-    const char *limit, *strategy;
+    const char *limit, *refine;
     capacity_serve serve;
     bool json;
     const char *output;
 } capacity_values;
-
-static const char *const strategy_name[] = {"auto", "exhaustive", "dp", "milp", NULL};
 
 #define OPT_OF_WHAT(field, name, value, help)                                                      \
     OPT_OF_TEXT(capacity_values, field, name, 0, value, help)
@@ -51,14 +49,14 @@ static const opt options[] = {
     OPT_HEADING("the search"),
     OPT_OF_LIST(capacity_values, limit, "limit", "KEY=LOW..HIGH,...",
                 "only plans within these ranges: tp=..8,schedule=1f1b"),
-    OPT_OF_WORD(capacity_values, strategy, "strategy", "NAME", OPT_WORDS(strategy_name),
-                "as of search: auto (default), exhaustive, dp, milp"),
+    OPT_OF_WORD(capacity_values, refine, "refine", "WHAT", OPT_WORDS(plait_refine_name),
+                "as of search: none, layouts, stages, layers, all (default)"),
     OPT_OF_INT(capacity_values, threads, "threads", "N", 1, 1024,
                "threads; as many as the machine has. The answer does not depend on them"),
     CAPACITY_SERVE_OPTIONS(capacity_values, serve),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(capacity_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(capacity_values, output, "output-file", 'o', "FILE",
+    OPT_OF_TEXT(capacity_values, output, "output", 'o', "FILE",
                 "also write a page, FILE.html, .md or .csv, or the JSON document; - is --json"),
     OPT_END,
 };
@@ -67,13 +65,13 @@ static plait_status read_search(const capacity_values *flags, plait_search_optio
                                 plait_error *err)
 {
     plait_error inner = {PLAIT_OK, "", ""};
-    int index = 0;
+    int refine = PLAIT_REFINE_ALL;
 
     if (flags->limit != NULL && plait_search_limit(search, flags->limit, &inner) != PLAIT_OK)
         return plait_fail(err, inner.status, "--limit", "%s: %s", inner.where, inner.message);
-    if (flags->strategy != NULL)
-        PLAIT_TRY(problem_word("--strategy", flags->strategy, strategy_name, &index, err));
-    search->strategy = strategy_name[index];
+    if (flags->refine != NULL)
+        PLAIT_TRY(problem_word("--refine", flags->refine, plait_refine_name, &refine, err));
+    search->refine = (plait_refine)refine;
     search->threads = flags->threads;
     return PLAIT_OK;
 }
@@ -503,7 +501,7 @@ static plait_status check_serving(const capacity_values *flags, plait_error *err
         {"--async-checkpoint", run->async},
         {"--runs", run->runs != NULL},
         {"--limit", flags->limit != NULL},
-        {"--strategy", flags->strategy != NULL},
+        {"--refine", flags->refine != NULL},
     };
 
     for (size_t i = 0; i < sizeof training / sizeof *training; i++)
@@ -534,8 +532,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     if (sweep == NULL)
         return plait_fail_nomem(err);
-    if (flags.output == NULL && !flags.serve.serve)
-        flags.output = flags.serve.output;
+    if (flags.serve.serve)
+        PLAIT_TRY(serve_flags_check_file(flags.output, err));
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     if (flags.serve.serve)
         return serve_fleet(&flags, operands, arena, no, err);

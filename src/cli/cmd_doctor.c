@@ -78,7 +78,7 @@ static plait_status find_changes(doctor_answer *answer, const plait_search_optio
     PLAIT_TRY(plait_changes(answer->problem, space, &answer->now->degrees, to_undercut(answer->now),
                             DOCTOR_CHANGES, arena, change, &answer->changes, err));
     best.top = 1;
-    best.strategy = "auto";
+    best.refine = PLAIT_REFINE_ALL;
     const plait_status status =
         plait_search(answer->problem, &best, arena, &answer->search, &inner);
     if (status == PLAIT_ERROR_RANGE) // no plan of all GPUs is legal

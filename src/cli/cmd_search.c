@@ -23,7 +23,7 @@ typedef struct search_values {
     const char *key[PLAIT_KEYS];
     const char *fix;
     const char *limit;
-    const char *strategy;
+    const char *refine;
     const char *objective;
     bool allow_numerics;
     const char *distinct;
@@ -36,8 +36,6 @@ typedef struct search_values {
     const char *page;   /* path of the page, if -o names a .html, .md or .csv; NULL: none */
 } search_values;
 
-static const char *const strategy_name[] = {"auto", "exhaustive", "dp", "milp", NULL};
-
 static const opt options[] = {
     PROBLEM_OPTIONS(search_values, problem),
     OPT_OF_TEXT(search_values, plan, "plan", 0, "FILE[:RANK]",
@@ -48,10 +46,10 @@ static const opt options[] = {
                 "only plans with these values: tp=8,recompute=full"),
     OPT_OF_LIST(search_values, limit, "limit", "KEY=LOW..HIGH,...",
                 "only plans within these ranges: tp=..8,pp=2..16"),
-    OPT_OF_WORD(
-        search_values, strategy, "strategy", "NAME", OPT_WORDS(strategy_name),
-        "exhaustive: uniform plans; dp: then layouts; milp: then choices by stage; auto (default): "
-        "then tp and ZeRO by layer"),
+    OPT_OF_WORD(search_values, refine, "refine", "WHAT", OPT_WORDS(plait_refine_name),
+                "plans beyond uniform ones: none; layouts: layers chunk by chunk; stages: then "
+                "recomputation "
+                "and offload by stage; layers: then TP and ZeRO by layer; all (default)"),
     OPT_OF_WORD(search_values, objective, "objective", "WHAT", OPT_WORDS(plait_objective_name),
                 "what is least in the best plan: time (default), memory, cost, energy"),
     OPT_OF_FLAG(search_values, allow_numerics, "allow-numerics",
@@ -159,19 +157,6 @@ static plait_status check_limits(const plait_search_options *search, plait_error
     return PLAIT_OK;
 }
 
-static plait_status choose_strategy(const char *name, plait_search_options *search,
-                                    plait_error *err)
-{
-    int index;
-
-    search->strategy = "auto";
-    if (name == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(problem_word("--strategy", name, strategy_name, &index, err));
-    search->strategy = strategy_name[index];
-    return PLAIT_OK;
-}
-
 static plait_status choose_objective(const char *name, const plait_problem *problem,
                                      plait_search_options *search, plait_error *err)
 {
@@ -229,12 +214,16 @@ static plait_status read_options(const search_values *flags, const plait_problem
                                  progress *shown, plait_arena *arena, plait_search_options *search,
                                  plait_error *err)
 {
+    int refine = PLAIT_REFINE_ALL;
+
     plait_search_options_init(search);
     PLAIT_TRY(limit_keys(flags, arena, search, err));
     PLAIT_TRY(add_limits(search, "--fix", flags->fix, err));
     PLAIT_TRY(add_limits(search, "--limit", flags->limit, err));
     PLAIT_TRY(check_limits(search, err));
-    PLAIT_TRY(choose_strategy(flags->strategy, search, err));
+    if (flags->refine != NULL)
+        PLAIT_TRY(problem_word("--refine", flags->refine, plait_refine_name, &refine, err));
+    search->refine = (plait_refine)refine;
     PLAIT_TRY(choose_objective(flags->objective, problem, search, err));
     PLAIT_TRY(read_distinct(flags, &search->distinct, err));
     if (flags->tries > 0 && search->objective != PLAIT_MINIMISE_TIME)

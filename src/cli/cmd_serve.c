@@ -31,7 +31,7 @@ typedef struct serve_values {
 static const opt options[] = {
     OPT_HEADING("the load"),
     SERVE_INPUT_OPTION(serve_values, asked),
-    OPT_OF_TOKENS(serve_values, asked.output, "output", SERVE_OUTPUT_HELP),
+    SERVE_OUTPUT_OPTION(serve_values, asked),
     SERVE_LENGTH_ALIASES(serve_values, asked),
     SERVE_RATE_OPTION(serve_values, asked),
     OPT_OF_INT(serve_values, asked.concurrency, "concurrency", "C", 1, 1 << 24,
@@ -63,7 +63,7 @@ static const opt options[] = {
     TEXT(versus, "versus", "FILE[:RANK]",
          "the best beside a deployment of a document of --json, under this load"),
     OPT_OF_FLAG(serve_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(serve_values, file, "output-file", 'o', "FILE", "also write the JSON document"),
+    OPT_OF_TEXT(serve_values, file, "output", 'o', "FILE", "also write the JSON document"),
     OPT_END,
 };
 
@@ -382,6 +382,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     watch w;
 
     plait_serve_question_init(&question);
+    PLAIT_TRY(serve_flags_check_file(flags.file, err));
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
     PLAIT_TRY(check_of_eval(&flags, err));
     PLAIT_TRY(serve_flags_question(&flags.asked, operands, arena, &question, err));
@@ -403,7 +404,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 const command command_serve = {
     .usage =
         {.command = "serve",
-         .synopsis = "MODEL CLUSTER --input N --output N [--rate R | --concurrency C] "
+         .synopsis = "MODEL CLUSTER --input N --output-tokens N [--rate R | --concurrency C] "
                      "[--ttft T] [--tpot T] [--gpus ..N]",
          .summary = "Find engine, workers and batch that serve a load at the least cost.",
          .about =

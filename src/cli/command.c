@@ -10,40 +10,24 @@
 #include "base/shell_word.h"
 #include "base/text.h"
 
-/* Does --output say tokens of an answer, and --output-file the file? */
-static bool is_serving(int argc, const char *const *argv)
+/* The number of words that an option takes if it does not change the answer; 0 for any other. */
+static int words_aside(const char *word)
 {
-    if (argc > 0 && text_equal(argv[0], "serve"))
-        return true;
-    for (int i = 0; i < argc; i++)
-        if (text_equal(argv[i], "--serve"))
-            return true;
-    return false;
-}
-
-/* How many words of a command line an option that changes no answer takes: 0 of any other. */
-static int words_aside(const char *word, bool serving)
-{
-    if (text_equal(word, "--json") || text_equal(word, "--wide") ||
-        text_starts_with(word, "--threads=") || text_starts_with(word, "--output-file=") ||
-        (text_starts_with(word, "--output=") && !serving) ||
-        (text_starts_with(word, "-o") && word[2] != '\0'))
-        return 1;
-    return text_equal(word, "--threads") || text_equal(word, "--output-file") ||
-                   (text_equal(word, "--output") && !serving) || text_equal(word, "-o")
-               ? 2
-               : 0;
+    if (text_equal(word, "--threads") || text_equal(word, "--output") || text_equal(word, "-o"))
+        return 2;
+    return text_equal(word, "--json") || text_equal(word, "--wide") ||
+           text_starts_with(word, "--threads=") || text_starts_with(word, "--output=") ||
+           text_starts_with(word, "-o");
 }
 
 const char *command_text(int argc, const char *const *argv, plait_arena *arena)
 {
-    const bool serving = is_serving(argc, argv);
     text_builder out;
 
     text_builder_init(&out, arena);
     text_append(&out, "plait");
     for (int i = 0; i < argc; i++) {
-        const int aside = words_aside(argv[i], serving);
+        const int aside = words_aside(argv[i]);
 
         if (aside > 0) {
             i += aside - 1;

@@ -98,7 +98,7 @@ static const char *command_of(const serving_import *in, const char *model, const
         text_append_printf(&out, " --kv %s", plait_kv_name[in->kv]);
     if (in->drafted > 0)
         text_append_printf(&out, " --speculate mtp:%d,accept=A", in->drafted);
-    text_append(&out, " --input TOKENS --output TOKENS --concurrency C");
+    text_append(&out, " --input TOKENS --output-tokens TOKENS --concurrency C");
     return text_builder_finish(&out, NULL);
 }
 

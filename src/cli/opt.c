@@ -69,6 +69,13 @@ static const char *longest_start(const char *word, const char *const *names)
     return longest;
 }
 
+const char *opt_replacement(const char *name)
+{
+    if (text_equal(name, "strategy"))
+        return "refine (none for exhaustive, layouts for dp, stages for milp, all for auto)";
+    return text_equal(name, "output-file") ? "output" : NULL;
+}
+
 /* The option of the table that `found` ("--sequence=5") was probably meant to be. */
 static plait_status fail_unknown(const opt_usage *usage, const char *found, plait_arena *arena,
                                  plait_error *err)
@@ -85,7 +92,9 @@ static plait_status fail_unknown(const opt_usage *usage, const char *found, plai
         if (usage->options[i].kind != OPT_GROUP)
             names[known++] = usage->options[i].name;
     text_cut(word, '=');
-    nearest = text_nearest(word, names);
+    nearest = opt_replacement(word);
+    if (nearest == NULL)
+        nearest = text_nearest(word, names);
     if (nearest == NULL)
         nearest = longest_start(word, names);
     if (nearest != NULL)

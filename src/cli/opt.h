@@ -146,6 +146,9 @@ enum { OPT_HELP_SIZE = 512 };
 /** Write the help of an option; its words replace {words}. */
 void opt_spell_words(const opt *option, char *text, size_t size);
 
+/** The option that replaces one of an earlier version, with the new values; NULL for other names. */
+const char *opt_replacement(const char *name);
+
 /** What `plait COMMAND --help` prints. */
 void opt_help(const opt_usage *usage, FILE *out);
 

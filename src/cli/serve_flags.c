@@ -51,7 +51,7 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
                               plait_serve_question *q, plait_error *err)
 {
     if (flags->input == 0 || flags->output == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, flags->input == 0 ? "--input" : "--output",
+        return plait_fail(err, PLAIT_ERROR_RANGE, flags->input == 0 ? "--input" : "--output-tokens",
                           "expected a number of tokens, found nothing");
     if (flags->cached >= flags->input)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--prefix-cached",
@@ -176,4 +176,15 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     PLAIT_TRY(read_engines(flags->engine, q, arena, err));
     PLAIT_TRY(read_formats(flags, q, err));
     return read_load(flags, model, q, err);
+}
+
+plait_status serve_flags_check_file(const char *path, plait_error *err)
+{
+    int tokens;
+
+    if (path == NULL || !magnitude_parse_count(path, 1024, 1, PLAIT_MAX_SEQ, &tokens))
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--output",
+                      "expected a file, found %s; the tokens of an answer are --output-tokens %s",
+                      path, path);
 }

@@ -21,11 +21,12 @@ typedef struct serve_flags {
 /* Rows of an option table: `member` of `values` is the serve_flags. */
 #define SERVE_INPUT_OPTION(values, member)                                                         \
     OPT_OF_TOKENS(values, member.input, "input", "tokens of a prompt, the mean")
-#define SERVE_OUTPUT_HELP "tokens of an answer, the mean"
-/* Names that the benchmarks of engines have for --input and --output. */
+#define SERVE_OUTPUT_OPTION(values, member)                                                        \
+    OPT_OF_TOKENS(values, member.output, "output-tokens", "tokens of an answer, the mean")
+/* The names of these two lengths in the benchmarks of engines. */
 #define SERVE_LENGTH_ALIASES(values, member)                                                       \
     OPT_OF_TOKENS(values, member.input, "isl", "as --input"),                                      \
-        OPT_OF_TOKENS(values, member.output, "osl", "as --output")
+        OPT_OF_TOKENS(values, member.output, "osl", "as --output-tokens")
 #define SERVE_RATE_OPTION(values, member)                                                          \
     SERVE_TEXT(values, member, rate, "rate", "R", "requests a second, arriving at random")
 #define SERVE_BOUND_OPTIONS(values, member)                                                        \
@@ -65,3 +66,6 @@ typedef struct serve_flags {
 PLAIT_MUST_CHECK plait_status serve_flags_question(const serve_flags *flags,
                                                    const opt_operands *operands, plait_arena *arena,
                                                    plait_serve_question *q, plait_error *err);
+
+/** Reject a number as the file of --output, which was the length of an answer in earlier versions. */
+PLAIT_MUST_CHECK plait_status serve_flags_check_file(const char *path, plait_error *err);

@@ -21,7 +21,7 @@
 typedef struct scenario_values {
     problem_flags problem;
     capacity_flags run;
-    const char *fix, *limit, *strategy;
+    const char *fix, *limit, *refine;
 } scenario_values;
 
 static const opt options[] = {
@@ -30,7 +30,7 @@ static const opt options[] = {
     CAPACITY_OPTIONS(scenario_values, run),
     OPT_OF_LIST(scenario_values, fix, "fix", "KEY=VALUE,...", "only plans with these values"),
     OPT_OF_LIST(scenario_values, limit, "limit", "KEY=LOW..HIGH,...", "only plans within these"),
-    OPT_OF_TEXT(scenario_values, strategy, "strategy", 0, "NAME", "exhaustive (default), ..."),
+    OPT_OF_TEXT(scenario_values, refine, "refine", 0, "WHAT", "none (default), ..."),
     OPT_END,
 };
 static const opt_usage usage = {
@@ -74,7 +74,7 @@ static bool is_switch(const char *key)
 plait_status sweep_check_key(const json_cursor *member, const char *flag, plait_error *err)
 {
     enum { MOST = 64 };
-    const char *known[MOST + 3] = {"model", "cluster"}, *nearest;
+    const char *known[MOST + 3] = {"model", "cluster"}, *nearest = opt_replacement(flag);
     int count = 2;
 
     for (const opt *row = options; row->kind != OPT_LAST && count < MOST; row++)
@@ -82,6 +82,9 @@ plait_status sweep_check_key(const json_cursor *member, const char *flag, plait_
             known[count++] = row->name;
     if (text_index(flag, known) >= 0)
         return PLAIT_OK;
+    if (nearest != NULL)
+        return json_fail(member, PLAIT_ERROR_SCHEMA, err, "expected the key %s, found \"%.40s\"",
+                         nearest, member->key);
     nearest = text_nearest(flag, known);
     return json_fail(member, PLAIT_ERROR_SCHEMA, err, "expected %s%s%s, found \"%.40s\"",
                      nearest != NULL ? "the key \""
@@ -155,11 +158,11 @@ static bool same_question(const scenario *a, const scenario *b)
 {
     const problem_flags *const p = &a->values.problem, *const q = &b->values.problem;
     const char *const one[] = {
-        a->operands.text[0], a->operands.text[1], p->precision,      p->runtime, p->risk,
-        a->values.fix,       a->values.limit,     a->values.strategy};
+        a->operands.text[0], a->operands.text[1], p->precision,    p->runtime, p->risk,
+        a->values.fix,       a->values.limit,     a->values.refine};
     const char *const other[] = {
-        b->operands.text[0], b->operands.text[1], q->precision,      q->runtime, q->risk,
-        b->values.fix,       b->values.limit,     b->values.strategy};
+        b->operands.text[0], b->operands.text[1], q->precision,    q->runtime, q->risk,
+        b->values.fix,       b->values.limit,     b->values.refine};
 
     for (size_t i = 0; i < sizeof one / sizeof *one; i++)
         if ((one[i] == NULL) != (other[i] == NULL) ||
@@ -183,8 +186,7 @@ static void find_leader(scenario *s, const scenario *first)
 
 static plait_status read_search(scenario *s, plait_search_options *search)
 {
-    static const char *const strategy[] = {"auto", "exhaustive", "dp", "milp", NULL};
-    int index = 1;
+    int refine = PLAIT_REFINE_NONE;
 
     plait_search_options_init(search);
     search->top = 1;
@@ -193,9 +195,9 @@ static plait_status read_search(scenario *s, plait_search_options *search)
         PLAIT_TRY(plait_search_limit(search, s->values.fix, &s->err));
     if (s->values.limit != NULL)
         PLAIT_TRY(plait_search_limit(search, s->values.limit, &s->err));
-    if (s->values.strategy != NULL)
-        PLAIT_TRY(problem_word("strategy", s->values.strategy, strategy, &index, &s->err));
-    search->strategy = strategy[index];
+    if (s->values.refine != NULL)
+        PLAIT_TRY(problem_word("refine", s->values.refine, plait_refine_name, &refine, &s->err));
+    search->refine = (plait_refine)refine;
     return PLAIT_OK;
 }
 

@@ -47,7 +47,7 @@ NARROW = {"deepseek-v3": ",tp=2,cp=1,ep=64"}
 def ask(plait, row, runtime, *more):
     model, cluster, gpus, seq, gbs = row
     command = [plait, "search", model, cluster, "--gpus", gpus, "--seq", seq, "--gbs", gbs,
-               "--runtime", runtime, "--strategy", "auto", "--threads", 2, "--json", *more]
+               "--runtime", runtime, "--refine", "all", "--threads", 2, "--json", *more]
     try:
         run = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                              timeout=600)

@@ -10,7 +10,7 @@ complain() {
     wrong=$((wrong + 1))
 }
 
-question=(llama-3.1-8b dgx-h100 --tokens 1T --seq 4096 --gbs 256 --strategy exhaustive
+question=(llama-3.1-8b dgx-h100 --tokens 1T --seq 4096 --gbs 256 --refine none
     --limit recompute=none,cp=1)
 
 refused() { # refused TEXT ARGUMENTS...: status 2, and one line that begins so
@@ -37,7 +37,7 @@ refused '--gpus: expected a number of GPUs' --deadline 5d
 refused '--max-gbs: expected at least the 256' --gpus 8 --max-gbs 128
 refused '--repeat: expected a number from 0 to 0.99' --gpus 8 --repeat 1
 refused '--spares: expected a whole number' --gpus 8 --spares 1.5
-found=$("$plait" capacity llama-3.1-8b dgx-h100 --serve --input 1024 --output 128 --rate 5 --spares 0 --availability 0.9 2>&1)
+found=$("$plait" capacity llama-3.1-8b dgx-h100 --serve --input 1024 --output-tokens 128 --rate 5 --spares 0 --availability 0.9 2>&1)
 [[ $found == 'plait: --availability: expected no --availability beside --spares'* ]] ||
     complain "spares and the share that they are to reach: $found"
 
@@ -50,7 +50,7 @@ found=$("$plait" capacity llama-3.1-8b b300-288gb-sxm:1x8 --tokens 1T --seq 4096
 
 # One cluster at two prices: numbers between its rows are searched at each price, and the cheaper one wins.
 "$plait" capacity gpt-1.7b dgx-h100,dgx-h100 --tokens 10G --seq 2048 --gbs 48..48 --gpus 8..32 --deadline 0.19d \
-    --price 3,2 --strategy exhaustive --limit recompute=none,cp=1 --runs 0 --json | python3 -c '
+    --price 3,2 --refine none --limit recompute=none,cp=1 --runs 0 --json | python3 -c '
 import json, sys
 a = json.load(sys.stdin)
 found = [r["cost_usd"] for r in a["rows"] if r["gpus"] == 24]
@@ -61,7 +61,7 @@ assert best["cost_usd"] == a["rows"][a["smallest"]]["cost_usd"] == min(found), b
 
 # A price a cluster: one price of two clusters would be that of both.
 two=(capacity llama-3.1-8b dgx-h100,dgx-b200 --tokens 1T --seq 4096 --gbs 256 --gpus 16
-    --strategy exhaustive --limit recompute=none,cp=1,pp=1 --runs 0)
+    --refine none --limit recompute=none,cp=1,pp=1 --runs 0)
 for price in 2.2 2.2,4,5 dgx-a100=2 dgx-h100=2,dgx-h100=3 2,dgx-h100=3; do
     found=$("$plait" "${two[@]}" --price "$price" 2>&1)
     [[ $? -eq 2 && $found == 'plait: --price: expected '* && $found != *$'\n'* ]] ||
@@ -85,13 +85,13 @@ done
 
 # The smallest and the cheapest of a range are those of all its numbers, each with each batch, priced one by one.
 "$plait" capacity llama-3.1-8b b300-288gb-sxm:1x8 --tokens 1T --seq 4096 --gbs 256 --deadline 300d \
-    --strategy exhaustive --limit recompute=none,cp=1,pp=1 --runs 0 |
+    --refine none --limit recompute=none,cp=1,pp=1 --runs 0 |
     grep -q '^b300-288gb-sxm:1x8: no price is known, --price states one; PUE 1.2 (a default)$' ||
     complain "a cluster without a price has no answer"
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-small=(capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8192 --strategy exhaustive
+small=(capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8192 --refine none
     --limit recompute=none,cp=1,tp=..4,pp=..2 --runs 0 --json)
 "$plait" "${small[@]}" --gpus 32..128:8 --gbs 256,264,272 --deadline 28d >"$folder/all.json"
 "$plait" "${small[@]}" --gpus 32..128 --gbs 256 --deadline 28d >"$folder/range.json"
@@ -129,7 +129,7 @@ END_PYTHON
 
 # Beside many numbers an assumption rules some out: the smallest is that of all numbers up to a few beyond it.
 batches=$(seq -s, 256 4 284)
-many=(capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8192 --strategy exhaustive
+many=(capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8192 --refine none
     --limit recompute=none,cp=1,tp=..4,pp=..8 --runs 0 --json --gbs "$batches" --deadline 16d)
 "$plait" "${many[@]}" --gpus 32..256 >"$folder/range.json"
 "$plait" "${many[@]}" --gpus 32..96:8 >"$folder/all.json"
@@ -161,8 +161,8 @@ grep -q '^dgx-h100 .* ~[0-9.]* k .* -$' <<<"$text" && grep -q '^~ within .* of t
     grep -q '^cheapest in time of the numbers asked: ' || complain "a list is called a whole"
 
 fleet=(capacity gpt2 dgx-h100 --serve --rate 5)
-cmp <("$plait" "${fleet[@]}" --input 512 --output 128 | grep -v '^next') <("$plait" "${fleet[@]}" --isl 512 --osl 128 | grep -v '^next') ||
-    complain "--isl and --osl of a fleet differ from --input and --output"
+cmp <("$plait" "${fleet[@]}" --input 512 --output-tokens 128 | grep -v '^next') <("$plait" "${fleet[@]}" --isl 512 --osl 128 | grep -v '^next') ||
+    complain "--isl and --osl of a fleet differ from --input and --output-tokens"
 
 "$plait" capacity "${question[@]}" --gpus 16 --deadline 1d >/dev/null
 [ $? -eq 1 ] || complain "a deadline that nothing meets does not end with 1"

@@ -23,7 +23,7 @@ refused() { # refused TEXT ARGUMENTS...: one line with TEXT, and status 2
         complain "diff ${*:2}: status $status, '$said', expected '$1'"
 }
 
-search() { "$plait" search llama-3.1-8b dgx-h100 --seq 8k --strategy exhaustive "$@" >/dev/null; }
+search() { "$plait" search llama-3.1-8b dgx-h100 --seq 8k --refine none "$@" >/dev/null; }
 search --gpus 16 --gbs 64 -o a.json
 search --gpus 16 --gbs 64 --threads 1 -o again.json
 search --gpus 16 --gbs 128 -o b.json
@@ -55,7 +55,7 @@ for row in both:
 ' || complain "--json says something else"
 
 # Rows are matched by cluster and GPUs, not by their place.
-capacity() { "$plait" capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8k --gbs 128 --strategy exhaustive "$@" --json; }
+capacity() { "$plait" capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8k --gbs 128 --refine none "$@" --json; }
 capacity --gpus 32..64 >one.json
 capacity --gpus 64 --price 5 >two.json
 "$plait" diff one.json two.json >said || complain "diff of capacities fails"
@@ -82,7 +82,7 @@ sed 's/"gpus_per_node": 8/"gpus_per_node": 4/' own.json >less.json
 "$plait" diff megatron nanotron | grep -q '^/can/max_vpp' || complain "runtimes"
 
 serve() {
-    "$plait" serve llama-3.1-8b dgx-h100 --gpus 1 --input 1000 --output 100 --engine vllm --requests 200 "$@" >/dev/null
+    "$plait" serve llama-3.1-8b dgx-h100 --gpus 1 --input 1000 --output-tokens 100 --engine vllm --requests 200 "$@" >/dev/null
 }
 serve --rate 1 -o slow-serve.json
 serve --rate 2 -o fast-serve.json

@@ -104,7 +104,7 @@ grep -q 'has lines of MaxText, but its plan is for megatron' said || complain "n
 refused "found no step time" --from megatron own.sh --cluster dgx-h100 --log own.sh
 
 # The best plan of all has nothing left to change.
-"$plait" search llama-3.1-8b dgx-h100 --gpus 8 --seq 8k --gbs 64 --strategy exhaustive --top 1 \
+"$plait" search llama-3.1-8b dgx-h100 --gpus 8 --seq 8k --gbs 64 --refine none --top 1 \
     -o best.json >said
 "$plait" launch best.json -o best >said || complain "launch of the best plan fails"
 "$plait" doctor --from megatron best/args.sh --model llama-3.1-8b --cluster dgx-h100 --gpus 8 \

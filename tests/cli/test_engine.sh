@@ -15,7 +15,7 @@ cp -r clusters/engines "$scratch/clusters/engines"
 profile=$scratch/clusters/engines/vllm.json
 
 serve() {
-    PLAIT_DATA=$scratch "$plait" serve llama-3.1-8b dgx-h100 --gpus 1 --input 512 --output 64 --concurrency 8 \
+    PLAIT_DATA=$scratch "$plait" serve llama-3.1-8b dgx-h100 --gpus 1 --input 512 --output-tokens 64 --concurrency 8 \
         --engine vllm 2>&1
 }
 

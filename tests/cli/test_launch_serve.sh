@@ -39,7 +39,7 @@ says() {
 # ---- one pool, in each engine's words ----
 
 answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine sglang --tp 2 --dp-attention 4 --ep 8 \
-    --weights fp8_block --kv fp8 --input 2048 --output 256 --concurrency 64 --chunk 8192
+    --weights fp8_block --kv fp8 --input 2048 --output-tokens 256 --concurrency 64 --chunk 8192
 launch 0 "$folder/s.json"
 has server.sh "--tp-size 8"
 has server.sh "--dp-size 4"
@@ -67,7 +67,7 @@ launch 2 "$folder/s.json" --model 'a b'
 says "expected a folder or a name"
 
 answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine trtllm --dp-attention 8 --ep 8 \
-    --weights fp8_block --input 2048 --output 256 --concurrency 64 --speculate mtp:1,accept=0.8
+    --weights fp8_block --input 2048 --output-tokens 256 --concurrency 64 --speculate mtp:1,accept=0.8
 launch 0 "$folder/s.json"
 has server.yaml "tensor_parallel_size: 8"
 has server.yaml "enable_attention_dp: true"
@@ -78,7 +78,7 @@ has server.sh "server.yaml"
 # ---- two pools, several nodes ----
 
 answer llama-3.1-405b dgx-h100 --gpus 32 --eval --engine vllm --prefill 1:tp=8 --decode 1:tp=8,pp=2 \
-    --weights fp8 --input 2048 --output 256 --rate 1
+    --weights fp8 --input 2048 --output-tokens 256 --rate 1
 launch 0 "$folder/s.json"
 [ "$(cd "$folder/o" && echo *)" = "decode.sh prefill.sh router.sh" ] || complain "$(ls "$folder/o")"
 has decode.sh "--pipeline-parallel-size 2"
@@ -98,7 +98,7 @@ imports() { # imports ENGINE TEXT: what the written script says
 }
 
 answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine sglang --tp 2 --dp-attention 4 --ep 8 \
-    --weights fp8_block --kv fp8 --input 2048 --output 256 --concurrency 64 --chunk 8192
+    --weights fp8_block --kv fp8 --input 2048 --output-tokens 256 --concurrency 64 --chunk 8192
 launch 0 "$folder/s.json"
 imports sglang "deepseek-v3 CLUSTER --eval --engine sglang --gpus 8 --tp 2 --dp-attention 4 --ep 8 --chunk 8192 --weights fp8 --kv fp8"
 launch 0 "$folder/s.json" --target vllm
@@ -160,14 +160,14 @@ while read -r model cluster load; do
         done
     done
 done <<'END'
-llama-3.1-8b dgx-h100 --gpus ..8 --input 1024 --output 256 --rate 12
-llama-3.1-70b dgx-a100 --gpus ..16 --input 2048 --output 256 --concurrency 32
-llama-3.1-405b dgx-h100 --gpus ..32 --input 1024 --output 512 --rate 1
-deepseek-v3 dgx-h200 --gpus ..32 --input 4096 --output 1024 --tpot 40ms
-gpt-oss-120b b200-180gb-sxm:2x8 --gpus ..16 --input 1024 --output 1024 --rate 8
-qwen3-30b-a3b h100-80gb-sxm:1x8 --gpus ..4 --input 8192 --output 256 --rate 2
-qwen3-235b-a22b dgx-h200 --gpus ..16 --input 2048 --output 512 --tpot 30ms
-mixtral-8x7b mi300x --gpus ..8 --input 1024 --output 128 --concurrency 16
+llama-3.1-8b dgx-h100 --gpus ..8 --input 1024 --output-tokens 256 --rate 12
+llama-3.1-70b dgx-a100 --gpus ..16 --input 2048 --output-tokens 256 --concurrency 32
+llama-3.1-405b dgx-h100 --gpus ..32 --input 1024 --output-tokens 512 --rate 1
+deepseek-v3 dgx-h200 --gpus ..32 --input 4096 --output-tokens 1024 --tpot 40ms
+gpt-oss-120b b200-180gb-sxm:2x8 --gpus ..16 --input 1024 --output-tokens 1024 --rate 8
+qwen3-30b-a3b h100-80gb-sxm:1x8 --gpus ..4 --input 8192 --output-tokens 256 --rate 2
+qwen3-235b-a22b dgx-h200 --gpus ..16 --input 2048 --output-tokens 512 --tpot 30ms
+mixtral-8x7b mi300x --gpus ..8 --input 1024 --output-tokens 128 --concurrency 16
 END
 python3 -c 'import sys, yaml
 for file in sys.argv[1:]: list(yaml.load_all(open(file), yaml.CSafeLoader))' "$folder"/yaml/* || complain "no YAML"
@@ -178,7 +178,7 @@ echo "$written launches written, $refused refused, $same came back"
 
 launch 2 "$folder/s.json" --target megatron
 says "expected one of"
-answer llama-3.1-8b dgx-h100 --gpus 8 --eval --engine vllm --input 128 --output 16 --concurrency 4 \
+answer llama-3.1-8b dgx-h100 --gpus 8 --eval --engine vllm --input 128 --output-tokens 16 --concurrency 4 \
     --speculate mtp:1,accept=0.8
 launch 2 "$folder/s.json"
 says "expected a model with layers that draft (MTP)"
@@ -189,7 +189,7 @@ says "/plans/0/workers/aggregated/tp: expected"
 # ---- what vLLM's recipe of a model sets ----
 
 answer deepseek-v3.2 dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
-    --input 2048 --output 256 --concurrency 16
+    --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
 has server.sh "# vLLM 0.18.0 or later, as models/deepseek-ai/DeepSeek-V3.2.yaml"
 has server.sh "--enable-auto-tool-choice"
@@ -203,29 +203,29 @@ bash -n "$folder/o/server.sh" || complain "server.sh is no script"
     complain "not read back: $(cat "$folder/err")"
 [ -s "$folder/err" ] && complain "a flag of the recipe is not known: $(cat "$folder/err")"
 answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
-    --input 2048 --output 256 --concurrency 16
+    --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
 has server.sh "--tool-call-parser deepseek_v3"
 has server.sh "the recipe has --enable-expert-parallel, too"
 has server.sh "--kv-cache-dtype auto"
 grep -q "kernels fill" "$folder/o/server.sh" && complain "DeepSeek-V3 has no sparse attention"
 answer kimi-k2.5 dgx-h200 --gpus 16 --eval --engine vllm --tp 8 --pp 2 --weights fp8_block \
-    --input 2048 --output 256 --concurrency 16
+    --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
 has server.sh "# vLLM 0.19.1 or later, as models/moonshotai/Kimi-K2.5.yaml"
 # The experimental model has a recipe of its own, for older releases.
 sed '0,/"deepseek-v3.2"/s//"deepseek-v3.2-exp"/' models/deepseek-v3.2.json >"$folder/deepseek-v3.2-exp.json"
 answer "$folder/deepseek-v3.2-exp.json" dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
-    --input 2048 --output 256 --concurrency 16
+    --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
 has server.sh "# vLLM 0.12.0 or later, as models/deepseek-ai/DeepSeek-V3.2-Exp.yaml"
 grep -qF flashinfer_autotune "$folder/o/server.sh" && complain "a flag of DeepSeek-V3.2"
-answer llama-3.1-8b dgx-h200 --gpus 1 --eval --engine vllm --input 2048 --output 256 --concurrency 16
+answer llama-3.1-8b dgx-h200 --gpus 1 --eval --engine vllm --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
 grep -qE "parser|recipes" "$folder/o/server.sh" && complain "a recipe of another model"
 
 # Blocks of 128 of an expert's width stay whole: 1536 / 8 is 192.
-blocks=(minimax-m2 dgx-h200 --gpus 8 --eval --weights fp8_block --input 2048 --output 256 --concurrency 16)
+blocks=(minimax-m2 dgx-h200 --gpus 8 --eval --weights fp8_block --input 2048 --output-tokens 256 --concurrency 16)
 answer "${blocks[@]}" --engine vllm --tp 8
 launch 2 "$folder/s.json"
 says "ranks hold whole blocks of 128 of an expert's width in fp8_block"
@@ -233,7 +233,7 @@ answer "${blocks[@]}" --engine vllm --tp 8 --ep 8
 launch 0 "$folder/s.json"
 answer "${blocks[@]}" --engine vllm --tp 4 --replicas 2
 launch 0 "$folder/s.json"
-whole=(minimax-m2 dgx-h200 --gpus ..8 --engine vllm --tp 8 --ep 1 --input 2048 --output 256 --rate 1)
+whole=(minimax-m2 dgx-h200 --gpus ..8 --engine vllm --tp 8 --ep 1 --input 2048 --output-tokens 256 --rate 1)
 "$plait" serve "${whole[@]}" --weights fp8_block >"$folder/out" 2>&1 && complain "the search cuts a block"
 grep -qF '2 workers that an engine does not start' "$folder/out" || complain "$(cat "$folder/out")"
 "$plait" serve "${whole[@]}" --weights fp8 >"$folder/out" 2>&1 || complain "$(cat "$folder/out")"

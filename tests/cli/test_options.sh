@@ -40,7 +40,7 @@ same "eval $job --tp 2 --dp 4" "eval $job --tp 2 --microbatches 4"
 # A key of a plan as a flag of search is --fix of it.
 plans() { # plans FLAGS...: the ranking of a search
     # shellcheck disable=SC2086
-    "$plait" search $job --strategy exhaustive --top 3 "$@" | sed -n '/^all plans:/,/^the first/p'
+    "$plait" search $job --refine none --top 3 "$@" | sed -n '/^all plans:/,/^the first/p'
 }
 [ "$(plans | wc -l)" -gt 4 ] || { echo "search $job ranks nothing"; wrong=1; }
 for flags in "--tp 2|--fix tp=2" "--tp 2 --fix recompute=full|--fix tp=2,recompute=full" \
@@ -59,12 +59,22 @@ said=$("$plait" search $job --tp '' 2>&1)
 [ "$said" = "plait: --tp: expected a value, found nothing" ] || { echo "--tp '': $said"; wrong=1; }
 
 # The answer names keys that leave their limits, and no key that keeps its value.
-said=$("$plait" search $job --strategy exhaustive --pp 2 --split spread 2>&1)
+said=$("$plait" search $job --refine none --pp 2 --split spread 2>&1)
 [[ $said == *'; a plan fits with split = '* ]] || { echo "--pp 2 --split spread: $said"; wrong=1; }
 
 load="qwen3-8b dgx-h100 --gpus 8 --rate 2 --engine vllm"
-same "serve $load --input 1k --output 200 --ttft 500ms --tpot 0.02s" "serve $load --isl 1k --osl 200 --ttft 500 --tpot 20"
-refused serve $load --input 1k --output 200 --ttft 0
+same "serve $load --input 1k --output-tokens 200 --ttft 500ms --tpot 0.02s" "serve $load --isl 1k --osl 200 --ttft 500 --tpot 20"
+refused serve $load --input 1k --output-tokens 200 --ttft 0
+
+# Options of earlier versions are refused with the option that replaces them.
+said=$("$plait" search $job --strategy dp 2>&1)
+[[ $said == 'plait: --strategy: expected the option --refine (none for exhaustive, layouts for dp, '* ]] ||
+    { echo "--strategy dp: $said"; wrong=1; }
+said=$("$plait" serve $load --input 1k --output 200 2>&1)
+[ "$said" = "plait: --output: expected a file, found 200; the tokens of an answer are --output-tokens 200" ] ||
+    { echo "--output 200: $said"; wrong=1; }
+refused serve $load --input 1k --output-tokens 200 --output-file x.json
+refused capacity gpt2 dgx-h100 --serve --rate 5 --input 1k --output=200
 
 # No abbreviations: what is unique today would not be tomorrow.
 refused models --js

@@ -24,7 +24,7 @@ refused() { # refused TEXT ARGUMENTS...: one line with TEXT, and status 2
         complain "${*:2}: status $status, '$said', expected '$1'"
 }
 
-"$plait" capacity llama-3.1-8b dgx-h100 --serve --input 1024 --output 128 --rate 5 --json >fleet.json
+"$plait" capacity llama-3.1-8b dgx-h100 --serve --input 1024 --output-tokens 128 --rate 5 --json >fleet.json
 refused 'found one of plait capacity, which writes its page itself' report fleet.json -o fleet.html
 [ ! -e fleet.html ] || complain "a page of nothing"
 
@@ -120,7 +120,7 @@ traffic '(6, 0) not in pairs and (0, 2) in pairs' --gpus 8 --gbs 32 --tp 1 --pp 
 "$plait" eval llama-3.1-8b dgx-h100 --gpus 1 --seq 8k --gbs 1 --json >none.json
 "$plait" report none.json -o none.md || complain "no page of a plan that does not fit"
 grep -q 'does not fit' none.md || complain "a plan that does not fit is not told as such"
-"$plait" search llama-3.1-405b dgx-h100 --gpus 1 --seq 4k --gbs 1 --strategy exhaustive -o nothing.json >/dev/null
+"$plait" search llama-3.1-405b dgx-h100 --gpus 1 --seq 4k --gbs 1 --refine none -o nothing.json >/dev/null
 "$plait" eval mixtral-8x7b dgx-h100 --gpus 64 --seq 4k --gbs 64 --tp 3 --json >odd.json
 "$plait" report odd.json -o odd.csv && "$plait" report odd.json -o odd.md 2>odd.err || complain "no page of a plan that cannot run"
 grep -q ' cannot run: ' odd.md || complain "a plan that cannot run is told as $(sed -n 3,8p odd.md)"
@@ -135,11 +135,11 @@ refused 'expected a plan' report nothing.json -o nothing.html
 
 # A capacity, and what was measured.
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
-    --strategy exhaustive --json -o capacity.csv >capacity.json || complain "capacity -o .csv fails"
+    --refine none --json -o capacity.csv >capacity.json || complain "capacity -o .csv fails"
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
-    --strategy exhaustive -o capacity.html >/dev/null || complain "capacity -o .html fails"
+    --refine none -o capacity.html >/dev/null || complain "capacity -o .html fails"
 "$plait" capacity llama-3.1-8b dgx-h100,dgx-b200 --gpus 32..64 --tokens 1T --seq 8k --gbs 256 --runs 0 \
-    --strategy exhaustive --price dgx-h100=2.2 -o several.csv >/dev/null || complain "capacity of two clusters fails"
+    --refine none --price dgx-h100=2.2 -o several.csv >/dev/null || complain "capacity of two clusters fails"
 python3 - <<'END_PYTHON' || complain "the page of a capacity says something else"
 import csv, json
 answer, rows = json.load(open("capacity.json")), list(csv.DictReader(open("capacity.csv")))
@@ -159,18 +159,18 @@ for row, told in zip(answer["rows"], rows):
     assert abs(float(told["wall_s"]) / 86400 / row["days"] - 1) < 1e-9, (row, told)
 END_PYTHON
 # A search writes the same page at once, also with the band of natural routing.
-ask=(search deepseek-v2-lite dgx-h100 --gpus 4 --seq 2k --gbs 4 --top 2 --imbalance natural --strategy exhaustive --runtime torchtitan)
+ask=(search deepseek-v2-lite dgx-h100 --gpus 4 --seq 2k --gbs 4 --top 2 --imbalance natural --refine none --runtime torchtitan)
 "$plait" "${ask[@]}" -o apart.json >/dev/null && "$plait" report apart.json -o apart.md >/dev/null || complain "no page of natural routing"
 "$plait" "${ask[@]}" -o at-once.MD >/dev/null
 cmp apart.md at-once.MD || complain "a search writes another page than report"
-"$plait" search llama-3.1-405b dgx-h100 --gpus 1 --seq 4k --gbs 1 --strategy exhaustive -o unfit.html >/dev/null 2>said
+"$plait" search llama-3.1-405b dgx-h100 --gpus 1 --seq 4k --gbs 1 --refine none -o unfit.html >/dev/null 2>said
 [[ $? == 1 && ! -e unfit.html ]] && grep -q 'unfit.html: not written, since no plan fits' said ||
     complain "a page of a search that finds nothing: $(cat said)"
 
 # A deployment, and a capacity that nothing answers.
-"$plait" serve llama-3.1-8b dgx-h100 --gpus ..4 --input 1024 --output 128 --rate 2 --requests 50 -o served.json >/dev/null
+"$plait" serve llama-3.1-8b dgx-h100 --gpus ..4 --input 1024 --output-tokens 128 --rate 2 --requests 50 -o served.json >/dev/null
 for form in html md csv json; do "$plait" report served.json -o "served-page.$form" >/dev/null || complain "no .$form of a deployment"; done
-unloaded=(serve llama-3.1-8b dgx-h100 --gpus 1 --engine vllm --input 1024 --output 128)
+unloaded=(serve llama-3.1-8b dgx-h100 --gpus 1 --engine vllm --input 1024 --output-tokens 128)
 "$plait" "${unloaded[@]}" --concurrency 16 -o closed.json >/dev/null && "$plait" report closed.json -o closed-page.json >/dev/null
 "$plait" "${unloaded[@]}" -o free.json >/dev/null && "$plait" report free.json -o free-page.json >/dev/null
 python3 - <<'END_PYTHON' || complain "the page of a deployment says something else"
@@ -189,7 +189,7 @@ for form in "html", "md":
     assert page["answer"] in text and all(figure["value"] in text for figure in page["figures"]), form
     assert all(entry["text"] in text for entry in page["assumptions"]), form
 END_PYTHON
-"$plait" capacity llama-3.1-8b dgx-h100 --gpus 32 --tokens 9T --seq 8k --gbs 256 --deadline 1d --strategy exhaustive \
+"$plait" capacity llama-3.1-8b dgx-h100 --gpus 32 --tokens 9T --seq 8k --gbs 256 --deadline 1d --refine none \
     -o never.md >/dev/null
 grep -q '^No number of GPUs .* within the deadline' never.md || complain "no answer is told as $(sed -n 3p never.md)"
 "$plait" validate runs.csv -o accuracy.html >/dev/null || complain "validate -o fails"

@@ -31,19 +31,19 @@ holds() {
         complain "$1: not $2"
 }
 
-small=(llama-3.1-8b dgx-h100 --input 1024 --output 256)
+small=(llama-3.1-8b dgx-h100 --input 1024 --output-tokens 256)
 
 # ---- what a simulation denies ----
 
 # The closed form holds this rate, its simulation carries nine tenths of it.
-over=(mixtral-8x7b dgx-h100 --gpus 8 --input 512 --output 32 --eval --engine trtllm --tp 8 --ep 8 --rate 195)
+over=(mixtral-8x7b dgx-h100 --gpus 8 --input 512 --output-tokens 32 --eval --engine trtllm --tp 8 --ep 8 --rate 195)
 serve 1 "${over[@]}"
 says "The answer is no: more comes than leaves: 195 requests/s come"
 serve 1 "${over[@]}" --json
 holds "an overloaded deployment" "d['saturated'] and d['simulated']['saturated'] and d['simulated']['carried'] < 0.95 and 'leave' in d['why']"
 
 # Five replicas are enough by the closed form; their simulation has more than 50 ms a token.
-serve 0 llama-3.1-70b dgx-h100 --gpus ..64 --input 2048 --output 256 --rate 20 --ttft 500ms \
+serve 0 llama-3.1-70b dgx-h100 --gpus ..64 --input 2048 --output-tokens 256 --rate 20 --ttft 500ms \
     --tpot 50ms --weights fp8 --kv fp8 --engine trtllm --json
 holds "a bound that a simulation misses" "d['search']['rejected']['overturned by the simulation'] > 0 and d['plans'][0]['simulated'] and d['simulated']['tpot_ms']['mean'] <= 50 and not d['saturated']"
 holds "figures of the first plan" "d['plans'][0]['ttft_ms'] == d['simulated']['ttft_ms']['mean']"
@@ -67,10 +67,10 @@ holds "a rate far below what is asked" "0.9 < d['reach']['rate'] / $rate < 1.11 
 
 # A prompt beside a decoding request breaks this bound, so each needs a worker that is nearly idle: the ranking spends its
 # work on others, and copies of what carries a part of the rate answer.
-serve 0 deepseek-v3 h200-141gb-sxm:4x8 --input 7461 --output 518 --tpot-p95 9ms --rate 0.0711 \
+serve 0 deepseek-v3 h200-141gb-sxm:4x8 --input 7461 --output-tokens 518 --tpot-p95 9ms --rate 0.0711 \
     --engine trtllm --tp 4 --json
 holds "copies" "d['plans'][0]['simulated'] and d['plans'][0]['gpus'] <= 24 and d['simulated']['tpot_ms']['p95'] <= 9"
-serve 1 llama-3.1-8b l40s-48gb:1x1 --input 4000 --output 400 --tpot-p95 12.5ms --rate 1 --engine vllm --tp 1
+serve 1 llama-3.1-8b l40s-48gb:1x1 --input 4000 --output-tokens 400 --tpot-p95 12.5ms --rate 1 --engine vllm --tp 1
 grep -q "about 0.00 " "$folder/out" && complain "a rate without digits: $(sed -n 5p "$folder/out")"
 
 serve 1 "${small[@]}" --gpus 8 --rate 1 --tpot 1ms
@@ -78,7 +78,7 @@ says "No rate is carried within the bounds"
 says "It needs --tpot 2."
 
 # Answers of many steps have fewer requests simulated.
-serve 0 "${small[@]}" --gpus 1 --output 20k --rate 0.01 --engine vllm --eval --json
+serve 0 "${small[@]}" --gpus 1 --output-tokens 20k --rate 0.01 --engine vllm --eval --json
 holds "long answers" "100 <= d['simulated']['requests'] < 2000"
 
 # ---- bounds on percentiles ----

@@ -15,7 +15,7 @@ words = {"step_ms", "rejected"}  # members of these are sentences, not keys
 
 def serve(*flags):
     said = subprocess.run([sys.argv[1], "serve", "qwen3-8b", "dgx-h100", "--gpus", "8", "--input", "1000",
-                           "--output", "200", "--engine", "vllm", "--json", *flags], capture_output=True, text=True)
+                           "--output-tokens", "200", "--engine", "vllm", "--json", *flags], capture_output=True, text=True)
     assert said.returncode < 2, said.stderr
     return json.loads(said.stdout)
 

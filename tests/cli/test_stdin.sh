@@ -30,7 +30,7 @@ takes() { # takes FILE TEXT COMMAND...: with @ for FILE it prints TEXT, whatever
 
 job=(--gpus 8 --seq 1k --gbs 32)
 "$plait" search gpt2 dgx-h100 "${job[@]}" --top 2 -o plans.json >/dev/null
-"$plait" serve gpt2 dgx-h100 --gpus 8 --input 500 --output 100 --rate 2 --engine vllm -o serve.json >/dev/null
+"$plait" serve gpt2 dgx-h100 --gpus 8 --input 500 --output-tokens 100 --rate 2 --engine vllm -o serve.json >/dev/null
 printf '{"scenarios": [{"model": "gpt2", "cluster": "dgx-h100", "gpus": 8, "seq": "1k", "gbs": 32}]}' >scenarios.json
 "$plait" sweep scenarios.json -o part.jsonl 2>/dev/null
 printf 'rank,step_s\n1,0.1\n' >steps.csv
@@ -50,7 +50,7 @@ takes plans.json '100 ms' next @ steps.csv
 takes gpt2.json 'gpt2' search @ dgx-h100 "${job[@]}" --top 1
 takes dgx-h100.json 'dgx-h100' search gpt2 @ "${job[@]}" --top 1
 takes gpt2.json 'gpt2' models @
-takes gpt2.json 'gpt2' serve @ dgx-h100 --gpus 8 --input 500 --output 100 --rate 2 --engine vllm
+takes gpt2.json 'gpt2' serve @ dgx-h100 --gpus 8 --input 500 --output-tokens 100 --rate 2 --engine vllm
 takes run.sh '"gbs": 32' import --from megatron @ --gpus 8 --cluster dgx-h100 -o -
 takes scenarios.json '"index": 0' sweep @
 takes part.jsonl '"index": 0' merge @

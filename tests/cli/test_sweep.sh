@@ -59,7 +59,7 @@ grep -q 'scenarios\? of 39 could not be asked' said || complain "how many is tol
 
 # A line of a sweep is what capacity says of the same question.
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 16 --seq 4k --gbs 64 --tokens 2T --price 3.5 --runs 0 \
-    --limit pp=1 --strategy exhaustive --json >alone.json
+    --limit pp=1 --refine none --json >alone.json
 python3 -c '
 import json
 alone = json.load(open("alone.json"))["rows"][0]
@@ -135,7 +135,7 @@ refused 'expected at least one scenario' sweep none.json
 refused '/scenarios/0/model: expected at least one value' sweep empty.json
 refused 'or a list of them, found an object' sweep object.json
 # A key that there is not is found before anything is searched.
-for key in gpu:'the key "gpus", found "gpu"' zzzz:'a key that docs/reference/files/scenarios.md lists, found "zzzz"'; do
+for key in strategy:'the key refine (none for exhaustive, layouts for dp, stages for milp, all for auto), found "strategy"' gpu:'the key "gpus", found "gpu"' zzzz:'a key that docs/reference/files/scenarios.md lists, found "zzzz"'; do
     printf '{"scenarios": [{"model": "llama-3.1-8b"}, {"%s": 8}]}' "${key%%:*}" >key.json
     refused "key.json:/scenarios/1/${key%%:*}: expected ${key#*:}" sweep key.json
     printf '{"defaults": {"%s": 8}, "scenarios": [{}]}' "${key%%:*}" >key.json

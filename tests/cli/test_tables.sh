@@ -13,7 +13,7 @@ complain() {
     wrong=$((wrong + 1))
 }
 
-question='search llama-3.1-70b dgx-h100 --gpus 64 --seq 8k --gbs 128 --top 6 --strategy exhaustive'
+question='search llama-3.1-70b dgx-h100 --gpus 64 --seq 8k --gbs 128 --top 6 --refine none'
 
 on_terminal() { # on_terminal COLUMNS ARGUMENTS: what a terminal shows, standard error left out
     script -qec "stty cols $1; $plait $2 2>/dev/null" /dev/null </dev/null | tr -d '\r'
@@ -54,10 +54,10 @@ cmp <(COLUMNS=wide ask) <(grep -v -e elapsed -e threads "$scratch/piped") || com
 cmp <(COLUMNS=50 ask --json) <(ask --json) || complain "COLUMNS changes JSON"
 
 # Progress is for a terminal, and gone when the answer comes.
-script -qec "$plait capacity llama-3.1-8b dgx-h100 --gpus 32..64 --tokens 1T --seq 8k --gbs 256 --strategy exhaustive" /dev/null \
+script -qec "$plait capacity llama-3.1-8b dgx-h100 --gpus 32..64 --tokens 1T --seq 8k --gbs 256 --refine none" /dev/null \
     </dev/null >"$scratch/shown"
 grep -q 'searching .* %' "$scratch/shown" || complain "a terminal sees no progress"
-"$plait" capacity llama-3.1-8b dgx-h100 --gpus 32 --tokens 1T --seq 8k --gbs 256 --strategy exhaustive 2>"$scratch/said" >/dev/null
+"$plait" capacity llama-3.1-8b dgx-h100 --gpus 32 --tokens 1T --seq 8k --gbs 256 --refine none 2>"$scratch/said" >/dev/null
 [ -s "$scratch/said" ] && complain "progress is written to a file"
 
 exit $((wrong > 0))

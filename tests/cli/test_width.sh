@@ -7,8 +7,8 @@ plait=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-"$plait" search gpt2 dgx-h100 --gpus 16 --seq 1k --gbs 64 --strategy exhaustive -o "$scratch/a.json" >/dev/null
-"$plait" search gpt2 dgx-h100 --gpus 16 --seq 1k --gbs 128 --strategy exhaustive -o "$scratch/b.json" >/dev/null
+"$plait" search gpt2 dgx-h100 --gpus 16 --seq 1k --gbs 64 --refine none -o "$scratch/a.json" >/dev/null
+"$plait" search gpt2 dgx-h100 --gpus 16 --seq 1k --gbs 128 --refine none -o "$scratch/b.json" >/dev/null
 printf 'rank,step_s\n1,3.4\n' >"$scratch/measured.csv"
 head -20 tests/validation/runs.csv >"$scratch/runs.csv"
 
@@ -19,16 +19,16 @@ import os, re, shlex, subprocess, sys
 plait, scratch = sys.argv[1:]
 WIDTHS = (40, 80, 100)
 train = "--gpus 64 --seq 8192 --gbs 128"
-serve = "--input 2048 --output 256 --ttft 500ms --tpot 50ms"
+serve = "--input 2048 --output-tokens 256 --ttft 500ms --tpot 50ms"
 COMMANDS = (
-    ("tp, dp, step, memory, plan, next: plait explain", "search llama-3.1-70b dgx-h100 --gpus 32 --seq 8k --gbs 32 --fix pp=4 --top 4 --try 2 --strategy exhaustive"),
-    ("split, layout:, step", "search llama-3.1-8b dgx-h100 --gpus 8 --seq 8k --gbs 16 --fix pp=2,tp=1,cp=1 --top 3 --strategy dp"),
+    ("tp, dp, step, memory, plan, next: plait explain", "search llama-3.1-70b dgx-h100 --gpus 32 --seq 8k --gbs 32 --fix pp=4 --top 4 --try 2 --refine none"),
+    ("split, layout:, step", "search llama-3.1-8b dgx-h100 --gpus 8 --seq 8k --gbs 16 --fix pp=2,tp=1,cp=1 --top 3 --refine layouts"),
     ("tp 8, pp 4, MFU, verdict:", f"eval llama-3.1-70b dgx-h100 {train} --tp 8 --pp 4"),
     ("term, time, stage, layers, 10 % more", f"explain llama-3.1-70b dgx-h100 {train} --tp 8 --pp 4"),
     ("term, difference", f"explain --plan {scratch}/a.json --versus {scratch}/b.json"),
     ("engine, workers, replicas, GPUs, weights, TTFT, TPOT", f"serve llama-3.1-70b dgx-h100 --gpus ..8 --rate 2 --requests 50 {serve}"),
-    ("cluster, GPUs, days, USD", "capacity llama-3.1-8b dgx-h100 --gpus 32 --tokens 1T --seq 8k --gbs 256 --deadline 20d --runs 0 --strategy exhaustive"),
-    ("workers, nodes, engine", "capacity --serve llama-3.1-8b dgx-h100 --input 1024 --output 128 --rate 5"),
+    ("cluster, GPUs, days, USD", "capacity llama-3.1-8b dgx-h100 --gpus 32 --tokens 1T --seq 8k --gbs 256 --deadline 20d --runs 0 --refine none"),
+    ("workers, nodes, engine", "capacity --serve llama-3.1-8b dgx-h100 --input 1024 --output-tokens 128 --rate 5"),
     ("rows, MAPE", f"validate {scratch}/runs.csv"),
     ("model, parameters, llama-3.1-405b", "models"),
     ("layers, kind, mixer", "models deepseek-v3"),

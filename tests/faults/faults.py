@@ -31,7 +31,7 @@ PREPARED = [
     f"search {JOB} --top 2 --try 1 -o found.json",
     f"eval {JOB} --tp 2 --zero 3 --runtime torchtitan -o sharded.json",
     "launch plans.json -o launched",
-    "serve llama-3.1-8b dgx-h100 --gpus ..8 --input 512 --output 64 --rate 2 --ttft 1s -o serve.json",
+    "serve llama-3.1-8b dgx-h100 --gpus ..8 --input 512 --output-tokens 64 --rate 2 --ttft 1s -o serve.json",
     "sweep scenarios.json -o lines.jsonl",
 ]
 TEXTS = {
@@ -51,7 +51,7 @@ COMMANDS = [
     "case megatron-weak-scaling",
     f"eval {JOB} --tp 2 -o out/plans.json",
     f"search {JOB} --top 2 --limit cp=1 -o out/plans.json",
-    f"search {JOB} --top 2 --fix tp=2,cp=1 --strategy milp",
+    f"search {JOB} --top 2 --fix tp=2,cp=1 --refine stages",
     "explain --plan plans.json",
     "explain --plan plans.json --why-not tp=4,pp=2 --json",
     f"operators {JOB} --mesh 8",
@@ -66,7 +66,7 @@ COMMANDS = [
     "calibrate --log run.log --plan found.json:1 -o out/site.json",
     "diff plans.json found.json",
     "report found.json -o out/page.html",
-    "serve llama-3.1-8b dgx-h100 --gpus ..8 --input 512 --output 64 --rate 2 --ttft 1s -o out/serve.json",
+    "serve llama-3.1-8b dgx-h100 --gpus ..8 --input 512 --output-tokens 64 --rate 2 --ttft 1s -o out/serve.json",
     f"capacity {JOB} --tokens 1G --limit pp=1,cp=1 -o out/page.csv",
     "validate runs.csv",
     "validate --serving serving.csv",

@@ -35,11 +35,11 @@ cd "$scratch" || exit 1
 "$plait" search odd.json dgx-h100 --gpus 16 --seq 4k --gbs 64 -o odd-plans.json >said &&
     "$plait" report odd-plans.json -o odd.html || fail "no page of an odd name"
 "$plait" capacity llama-3.1-70b dgx-h100,dgx-b200 --gpus 128..2048 --tokens 2T --seq 8k --gbs 512 \
-    --max-gbs 2048 --deadline 60d --price 2.5,2.5 --strategy exhaustive -o capacity.html >said ||
+    --max-gbs 2048 --deadline 60d --price 2.5,2.5 --refine none -o capacity.html >said ||
     fail "no page of a capacity"
-"$plait" serve llama-3.1-70b dgx-h100 --gpus ..32 --input 2k --output 256 --rate 10 --ttft 500ms --tpot 50ms \
+"$plait" serve llama-3.1-70b dgx-h100 --gpus ..32 --input 2k --output-tokens 256 --rate 10 --ttft 500ms --tpot 50ms \
     --requests 200 -o serve.json >said && "$plait" report serve.json -o serve.html || fail "no page of a deployment"
-"$plait" capacity --serve llama-3.1-70b dgx-h100 --input 2k --output 256 --ttft 500ms --tpot 50ms \
+"$plait" capacity --serve llama-3.1-70b dgx-h100 --input 2k --output-tokens 256 --ttft 500ms --tpot 50ms \
     --rates 6,5,4,4,4,5,8,14,24,38,50,56,54,52,55,58,60,57,50,42,34,26,16,10 -o fleet.html >said ||
     fail "no page of a fleet"
 cd "$OLDPWD" || exit 1

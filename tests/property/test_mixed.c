@@ -64,7 +64,7 @@ static void make(world *w, const char *model, const char *cluster, const char *l
     plait_search_options_init(&w->options);
     w->options.top = 1;
     w->options.threads = 1;
-    w->options.strategy = "auto";
+    w->options.refine = PLAIT_REFINE_ALL;
     must(plait_search_limit(&w->options, limits, &err), &err);
 }
 

@@ -10,21 +10,21 @@
 static plait_arena *arena;
 
 /* The best within limits. */
-static plait_search_result search(world *w, const char *strategy, const char *limits)
+static plait_search_result search(world *w, plait_refine refine, const char *limits)
 {
     plait_search_result result;
     plait_error err;
 
     world_limit(w, limits);
-    w->options.strategy = strategy;
+    w->options.refine = refine;
     must(plait_search(&w->problem, &w->options, arena, &result, &err), &err);
     assert_true(result.plans > 0);
     return result;
 }
 
-static double step_s(world *w, const char *strategy, const char *limits)
+static double step_s(world *w, plait_refine refine, const char *limits)
 {
-    return search(w, strategy, limits).plan[0].price.step_s;
+    return search(w, refine, limits).plan[0].price.step_s;
 }
 
 static void test_layouts__gain_where_a_module_follows(void **state)
@@ -35,11 +35,11 @@ static void test_layouts__gain_where_a_module_follows(void **state)
     world_make(&w, "glm-4.5", "megatron", "dgx-h200",
                (plait_job){.seq = 4096, .gbs = 1024, .gpus = 256}, arena);
     const char *limits = "tp=1,pp=8,cp=2,ep=16,offload_acts=none,attention=fused";
-    const plait_search_result dealt = search(&w, "dp", limits);
+    const plait_search_result dealt = search(&w, PLAIT_REFINE_LAYOUTS, limits);
 
-    assert_true(dealt.plan[0].price.step_s <= 0.97 * step_s(&w, "exhaustive", limits));
+    assert_true(dealt.plan[0].price.step_s <= 0.97 * step_s(&w, PLAIT_REFINE_NONE, limits));
     assert_true(dealt.plan[0].price.step_s <=
-                step_s(&w, "exhaustive",
+                step_s(&w, PLAIT_REFINE_NONE,
                        "tp=1,pp=16,vpp=2,cp=2,ep=16,offload_acts=none,attention=fused,"
                        "split=first-last:6,2"));
     assert_true(dealt.refinement[0].floor <= dealt.plan[0].price.step_s);
@@ -61,7 +61,8 @@ static void test_layouts__are_never_slower(void **state)
 
         world_make(&w, cases[i].model, "megatron", "dgx-h100",
                    (plait_job){.seq = 4096, .gbs = 512, .gpus = 64}, arena);
-        assert_true(step_s(&w, "dp", cases[i].limits) <= step_s(&w, "exhaustive", cases[i].limits));
+        assert_true(step_s(&w, PLAIT_REFINE_LAYOUTS, cases[i].limits) <=
+                    step_s(&w, PLAIT_REFINE_NONE, cases[i].limits));
     }
 }
 
@@ -76,9 +77,9 @@ static void test_layouts__where_words_deal_nothing(void **state)
     world_make(&w, "llama-2-13b", "megatron", "dgx-a100",
                (plait_job){.seq = 4096, .gbs = 256, .gpus = 128}, arena);
     world_limit(&w, "tp=1,pp=16,vpp=1,cp=1");
-    w.options.strategy = "exhaustive";
+    w.options.refine = PLAIT_REFINE_NONE;
     assert_int_equal(plait_search(&w.problem, &w.options, arena, &result, &err), PLAIT_ERROR_RANGE);
-    result = search(&w, "dp", "tp=1,pp=16,vpp=1,cp=1");
+    result = search(&w, PLAIT_REFINE_LAYOUTS, "tp=1,pp=16,vpp=1,cp=1");
     assert_int_equal(result.points, 0);
     assert_true(result.refinement[0].any);
 }
@@ -121,10 +122,10 @@ static void test_layouts__that_others_published(void **state)
 
         world_make(&w, cases[i].model, "megatron", cases[i].cluster, cases[i].job, arena);
         snprintf(keys, sizeof keys, "%s,split=layout:%s", cases[i].keys, cases[i].layout);
-        const plait_search_result published = search(&w, "exhaustive", keys);
+        const plait_search_result published = search(&w, PLAIT_REFINE_NONE, keys);
         must(plait_plan_cost(&w.problem, &published.plan[0].plan, arena, &cost, &err), &err);
         assert_int_equal(cost.verdict, PLAIT_FITS);
-        assert_true(step_s(&w, "dp", cases[i].keys) <= cost.step_s);
+        assert_true(step_s(&w, PLAIT_REFINE_LAYOUTS, cases[i].keys) <= cost.step_s);
     }
 }
 

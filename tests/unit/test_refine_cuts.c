@@ -19,7 +19,7 @@ static plait_search_result search(world *w, const char *runtime, const char *lim
                (plait_job){.seq = 4096, .gbs = 64, .gpus = 8}, arena);
     world_limit(w, limits);
     w->options.threads = threads;
-    w->options.strategy = "auto";
+    w->options.refine = PLAIT_REFINE_ALL;
     must(plait_search(&w->problem, &w->options, arena, &result, &err), &err);
     return result;
 }

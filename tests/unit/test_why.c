@@ -437,19 +437,6 @@ static void test_structs__of_another_version_are_refused(void **state)
     assert_non_null(strstr(why, "expected the struct of this version of plait"));
 }
 
-static void test_a_strategy__that_is_not_named_is_auto(void **state)
-{
-    plait_search_result result;
-    plait_error err;
-    world w;
-
-    (void)state;
-    load(&w, "llama-3.1-8b", 32, 4096, "recompute=none,tp=2");
-    w.options.strategy = NULL;
-    must(plait_search(&w.problem, &w.options, arena, &result, &err), &err);
-    assert_string_equal(result.strategy, "exhaustive");
-}
-
 static int make_arena(void **state)
 {
     (void)state;
@@ -487,8 +474,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_first_relaxation__is_the_first_of_all, make_arena,
                                         free_arena),
         cmocka_unit_test_setup_teardown(test_structs__of_another_version_are_refused, make_arena,
-                                        free_arena),
-        cmocka_unit_test_setup_teardown(test_a_strategy__that_is_not_named_is_auto, make_arena,
                                         free_arena),
         cmocka_unit_test_setup_teardown(test_why_not__says_what_is_lost, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(test_sensitivities__are_of_the_plan_that_is_given,
