@@ -4,8 +4,7 @@
  * commands `plait --manual markdown` and `plait --manual man` print them; `./dev docs` writes them to
  * docs/reference/cli.md and docs/plait.1, and a test compares the files with the table.
  */
-#ifndef MANUAL_H
-#define MANUAL_H
+#pragma once
 
 #include "cli/command.h"
 
@@ -13,5 +12,3 @@
 PLAIT_MUST_CHECK plait_status manual_print(const command *const *commands, int count,
                                            const char *form, plait_arena *arena, FILE *out,
                                            plait_error *err);
-
-#endif
