@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/numbers.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 
 enum { REACH_SHARE = 20, MOST_REACH = 1 << 16, LEAST_GAIN = 4 };
 
@@ -39,7 +39,7 @@ void batch_hint(const plait_job *job, int dp)
         if (batch > 0 && divides_better(job, batch, best))
             best = batch;
     if (common_divisor(best, job->gpus) >= LEAST_GAIN * shared)
-        say_warning(
+        print_warning(
             "--gbs %d: dp is at most %lld, as %d GPUs and the batch share no larger divisor; "
             "with --gbs %lld it is up to %lld",
             job->gbs, (long long)shared, job->gpus, (long long)best,

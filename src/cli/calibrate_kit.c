@@ -6,7 +6,7 @@
 #include "io/file.h"
 #include "io/folder.h"
 #include "plait/data.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 
 /* The files lie in the data folder as they are written: one can read, try and check them there. */
 static const struct kit_file {
@@ -55,11 +55,11 @@ plait_status calibrate_kit(const char *path, const opt_operands *operands, bool 
     for (int f = 0; f < KIT_FILES; f++)
         PLAIT_TRY(load(&files[f], arena, &folder.file[f], err));
     PLAIT_TRY(folder_write(path, &folder, force, err));
-    say("%s: a kit of ten minutes on two nodes\n\n", path);
+    print_message("%s: a kit of ten minutes on two nodes\n\n", path);
     for (int f = 0; f < KIT_FILES; f++)
-        say("  %-12s%s\n", files[f].name, files[f].what);
-    say("\nnext: sbatch kit.sbatch in that folder, then plait calibrate %s/*.csv -o "
-        "accelerator.json --site cluster.json\n",
-        path);
+        print_message("  %-12s%s\n", files[f].name, files[f].what);
+    print_message("\nnext: sbatch kit.sbatch in that folder, then plait calibrate %s/*.csv -o "
+                  "accelerator.json --site cluster.json\n",
+                  path);
     return PLAIT_OK;
 }

@@ -3,15 +3,14 @@
 
 #include <stdio.h>
 
-#include "cli/asked.h"
+#include "cli/plan_request.h"
 #include "io/cluster/cluster_write.h"
 #include "cli/command.h"
 #include "report/lines.h"
 #include "cli/measured_log.h"
 #include "plait/data.h"
-#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "report/report_table.h"
-#include "cli/say.h"
 #include "calibrate/site.h"
 #include "base/text.h"
 #include "report/units.h"
@@ -73,12 +72,13 @@ static const double unexplained = 0.25;
 static void warn_unexplained(const site_result *result, const char *log, bool rows)
 {
     if (result->after > unexplained)
-        say_warning("%s: steps stay %.0f %% off, which slow kernels and links do not explain; "
-                    "check %s",
-                    log, 100.0 * result->after,
-                    rows ? "gbs, seq_len, gpus and runtime of the rows, and that step_time_s is in "
-                           "seconds"
-                         : "that it is the log of this plan");
+        print_warning(
+            "%s: steps stay %.0f %% off, which slow kernels and links do not explain; "
+            "check %s",
+            log, 100.0 * result->after,
+            rows ? "gbs, seq_len, gpus and runtime of the rows, and that step_time_s is in "
+                   "seconds"
+                 : "that it is the log of this plan");
 }
 
 static plait_status scale_to_runs(const char *path, const char *cluster_name,
@@ -118,10 +118,10 @@ static plait_status scale_to_log(const char *path, const char *plan, const char 
                                  plait_error *err)
 {
     static const opt_operands nothing = {0};
-    static const asked_flags as_it_is = {0};
+    static const plan_request_flags as_it_is = {0};
     plait_cluster cluster;
     plans_entry entry;
-    asked question;
+    plan_request question;
     step_log log;
     site_step step = {.name = path};
 
@@ -131,7 +131,7 @@ static plait_status scale_to_log(const char *path, const char *plan, const char 
         entry.cluster = &cluster;
     }
     PLAIT_TRY(check_whole(&entry, plan, err));
-    PLAIT_TRY(asked_of(&as_it_is, &nothing, &entry, arena, &question, err));
+    PLAIT_TRY(plan_request_from_entry(&as_it_is, &nothing, &entry, arena, &question, err));
     if (question.plan.verdict == PLAIT_INVALID)
         return plait_fail(err, PLAIT_ERROR_RANGE, entry.where,
                           "expected a plan that can run, found: %s", question.plan.why);

@@ -10,7 +10,7 @@
 #include "cli/number_list.h"
 #include "page/page_capacity.h"
 #include "cli/problem.h"
-#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "report/report_capacity.h"
 #include "base/text.h"
 

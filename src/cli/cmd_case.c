@@ -1,7 +1,7 @@
 /* cmd_case.c - plait case: published systems, priced and set beside what was published */
 #include <stdio.h>
 
-#include "cli/asked.h"
+#include "cli/plan_request.h"
 #include "io/plans/cases.h"
 #include "cli/command.h"
 #include "report/lines.h"
@@ -19,7 +19,7 @@ static const opt options[] = {
 
 /* The best plan that keeps the keys of a row. */
 static plait_status search(const case_row *row, const problem_flags *flags,
-                           const opt_operands *operands, plait_arena *arena, asked *out,
+                           const opt_operands *operands, plait_arena *arena, plan_request *out,
                            plait_error *err)
 {
     plait_search_options limits;
@@ -42,23 +42,23 @@ static plait_status search(const case_row *row, const problem_flags *flags,
 }
 
 /* A row is a command line of eval, or of search, and is resolved as one. */
-static plait_status price(const case_study *study, int r, plait_arena *arena, asked *out,
+static plait_status price(const case_study *study, int r, plait_arena *arena, plan_request *out,
                           plait_error *err)
 {
     const case_row *const row = &study->row[r];
     const opt_operands operands = {.count = 2, .text = {row->model, row->cluster}};
-    asked_flags flags = {.problem = {.seq = row->seq,
-                                     .gbs = row->gbs,
-                                     .gpus = row->gpus,
-                                     .precision = row->precision,
-                                     .runtime = row->runtime}};
+    plan_request_flags flags = {.problem = {.seq = row->seq,
+                                            .gbs = row->gbs,
+                                            .gpus = row->gpus,
+                                            .precision = row->precision,
+                                            .runtime = row->runtime}};
     plait_error inner;
     char where[sizeof inner.where + 128];
 
     for (int k = 0; k < PLAIT_KEYS; k++)
         flags.key[k] = row->key[k];
     if ((row->search ? search(row, &flags.problem, &operands, arena, out, &inner)
-                     : asked_resolve(&flags, &operands, arena, out, &inner)) == PLAIT_OK)
+                     : plan_request_resolve(&flags, &operands, arena, out, &inner)) == PLAIT_OK)
         return PLAIT_OK;
     snprintf(where, sizeof where, "%.40s, row %.40s: %s", study->name, row->name, inner.where);
     return plait_fail(err, inner.status, where, "%s", inner.message);
@@ -71,7 +71,7 @@ static plait_status show(const case_values *flags, const char *name, plait_arena
     case_priced *priced;
     const char *text;
     size_t length;
-    asked *row;
+    plan_request *row;
 
     PLAIT_TRY(cases_find(name, arena, &study, err));
     priced = plait_arena_alloc(arena, (size_t)study.rows, sizeof *priced);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/asked.h"
+#include "cli/plan_request.h"
 #include "cli/command.h"
 #include "launch/edits.h"
 #include "base/status.h"
@@ -135,8 +135,8 @@ static plait_status price_change(const doctor_answer *answer, const plait_change
 
 /* Read and price a config as doctor does with the user's; false if it gives no plan. */
 static plait_status read_again(const launch_config *file, const char *text,
-                               const plans_entry *today, const asked_flags *question,
-                               plait_arena *arena, asked *out, bool *read, plait_error *err)
+                               const plans_entry *today, const plan_request_flags *question,
+                               plait_arena *arena, plan_request *out, bool *read, plait_error *err)
 {
     static const opt_operands nothing = {0};
     plans_entry *entry = plait_arena_alloc(arena, 1, sizeof *entry);
@@ -151,7 +151,7 @@ static plait_status read_again(const launch_config *file, const char *text,
         entry->model = today->model;
         entry->cluster = today->cluster;
         entry->gpus = entry->gpus > 0 ? entry->gpus : today->gpus;
-        status = asked_of(question, &nothing, entry, arena, out, &inner);
+        status = plan_request_from_entry(question, &nothing, entry, arena, out, &inner);
     }
     *read = status == PLAIT_OK && out->plan.verdict != PLAIT_INVALID;
     return faults_only(status, &inner, err);
@@ -188,12 +188,12 @@ static const char outside[] = "no line of this file sets attention: the installe
  */
 static plait_status check_edits(const doctor_answer *answer, int i, const launch_config *file,
                                 const char *applied, const plans_entry *today,
-                                const asked_flags *question, plait_arena *arena, const char **edits,
-                                plait_error *err)
+                                const plan_request_flags *question, plait_arena *arena,
+                                const char **edits, plait_error *err)
 {
     static const plait_key_set attention = PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
     const plait_key_set changed = answer->change[i].changed;
-    asked *after = plait_arena_alloc(arena, 1, sizeof *after);
+    plan_request *after = plait_arena_alloc(arena, 1, sizeof *after);
     bool read = false;
 
     if (after == NULL)
@@ -223,7 +223,7 @@ static plait_status note_release(plait_arena *arena, const char **edits, plait_e
 
 /* launch.json lists ranks and actions, which nobody edits by hand. */
 static plait_status find_edits(doctor_answer *answer, const launch_config *file,
-                               const plans_entry *today, const asked_flags *question,
+                               const plans_entry *today, const plan_request_flags *question,
                                plait_arena *arena, plait_error *err)
 {
     const char *applied;
@@ -270,10 +270,10 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     const imported_flags file = {flags->from, flags->model, flags->cluster, flags->problem.gpus,
                                  flags->verbose};
     doctor_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
-    asked *today = plait_arena_alloc(arena, 1, sizeof *today);
+    plan_request *today = plait_arena_alloc(arena, 1, sizeof *today);
     launch_config read;
     plait_search_options space;
-    asked_flags question = {.problem = flags->problem};
+    plan_request_flags question = {.problem = flags->problem};
     plans_entry entry;
     const char *text;
     size_t length;
@@ -285,7 +285,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (entry.gpus == 0)
         entry.gpus = flags->problem.gpus;
     question.problem.gpus = 0; // of the file by now: it changes no plan
-    PLAIT_TRY(asked_of(&question, &nothing, &entry, arena, today, err));
+    PLAIT_TRY(plan_request_from_entry(&question, &nothing, &entry, arena, today, err));
     *answer = (doctor_answer){.file = text_plain(arena, operands->text[0]),
                               .problem = &today->problem,
                               .now = &today->plan};

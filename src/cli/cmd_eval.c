@@ -1,23 +1,23 @@
 /* cmd_eval.c - plait eval: the price of one plan */
-#include "cli/asked.h"
+#include "cli/plan_request.h"
 #include "cli/command.h"
 #include "report/json_plan.h"
 #include "report/lines.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "base/text.h"
 #include "report/timeline.h"
 
 typedef struct eval_values {
-    asked_flags asked;
+    plan_request_flags asked;
     bool json;
     const char *output;
     const char *timeline;
 } eval_values;
 
-_Static_assert(offsetof(eval_values, asked) == 0, "the rows of ASKED_OPTIONS count on it");
+_Static_assert(offsetof(eval_values, asked) == 0, "the rows of PLAN_REQUEST_OPTIONS count on it");
 
 static const opt options[] = {
-    ASKED_OPTIONS,
+    PLAN_REQUEST_OPTIONS,
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(eval_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(eval_values, output, "output", 'o', "FILE",
@@ -28,7 +28,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-static plait_status deliver_json(const eval_values *flags, const asked *question,
+static plait_status deliver_json(const eval_values *flags, const plan_request *question,
                                  const plait_relaxation *way, int ways, plait_arena *arena,
                                  plait_error *err)
 {
@@ -52,7 +52,7 @@ static plait_status check_timeline(const char *path, plait_error *err)
                       "expected a file that ends in .json or .svg, found %.80s", path);
 }
 
-static plait_status deliver_timeline(const eval_values *flags, const asked *question,
+static plait_status deliver_timeline(const eval_values *flags, const plan_request *question,
                                      plait_arena *arena, plait_error *err)
 {
     const plait_plan *const plan = &question->plan.plan;
@@ -77,7 +77,7 @@ static plait_status deliver_timeline(const eval_values *flags, const asked *ques
     PLAIT_TRY(command_deliver(text, length, flags->timeline, false, err));
     if (flags->json)
         return PLAIT_OK;
-    say("\ntimeline: %s, %d actions; ", flags->timeline, line.pipeline.events);
+    print_message("\ntimeline: %s, %d actions; ", flags->timeline, line.pipeline.events);
     timeline_against(&line, &question->plan.cost, lines_out());
     return PLAIT_OK;
 }
@@ -86,18 +86,18 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                         bool *no, plait_error *err)
 {
     eval_values flags = *(const eval_values *)values;
-    asked *question = plait_arena_alloc(arena, 1, sizeof *question);
-    plait_relaxation *way = plait_arena_alloc(arena, ASKED_WAYS, sizeof *way);
+    plan_request *question = plait_arena_alloc(arena, 1, sizeof *question);
+    plait_relaxation *way = plait_arena_alloc(arena, PLAN_REQUEST_REMEDIES, sizeof *way);
     int ways;
 
     if (question == NULL || way == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     PLAIT_TRY(check_timeline(flags.timeline, err));
-    PLAIT_TRY(asked_resolve(&flags.asked, operands, arena, question, err));
+    PLAIT_TRY(plan_request_resolve(&flags.asked, operands, arena, question, err));
     PLAIT_TRY(report_natural(&question->problem, arena, &question->plan, err));
     *no = question->plan.verdict >= PLAIT_OUT_OF_MEMORY;
-    PLAIT_TRY(asked_ways_out(question, arena, way, &ways, err));
+    PLAIT_TRY(plan_request_remedies(question, arena, way, &ways, err));
     PLAIT_TRY(deliver_json(&flags, question, way, ways, arena, err));
     if (!flags.json)
         PLAIT_TRY(report_eval(&question->problem, &question->plan, way, ways, lines_out(), err));

@@ -2,24 +2,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/asked.h"
+#include "cli/plan_request.h"
 #include "cli/command.h"
 #include "base/status.h"
 #include "report/json_plan.h"
 #include "report/lines.h"
 
 typedef struct explain_values {
-    asked_flags asked;
+    plan_request_flags asked;
     const char *versus;
     const char *why_not;
     int threads;
     bool json;
 } explain_values;
 
-_Static_assert(offsetof(explain_values, asked) == 0, "the rows of ASKED_OPTIONS count on it");
+_Static_assert(offsetof(explain_values, asked) == 0,
+               "the rows of PLAN_REQUEST_OPTIONS count on it");
 
 static const opt options[] = {
-    ASKED_OPTIONS,
+    PLAN_REQUEST_OPTIONS,
     OPT_HEADING("comparisons"),
     OPT_OF_TEXT(explain_values, versus, "versus", 0, "FILE[:RANK]",
                 "compare with this plan, term by term"),
@@ -37,8 +38,8 @@ static const opt options[] = {
 typedef struct explanation {
     const explain_values *flags;
     plait_arena *arena;
-    asked asked;
-    asked versus;
+    plan_request asked;
+    plan_request versus;
     plait_search_options search;
     plait_sensitivity sensitivity[PLAIT_SENSITIVITIES];
     plait_comm_limit limit[PLAIT_MAX_COMM_LIMITS];
@@ -99,7 +100,8 @@ static plait_status relax(explanation *e, plait_error *err)
 {
     e->report.relaxation = e->relaxation;
     if (e->asked.plan.verdict == PLAIT_INVALID)
-        return asked_ways_out(&e->asked, e->arena, e->relaxation, &e->report.relaxations, err);
+        return plan_request_remedies(&e->asked, e->arena, e->relaxation, &e->report.relaxations,
+                                     err);
     if (e->asked.plan.verdict == PLAIT_FITS)
         return PLAIT_OK;
     PLAIT_TRY(relax_recompute(e, err));
@@ -112,7 +114,7 @@ static plait_status compare(explanation *e, plait_error *err)
 {
     if (e->flags->versus == NULL)
         return PLAIT_OK;
-    PLAIT_TRY(asked_versus(e->flags->versus, &e->asked.problem, e->arena, &e->versus, err));
+    PLAIT_TRY(plan_request_versus(e->flags->versus, &e->asked.problem, e->arena, &e->versus, err));
     e->report.versus = &e->versus.plan;
     e->report.versus_problem = &e->versus.problem;
     e->report.versus_name = e->versus.file->where;
@@ -185,14 +187,14 @@ static plait_status simulate(explanation *e, plait_error *err)
 /* With --why-not alone it is the winner that is explained. */
 static plait_status resolve_plan(const opt_operands *operands, explanation *e, plait_error *err)
 {
-    const asked_flags *const flags = &e->flags->asked;
+    const plan_request_flags *const flags = &e->flags->asked;
 
-    if (e->flags->why_not == NULL || asked_any(flags))
-        return asked_resolve(flags, operands, e->arena, &e->asked, err);
+    if (e->flags->why_not == NULL || plan_request_any(flags))
+        return plan_request_resolve(flags, operands, e->arena, &e->asked, err);
     PLAIT_TRY(problem_resolve(&flags->problem, operands, NULL, e->arena, &e->asked.problem, err));
     PLAIT_TRY(find_winner(&e->asked.problem, e, err));
     if (e->report.winner == NULL)
-        return asked_resolve(flags, operands, e->arena, &e->asked, err);
+        return plan_request_resolve(flags, operands, e->arena, &e->asked, err);
     e->asked.plan = e->winner;
     e->asked.plan.rank = 1;
     return PLAIT_OK;

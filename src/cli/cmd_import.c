@@ -9,7 +9,7 @@
 #include "plait/data.h"
 #include "plait/model.h"
 #include "io/plans/plans_write.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "base/shell_word.h"
 #include "report/units.h"
 
@@ -52,9 +52,10 @@ static void print_model(const plait_model *model)
     char params[UNITS_SIZE];
 
     if (model == NULL)
-        say("a model that it does not say");
+        print_message("a model that it does not say");
     else
-        say("%s, %s parameters", model->name, units_count(plait_model_params(model).total, params));
+        print_message("%s, %s parameters", model->name,
+                      units_count(plait_model_params(model).total, params));
 }
 
 /* Keys that are given, those at their plainest value (1, none, 1f1b) left out. */
@@ -68,31 +69,32 @@ static void print_plan(const plans_entry *entry)
         if (!(entry->given & PLAIT_KEY_BIT(k)) ||
             plait_key_same(&entry->degrees, &plain, (plait_key_id)k))
             continue;
-        say("%s%s %s", any ? ", " : "", plait_keys[k].name,
-            plait_degrees_get(&entry->degrees, (plait_key_id)k, text, sizeof text));
+        print_message("%s%s %s", any ? ", " : "", plait_keys[k].name,
+                      plait_degrees_get(&entry->degrees, (plait_key_id)k, text, sizeof text));
         any = true;
     }
-    say("%s\n", any ? "" : "one of everything");
+    print_message("%s\n", any ? "" : "one of everything");
 }
 
 static void print_read(const char *file, const plans_entry *entry)
 {
-    say("%s: ", file);
+    print_message("%s: ", file);
     print_model(entry->model);
-    say("; %s", entry->runtime != NULL ? entry->runtime : "a runtime that is not known");
+    print_message("; %s", entry->runtime != NULL ? entry->runtime : "a runtime that is not known");
     if (entry->gpus > 0)
-        say(", %d GPU%s", entry->gpus, entry->gpus == 1 ? "" : "s");
+        print_message(", %d GPU%s", entry->gpus, entry->gpus == 1 ? "" : "s");
     if (entry->cluster != NULL)
-        say(" of %s", entry->cluster->name);
-    say("; ");
+        print_message(" of %s", entry->cluster->name);
+    print_message("; ");
     print_plan(entry);
 }
 
 /* The options of import that say what eval would ask for. */
 static void print_missing(const plans_entry *entry)
 {
-    say("next: the same command with%s%s%s", entry->model != NULL ? "" : " --model MODEL",
-        entry->cluster != NULL ? "" : " --cluster CLUSTER", entry->gpus > 0 ? "" : " --gpus N");
+    print_message("next: the same command with%s%s%s", entry->model != NULL ? "" : " --model MODEL",
+                  entry->cluster != NULL ? "" : " --cluster CLUSTER",
+                  entry->gpus > 0 ? "" : " --gpus N");
 }
 
 static plait_status print_next(const char *output, const plans_entry *entry, plait_arena *arena,
@@ -106,11 +108,12 @@ static plait_status print_next(const char *output, const plans_entry *entry, pla
     if (output == NULL || !whole)
         print_missing(entry);
     if (output != NULL && !whole) {
-        say(", which the file does not say\n");
+        print_message(", which the file does not say\n");
         return PLAIT_OK;
     }
-    say("%splait eval --plan %s%s%s\n", output == NULL ? " -o FILE, then " : "next: ", quoted,
-        entry->seq > 0 ? "" : " --seq TOKENS", entry->gbs > 0 ? "" : " --gbs SEQUENCES");
+    print_message("%splait eval --plan %s%s%s\n",
+                  output == NULL ? " -o FILE, then " : "next: ", quoted,
+                  entry->seq > 0 ? "" : " --seq TOKENS", entry->gbs > 0 ? "" : " --gbs SEQUENCES");
     return PLAIT_OK;
 }
 

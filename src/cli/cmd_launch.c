@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/asked.h"
+#include "cli/plan_request.h"
 #include "cli/command.h"
 #include "io/file.h"
 #include "io/folder.h"
@@ -13,7 +13,7 @@
 #include "cli/launch_serving.h"
 #include "io/plans/plans.h"
 #include "io/plans/serve_answer.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 
 typedef struct launch_values {
     const char *target;
@@ -54,14 +54,14 @@ static plait_status choose_target(const launch_values *flags, const plait_runtim
 }
 
 /* A flag, or the file that the plan is of. */
-static const char *where_of(const plait_error *inner, const asked *question)
+static const char *where_of(const plait_error *inner, const plan_request *question)
 {
     if (strcmp(inner->where, "container") == 0)
         return "--container";
     return strcmp(inner->where, "account") == 0 ? "--account" : question->file->where;
 }
 
-static plait_status render(const launch_values *flags, const asked *question,
+static plait_status render(const launch_values *flags, const plan_request *question,
                            plait_launch_target target, plait_arena *arena,
                            plait_launch_folder *folder, plait_error *err)
 {
@@ -83,12 +83,12 @@ static plait_status render(const launch_values *flags, const asked *question,
     return plait_fail(err, inner.status, where_of(&inner, question), "%s", inner.message);
 }
 
-static void warn_of_risk(const asked *question)
+static void warn_of_risk(const plan_request *question)
 {
     if (question->plan.verdict == PLAIT_TIGHT)
-        say_warning("the plan may run out of memory, a %.0f %% risk; a search without "
-                    "--risk finds plans of %g %%",
-                    100.0 * question->plan.cost.risk, 100.0 * PLAIT_USUAL_RISK);
+        print_warning("the plan may run out of memory, a %.0f %% risk; a search without "
+                      "--risk finds plans of %g %%",
+                      100.0 * question->plan.cost.risk, 100.0 * PLAIT_USUAL_RISK);
 }
 
 static bool has_file(const plait_launch_folder *folder, const char *name)
@@ -100,30 +100,30 @@ static bool has_file(const plait_launch_folder *folder, const char *name)
 }
 
 static void report(const plait_launch_folder *folder, plait_launch_target target, const char *path,
-                   const asked *question)
+                   const plan_request *question)
 {
-    say("%s: plan %d of %s for %s, %.4g s a step\n\n", path, question->plan.rank,
-        question->problem.model->name, plait_launch_target_name[target],
-        question->plan.cost.step_s);
+    print_message("%s: plan %d of %s for %s, %.4g s a step\n\n", path, question->plan.rank,
+                  question->problem.model->name, plait_launch_target_name[target],
+                  question->plan.cost.step_s);
     for (int f = 0; f < folder->files; f++)
-        say("  %s\n", folder->file[f].name);
+        print_message("  %s\n", folder->file[f].name);
     if (has_file(folder, "submit.sbatch"))
-        say("\nnext: sbatch submit.sbatch in that folder, or run.sh on every node\n");
+        print_message("\nnext: sbatch submit.sbatch in that folder, or run.sh on every node\n");
 }
 
 static plait_status launch_one(const launch_values *flags, const char *path, plait_arena *arena,
                                plait_error *err)
 {
     static const opt_operands nothing = {0};
-    const asked_flags plan = {.plan = path};
-    asked *question = plait_arena_alloc(arena, 1, sizeof *question);
+    const plan_request_flags plan = {.plan = path};
+    plan_request *question = plait_arena_alloc(arena, 1, sizeof *question);
     plait_launch_folder *folder = plait_arena_alloc(arena, 1, sizeof *folder);
     plait_launch_target target;
 
     if (question == NULL || folder == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
-    PLAIT_TRY(asked_resolve(&plan, &nothing, arena, question, err));
+    PLAIT_TRY(plan_request_resolve(&plan, &nothing, arena, question, err));
     PLAIT_TRY(choose_target(flags, question->problem.runtime, &target, err));
     PLAIT_TRY(render(flags, question, target, arena, folder, err));
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
@@ -161,7 +161,7 @@ static plait_status launch_tried(const launch_values *flags, const char *file, p
             return plait_fail_nomem(err);
         PLAIT_TRY(launch_one(&one, path, arena, err));
         if (i + 1 < count)
-            say("\n");
+            print_message("\n");
     }
     return PLAIT_OK;
 }

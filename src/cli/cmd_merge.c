@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "io/file.h"
 #include "base/grow.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "base/text.h"
 
 typedef struct merge_values {
@@ -183,19 +183,20 @@ static void tell_missing(const merging *m)
     int64_t next = 0;
     int told = 0;
 
-    say("%lld of %lld scenarios are missing: ", (long long)(m->of - m->lines), (long long)m->of);
+    print_message("%lld of %lld scenarios are missing: ", (long long)(m->of - m->lines),
+                  (long long)m->of);
     for (int i = 0; i <= m->lines && told <= TOLD; i++) {
         const int64_t index = i < m->lines ? m->line[i].index : m->of;
 
         if (index > next && told++ < TOLD) {
-            say("%s%lld", told > 1 ? ", " : "", (long long)next);
+            print_message("%s%lld", told > 1 ? ", " : "", (long long)next);
             if (index > next + 1)
-                say(" to %lld", (long long)index - 1);
+                print_message(" to %lld", (long long)index - 1);
         }
         next = index + 1;
     }
-    say("%s\nnext: run the shards that lack them again, with the same -o\n",
-        told > TOLD ? ", ..." : "");
+    print_message("%s\nnext: run the shards that lack them again, with the same -o\n",
+                  told > TOLD ? ", ..." : "");
 }
 
 /* ---- writing ---- */

@@ -9,7 +9,7 @@
 #include "plait/block.h"
 #include "plait/data.h"
 #include "report/report.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 
 typedef struct models_values {
     int seq;
@@ -81,7 +81,7 @@ static plait_status load(const char *name, plait_arena *arena, plait_model *mode
 
     PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
     if (warning != NULL && warning[0] != '\0')
-        say_warning("%s: %s", name, warning);
+        print_warning("%s: %s", name, warning);
     return PLAIT_OK;
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/asked.h"
+#include "cli/plan_request.h"
 #include "cli/calibrate_steps.h"
 #include "cli/command.h"
 #include "io/csv/csv_table.h"
@@ -13,7 +13,7 @@
 #include "cli/measured_log.h"
 #include "plait/belief.h"
 #include "report/report_next.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "base/text.h"
 #include "report/units.h"
 
@@ -47,12 +47,13 @@ static plait_status load_plans(const char *path, plait_arena *arena, next_answer
     if (out->plan == NULL)
         return plait_fail_nomem(err);
     for (int i = 0; i < count; i++) {
-        asked *one = plait_arena_alloc(arena, 1, sizeof *one);
-        const asked_flags flags = {.plan = plait_arena_printf(arena, "%s:%d", path, entry[i].rank)};
+        plan_request *one = plait_arena_alloc(arena, 1, sizeof *one);
+        const plan_request_flags flags = {
+            .plan = plait_arena_printf(arena, "%s:%d", path, entry[i].rank)};
 
         if (one == NULL || flags.plan == NULL)
             return plait_fail_nomem(err);
-        PLAIT_TRY(asked_resolve(&flags, &nothing, arena, one, err));
+        PLAIT_TRY(plan_request_resolve(&flags, &nothing, arena, one, err));
         if (one->plan.verdict == PLAIT_INVALID)
             return plait_fail(err, PLAIT_ERROR_RANGE, entry[i].where,
                               "expected a plan that can run, found: %s", one->plan.why);
@@ -109,7 +110,7 @@ static void warn_absurd(const next_plan *plan)
 
     if (plan->measured_s > absurd * plan->predicted_s ||
         plan->predicted_s > absurd * plan->measured_s)
-        say_warning(
+        print_warning(
             "plan %d: measured %s a step, predicted %s; is it in seconds, and of this model, "
             "cluster and batch?",
             plan->rank, units_seconds(plan->measured_s, measured),
@@ -126,9 +127,9 @@ static void believe_measured(next_answer *out)
         if (plan->times == 0)
             continue;
         if (plan->longest_s > unlike * plan->shortest_s)
-            say_warning("plan %d: measured %d times, from %s to %s a step; their mean counts",
-                        plan->rank, plan->times, units_seconds(plan->shortest_s, shortest),
-                        units_seconds(plan->longest_s, longest));
+            print_warning("plan %d: measured %d times, from %s to %s a step; their mean counts",
+                          plan->rank, plan->times, units_seconds(plan->shortest_s, shortest),
+                          units_seconds(plan->longest_s, longest));
         warn_absurd(plan);
         plait_belief_measure(&out->belief, i, plan->measured_s);
         out->measured++;
@@ -308,7 +309,7 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
     PLAIT_TRY(command_deliver(text, length, path, path == NULL, err));
     if (quiet)
         return PLAIT_OK;
-    say("\n%s, for later questions:\n", path);
+    print_message("\n%s, for later questions:\n", path);
     return calibrate_print_site(&result, lines_out(), err);
 }
 

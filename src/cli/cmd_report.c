@@ -1,14 +1,14 @@
 /* cmd_report.c - plait report: a file of plans as a page for people */
 #include <string.h>
 
-#include "cli/asked.h"
+#include "cli/plan_request.h"
 #include "cli/command.h"
 #include "base/status.h"
 #include "io/file.h"
 #include "io/json/json.h"
 #include "page/page_serve.h"
 #include "cli/plans_page.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "base/text.h"
 
 typedef struct report_values {
@@ -38,14 +38,14 @@ static plait_status price_all(const plans_entry *entry, int count, reporting *r,
                               const report_plan **out, plait_error *err)
 {
     static const opt_operands nothing = {0};
-    static const asked_flags none = {0};
+    static const plan_request_flags none = {0};
     report_plan *plan = plait_arena_alloc(r->arena, (size_t)count, sizeof *plan);
-    asked *one = plait_arena_alloc(r->arena, 1, sizeof *one);
+    plan_request *one = plait_arena_alloc(r->arena, 1, sizeof *one);
 
     if (plan == NULL || one == NULL)
         return plait_fail_nomem(err);
     for (int i = 0; i < count; i++) {
-        PLAIT_TRY(asked_of(&none, &nothing, &entry[i], r->arena, one, err));
+        PLAIT_TRY(plan_request_from_entry(&none, &nothing, &entry[i], r->arena, one, err));
         plan[i] = one->plan;
         if (i == 0 || one->problem.runtime->natural_routing)
             PLAIT_TRY(report_natural(&one->problem, r->arena, &plan[i], err));
@@ -71,7 +71,7 @@ static plait_status load(const char *path, reporting *r, plait_error *err)
     PLAIT_TRY(price_all(entry, count, r, &r->page.plan, err));
     for (int i = 0; i < count; i++)
         if (r->page.plan[i].verdict == PLAIT_INVALID)
-            say_warning("%s: cannot run: %s", entry[i].where, r->page.plan[i].why);
+            print_warning("%s: cannot run: %s", entry[i].where, r->page.plan[i].why);
     r->page.plans = count;
     r->page.problem = &r->problem;
     return plans_load_command(path, r->arena, &r->page.command, err);
@@ -90,8 +90,8 @@ static plait_status report_serving(const char *path, const char *output, plait_a
     PLAIT_TRY(page_serve_read(path, arena, of, err));
     PLAIT_TRY(page_of_serve(of, arena, &made, err));
     PLAIT_TRY(command_page_write(made, output, err));
-    say("%s: %d deployment%s, %d on the front\n", output, of->plans, of->plans == 1 ? "" : "s",
-        of->front);
+    print_message("%s: %d deployment%s, %d on the front\n", output, of->plans,
+                  of->plans == 1 ? "" : "s", of->front);
     return PLAIT_OK;
 }
 
@@ -144,8 +144,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(refuse_capacity(operands->text[0], arena, err));
     PLAIT_TRY(load(operands->text[0], r, err));
     PLAIT_TRY(plans_page_write(&r->page, flags->output, flags->threads, arena, err));
-    say("%s: %d plan%s, %d on the front\n", flags->output, r->page.plans,
-        r->page.plans == 1 ? "" : "s", r->page.front);
+    print_message("%s: %d plan%s, %d on the front\n", flags->output, r->page.plans,
+                  r->page.plans == 1 ? "" : "s", r->page.front);
     return PLAIT_OK;
 }
 

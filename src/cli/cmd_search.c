@@ -3,16 +3,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/asked.h"
+#include "cli/plan_request.h"
 #include "cli/batch_hint.h"
 #include "plan/choices.h"
 #include "cli/command.h"
 #include "report/json_plan.h"
 #include "report/lines.h"
 #include "cli/plans_page.h"
-#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "rules/runtime_features.h"
-#include "cli/say.h"
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "report/units.h"
@@ -407,7 +406,7 @@ static plait_status next_command(const search_values *flags, const opt_operands 
                       "`plait explain --plan plans.json:1` shows it";
         return PLAIT_OK;
     }
-    PLAIT_TRY(asked_text(problem, &found->result->plan[0].plan.degrees, arena, &plan, err));
+    PLAIT_TRY(plan_request_text(problem, &found->result->plan[0].plan.degrees, arena, &plan, err));
     found->next = plait_arena_printf(arena, "plait explain %s %s", question, plan);
     return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
@@ -435,7 +434,7 @@ static plait_status deliver_page(const search_values *flags, const plait_problem
     if (flags->page == NULL)
         return PLAIT_OK;
     if (result->plans == 0) {
-        say_warning("%s: not written, since no plan fits", flags->page);
+        print_warning("%s: not written, since no plan fits", flags->page);
         return PLAIT_OK;
     }
     front = plait_arena_alloc(arena, (size_t)result->front_size + 1, sizeof *front);
@@ -478,9 +477,9 @@ static void warn_of_numerics(const plait_problem *problem, const plait_search_re
 
         if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
             !plait_key_is_usual(problem, best, key))
-            say_warning("the best plan changes numerics: %s %s, which is not the recipe of %s",
-                        plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
-                        problem->runtime->name);
+            print_warning("the best plan changes numerics: %s %s, which is not the recipe of %s",
+                          plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
+                          problem->runtime->name);
     }
 }
 
@@ -569,10 +568,10 @@ static void warn_of_model(const plait_problem *problem)
     if (plait_model_check(problem->runtime, problem->model, why, sizeof why))
         return;
     if (runtime_part_missed(problem->runtime, problem->model) >= 0)
-        say_warning("%s", why);
+        print_warning("%s", why);
     else
-        say_warning("%s: plait launch has no words for this model: expected %s",
-                    problem->model->name, why);
+        print_warning("%s: plait launch has no words for this model: expected %s",
+                      problem->model->name, why);
 }
 
 static plait_status load_question(const char *path, plait_arena *arena, plans_entry **out,

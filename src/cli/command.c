@@ -6,7 +6,7 @@
 
 #include "io/data_private.h"
 #include "io/file.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "base/shell_word.h"
 #include "base/text.h"
 
@@ -102,7 +102,7 @@ plait_status command_deliver_plans(const char *text, size_t length, const char *
     if (beside == NULL)
         return plait_fail_nomem(err);
     if (access(beside, F_OK) != 0)
-        say_warning("%s is read with the runtime %s beside it: copy %s there", path,
-                    file_base_name(runtime), runtime);
+        print_warning("%s is read with the runtime %s beside it: copy %s there", path,
+                      file_base_name(runtime), runtime);
     return PLAIT_OK;
 }

@@ -9,7 +9,7 @@
 #include "io/file.h"
 #include "cli/imported.h"
 #include "plait/data.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "launch/serving_import.h"
 #include "base/shell_word.h"
 #include "base/text.h"
@@ -106,18 +106,18 @@ static void print_worker(const char *file, const serving_import *in)
 {
     const plait_worker w = in->worker;
 
-    say("%s: a worker of %s", file, plait_engine_name[in->kind]);
+    print_message("%s: a worker of %s", file, plait_engine_name[in->kind]);
     if (in->checkpoint != NULL)
-        say(", checkpoint %.120s", in->checkpoint);
-    say("\n\n  tp %d, pp %d, dp_attention %d, ep %d: %d GPU%s", w.tp, w.pp, w.dp_attention, w.ep,
-        plait_worker_gpus(w), plait_worker_gpus(w) == 1 ? "" : "s");
+        print_message(", checkpoint %.120s", in->checkpoint);
+    print_message("\n\n  tp %d, pp %d, dp_attention %d, ep %d: %d GPU%s", w.tp, w.pp,
+                  w.dp_attention, w.ep, plait_worker_gpus(w), plait_worker_gpus(w) == 1 ? "" : "s");
     if (in->replicas > 1)
-        say(", %d replicas", in->replicas);
+        print_message(", %d replicas", in->replicas);
     if (in->batch > 0)
-        say("; at most %d requests run", in->batch);
+        print_message("; at most %d requests run", in->batch);
     if (in->context > 0)
-        say("; the longest has %d tokens", in->context);
-    say("\n");
+        print_message("; the longest has %d tokens", in->context);
+    print_message("\n");
 }
 
 plait_status import_serving(const char *from, const opt_operands *operands, const char *model,
@@ -144,7 +144,7 @@ plait_status import_serving(const char *from, const opt_operands *operands, cons
     imported_warn(operands->text[0], warning);
     print_worker(operands->text[0], &in);
     if (model == NULL)
-        say("\nMODEL is one that `plait models` lists, or the path of a config.json.");
-    say("\nnext: %s\n", command);
+        print_message("\nMODEL is one that `plait models` lists, or the path of a config.json.");
+    print_message("\nnext: %s\n", command);
     return PLAIT_OK;
 }

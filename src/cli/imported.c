@@ -7,7 +7,7 @@
 #include "launch/import.h"
 #include "plait/data.h"
 #include "cli/problem.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "base/text.h"
 
 enum { IMPORT_MAX_BYTES = 64 << 20 };
@@ -62,7 +62,7 @@ void imported_warn(const char *file, const char *sentences)
     while (*sentences != '\0') {
         const size_t length = strcspn(sentences, "\n");
 
-        say_warning("%s: %.*s", file, (int)length, sentences);
+        print_warning("%s: %.*s", file, (int)length, sentences);
         sentences += length + (sentences[length] == '\n');
     }
 }

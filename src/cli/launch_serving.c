@@ -6,7 +6,7 @@
 
 #include "io/folder.h"
 #include "cli/problem.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "io/plans/serve_answer.h"
 
 /* "... and meta-llama/Meta-Llama-3.1-70B config": the name on the Hub that a source cites; 0: none. */
@@ -52,11 +52,11 @@ static plait_status choose(const launch_serving_flags *flags, const plait_serve_
 static void report(const plait_launch_folder *folder, const char *path, const serve_answer *answer,
                    plait_serve_target target)
 {
-    say("%s: deployment %d of %s for %s, %d replica%s\n\n", path, answer->rank, answer->model.name,
-        plait_serve_target_name[target], answer->plan.replicas,
-        answer->plan.replicas == 1 ? "" : "s");
+    print_message("%s: deployment %d of %s for %s, %d replica%s\n\n", path, answer->rank,
+                  answer->model.name, plait_serve_target_name[target], answer->plan.replicas,
+                  answer->plan.replicas == 1 ? "" : "s");
     for (int f = 0; f < folder->files; f++)
-        say("  %s\n", folder->file[f].name);
+        print_message("  %s\n", folder->file[f].name);
 }
 
 plait_status launch_serving(const char *file, const launch_serving_flags *flags, plait_arena *arena,
@@ -92,8 +92,9 @@ plait_status launch_serving(const char *file, const launch_serving_flags *flags,
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
     if (target != PLAIT_SERVE_TARGET_DYNAMO &&
         target != plait_serve_target_of(answer->plan.engine->kind))
-        say_warning("the answer is of %s; times on %s are others",
-                    plait_engine_name[answer->plan.engine->kind], plait_serve_target_name[target]);
+        print_warning("the answer is of %s; times on %s are others",
+                      plait_engine_name[answer->plan.engine->kind],
+                      plait_serve_target_name[target]);
     report(folder, flags->output, answer, target);
     return PLAIT_OK;
 }

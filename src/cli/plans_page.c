@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "base/status.h"
-#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "base/text.h"
 #include "report/units.h"
 

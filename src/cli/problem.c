@@ -10,7 +10,7 @@
 
 #include "plan/kernels.h"
 #include "rules/runtime_features.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "plan/model_queries.h"
@@ -63,7 +63,7 @@ static plait_status resolve_model(const char *name, const plans_entry *file, boo
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
     if (warning != NULL && warning[0] != '\0' && !quiet)
-        say_warning("%s: %s", name, warning);
+        print_warning("%s: %s", name, warning);
     out->model = model;
     return PLAIT_OK;
 }
@@ -272,8 +272,8 @@ static plait_status check_hardware(const plait_problem *problem, plait_error *er
 static void warn(const plait_problem *problem)
 {
     if (problem->model->max_seq > 0 && problem->job.seq > problem->model->max_seq)
-        say_warning("--seq: %d tokens are more than the %d that %s was published for",
-                    problem->job.seq, problem->model->max_seq, problem->model->name);
+        print_warning("--seq: %d tokens are more than the %d that %s was published for",
+                      problem->job.seq, problem->model->max_seq, problem->model->name);
 }
 
 static plait_status resolve_risk(const problem_flags *flags, const plans_entry *file,

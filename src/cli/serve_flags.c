@@ -6,7 +6,7 @@
 
 #include "base/magnitude.h"
 #include "cli/problem.h"
-#include "cli/say.h"
+#include "cli/terminal.h"
 #include "base/text.h"
 
 /* ---- the load and its bounds ---- */
@@ -58,9 +58,9 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
                           "expected fewer than the %d tokens of --input, found %d", flags->input,
                           flags->cached);
     if (model->max_seq > 0 && (double)flags->input + flags->output > model->max_seq)
-        say_warning("--input: %d tokens and %d of output are more than the %d that %s was "
-                    "published for",
-                    flags->input, flags->output, model->max_seq, model->name);
+        print_warning("--input: %d tokens and %d of output are more than the %d that %s was "
+                      "published for",
+                      flags->input, flags->output, model->max_seq, model->name);
     if (flags->rate != NULL && flags->concurrency > 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--rate",
                           "expected --rate or --concurrency, found both");

@@ -1,8 +1,41 @@
-/* progress.c - "searching  42 %", overwritten as it grows */
-#include "cli/progress.h"
+/* terminal.c - messages of commands beside their reports, and progress */
+#include "cli/terminal.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/text.h"
+#include "report/lines.h"
+
+enum { MESSAGE_SIZE = 4096 }; /* longer texts are cut */
+
+void print_message(const char *fmt, ...)
+{
+    char text[MESSAGE_SIZE];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    text_make_lines_plain(text);
+    fputs(text, lines_out());
+}
+
+void print_warning(const char *fmt, ...)
+{
+    char text[MESSAGE_SIZE];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    text_make_plain(text, strlen(text));
+    fprintf(stderr, "plait: warning: %s\n", text);
+}
+
+/* ---- progress ---- */
 
 progress progress_of(int parts, const char *what)
 {

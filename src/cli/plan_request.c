@@ -1,5 +1,5 @@
-/* asked.c - the plan that eval and explain are asked about */
-#include "cli/asked.h"
+/* plan_request.c - the plan that eval and explain are asked about */
+#include "cli/plan_request.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/shell_word.h"
 #include "base/text.h"
 
-bool asked_any(const asked_flags *flags)
+bool plan_request_any(const plan_request_flags *flags)
 {
     for (int k = 0; k < PLAIT_KEYS; k++)
         if (flags->key[k] != NULL)
@@ -18,14 +18,14 @@ bool asked_any(const asked_flags *flags)
 /* ---- degrees ---- */
 
 /* The error of a value names the flag, not the key. */
-static plait_status set_flags(const asked_flags *flags, plait_degrees *degrees,
+static plait_status set_flags(const plan_request_flags *flags, plait_degrees *degrees,
                               plait_key_set *given, plait_error *err)
 {
     plait_error inner;
     opt_table named;
     char where[32];
 
-    opt_spell_out((const opt[]){OPT_OF_KEYS(asked_flags, key), OPT_END}, &named);
+    opt_spell_out((const opt[]){OPT_OF_KEYS(plan_request_flags, key), OPT_END}, &named);
     for (int k = 0; k < PLAIT_KEYS; k++) {
         if (flags->key[k] == NULL)
             continue;
@@ -41,8 +41,8 @@ static plait_status set_flags(const asked_flags *flags, plait_degrees *degrees,
  * What the file has as it would be filled in anyway is not held on to when a flag changes the
  * plan: a shard group of all replicas stays one of all replicas. Other stages are split anew.
  */
-static void loosen(const plait_problem *problem, const plans_entry *file, const asked_flags *flags,
-                   plait_key_set *given)
+static void loosen(const plait_problem *problem, const plans_entry *file,
+                   const plan_request_flags *flags, plait_key_set *given)
 {
     plait_problem before = *problem;
     plait_degrees d = file->degrees;
@@ -60,16 +60,16 @@ static void loosen(const plait_problem *problem, const plans_entry *file, const 
         *given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
 }
 
-static bool changes_plan(const asked_flags *flags)
+static bool changes_plan(const plan_request_flags *flags)
 {
-    asked_flags without_plan = *flags;
+    plan_request_flags without_plan = *flags;
 
     without_plan.plan = NULL;
-    return asked_any(&without_plan) || flags->problem.gpus > 0;
+    return plan_request_any(&without_plan) || flags->problem.gpus > 0;
 }
 
 /* --microbatches M stands for the mbs that makes M of them. */
-static plait_status set_microbatches(const asked_flags *flags, const plait_problem *problem,
+static plait_status set_microbatches(const plan_request_flags *flags, const plait_problem *problem,
                                      plait_degrees *degrees, int *asked_for, plait_key_set *given,
                                      plait_error *err)
 {
@@ -134,7 +134,7 @@ static void check_microbatches(const plait_problem *problem, int asked_for, bool
 }
 
 /* Degrees in full, and the plan that they expand to. Such as do not make up the world are an answer. */
-static plait_status complete_degrees(asked *out, plait_degrees degrees, plait_arena *arena,
+static plait_status complete_degrees(plan_request *out, plait_degrees degrees, plait_arena *arena,
                                      plait_error *err)
 {
     const plait_problem *const problem = &out->problem;
@@ -159,8 +159,8 @@ static bool stages_have_degrees(const plans_entry *file)
  * Where nothing was changed the file's stages are the plan's: they may say what the degrees do not, and
  * the verdict tells. What they leave open of recomputation is filled in as of degrees.
  */
-static plait_status complete(asked *out, plait_degrees degrees, bool changed, plait_arena *arena,
-                             plait_error *err)
+static plait_status complete(plan_request *out, plait_degrees degrees, bool changed,
+                             plait_arena *arena, plait_error *err)
 {
     const plait_key_set whole =
         PLAIT_ALL_KEYS & ~(PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) | PLAIT_KEY_BIT(PLAIT_KEY_DP));
@@ -198,13 +198,14 @@ static plait_status load(const char *path, plait_arena *arena, const plans_entry
     return plans_load(path, arena, entry, err);
 }
 
-plait_status asked_of(const asked_flags *flags, const opt_operands *operands,
-                      const plans_entry *file, plait_arena *arena, asked *out, plait_error *err)
+plait_status plan_request_from_entry(const plan_request_flags *flags, const opt_operands *operands,
+                                     const plans_entry *file, plait_arena *arena, plan_request *out,
+                                     plait_error *err)
 {
     plait_degrees degrees = plait_degrees_init();
     const bool changed = changes_plan(flags);
 
-    *out = (asked){.file = file};
+    *out = (plan_request){.file = file};
     PLAIT_TRY(problem_resolve(&flags->problem, operands, out->file, arena, &out->problem, err));
     if (out->file != NULL) {
         degrees = out->file->degrees;
@@ -222,18 +223,18 @@ plait_status asked_of(const asked_flags *flags, const opt_operands *operands,
     return PLAIT_OK;
 }
 
-plait_status asked_resolve(const asked_flags *flags, const opt_operands *operands,
-                           plait_arena *arena, asked *out, plait_error *err)
+plait_status plan_request_resolve(const plan_request_flags *flags, const opt_operands *operands,
+                                  plait_arena *arena, plan_request *out, plait_error *err)
 {
     const plans_entry *file = NULL;
 
     if (flags->plan != NULL)
         PLAIT_TRY(load(flags->plan, arena, &file, err));
-    return asked_of(flags, operands, file, arena, out, err);
+    return plan_request_from_entry(flags, operands, file, arena, out, err);
 }
 
-plait_status asked_versus(const char *path, const plait_problem *problem, plait_arena *arena,
-                          asked *out, plait_error *err)
+plait_status plan_request_versus(const char *path, const plait_problem *problem, plait_arena *arena,
+                                 plan_request *out, plait_error *err)
 {
     static const opt_operands nothing = {0};
     const problem_flags no_flags = {0};
@@ -242,7 +243,7 @@ plait_status asked_versus(const char *path, const plait_problem *problem, plait_
 
     if (entry == NULL)
         return plait_fail_nomem(err);
-    *out = (asked){.file = entry};
+    *out = (plan_request){.file = entry};
     PLAIT_TRY(plans_load(path, arena, entry, err));
     if (entry->model == NULL)
         entry->model = problem->model;
@@ -290,7 +291,7 @@ static plait_status flags_text(const plait_degrees *degrees, plait_key_set keys,
     opt_table named;
     char value[PLAIT_VALUE_SIZE];
 
-    opt_spell_out((const opt[]){OPT_OF_KEYS(asked_flags, key), OPT_END}, &named);
+    opt_spell_out((const opt[]){OPT_OF_KEYS(plan_request_flags, key), OPT_END}, &named);
     text_builder_init(&out, arena);
     for (int k = 0; k < PLAIT_KEYS; k++) {
         if (!(keys & PLAIT_KEY_BIT(k)) || k == PLAIT_KEY_DP)
@@ -302,8 +303,8 @@ static plait_status flags_text(const plait_degrees *degrees, plait_key_set keys,
     return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-plait_status asked_text(const plait_problem *problem, const plait_degrees *degrees,
-                        plait_arena *arena, const char **text, plait_error *err)
+plait_status plan_request_text(const plait_problem *problem, const plait_degrees *degrees,
+                               plait_arena *arena, const char **text, plait_error *err)
 {
     plait_key_set given = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP);
 
@@ -314,8 +315,8 @@ plait_status asked_text(const plait_problem *problem, const plait_degrees *degre
 /* ---- ways out of a refusal ---- */
 
 /* The flags that change the question to this plan; a list too long for `change` is left out. */
-static plait_status add_way(const asked *question, const plait_change *change, plait_arena *arena,
-                            plait_relaxation *way, int *ways, plait_error *err)
+static plait_status add_way(const plan_request *question, const plait_change *change,
+                            plait_arena *arena, plait_relaxation *way, int *ways, plait_error *err)
 {
     const plait_degrees *const degrees = &change->best.plan.degrees;
     plait_key_set needed = question->given | change->changed;
@@ -331,13 +332,14 @@ static plait_status add_way(const asked *question, const plait_change *change, p
     return PLAIT_OK;
 }
 
-plait_status asked_ways_out(const asked *question, plait_arena *arena,
-                            plait_relaxation way[ASKED_WAYS], int *ways, plait_error *err)
+plait_status plan_request_remedies(const plan_request *question, plait_arena *arena,
+                                   plait_relaxation way[PLAN_REQUEST_REMEDIES], int *ways,
+                                   plait_error *err)
 {
     const plait_key_set dp = PLAIT_KEY_BIT(PLAIT_KEY_DP), mbs = PLAIT_KEY_BIT(PLAIT_KEY_MBS);
     const plait_key_set fixed = question->microbatches > 0 ? dp | mbs : question->given & dp;
     const bool refused = question->plan.verdict == PLAIT_INVALID;
-    plait_change *change = plait_arena_alloc(arena, ASKED_WAYS, sizeof *change);
+    plait_change *change = plait_arena_alloc(arena, PLAN_REQUEST_REMEDIES, sizeof *change);
     int changes = 0;
 
     *ways = 0;
@@ -352,12 +354,12 @@ plait_status asked_ways_out(const asked *question, plait_arena *arena,
     // A plan out of memory first keeps all that was asked for.
     if (!refused)
         PLAIT_TRY(plait_ways_out(&question->problem, question->given, question->given | fixed,
-                                 &question->plan.degrees, ASKED_WAYS, arena, change, &changes,
-                                 err));
+                                 &question->plan.degrees, PLAN_REQUEST_REMEDIES, arena, change,
+                                 &changes, err));
     if (changes == 0)
         PLAIT_TRY(plait_ways_out(&question->problem, question->given, fixed,
-                                 &question->plan.degrees, ASKED_WAYS, arena, change, &changes,
-                                 err));
+                                 &question->plan.degrees, PLAN_REQUEST_REMEDIES, arena, change,
+                                 &changes, err));
     for (int i = 0; i < changes; i++)
         PLAIT_TRY(add_way(question, &change[i], arena, way, ways, err));
     return PLAIT_OK;
