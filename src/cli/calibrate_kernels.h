@@ -1,8 +1,7 @@
 /* calibrate_kernels.h - `plait calibrate KERNELS.csv...`: an accelerator, and the cluster it sits in */
 #pragma once
 
-#include "cli/calibrate_sink.h"
-#include "cli/opt.h"
+#include "cli/calibrate_steps.h"
 #include "plait/arena.h"
 #include "plait/error.h"
 

@@ -7,7 +7,7 @@
 #include "io/cluster/cluster_write.h"
 #include "cli/command.h"
 #include "report/lines.h"
-#include "cli/measured_log.h"
+#include "cli/imported.h"
 #include "plait/data.h"
 #include "cli/terminal.h"
 #include "report/report_table.h"

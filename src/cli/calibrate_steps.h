@@ -3,11 +3,16 @@
 
 #include <stdio.h>
 
-#include "cli/calibrate_sink.h"
 #include "cli/opt.h"
 #include "plait/arena.h"
 #include "plait/error.h"
 #include "calibrate/site.h"
+
+/** The destination of what is fitted. */
+typedef struct calibrate_sink {
+    const char *path; /* NULL: no file */
+    bool print;       /* to standard output; tables of the fit then go to standard error */
+} calibrate_sink;
 
 /** What the fit of a site found, and the steps before and after. */
 PLAIT_MUST_CHECK plait_status calibrate_print_site(const site_result *result, FILE *out,

@@ -1,12 +1,24 @@
 /* cmd_calibrate.c - plait calibrate: constants of an accelerator or a cluster from measurements */
-#include "cli/calibrate_engine.h"
-#include "cli/calibrate_evidence.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrate/cross.h"
+#include "calibrate/engine_fit.h"
+#include "calibrate/profile.h"
 #include "cli/calibrate_kernels.h"
-#include "cli/calibrate_kit.h"
-#include "cli/calibrate_runtime.h"
 #include "cli/calibrate_steps.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
+#include "io/file.h"
+#include "io/folder.h"
+#include "io/runtime/runtime_variant.h"
 #include "plait/data.h"
+#include "plait/serve_runs.h"
+#include "report/lines.h"
+#include "report/report_table.h"
+#include "report/report_validate.h"
 
 typedef struct calibrate_values {
     const char *accelerator;
@@ -55,6 +67,248 @@ static const opt options[] = {
                 "write the cluster of measured kernels and links to FILE, with its accelerator"),
     OPT_END,
 };
+
+/* The files lie in the data folder as they are written: one can read, try and check them there. */
+static const struct kit_file {
+    const char *name;
+    const char *what;
+    bool executable;
+} kit[] = {
+    {"README.md", "three steps", false},
+    {"kit.py",
+     "products, attention, experts, memory passes; collectives and sends without nccl-tests", true},
+    {"nccl.sh", "collectives and sends by nccl-tests", true},
+    {"kit.sbatch", "all of it on two nodes under SLURM", true},
+};
+
+enum { KIT_FILES = sizeof kit / sizeof *kit, KIT_FILE_MAX_BYTES = 1 << 20 };
+
+static plait_status load_kit_file(const struct kit_file *file, plait_arena *arena,
+                                  plait_launch_file *out, plait_error *err)
+{
+    const char *const name = plait_arena_printf(arena, "clusters/kit/%s", file->name);
+    const char *path;
+    size_t length;
+
+    if (name == NULL)
+        return plait_fail_nomem(err);
+    *out = (plait_launch_file){.name = file->name, .executable = file->executable};
+    PLAIT_TRY(plait_data_file(name, arena, &path, err));
+    if (path == NULL)
+        return plait_fail(err, PLAIT_ERROR_IO, name,
+                          "expected a file of the data folder, found none: set PLAIT_DATA");
+    return file_read_all(path, KIT_FILE_MAX_BYTES, arena, &out->text, &length, err);
+}
+
+static plait_status write_kit(const char *path, const opt_operands *operands, bool force,
+                              plait_arena *arena, plait_error *err)
+{
+    plait_launch_folder folder = {.files = KIT_FILES};
+
+    if (path[0] == '\0')
+        return plait_fail(err, PLAIT_ERROR_IO, "--kit",
+                          "expected the name of a folder, found nothing");
+    if (operands->count > 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
+                          "expected no measurements beside --kit, found a file");
+    PLAIT_TRY(folder_check(path, force, err));
+    for (int f = 0; f < KIT_FILES; f++)
+        PLAIT_TRY(load_kit_file(&kit[f], arena, &folder.file[f], err));
+    PLAIT_TRY(folder_write(path, &folder, force, err));
+    print_message("%s: a kit of ten minutes on two nodes\n\n", path);
+    for (int f = 0; f < KIT_FILES; f++)
+        print_message("  %-12s%s\n", kit[f].name, kit[f].what);
+    print_message("\nnext: sbatch kit.sbatch in that folder, then plait calibrate %s/*.csv -o "
+                  "accelerator.json --site cluster.json\n",
+                  path);
+    return PLAIT_OK;
+}
+
+static void print_errors(const profile_result *result, FILE *out)
+{
+    if (result->runs == 0)
+        fprintf(out, "%s: no runs\n", result->runtime.name);
+    else
+        fprintf(out, "%s: %zu runs, mean error %.1f %%, was %.1f %%\n", result->runtime.name,
+                result->runs, 100.0 * result->after, 100.0 * result->before);
+}
+
+static plait_status print_runtime_fit(const profile_result *result, FILE *out, plait_error *err)
+{
+    const table_column columns[] = {
+        {"number", TABLE_LEFT},  {"was", TABLE_RIGHT},
+        {"is", TABLE_RIGHT},     {result->variant > 0 ? "software" : "family", TABLE_RIGHT},
+        {"spread", TABLE_RIGHT}, {"runs determine it", TABLE_LEFT}};
+    table *rows = table_new(columns, 6);
+
+    print_errors(result, out);
+    for (int i = 0; i < result->numbers; i++) {
+        const fit_number *n = &result->number[i];
+
+        table_cell(rows, "%s", n->key);
+        table_cell(rows, "%.3g", result->was[i] / n->unit);
+        table_cell(rows, "%.3g", profile_number(result, i) / n->unit);
+        table_cell(rows, "%.3g", result->parent[i] / n->unit);
+        table_cell(rows, "%.0f %%", 100.0 * expm1(n->spread));
+        table_cell(rows, "%s",
+                   result->runs > 0 && n->determined ? "yes"
+                   : result->variant > 0             ? "no, the software"
+                                                     : "no, its family");
+    }
+    return table_print(rows, 0, out, err);
+}
+
+/* The file that a fit goes into: of a variant that has none yet, one that says nothing. */
+static plait_status read_profile(const char *name, const char *software, bool variant,
+                                 plait_arena *arena, json_tree **out, plait_error *err)
+{
+    const char *path = NULL, *text;
+    size_t length;
+
+    if (variant) {
+        const char *const file = plait_arena_printf(arena, "clusters/runtimes/%s.json", name);
+
+        if (file == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_data_file(file, arena, &path, err));
+    } else {
+        PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err));
+    }
+    if (path != NULL) {
+        PLAIT_TRY(file_read_all(path, JSON_MAX_BYTES, arena, &text, &length, err));
+        return json_tree_read(text, length, path, arena, out, err);
+    }
+    PLAIT_TRY(json_tree_read("{}", 2, name, arena, out, err));
+    return json_tree_set_text(*out, "name", name, arena) &&
+                   json_tree_set_text(*out, "source", "", arena) &&
+                   json_tree_set_text(*out, "variant_of", software, arena)
+               ? PLAIT_OK
+               : plait_fail_nomem(err);
+}
+
+static plait_status fit_runtime(const char *name, const opt_operands *operands,
+                                const calibrate_sink *sink, plait_pipelines *pipelines,
+                                plait_arena *arena, plait_error *err)
+{
+    const char *software, *when, *text;
+    profile_result result;
+    profile_set set;
+    plait_runs runs;
+    json_tree *tree;
+    size_t length;
+
+    if (operands->count != 1)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
+                          "expected one file of measured steps beside --runtime, found %d",
+                          (int)operands->count);
+    PLAIT_TRY(runtime_split(name, arena, &software, &when, err));
+    const int variant = when != NULL ? runtime_date(when) : 0;
+    if (when != NULL && variant == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name,
+                          "expected a month such as 25.09 behind @, found \"%.40s\"", when);
+    PLAIT_TRY(read_profile(name, software, variant > 0, arena, &tree, err));
+    PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
+    PLAIT_TRY(profile_set_learn(&runs, software, variant, pipelines, arena, &set, err));
+    PLAIT_TRY(profile_fit(&set, software, variant, arena, &result, err));
+    PLAIT_TRY(print_runtime_fit(&result, sink->print ? stderr : lines_out(), err));
+    PLAIT_TRY(profile_apply(&result, tree, arena, err));
+    text = json_tree_print(tree, arena, &length);
+    if (text == NULL)
+        return plait_fail_nomem(err);
+    return command_deliver(text, length, sink->path, sink->print, err);
+}
+
+static plait_status calibrate_runtime(const char *name, const opt_operands *operands,
+                                      const calibrate_sink *sink, plait_arena *arena,
+                                      plait_error *err)
+{
+    plait_pipelines *const pipelines = plait_pipelines_new();
+    const plait_status status = pipelines != NULL
+                                    ? fit_runtime(name, operands, sink, pipelines, arena, err)
+                                    : plait_fail_nomem(err);
+
+    plait_pipelines_free(pipelines);
+    return status;
+}
+
+static const plait_engine *profile_named(const plait_serve_runs *runs, const char *name)
+{
+    for (size_t i = 0; i < runs->engines; i++)
+        if (strcmp(runs->engine[i].name, name) == 0)
+            return &runs->engine[i];
+    return NULL;
+}
+
+static plait_status print_engine_fit(const plait_engine *was, const plait_engine *is, FILE *out,
+                                     plait_error *err)
+{
+    static const table_column columns[] = {{"number", TABLE_LEFT},
+                                           {"was", TABLE_RIGHT},
+                                           {"is", TABLE_RIGHT},
+                                           {"runs determine it", TABLE_LEFT}};
+    table *rows = table_new(columns, 4);
+    int n = 0;
+
+    fprintf(out, "%s: %d runs\n", is->name, is->rows);
+#define X(field, word, unit, least, most, assumed)                                                 \
+    table_cell(rows, "%s", word);                                                                  \
+    table_cell(rows, "%.3g", was->field / (unit));                                                 \
+    table_cell(rows, "%.3g", is->field / (unit));                                                  \
+    table_cell(rows, "%s", is->determined[n++] ? "yes" : "no");
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+    return table_print(rows, 0, out, err);
+}
+
+static plait_status calibrate_engine(const char *name, const opt_operands *operands,
+                                     const calibrate_sink *sink, plait_arena *arena, bool *no,
+                                     plait_error *err)
+{
+    plait_serve_runs runs;
+    plait_engine fitted;
+    const char *text;
+    size_t length;
+
+    if (operands->count != 1)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
+                          "expected one file of measured runs beside --engine, found %d",
+                          (int)operands->count);
+    PLAIT_TRY(plait_serve_runs_load(operands->text[0], arena, &runs, err));
+    const plait_engine *profile = profile_named(&runs, name);
+    if (profile == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
+                          "expected the name of an engine's profile, found '%.40s'", name);
+    PLAIT_TRY(engine_fit(&runs, profile, arena, &fitted, err));
+    *no = fitted.rows == 0;
+    PLAIT_TRY(print_engine_fit(profile, &fitted, sink->print ? stderr : lines_out(), err));
+    PLAIT_TRY(engine_write(&fitted, arena, &text, &length, err));
+    return command_deliver(text, length, sink->path, sink->print, err);
+}
+
+static void show_progress(const char *source, const char *runtime)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "leaving out %s, fitting %s\n", source, runtime);
+}
+
+static plait_status calibrate_evidence(const char *runs, const opt_operands *operands,
+                                       const calibrate_sink *sink, plait_arena *arena,
+                                       plait_error *err)
+{
+    plait_evidence evidence;
+    plait_runs measured;
+    const char *text;
+    size_t length;
+
+    if (operands->count > 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
+                          "expected no other file beside --evidence, found one");
+    PLAIT_TRY(plait_runs_load(runs, arena, &measured, err));
+    PLAIT_TRY(cross_predict(&measured, show_progress, arena, &evidence, err));
+    PLAIT_TRY(report_left_out(&evidence, sink->print ? stderr : lines_out(), arena, err));
+    PLAIT_TRY(plait_evidence_text(&evidence, arena, &text, &length, err));
+    return command_deliver(text, length, sink->path, sink->print, err);
+}
 
 /* What is done: one thing at a time. */
 static plait_status check_task(const calibrate_values *flags, plait_error *err)
@@ -117,7 +371,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     PLAIT_TRY(check_task(flags, err));
     if (flags->kit != NULL)
-        return calibrate_kit(flags->kit, operands, flags->force, arena, err);
+        return write_kit(flags->kit, operands, flags->force, arena, err);
     PLAIT_TRY(command_output(&sink.path, &sink.print, err));
     if (flags->runtime != NULL)
         return calibrate_runtime(flags->runtime, operands, &sink, arena, err);

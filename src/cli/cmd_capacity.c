@@ -7,7 +7,6 @@
 #include "cli/capacity_serve.h"
 #include "cli/command.h"
 #include "report/lines.h"
-#include "cli/number_list.h"
 #include "page/page_capacity.h"
 #include "cli/problem.h"
 #include "cli/terminal.h"

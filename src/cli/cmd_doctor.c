@@ -10,7 +10,6 @@
 #include "launch/import.h"
 #include "cli/imported.h"
 #include "report/lines.h"
-#include "cli/measured_log.h"
 #include "report/report_doctor.h"
 #include "base/text.h"
 

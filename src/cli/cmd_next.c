@@ -10,7 +10,7 @@
 #include "io/csv/csv_table.h"
 #include "io/file.h"
 #include "report/lines.h"
-#include "cli/measured_log.h"
+#include "cli/imported.h"
 #include "plait/belief.h"
 #include "report/report_next.h"
 #include "cli/terminal.h"

@@ -1,20 +1,22 @@
 /* cmd_search.c - plait search: the best plans of a job */
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli/plan_request.h"
-#include "cli/batch_hint.h"
-#include "plan/choices.h"
-#include "cli/command.h"
-#include "report/json_plan.h"
-#include "report/lines.h"
-#include "cli/plans_page.h"
-#include "cli/terminal.h"
-#include "rules/runtime_features.h"
+#include "base/numbers.h"
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "cli/command.h"
+#include "cli/plan_request.h"
+#include "cli/plans_page.h"
+#include "cli/terminal.h"
+#include "plan/choices.h"
+#include "report/json_plan.h"
+#include "report/lines.h"
 #include "report/units.h"
+#include "rules/runtime_features.h"
 
 typedef struct search_values {
     problem_flags problem;
@@ -560,6 +562,40 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
                               : plait_fail_nomem(err);
 }
 
+enum { REACH_SHARE = 20, MOST_REACH = 1 << 16, LEAST_GAIN = 4 };
+
+/* Compares by the most replicas, then by what is left for microbatches, then by distance. */
+static bool divides_better(const plait_job *job, int64_t batch, int64_t best)
+{
+    const int64_t gpus = job->gpus;
+    const int64_t replicas = common_divisor(batch, gpus) - common_divisor(best, gpus);
+    const int64_t rest = common_divisor(batch, gpus * gpus) - common_divisor(best, gpus * gpus);
+
+    if (replicas != 0)
+        return replicas > 0;
+    return rest != 0 ? rest > 0 : llabs(batch - job->gbs) < llabs(best - job->gbs);
+}
+
+static void warn_of_batch(const plait_job *job, int dp)
+{
+    const int64_t shared = common_divisor(job->gbs, job->gpus);
+    int64_t best = job->gbs, reach = job->gbs / REACH_SHARE;
+
+    if (dp > 0 && dp != shared)
+        return;
+    reach = reach < job->gpus ? reach : job->gpus; // which has a multiple of every divisor
+    reach = reach < MOST_REACH ? reach : MOST_REACH;
+    for (int64_t batch = job->gbs - reach; batch <= job->gbs + reach; batch++)
+        if (batch > 0 && divides_better(job, batch, best))
+            best = batch;
+    if (common_divisor(best, job->gpus) >= LEAST_GAIN * shared)
+        print_warning(
+            "--gbs %d: dp is at most %lld, as %d GPUs and the batch share no larger divisor; "
+            "with --gbs %lld it is up to %lld",
+            job->gbs, (long long)shared, job->gpus, (long long)best,
+            (long long)common_divisor(best, job->gpus));
+}
+
 /* The plans of such a model are prices of a change that somebody else makes. */
 static void warn_of_model(const plait_problem *problem)
 {
@@ -604,7 +640,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     progress_clear(&shown);
     *no = status != PLAIT_OK || result.plans == 0;
     if (status == PLAIT_OK || text_equal(refusal.where, "search"))
-        batch_hint(&problem.job, *no ? 0 : result.plan[0].plan.degrees.dp);
+        warn_of_batch(&problem.job, *no ? 0 : result.plan[0].plan.degrees.dp);
     if (status == PLAIT_ERROR_RANGE && text_equal(refusal.where, "search"))
         return answer_refusal(&flags, operands, &problem, &search, &refusal, arena, err);
     if (status != PLAIT_OK)

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "io/file.h"
 #include "base/shell_word.h"
-#include "cli/sweep_run.h"
+#include "cli/sweep.h"
 #include "base/text.h"
 
 typedef struct sweep_values {

@@ -1,14 +1,15 @@
 /* cmd_validate.c - plait validate: measured runs against predictions */
 #include <stdio.h>
 
+#include "calibrate/engine_fit.h"
 #include "cli/command.h"
+#include "cli/problem.h"
 #include "io/file.h"
-#include "report/lines.h"
 #include "page/page_accuracy.h"
 #include "plait/validate.h"
-#include "cli/problem.h"
+#include "report/lines.h"
+#include "report/report_serve_runs.h"
 #include "report/report_validate.h"
-#include "cli/validate_serving.h"
 
 typedef struct validate_values {
     bool json, serving, unseen;
@@ -59,6 +60,26 @@ static plait_status make_page(const plait_validation *validation, const char *li
 
     PLAIT_TRY(page_of_accuracy(validation, line, arena, &made, err));
     return command_page_write(made, path, err);
+}
+
+static plait_status validate_serving(const char *path, bool unseen, bool json, plait_arena *arena,
+                                     plait_error *err)
+{
+    plait_serve_validation *validation = plait_arena_alloc(arena, 1, sizeof *validation);
+    plait_serve_runs runs;
+    const char *text;
+    size_t length;
+
+    if (validation == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_serve_runs_load(path, arena, &runs, err));
+    if (unseen)
+        PLAIT_TRY(engine_fit_unseen(&runs, arena, err));
+    PLAIT_TRY(plait_serve_validate(&runs, arena, validation, err));
+    if (!json)
+        return report_serve_validation(validation, lines_out(), err);
+    PLAIT_TRY(json_serve_validation(validation, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

@@ -3,6 +3,8 @@
 
 #include "launch/edits.h"
 #include "cli/opt.h"
+#include "io/csv/step_log.h"
+#include "plait/job.h"
 #include "plait/launch.h"
 #include "io/plans/plans.h"
 
@@ -27,3 +29,13 @@ PLAIT_MUST_CHECK plait_status imported_read(const imported_flags *flags,
 
 /** Sentences about a file, one a line. */
 void imported_warn(const char *file, const char *sentences);
+
+/**
+ * Read the log of a plan of `problem`. Warns on stderr if another runtime than the plan's prints such
+ * lines.
+ *
+ * @param step_s  seconds of a step, whatever unit the log has
+ */
+PLAIT_MUST_CHECK plait_status measured_log_read(const char *path, const plait_problem *problem,
+                                                plait_arena *arena, step_log *out, double *step_s,
+                                                plait_error *err);

@@ -1,5 +1,5 @@
 /* sweep_run.c - block by block: answered, brought together, written */
-#include "cli/sweep_run.h"
+#include "cli/sweep.h"
 
 #include <errno.h>
 #include <stdio.h>

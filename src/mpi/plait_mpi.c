@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "plait/arena.h"
-#include "cli/sweep_run.h"
+#include "cli/sweep.h"
 
 enum { EXIT_USAGE = 2, EXIT_FAULT = 3 };
 
