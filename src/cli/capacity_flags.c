@@ -1,4 +1,4 @@
-/* capacity_flags.c - deadline, budget, prices and failures of a run, as the command line says them */
+/* capacity_flags.c - reads deadline, budget, prices and failures of a run, and lists of numbers */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/capacity_flags.h"
 
-/* A number from `least` to `most`; what is not given stays. */
+/* Read a number from `least` to `most`; *out stays if the option is not given. */
 static plait_status read_number(const char *where, const char *text, double least, double most,
                                 double *out, plait_error *err)
 {
@@ -22,7 +22,7 @@ static plait_status read_number(const char *where, const char *text, double leas
     return PLAIT_OK;
 }
 
-/* The same, of whole numbers. */
+/* Read a whole number from 0 to `most`. */
 static plait_status read_count(const char *where, const char *text, int most, int *out,
                                plait_error *err)
 {
@@ -61,13 +61,7 @@ static plait_status read_fleet(const capacity_flags *flags, plait_reliability *f
     return read_count("--spares", flags->spares, PLAIT_MOST_SPARES, &fleet->spares, err);
 }
 
-static plait_status read_price(const capacity_flags *flags, double *usd_per_gpu_hour,
-                               plait_error *err)
-{
-    return read_number("--price", flags->price, 1e-6, 1e6, usd_per_gpu_hour, err);
-}
-
-/* "dgx-h100=2.2": the price of the cluster of that name; of two of one name, of both. */
+/* Set the price of all clusters with a name, "dgx-h100=2.2". */
 static plait_status read_named_price(char *text, char *equals, const char *const *cluster,
                                      int clusters, double *usd_per_gpu_hour, plait_error *err)
 {
@@ -131,8 +125,8 @@ plait_status capacity_flags_read_prices(const char *text, const char *const *clu
     return PLAIT_OK;
 }
 
-static plait_status read_wishes(const capacity_flags *flags, plait_capacity_ask *ask,
-                                plait_error *err)
+plait_status capacity_flags_read(const capacity_flags *flags, plait_capacity_ask *ask,
+                                 plait_error *err)
 {
     if (flags->tokens == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--tokens",
@@ -141,15 +135,9 @@ static plait_status read_wishes(const capacity_flags *flags, plait_capacity_ask 
     PLAIT_TRY(read_time("--deadline", flags->deadline, &ask->deadline_s, err));
     if (flags->budget != NULL)
         PLAIT_TRY(magnitude_positive("--budget", flags->budget, "dollars", &ask->budget_usd, err));
-    PLAIT_TRY(read_price(flags, &ask->usd_per_gpu_hour, err));
+    PLAIT_TRY(read_number("--price", flags->price, 1e-6, 1e6, &ask->usd_per_gpu_hour, err));
     PLAIT_TRY(read_number("--co2", flags->co2, 0.0, 1e4, &ask->co2_g_per_kwh, err));
-    return read_number("--knee", flags->knee, 0.0, 1.0, &ask->knee, err);
-}
-
-plait_status capacity_flags_read(const capacity_flags *flags, plait_capacity_ask *ask,
-                                 plait_error *err)
-{
-    PLAIT_TRY(read_wishes(flags, ask, err));
+    PLAIT_TRY(read_number("--knee", flags->knee, 0.0, 1.0, &ask->knee, err));
     PLAIT_TRY(read_fleet(flags, &ask->fleet, err));
     return read_count("--runs", flags->runs, 100000, &ask->runs, err);
 }
@@ -157,7 +145,7 @@ plait_status capacity_flags_read(const capacity_flags *flags, plait_capacity_ask
 plait_status capacity_flags_read_fleet(const capacity_flags *flags, plait_reliability *failures,
                                        double *usd_per_gpu_hour, plait_error *err)
 {
-    PLAIT_TRY(read_price(flags, usd_per_gpu_hour, err));
+    PLAIT_TRY(read_number("--price", flags->price, 1e-6, 1e6, usd_per_gpu_hour, err));
     return read_fleet(flags, failures, err);
 }
 
@@ -201,7 +189,7 @@ static plait_status add(const number_reader *r, int value, number_list *out)
     return PLAIT_OK;
 }
 
-/* "A..B" or "A..B:STEP"; `dots` stands between A and B of a copy. */
+/* Read "A..B" or "A..B:STEP" from a copy of the text; `dots` points between A and B. */
 static plait_status read_range(const number_reader *r, char *low, char *dots, number_list *out)
 {
     char *const high = dots + 2, *const colon = strchr(high, ':');
@@ -228,7 +216,7 @@ static int rising(const void *left, const void *right)
     return *(const int *)left - *(const int *)right;
 }
 
-/* A number that is listed twice counts once. */
+/* Sort the numbers and drop repeated ones. */
 static void sort(number_list *list)
 {
     int kept = 0;

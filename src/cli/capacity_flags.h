@@ -1,4 +1,4 @@
-/* capacity_flags.h - what the command line says of a whole run, for capacity and for sweeps of it */
+/* capacity_flags.h - options of a whole training run, for capacity and sweeps, and lists of numbers */
 #pragma once
 
 #include "cli/opt.h"
@@ -6,21 +6,21 @@
 
 enum { NUMBER_LIST_MOST = 256 };
 
-/** Numbers that a flag asks for: each of a list or of steps, or a range without steps. */
+/** The numbers of an option: "2048", "2048,4096", "8192..16384:1024", or a range without a step, "2k..16k". */
 typedef struct number_list {
-    bool range;                  /* from..to without a step */
-    int from, to;                /* the least and the most; 0 where the flag is not given */
-    int step;                    /* of from..to:step; 0 of others */
-    int count;                   /* of a range 0 */
+    bool range;   /* a range without a step; `value` is then empty */
+    int from, to; /* least and largest number; 0 if the option is not given */
+    int step;     /* the step of from..to:step, otherwise 0 */
+    int count;
     int value[NUMBER_LIST_MOST]; /* [count], rising */
 } number_list;
 
-/** Read one; `what` it lists, for refusals: "numbers of GPUs". text NULL: none. */
+/** Read a list. @param what  noun for messages, "numbers of GPUs"  @param text  may be NULL */
 PLAIT_MUST_CHECK plait_status number_list_read(const char *where, const char *text,
                                                const char *what, int most, number_list *out,
                                                plait_error *err);
 
-/** As given; NULL: not. */
+/** Values of the options; NULL if not given. */
 typedef struct capacity_flags {
     const char *tokens, *deadline, *budget, *price, *co2, *knee;
     const char *failures, *node_loss, *repeat, *straggler;
@@ -69,24 +69,24 @@ typedef struct capacity_flags {
                       "nodes that wait, paid for; left out, as many as pay for themselves"),       \
         CAPACITY_TEXT(values, member, runs, "runs", "N", "runs to draw, up to 100000; 1000")
 
-/** Wishes, failures and runs to draw; the rest of *ask is left alone. `tokens` must be given. */
+/** Read budget, prices, failures and the number of simulated runs into *ask. Fails without --tokens. */
 PLAIT_MUST_CHECK plait_status capacity_flags_read(const capacity_flags *flags,
                                                   plait_capacity_ask *ask, plait_error *err);
 
 /**
- * A price for each of some clusters: "2.2" of one, "2.2,4" in their order, "dgx-h100=2.2,..." by name, 0 where
- * the text has none.
+ * Read a price for each of some clusters: "2.2" of one, "2.2,4" in their order, "dgx-h100=2.2,..." by name. Prices
+ * that the text does not give are 0.
  */
 PLAIT_MUST_CHECK plait_status capacity_flags_read_prices(const char *text,
                                                          const char *const *cluster, int clusters,
                                                          double *usd_per_gpu_hour,
                                                          plait_error *err);
 
-/** Price and failures alone, of what is no run. */
+/** Read price and failures only, for a serving fleet. */
 PLAIT_MUST_CHECK plait_status capacity_flags_read_fleet(const capacity_flags *flags,
                                                         plait_reliability *failures,
                                                         double *usd_per_gpu_hour, plait_error *err);
 
-/** A budget needs a price. */
+/** Fail if a budget is given and the price of the accelerator is unknown. */
 PLAIT_MUST_CHECK plait_status capacity_check_money(const plait_capacity_ask *ask,
                                                    const plait_problem *problem, plait_error *err);

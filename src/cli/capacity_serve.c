@@ -1,4 +1,4 @@
-/* capacity_serve.c - the load of a day, and the fleet that serves it */
+/* capacity_serve.c - plait capacity --serve: reads the load of a day and prints the fleet that serves it */
 #include "cli/capacity_serve.h"
 
 #include <string.h>
@@ -10,14 +10,14 @@
 #include "page/page_fleet.h"
 #include "report/report_fleet.h"
 
-/* The most GPUs of a fleet, where nothing says how many there are. */
+/* Default of --gpus for a cluster without a size. */
 static const char most_gpus[] = "65536";
 
 /* ---- the load ---- */
 
 static const double most_rate = 1e9; // requests/s
 
-/* "1,2,5,...": one number an hour. */
+/* Read a list of 24 numbers, "1,2,5,...", one per hour. */
 static plait_status read_list(const char *text, plait_arena *arena, double rate[PLAIT_FLEET_HOURS],
                               plait_error *err)
 {
@@ -105,7 +105,7 @@ static plait_status read_rates(const capacity_serve *flags, plait_arena *arena,
     return PLAIT_OK;
 }
 
-/* ---- the question ---- */
+/* ---- other options ---- */
 
 static plait_status read_ask(const capacity_serve *flags, const capacity_flags *run,
                              plait_arena *arena, plait_fleet_ask *ask, plait_error *err)
@@ -127,42 +127,11 @@ static plait_status read_ask(const capacity_serve *flags, const capacity_flags *
     return PLAIT_OK;
 }
 
-plait_status capacity_serve_refuse(const capacity_serve *flags, plait_error *err)
-{
-    const serve_flags *const load = &flags->load;
-    const struct {
-        const char *name;
-        bool given;
-    } serving[] = {
-        {"--rates", flags->rates != NULL},
-        {"--availability", flags->availability != NULL},
-        {"--elastic", flags->elastic},
-        {"--input", load->input > 0},
-        {"--output-tokens", load->output > 0},
-        {"--rate", load->rate != NULL},
-        {"--prefix-cached", load->cached > 0},
-        {"--ttft", load->limit[PLAIT_SERVE_LIMIT_ttft] != NULL},
-        {"--ttft-p95", load->limit[PLAIT_SERVE_LIMIT_ttft_p95] != NULL},
-        {"--ttft-p99", load->limit[PLAIT_SERVE_LIMIT_ttft_p99] != NULL},
-        {"--tpot", load->limit[PLAIT_SERVE_LIMIT_tpot] != NULL},
-        {"--tpot-p95", load->limit[PLAIT_SERVE_LIMIT_tpot_p95] != NULL},
-        {"--tpot-p99", load->limit[PLAIT_SERVE_LIMIT_tpot_p99] != NULL},
-        {"--engine", load->engine != NULL},
-        {"--weights", load->weights != NULL},
-        {"--kv", load->kv != NULL},
-        {"--speculate", load->speculate != NULL},
-        {"--tp", load->tp > 0},
-        {"--pp", load->pp > 0},
-        {"--ep", load->ep > 0},
-        {"--dp-attention", load->dp_attention > 0},
-    };
-
-    for (size_t i = 0; i < sizeof serving / sizeof *serving; i++)
-        if (serving[i].given)
-            return plait_fail(err, PLAIT_ERROR_RANGE, serving[i].name,
-                              "expected --serve beside it, found a run of training");
-    return PLAIT_OK;
-}
+const char *const capacity_serve_options[] = {
+    "rates",    "availability",  "elastic", "input",    "output-tokens", "isl",  "osl",
+    "rate",     "prefix-cached", "ttft",    "ttft-p95", "ttft-p99",      "tpot", "tpot-p95",
+    "tpot-p99", "engine",        "weights", "kv",       "speculate",     "tp",   "pp",
+    "ep",       "dp-attention",  NULL};
 
 /* ---- the answer ---- */
 

@@ -4,7 +4,7 @@
 #include "cli/capacity_flags.h"
 #include "cli/serve_flags.h"
 
-/** As given; NULL and 0: not. */
+/** Values of the options; NULL and 0 if not given. */
 typedef struct capacity_serve {
     bool serve, elastic;
     const char *rates, *availability;
@@ -33,10 +33,10 @@ typedef struct capacity_serve_output {
     bool json;
 } capacity_serve_output;
 
-/** Without --serve, none of the other options. */
-PLAIT_MUST_CHECK plait_status capacity_serve_refuse(const capacity_serve *flags, plait_error *err);
+/** The options that need --serve, ended by NULL. */
+extern const char *const capacity_serve_options[];
 
-/** The answer of --serve, printed and written. */
+/** Find the fleet, print it and write the output file. */
 PLAIT_MUST_CHECK plait_status capacity_serve_run(const capacity_serve *flags,
                                                  const capacity_flags *run,
                                                  const opt_operands *operands,

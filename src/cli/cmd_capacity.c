@@ -60,26 +60,17 @@ static const opt options[] = {
     OPT_END,
 };
 
-static plait_status read_search(const capacity_values *flags, plait_search_options *search,
-                                plait_error *err)
-{
-    plait_error inner = {PLAIT_OK, "", ""};
-    int refine = PLAIT_REFINE_ALL;
-
-    if (flags->limit != NULL && plait_search_limit(search, flags->limit, &inner) != PLAIT_OK)
-        return plait_fail(err, inner.status, "--limit", "%s: %s", inner.where, inner.message);
-    if (flags->refine != NULL)
-        PLAIT_TRY(problem_word("--refine", flags->refine, plait_refine_name, &refine, err));
-    search->refine = (plait_refine)refine;
-    search->threads = flags->threads;
-    return PLAIT_OK;
-}
+/* The options that have no meaning beside --serve. */
+static const char *const training_options[] = {
+    "tokens",           "seq",    "gbs",   "max-gbs", "precision", "runtime",    "risk",
+    "deadline",         "budget", "co2",   "knee",    "straggler", "write-rate", "write-most",
+    "async-checkpoint", "runs",   "limit", "refine",  NULL};
 
 /* ---- clusters and numbers of GPUs ---- */
 
 enum { MOST_CLUSTERS = 16, MOST_ROWS = 256 };
 
-/* "a,b:4x8,nic=200": a comma before KEY= belongs to the cluster before it. */
+/* Split "a,b:4x8,nic=200" at commas; a comma before KEY= belongs to the cluster before it. */
 static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
 {
     int count = 0;
@@ -98,30 +89,28 @@ static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
     return count;
 }
 
-/* Numbers of GPUs of a range between doublings that are worth their bounds; beyond, doublings alone are searched. */
-enum { MOST_NUMBERS = 1 << 16 };
-
 /*
- * A range of batches is searched in about BATCHES_OF_A_RANGE steps, each a power of two. A single batch may grow by a sixteenth on
- * numbers of GPUs between those asked for, which divide few batches: B..B holds it.
+ * MOST_NUMBERS: in a range with more numbers of GPUs only doublings are searched. A range of batches is searched in
+ * about BATCHES_OF_A_RANGE steps, each a power of two. A single batch may grow by 1 / SHARE_OF_ONE on the numbers of
+ * GPUs between doublings, because those divide few batches; B..B keeps it.
  */
-enum { BATCHES_OF_A_RANGE = 8, BATCHES_OF_ONE = 2, SHARE_OF_ONE = 16 };
+enum { MOST_NUMBERS = 1 << 16, BATCHES_OF_A_RANGE = 8, BATCHES_OF_ONE = 2, SHARE_OF_ONE = 16 };
 
-/* One cluster: its price, and what was searched of it. */
+/* One cluster of the command line. Its rows are `first` and those after it in the sweep. */
 typedef struct sweep_cluster {
     const char *text;
     plait_capacity_ask ask;
-    plait_problem *largest; /* of the most GPUs of a range in whole nodes */
+    plait_problem *largest; /* the problem with the most GPUs of the range in whole nodes */
     plait_capacity_range range;
     plait_capacity_between between;
-    int first, rows; /* of the sweep's */
+    int first, rows;
 } sweep_cluster;
 
 typedef struct capacity_sweep {
     const capacity_values *flags;
     const char *model;
     const plait_capacity_ask *ask;
-    number_list gpus, gbs; /* batches of a range are listed, too */
+    number_list gpus, gbs; /* gbs lists the batches of a range, too */
     int clusters;
     sweep_cluster cluster[MOST_CLUSTERS];
     report_capacity_cluster searched[MOST_CLUSTERS];
@@ -129,15 +118,6 @@ typedef struct capacity_sweep {
     plait_capacity_row row[MOST_ROWS + MOST_CLUSTERS * PLAIT_CAPACITY_FOUND];
     int rows;
 } capacity_sweep;
-
-/* Sequences of one step on `gpus` GPUs: as asked, or growing with them. */
-static int batch_of(const capacity_sweep *sweep, int gbs, int gpus)
-{
-    const int from = sweep->gpus.from, most = sweep->flags->max_gbs;
-    const double grown = floor((double)gbs * gpus / (from > 0 ? from : gpus));
-
-    return most == 0 ? gbs : (int)fmax(gbs, fmin(grown, most));
-}
 
 static plait_status resolve(const capacity_sweep *sweep, const char *cluster, int gpus, int gbs,
                             plait_arena *arena, plait_problem *out, plait_error *err)
@@ -162,17 +142,21 @@ static plait_status resolve(const capacity_sweep *sweep, const char *cluster, in
 static plait_status add_question(capacity_sweep *sweep, sweep_cluster *of, int gpus, int gbs,
                                  plait_arena *arena, plait_error *err)
 {
+    const int from = sweep->gpus.from > 0 ? sweep->gpus.from : gpus, most = sweep->flags->max_gbs;
+
     if (sweep->rows == MOST_ROWS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
                           "expected at most %d numbers of GPUs with batches", MOST_ROWS);
+    if (most > 0) // the batch grows with the GPUs
+        gbs = (int)fmax(gbs, fmin(floor((double)gbs * gpus / from), most));
     plait_problem *const problem = &sweep->problem[sweep->rows];
-    PLAIT_TRY(resolve(sweep, of->text, gpus, batch_of(sweep, gbs, gpus), arena, problem, err));
+    PLAIT_TRY(resolve(sweep, of->text, gpus, gbs, arena, problem, err));
     sweep->row[sweep->rows++].problem = problem;
     of->rows++;
     return capacity_check_money(&of->ask, problem, err);
 }
 
-/* All batches that are listed; of a range, whose others are searched between rows, the first. */
+/* Add a row for each listed batch; of a range only the first, whose others are searched between rows. */
 static plait_status add_batches(capacity_sweep *sweep, sweep_cluster *of, int gpus,
                                 plait_arena *arena, plait_error *err)
 {
@@ -183,24 +167,11 @@ static plait_status add_batches(capacity_sweep *sweep, sweep_cluster *of, int gp
     return PLAIT_OK;
 }
 
-/* Numbers as listed; of a range doublings. */
-static plait_status add_numbers(capacity_sweep *sweep, sweep_cluster *of, plait_arena *arena,
-                                plait_error *err)
-{
-    const number_list *const gpus = &sweep->gpus;
-
-    of->first = sweep->rows;
-    for (int i = 0; i < gpus->count; i++)
-        PLAIT_TRY(add_batches(sweep, of, gpus->value[i], arena, err));
-    for (int64_t n = gpus->from; gpus->range && n <= gpus->to; n *= 2)
-        PLAIT_TRY(add_batches(sweep, of, (int)n, arena, err));
-    return gpus->from > 0 ? PLAIT_OK : add_batches(sweep, of, 0, arena, err);
-}
-
-/* All questions are resolved before any is searched, so that errors come before the search. */
+/* Resolve all problems before any search, so that errors come first. A range of GPUs gets its doublings. */
 static plait_status list_questions(capacity_sweep *sweep, const char *text, plait_arena *arena,
                                    plait_error *err)
 {
+    const number_list *const gpus = &sweep->gpus;
     const char *cluster[MOST_CLUSTERS];
     double price[MOST_CLUSTERS];
     char *list = plait_arena_printf(arena, "%s", text);
@@ -218,16 +189,23 @@ static plait_status list_questions(capacity_sweep *sweep, const char *text, plai
     PLAIT_TRY(
         capacity_flags_read_prices(sweep->flags->run.price, cluster, sweep->clusters, price, err));
     for (int c = 0; c < sweep->clusters; c++) {
-        sweep->cluster[c] = (sweep_cluster){.text = cluster[c], .ask = *sweep->ask};
-        sweep->cluster[c].ask.usd_per_gpu_hour = price[c];
-        PLAIT_TRY(add_numbers(sweep, &sweep->cluster[c], arena, err));
+        sweep_cluster *const of = &sweep->cluster[c];
+
+        *of = (sweep_cluster){.text = cluster[c], .ask = *sweep->ask, .first = sweep->rows};
+        of->ask.usd_per_gpu_hour = price[c];
+        for (int i = 0; i < gpus->count; i++)
+            PLAIT_TRY(add_batches(sweep, of, gpus->value[i], arena, err));
+        for (int64_t n = gpus->from; gpus->range && n <= gpus->to; n *= 2)
+            PLAIT_TRY(add_batches(sweep, of, (int)n, arena, err));
+        if (gpus->from == 0)
+            PLAIT_TRY(add_batches(sweep, of, 0, arena, err));
     }
     return PLAIT_OK;
 }
 
-/* ---- batches and numbers that are asked for ---- */
+/* ---- lists of batches and numbers of GPUs ---- */
 
-/* Lists both ends and the multiples of the largest power of two of which about `batches` are between. */
+/* List both ends and the multiples of a power of two between them, chosen so that about `batches` are listed. */
 static void list_range(number_list *list, int batches)
 {
     list->count = 0;
@@ -241,34 +219,31 @@ static void list_range(number_list *list, int batches)
         list->value[list->count++] = list->to;
 }
 
-/* A batch alone beside a range of numbers of GPUs. */
-static void widen(const capacity_values *flags, const number_list *gpus, number_list *gbs)
-{
-    if (!gpus->range || flags->max_gbs > 0 || gbs->count != 1 || strchr(flags->gbs, '.') != NULL)
-        return;
-    gbs->range = true;
-    gbs->to = gbs->from <= PLAIT_MAX_GBS / 2 ? gbs->from + gbs->from / SHARE_OF_ONE : gbs->from;
-    list_range(gbs, BATCHES_OF_ONE);
-}
-
 static plait_status read_numbers(const capacity_values *flags, capacity_sweep *sweep,
                                  plait_error *err)
 {
+    number_list *const gbs = &sweep->gbs;
+
     PLAIT_TRY(number_list_read("--gpus", flags->gpus, "numbers of GPUs", PLAIT_MAX_GPUS,
                                &sweep->gpus, err));
-    PLAIT_TRY(number_list_read("--gbs", flags->gbs, "sequences", PLAIT_MAX_GBS, &sweep->gbs, err));
-    if (sweep->gbs.range)
-        list_range(&sweep->gbs, BATCHES_OF_A_RANGE);
-    widen(flags, &sweep->gpus, &sweep->gbs);
-    if (flags->max_gbs == 0 || (sweep->gbs.count <= 1 && flags->max_gbs >= sweep->gbs.from))
+    PLAIT_TRY(number_list_read("--gbs", flags->gbs, "sequences", PLAIT_MAX_GBS, gbs, err));
+    if (gbs->range)
+        list_range(gbs, BATCHES_OF_A_RANGE);
+    if (sweep->gpus.range && flags->max_gbs == 0 && gbs->count == 1 &&
+        strchr(flags->gbs, '.') == NULL) { // one batch beside a range of GPUs
+        gbs->range = true;
+        gbs->to = gbs->from <= PLAIT_MAX_GBS / 2 ? gbs->from + gbs->from / SHARE_OF_ONE : gbs->from;
+        list_range(gbs, BATCHES_OF_ONE);
+    }
+    if (flags->max_gbs == 0 || (gbs->count <= 1 && flags->max_gbs >= gbs->from))
         return PLAIT_OK;
-    return sweep->gbs.count > 1
+    return gbs->count > 1
                ? plait_fail(err, PLAIT_ERROR_RANGE, "--max-gbs",
                             "expected one batch of --gbs beside it, which grows, found %d",
-                            sweep->gbs.count)
+                            gbs->count)
                : plait_fail(err, PLAIT_ERROR_RANGE, "--max-gbs",
-                            "expected at least the %d sequences of --gbs, found %d",
-                            sweep->gbs.from, flags->max_gbs);
+                            "expected at least the %d sequences of --gbs, found %d", gbs->from,
+                            flags->max_gbs);
 }
 
 /* ---- between the numbers ---- */
@@ -281,7 +256,7 @@ static plait_status ask_between(void *context, int gpus, int gbs, plait_arena *a
     return problem_for_size(of->largest, gpus, gbs, arena, out, err);
 }
 
-/* The most GPUs of the range that are whole nodes. */
+/* Resolve the problem with the most GPUs of the range in whole nodes. */
 static plait_status find_largest(const capacity_sweep *sweep, sweep_cluster *of, plait_arena *arena,
                                  plait_error *err)
 {
@@ -304,7 +279,7 @@ static plait_status find_largest(const capacity_sweep *sweep, sweep_cluster *of,
                          err);
 }
 
-/* Why nothing is looked for between the rows of a range; NULL: it is. */
+/* The reason to search only the rows of a range; NULL if numbers between them are searched. */
 static const char *why_rows_alone(const capacity_sweep *sweep, const sweep_cluster *of)
 {
     const plait_problem *const problem = sweep->row[of->first].problem;
@@ -320,7 +295,7 @@ static const char *why_rows_alone(const capacity_sweep *sweep, const sweep_clust
                : NULL;
 }
 
-/* A row behind those of its cluster with fewer GPUs, or as many and a smaller batch. */
+/* Insert a row of cluster c, ordered by GPUs and then by batch. */
 static void insert_row(capacity_sweep *sweep, int c, const plait_capacity_row *row)
 {
     int at = sweep->cluster[c].first;
@@ -363,7 +338,7 @@ static plait_status look_between(capacity_sweep *sweep, int c, plait_arena *aren
     return PLAIT_OK;
 }
 
-/* Fills the report of a cluster and searches between its rows. */
+/* Fill the report of a cluster and search between its rows. */
 static plait_status look_at_cluster(capacity_sweep *sweep, int c, plait_arena *arena,
                                     plait_error *err)
 {
@@ -391,48 +366,23 @@ static plait_status look_at_cluster(capacity_sweep *sweep, int c, plait_arena *a
 
 /* ---- the answer ---- */
 
-/* Anything but a page's name gets the JSON document. */
-static bool asks_for_page(const char *output)
-{
-    return output != NULL && page_form_of(output) < PAGE_JSON;
-}
-
-static plait_status deliver_page(const capacity_values *flags, const report_capacity *report,
-                                 const char *line, plait_arena *arena, plait_error *err)
-{
-    page *made;
-
-    PLAIT_TRY(page_of_capacity(report, line, arena, &made, err));
-    return command_page_write(made, flags->output, err);
-}
-
 static plait_status deliver(const capacity_values *flags, const report_capacity *report,
                             const char *line, plait_arena *arena, plait_error *err)
 {
+    const bool paged = flags->output != NULL && page_form_of(flags->output) < PAGE_JSON;
     const char *text;
     size_t length;
+    page *made;
 
-    if (asks_for_page(flags->output)) {
-        capacity_values rest = *flags;
-
-        PLAIT_TRY(deliver_page(flags, report, line, arena, err));
-        rest.output = NULL;
-        return deliver(&rest, report, line, arena, err);
+    if (paged) {
+        PLAIT_TRY(page_of_capacity(report, line, arena, &made, err));
+        PLAIT_TRY(command_page_write(made, flags->output, err));
     }
-    if (flags->json || flags->output != NULL) {
+    if (flags->json || (flags->output != NULL && !paged)) {
         PLAIT_TRY(json_capacity(report, arena, &text, &length, err));
-        PLAIT_TRY(command_deliver(text, length, flags->output, flags->json, err));
+        PLAIT_TRY(command_deliver(text, length, paged ? NULL : flags->output, flags->json, err));
     }
     return flags->json ? PLAIT_OK : report_capacity_print(report, lines_out(), err);
-}
-
-static int cluster_of(const capacity_sweep *sweep, int row)
-{
-    int c = 0;
-
-    while (row >= sweep->cluster[c].first + sweep->cluster[c].rows)
-        c++;
-    return c;
 }
 
 static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, const char *line,
@@ -457,7 +407,7 @@ static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, 
     }
     report.rows = sweep->rows;
     report.verdict = plait_capacity_judge(sweep->ask, sweep->row, sweep->rows);
-    // With a deadline the smallest cluster is the answer, else the least money.
+    // With a deadline the answer is the smallest cluster in time, otherwise the cheapest.
     report.answer =
         sweep->ask->deadline_s > 0.0 || report.verdict.cheapest < 0 ||
                 sweep->row[report.verdict.cheapest].limit != PLAIT_CAPACITY_LIMIT_NOTHING
@@ -465,62 +415,16 @@ static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, 
             : report.verdict.cheapest;
     *no = report.answer < 0;
     if (!*no) {
-        PLAIT_TRY(plait_capacity_tornado(&sweep->cluster[cluster_of(sweep, report.answer)].ask,
-                                         &sweep->row[report.answer], arena, swing, err));
+        const sweep_cluster *of = sweep->cluster;
+
+        while (report.answer >= of->first + of->rows)
+            of++;
+        PLAIT_TRY(plait_capacity_tornado(&of->ask, &sweep->row[report.answer], arena, swing, err));
         report.swing = swing;
     }
     progress_clear(shown);
     return deliver(flags, &report, line, arena, err);
 }
-
-/* ---- a fleet that serves ---- */
-
-/* What says nothing of serving is refused beside --serve. */
-static plait_status check_serving(const capacity_values *flags, plait_error *err)
-{
-    const capacity_flags *const run = &flags->run;
-    const struct {
-        const char *name;
-        bool given;
-    } training[] = {
-        {"--tokens", run->tokens != NULL},
-        {"--seq", flags->seq > 0},
-        {"--gbs", flags->gbs != NULL},
-        {"--max-gbs", flags->max_gbs > 0},
-        {"--precision", flags->precision != NULL},
-        {"--runtime", flags->runtime != NULL},
-        {"--risk", flags->risk != NULL},
-        {"--deadline", run->deadline != NULL},
-        {"--budget", run->budget != NULL},
-        {"--co2", run->co2 != NULL},
-        {"--knee", run->knee != NULL},
-        {"--straggler", run->straggler != NULL},
-        {"--write-rate", run->write_rate != NULL},
-        {"--write-most", run->write_most != NULL},
-        {"--async-checkpoint", run->async},
-        {"--runs", run->runs != NULL},
-        {"--limit", flags->limit != NULL},
-        {"--refine", flags->refine != NULL},
-    };
-
-    for (size_t i = 0; i < sizeof training / sizeof *training; i++)
-        if (training[i].given)
-            return plait_fail(
-                err, PLAIT_ERROR_RANGE, training[i].name,
-                "expected an option of serving beside --serve, found one of training");
-    return PLAIT_OK;
-}
-
-static plait_status serve_fleet(capacity_values *flags, const opt_operands *operands,
-                                plait_arena *arena, bool *no, plait_error *err)
-{
-    PLAIT_TRY(check_serving(flags, err));
-    flags->serve.load.gpus = flags->gpus;
-    return capacity_serve_run(&flags->serve, &flags->run, operands,
-                              (capacity_serve_output){flags->output, flags->json}, arena, no, err);
-}
-
-/* ---- all ---- */
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
@@ -528,20 +432,35 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     capacity_values flags = *(const capacity_values *)values;
     plait_capacity_ask ask;
     capacity_sweep *const sweep = plait_arena_alloc(arena, 1, sizeof *sweep);
+    plait_error inner = {PLAIT_OK, "", ""};
+    int refine = PLAIT_REFINE_ALL;
 
     if (sweep == NULL)
         return plait_fail_nomem(err);
     if (flags.serve.serve)
         PLAIT_TRY(serve_flags_check_file(flags.output, err));
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
-    if (flags.serve.serve)
-        return serve_fleet(&flags, operands, arena, no, err);
-    PLAIT_TRY(capacity_serve_refuse(&flags.serve, err));
+    if (flags.serve.serve) {
+        PLAIT_TRY(opt_check_none_given(
+            operands, training_options,
+            "expected an option of serving beside --serve, found one of training", err));
+        flags.serve.load.gpus = flags.gpus;
+        return capacity_serve_run(&flags.serve, &flags.run, operands,
+                                  (capacity_serve_output){flags.output, flags.json}, arena, no,
+                                  err);
+    }
+    PLAIT_TRY(opt_check_none_given(operands, capacity_serve_options,
+                                   "expected --serve beside it, found a run of training", err));
     plait_capacity_ask_init(&ask);
     capacity_flags unpriced = flags.run; // prices are those of clusters
     unpriced.price = NULL;
     PLAIT_TRY(capacity_flags_read(&unpriced, &ask, err));
-    PLAIT_TRY(read_search(&flags, &ask.search, err));
+    if (flags.limit != NULL && plait_search_limit(&ask.search, flags.limit, &inner) != PLAIT_OK)
+        return plait_fail(err, inner.status, "--limit", "%s: %s", inner.where, inner.message);
+    if (flags.refine != NULL)
+        PLAIT_TRY(problem_word("--refine", flags.refine, plait_refine_name, &refine, err));
+    ask.search.refine = (plait_refine)refine;
+    ask.search.threads = flags.threads;
     sweep->flags = &flags;
     sweep->ask = &ask;
     sweep->model = operands->count > 0 ? operands->text[0] : NULL;

@@ -1,4 +1,4 @@
-/* command.c - what commands share */
+/* command.c - helpers that commands share */
 #include "cli/command.h"
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* main.c - plait's command line: a verb, its options, an exit status
  *
- * Exit: 0 done; 1 the answer is no; 2 bad input or usage; 3 our fault. Answers go to stdout,
- * complaints to stderr, each on one line: `plait: where: expected ..., found ...`.
+ * Answers go to standard output. Errors go to standard error, each on one line:
+ * `plait: where: expected ..., found ...`.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -17,14 +17,12 @@
 #include "plait/version.h"
 #include "base/text.h"
 
+/* EXIT_NO: the answer is no. EXIT_USAGE: bad input. EXIT_FAULT: out of memory, a full disk, our fault. */
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
 
-static const command *const commands[] = {
-    &command_search,   &command_eval,     &command_explain,   &command_operators, &command_launch,
-    &command_import,   &command_validate, &command_calibrate, &command_case,      &command_models,
-    &command_clusters, &command_next,     &command_capacity,  &command_serve,     &command_doctor,
-    &command_report,   &command_sweep,    &command_merge,     &command_diff,
-};
+#define X(name) &command_##name,
+static const command *const commands[] = {COMMAND_LIST(X)};
+#undef X
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -55,7 +53,7 @@ static int complain(const plait_error *err)
     }
 }
 
-/* OpenMP ends the program itself where it can make no thread, with the status that says no. */
+/* OpenMP exits with status 1 if it cannot create a thread; that would read as "no". */
 static bool running = true;
 
 static void fail_unfinished(void)
@@ -64,7 +62,7 @@ static void fail_unfinished(void)
         _exit(EXIT_FAULT);
 }
 
-/* A full disk or a closed pipe shows only when what was printed leaves the buffer. */
+/* A full disk or a closed pipe is reported only when the buffer is written. */
 static int flush(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -73,31 +71,23 @@ static int flush(int code)
     return EXIT_FAULT;
 }
 
-/* "search, eval or models" */
-static void join_names(const char *const *names, char *text, size_t size)
-{
-    size_t used = 0;
-
-    for (int c = 0; c < COMMANDS; c++) {
-        const char *before = c == 0 ? "" : c + 1 < COMMANDS ? ", " : " or ";
-
-        used += (size_t)snprintf(text + used, size - used, "%s%s", before, names[c]);
-    }
-}
-
 static const command *find_command(const char *name, plait_error *err)
 {
-    const char *names[COMMANDS + 1] = {NULL};
-    const char *nearest;
+    const char *names[COMMANDS + 1] = {NULL}, *nearest;
     char all[COMMANDS * 16];
+    size_t used = 0;
 
     for (int c = 0; c < COMMANDS; c++) {
         names[c] = commands[c]->usage.command;
         if (strcmp(name, names[c]) == 0)
             return commands[c];
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s",
+                                 c == 0             ? ""
+                                 : c + 1 < COMMANDS ? ", "
+                                                    : " or ",
+                                 names[c]);
     }
     nearest = text_nearest(name, names);
-    join_names(names, all, sizeof all);
     (void)!plait_fail(err, PLAIT_ERROR_SCHEMA, "command",
                       nearest != NULL ? "expected \"%s\", found \"%.60s\""
                                       : "expected %s, found \"%.60s\"",
@@ -142,18 +132,14 @@ static int run_command(int argc, const char **argv)
     else
         (void)!lines_flush(NULL); // the first failure is reported
     plait_arena_free(arena);
-    if (status != PLAIT_OK)
-        return complain(&err);
-    return flush(no ? EXIT_NO : EXIT_DONE);
+    return status == PLAIT_OK ? flush(no ? EXIT_NO : EXIT_DONE) : complain(&err);
 }
 
-/* For completions/plait.bash: the verbs, or what one of them takes. */
+/* Print the verbs, or the completions of one of them. */
 static plait_status print_completion(const char *verb, plait_arena *arena, plait_error *err)
 {
     const command *found = verb != NULL ? find_command(verb, err) : NULL;
 
-    if (arena == NULL)
-        return plait_fail_nomem(err);
     if (verb != NULL)
         return found != NULL ? opt_complete(&found->usage, arena, stdout, err) : err->status;
     for (int c = 0; c < COMMANDS; c++)
@@ -162,24 +148,19 @@ static plait_status print_completion(const char *verb, plait_arena *arena, plait
     return PLAIT_OK;
 }
 
-static int run_completion(const char *verb)
+/* The options --complete and --manual, which describe the command line itself. */
+static int run_description(const char *option, const char *operand)
 {
     plait_arena *arena = plait_arena_new();
     plait_error err = {PLAIT_OK, "", ""};
-    const plait_status status = print_completion(verb, arena, &err);
+    plait_status status = PLAIT_OK;
 
-    plait_arena_free(arena);
-    return status == PLAIT_OK ? flush(EXIT_DONE) : complain(&err);
-}
-
-static int run_manual(const char *form)
-{
-    plait_arena *arena = plait_arena_new();
-    plait_error err = {PLAIT_OK, "", ""};
-    const plait_status status = arena != NULL
-                                    ? manual_print(commands, COMMANDS, form, arena, stdout, &err)
-                                    : plait_fail_nomem(&err);
-
+    if (arena == NULL)
+        status = plait_fail_nomem(&err);
+    else if (strcmp(option, "--complete") == 0)
+        status = print_completion(operand, arena, &err);
+    else
+        status = manual_print(commands, COMMANDS, operand, arena, stdout, &err);
     plait_arena_free(arena);
     return status == PLAIT_OK ? flush(EXIT_DONE) : complain(&err);
 }
@@ -210,31 +191,21 @@ static int run_program(int argc, const char **argv)
         printf("plait %s\n", plait_version());
         return flush(EXIT_DONE);
     }
-    if (strcmp(argv[1], "--complete") == 0)
-        return run_completion(argc > 2 ? argv[2] : NULL);
-    if (strcmp(argv[1], "--manual") == 0)
-        return run_manual(argc > 2 ? argv[2] : NULL);
+    if (strcmp(argv[1], "--complete") == 0 || strcmp(argv[1], "--manual") == 0)
+        return run_description(argv[1], argc > 2 ? argv[2] : NULL);
     return run_command(argc - 1, argv + 1);
-}
-
-/*
- * A search frees what it needed, and the next one asks for it again: memory that goes back to the system in
- * between, and comes anew page by page, was a third of a command of many searches.
- */
-static void keep_freed_memory(void)
-{
-#ifdef M_TRIM_THRESHOLD                   // glibc's
-    mallopt(M_TRIM_THRESHOLD, 256 << 20); // bytes, both chosen
-    mallopt(M_TOP_PAD, 4 << 20);
-#endif
 }
 
 int main(int argc, const char **argv)
 {
     int code;
 
-    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is a full disk
-    keep_freed_memory();
+    signal(SIGXFSZ, SIG_IGN); // a file beyond the size limit is reported as a full disk
+#ifdef M_TRIM_THRESHOLD
+    // glibc: keep freed memory between searches. Page faults took a third of a command of many searches.
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_TOP_PAD, 4 << 20);
+#endif
     if (atexit(fail_unfinished) != 0)
         return EXIT_FAULT;
     code = run_program(argc, argv);

@@ -1,10 +1,12 @@
-/* opt.c - the words of a command line: options, their values, operands
+/* opt.c - parses a command line: options, their values, operands
  *
- *     --name VALUE  --name=VALUE  -n VALUE  -nVALUE  -n=VALUE  --  the rest are operands
+ *     --name VALUE  --name=VALUE  -n VALUE  -nVALUE  -n=VALUE  --  operands follow
  *
- * A value is whatever stands behind its option, also what looks like one. Names are whole: what is a
- * unique beginning today would not be tomorrow.
+ * The word after an option is its value even if it looks like an option. Names cannot be abbreviated, because
+ * an abbreviation that is unique today may become ambiguous.
  */
+#include "cli/opt.h"
+
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,52 +14,26 @@
 
 #include "base/magnitude.h"
 #include "base/text.h"
-#include "cli/opt.h"
 
-static int count_options(const opt *options)
+/* The row of a key of a plan: `cp_comm` becomes --cp-comm. */
+static opt option_of_key(const plait_key *key, size_t offset, char flag[24])
 {
-    int count = 0;
+    static const char *const switch_words[] = {"0", "1", NULL};
+    static const char *const number_words[] = {"0", "1", "2", "3", NULL};
 
-    while (options[count].kind != OPT_LAST)
-        count++;
-    return count;
-}
-
-/* "cp_comm" is said as --cp-comm. */
-static void spell_flag(const char *name, char flag[24])
-{
-    snprintf(flag, 24, "%s", name);
+    snprintf(flag, 24, "%s", key->name);
     for (char *c = flag; *c != '\0'; c++)
         *c = *c == '_' ? '-' : *c;
-}
-
-/* What a key takes that can be said in a word; numbers say themselves. */
-static opt_offer offer_of(const plait_key *key)
-{
-    static const char *const sides[] = {"0", "1", NULL};
-    static const char *const stages[] = {"0", "1", "2", "3", NULL};
-
-    if (key->kind == PLAIT_KEY_SWITCH)
-        return (opt_offer){.words = sides};
-    if (key->kind == PLAIT_KEY_SMALL_NUMBER)
-        return (opt_offer){.words = stages};
-    return (opt_offer){.words = key->words};
-}
-
-static int add_keys(const opt *keys, opt_table *out, int count)
-{
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        spell_flag(plait_keys[k].name, out->flag[k]);
-        out->row[count++] = (opt){
-            .kind = OPT_TEXT,
-            .name = out->flag[k],
-            .value = plait_keys[k].value,
-            .offset = keys->offset + (size_t)k * sizeof(const char *),
-            .offer = offer_of(&plait_keys[k]),
-            .help = plait_keys[k].help,
-        };
-    }
-    return count;
+    return (opt){
+        .kind = OPT_TEXT,
+        .name = flag,
+        .value = key->value,
+        .offset = offset,
+        .offer.words = key->kind == PLAIT_KEY_SWITCH         ? switch_words
+                       : key->kind == PLAIT_KEY_SMALL_NUMBER ? number_words
+                                                             : key->words,
+        .help = key->help,
+    };
 }
 
 void opt_spell_out(const opt *options, opt_table *out)
@@ -77,13 +53,42 @@ void opt_spell_out(const opt *options, opt_table *out)
 
     for (; options->kind != OPT_LAST; options++) {
         assert(count + PLAIT_KEYS + 2 < OPT_MAX_OPTIONS);
-        if (options->kind == OPT_KEYS)
-            count = add_keys(options, out, count);
-        else
+        for (int k = 0; options->kind == OPT_KEYS && k < PLAIT_KEYS; k++)
+            out->row[count++] = option_of_key(
+                &plait_keys[k], options->offset + (size_t)k * sizeof(const char *), out->flag[k]);
+        if (options->kind != OPT_KEYS)
             out->row[count++] = *options;
     }
     memcpy(out->row + count, common, sizeof common);
     out->row[count + 2] = *options;
+}
+
+const char *opt_first_given(const opt_operands *operands, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        for (int i = 0; operands->table->row[i].kind != OPT_LAST; i++)
+            if (operands->given[i] && text_equal(operands->table->row[i].name, *names))
+                return *names;
+    return NULL;
+}
+
+plait_status opt_check_none_given(const opt_operands *operands, const char *const *names,
+                                  const char *message, plait_error *err)
+{
+    const char *const name = opt_first_given(operands, names);
+    char where[80];
+
+    if (name == NULL)
+        return PLAIT_OK;
+    snprintf(where, sizeof where, "--%s", name);
+    return plait_fail(err, PLAIT_ERROR_RANGE, where, "%s", message);
+}
+
+const char *opt_replacement(const char *name)
+{
+    if (text_equal(name, "strategy"))
+        return "refine (none for exhaustive, layouts for dp, stages for milp, all for auto)";
+    return text_equal(name, "output-file") ? "output" : NULL;
 }
 
 /* ---- values ---- */
@@ -111,56 +116,60 @@ static plait_status store_int(const opt *option, const char *text, int *out, pla
     return fail_option(option->name, err, expected, found);
 }
 
-static plait_status store_text(const opt *option, const char *text, plait_arena *arena,
-                               const char **out, plait_error *err)
+/* State of the parser: the words that are left, and the destination of values. */
+typedef struct opt_reader {
+    const char **next;
+    const char **end;
+    plait_arena *arena;
+    void *values;
+    opt_operands *operands;
+    bool input_taken; /* standard input is the file of an operand or option */
+} opt_reader;
+
+static plait_status store(const opt_reader *in, const opt *option, const char *text,
+                          plait_error *err)
 {
-    *out = option->kind == OPT_LIST && *out != NULL ? plait_arena_printf(arena, "%s,%s", *out, text)
-                                                    : text;
-    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    void *const values = option->kind == OPT_COMMON ? in->operands : in->values;
+    void *const field = (char *)values + option->offset;
+    const char **const out = field;
+
+    if (option->kind == OPT_FLAG || option->kind == OPT_COMMON)
+        *(bool *)field = true;
+    else if (option->kind == OPT_INT)
+        return store_int(option, text, field, err);
+    else if (option->kind == OPT_LIST && *text == '\0') // "--fix=$FIX" with an unset variable
+        return fail_option(option->name, err, option->value, "nothing");
+    else if (option->kind == OPT_LIST && *out != NULL)
+        *out = plait_arena_printf(in->arena, "%s,%s", *out, text);
+    else
+        *out = text;
+    return option->value == NULL || *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* ---- refusals ---- */
+/* ---- words ---- */
 
-/* The longest known name that a word begins with: "sequence" is a long way to write "seq". */
-static const char *longest_start(const char *word, const char *const *names)
-{
-    const char *longest = NULL;
-
-    for (; *names != NULL; names++)
-        if (strlen(*names) > 2 && text_starts_with(word, *names) &&
-            (longest == NULL || strlen(*names) > strlen(longest)))
-            longest = *names;
-    return longest;
-}
-
-const char *opt_replacement(const char *name)
-{
-    if (text_equal(name, "strategy"))
-        return "refine (none for exhaustive, layouts for dp, stages for milp, all for auto)";
-    return text_equal(name, "output-file") ? "output" : NULL;
-}
-
-/* The option of the table that `found` ("--sequence=5") was probably meant to be. */
+/* Fail for an unknown option, "--sequence=5", and name the option that was probably meant. */
 static plait_status fail_unknown(const opt_usage *usage, const char *found, plait_arena *arena,
                                  plait_error *err)
 {
-    const size_t count = (size_t)count_options(usage->options);
-    const char **names = plait_arena_alloc(arena, count + 1, sizeof *names);
+    const char *names[OPT_MAX_OPTIONS + 1] = {NULL}, *nearest, *longest = NULL;
     char *word = plait_arena_text(arena, found + strspn(found, "-"));
-    const char *nearest;
-    size_t known = 0;
+    int count = 0;
 
-    if (names == NULL || word == NULL)
+    if (word == NULL)
         return plait_fail_nomem(err);
-    for (size_t i = 0; i < count; i++)
-        if (usage->options[i].kind != OPT_GROUP)
-            names[known++] = usage->options[i].name;
+    for (const opt *option = usage->options; option->kind != OPT_LAST; option++)
+        if (option->kind != OPT_GROUP)
+            names[count++] = option->name;
     text_cut(word, '=');
     nearest = opt_replacement(word);
     if (nearest == NULL)
         nearest = text_nearest(word, names);
-    if (nearest == NULL)
-        nearest = longest_start(word, names);
+    for (int i = 0; i < count; i++) // "sequence" begins with "seq"
+        if (strlen(names[i]) > 2 && text_starts_with(word, names[i]) &&
+            (longest == NULL || strlen(names[i]) > strlen(longest)))
+            longest = names[i];
+    nearest = nearest != NULL ? nearest : longest;
     if (nearest != NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, found, "expected the option --%s, found %s",
                           nearest, found);
@@ -169,19 +178,7 @@ static plait_status fail_unknown(const opt_usage *usage, const char *found, plai
                       found);
 }
 
-/* ---- parsing ---- */
-
-/* Words not yet read, and where what they say goes. */
-typedef struct opt_reader {
-    const char **next;
-    const char **end;
-    plait_arena *arena;
-    void *values;
-    opt_operands *operands;
-    bool input_taken; /* standard input, by an operand or an option */
-} opt_reader;
-
-/* "-", or "-:2" of a file of plans. */
+/* "-", or "-:2" for the second plan of standard input. */
 static bool is_input(const char *word)
 {
     return word[0] == '-' && (word[1] == '\0' || word[1] == ':');
@@ -196,34 +193,7 @@ static plait_status take_input(opt_reader *in, const char *word, plait_error *er
     return PLAIT_OK;
 }
 
-static plait_status store(const opt_reader *in, const opt *option, const char *text,
-                          plait_error *err)
-{
-    void *const values = option->kind == OPT_COMMON ? in->operands : in->values;
-    void *const field = (char *)values + option->offset;
-
-    switch (option->kind) {
-    case OPT_FLAG:
-    case OPT_COMMON:
-        *(bool *)field = true;
-        return PLAIT_OK;
-    case OPT_INT:
-        return store_int(option, text, field, err);
-    case OPT_LIST:
-        if (*text == '\0') // "--fix=$FIX" of a variable that is not set
-            return fail_option(option->name, err, option->value, "nothing");
-        return store_text(option, text, in->arena, field, err);
-    case OPT_TEXT:
-        return store_text(option, text, in->arena, field, err);
-    case OPT_LAST:
-    case OPT_GROUP:
-    case OPT_KEYS:
-        break;
-    }
-    return PLAIT_OK;
-}
-
-/* The option that a word names, and what stands in the word behind its name; NULL: nothing. */
+/* The option that a word names. @param rest  receives the value in the same word, or NULL */
 static const opt *option_of(const opt *options, const char *word, const char **rest)
 {
     const bool is_long = word[1] == '-';
@@ -259,32 +229,23 @@ static plait_status read_option(opt_reader *in, const opt_usage *usage, plait_er
     }
     if (option->value != NULL && option->letter != 'o') // -o - is standard output
         PLAIT_TRY(take_input(in, text, err));
+    in->operands->given[option - usage->options] = true;
     return store(in, option, text, err);
-}
-
-static plait_status read_operand(opt_reader *in, const opt_usage *usage, plait_error *err)
-{
-    opt_operands *const operands = in->operands;
-
-    if (operands->count == usage->max_operands)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, usage->command,
-                          "expected `plait %s %s`, found also \"%.60s\"", usage->command,
-                          usage->synopsis, *in->next);
-    operands->text[operands->count++] = *in->next++;
-    return take_input(in, in->next[-1], err);
 }
 
 plait_status opt_parse(const opt_usage *called, int argc, const char **argv, plait_arena *arena,
                        void *values, opt_operands *operands, plait_error *err)
 {
     opt_reader in = {argv + 1, argv + argc, arena, values, operands, false};
+    opt_table *const table = plait_arena_alloc(arena, 1, sizeof *table);
     opt_usage usage = *called;
     bool options_end = false;
-    opt_table options;
 
-    *operands = (opt_operands){0};
-    opt_spell_out(called->options, &options);
-    usage.options = options.row;
+    *operands = (opt_operands){.table = table};
+    if (table == NULL)
+        return plait_fail_nomem(err);
+    opt_spell_out(called->options, table);
+    usage.options = table->row;
     while (in.next < in.end) {
         const char *const word = *in.next;
 
@@ -294,7 +255,12 @@ plait_status opt_parse(const opt_usage *called, int argc, const char **argv, pla
         } else if (!options_end && word[0] == '-' && !is_input(word)) {
             PLAIT_TRY(read_option(&in, &usage, err));
         } else {
-            PLAIT_TRY(read_operand(&in, &usage, err));
+            if (operands->count == usage.max_operands)
+                return plait_fail(err, PLAIT_ERROR_SCHEMA, usage.command,
+                                  "expected `plait %s %s`, found also \"%.60s\"", usage.command,
+                                  usage.synopsis, word);
+            operands->text[operands->count++] = *in.next++;
+            PLAIT_TRY(take_input(&in, word, err));
         }
     }
     return PLAIT_OK;

@@ -1,7 +1,7 @@
-/* opt.h - the options of a command, said once
+/* opt.h - the table of options of a command
  *
- * Each command has one table of options. Parsing, --help and the shell completion follow from
- * it, and a test holds the man page to it. A value lands in a field of the command's own struct:
+ * Each command has one table of options, from which parsing, --help, completion and the manual follow. A value
+ * is stored in a field of the command's own struct:
  *
  *     typedef struct models_values { int seq; bool json; } models_values;
  *
@@ -27,20 +27,20 @@ typedef enum opt_kind {
     OPT_GROUP,  /* a heading in --help */
     OPT_KEYS,   /* an option for each key of a plan: const char *[PLAIT_KEYS] */
     OPT_FLAG,   /* bool */
-    OPT_COMMON, /* bool of opt_operands: what every command takes */
-    OPT_INT,    /* int within [min, max]; the field stays as it is when not given */
-    OPT_TEXT,   /* const char *; when given twice, the last counts */
-    OPT_LIST    /* const char *; when given twice, joined by a comma in `arena` */
+    OPT_COMMON, /* bool of opt_operands, an option of every command */
+    OPT_INT,    /* int within [min, max] */
+    OPT_TEXT,   /* const char *; the last of several counts */
+    OPT_LIST    /* const char *; several are joined by commas in `arena` */
 } opt_kind;
 
 /**
- * What a value may be, for the shell and for {words} in a help: words, or the names of a kind of
- * data.
+ * The values that the shell completes and that replace {words} in a help text. At most one member is
+ * set; all are zero for numbers and free text.
  */
 typedef struct opt_offer {
-    const char *const *words;           /* NULL-terminated, or NULL */
-    const char *const *(*listed)(void); /* the same, of who knows them */
-    int names;                          /* 1 + plait_data_kind; 0: none */
+    const char *const *words;           /* list ended by NULL */
+    const char *const *(*listed)(void); /* function that returns such a list */
+    int names;                          /* names of data files: 1 + plait_data_kind */
 } opt_offer;
 
 #define OPT_WORDS(list)                                                                            \
@@ -60,16 +60,16 @@ typedef struct opt {
     opt_kind kind;
     const char *name;  /* without its hyphens */
     char letter;       /* 0: none */
-    const char *value; /* what --help calls its value; NULL for a flag */
-    size_t offset;     /* of its field in the command's values */
+    const char *value; /* placeholder in --help, "TOKENS"; NULL for a flag */
+    size_t offset;     /* position of the field in the command's values */
     int min;
     int max;
-    bool tokens; /* of a sequence, whose k is 1024; else a thousand */
+    bool tokens; /* k is 1024, as for the tokens of a sequence; otherwise 1000 */
     opt_offer offer;
     const char *help;
 } opt;
 
-/* Rows of a table: the struct that values land in and the field of it come first. */
+/* Rows of a table. The first two arguments are the struct of the values and the field. */
 #define OPT_HEADING(text)                                                                          \
     {                                                                                              \
         .kind = OPT_GROUP, .name = text                                                            \
@@ -99,63 +99,71 @@ typedef struct opt {
 
 enum { OPT_MAX_OPERANDS = 1024, OPT_MAX_OPTIONS = 96 };
 
-/** A table of options with a row for each key where OPT_KEYS stood, and those of every command. */
+/** A table with one row per key in place of OPT_KEYS, and with the options of every command. */
 typedef struct opt_table {
     opt row[OPT_MAX_OPTIONS];
     char flag[PLAIT_KEYS][24]; /* "cp-comm" */
 } opt_table;
 
-/** Spell out a table. */
 void opt_spell_out(const opt *options, opt_table *out);
 
-/** How a command is called. */
 typedef struct opt_usage {
     const char *command;
     const char *synopsis; /* "MODEL CLUSTER --seq S --gbs B [options]" */
     const char *summary;  /* one line */
     const char *about;    /* more lines for --help, or "" */
     int max_operands;
-    opt_offer operand[2]; /* of the first two */
+    opt_offer operand[2]; /* completions of the first two operands */
     const opt *options;
 } opt_usage;
 
-/** What stood on a command line besides options. */
+/** The operands of a command line, and the options that it gives. */
 typedef struct opt_operands {
     int count;
     const char *text[OPT_MAX_OPERANDS];
-    const char *line; /* the command as a shell reads it, but for what changes no answer */
-    bool wide;        /* tables with all columns, however narrow the terminal */
-    bool help;        /* --help was asked for; the rest may be missing */
+    bool given[OPT_MAX_OPTIONS]; /* by row of `table` */
+    const opt_table *table;
+    const char *line; /* the command in shell syntax, without options that change no answer */
+    bool wide;        /* --wide */
+    bool help;        /* --help; the operands may then be missing */
 } opt_operands;
 
 /**
  * Parse a command line.
  *
- * @param argv    as of main, from the verb on; texts are kept where they stand
- * @param values  the command's struct, with its defaults
+ * @param argv    arguments of main from the verb on; values point into them
+ * @param values  the command's struct with its defaults; fields of options that are not given stay
  */
 PLAIT_MUST_CHECK plait_status opt_parse(const opt_usage *usage, int argc, const char **argv,
                                         plait_arena *arena, void *values, opt_operands *operands,
                                         plait_error *err);
 
-/** The words of an offer; NULL: it has none, or names of data. */
+/** The first of these options, in the order of the list, that the command line gives; NULL if none. */
+const char *opt_first_given(const opt_operands *operands, const char *const *names);
+
+/** Fail with this message and the option as the place if one of these options is given. */
+PLAIT_MUST_CHECK plait_status opt_check_none_given(const opt_operands *operands,
+                                                   const char *const *names, const char *message,
+                                                   plait_error *err);
+
+/** The words of an offer; NULL for names of data files and for free text. */
 const char *const *opt_words(const opt_offer *offer);
 
 enum { OPT_HELP_SIZE = 512 };
 
-/** Write the help of an option; its words replace {words}. */
+/** Write the help of an option, with its words in place of {words}. */
 void opt_spell_words(const opt *option, char *text, size_t size);
 
-/** The option that replaces one of an earlier version, with the new values; NULL for other names. */
+/** The replacement of an option of an earlier version, with the new values; NULL for other names. */
 const char *opt_replacement(const char *name);
 
-/** What `plait COMMAND --help` prints. */
+/** Print the text of `plait COMMAND --help`. */
 void opt_help(const opt_usage *usage, FILE *out);
 
 /**
- * What `plait --complete COMMAND` prints, for completions/plait.bash: a line for each option and for
- * each of the first operands, "--cp-comm", "HOW" and "p2p allgather a2a" between tabs. What takes
- * no value has none, and what is no word leaves the last column empty.
+ * Print the completions of `plait --complete COMMAND` for completions/plait.bash: a line for each option and
+ * for each of the first two operands, with its name, its placeholder and its words between tabs, as in
+ * "--cp-comm", "HOW", "p2p allgather a2a". The last two columns may be empty.
  */
 PLAIT_MUST_CHECK plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out,
                                            plait_error *err);

@@ -1,12 +1,13 @@
 /* opt_print.c - the help text and the completions of a command, from its table of options */
+#include "cli/opt.h"
+
 #include <string.h>
 
-#include "cli/opt.h"
 #include "plait/data.h"
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 96 };
 
-/* Words from `column` on, later lines indented to HELP_COLUMN. */
+/* Print a text that starts at HELP_COLUMN and is broken into lines with the same indent. */
 static void print_wrapped(const char *text, FILE *out)
 {
     int column = HELP_COLUMN;
@@ -87,12 +88,13 @@ const char *const *opt_words(const opt_offer *offer)
     return offer->listed != NULL ? offer->listed() : offer->words;
 }
 
-static plait_status print_offer(const opt_offer *offer, plait_arena *arena, FILE *out,
-                                plait_error *err)
+static plait_status print_line(const char *what, const char *value, const opt_offer *offer,
+                               plait_arena *arena, FILE *out, plait_error *err)
 {
     const char *const *words = opt_words(offer);
     size_t count;
 
+    fprintf(out, "%s\t%s\t", what, value != NULL ? value : "");
     if (offer->names > 0)
         PLAIT_TRY(plait_data_list((plait_data_kind)(offer->names - 1), arena, &words, &count, err));
     for (size_t i = 0; words != NULL && words[i] != NULL; i++)
@@ -101,36 +103,24 @@ static plait_status print_offer(const opt_offer *offer, plait_arena *arena, FILE
     return PLAIT_OK;
 }
 
-static plait_status print_line(const char *what, const char *value, const opt_offer *offer,
-                               plait_arena *arena, FILE *out, plait_error *err)
-{
-    fprintf(out, "%s\t%s\t", what, value != NULL ? value : "");
-    return print_offer(offer, arena, out, err);
-}
-
-static plait_status complete_option(const opt *option, plait_arena *arena, FILE *out,
-                                    plait_error *err)
-{
-    char flag[32];
-
-    snprintf(flag, sizeof flag, "--%s", option->name);
-    PLAIT_TRY(print_line(flag, option->value, &option->offer, arena, out, err));
-    if (option->letter == '\0')
-        return PLAIT_OK;
-    snprintf(flag, sizeof flag, "-%c", option->letter);
-    return print_line(flag, option->value, &option->offer, arena, out, err);
-}
-
 plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out, plait_error *err)
 {
     opt_table options;
-    char place[2] = "1";
+    char name[32];
 
     opt_spell_out(usage->options, &options);
-    for (const opt *option = options.row; option->kind != OPT_LAST; option++)
-        if (option->kind != OPT_GROUP)
-            PLAIT_TRY(complete_option(option, arena, out, err));
-    for (int i = 0; i < 2 && i < usage->max_operands; i++, place[0]++)
-        PLAIT_TRY(print_line(place, "", &usage->operand[i], arena, out, err));
+    for (const opt *option = options.row; option->kind != OPT_LAST; option++) {
+        if (option->kind == OPT_GROUP)
+            continue;
+        snprintf(name, sizeof name, "--%s", option->name);
+        PLAIT_TRY(print_line(name, option->value, &option->offer, arena, out, err));
+        snprintf(name, sizeof name, "-%c", option->letter);
+        if (option->letter != '\0')
+            PLAIT_TRY(print_line(name, option->value, &option->offer, arena, out, err));
+    }
+    for (int i = 0; i < 2 && i < usage->max_operands; i++) {
+        snprintf(name, sizeof name, "%d", i + 1);
+        PLAIT_TRY(print_line(name, "", &usage->operand[i], arena, out, err));
+    }
     return PLAIT_OK;
 }
