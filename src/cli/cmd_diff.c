@@ -1,4 +1,4 @@
-/* cmd_diff.c - plait diff: what changed between two files of one kind, told apart by content */
+/* cmd_diff.c - plait diff: the differences of two files of one kind, which is recognised by content */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ typedef enum diff_kind {
     DIFF_KINDS
 } diff_kind;
 
-/* By members that no other kind has together; what has none of these is a model or nothing. */
+/* A file is of the first kind whose keys it has; a file without any of them is read as a model. */
 static const struct {
     const char *name;
     const char *keys[2];
@@ -53,21 +53,10 @@ static const struct {
     [DIFF_MODEL] = {"model", {NULL, NULL}},
 };
 
-static diff_kind kind_of(const json_cursor *root)
-{
-    int kind = 0;
-
-    while (kind < DIFF_MODEL &&
-           !(json_has(root, kinds[kind].keys[0]) &&
-             (kinds[kind].keys[1] == NULL || json_has(root, kinds[kind].keys[1]))))
-        kind++;
-    return (diff_kind)kind;
-}
-
 /* ---- one side ---- */
 
 typedef struct side {
-    const char *name; /* as typed */
+    const char *name; /* as on the command line */
     const char *path;
     diff_kind kind;
     json_document doc;
@@ -78,7 +67,7 @@ typedef struct side {
     double *step_s; /* [entries] */
 } side;
 
-/* A name of a model, a cluster, an accelerator or a runtime; anything else is a path. */
+/* Resolve the name of a model, a cluster, an accelerator or a runtime; anything else is a path. */
 static plait_status find(const char *name, plait_arena *arena, side *out, plait_error *err)
 {
     static const plait_data_kind where[] = {PLAIT_DATA_MODELS, PLAIT_DATA_CLUSTERS,
@@ -95,77 +84,41 @@ static plait_status find(const char *name, plait_arena *arena, side *out, plait_
             return PLAIT_OK;
         }
         PLAIT_TRY(faults_only(status, &inner, err));
-        if (data_is_hub_id(name)) // a path to the other kinds
+        if (data_is_hub_id(name)) // for the other kinds it would be a path
             return plait_fail(err, inner.status, inner.where, "%s", inner.message);
     }
     return PLAIT_OK;
 }
 
-/* In place of what was read: every default spelled out, so that only meanings are compared. */
-static plait_status read_again(side *s, json_writer *json, plait_arena *arena, plait_error *err)
+/* Replace the document by one that states every default, so that only meanings are compared. */
+static plait_status normalise(side *s, plait_arena *arena, plait_error *err)
 {
-    const char *text;
+    plait_model model;
+    plait_cluster cluster;
+    plait_accelerator accelerator;
+    const char *text, *warning;
+    json_writer json;
     size_t length;
 
-    PLAIT_TRY(json_writer_finish(json, &text, &length, err));
+    json_writer_init(&json, arena);
+    if (s->kind == DIFF_MODEL) {
+        PLAIT_TRY(plait_model_load(s->path, arena, &model, &warning, err));
+        s->params = plait_model_params(&model).total;
+        s->active = plait_model_params(&model).active;
+        model_write(&json, &model);
+    } else if (s->kind == DIFF_CLUSTER) {
+        PLAIT_TRY(plait_cluster_load(s->path, arena, &cluster, err));
+        cluster_write(&json, &cluster);
+    } else {
+        PLAIT_TRY(plait_accelerator_load(s->path, arena, &accelerator, err));
+        accelerator_write(&json, &accelerator);
+    }
+    PLAIT_TRY(json_writer_finish(&json, &text, &length, err));
     json_document_free(&s->doc);
     s->loaded = false;
     PLAIT_TRY(json_document_parse(text, length, s->path, arena, &s->doc, err));
     s->loaded = true;
     return PLAIT_OK;
-}
-
-static plait_status spell_model(side *s, plait_arena *arena, plait_error *err)
-{
-    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
-    const char *warning;
-    json_writer json;
-
-    if (model == NULL)
-        return plait_fail_nomem(err);
-    PLAIT_TRY(plait_model_load(s->path, arena, model, &warning, err));
-    s->params = plait_model_params(model).total;
-    s->active = plait_model_params(model).active;
-    json_writer_init(&json, arena);
-    model_write(&json, model);
-    return read_again(s, &json, arena, err);
-}
-
-static plait_status spell_cluster(side *s, plait_arena *arena, plait_error *err)
-{
-    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
-    json_writer json;
-
-    if (cluster == NULL)
-        return plait_fail_nomem(err);
-    PLAIT_TRY(plait_cluster_load(s->path, arena, cluster, err));
-    json_writer_init(&json, arena);
-    cluster_write(&json, cluster);
-    return read_again(s, &json, arena, err);
-}
-
-static plait_status spell_accelerator(side *s, plait_arena *arena, plait_error *err)
-{
-    plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
-    json_writer json;
-
-    if (accelerator == NULL)
-        return plait_fail_nomem(err);
-    PLAIT_TRY(plait_accelerator_load(s->path, arena, accelerator, err));
-    json_writer_init(&json, arena);
-    accelerator_write(&json, accelerator);
-    return read_again(s, &json, arena, err);
-}
-
-/* What follows from the other degrees is not kept in an entry. */
-static void fill_dp(plans_entry *entry, int count)
-{
-    for (int i = 0; i < count; i++) {
-        plait_degrees *const d = &entry[i].degrees;
-        const int dp = plait_degrees_dp(entry[i].gpus, d->tp, d->pp, d->cp);
-
-        d->dp = dp > 0 ? dp : d->dp;
-    }
 }
 
 static plait_status read_steps(side *s, plait_arena *arena, plait_error *err)
@@ -181,7 +134,13 @@ static plait_status read_steps(side *s, plait_arena *arena, plait_error *err)
         return plait_fail_nomem(err);
     if (s->entries > 0)
         memcpy(s->entry, entry, (size_t)s->entries * sizeof *entry);
-    fill_dp(s->entry, s->entries);
+    for (int e = 0; e < s->entries;
+         e++) { // an entry does not store the dp that follows from other degrees
+        plait_degrees *const d = &s->entry[e].degrees;
+        const int dp = plait_degrees_dp(s->entry[e].gpus, d->tp, d->pp, d->cp);
+
+        d->dp = dp > 0 ? dp : d->dp;
+    }
     s->step_s = plait_arena_alloc(arena, (size_t)s->entries + 1, sizeof *s->step_s);
     if (s->step_s == NULL)
         return plait_fail_nomem(err);
@@ -201,40 +160,34 @@ static plait_status load(const char *name, plait_arena *arena, side *out, plait_
     const json_cursor root = json_document_root(&out->doc);
 
     PLAIT_TRY(json_as_object(&root, err));
-    out->kind = kind_of(&root);
-    switch (out->kind) {
-    case DIFF_PLANS:
+    while (out->kind < DIFF_MODEL &&
+           !(json_has(&root, kinds[out->kind].keys[0]) &&
+             (kinds[out->kind].keys[1] == NULL || json_has(&root, kinds[out->kind].keys[1]))))
+        out->kind++;
+    if (out->kind == DIFF_PLANS)
         return read_steps(out, arena, err);
-    case DIFF_MODEL:
-        return spell_model(out, arena, err);
-    case DIFF_CLUSTER:
-        return spell_cluster(out, arena, err);
-    case DIFF_ACCELERATOR:
-        return spell_accelerator(out, arena, err);
-    default:
-        return PLAIT_OK;
-    }
+    return out->kind == DIFF_MODEL || out->kind == DIFF_CLUSTER || out->kind == DIFF_ACCELERATOR
+               ? normalise(out, arena, err)
+               : PLAIT_OK;
 }
 
 /* ---- the rankings, side by side ---- */
 
-static bool same_plan(const plait_degrees *a, const plait_degrees *b)
-{
-    for (int k = 0; k < PLAIT_KEYS; k++)
-        if (!plait_key_same(a, b, (plait_key_id)k))
-            return false;
-    return true;
-}
-
+/* Index of the plan with these degrees, or -1. */
 static int index_of(const side *in, const plait_degrees *degrees)
 {
-    for (int i = 0; i < in->entries; i++)
-        if (same_plan(&in->entry[i].degrees, degrees))
+    for (int i = 0; i < in->entries; i++) {
+        int k = 0;
+
+        while (k < PLAIT_KEYS && plait_key_same(&in->entry[i].degrees, degrees, (plait_key_id)k))
+            k++;
+        if (k == PLAIT_KEYS)
             return i;
+    }
     return -1;
 }
 
-/* Those of the second in its order, then what only the first has. */
+/* List the plans of the second file in its order, then those that only the first has. */
 static plait_status match_plans(const side pair[2], plait_arena *arena, report_diff *out,
                                 plait_error *err)
 {

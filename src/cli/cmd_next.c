@@ -1,4 +1,4 @@
-/* cmd_next.c - plait next: what was measured re-ranks the plans that were not */
+/* cmd_next.c - plait next: ranks plans again by measured steps */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static plait_status load_plans(const char *path, plait_arena *arena, next_answer
     return PLAIT_OK;
 }
 
-static plait_status believe(plait_arena *arena, next_answer *out, plait_error *err)
+static plait_status make_posterior(plait_arena *arena, next_answer *out, plait_error *err)
 {
     const size_t plans = (size_t)out->plans;
     const plait_degrees **degrees = plait_arena_alloc(arena, plans, sizeof(void *));
@@ -86,7 +86,7 @@ static plait_status believe(plait_arena *arena, next_answer *out, plait_error *e
 
 /* ---- what was measured ---- */
 
-/* A plan may be measured several times: their geometric mean counts, as errors are relative. */
+/* Add a measurement. The geometric mean of several counts, because errors are relative. */
 static void measure(next_answer *out, int at, double step_s)
 {
     next_plan *const plan = &out->plan[at];
@@ -98,27 +98,14 @@ static void measure(next_answer *out, int at, double step_s)
     plan->measured_s = plan->times == 1 ? step_s : exp(mean + (log(step_s) - mean) / plan->times);
 }
 
-/* Steps of one plan that differ by more are not those of one machine at rest. */
-static const double unlike = 1.1;
+/* Chosen: steps of one plan on one idle machine differ by less. */
+static const double noisy = 1.1;
 
-/* No published run is so many times off: another unit, or another job. Chosen. */
+/* Chosen: no published run is further off; the step is in another unit or of another job. */
 static const double absurd = 4.0;
 
-static void warn_absurd(const next_plan *plan)
-{
-    char measured[UNITS_SIZE], predicted[UNITS_SIZE];
-
-    if (plan->measured_s > absurd * plan->predicted_s ||
-        plan->predicted_s > absurd * plan->measured_s)
-        print_warning(
-            "plan %d: measured %s a step, predicted %s; is it in seconds, and of this model, "
-            "cluster and batch?",
-            plan->rank, units_seconds(plan->measured_s, measured),
-            units_seconds(plan->predicted_s, predicted));
-}
-
-/* Each plan once, however often it was measured. */
-static void believe_measured(next_answer *out)
+/* Update the posterior with the mean of each measured plan. */
+static void apply_measurements(next_answer *out)
 {
     for (int i = 0; i < out->plans; i++) {
         const next_plan *const plan = &out->plan[i];
@@ -126,11 +113,16 @@ static void believe_measured(next_answer *out)
 
         if (plan->times == 0)
             continue;
-        if (plan->longest_s > unlike * plan->shortest_s)
+        if (plan->longest_s > noisy * plan->shortest_s)
             print_warning("plan %d: measured %d times, from %s to %s a step; their mean counts",
                           plan->rank, plan->times, units_seconds(plan->shortest_s, shortest),
                           units_seconds(plan->longest_s, longest));
-        warn_absurd(plan);
+        if (plan->measured_s > absurd * plan->predicted_s ||
+            plan->predicted_s > absurd * plan->measured_s)
+            print_warning("plan %d: measured %s a step, predicted %s; is it in seconds, and of "
+                          "this model, cluster and batch?",
+                          plan->rank, units_seconds(plan->measured_s, shortest),
+                          units_seconds(plan->predicted_s, longest));
         plait_belief_measure(&out->belief, i, plan->measured_s);
         out->measured++;
     }
@@ -144,7 +136,7 @@ static int plan_of_rank(const next_answer *answer, int rank)
     return -1;
 }
 
-/* "run.log:3" is the log of plan 3. */
+/* Read the log of a plan, "run.log:3" for rank 3. */
 static plait_status take_log(const char *operand, plait_arena *arena, next_answer *out,
                              plait_error *err)
 {
@@ -173,7 +165,7 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
     return PLAIT_OK;
 }
 
-/* A log that says nothing is told, and the others count; where none does, it is why. */
+/* Read a log. One without steps is reported and skipped; if no log has any, its error is the answer. */
 static plait_status take_any_log(const char *operand, plait_arena *arena, next_answer *out,
                                  plait_error *lost, plait_error *err)
 {
@@ -190,17 +182,7 @@ static plait_status take_any_log(const char *operand, plait_arena *arena, next_a
     return PLAIT_OK;
 }
 
-static plait_status tell_lost(const plait_error *lost, int measured, plait_error *err)
-{
-    if (lost->status == PLAIT_OK)
-        return PLAIT_OK;
-    if (measured == 0)
-        return plait_fail(err, lost->status, lost->where, "%s", lost->message);
-    fprintf(stderr, "plait: %s: %s\n", lost->where, lost->message);
-    return PLAIT_OK;
-}
-
-/* Has the plan the values of all cells of a row that are keys? `keys` counts them. */
+/* Whether the plan has the value of each key that a row gives. @param keys  receives their number */
 static plait_status row_is_of(const csv_table *table, size_t row, const next_plan *plan, bool *is,
                               int *keys, plait_error *err)
 {
@@ -222,7 +204,7 @@ static plait_status row_is_of(const csv_table *table, size_t row, const next_pla
     return PLAIT_OK;
 }
 
-/* The first plan, in order of rank, that has the rank and all the keys of the row; it says one at least. */
+/* Find the first plan with the rank and the keys of a row, which must give at least one of them. */
 static plait_status plan_of_row(const csv_table *table, size_t row, const next_answer *answer,
                                 int *out, plait_error *err)
 {
@@ -274,14 +256,9 @@ static plait_status take_table(const char *path, plait_arena *arena, next_answer
     return PLAIT_OK;
 }
 
-static bool is_table(const char *path)
-{
-    return text_equal(path, "-") || text_ends_with(path, ".csv");
-}
+/* ---- the cluster scaled to the measurements ---- */
 
-/* ---- what is kept ---- */
-
-/* The cluster as `calibrate --log` would scale it to these plans; path NULL: to standard output. */
+/* Scale the cluster to these plans, as calibrate --log does. @param path  NULL: standard output */
 static plait_status keep_site(const next_answer *answer, const char *path, bool quiet,
                               plait_arena *arena, plait_error *err)
 {
@@ -315,7 +292,7 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
 
 /* ---- the answer ---- */
 
-/* Least first; among equals by rank. */
+/* Sort by posterior step time; ties keep the order of ranks. */
 static void order(const next_answer *answer, int *by)
 {
     for (int i = 0; i < answer->plans; i++) {
@@ -345,13 +322,16 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->output != NULL && !alone)
         PLAIT_TRY(file_check_writable(flags->output, err));
     PLAIT_TRY(load_plans(operands->text[0], arena, &answer, err));
-    PLAIT_TRY(believe(arena, &answer, err));
+    PLAIT_TRY(make_posterior(arena, &answer, err));
     for (int i = 1; i < operands->count; i++)
-        PLAIT_TRY(is_table(operands->text[i])
+        PLAIT_TRY(text_equal(operands->text[i], "-") || text_ends_with(operands->text[i], ".csv")
                       ? take_table(operands->text[i], arena, &answer, err)
                       : take_any_log(operands->text[i], arena, &answer, &lost, err));
-    believe_measured(&answer);
-    PLAIT_TRY(tell_lost(&lost, answer.measured, err));
+    apply_measurements(&answer);
+    if (lost.status != PLAIT_OK && answer.measured == 0)
+        return plait_fail(err, lost.status, lost.where, "%s", lost.message);
+    if (lost.status != PLAIT_OK)
+        fprintf(stderr, "plait: %s: %s\n", lost.where, lost.message);
     if (answer.measured == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[1],
                           "expected at least one measured step, found none");
@@ -362,7 +342,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         answer.plan[i].believed = plait_believed_of(&answer.belief, i);
     order(&answer, answer.order);
     PLAIT_TRY(plait_belief_tries(&answer.belief, 1, arena, &answer.tries, err));
-    if (alone) // standard output is the cluster's
+    if (alone) // standard output gets only the cluster
         return keep_site(&answer, NULL, true, arena, err);
     if (flags->json) {
         PLAIT_TRY(json_next_answer(&answer, arena, &text, &length, err));

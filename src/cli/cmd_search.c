@@ -33,8 +33,8 @@ typedef struct search_values {
     int top;
     int threads;
     bool json;
-    const char *output; /* path of the JSON document; NULL: none is written */
-    const char *page;   /* path of the page, if -o names a .html, .md or .csv; NULL: none */
+    const char *output; /* path of the JSON document, or NULL */
+    const char *page;   /* path of the page if -o ends in .html, .md or .csv, or NULL */
 } search_values;
 
 static const opt options[] = {
@@ -79,7 +79,7 @@ static const opt options[] = {
 
 /* ---- options ---- */
 
-/* What the limits refuse is said of the flag that they came from. */
+/* Add limits; an error names the option and the key. */
 static plait_status add_limits(plait_search_options *search, const char *flag, const char *text,
                                plait_error *err)
 {
@@ -92,7 +92,7 @@ static plait_status add_limits(plait_search_options *search, const char *flag, c
     return plait_fail(err, inner.status, where, "%s", inner.message);
 }
 
-/* --cp-comm a2a is --fix cp_comm=a2a. */
+/* Add the options of keys as limits: --cp-comm a2a is --fix cp_comm=a2a. */
 static plait_status limit_keys(const search_values *flags, plait_arena *arena,
                                plait_search_options *search, plait_error *err)
 {
@@ -115,7 +115,7 @@ static plait_status limit_keys(const search_values *flags, plait_arena *arena,
         const int before = search->limits;
         const plait_status status = plait_search_limit(search, limit, &inner);
 
-        // A comma would begin another key.
+        // The value must not have a comma, which would begin another limit.
         if (search->limits - before > (status == PLAIT_OK))
             return plait_fail(err, PLAIT_ERROR_RANGE, where,
                               "expected one value or a range like 2..16, found '%.40s'",
@@ -126,6 +126,7 @@ static plait_status limit_keys(const search_values *flags, plait_arena *arena,
     return PLAIT_OK;
 }
 
+/* The value or the range of a limit. */
 static const char *limit_text(const plait_limit *limit, char text[PLAIT_VALUE_SIZE])
 {
     if (limit->value[0] != '\0')
@@ -139,7 +140,7 @@ static const char *limit_text(const plait_limit *limit, char text[PLAIT_VALUE_SI
     return text;
 }
 
-/* No plan has two values of a key. */
+/* Reject two limits of a key that exclude each other. */
 static plait_status check_limits(const plait_search_options *search, plait_error *err)
 {
     char one[PLAIT_VALUE_SIZE], other[PLAIT_VALUE_SIZE];
@@ -184,7 +185,7 @@ static plait_status choose_objective(const char *name, const plait_problem *prob
     return PLAIT_OK;
 }
 
-/* A list of keys, and which plans stand as one by it. */
+/* The keys in which ranked plans must differ. */
 static plait_status read_distinct(const search_values *flags, plait_key_set *out, plait_error *err)
 {
     char list[256], *rest = list, *word;
@@ -251,32 +252,17 @@ static plait_status price_plans(const plait_problem *problem, const plait_search
         PLAIT_TRY(report_price(problem, &result->plan[i].plan, i + 1, arena, &plan[i], err));
         plan[i].variants = result->plan[i].variants;
         plan[i].variants_within = result->plan[i].variants_within;
+        if (i == 0 || problem->runtime->natural_routing)
+            PLAIT_TRY(report_natural(problem, arena, &plan[i], err));
+        plan[i].tied = i > 0 && plan[i].cost.step_s < problem->band.tie * plan[0].cost.step_s;
     }
-    for (int i = 0; i < result->plans && (i == 0 || problem->runtime->natural_routing); i++)
-        PLAIT_TRY(report_natural(problem, arena, &plan[i], err));
-    for (int i = 1; i < result->plans; i++)
-        plan[i].tied = plan[i].cost.step_s < problem->band.tie * plan[0].cost.step_s;
     found->plan = plan;
     return PLAIT_OK;
 }
 
-/* After the changes that keep both the GPUs and the sequence. */
-static void insert_relaxation(const plait_problem *problem, const plait_relaxation *added,
-                              plait_relaxation *list, int *count)
-{
-    int at = 0;
-
-    while (at < *count && list[at].job.gpus == problem->job.gpus &&
-           list[at].job.seq == problem->job.seq)
-        at++;
-    memmove(&list[at + 1], &list[at], (size_t)(*count - at) * sizeof *list);
-    list[at] = *added;
-    ++*count;
-}
-
 /*
- * The first of the runtimes with most parallelisms with which a plan fits, and if there is none, the first
- * with which one fits when state is offloaded to the host.
+ * Add the first of the most capable runtimes with which a plan fits. If there is none, add the first with which a
+ * plan fits that offloads state to the host. The entry follows those that keep both the GPUs and the sequence.
  */
 static plait_status relax_runtime(const plait_problem *problem, const plait_search_options *search,
                                   plait_arena *arena, plait_relaxation *list, int *count,
@@ -298,14 +284,23 @@ static plait_status relax_runtime(const plait_problem *problem, const plait_sear
         PLAIT_TRY(plait_relax_runtime(problem, &other[i % WIDEST], search, i >= WIDEST, arena,
                                       &found, &fits, err));
     }
-    if (fits)
-        insert_relaxation(problem, &found, list, count);
+    if (fits) {
+        int at = 0;
+
+        while (at < *count && list[at].job.gpus == problem->job.gpus &&
+               list[at].job.seq == problem->job.seq)
+            at++;
+        memmove(&list[at + 1], &list[at], (size_t)(*count - at) * sizeof *list);
+        list[at] = found;
+        ++*count;
+    }
     return PLAIT_OK;
 }
 
-/* Nothing fits: how close it comes, and what would make something fit. */
-static plait_status look_closer(const plait_problem *problem, const plait_search_result *result,
-                                plait_arena *arena, report_found *found, plait_error *err)
+/* Nothing fits: price the closest plan and find the changes with which a plan fits. */
+static plait_status find_relaxations(const plait_problem *problem,
+                                     const plait_search_result *result, plait_arena *arena,
+                                     report_found *found, plait_error *err)
 {
     plait_relaxation *relaxation =
         plait_arena_alloc(arena, PLAIT_MAX_RELAXATIONS, sizeof *relaxation);
@@ -324,23 +319,9 @@ static plait_status look_closer(const plait_problem *problem, const plait_search
     return PLAIT_OK;
 }
 
-/* Groups of nodes that the best plan does without. */
-static plait_status look_at_idle(const plait_problem *problem, const plait_search_result *result,
-                                 plait_arena *arena, report_found *found, plait_error *err)
-{
-    plait_idle_group *idle = plait_arena_alloc(arena, PLAIT_MAX_NODE_GROUPS, sizeof *idle);
-
-    if (idle == NULL)
-        return plait_fail_nomem(err);
-    found->idle = idle;
-    return result->plans == 0 ? PLAIT_OK
-                              : plait_idle_groups(problem, found->options, &result->plan[0].plan,
-                                                  arena, idle, &found->idle_groups, err);
-}
-
-/* A number that divides badly: does a smaller one work better? */
-static plait_status look_for_fewer(const plait_problem *problem, const plait_search_result *result,
-                                   plait_arena *arena, report_found *found, plait_error *err)
+/* A smaller number of GPUs that divides better, if one is faster. */
+static plait_status find_fewer_gpus(const plait_problem *problem, const plait_search_result *result,
+                                    plait_arena *arena, report_found *found, plait_error *err)
 {
     plait_fewer_gpus *fewer = plait_arena_alloc(arena, 1, sizeof *fewer);
 
@@ -351,9 +332,9 @@ static plait_status look_for_fewer(const plait_problem *problem, const plait_sea
     return PLAIT_OK;
 }
 
-/* Which of the plans to start. A few more than asked for are looked at, to say what they would bring. */
-static plait_status look_for_tries(int count, const plait_problem *problem, plait_arena *arena,
-                                   report_found *found, plait_error *err)
+/* Choose the plans to try. At least five are chosen, so that the report can show the gain of more tries. */
+static plait_status choose_tries(int count, const plait_problem *problem, plait_arena *arena,
+                                 report_found *found, plait_error *err)
 {
     enum { AT_LEAST = 5 };
     const int plans = found->result->plans;
@@ -379,7 +360,7 @@ static plait_status look_for_tries(int count, const plait_problem *problem, plai
     return PLAIT_OK;
 }
 
-/* The command that explains the best plan. */
+/* Write the command that explains the best plan. */
 static plait_status next_command(const search_values *flags, const opt_operands *operands,
                                  const plait_problem *problem, plait_arena *arena,
                                  report_found *found, plait_error *err)
@@ -399,11 +380,11 @@ static plait_status next_command(const search_values *flags, const opt_operands 
         return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
-        return PLAIT_OK; // flags do not say stages that differ: -o FILE does
+        return PLAIT_OK; // options cannot describe stages that differ; -o FILE can
     question = problem_text(problem, &flags->problem, operands, arena);
     if (question == NULL)
         return plait_fail_nomem(err);
-    if (stages_choose_own(&found->result->plan[0].plan)) { // which no flags say
+    if (stages_choose_own(&found->result->plan[0].plan)) { // no options describe these choices
         found->next = "the same command with `-o plans.json` keeps what each stage chooses; "
                       "`plait explain --plan plans.json:1` shows it";
         return PLAIT_OK;
@@ -426,7 +407,7 @@ static plait_status deliver_json(const search_values *flags, const plait_problem
                                  plait_runtime_handle(problem->runtime), arena, err);
 }
 
-/* Writes the page that plait report would make of the JSON document. */
+/* Write the page that plait report makes of the JSON document. */
 static plait_status deliver_page(const search_values *flags, const plait_problem *problem,
                                  const report_found *found, plait_arena *arena, plait_error *err)
 {
@@ -453,20 +434,7 @@ static plait_status deliver_page(const search_values *flags, const plait_problem
     return plans_page_write(&plans, flags->page, flags->threads, arena, err);
 }
 
-/* The end of its name decides whether the output file gets the page or the JSON document. */
-static plait_status choose_output(search_values *flags, plait_error *err)
-{
-    const char *const path = flags->output;
-    const page_form form = path != NULL ? page_form_of(path) : PAGE_FORMS;
-
-    if (form == PAGE_JSON || form == PAGE_FORMS)
-        return command_output(&flags->output, &flags->json, err);
-    flags->page = path;
-    flags->output = NULL;
-    return command_page_check(path, err);
-}
-
-/* A search that may change numbers says so, and whether its best plan does. */
+/* Warn if the best plan differs from the runtime's recipe in a key that changes numerics. */
 static void warn_of_numerics(const plait_problem *problem, const plait_search_result *result)
 {
     if (result->plans == 0)
@@ -493,23 +461,28 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* What is told to have elapsed is the whole: the search, and the questions that follow it. */
 static plait_status answer(const search_values *flags, const opt_operands *operands,
                            const plait_problem *problem, const plait_search_options *search,
                            plait_search_result *result, plait_arena *arena, plait_error *err)
 {
     const double start_s = seconds_now() - result->elapsed_s;
     report_found found = {.options = search, .result = result, .command = operands->line};
+    plait_idle_group *idle = plait_arena_alloc(arena, PLAIT_MAX_NODE_GROUPS, sizeof *idle);
 
+    if (idle == NULL)
+        return plait_fail_nomem(err);
     PLAIT_TRY(price_plans(problem, result, arena, &found, err));
     warn_of_numerics(problem, result);
+    found.idle = idle;
     if (result->plans == 0)
-        PLAIT_TRY(look_closer(problem, result, arena, &found, err));
-    PLAIT_TRY(look_at_idle(problem, result, arena, &found, err));
-    PLAIT_TRY(look_for_fewer(problem, result, arena, &found, err));
-    PLAIT_TRY(look_for_tries(flags->tries, problem, arena, &found, err));
+        PLAIT_TRY(find_relaxations(problem, result, arena, &found, err));
+    else
+        PLAIT_TRY(plait_idle_groups(problem, search, &result->plan[0].plan, arena, idle,
+                                    &found.idle_groups, err));
+    PLAIT_TRY(find_fewer_gpus(problem, result, arena, &found, err));
+    PLAIT_TRY(choose_tries(flags->tries, problem, arena, &found, err));
     progress_clear(search->progress_context);
-    result->elapsed_s = seconds_now() - start_s;
+    result->elapsed_s = seconds_now() - start_s; // includes the questions after the search
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     PLAIT_TRY(deliver_page(flags, problem, &found, arena, err));
     if (flags->json)
@@ -518,7 +491,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     return report_search(problem, &found, lines_out(), err);
 }
 
-/* The refusal, and the smallest change to the question with which a plan fits, where there is one. */
+/* Fail with the error of the search and the smallest change with which a plan fits, if there is one. */
 static plait_status refuse(const plait_problem *problem, const plait_search_options *search,
                            const plait_error *refusal, plait_arena *arena, plait_error *err)
 {
@@ -537,7 +510,7 @@ static plait_status refuse(const plait_problem *problem, const plait_search_opti
                       units_gib(found.best.price.peak_bytes, memory));
 }
 
-/* No plan of all GPUs is legal: the answer is a smaller number of them, where there is one. */
+/* No plan on all GPUs is legal: answer with a smaller number of them, if one has legal plans. */
 static plait_status answer_refusal(const search_values *flags, const opt_operands *operands,
                                    const plait_problem *problem, const plait_search_options *search,
                                    const plait_error *refusal, plait_arena *arena, plait_error *err)
@@ -547,7 +520,7 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
     report_found found = {.options = search, .result = &nothing, .command = operands->line};
     problem_flags smaller = flags->problem;
 
-    PLAIT_TRY(look_for_fewer(problem, NULL, arena, &found, err));
+    PLAIT_TRY(find_fewer_gpus(problem, NULL, arena, &found, err));
     if (found.fewer == NULL || why == NULL)
         return refuse(problem, search, refusal, arena, err);
     found.refusal = why + strlen("found none: ");
@@ -562,9 +535,14 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
                               : plait_fail_nomem(err);
 }
 
+/*
+ * dp divides the GPUs and the batch, so it is at most their greatest common divisor. The bounds are chosen: a batch
+ * within 1 / REACH_SHARE trains the same to most users, and a gain below LEAST_GAIN in replicas is made up for by
+ * the other degrees.
+ */
 enum { REACH_SHARE = 20, MOST_REACH = 1 << 16, LEAST_GAIN = 4 };
 
-/* Compares by the most replicas, then by what is left for microbatches, then by distance. */
+/* Compare batches by the replicas that they allow, then by the divisors left for microbatches, then by distance. */
 static bool divides_better(const plait_job *job, int64_t batch, int64_t best)
 {
     const int64_t gpus = job->gpus;
@@ -576,6 +554,10 @@ static bool divides_better(const plait_job *job, int64_t batch, int64_t best)
     return rest != 0 ? rest > 0 : llabs(batch - job->gbs) < llabs(best - job->gbs);
 }
 
+/*
+ * Warn if the batch limits the data parallelism of the best plan (dp; 0 without a plan), and name the nearest batch that
+ * does not: 1000 sequences share only 8 with 512 GPUs, 1024 share 512.
+ */
 static void warn_of_batch(const plait_job *job, int dp)
 {
     const int64_t shared = common_divisor(job->gbs, job->gpus);
@@ -583,7 +565,8 @@ static void warn_of_batch(const plait_job *job, int dp)
 
     if (dp > 0 && dp != shared)
         return;
-    reach = reach < job->gpus ? reach : job->gpus; // which has a multiple of every divisor
+    reach = reach < job->gpus ? reach
+                              : job->gpus; // so many batches include a multiple of every divisor
     reach = reach < MOST_REACH ? reach : MOST_REACH;
     for (int64_t batch = job->gbs - reach; batch <= job->gbs + reach; batch++)
         if (batch > 0 && divides_better(job, batch, best))
@@ -596,7 +579,7 @@ static void warn_of_batch(const plait_job *job, int dp)
             (long long)common_divisor(best, job->gpus));
 }
 
-/* The plans of such a model are prices of a change that somebody else makes. */
+/* Warn if no launch files can be written for the model. */
 static void warn_of_model(const plait_problem *problem)
 {
     char why[256];
@@ -610,19 +593,11 @@ static void warn_of_model(const plait_problem *problem)
                       problem->model->name, why);
 }
 
-static plait_status load_question(const char *path, plait_arena *arena, plans_entry **out,
-                                  plait_error *err)
-{
-    if (path == NULL)
-        return PLAIT_OK;
-    *out = plait_arena_alloc(arena, 1, sizeof **out);
-    return *out == NULL ? plait_fail_nomem(err) : plans_load(path, arena, *out, err);
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
     search_values flags = *(const search_values *)values;
+    const page_form form = flags.output != NULL ? page_form_of(flags.output) : PAGE_FORMS;
     plans_entry *file = NULL;
     plait_problem problem;
     plait_search_options search;
@@ -631,8 +606,19 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_status status;
     progress shown = progress_of(1, "searching");
 
-    PLAIT_TRY(choose_output(&flags, err));
-    PLAIT_TRY(load_question(flags.plan, arena, &file, err));
+    if (form == PAGE_JSON || form == PAGE_FORMS) {
+        PLAIT_TRY(command_output(&flags.output, &flags.json, err));
+    } else {
+        flags.page = flags.output;
+        flags.output = NULL;
+        PLAIT_TRY(command_page_check(flags.page, err));
+    }
+    if (flags.plan != NULL) {
+        file = plait_arena_alloc(arena, 1, sizeof *file);
+        if (file == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(plans_load(flags.plan, arena, file, err));
+    }
     PLAIT_TRY(problem_resolve(&flags.problem, operands, file, arena, &problem, err));
     PLAIT_TRY(read_options(&flags, &problem, &shown, arena, &search, err));
     warn_of_model(&problem);

@@ -1,4 +1,4 @@
-/* cmd_serve.c - plait serve: which deployment serves a load within its bounds, at the least cost */
+/* cmd_serve.c - plait serve: the deployment that serves a load within its bounds at the least cost */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "cli/serve_flags.h"
 
 typedef struct serve_values {
-    serve_flags asked;
+    serve_flags load;
     int replicas, chunk;
     const char *prefill, *decode, *why_not, *versus;
     int requests, seed, burst;
@@ -30,20 +30,20 @@ typedef struct serve_values {
 
 static const opt options[] = {
     OPT_HEADING("the load"),
-    SERVE_INPUT_OPTION(serve_values, asked),
-    SERVE_OUTPUT_OPTION(serve_values, asked),
-    SERVE_LENGTH_ALIASES(serve_values, asked),
-    SERVE_RATE_OPTION(serve_values, asked),
-    OPT_OF_INT(serve_values, asked.concurrency, "concurrency", "C", 1, 1 << 24,
+    SERVE_INPUT_OPTION(serve_values, load),
+    SERVE_OUTPUT_OPTION(serve_values, load),
+    SERVE_LENGTH_ALIASES(serve_values, load),
+    SERVE_RATE_OPTION(serve_values, load),
+    OPT_OF_INT(serve_values, load.concurrency, "concurrency", "C", 1, 1 << 24,
                "requests in flight, always; without it or --rate, as many as the bounds let in and "
                "tokens come of"),
-    SERVE_BOUND_OPTIONS(serve_values, asked),
+    SERVE_BOUND_OPTIONS(serve_values, load),
     OPT_HEADING("what may be used"),
-    TEXT(asked.gpus, "gpus", "..N", "at most N GPUs; may be left out where the cluster has a size"),
-    SERVE_USED_OPTIONS(serve_values, asked),
+    TEXT(load.gpus, "gpus", "..N", "at most N GPUs; may be left out where the cluster has a size"),
+    SERVE_USED_OPTIONS(serve_values, load),
     OPT_HEADING("one deployment"),
     OPT_OF_FLAG(serve_values, eval, "eval", "price the one that the flags below say"),
-    SERVE_DEGREE_OPTIONS(serve_values, asked),
+    SERVE_DEGREE_OPTIONS(serve_values, load),
     DEGREE(replicas, "replicas", "copies of the deployment; 1"),
     DEGREE(chunk, "chunk", "tokens of a step on a worker; the engine's default"),
     TEXT(prefill, "prefill", "N:KEY=D,...", "prefill workers apart: 2:tp=4,ep=4"),
@@ -67,9 +67,11 @@ static const opt options[] = {
     OPT_END,
 };
 
+static const char *const eval_options[] = {"replicas", "chunk", "prefill", "decode", NULL};
+
 /* ---- one deployment ---- */
 
-/* "2:tp=4,ep=4" */
+/* Read a number of workers and their degrees, "2:tp=4,ep=4". */
 static plait_status read_workers(const char *where, const char *text, int *count, plait_worker *out,
                                  plait_error *err)
 {
@@ -117,27 +119,23 @@ static int lowest_bit(unsigned mask)
     return bit;
 }
 
-/* As the model is published where that may be; else the widest that may. */
-static int usual_weights(const plait_serve_question *q)
-{
-    for (int f = 0; q->model->weights != NULL && f < PLAIT_WEIGHT_FORMATS; f++)
-        if ((q->weights >> f & 1u) && strcmp(plait_weight_name[f], q->model->weights) == 0)
-            return f;
-    return lowest_bit(q->weights);
-}
-
+/* Price and simulate the one deployment of --eval. */
 static plait_status evaluate(const serve_values *flags, const plait_serve_question *q,
-                             report_serve *report, plait_serve_plan *plan, plait_arena *arena,
-                             plait_error *err)
+                             const plait_serve_draws *draws, report_serve *report,
+                             plait_serve_plan *plan, plait_arena *arena, bool *no, plait_error *err)
 {
     plan->engine = q->engine[0];
     plan->replicas = flags->replicas > 0 ? flags->replicas : 1;
     plan->count[0] = 1;
-    plan->worker[0] = (plait_worker){flags->asked.tp > 0 ? flags->asked.tp : 1,
-                                     flags->asked.pp > 0 ? flags->asked.pp : 1,
-                                     flags->asked.dp_attention > 0 ? flags->asked.dp_attention : 1,
-                                     flags->asked.ep > 0 ? flags->asked.ep : 1};
-    plan->weights = (plait_weight_format)usual_weights(q);
+    plan->worker[0] = (plait_worker){flags->load.tp > 0 ? flags->load.tp : 1,
+                                     flags->load.pp > 0 ? flags->load.pp : 1,
+                                     flags->load.dp_attention > 0 ? flags->load.dp_attention : 1,
+                                     flags->load.ep > 0 ? flags->load.ep : 1};
+    // The published format of the model if it may be used, otherwise the widest.
+    plan->weights = (plait_weight_format)lowest_bit(q->weights);
+    for (int w = 0; q->model->weights != NULL && w < PLAIT_WEIGHT_FORMATS; w++)
+        if ((q->weights >> w & 1u) && strcmp(plait_weight_name[w], q->model->weights) == 0)
+            plan->weights = (plait_weight_format)w;
     plan->kv = (plait_kv_format)lowest_bit(q->kv);
     plan->chunk_tokens = flags->chunk > 0 ? flags->chunk : q->engine[0]->chunk_tokens;
     plan->disaggregated = flags->prefill != NULL || flags->decode != NULL;
@@ -161,6 +159,9 @@ static plait_status evaluate(const serve_values *flags, const plait_serve_questi
         if (report->why == NULL)
             return plait_fail_nomem(err);
     }
+    if (report->why == NULL)
+        PLAIT_TRY(plait_serve_judge(q, *draws, arena, plan, &report->missed, err));
+    *no = report->why != NULL || report->missed != NULL;
     return PLAIT_OK;
 }
 
@@ -174,7 +175,7 @@ static void interrupt(int signal)
     interrupted = 1;
 }
 
-/* Progress on a terminal; Ctrl-C ends the run with the answer so far. */
+/* Show progress on a terminal, and end the simulation after Ctrl-C. */
 static bool stop(void *context, double done)
 {
     int *shown = context;
@@ -187,7 +188,7 @@ static bool stop(void *context, double done)
     return interrupted;
 }
 
-/* How simulations draw, and Ctrl-C while they run: what is simulated by then is the answer. */
+/* Options of the simulations. After Ctrl-C the answer is what is simulated by then. */
 typedef struct watch {
     plait_serve_draws draws;
     int shown;
@@ -198,7 +199,7 @@ static void start_watch(const serve_values *flags, watch *w)
 {
     const struct sigaction action = {.sa_handler = interrupt};
 
-    w->shown = 4; // a run that is soon over needs no line
+    w->shown = 4; // per cent: a short run prints no line
     w->draws = (plait_serve_draws){.seed = flags->seed > 0 ? (uint64_t)flags->seed : 1,
                                    .requests = flags->requests,
                                    .burst = flags->burst,
@@ -207,15 +208,9 @@ static void start_watch(const serve_values *flags, watch *w)
     sigaction(SIGINT, &action, &w->before);
 }
 
-static void end_watch(const watch *w)
-{
-    sigaction(SIGINT, &w->before, NULL);
-    if (w->shown > 4)
-        fprintf(stderr, "\r                    \r");
-}
-
 /* ---- why not ---- */
 
+/* Restrict the search to the deployments that --why-not names; false for an unknown name. */
 static bool narrow(const char *what, plait_serve_question *q)
 {
     int degree = 0;
@@ -266,9 +261,9 @@ static plait_status why_not(const char *what, const watch *w, const report_serve
     return report_serve_why_not(report, what, other, lines_out(), err);
 }
 
-/* ---- another ---- */
+/* ---- comparison ---- */
 
-/* The deployment of a document, priced under this question. */
+/* Read the deployment of a document and price it under this load. */
 static plait_status read_versus(const char *file, const plait_serve_question *q,
                                 report_serve *report, plait_arena *arena, plait_error *err)
 {
@@ -288,31 +283,6 @@ static plait_status read_versus(const char *file, const plait_serve_question *q,
 }
 
 /* ---- all ---- */
-
-static plait_status read_spread(const char *text, double *out, plait_error *err)
-{
-    static const double usual = 0.2;
-
-    *out = usual;
-    if (text == NULL || (magnitude_parse(text, out) && *out >= 0.0 && *out <= 1.0))
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, "--spread", "expected 0 to 1, found '%.40s'", text);
-}
-
-/* What a search chooses itself. */
-static plait_status check_of_eval(const serve_values *flags, plait_error *err)
-{
-    const char *const flag = flags->eval              ? NULL
-                             : flags->replicas > 0    ? "--replicas"
-                             : flags->chunk > 0       ? "--chunk"
-                             : flags->prefill != NULL ? "--prefill"
-                             : flags->decode != NULL  ? "--decode"
-                                                      : NULL;
-
-    return flag == NULL ? PLAIT_OK
-                        : plait_fail(err, PLAIT_ERROR_SCHEMA, flag,
-                                     "expected --eval, which prices one deployment, beside it");
-}
 
 static plait_status deliver(const serve_values *flags, const report_serve *report,
                             plait_arena *arena, plait_error *err)
@@ -337,21 +307,8 @@ static plait_status deliver(const serve_values *flags, const report_serve *repor
     return flags->json ? PLAIT_OK : report_serve_print(report, lines_out(), err);
 }
 
-static plait_status answer_one(const serve_values *flags, const watch *w, report_serve *report,
-                               plait_serve_plan *plan, plait_arena *arena, bool *no,
-                               plait_error *err)
-{
-    const plait_serve_question *const q = report->question;
-
-    PLAIT_TRY(evaluate(flags, q, report, plan, arena, err));
-    if (report->why == NULL)
-        PLAIT_TRY(plait_serve_judge(q, w->draws, arena, plan, &report->missed, err));
-    *no = report->why != NULL || report->missed != NULL;
-    return PLAIT_OK;
-}
-
-static plait_status answer_all(const serve_values *flags, const watch *w, report_serve *report,
-                               plait_arena *arena, bool *no, plait_error *err)
+static plait_status search(const serve_values *flags, const watch *w, report_serve *report,
+                           plait_arena *arena, bool *no, plait_error *err)
 {
     plait_serve_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plait_serve_reach *const reach = plait_arena_alloc(arena, 1, sizeof *reach);
@@ -384,17 +341,27 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_serve_question_init(&question);
     PLAIT_TRY(serve_flags_check_file(flags.file, err));
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
-    PLAIT_TRY(check_of_eval(&flags, err));
-    PLAIT_TRY(serve_flags_question(&flags.asked, operands, arena, &question, err));
-    PLAIT_TRY(read_spread(flags.spread, &question.load.spread, err));
+    if (!flags.eval)
+        PLAIT_TRY(opt_check_none_given(operands, eval_options,
+                                       "expected --eval, which prices one deployment, beside it",
+                                       err));
+    PLAIT_TRY(serve_flags_question(&flags.load, operands, arena, &question, err));
+    question.load.spread = 0.2;
+    if (flags.spread != NULL && (!magnitude_parse(flags.spread, &question.load.spread) ||
+                                 question.load.spread < 0.0 || question.load.spread > 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--spread", "expected 0 to 1, found '%.40s'",
+                          flags.spread);
     report.model_file = operands->text[0];
     report.cluster_file = operands->text[1];
     if (flags.versus != NULL)
         PLAIT_TRY(read_versus(flags.versus, &question, &report, arena, err));
     start_watch(&flags, &w);
-    const plait_status status = flags.eval ? answer_one(&flags, &w, &report, &plan, arena, no, err)
-                                           : answer_all(&flags, &w, &report, arena, no, err);
-    end_watch(&w);
+    const plait_status status =
+        flags.eval ? evaluate(&flags, &question, &w.draws, &report, &plan, arena, no, err)
+                   : search(&flags, &w, &report, arena, no, err);
+    sigaction(SIGINT, &w.before, NULL);
+    if (w.shown > 4)
+        fprintf(stderr, "\r                    \r");
     PLAIT_TRY(status);
     if (flags.why_not != NULL && !flags.eval)
         return why_not(flags.why_not, &w, &report, arena, err);

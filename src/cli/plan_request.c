@@ -1,4 +1,4 @@
-/* plan_request.c - the plan that eval and explain are asked about */
+/* plan_request.c - completes and prices the plan that options and a file describe */
 #include "cli/plan_request.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ bool plan_request_any(const plan_request_flags *flags)
 
 /* ---- degrees ---- */
 
-/* The error of a value names the flag, not the key. */
+/* Set the degrees of options; an error names the option, not the key. */
 static plait_status set_flags(const plan_request_flags *flags, plait_degrees *degrees,
                               plait_key_set *given, plait_error *err)
 {
@@ -38,17 +38,17 @@ static plait_status set_flags(const plan_request_flags *flags, plait_degrees *de
 }
 
 /*
- * What the file has as it would be filled in anyway is not held on to when a flag changes the
- * plan: a shard group of all replicas stays one of all replicas. Other stages are split anew.
+ * Options change a plan from a file: keys of the file that have their default value become free, so that a shard
+ * group of all replicas stays one of all replicas. With another pp or vpp the split becomes free as well.
  */
-static void loosen(const plait_problem *problem, const plans_entry *file,
-                   const plan_request_flags *flags, plait_key_set *given)
+static void free_default_keys(const plait_problem *problem, const plans_entry *file,
+                              const plan_request_flags *flags, plait_key_set *given)
 {
     plait_problem before = *problem;
     plait_degrees d = file->degrees;
 
     before.job.gpus = file->gpus > 0 ? file->gpus : problem->job.gpus;
-    d.dp = plait_keys[PLAIT_KEY_DP].usual(&before, &d, PLAIT_KEY_DP); // which files only check
+    d.dp = plait_keys[PLAIT_KEY_DP].usual(&before, &d, PLAIT_KEY_DP); // files only check dp
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key_id key = (plait_key_id)k;
 
@@ -60,28 +60,20 @@ static void loosen(const plait_problem *problem, const plans_entry *file,
         *given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
 }
 
-static bool changes_plan(const plan_request_flags *flags)
-{
-    plan_request_flags without_plan = *flags;
-
-    without_plan.plan = NULL;
-    return plan_request_any(&without_plan) || flags->problem.gpus > 0;
-}
-
-/* --microbatches M stands for the mbs that makes M of them. */
+/* Set the mbs that makes the number of microbatches of --microbatches. */
 static plait_status set_microbatches(const plan_request_flags *flags, const plait_problem *problem,
-                                     plait_degrees *degrees, int *asked_for, plait_key_set *given,
-                                     plait_error *err)
+                                     plait_degrees *degrees, int *microbatches,
+                                     plait_key_set *given, plait_error *err)
 {
-    *asked_for = 0;
+    *microbatches = 0;
     if (flags->microbatches == NULL)
         return PLAIT_OK;
-    if (!text_parse_int(flags->microbatches, 1, PLAIT_MAX_GBS, asked_for))
+    if (!text_parse_int(flags->microbatches, 1, PLAIT_MAX_GBS, microbatches))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--microbatches",
                           "expected an integer of at least 1, found \"%.60s\"",
                           flags->microbatches);
     if (flags->key[PLAIT_KEY_MBS] == NULL && degrees->dp > 0) {
-        const int mbs = problem->job.gbs / degrees->dp / *asked_for;
+        const int mbs = problem->job.gbs / degrees->dp / *microbatches;
 
         degrees->mbs = mbs > 0 ? mbs : 1;
         *given |= PLAIT_KEY_BIT(PLAIT_KEY_MBS);
@@ -89,7 +81,7 @@ static plait_status set_microbatches(const plan_request_flags *flags, const plai
     return PLAIT_OK;
 }
 
-/* The divisors of `of` nearest to a number that does not divide it: "6 or 8". */
+/* Write the divisors of `of` that are nearest to a number that does not divide it: "6 or 8". */
 static void nearest_divisors(int of, int number, char *text, size_t size)
 {
     int low = number < of ? number : of;
@@ -105,7 +97,7 @@ static void nearest_divisors(int of, int number, char *text, size_t size)
         snprintf(text, size, "%d or %d", low, high);
 }
 
-/* Without --mbs, a number of microbatches that is not possible is refused before what follows from it. */
+/* Make the plan invalid if it does not have the requested number of microbatches. Without --mbs this reason precedes others, which follow from it. */
 static void check_microbatches(const plait_problem *problem, int asked_for, bool mbs_given,
                                report_plan *plan)
 {
@@ -133,7 +125,7 @@ static void check_microbatches(const plait_problem *problem, int asked_for, bool
     plan->cost = (plait_cost){0};
 }
 
-/* Degrees in full, and the plan that they expand to. Such as do not make up the world are an answer. */
+/* Complete the degrees and price their plan. Degrees whose product is not the number of GPUs are only filled in. */
 static plait_status complete_degrees(plan_request *out, plait_degrees degrees, plait_arena *arena,
                                      plait_error *err)
 {
@@ -148,32 +140,28 @@ static plait_status complete_degrees(plan_request *out, plait_degrees degrees, p
                                 &out->plan, err);
 }
 
-/* Do a file's stages say degrees of their own, which no completion of the plan's could give? */
-static bool stages_have_degrees(const plans_entry *file)
-{
-    return file != NULL && file->stages > 0 &&
-           (file->stage[0].owns & PLAIT_KEY_BIT(PLAIT_KEY_DP)) != 0;
-}
-
 /*
- * Where nothing was changed the file's stages are the plan's: they may say what the degrees do not, and
- * the verdict tells. What they leave open of recomputation is filled in as of degrees.
+ * Price the stages of the file if no option changes the plan and the degrees alone may not describe it: all keys are
+ * given, or stages have degrees of their own. Otherwise complete the degrees. Recomputation that the file leaves open
+ * is filled in.
  */
 static plait_status complete(plan_request *out, plait_degrees degrees, bool changed,
                              plait_arena *arena, plait_error *err)
 {
     const plait_key_set whole =
         PLAIT_ALL_KEYS & ~(PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) | PLAIT_KEY_BIT(PLAIT_KEY_DP));
-    const bool as_read =
-        !changed && ((out->given & whole) == whole || stages_have_degrees(out->file));
+    const bool has_stages = out->file != NULL && out->file->stages > 0;
+    const bool as_read = !changed && has_stages &&
+                         ((out->given & whole) == whole ||
+                          (out->file->stage[0].owns & PLAIT_KEY_BIT(PLAIT_KEY_DP)) != 0);
     const bool open = !(out->given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE));
     plait_plan plan;
 
-    if (out->file != NULL && out->file->stages > 0 && as_read) {
+    if (as_read) {
         plait_degrees_fill(&out->problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
         PLAIT_TRY(plans_plan(out->file, &degrees, open, arena, &plan, err));
         if (plan.stages > 0 && plait_plan_mixed(&out->problem, &plan))
-            plan.degrees.dp = plan.stage[0].degrees.dp; // which follows from no number of GPUs
+            plan.degrees.dp = plan.stage[0].degrees.dp; // does not follow from the GPUs
         PLAIT_TRY(report_price(&out->problem, &plan, out->file->rank, arena, &out->plan, err));
         if (!open || out->plan.verdict == PLAIT_INVALID)
             return PLAIT_OK;
@@ -187,23 +175,14 @@ static void derive_dp(const plait_problem *problem, plait_key_set given, plait_d
         degrees->dp = plait_degrees_dp(problem->job.gpus, degrees->tp, degrees->pp, degrees->cp);
 }
 
-static plait_status load(const char *path, plait_arena *arena, const plans_entry **out,
-                         plait_error *err)
-{
-    plans_entry *entry = plait_arena_alloc(arena, 1, sizeof *entry);
-
-    if (entry == NULL)
-        return plait_fail_nomem(err);
-    *out = entry;
-    return plans_load(path, arena, entry, err);
-}
-
 plait_status plan_request_from_entry(const plan_request_flags *flags, const opt_operands *operands,
                                      const plans_entry *file, plait_arena *arena, plan_request *out,
                                      plait_error *err)
 {
     plait_degrees degrees = plait_degrees_init();
-    const bool changed = changes_plan(flags);
+    plan_request_flags without_plan = *flags;
+    without_plan.plan = NULL;
+    const bool changed = plan_request_any(&without_plan) || flags->problem.gpus > 0;
 
     *out = (plan_request){.file = file};
     PLAIT_TRY(problem_resolve(&flags->problem, operands, out->file, arena, &out->problem, err));
@@ -211,7 +190,7 @@ plait_status plan_request_from_entry(const plan_request_flags *flags, const opt_
         degrees = out->file->degrees;
         out->given = out->file->given;
         if (changed)
-            loosen(&out->problem, out->file, flags, &out->given);
+            free_default_keys(&out->problem, out->file, flags, &out->given);
     }
     PLAIT_TRY(set_flags(flags, &degrees, &out->given, err));
     derive_dp(&out->problem, out->given, &degrees);
@@ -226,10 +205,14 @@ plait_status plan_request_from_entry(const plan_request_flags *flags, const opt_
 plait_status plan_request_resolve(const plan_request_flags *flags, const opt_operands *operands,
                                   plait_arena *arena, plan_request *out, plait_error *err)
 {
-    const plans_entry *file = NULL;
+    plans_entry *file = NULL;
 
-    if (flags->plan != NULL)
-        PLAIT_TRY(load(flags->plan, arena, &file, err));
+    if (flags->plan != NULL) {
+        file = plait_arena_alloc(arena, 1, sizeof *file);
+        if (file == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(plans_load(flags->plan, arena, file, err));
+    }
     return plan_request_from_entry(flags, operands, file, arena, out, err);
 }
 
@@ -263,7 +246,7 @@ plait_status plan_request_versus(const char *path, const plait_problem *problem,
 
 /* ---- a plan as flags ---- */
 
-/* Adds to *given the keys that completion would fill in otherwise, until it gives the same plan. */
+/* Add to *given the keys that completion would fill in with other values, until it gives the same plan. */
 static plait_status keys_needed(const plait_problem *problem, const plait_degrees *degrees,
                                 plait_arena *arena, plait_key_set *given, plait_error *err)
 {
@@ -283,7 +266,7 @@ static plait_status keys_needed(const plait_problem *problem, const plait_degree
     return PLAIT_OK;
 }
 
-/* "--tp 8 --pp 4": the values of these keys. */
+/* Write the values of some keys as options, "--tp 8 --pp 4". */
 static plait_status flags_text(const plait_degrees *degrees, plait_key_set keys, plait_arena *arena,
                                const char **text, plait_error *err)
 {
@@ -312,11 +295,12 @@ plait_status plan_request_text(const plait_problem *problem, const plait_degrees
     return flags_text(degrees, given, arena, text, err);
 }
 
-/* ---- ways out of a refusal ---- */
+/* ---- remedies for a plan that cannot run ---- */
 
-/* The flags that change the question to this plan; a list too long for `change` is left out. */
-static plait_status add_way(const plan_request *question, const plait_change *change,
-                            plait_arena *arena, plait_relaxation *way, int *ways, plait_error *err)
+/* Add the options that change the request to this plan, unless their text is too long for `change`. */
+static plait_status add_remedy(const plan_request *question, const plait_change *change,
+                               plait_arena *arena, plait_relaxation *way, int *ways,
+                               plait_error *err)
 {
     const plait_degrees *const degrees = &change->best.plan.degrees;
     plait_key_set needed = question->given | change->changed;
@@ -345,13 +329,13 @@ plait_status plan_request_remedies(const plan_request *question, plait_arena *ar
     *ways = 0;
     if (change == NULL)
         return plait_fail_nomem(err);
-    // Flags beside a file change what else is kept of it, and a wrong dp or number of microbatches
-    // has its right value in the refusal.
+    // With a file, options would also change the keys that they free. The message about a wrong dp or number of
+    // microbatches has the right value already.
     if (question->plan.verdict < PLAIT_OUT_OF_MEMORY || question->file != NULL ||
         (refused && fixed != 0) ||
         !plait_cluster_priced(question->problem.cluster, question->problem.job.gpus, NULL, 0))
         return PLAIT_OK;
-    // A plan out of memory first keeps all that was asked for.
+    // For a plan out of memory first try to keep all given keys.
     if (!refused)
         PLAIT_TRY(plait_ways_out(&question->problem, question->given, question->given | fixed,
                                  &question->plan.degrees, PLAN_REQUEST_REMEDIES, arena, change,
@@ -361,6 +345,6 @@ plait_status plan_request_remedies(const plan_request *question, plait_arena *ar
                                  &question->plan.degrees, PLAN_REQUEST_REMEDIES, arena, change,
                                  &changes, err));
     for (int i = 0; i < changes; i++)
-        PLAIT_TRY(add_way(question, &change[i], arena, way, ways, err));
+        PLAIT_TRY(add_remedy(question, &change[i], arena, way, ways, err));
     return PLAIT_OK;
 }

@@ -1,15 +1,15 @@
-/* plan_request.h - the plan that eval and explain are asked about: by flags, by a file, or by both */
+/* plan_request.h - the plan of eval and explain, described by options, by a file, or by both */
 #pragma once
 
 #include "cli/problem.h"
 #include "report/report.h"
 
-/** What the command line says of the question and the plan. */
+/** Options of the problem and the plan; NULL if not given. */
 typedef struct plan_request_flags {
     problem_flags problem;
-    const char *key[PLAIT_KEYS]; /* as given; NULL: not */
-    const char *microbatches;    /* in place of mbs */
-    const char *plan;            /* PATH[:RANK] */
+    const char *key[PLAIT_KEYS];
+    const char *microbatches; /* in place of mbs */
+    const char *plan;         /* PATH[:RANK] */
 } plan_request_flags;
 
 /** Rows of an option table whose values begin with an asked_flags. */
@@ -23,16 +23,16 @@ typedef struct plan_request_flags {
                     "the plan of a file that `plait search -o` wrote; MODEL, CLUSTER and the "     \
                     "job default to the file's")
 
-/** The question and the plan that was asked about. */
+/** A resolved request: the problem and the priced plan. */
 typedef struct plan_request {
     plait_problem problem;
-    const plans_entry *file; /* of --plan; NULL without */
+    const plans_entry *file; /* file of --plan, or NULL */
     report_plan plan;
-    plait_key_set given; /* keys that flags or the file gave */
-    int microbatches;    /* of --microbatches; 0: not given */
+    plait_key_set given; /* keys with a value from options or the file */
+    int microbatches;    /* value of --microbatches, or 0 */
 } plan_request;
 
-/** Is there any flag about the plan? */
+/** Whether any option describes the plan. */
 bool plan_request_any(const plan_request_flags *flags);
 
 /** Resolve the question, fill in what is not given, and price the plan. *out lives in `arena`. */
@@ -40,25 +40,25 @@ PLAIT_MUST_CHECK plait_status plan_request_resolve(const plan_request_flags *fla
                                                    const opt_operands *operands, plait_arena *arena,
                                                    plan_request *out, plait_error *err);
 
-/** The same with the file that `flags->plan` would name already read; NULL: none. */
+/** As plan_request_resolve, with the file of `flags->plan` already read; it may be NULL. */
 PLAIT_MUST_CHECK plait_status plan_request_from_entry(const plan_request_flags *flags,
                                                       const opt_operands *operands,
                                                       const plans_entry *file, plait_arena *arena,
                                                       plan_request *out, plait_error *err);
 
-/** Another plan, out of a file; what that file leaves open is as in `problem`. */
+/** Resolve the plan of another file; values that it leaves open are taken from `problem`. */
 PLAIT_MUST_CHECK plait_status plan_request_versus(const char *path, const plait_problem *problem,
                                                   plait_arena *arena, plan_request *out,
                                                   plait_error *err);
 
-/** "--tp 8 --pp 4 ...": flags from which eval completes exactly these degrees. */
+/** Write the options from which eval completes exactly these degrees: "--tp 8 --pp 4 ...". */
 PLAIT_MUST_CHECK plait_status plan_request_text(const plait_problem *problem,
                                                 const plait_degrees *degrees, plait_arena *arena,
                                                 const char **text, plait_error *err);
 
 enum { PLAN_REQUEST_REMEDIES = 3 };
 
-/** Flags with which a plan that cannot run does, and fits; none for a plan out of a file. */
+/** Find options with which a plan that cannot run or does not fit does both. A plan from a file has none. */
 PLAIT_MUST_CHECK plait_status plan_request_remedies(const plan_request *question,
                                                     plait_arena *arena,
                                                     plait_relaxation way[PLAN_REQUEST_REMEDIES],

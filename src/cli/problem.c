@@ -1,4 +1,4 @@
-/* problem.c - the question: a model on a cluster, a job, the software that runs it */
+/* problem.c - resolves the problem of a command line: model, cluster, job and runtime */
 #include "cli/problem.h"
 
 #include <stdio.h>
@@ -41,11 +41,6 @@ plait_status problem_word(const char *where, const char *word, const char *const
 
 /* ---- model and cluster ---- */
 
-static plait_status fail_missing(const char *where, const char *expected, plait_error *err)
-{
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, where, "expected %s, found nothing", expected);
-}
-
 static plait_status resolve_model(const char *name, const plans_entry *file, bool quiet,
                                   plait_arena *arena, plait_problem *out, plait_error *err)
 {
@@ -57,7 +52,8 @@ static plait_status resolve_model(const char *name, const plans_entry *file, boo
         return PLAIT_OK;
     }
     if (name == NULL)
-        return fail_missing("MODEL", "a name that `plait models` lists, or a file", err);
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "MODEL",
+                          "expected a name that `plait models` lists, or a file, found nothing");
     model = plait_arena_alloc(arena, 1, sizeof *model);
     if (model == NULL)
         return plait_fail_nomem(err);
@@ -68,27 +64,25 @@ static plait_status resolve_model(const char *name, const plans_entry *file, boo
     return PLAIT_OK;
 }
 
-static plait_status find_cluster(const char *name, const plans_entry *file, plait_arena *arena,
-                                 plait_cluster *cluster, plait_error *err)
+/* The number of GPUs is that of --gpus, else that of the file, else the size of the cluster. */
+static plait_status resolve_cluster(const char *name, const problem_flags *flags,
+                                    const plans_entry *file, plait_arena *arena, plait_problem *out,
+                                    plait_error *err)
 {
-    if (name == NULL && file != NULL && file->cluster != NULL) {
-        *cluster = *file->cluster;
-        return PLAIT_OK;
-    }
-    if (name == NULL)
-        return fail_missing("CLUSTER",
-                            "a name that `plait clusters` lists, a file, or ACCELERATOR:NODESxGPUS",
-                            err);
-    return plait_cluster_find(name, arena, cluster, err);
-}
-
-/* --gpus, else what the plans file says, else the size of the cluster. */
-static plait_status take_gpus(const problem_flags *flags, const plans_entry *file,
-                              plait_cluster *cluster, plait_error *err)
-{
+    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
     plait_error inner = {PLAIT_OK, "", ""};
     int gpus = flags->gpus;
 
+    if (cluster == NULL)
+        return plait_fail_nomem(err);
+    if (name != NULL)
+        PLAIT_TRY(plait_cluster_find(name, arena, cluster, err));
+    else if (file != NULL && file->cluster != NULL)
+        *cluster = *file->cluster;
+    else
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "CLUSTER",
+                          "expected a name that `plait clusters` lists, a file, or "
+                          "ACCELERATOR:NODESxGPUS, found nothing");
     if (gpus == 0 && file != NULL)
         gpus = file->gpus;
     if (gpus == 0)
@@ -99,31 +93,6 @@ static plait_status take_gpus(const problem_flags *flags, const plans_entry *fil
                           cluster->name);
     if (plait_cluster_take(cluster, gpus, &inner) != PLAIT_OK)
         return plait_fail(err, inner.status, "--gpus", "%s", inner.message);
-    return PLAIT_OK;
-}
-
-/* What has no price is said before anything is searched. (rule P4) */
-static plait_status check_priced(const plait_problem *problem, plait_error *err)
-{
-    char why[256];
-
-    if (problem->runtime->can.stages_differ ||
-        plait_cluster_priced(problem->cluster, problem->job.gpus, why, sizeof why))
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                      "expected GPUs that a price covers, found: %s", why);
-}
-
-static plait_status resolve_cluster(const char *name, const problem_flags *flags,
-                                    const plans_entry *file, plait_arena *arena, plait_problem *out,
-                                    plait_error *err)
-{
-    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
-
-    if (cluster == NULL)
-        return plait_fail_nomem(err);
-    PLAIT_TRY(find_cluster(name, file, arena, cluster, err));
-    PLAIT_TRY(take_gpus(flags, file, cluster, err));
     out->cluster = cluster;
     out->job.gpus = cluster->gpus;
     return PLAIT_OK;
@@ -131,19 +100,7 @@ static plait_status resolve_cluster(const char *name, const problem_flags *flags
 
 /* ---- job and runtime ---- */
 
-static plait_status resolve_sizes(const problem_flags *flags, const plans_entry *file,
-                                  plait_job *job, plait_error *err)
-{
-    job->seq = flags->seq > 0 || file == NULL ? flags->seq : file->seq;
-    job->gbs = flags->gbs > 0 || file == NULL ? flags->gbs : file->gbs;
-    if (job->seq == 0)
-        return fail_missing("--seq", "the tokens of one sequence", err);
-    if (job->gbs == 0)
-        return fail_missing("--gbs", "the sequences of one step", err);
-    return PLAIT_OK;
-}
-
-/* An imbalance of experts that the job states replaces the profile's; natural routing keeps it. */
+/* Set the imbalance of experts that the job states; with natural routing the profile keeps its own. */
 static plait_status state_imbalance(const problem_flags *flags, const plans_entry *file,
                                     const plait_model *model, plait_runtime *runtime,
                                     plait_error *err)
@@ -186,19 +143,7 @@ static plait_status resolve_runtime(const problem_flags *flags, const plans_entr
     return state_imbalance(flags, file, out->model, runtime, err);
 }
 
-static plait_status resolve_precision(const problem_flags *flags, const plans_entry *file,
-                                      plait_problem *out, plait_error *err)
-{
-    int precision = file != NULL && file->precision >= 0 ? file->precision : PLAIT_BF16;
-
-    if (flags->precision != NULL)
-        PLAIT_TRY(
-            problem_word("--precision", flags->precision, plait_precision_name, &precision, err));
-    out->job.precision = (plait_precision)precision;
-    return PLAIT_OK;
-}
-
-/* ---- does the job suit the hardware and the software? ---- */
+/* ---- number formats of the hardware and the software ---- */
 
 static plait_status fail_unsupported(const char *where, const char *const *words, unsigned mask,
                                      const char *whose, int found, plait_error *err)
@@ -215,17 +160,6 @@ static plait_status fail_unsupported(const char *where, const char *const *words
                       whose, list, words[found]);
 }
 
-/* Bits of `count` words, of which the first is `kernel`. */
-static unsigned kernels_of(const plait_accelerator *gpu, int kernel, int count)
-{
-    unsigned mask = 0;
-
-    for (int k = 0; k < count; k++)
-        if (plait_accelerator_runs(gpu, kernel + k))
-            mask |= 1U << k;
-    return mask;
-}
-
 static plait_status check_precision(const plait_problem *problem, plait_error *err)
 {
     const int precision = (int)problem->job.precision;
@@ -234,8 +168,10 @@ static plait_status check_precision(const plait_problem *problem, plait_error *e
 
     for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
         const plait_accelerator *const gpu = problem->cluster->group[g].accelerator;
-        const unsigned mask = kernels_of(gpu, PLAIT_KERNEL_PRECISION, PLAIT_PRECISIONS);
+        unsigned mask = 0;
 
+        for (int p = 0; p < PLAIT_PRECISIONS; p++)
+            mask |= (unsigned)plait_accelerator_runs(gpu, PLAIT_KERNEL_PRECISION + p) << p;
         if (!(mask >> precision & 1U))
             return fail_unsupported("--precision", plait_precision_name, mask, gpu->name, precision,
                                     err);
@@ -254,39 +190,6 @@ static plait_status check_precision(const plait_problem *problem, plait_error *e
 static bool is_mixed(const plait_problem *problem)
 {
     return !plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0);
-}
-
-/* What of the accelerator binds the job and the model, not a plan: number format and experts. */
-static plait_status check_hardware(const plait_problem *problem, plait_error *err)
-{
-    char why[256];
-
-    PLAIT_TRY(check_precision(problem, err));
-    PLAIT_TRY(check_priced(problem, err));
-    if (is_mixed(problem) || plan_experts_run(problem, &(plan_reason){why, sizeof why}))
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, problem->cluster->name,
-                      "expected what %.60s runs on, found: %s", problem->model->name, why);
-}
-
-static void warn(const plait_problem *problem)
-{
-    if (problem->model->max_seq > 0 && problem->job.seq > problem->model->max_seq)
-        print_warning("--seq: %d tokens are more than the %d that %s was published for",
-                      problem->job.seq, problem->model->max_seq, problem->model->name);
-}
-
-static plait_status resolve_risk(const problem_flags *flags, const plans_entry *file,
-                                 plait_problem *out, plait_error *err)
-{
-    if (file != NULL && file->risk > 0.0)
-        out->risk = file->risk;
-    if (flags->risk == NULL)
-        return PLAIT_OK;
-    if (!text_parse_number(flags->risk, &out->risk) || !plans_risk_is_sensible(out->risk))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--risk",
-                          "expected a probability from 0.001 to 0.5, found '%.40s'", flags->risk);
-    return PLAIT_OK;
 }
 
 static plait_status resolve_band(plait_arena *arena, plait_problem *out, plait_error *err)
@@ -314,17 +217,43 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
                              const plans_entry *file, plait_arena *arena, plait_problem *out,
                              plait_error *err)
 {
+    int precision = file != NULL && file->precision >= 0 ? file->precision : PLAIT_BF16;
+    plait_job *const job = &out->job;
+    char why[256];
+
     plait_problem_init(out);
     PLAIT_TRY(resolve_model(operands->text[0], file, flags->quiet, arena, out, err));
     PLAIT_TRY(resolve_cluster(operands->text[1], flags, file, arena, out, err));
-    PLAIT_TRY(resolve_sizes(flags, file, &out->job, err));
+    job->seq = flags->seq > 0 || file == NULL ? flags->seq : file->seq;
+    job->gbs = flags->gbs > 0 || file == NULL ? flags->gbs : file->gbs;
+    if (job->seq == 0 || job->gbs == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, job->seq == 0 ? "--seq" : "--gbs",
+                          "expected the %s, found nothing",
+                          job->seq == 0 ? "tokens of one sequence" : "sequences of one step");
     PLAIT_TRY(resolve_runtime(flags, file, arena, out, err));
-    PLAIT_TRY(resolve_precision(flags, file, out, err));
-    PLAIT_TRY(check_hardware(out, err));
-    PLAIT_TRY(resolve_risk(flags, file, out, err));
-    if (!flags->quiet)
-        warn(out);
-    return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no such run was measured
+    if (flags->precision != NULL)
+        PLAIT_TRY(
+            problem_word("--precision", flags->precision, plait_precision_name, &precision, err));
+    job->precision = (plait_precision)precision;
+    PLAIT_TRY(check_precision(out, err));
+    // Check that the GPUs have a price before anything is searched. (rule P4)
+    if (!out->runtime->can.stages_differ &&
+        !plait_cluster_priced(out->cluster, job->gpus, why, sizeof why))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                          "expected GPUs that a price covers, found: %s", why);
+    if (!is_mixed(out) && !plan_experts_run(out, &(plan_reason){why, sizeof why}))
+        return plait_fail(err, PLAIT_ERROR_RANGE, out->cluster->name,
+                          "expected what %.60s runs on, found: %s", out->model->name, why);
+    if (file != NULL && file->risk > 0.0)
+        out->risk = file->risk;
+    if (flags->risk != NULL &&
+        (!text_parse_number(flags->risk, &out->risk) || !plans_risk_is_sensible(out->risk)))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--risk",
+                          "expected a probability from 0.001 to 0.5, found '%.40s'", flags->risk);
+    if (!flags->quiet && out->model->max_seq > 0 && job->seq > out->model->max_seq)
+        print_warning("--seq: %d tokens are more than the %d that %s was published for", job->seq,
+                      out->model->max_seq, out->model->name);
+    return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no mixed run was measured
 }
 
 plait_status problem_for_runtime(const plait_problem *problem, const char *runtime,
@@ -359,7 +288,7 @@ plait_status problem_for_size(const plait_problem *problem, int gpus, int gbs, p
                : resolve_band(arena, out, err);
 }
 
-/* ---- the question as text ---- */
+/* ---- the problem as text ---- */
 
 char *problem_text(const plait_problem *problem, const problem_flags *flags,
                    const opt_operands *operands, plait_arena *arena)

@@ -1,4 +1,4 @@
-/* problem.h - the question: a model on a cluster, a job, the software that runs it */
+/* problem.h - options of the problem: a model on a cluster, a job, and the runtime */
 #pragma once
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include "plait/runtime.h"
 #include "io/plans/plans.h"
 
-/** What the command line says of the question; 0 and NULL where it says nothing. */
+/** Values of the options; 0 and NULL if not given. */
 typedef struct problem_flags {
     int seq;
     int gbs;
@@ -19,7 +19,7 @@ typedef struct problem_flags {
     const char *runtime;
     const char *risk;
     const char *imbalance;
-    bool quiet; /* no warnings */
+    bool quiet; /* print no warnings */
 } problem_flags;
 
 /** Rows of an option table: `member` of `values` is the problem_flags. */
@@ -43,15 +43,15 @@ typedef struct problem_flags {
                     "balance or dropped tokens; natural: nothing balances them, the band is "      \
                     "wider; that of the runtime profile")
 
-/** How plans' predictions err together, by the evidence on jobs like this one. */
+/** The correlated prediction errors of plans, from the evidence for jobs like this one. */
 PLAIT_MUST_CHECK plait_status problem_error_parts(const plait_problem *problem, plait_arena *arena,
                                                   plait_error_parts *out, plait_error *err);
 
 /**
- * Resolve the question; warnings go to stderr.
+ * Resolve the problem; warnings are printed to stderr.
  *
  * @param operands  MODEL and CLUSTER, as far as they are given
- * @param file      what a plans file says where the command line says nothing; may be NULL
+ * @param file      values for what the command line does not give; may be NULL
  * @param out       lives in `arena`
  */
 PLAIT_MUST_CHECK plait_status problem_resolve(const problem_flags *flags,
@@ -59,20 +59,20 @@ PLAIT_MUST_CHECK plait_status problem_resolve(const problem_flags *flags,
                                               plait_arena *arena, plait_problem *out,
                                               plait_error *err);
 
-/** Repeats the question for another runtime, with the bands of that runtime's evidence. */
+/** The same problem on another runtime, with the bands of its evidence. */
 PLAIT_MUST_CHECK plait_status problem_for_runtime(const plait_problem *problem, const char *runtime,
                                                   plait_arena *arena, plait_problem *out,
                                                   plait_error *err);
 
-/** Repeats the question for fewer GPUs of its cluster and another batch. (RANGE: they are no whole nodes) */
+/** The same problem with fewer GPUs and another batch. Fails (RANGE) if the GPUs are not whole nodes. */
 PLAIT_MUST_CHECK plait_status problem_for_size(const plait_problem *problem, int gpus, int gbs,
                                                plait_arena *arena, plait_problem *out,
                                                plait_error *err);
 
-/** A word of a list, or a refusal that names the nearest. */
+/** The index of a word in a list; fails with the nearest word or the list. */
 PLAIT_MUST_CHECK plait_status problem_word(const char *where, const char *word,
                                            const char *const *words, int *out, plait_error *err);
 
-/** The part of a command line that asks the same question again: "MODEL CLUSTER --seq 4096 ...". */
+/** The operands and options of a command line for the same problem: "MODEL CLUSTER --seq 4096 ...". */
 char *problem_text(const plait_problem *problem, const problem_flags *flags,
                    const opt_operands *operands, plait_arena *arena);

@@ -1,4 +1,4 @@
-/* serve_flags.c - a load of requests and what may serve it, as the command line says them */
+/* serve_flags.c - reads a load of requests, its bounds, and the engines and formats that may serve it */
 #include "cli/serve_flags.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 /* ---- the load and its bounds ---- */
 
-/* A bare number is of milliseconds, as the benchmarks of the engines write it. */
+/* A number without a unit is in milliseconds, as in the benchmarks of the engines. */
 static plait_status read_latency(const char *where, const char *text, double *out, plait_error *err)
 {
     char milliseconds[64];
@@ -26,7 +26,7 @@ static plait_status read_latency(const char *where, const char *text, double *ou
     return magnitude_duration(where, text, out, err);
 }
 
-/* "mtp:2,accept=0.6"; how many layers a draft runs is the method's. */
+/* Read "mtp:2,accept=0.6". */
 static plait_status read_speculation(const char *text, const plait_model *model, plait_load *load,
                                      plait_error *err)
 {
@@ -82,9 +82,9 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
     return read_speculation(flags->speculate, model, &q->load, err);
 }
 
-/* ---- what may be used ---- */
+/* ---- GPUs, engines and formats ---- */
 
-/* "..64" or "64"; without it all that the cluster has. */
+/* Take "..64" or "64" GPUs of the cluster in whole nodes, by default all. */
 static plait_status take_gpus(const char *text, plait_cluster *cluster, int *out, plait_error *err)
 {
     static const int most = 1 << 16;
@@ -102,16 +102,12 @@ static plait_status take_gpus(const char *text, plait_cluster *cluster, int *out
     return plait_cluster_take(cluster, *out, err);
 }
 
-/* TensorRT-LLM runs on NVIDIA's GPUs alone; an accelerator without a vendor may be one. */
-static bool runs_on(plait_engine_kind engine, const char *vendor)
-{
-    return engine != PLAIT_ENGINE_TRTLLM || vendor[0] == '\0' || text_equal(vendor, "NVIDIA");
-}
-
+/* TensorRT-LLM runs only on GPUs of NVIDIA; an accelerator without a vendor may be one of them. */
 static plait_status read_engines(const char *name, plait_serve_question *q, plait_arena *arena,
                                  plait_error *err)
 {
     const char *const vendor = q->cluster->group[0].accelerator->vendor;
+    const bool may_be_nvidia = vendor[0] == '\0' || text_equal(vendor, "NVIDIA");
     plait_engine *profiles;
     size_t count;
     int only = -1;
@@ -123,7 +119,7 @@ static plait_status read_engines(const char *name, plait_serve_question *q, plai
     for (int k = 0; k < PLAIT_ENGINES; k++) {
         const plait_engine *found =
             plait_engine_of(profiles, count, (plait_engine_kind)k, vendor, 0, 0);
-        if (found != NULL && (only < 0 || only == k) && runs_on((plait_engine_kind)k, vendor))
+        if (found != NULL && (only < 0 || only == k) && (k != PLAIT_ENGINE_TRTLLM || may_be_nvidia))
             q->engine[q->engines++] = found;
     }
     if (q->engines == 0)
@@ -133,30 +129,13 @@ static plait_status read_engines(const char *name, plait_serve_question *q, plai
     return PLAIT_OK;
 }
 
-static plait_status read_formats(const serve_flags *flags, plait_serve_question *q,
-                                 plait_error *err)
-{
-    int word = 0;
-
-    q->weights = plait_serve_usual_weights(q->cluster->group[0].accelerator, q->model);
-    q->kv = (1u << PLAIT_KV_FORMATS) - 1;
-    if (flags->weights != NULL) {
-        PLAIT_TRY(problem_word("--weights", flags->weights, plait_weight_name, &word, err));
-        q->weights = 1u << word;
-    }
-    if (flags->kv != NULL) {
-        PLAIT_TRY(problem_word("--kv", flags->kv, plait_kv_name, &word, err));
-        q->kv = 1u << word;
-    }
-    return PLAIT_OK;
-}
-
 plait_status serve_flags_question(const serve_flags *flags, const opt_operands *operands,
                                   plait_arena *arena, plait_serve_question *q, plait_error *err)
 {
     plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
     plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
     const char *warning;
+    int word = 0;
 
     if (model == NULL || cluster == NULL)
         return plait_fail_nomem(err);
@@ -174,7 +153,16 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     q->cluster = cluster;
     q->only = (plait_worker){flags->tp, flags->pp, flags->dp_attention, flags->ep};
     PLAIT_TRY(read_engines(flags->engine, q, arena, err));
-    PLAIT_TRY(read_formats(flags, q, err));
+    q->weights = plait_serve_usual_weights(cluster->group[0].accelerator, model);
+    q->kv = (1u << PLAIT_KV_FORMATS) - 1;
+    if (flags->weights != NULL) {
+        PLAIT_TRY(problem_word("--weights", flags->weights, plait_weight_name, &word, err));
+        q->weights = 1u << word;
+    }
+    if (flags->kv != NULL) {
+        PLAIT_TRY(problem_word("--kv", flags->kv, plait_kv_name, &word, err));
+        q->kv = 1u << word;
+    }
     return read_load(flags, model, q, err);
 }
 

@@ -1,16 +1,17 @@
-/* serve_flags.h - what the command line says of a load of requests, for serve and for a fleet */
+/* serve_flags.h - options of a load of requests, for serve and for a serving fleet */
 #pragma once
 
 #include "cli/opt.h"
 #include "plait/serve_search.h"
 
-/** As given; NULL and 0: not. */
+/** Values of the options; NULL and 0 if not given. */
 typedef struct serve_flags {
     int input, output, cached, concurrency;
     const char *rate, *gpus, *engine, *weights, *kv, *speculate;
-    const char *limit[PLAIT_SERVE_LIMITS]; /* bounds, by plait_serve_limit */
+    const char *limit[PLAIT_SERVE_LIMITS]; /* bounds on latency, by plait_serve_limit */
     int tp, pp, ep, dp_attention;
-    const char *gpus_else; /* where neither --gpus nor the cluster says how many; NULL: they must */
+    const char
+        *gpus_else; /* default of --gpus for a cluster without a size; NULL: --gpus is required */
 } serve_flags;
 
 #define SERVE_TEXT(values, member, field, name, value, help)                                       \
@@ -62,7 +63,7 @@ typedef struct serve_flags {
         SERVE_DEGREE(values, member, dp_attention, "dp-attention",                                 \
                      "attention ranks with requests of their own")
 
-/** Model, cluster, load, bounds and what may be used: all that a search asks for. */
+/** Resolve model, cluster, load, bounds, engines and formats of a search. */
 PLAIT_MUST_CHECK plait_status serve_flags_question(const serve_flags *flags,
                                                    const opt_operands *operands, plait_arena *arena,
                                                    plait_serve_question *q, plait_error *err);
