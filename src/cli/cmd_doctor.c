@@ -1,4 +1,4 @@
-/* cmd_doctor.c - plait doctor: what runs today, and the fewest changes that make it faster */
+/* cmd_doctor.c - plait doctor: prices a running job and finds the fewest changes that make it faster */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "base/text.h"
 
 typedef struct doctor_values {
-    problem_flags problem; /* --gpus is the import's, too */
+    problem_flags problem; /* --gpus also applies to the imported file */
     const char *from, *model, *cluster, *log;
     bool verbose, json;
 } doctor_values;
@@ -34,7 +34,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* What nobody said is asked for by the option that says it. */
+/* Fail with the option for a value that neither the file nor the command line gives. */
 static plait_status check_known(const doctor_values *flags, const plans_entry *file,
                                 const char *name, plait_error *err)
 {
@@ -56,26 +56,24 @@ static plait_status check_known(const doctor_values *flags, const plans_entry *f
 
 /* ---- what to change ---- */
 
-/* Worth a restart: so much less, or a plan that fits in place of one that does not. */
+/* Chosen: the share of the step time that a change must save to be worth a restart. */
 static const double worth = 0.01;
-
-static double to_undercut(const report_plan *now)
-{
-    return now->verdict <= PLAIT_TIGHT ? (1.0 - worth) * now->cost.step_s : HUGE_VAL;
-}
 
 static plait_status find_changes(doctor_answer *answer, const plait_search_options *space,
                                  plait_arena *arena, plait_error *err)
 {
     plait_change *change = plait_arena_alloc(arena, DOCTOR_CHANGES, sizeof *change);
+    // Any plan that fits is better than one that does not.
+    const double limit_s =
+        answer->now->verdict <= PLAIT_TIGHT ? (1.0 - worth) * answer->now->cost.step_s : HUGE_VAL;
     plait_search_options best = *space;
     plait_error inner;
 
     if (change == NULL)
         return plait_fail_nomem(err);
     answer->change = change;
-    PLAIT_TRY(plait_changes(answer->problem, space, &answer->now->degrees, to_undercut(answer->now),
-                            DOCTOR_CHANGES, arena, change, &answer->changes, err));
+    PLAIT_TRY(plait_changes(answer->problem, space, &answer->now->degrees, limit_s, DOCTOR_CHANGES,
+                            arena, change, &answer->changes, err));
     best.top = 1;
     best.refine = PLAIT_REFINE_ALL;
     const plait_status status =
@@ -86,9 +84,9 @@ static plait_status find_changes(doctor_answer *answer, const plait_search_optio
                               : plait_fail(err, status, inner.where, "%s", inner.message);
 }
 
-/* ---- what that means for the file ---- */
+/* ---- edits of the file ---- */
 
-/* The files of a plan, as plait launch would write them; none if the target has no words for it. */
+/* Render the files of a plan as plait launch does; none if the plan does not fit or the target cannot express it. */
 static plait_status render(const doctor_answer *answer, plait_launch_target target,
                            const report_plan *plan, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)
@@ -109,7 +107,7 @@ static plait_status render(const doctor_answer *answer, plait_launch_target targ
     return faults_only(status, &inner, err);
 }
 
-/* The search names any value of a key that makes no difference (zero with one replica): today's stays. */
+/* Price a change. Keys without an effect, where the search may name any value, keep the value of today. */
 static plait_status price_change(const doctor_answer *answer, const plait_change *change,
                                  plait_arena *arena, report_plan *out, plait_error *err)
 {
@@ -132,7 +130,7 @@ static plait_status price_change(const doctor_answer *answer, const plait_change
                : PLAIT_OK;
 }
 
-/* Read and price a config as doctor does with the user's; false if it gives no plan. */
+/* Import and price a config; *read is false if it gives no valid plan. */
 static plait_status read_again(const launch_config *file, const char *text,
                                const plans_entry *today, const plan_request_flags *question,
                                plait_arena *arena, plan_request *out, bool *read, plait_error *err)
@@ -156,7 +154,7 @@ static plait_status read_again(const launch_config *file, const char *text,
     return faults_only(status, &inner, err);
 }
 
-/* Those of `keys` whose values differ. */
+/* The keys of a set in which two plans differ. */
 static plait_key_set keys_missed(const report_plan *wanted, const report_plan *got,
                                  plait_key_set keys)
 {
@@ -169,21 +167,14 @@ static plait_key_set keys_missed(const report_plan *wanted, const report_plan *g
     return missed;
 }
 
-static bool same_price(const report_plan *a, const report_plan *b)
-{
-    return fabs(a->cost.step_s - b->cost.step_s) <= 1e-9 * b->cost.step_s &&
-           fabs(a->cost.memory.peak_bytes - b->cost.memory.peak_bytes) <=
-               1e-9 * b->cost.memory.peak_bytes;
-}
-
 static const char by_hand[] = "no lines that give this plan are known for this file: change these "
                               "keys by hand, or let plait launch write the plan\n";
 static const char outside[] = "no line of this file sets attention: the installed version of the "
                               "attention library decides it\n";
 
 /*
- * Keep edits only if the file with them gives the plan: read it again. Only the kernel of attention
- * may be left as it is, since some software takes the one that is installed.
+ * Keep edits only if the edited file gives the plan when it is imported. Only the attention kernel may stay as it is,
+ * because some software uses the installed one.
  */
 static plait_status check_edits(const doctor_answer *answer, int i, const launch_config *file,
                                 const char *applied, const plans_entry *today,
@@ -205,22 +196,15 @@ static plait_status check_edits(const doctor_answer *answer, int i, const launch
         *edits = plait_arena_printf(arena, "%s%s", *edits, outside);
         return *edits != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
-    if (!read || missed != 0 || !same_price(&after->plan, answer->plan[i]))
+    const plait_cost *const is = &after->plan.cost, *const wanted = &answer->plan[i]->cost;
+    if (!read || missed != 0 || !(fabs(is->step_s - wanted->step_s) <= 1e-9 * wanted->step_s) ||
+        !(fabs(is->memory.peak_bytes - wanted->memory.peak_bytes) <=
+          1e-9 * wanted->memory.peak_bytes))
         *edits = by_hand;
     return PLAIT_OK;
 }
 
-/* A flag that releases before Megatron-LM's core 0.19 refuse. */
-static plait_status note_release(plait_arena *arena, const char **edits, plait_error *err)
-{
-    if (strstr(*edits, "+ --flash-attention-version") == NULL)
-        return PLAIT_OK;
-    *edits = plait_arena_printf(
-        arena, "%s--flash-attention-version needs Megatron-LM core 0.19 or later\n", *edits);
-    return *edits != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
-/* launch.json lists ranks and actions, which nobody edits by hand. */
+/* Find the edits of each change. launch.json has none: it lists ranks and actions, which are not edited by hand. */
 static plait_status find_edits(doctor_answer *answer, const launch_config *file,
                                const plans_entry *today, const plan_request_flags *question,
                                plait_arena *arena, plait_error *err)
@@ -246,19 +230,15 @@ static plait_status find_edits(doctor_answer *answer, const launch_config *file,
                                     &answer->edits[i], &applied, err));
         PLAIT_TRY(
             check_edits(answer, i, file, applied, today, question, arena, &answer->edits[i], err));
-        PLAIT_TRY(note_release(arena, &answer->edits[i], err));
+        if (strstr(answer->edits[i], "+ --flash-attention-version") != NULL) {
+            answer->edits[i] = plait_arena_printf(
+                arena, "%s--flash-attention-version needs Megatron-LM core 0.19 or later\n",
+                answer->edits[i]);
+            if (answer->edits[i] == NULL)
+                return plait_fail_nomem(err);
+        }
     }
     return PLAIT_OK;
-}
-
-static plait_status read_log(const char *path, plait_arena *arena, doctor_answer *answer,
-                             plait_error *err)
-{
-    step_log log;
-
-    return path != NULL
-               ? measured_log_read(path, answer->problem, arena, &log, &answer->measured_s, err)
-               : PLAIT_OK;
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
@@ -274,6 +254,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_search_options space;
     plan_request_flags question = {.problem = flags->problem};
     plans_entry entry;
+    step_log log;
     const char *text;
     size_t length;
 
@@ -283,14 +264,16 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(check_known(flags, &entry, operands->text[0], err));
     if (entry.gpus == 0)
         entry.gpus = flags->problem.gpus;
-    question.problem.gpus = 0; // of the file by now: it changes no plan
+    question.problem.gpus = 0; // set in the entry; as an option it would count as a change
     PLAIT_TRY(plan_request_from_entry(&question, &nothing, &entry, arena, today, err));
     *answer = (doctor_answer){.file = text_plain(arena, operands->text[0]),
                               .problem = &today->problem,
                               .now = &today->plan};
     if (answer->file == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(read_log(flags->log, arena, answer, err));
+    if (flags->log != NULL)
+        PLAIT_TRY(
+            measured_log_read(flags->log, answer->problem, arena, &log, &answer->measured_s, err));
     plait_search_options_init(&space);
     if (today->plan.verdict != PLAIT_INVALID) {
         PLAIT_TRY(find_changes(answer, &space, arena, err));

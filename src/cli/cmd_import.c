@@ -42,33 +42,27 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* The next step needs the number of GPUs, and no file or default gives it. */
-static void warn_of_missing(const char *file, const plans_entry *entry)
-{
-    if (entry->gpus == 0)
-        imported_warn(file, "the number of GPUs is not known, give it with --gpus");
-}
+/* ---- the report ---- */
 
-/* ---- what was read, for people ---- */
-
-static void print_model(const plait_model *model)
-{
-    char params[UNITS_SIZE];
-
-    if (model == NULL)
-        print_message("a model that it does not say");
-    else
-        print_message("%s, %s parameters", model->name,
-                      units_count(plait_model_params(model).total, params));
-}
-
-/* Keys that are given, those at their plainest value (1, none, 1f1b) left out. */
-static void print_plan(const plans_entry *entry)
+/* Print what was read. Keys at their plainest value (1, none, 1f1b) are left out. */
+static void print_read(const char *file, const plans_entry *entry)
 {
     const plait_degrees plain = plait_degrees_init();
     char text[96];
     bool any = false;
 
+    print_message("%s: ", file);
+    if (entry->model == NULL)
+        print_message("a model that it does not say");
+    else
+        print_message("%s, %s parameters", entry->model->name,
+                      units_count(plait_model_params(entry->model).total, text));
+    print_message("; %s", entry->runtime != NULL ? entry->runtime : "a runtime that is not known");
+    if (entry->gpus > 0)
+        print_message(", %d GPU%s", entry->gpus, entry->gpus == 1 ? "" : "s");
+    if (entry->cluster != NULL)
+        print_message(" of %s", entry->cluster->name);
+    print_message("; ");
     for (int k = 0; k < PLAIT_KEYS; k++) {
         if (!(entry->given & PLAIT_KEY_BIT(k)) ||
             plait_key_same(&entry->degrees, &plain, (plait_key_id)k))
@@ -80,27 +74,7 @@ static void print_plan(const plans_entry *entry)
     print_message("%s\n", any ? "" : "one of everything");
 }
 
-static void print_read(const char *file, const plans_entry *entry)
-{
-    print_message("%s: ", file);
-    print_model(entry->model);
-    print_message("; %s", entry->runtime != NULL ? entry->runtime : "a runtime that is not known");
-    if (entry->gpus > 0)
-        print_message(", %d GPU%s", entry->gpus, entry->gpus == 1 ? "" : "s");
-    if (entry->cluster != NULL)
-        print_message(" of %s", entry->cluster->name);
-    print_message("; ");
-    print_plan(entry);
-}
-
-/* The options of import that say what eval would ask for. */
-static void print_missing(const plans_entry *entry)
-{
-    print_message("next: the same command with%s%s%s", entry->model != NULL ? "" : " --model MODEL",
-                  entry->cluster != NULL ? "" : " --cluster CLUSTER",
-                  entry->gpus > 0 ? "" : " --gpus N");
-}
-
+/* Print the next command, with the options for what the file does not give. */
 static plait_status print_next(const char *output, const plans_entry *entry, plait_arena *arena,
                                plait_error *err)
 {
@@ -110,33 +84,28 @@ static plait_status print_next(const char *output, const plans_entry *entry, pla
     if (quoted == NULL)
         return plait_fail_nomem(err);
     if (output == NULL || !whole)
-        print_missing(entry);
-    if (output != NULL && !whole) {
+        print_message(
+            "next: the same command with%s%s%s", entry->model != NULL ? "" : " --model MODEL",
+            entry->cluster != NULL ? "" : " --cluster CLUSTER", entry->gpus > 0 ? "" : " --gpus N");
+    if (output != NULL && !whole)
         print_message(", which the file does not say\n");
-        return PLAIT_OK;
-    }
-    print_message("%splait eval --plan %s%s%s\n",
-                  output == NULL ? " -o FILE, then " : "next: ", quoted,
-                  entry->seq > 0 ? "" : " --seq TOKENS", entry->gbs > 0 ? "" : " --gbs SEQUENCES");
+    else
+        print_message(
+            "%splait eval --plan %s%s%s\n", output == NULL ? " -o FILE, then " : "next: ", quoted,
+            entry->seq > 0 ? "" : " --seq TOKENS", entry->gbs > 0 ? "" : " --gbs SEQUENCES");
     return PLAIT_OK;
 }
 
+/* ---- servers ---- */
+
 enum { MOST_BYTES = 64 << 20 };
 
-static bool is_serving(const char *from)
-{
-    for (int k = 0; from != NULL && serving_import_name[k] != NULL; k++)
-        if (strcmp(from, serving_import_name[k]) == 0)
-            return true;
-    return false;
-}
-
-/* What is trained further has the shape of what it began as. */
+/* Endings of checkpoints that were trained further, whose shape is that of the base model. */
 static const char *const further[] = {"", "-instruct", "-chat", "-base", "-it", "-hf"};
 
 /*
- * "meta-llama/Llama-3.1-8B-Instruct" as plait calls it: the last part, in small letters, without what it was
- * trained for; NULL: there is no such model.
+ * The name of plait's model for a checkpoint such as "meta-llama/Llama-3.1-8B-Instruct": the last part in lower case
+ * without the ending; NULL if there is no such model.
  */
 static plait_status model_of(const char *checkpoint, plait_arena *arena, const char **out,
                              plait_error *err)
@@ -257,16 +226,6 @@ static plait_status import_serving(const char *from, const opt_operands *operand
     return PLAIT_OK;
 }
 
-static plait_status check_serving(const import_values *flags, plait_error *err)
-{
-    if (!flags->json && flags->output == NULL)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->json ? "--json" : "--output",
-                      "expected none beside --from %s, which is answered by a command of plait "
-                      "serve",
-                      flags->from);
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -279,14 +238,18 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     size_t length;
 
     (void)no;
-    if (is_serving(flags->from)) {
-        PLAIT_TRY(check_serving(flags, err));
+    if (flags->from != NULL && text_index(flags->from, serving_import_name) >= 0) {
+        if (flags->json || flags->output != NULL)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->json ? "--json" : "--output",
+                              "expected none beside --from %s, which is answered by a command of "
+                              "plait serve",
+                              flags->from);
         return import_serving(flags->from, operands, flags->model, flags->cluster, arena, err);
     }
     PLAIT_TRY(command_output(&output, &json, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, NULL, err));
-    if (json)
-        warn_of_missing(operands->text[0], &entry);
+    if (json && entry.gpus == 0) // no file or default gives the GPUs
+        imported_warn(operands->text[0], "the number of GPUs is not known, give it with --gpus");
     PLAIT_TRY(plans_write(&entry, arena, &text, &length, err));
     PLAIT_TRY(command_deliver_plans(text, length, output, json, entry.runtime, arena, err));
     if (json)

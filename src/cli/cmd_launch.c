@@ -1,4 +1,4 @@
-/* cmd_launch.c - plait launch: the files that start a plan */
+/* cmd_launch.c - plait launch: writes the files that start a plan or a deployment */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,27 +41,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-static plait_status choose_target(const launch_values *flags, const plait_runtime *runtime,
-                                  plait_launch_target *out, plait_error *err)
-{
-    int target;
-
-    *out = plait_launch_target_of(runtime);
-    if (flags->target == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(problem_word("--target", flags->target, plait_launch_target_name, &target, err));
-    *out = (plait_launch_target)target;
-    return PLAIT_OK;
-}
-
-/* A flag, or the file that the plan is of. */
-static const char *where_of(const plait_error *inner, const plan_request *question)
-{
-    if (strcmp(inner->where, "container") == 0)
-        return "--container";
-    return strcmp(inner->where, "account") == 0 ? "--account" : question->file->where;
-}
-
 static plait_status render(const launch_values *flags, const plan_request *question,
                            plait_launch_target target, plait_arena *arena,
                            plait_launch_folder *folder, plait_error *err)
@@ -81,35 +60,11 @@ static plait_status render(const launch_values *flags, const plan_request *quest
                           "expected a plan that fits, found: %s", question->plan.why);
     if (plait_launch_render(&launch, target, arena, folder, &inner) == PLAIT_OK)
         return PLAIT_OK;
-    return plait_fail(err, inner.status, where_of(&inner, question), "%s", inner.message);
-}
-
-static void warn_of_risk(const plan_request *question)
-{
-    if (question->plan.verdict == PLAIT_TIGHT)
-        print_warning("the plan may run out of memory, a %.0f %% risk; a search without "
-                      "--risk finds plans of %g %%",
-                      100.0 * question->plan.cost.risk, 100.0 * PLAIT_USUAL_RISK);
-}
-
-static bool has_file(const plait_launch_folder *folder, const char *name)
-{
-    for (int f = 0; f < folder->files; f++)
-        if (strcmp(folder->file[f].name, name) == 0)
-            return true;
-    return false;
-}
-
-static void report(const plait_launch_folder *folder, plait_launch_target target, const char *path,
-                   const plan_request *question)
-{
-    print_message("%s: plan %d of %s for %s, %.4g s a step\n\n", path, question->plan.rank,
-                  question->problem.model->name, plait_launch_target_name[target],
-                  question->plan.cost.step_s);
-    for (int f = 0; f < folder->files; f++)
-        print_message("  %s\n", folder->file[f].name);
-    if (has_file(folder, "submit.sbatch"))
-        print_message("\nnext: sbatch submit.sbatch in that folder, or run.sh on every node\n");
+    return plait_fail(err, inner.status,
+                      strcmp(inner.where, "container") == 0 ? "--container"
+                      : strcmp(inner.where, "account") == 0 ? "--account"
+                                                            : question->file->where,
+                      "%s", inner.message);
 }
 
 static plait_status launch_one(const launch_values *flags, const char *path, plait_arena *arena,
@@ -119,21 +74,37 @@ static plait_status launch_one(const launch_values *flags, const char *path, pla
     const plan_request_flags plan = {.plan = path};
     plan_request *question = plait_arena_alloc(arena, 1, sizeof *question);
     plait_launch_folder *folder = plait_arena_alloc(arena, 1, sizeof *folder);
-    plait_launch_target target;
+    bool batch = false;
+    int target;
 
     if (question == NULL || folder == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
     PLAIT_TRY(plan_request_resolve(&plan, &nothing, arena, question, err));
-    PLAIT_TRY(choose_target(flags, question->problem.runtime, &target, err));
-    PLAIT_TRY(render(flags, question, target, arena, folder, err));
+    target = (int)plait_launch_target_of(question->problem.runtime);
+    if (flags->target != NULL)
+        PLAIT_TRY(problem_word("--target", flags->target, plait_launch_target_name, &target, err));
+    PLAIT_TRY(render(flags, question, (plait_launch_target)target, arena, folder, err));
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
-    warn_of_risk(question);
-    report(folder, target, flags->output, question);
+    if (question->plan.verdict == PLAIT_TIGHT)
+        print_warning("the plan may run out of memory, a %.0f %% risk; a search without --risk "
+                      "finds plans of %g %%",
+                      100.0 * question->plan.cost.risk, 100.0 * PLAIT_USUAL_RISK);
+    print_message("%s: plan %d of %s for %s, %.4g s a step\n\n", flags->output, question->plan.rank,
+                  question->problem.model->name, plait_launch_target_name[target],
+                  question->plan.cost.step_s);
+    for (int f = 0; f < folder->files; f++) {
+        print_message("  %s\n", folder->file[f].name);
+        batch = batch || strcmp(folder->file[f].name, "submit.sbatch") == 0;
+    }
+    if (batch)
+        print_message("\nnext: sbatch submit.sbatch in that folder, or run.sh on every node\n");
     return PLAIT_OK;
 }
 
-/* "... and meta-llama/Meta-Llama-3.1-70B config": the name on the Hub that a source cites; 0: none. */
+/* ---- deployments ---- */
+
+/* Length of the name on the Hub that a source cites, "... and meta-llama/Meta-Llama-3.1-70B config"; 0 if none. */
 static size_t cited_in(const char *source, const char **name)
 {
     static const char ending[] = " config";
@@ -158,57 +129,35 @@ static const char *usual_checkpoint(const plait_model *model, plait_arena *arena
     return length > 0 ? plait_arena_printf(arena, "%.*s", (int)length, name) : name;
 }
 
-static plait_status choose_serving(const launch_values *flags, const plait_serve_plan *plan,
-                                   plait_serve_target *target, plait_serve_form *form,
-                                   plait_error *err)
-{
-    int word = (int)plait_serve_target_of(plan->engine->kind);
-
-    if (flags->target != NULL)
-        PLAIT_TRY(problem_word("--target", flags->target, plait_serve_target_name, &word, err));
-    *target = (plait_serve_target)word;
-    word = PLAIT_SERVE_SCRIPT;
-    if (flags->as != NULL)
-        PLAIT_TRY(problem_word("--as", flags->as, plait_serve_form_name, &word, err));
-    *form = (plait_serve_form)word;
-    return PLAIT_OK;
-}
-
-static void report_serving(const plait_launch_folder *folder, const char *path,
-                           const serve_answer *answer, plait_serve_target target)
-{
-    print_message("%s: deployment %d of %s for %s, %d replica%s\n\n", path, answer->rank,
-                  answer->model.name, plait_serve_target_name[target], answer->plan.replicas,
-                  answer->plan.replicas == 1 ? "" : "s");
-    for (int f = 0; f < folder->files; f++)
-        print_message("  %s\n", folder->file[f].name);
-}
-
 static plait_status launch_serving(const char *file, const launch_values *flags, plait_arena *arena,
                                    plait_error *err)
 {
     serve_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plait_launch_folder *folder = plait_arena_alloc(arena, 1, sizeof *folder);
-    plait_serve_target target;
-    plait_serve_form form;
+    int target, form = PLAIT_SERVE_SCRIPT;
     plait_error inner;
 
     if (answer == NULL || folder == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
     PLAIT_TRY(serve_answer_load(file, arena, answer, err));
-    PLAIT_TRY(choose_serving(flags, &answer->plan, &target, &form, err));
+    target = (int)plait_serve_target_of(answer->plan.engine->kind);
+    if (flags->target != NULL)
+        PLAIT_TRY(problem_word("--target", flags->target, plait_serve_target_name, &target, err));
+    if (flags->as != NULL)
+        PLAIT_TRY(problem_word("--as", flags->as, plait_serve_form_name, &form, err));
     const plait_serve_launch launch = {
         .model = &answer->model,
         .checkpoint = flags->model != NULL ? flags->model : usual_checkpoint(&answer->model, arena),
         .cluster = &answer->cluster,
         .plan = &answer->plan,
         .load = answer->load,
-        .form = form,
+        .form = (plait_serve_form)form,
         .container = flags->container};
     if (launch.checkpoint == NULL)
         return plait_fail_nomem(err);
-    if (plait_serve_launch_render(&launch, target, arena, folder, &inner) != PLAIT_OK)
+    if (plait_serve_launch_render(&launch, (plait_serve_target)target, arena, folder, &inner) !=
+        PLAIT_OK)
         return plait_fail(err, inner.status,
                           strcmp(inner.where, "checkpoint") == 0  ? "--model"
                           : strcmp(inner.where, "container") == 0 ? "--container"
@@ -216,15 +165,19 @@ static plait_status launch_serving(const char *file, const launch_values *flags,
                           "%s", inner.message);
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
     if (target != PLAIT_SERVE_TARGET_DYNAMO &&
-        target != plait_serve_target_of(answer->plan.engine->kind))
+        target != (int)plait_serve_target_of(answer->plan.engine->kind))
         print_warning("the answer is of %s; times on %s are others",
                       plait_engine_name[answer->plan.engine->kind],
                       plait_serve_target_name[target]);
-    report_serving(folder, flags->output, answer, target);
+    print_message("%s: deployment %d of %s for %s, %d replica%s\n\n", flags->output, answer->rank,
+                  answer->model.name, plait_serve_target_name[target], answer->plan.replicas,
+                  answer->plan.replicas == 1 ? "" : "s");
+    for (int f = 0; f < folder->files; f++)
+        print_message("  %s\n", folder->file[f].name);
     return PLAIT_OK;
 }
 
-/* "plans.json:try" is each of the plans to try, in folders "rank-N" of the one that is asked for. */
+/* The file of "plans.json:try", which names all plans to try; NULL for other operands. */
 static const char *tried_file(const char *path, plait_arena *arena)
 {
     static const char suffix[] = ":try";
@@ -235,6 +188,7 @@ static const char *tried_file(const char *path, plait_arena *arena)
     return plait_arena_printf(arena, "%.*s", (int)(length - ending), path);
 }
 
+/* Write each plan to try into a folder "rank-N" of the output folder. */
 static plait_status launch_tried(const launch_values *flags, const char *file, plait_arena *arena,
                                  plait_error *err)
 {

@@ -1,4 +1,4 @@
-/* imported.c - a runtime's own launch config that commands are given: what import and doctor read */
+/* imported.c - reads launch configs and training logs that commands are given */
 #include <string.h>
 
 #include "base/text.h"
@@ -10,51 +10,6 @@
 #include "plait/data.h"
 
 enum { IMPORT_MAX_BYTES = 64 << 20 };
-
-static plait_status choose_format(const char *name, plait_launch_target *out, plait_error *err)
-{
-    const char *const *const words = launch_import_names();
-    int index;
-
-    if (name == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--from",
-                          "expected the format of the file, such as %s, found nothing", words[0]);
-    PLAIT_TRY(problem_word("--from", name, words, &index, err));
-    *out = (plait_launch_target)text_index(words[index], plait_launch_target_name);
-    return PLAIT_OK;
-}
-
-/* MODEL of the command line; NULL: it has none. */
-static plait_status find_model(const char *name, plait_arena *arena, const plait_model **out,
-                               plait_error *err)
-{
-    plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
-
-    *out = NULL;
-    if (model == NULL)
-        return plait_fail_nomem(err);
-    if (name == NULL)
-        return PLAIT_OK;
-    *out = model;
-    return plait_model_find(name, arena, model, NULL, err);
-}
-
-/* MODEL and CLUSTER of the command line override those of the file. */
-static plait_status take_names(const imported_flags *flags, const plait_model *model,
-                               plait_arena *arena, plans_entry *entry, plait_error *err)
-{
-    plait_cluster *const cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
-
-    if (cluster == NULL)
-        return plait_fail_nomem(err);
-    if (model != NULL)
-        entry->model = model;
-    if (flags->cluster != NULL) {
-        PLAIT_TRY(plait_cluster_find(flags->cluster, arena, cluster, err));
-        entry->cluster = cluster;
-    }
-    return PLAIT_OK;
-}
 
 void imported_warn(const char *file, const char *sentences)
 {
@@ -83,21 +38,34 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
                            plait_arena *arena, plans_entry *out, launch_config *file,
                            plait_error *err)
 {
+    const char *const *const formats = launch_import_names();
+    plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
+    plait_cluster *const cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
     bool taken = false;
     launch_call call = {.arguments = operands->count > 0 ? operands->count - 1 : 0,
                         .argument = operands->text + 1,
                         .gpus = flags->gpus,
                         .taken = &taken};
-    plait_launch_target target = PLAIT_LAUNCH_MEGATRON;
     const char *text, *warning;
     size_t length;
+    int format;
 
+    if (model == NULL || cluster == NULL)
+        return plait_fail_nomem(err);
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
                           "expected a launch config, found nothing");
-    PLAIT_TRY(choose_format(flags->from, &target, err));
+    if (flags->from == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--from",
+                          "expected the format of the file, such as %s, found nothing", formats[0]);
+    PLAIT_TRY(problem_word("--from", flags->from, formats, &format, err));
+    const plait_launch_target target =
+        (plait_launch_target)text_index(formats[format], plait_launch_target_name);
     PLAIT_TRY(file_read_all(operands->text[0], IMPORT_MAX_BYTES, arena, &text, &length, err));
-    PLAIT_TRY(find_model(flags->model, arena, &call.model, err));
+    if (flags->model != NULL) {
+        PLAIT_TRY(plait_model_find(flags->model, arena, model, NULL, err));
+        call.model = model;
+    }
     PLAIT_TRY(
         launch_import(target, text, length, operands->text[0], &call, arena, out, &warning, err));
     if (call.arguments > 0 && !taken)
@@ -113,10 +81,16 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
         file->call.gpus = out->gpus;
         file->call.taken = NULL;
     }
-    return take_names(flags, call.model, arena, out, err);
+    if (flags->model != NULL)
+        out->model = model;
+    if (flags->cluster != NULL) {
+        PLAIT_TRY(plait_cluster_find(flags->cluster, arena, cluster, err));
+        out->cluster = cluster;
+    }
+    return PLAIT_OK;
 }
 
-/* A step outside of these is in another unit, or its line is damaged. */
+/* A step outside these bounds is in another unit, or its line is damaged. */
 static const double shortest_s = 1e-3, longest_s = 30 * 86400.0;
 
 plait_status measured_log_read(const char *path, const plait_problem *problem, plait_arena *arena,

@@ -1,4 +1,4 @@
-/* imported.h - a runtime's own launch config, as import and doctor are given it */
+/* imported.h - launch configs and training logs of a user, which commands read */
 #pragma once
 
 #include "launch/edits.h"
@@ -8,7 +8,7 @@
 #include "plait/launch.h"
 #include "io/plans/plans.h"
 
-/** What the command line says beside the file; NULL and 0 where it says nothing. */
+/** Options that override or complete the file; NULL and 0 if not given. */
 typedef struct imported_flags {
     const char *from;
     const char *model;
@@ -18,23 +18,22 @@ typedef struct imported_flags {
 } imported_flags;
 
 /**
- * Read FILE [ARGUMENT...]. What plait cannot price is warned of on stderr.
+ * Read FILE [ARGUMENT...] and warn on stderr about settings that plait does not price.
  *
- * @param file  receives what was read; may be NULL
+ * @param file  receives the config itself; may be NULL
  */
 PLAIT_MUST_CHECK plait_status imported_read(const imported_flags *flags,
                                             const opt_operands *operands, plait_arena *arena,
                                             plans_entry *out, launch_config *file,
                                             plait_error *err);
 
-/** Sentences about a file, one a line. */
+/** Print warnings about a file, one per line of `sentences`. */
 void imported_warn(const char *file, const char *sentences);
 
 /**
- * Read the log of a plan of `problem`. Warns on stderr if another runtime than the plan's prints such
- * lines.
+ * Read the log of a plan of `problem`. Warns on stderr if the lines are those of another runtime.
  *
- * @param step_s  seconds of a step, whatever unit the log has
+ * @param step_s  seconds of a step, in whatever unit the log has
  */
 PLAIT_MUST_CHECK plait_status measured_log_read(const char *path, const plait_problem *problem,
                                                 plait_arena *arena, step_log *out, double *step_s,
