@@ -1,4 +1,4 @@
-/* calibrate_kernels.c - `plait calibrate KERNELS.csv...`: an accelerator, and the cluster it sits in */
+/* calibrate_kernels.c - plait calibrate KERNELS.csv...: an accelerator and the network of its cluster */
 #include "cli/calibrate_kernels.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 /* ---- an accelerator ---- */
 
-/* "k0, p": numbers that the points leave at the family's default. */
+/* List the numbers that the measurements do not determine, "k0, p". */
 static const char *undetermined(const calibrate_block *block, plait_arena *arena)
 {
     text_builder out;
@@ -73,18 +73,6 @@ static plait_status print_fits(const calibrate_result *result, FILE *out, plait_
     return table_print(rows, 0, out, err);
 }
 
-static plait_status read_points(const opt_operands *operands, plait_arena *arena, point_list *list,
-                                plait_error *err)
-{
-    if (operands->count == 0)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "KERNELS.csv",
-                          "expected a file of measurements, found none");
-    points_init(list, arena);
-    for (int i = 0; i < operands->count; i++)
-        PLAIT_TRY(points_read(operands->text[i], arena, list, err));
-    return PLAIT_OK;
-}
-
 /* ---- the cluster ---- */
 
 static bool wants_cluster(const calibrate_kernels_task *task)
@@ -92,10 +80,10 @@ static bool wants_cluster(const calibrate_kernels_task *task)
     return task->cluster_sink.path != NULL || task->cluster_sink.print;
 }
 
-/* The accelerator's usual node and NICs, with as many GPUs as were measured; as many as a job takes. */
-static plait_status usual_cluster(const char *name, const plait_accelerator *accelerator,
-                                  const point_list *points, plait_arena *arena, plait_cluster *out,
-                                  plait_error *err)
+/* The accelerator's default node and NICs, with as many GPUs per node as were measured and without a size. */
+static plait_status default_cluster(const char *name, const plait_accelerator *accelerator,
+                                    const point_list *points, plait_arena *arena,
+                                    plait_cluster *out, plait_error *err)
 {
     const int node = network_shape_of(accelerator->name, points).gpus_per_node;
     const char *const text = node == 0 || node == accelerator->gpus_per_node
@@ -112,9 +100,9 @@ static plait_status usual_cluster(const char *name, const plait_accelerator *acc
 }
 
 /*
- * The links between nodes, around the accelerator as it was fitted: asked for, or where points tell.
+ * Fit the links between nodes of the fitted accelerator, if the cluster is requested or nodes were measured.
  *
- * @param name  of the accelerator, as asked for: may be a path
+ * @param name  name or path of the accelerator
  */
 static plait_status fit_network(const calibrate_kernels_task *task, const char *name,
                                 const calibrate_result *result, const point_list *points,
@@ -132,7 +120,7 @@ static plait_status fit_network(const calibrate_kernels_task *task, const char *
                                       accelerator, err));
     PLAIT_TRY(task->cluster != NULL
                   ? plait_cluster_find(task->cluster, arena, &cluster, err)
-                  : usual_cluster(name, accelerator, points, arena, &cluster, err));
+                  : default_cluster(name, accelerator, points, arena, &cluster, err));
     if (cluster.groups > 1 || !text_equal(cluster.group[0].accelerator->name, result->name))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--cluster",
                           "expected a cluster of %s alone, found one of %s%s", result->name,
@@ -162,7 +150,7 @@ static void print_network(const network_result *network, FILE *out)
                 network->cluster->name);
 }
 
-/* The cluster says in its source what was measured. */
+/* Write the cluster; its source states the measurements. */
 static plait_status deliver_cluster(const network_result *network, const calibrate_sink *sink,
                                     plait_arena *arena, plait_error *err)
 {
@@ -199,7 +187,12 @@ plait_status calibrate_kernels(const calibrate_kernels_task *task, const opt_ope
     point_list points;
     const char *name;
 
-    PLAIT_TRY(read_points(operands, arena, &points, err));
+    if (operands->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "KERNELS.csv",
+                          "expected a file of measurements, found none");
+    points_init(&points, arena);
+    for (int i = 0; i < operands->count; i++)
+        PLAIT_TRY(points_read(operands->text[i], arena, &points, err));
     PLAIT_TRY(calibrate_name(task->accelerator, &points, &name, err));
     PLAIT_TRY(calibrate_accelerator(name, &points, arena, &result, err));
     PLAIT_TRY(fit_network(task, name, &result, &points, arena, &network, err));

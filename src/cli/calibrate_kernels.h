@@ -1,4 +1,4 @@
-/* calibrate_kernels.h - `plait calibrate KERNELS.csv...`: an accelerator, and the cluster it sits in */
+/* calibrate_kernels.h - plait calibrate KERNELS.csv...: an accelerator and the network of its cluster */
 #pragma once
 
 #include "cli/calibrate_steps.h"
@@ -6,13 +6,13 @@
 #include "plait/error.h"
 
 typedef struct calibrate_kernels_task {
-    const char *accelerator; /* that was measured; NULL: the one that the tables name */
-    const char *cluster;     /* that was measured; NULL: the accelerator's usual network */
+    const char *accelerator; /* name of the accelerator; NULL: the one that the tables name */
+    const char *cluster;     /* name of the cluster; NULL: the accelerator's default network */
     calibrate_sink accelerator_sink;
     calibrate_sink cluster_sink;
 } calibrate_kernels_task;
 
-/** Fit what the tables tell, print how well, and write the accelerator and the cluster. */
+/** Fit the tables, print the errors, and write the accelerator and the cluster. */
 PLAIT_MUST_CHECK plait_status calibrate_kernels(const calibrate_kernels_task *task,
                                                 const opt_operands *operands, plait_arena *arena,
                                                 bool *no, plait_error *err);

@@ -1,4 +1,4 @@
-/* calibrate_steps.c - `plait calibrate --log`: a cluster from a site's own measured steps */
+/* calibrate_steps.c - plait calibrate --log: scales a cluster to a site's measured steps */
 #include "cli/calibrate_steps.h"
 
 #include <stdio.h>
@@ -14,11 +14,6 @@
 #include "calibrate/site.h"
 #include "base/text.h"
 #include "report/units.h"
-
-static void factor_line(FILE *out, const char *what, double factor, bool determined)
-{
-    fprintf(out, "%s x %.3g%s\n", what, factor, determined ? "" : ", not determined");
-}
 
 plait_status calibrate_print_site(const site_result *result, FILE *out, plait_error *err)
 {
@@ -40,8 +35,10 @@ plait_status calibrate_print_site(const site_result *result, FILE *out, plait_er
     }
     PLAIT_TRY(table_print(rows, 0, out, err));
     fprintf(out, "\n");
-    factor_line(out, "compute efficiency", result->compute, result->compute_determined);
-    factor_line(out, "network efficiency", result->network, result->network_determined);
+    fprintf(out, "compute efficiency x %.3g%s\n", result->compute,
+            result->compute_determined ? "" : ", not determined");
+    fprintf(out, "network efficiency x %.3g%s\n", result->network,
+            result->network_determined ? "" : ", not determined");
     fprintf(out, "mean error %.1f %% before, %.1f %% after\n", 100.0 * result->before,
             100.0 * result->after);
     if (result->skipped != NULL)
@@ -49,7 +46,6 @@ plait_status calibrate_print_site(const site_result *result, FILE *out, plait_er
     return PLAIT_OK;
 }
 
-/* The cluster says in its source what was done to it. */
 plait_status calibrate_write_site(const site_result *result, plait_arena *arena, const char **text,
                                   size_t *length, plait_error *err)
 {
@@ -66,20 +62,8 @@ plait_status calibrate_write_site(const site_result *result, plait_arena *arena,
     return json_writer_finish(&json, text, length, err);
 }
 
-/* Chosen: sources of a dozen published runs and more are 2 to 15 % off before anything is fitted to them. */
+/* Chosen: before any fit, sources of a dozen published runs and more are 2 to 15 % off. */
 static const double unexplained = 0.25;
-
-static void warn_unexplained(const site_result *result, const char *log, bool rows)
-{
-    if (result->after > unexplained)
-        print_warning(
-            "%s: steps stay %.0f %% off, which slow kernels and links do not explain; "
-            "check %s",
-            log, 100.0 * result->after,
-            rows ? "gbs, seq_len, gpus and runtime of the rows, and that step_time_s is in "
-                   "seconds"
-                 : "that it is the log of this plan");
-}
 
 static plait_status scale_to_runs(const char *path, const char *cluster_name,
                                   const fit_watch *watch, plait_arena *arena, site_result *out,
@@ -96,23 +80,7 @@ static plait_status scale_to_runs(const char *path, const char *cluster_name,
     return site_scale(&cluster, &runs, watch, arena, out, err);
 }
 
-/* An imported plan may leave open what it does not say. */
-static plait_status check_whole(const plans_entry *entry, const char *plan, plait_error *err)
-{
-    if (entry->cluster == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--cluster",
-                          "expected the cluster that ran it, which %.80s does not say, found "
-                          "nothing",
-                          plan);
-    if (entry->model == NULL || entry->seq == 0 || entry->gbs == 0 || entry->gpus == 0)
-        return plait_fail(
-            err, PLAIT_ERROR_SCHEMA, entry->where,
-            "expected a plan with model, seq, gbs and gpus, found one without; `plait "
-            "eval --plan FILE ... -o WHOLE.json` writes one with them");
-    return PLAIT_OK;
-}
-
-/* The log has the step; the file has the plan and what was asked of it. */
+/* The log gives the step time; the file gives the plan and its problem. */
 static plait_status scale_to_log(const char *path, const char *plan, const char *cluster_name,
                                  const fit_watch *watch, plait_arena *arena, site_result *out,
                                  plait_error *err)
@@ -130,7 +98,16 @@ static plait_status scale_to_log(const char *path, const char *plan, const char 
         PLAIT_TRY(plait_cluster_find(cluster_name, arena, &cluster, err));
         entry.cluster = &cluster;
     }
-    PLAIT_TRY(check_whole(&entry, plan, err));
+    if (entry.cluster == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--cluster",
+                          "expected the cluster that ran it, which %.80s does not say, found "
+                          "nothing",
+                          plan);
+    if (entry.model == NULL || entry.seq == 0 || entry.gbs == 0 || entry.gpus == 0)
+        return plait_fail(
+            err, PLAIT_ERROR_SCHEMA, entry.where,
+            "expected a plan with model, seq, gbs and gpus, found one without; `plait "
+            "eval --plan FILE ... -o WHOLE.json` writes one with them");
     PLAIT_TRY(plan_request_from_entry(&as_it_is, &nothing, &entry, arena, &question, err));
     if (question.plan.verdict == PLAIT_INVALID)
         return plait_fail(err, PLAIT_ERROR_RANGE, entry.where,
@@ -141,18 +118,6 @@ static plait_status scale_to_log(const char *path, const char *plan, const char 
     return site_scale_steps(entry.cluster, &step, 1, watch, arena, out, err);
 }
 
-/* A training log lacks its plan, so it needs --plan; only a table has the plan of each row. */
-static plait_status check_is_table(const char *path, plait_arena *arena, plait_error *err)
-{
-    step_log log;
-
-    if (text_ends_with(path, ".csv") || step_log_load(path, arena, &log, NULL) != PLAIT_OK)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, "--plan",
-                      "expected FILE[:RANK], the plan that %.80s is the log of, found nothing",
-                      path);
-}
-
 plait_status calibrate_steps(const char *log, const char *plan, const char *cluster_name,
                              const opt_operands *operands, const calibrate_sink *sink,
                              plait_arena *arena, plait_error *err)
@@ -160,21 +125,33 @@ plait_status calibrate_steps(const char *log, const char *plan, const char *clus
     progress shown = progress_of(1, "fitting");
     const fit_watch watch = {progress_show, &shown};
     site_result result;
+    step_log read;
     const char *text;
     size_t length;
 
     if (operands->count > 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
                           "expected no tables of kernels beside --log, found one");
-    if (plan == NULL)
-        PLAIT_TRY(check_is_table(log, arena, err));
+    // A table has the plan of each row; a training log needs --plan.
+    if (plan == NULL && !text_ends_with(log, ".csv") &&
+        step_log_load(log, arena, &read, NULL) == PLAIT_OK)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--plan",
+                          "expected FILE[:RANK], the plan that %.80s is the log of, found nothing",
+                          log);
     const plait_status status =
         plan != NULL ? scale_to_log(log, plan, cluster_name, &watch, arena, &result, err)
                      : scale_to_runs(log, cluster_name, &watch, arena, &result, err);
     progress_clear(&shown);
     PLAIT_TRY(status);
     PLAIT_TRY(calibrate_print_site(&result, sink->print ? stderr : lines_out(), err));
-    warn_unexplained(&result, log, plan == NULL);
+    if (result.after > unexplained)
+        print_warning("%s: steps stay %.0f %% off, which slow kernels and links do not explain; "
+                      "check %s",
+                      log, 100.0 * result.after,
+                      plan == NULL
+                          ? "gbs, seq_len, gpus and runtime of the rows, and that step_time_s is "
+                            "in seconds"
+                          : "that it is the log of this plan");
     PLAIT_TRY(calibrate_write_site(&result, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }

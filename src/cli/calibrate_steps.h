@@ -1,4 +1,4 @@
-/* calibrate_steps.h - `plait calibrate --log`: a cluster from a site's own measured steps */
+/* calibrate_steps.h - plait calibrate --log: scales a cluster to a site's measured steps */
 #pragma once
 
 #include <stdio.h>
@@ -14,11 +14,11 @@ typedef struct calibrate_sink {
     bool print;       /* to standard output; tables of the fit then go to standard error */
 } calibrate_sink;
 
-/** What the fit of a site found, and the steps before and after. */
+/** Print the fit of a site: the steps before and after, and the two factors. */
 PLAIT_MUST_CHECK plait_status calibrate_print_site(const site_result *result, FILE *out,
                                                    plait_error *err);
 
-/** The scaled cluster as a file, which says in its source what was done. *text lives in `arena`. */
+/** Write the scaled cluster as JSON, with the factors in its source. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status calibrate_write_site(const site_result *result, plait_arena *arena,
                                                    const char **text, size_t *length,
                                                    plait_error *err);
@@ -27,8 +27,8 @@ PLAIT_MUST_CHECK plait_status calibrate_write_site(const site_result *result, pl
  * Scale the cluster to measured steps, print what changed, and write the cluster.
  *
  * @param log           a CSV of runs, or the training log of `plan`
- * @param plan          FILE[:RANK]; NULL: `log` has to be a CSV
- * @param cluster_name  NULL: that of the plan; a CSV does not say where its steps were measured
+ * @param plan          FILE[:RANK]; NULL if `log` is a CSV, which has the plan of each row
+ * @param cluster_name  name; NULL for the cluster of the plan; a CSV needs it
  */
 PLAIT_MUST_CHECK plait_status calibrate_steps(const char *log, const char *plan,
                                               const char *cluster_name,

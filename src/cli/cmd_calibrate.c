@@ -1,4 +1,4 @@
-/* cmd_calibrate.c - plait calibrate: constants of an accelerator or a cluster from measurements */
+/* cmd_calibrate.c - plait calibrate: fits constants of hardware and software to measurements */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,9 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* The files lie in the data folder as they are written: one can read, try and check them there. */
+/* ---- --kit: benchmarks to run on a site ---- */
+
+/* The files are in the data folder, where they can be read and tested as they are written. */
 static const struct kit_file {
     const char *name;
     const char *what;
@@ -83,27 +85,12 @@ static const struct kit_file {
 
 enum { KIT_FILES = sizeof kit / sizeof *kit, KIT_FILE_MAX_BYTES = 1 << 20 };
 
-static plait_status load_kit_file(const struct kit_file *file, plait_arena *arena,
-                                  plait_launch_file *out, plait_error *err)
-{
-    const char *const name = plait_arena_printf(arena, "clusters/kit/%s", file->name);
-    const char *path;
-    size_t length;
-
-    if (name == NULL)
-        return plait_fail_nomem(err);
-    *out = (plait_launch_file){.name = file->name, .executable = file->executable};
-    PLAIT_TRY(plait_data_file(name, arena, &path, err));
-    if (path == NULL)
-        return plait_fail(err, PLAIT_ERROR_IO, name,
-                          "expected a file of the data folder, found none: set PLAIT_DATA");
-    return file_read_all(path, KIT_FILE_MAX_BYTES, arena, &out->text, &length, err);
-}
-
+/* Write the files of clusters/kit into a folder, all or none. With `force` the folder may have other files, which stay. */
 static plait_status write_kit(const char *path, const opt_operands *operands, bool force,
                               plait_arena *arena, plait_error *err)
 {
     plait_launch_folder folder = {.files = KIT_FILES};
+    size_t length;
 
     if (path[0] == '\0')
         return plait_fail(err, PLAIT_ERROR_IO, "--kit",
@@ -112,8 +99,19 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
                           "expected no measurements beside --kit, found a file");
     PLAIT_TRY(folder_check(path, force, err));
-    for (int f = 0; f < KIT_FILES; f++)
-        PLAIT_TRY(load_kit_file(&kit[f], arena, &folder.file[f], err));
+    for (int f = 0; f < KIT_FILES; f++) {
+        const char *const name = plait_arena_printf(arena, "clusters/kit/%s", kit[f].name), *from;
+        plait_launch_file *const to = &folder.file[f];
+
+        if (name == NULL)
+            return plait_fail_nomem(err);
+        *to = (plait_launch_file){.name = kit[f].name, .executable = kit[f].executable};
+        PLAIT_TRY(plait_data_file(name, arena, &from, err));
+        if (from == NULL)
+            return plait_fail(err, PLAIT_ERROR_IO, name,
+                              "expected a file of the data folder, found none: set PLAIT_DATA");
+        PLAIT_TRY(file_read_all(from, KIT_FILE_MAX_BYTES, arena, &to->text, &length, err));
+    }
     PLAIT_TRY(folder_write(path, &folder, force, err));
     print_message("%s: a kit of ten minutes on two nodes\n\n", path);
     for (int f = 0; f < KIT_FILES; f++)
@@ -124,14 +122,7 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
     return PLAIT_OK;
 }
 
-static void print_errors(const profile_result *result, FILE *out)
-{
-    if (result->runs == 0)
-        fprintf(out, "%s: no runs\n", result->runtime.name);
-    else
-        fprintf(out, "%s: %zu runs, mean error %.1f %%, was %.1f %%\n", result->runtime.name,
-                result->runs, 100.0 * result->after, 100.0 * result->before);
-}
+/* ---- --runtime: the profile of a runtime ---- */
 
 static plait_status print_runtime_fit(const profile_result *result, FILE *out, plait_error *err)
 {
@@ -141,7 +132,11 @@ static plait_status print_runtime_fit(const profile_result *result, FILE *out, p
         {"spread", TABLE_RIGHT}, {"runs determine it", TABLE_LEFT}};
     table *rows = table_new(columns, 6);
 
-    print_errors(result, out);
+    if (result->runs == 0)
+        fprintf(out, "%s: no runs\n", result->runtime.name);
+    else
+        fprintf(out, "%s: %zu runs, mean error %.1f %%, was %.1f %%\n", result->runtime.name,
+                result->runs, 100.0 * result->after, 100.0 * result->before);
     for (int i = 0; i < result->numbers; i++) {
         const fit_number *n = &result->number[i];
 
@@ -158,7 +153,7 @@ static plait_status print_runtime_fit(const profile_result *result, FILE *out, p
     return table_print(rows, 0, out, err);
 }
 
-/* The file that a fit goes into: of a variant that has none yet, one that says nothing. */
+/* Read the profile that a fit changes. A variant without a file starts from an empty one. */
 static plait_status read_profile(const char *name, const char *software, bool variant,
                                  plait_arena *arena, json_tree **out, plait_error *err)
 {
@@ -186,6 +181,7 @@ static plait_status read_profile(const char *name, const char *software, bool va
                : plait_fail_nomem(err);
 }
 
+/* Fit the profile of a runtime to a file of runs, print the changes and write the profile. */
 static plait_status fit_runtime(const char *name, const opt_operands *operands,
                                 const calibrate_sink *sink, plait_pipelines *pipelines,
                                 plait_arena *arena, plait_error *err)
@@ -218,26 +214,7 @@ static plait_status fit_runtime(const char *name, const opt_operands *operands,
     return command_deliver(text, length, sink->path, sink->print, err);
 }
 
-static plait_status calibrate_runtime(const char *name, const opt_operands *operands,
-                                      const calibrate_sink *sink, plait_arena *arena,
-                                      plait_error *err)
-{
-    plait_pipelines *const pipelines = plait_pipelines_new();
-    const plait_status status = pipelines != NULL
-                                    ? fit_runtime(name, operands, sink, pipelines, arena, err)
-                                    : plait_fail_nomem(err);
-
-    plait_pipelines_free(pipelines);
-    return status;
-}
-
-static const plait_engine *profile_named(const plait_serve_runs *runs, const char *name)
-{
-    for (size_t i = 0; i < runs->engines; i++)
-        if (strcmp(runs->engine[i].name, name) == 0)
-            return &runs->engine[i];
-    return NULL;
-}
+/* ---- --engine: the profile of a serving engine ---- */
 
 static plait_status print_engine_fit(const plait_engine *was, const plait_engine *is, FILE *out,
                                      plait_error *err)
@@ -274,7 +251,10 @@ static plait_status calibrate_engine(const char *name, const opt_operands *opera
                           "expected one file of measured runs beside --engine, found %d",
                           (int)operands->count);
     PLAIT_TRY(plait_serve_runs_load(operands->text[0], arena, &runs, err));
-    const plait_engine *profile = profile_named(&runs, name);
+    const plait_engine *profile = NULL;
+    for (size_t i = 0; i < runs.engines && profile == NULL; i++)
+        if (strcmp(runs.engine[i].name, name) == 0)
+            profile = &runs.engine[i];
     if (profile == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
                           "expected the name of an engine's profile, found '%.40s'", name);
@@ -284,6 +264,8 @@ static plait_status calibrate_engine(const char *name, const opt_operands *opera
     PLAIT_TRY(engine_write(&fitted, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }
+
+/* ---- --evidence: prediction errors by source ---- */
 
 static void show_progress(const char *source, const char *runtime)
 {
@@ -310,7 +292,9 @@ static plait_status calibrate_evidence(const char *runs, const opt_operands *ope
     return command_deliver(text, length, sink->path, sink->print, err);
 }
 
-/* What is done: one thing at a time. */
+/* ---- the command ---- */
+
+/* Reject options that belong to different tasks. */
 static plait_status check_task(const calibrate_values *flags, plait_error *err)
 {
     const char *const task[] = {flags->runtime, flags->evidence, flags->log, flags->kit,
@@ -345,36 +329,25 @@ static plait_status check_task(const calibrate_values *flags, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status fit_kernels(const calibrate_values *flags, const opt_operands *operands,
-                                const calibrate_sink *sink, plait_arena *arena, bool *no,
-                                plait_error *err)
-{
-    calibrate_kernels_task task = {
-        .accelerator = flags->accelerator,
-        .cluster = flags->cluster,
-        .accelerator_sink = *sink,
-        .cluster_sink = {flags->site, false},
-    };
-
-    PLAIT_TRY(command_output(&task.cluster_sink.path, &task.cluster_sink.print, err));
-    if (sink->print && task.cluster_sink.print)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--site",
-                          "expected a file beside -o -, found - too");
-    return calibrate_kernels(&task, operands, arena, no, err);
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
     const calibrate_values *const flags = values;
-    calibrate_sink sink = {flags->output, false};
+    calibrate_sink sink = {flags->output, false}, site = {flags->site, false};
 
     PLAIT_TRY(check_task(flags, err));
     if (flags->kit != NULL)
         return write_kit(flags->kit, operands, flags->force, arena, err);
     PLAIT_TRY(command_output(&sink.path, &sink.print, err));
-    if (flags->runtime != NULL)
-        return calibrate_runtime(flags->runtime, operands, &sink, arena, err);
+    if (flags->runtime != NULL) {
+        plait_pipelines *const pipelines = plait_pipelines_new();
+        const plait_status status =
+            pipelines != NULL ? fit_runtime(flags->runtime, operands, &sink, pipelines, arena, err)
+                              : plait_fail_nomem(err);
+
+        plait_pipelines_free(pipelines);
+        return status;
+    }
     if (flags->engine != NULL)
         return calibrate_engine(flags->engine, operands, &sink, arena, no, err);
     if (flags->evidence != NULL)
@@ -382,7 +355,13 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->log != NULL)
         return calibrate_steps(flags->log, flags->plan, flags->cluster, operands, &sink, arena,
                                err);
-    return fit_kernels(flags, operands, &sink, arena, no, err);
+    PLAIT_TRY(command_output(&site.path, &site.print, err));
+    if (sink.print && site.print)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--site",
+                          "expected a file beside -o -, found - too");
+    return calibrate_kernels(
+        &(calibrate_kernels_task){flags->accelerator, flags->cluster, sink, site}, operands, arena,
+        no, err);
 }
 
 const command command_calibrate = {

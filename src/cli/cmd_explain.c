@@ -1,4 +1,4 @@
-/* cmd_explain.c - plait explain: every term of a plan, what binds it, and why it is not another */
+/* cmd_explain.c - plait explain: every term of a plan, its limits, and comparisons with other plans */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* What the parts of an explanation point to. */
+/* Storage of everything that the report points to. */
 typedef struct explanation {
     const explain_values *flags;
     plait_arena *arena;
@@ -52,19 +52,19 @@ typedef struct explanation {
     report_explained report;
 } explanation;
 
-/* ---- what makes it fit ---- */
+/* ---- changes with which the plan fits ---- */
 
-/* The least recomputation that fits, everything else as asked for. */
+/* Add the least recomputation with which the plan fits. */
 static plait_status relax_recompute(explanation *e, plait_error *err)
 {
-    const report_plan *const asked_for = &e->asked.plan;
+    const report_plan *const requested = &e->asked.plan;
     plait_relaxation *const relaxation = &e->relaxation[0];
     char less[96], more[96];
     report_plan found;
     plait_plan plan;
 
     PLAIT_TRY(
-        plait_plan_choose_recompute(&e->asked.problem, &asked_for->plan, e->arena, &plan, err));
+        plait_plan_choose_recompute(&e->asked.problem, &requested->plan, e->arena, &plan, err));
     PLAIT_TRY(report_price(&e->asked.problem, &plan, 0, e->arena, &found, err));
     if (found.verdict != PLAIT_FITS)
         return PLAIT_OK;
@@ -74,12 +74,12 @@ static plait_status relax_recompute(explanation *e, plait_error *err)
     relaxation->best.price.peak_bytes = found.cost.memory.peak_bytes;
     snprintf(relaxation->change, sizeof relaxation->change, "recompute %.60s instead of %.60s",
              plait_degrees_get(&plan.degrees, PLAIT_KEY_RECOMPUTE, more, sizeof more),
-             plait_degrees_get(&asked_for->degrees, PLAIT_KEY_RECOMPUTE, less, sizeof less));
+             plait_degrees_get(&requested->degrees, PLAIT_KEY_RECOMPUTE, less, sizeof less));
     e->report.relaxations = 1;
     return PLAIT_OK;
 }
 
-/* Changes with which a plan of about these degrees fits; if there are none, of any degrees. */
+/* Find changes of the job with which a plan of these degrees fits, or, if there are none, a plan of any degrees. */
 static plait_status relax_job(explanation *e, plait_error *err)
 {
     const plait_degrees *const d = &e->asked.plan.degrees;
@@ -110,18 +110,7 @@ static plait_status relax(explanation *e, plait_error *err)
 
 /* ---- comparisons ---- */
 
-static plait_status compare(explanation *e, plait_error *err)
-{
-    if (e->flags->versus == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(plan_request_versus(e->flags->versus, &e->asked.problem, e->arena, &e->versus, err));
-    e->report.versus = &e->versus.plan;
-    e->report.versus_problem = &e->versus.problem;
-    e->report.versus_name = e->versus.file->where;
-    return PLAIT_OK;
-}
-
-/* The winner of the search, if something fits. */
+/* Search the best plan; e->report.winner stays NULL if nothing fits. */
 static plait_status find_winner(const plait_problem *problem, explanation *e, plait_error *err)
 {
     plait_search_result result;
@@ -160,7 +149,7 @@ static plait_status ask_why_not(explanation *e, plait_error *err)
 
 enum { MOST_DRAWN_ACTIONS = 1 << 21 };
 
-/* A drawing that cannot be made is no reason to explain nothing. */
+/* Simulate the pipeline for its drawing. A failure is reported in place of the drawing. */
 static plait_status simulate(explanation *e, plait_error *err)
 {
     const report_plan *const plan = &e->asked.plan;
@@ -182,25 +171,9 @@ static plait_status simulate(explanation *e, plait_error *err)
     return faults_only(status, &e->no_timeline, err);
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
-/* With --why-not alone it is the winner that is explained. */
-static plait_status resolve_plan(const opt_operands *operands, explanation *e, plait_error *err)
-{
-    const plan_request_flags *const flags = &e->flags->asked;
-
-    if (e->flags->why_not == NULL || plan_request_any(flags))
-        return plan_request_resolve(flags, operands, e->arena, &e->asked, err);
-    PLAIT_TRY(problem_resolve(&flags->problem, operands, NULL, e->arena, &e->asked.problem, err));
-    PLAIT_TRY(find_winner(&e->asked.problem, e, err));
-    if (e->report.winner == NULL)
-        return plan_request_resolve(flags, operands, e->arena, &e->asked, err);
-    e->asked.plan = e->winner;
-    e->asked.plan.rank = 1;
-    return PLAIT_OK;
-}
-
-/* What there is to say of a plan beside its price. */
+/* Find the timeline, the sensitivities and the communication limits of the plan. */
 static plait_status find_limits(explanation *e, plait_error *err)
 {
     const plait_problem *const problem = &e->asked.problem;
@@ -219,22 +192,11 @@ static plait_status find_limits(explanation *e, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status explain(const opt_operands *operands, explanation *e, plait_error *err)
-{
-    PLAIT_TRY(resolve_plan(operands, e, err));
-    e->report.plan = &e->asked.plan;
-    PLAIT_TRY(report_natural(&e->asked.problem, e->arena, &e->asked.plan, err));
-    if (e->asked.plan.verdict != PLAIT_INVALID)
-        PLAIT_TRY(find_limits(e, err));
-    PLAIT_TRY(compare(e, err));
-    PLAIT_TRY(ask_why_not(e, err));
-    return relax(e, err);
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
     explanation *e = plait_arena_alloc(arena, 1, sizeof *e);
+    const plan_request_flags *request;
     const char *text;
     size_t length;
 
@@ -242,10 +204,32 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail_nomem(err);
     e->flags = values;
     e->arena = arena;
+    request = &e->flags->asked;
     plait_search_options_init(&e->search);
     e->search.top = 1;
     e->search.threads = e->flags->threads;
-    PLAIT_TRY(explain(operands, e, err));
+    // With --why-not and no option of a plan, the best plan of the search is explained.
+    if (e->flags->why_not != NULL && !plan_request_any(request)) {
+        PLAIT_TRY(
+            problem_resolve(&request->problem, operands, NULL, arena, &e->asked.problem, err));
+        PLAIT_TRY(find_winner(&e->asked.problem, e, err));
+        e->asked.plan = e->winner;
+        e->asked.plan.rank = 1;
+    }
+    if (e->report.winner == NULL)
+        PLAIT_TRY(plan_request_resolve(request, operands, arena, &e->asked, err));
+    e->report.plan = &e->asked.plan;
+    PLAIT_TRY(report_natural(&e->asked.problem, arena, &e->asked.plan, err));
+    if (e->asked.plan.verdict != PLAIT_INVALID)
+        PLAIT_TRY(find_limits(e, err));
+    if (e->flags->versus != NULL) {
+        PLAIT_TRY(plan_request_versus(e->flags->versus, &e->asked.problem, arena, &e->versus, err));
+        e->report.versus = &e->versus.plan;
+        e->report.versus_problem = &e->versus.problem;
+        e->report.versus_name = e->versus.file->where;
+    }
+    PLAIT_TRY(ask_why_not(e, err));
+    PLAIT_TRY(relax(e, err));
     *no = e->asked.plan.verdict >= PLAIT_OUT_OF_MEMORY;
     if (!e->flags->json)
         return report_explain(&e->asked.problem, &e->report, lines_out(), err);

@@ -1,4 +1,4 @@
-/* cmd_merge.c - plait merge: parts of a sweep, as one process would have written it */
+/* cmd_merge.c - plait merge: the parts of a sweep as one process would have written them */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Where a line is. */
+/* The position of a line in a part. */
 typedef struct merge_line {
     int64_t index;
     long offset;
@@ -39,14 +39,9 @@ typedef struct merging {
     int lines, capacity;
 } merging;
 
-static plait_status fail_part(const merging *m, int part, plait_error *err)
-{
-    return file_fail_read(m->parts->text[part], errno, err);
-}
-
 /* ---- reading ---- */
 
-/* {"sweep": "0123456789abcdef", "index": 12, "of": 100, ... } */
+/* Read the beginning of a line: {"sweep": "0123456789abcdef", "index": 12, "of": 100, ... } */
 static bool read_head(const char *text, char digest[17], int64_t *index, int64_t *of)
 {
     long long i, n;
@@ -103,15 +98,15 @@ static plait_status read_part(merging *m, int part, plait_error *err)
     m->in[part] = fdopen(fd, "r");
     if (m->in[part] == NULL) {
         close(fd);
-        return fail_part(m, part, err);
+        return file_fail_read(m->parts->text[part], errno, err);
     }
     for (int number = 1; status == PLAIT_OK && (length = getline(&text, &size, m->in[part])) > 0;
          number++) {
         status = add_line(m, part, number, text, (size_t)length, offset, err);
         offset += length;
     }
-    if (status == PLAIT_OK && !feof(m->in[part])) // ended by something else
-        status = fail_part(m, part, err);
+    if (status == PLAIT_OK && !feof(m->in[part])) // an error ended the loop
+        status = file_fail_read(m->parts->text[part], errno, err);
     free(text);
     return status;
 }
@@ -127,7 +122,7 @@ static int by_index(const void *a, const void *b)
     return one->part - other->part;
 }
 
-/* The bytes of a line, to be freed; NULL with errno: they could not be read. */
+/* The bytes of a line, which the caller frees; NULL with errno if they cannot be read. */
 static char *load_line(const merging *m, const merge_line *line)
 {
     char *const text = malloc(line->length + 1);
@@ -150,7 +145,7 @@ static plait_status check_same(const merging *m, const merge_line *a, const merg
     plait_status status = PLAIT_OK;
 
     if (other == NULL)
-        status = fail_part(m, one == NULL ? a->part : b->part, err);
+        status = file_fail_read(m->parts->text[one == NULL ? a->part : b->part], errno, err);
     else if (strcmp(one, other) != 0)
         status = plait_fail(err, PLAIT_ERROR_SCHEMA, m->parts->text[b->part],
                             "expected the line of scenario %lld as in %.80s, found another",
@@ -160,43 +155,27 @@ static plait_status check_same(const merging *m, const merge_line *a, const merg
     return status;
 }
 
-/* A line that several parts have is one, when it is the same in all. */
-static plait_status drop_doubles(merging *m, plait_error *err)
+/* Print the scenarios that no part has, "12, 15 to 20, ...". */
+static void print_missing(const merging *m)
 {
-    int kept = 0;
-
-    for (int i = 0; i < m->lines; i++) {
-        if (kept > 0 && m->line[kept - 1].index == m->line[i].index) {
-            PLAIT_TRY(check_same(m, &m->line[kept - 1], &m->line[i], err));
-            continue;
-        }
-        m->line[kept++] = m->line[i];
-    }
-    m->lines = kept;
-    return PLAIT_OK;
-}
-
-/* "12, 15 to 20, ...": what no part has. */
-static void tell_missing(const merging *m)
-{
-    enum { TOLD = 8 };
+    enum { MOST_RANGES = 8 };
     int64_t next = 0;
-    int told = 0;
+    int ranges = 0;
 
     print_message("%lld of %lld scenarios are missing: ", (long long)(m->of - m->lines),
                   (long long)m->of);
-    for (int i = 0; i <= m->lines && told <= TOLD; i++) {
+    for (int i = 0; i <= m->lines && ranges <= MOST_RANGES; i++) {
         const int64_t index = i < m->lines ? m->line[i].index : m->of;
 
-        if (index > next && told++ < TOLD) {
-            print_message("%s%lld", told > 1 ? ", " : "", (long long)next);
+        if (index > next && ranges++ < MOST_RANGES) {
+            print_message("%s%lld", ranges > 1 ? ", " : "", (long long)next);
             if (index > next + 1)
                 print_message(" to %lld", (long long)index - 1);
         }
         next = index + 1;
     }
     print_message("%s\nnext: run the shards that lack them again, with the same -o\n",
-                  told > TOLD ? ", ..." : "");
+                  ranges > MOST_RANGES ? ", ..." : "");
 }
 
 /* ---- writing ---- */
@@ -211,7 +190,7 @@ static plait_status write_lines(const merging *m, const char *path, plait_error 
         char *const text = load_line(m, &m->line[i]);
 
         if (text == NULL)
-            return fail_part(m, m->line[i].part, err);
+            return file_fail_read(m->parts->text[m->line[i].part], errno, err);
         if (path == NULL)
             fwrite(text, 1, m->line[i].length, stdout);
         else
@@ -226,16 +205,24 @@ static plait_status write_lines(const merging *m, const char *path, plait_error 
 
 static plait_status merge(merging *m, const char *path, bool *no, plait_error *err)
 {
+    int kept = 0;
+
     for (int part = 0; part < m->parts->count; part++)
         PLAIT_TRY(read_part(m, part, err));
     if (m->lines == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, m->parts->text[0],
                           "expected lines of `plait sweep`, found none");
     qsort(m->line, (size_t)m->lines, sizeof *m->line, by_index);
-    PLAIT_TRY(drop_doubles(m, err));
+    for (int i = 0; i < m->lines; i++) { // parts may have the same line twice
+        if (kept > 0 && m->line[kept - 1].index == m->line[i].index)
+            PLAIT_TRY(check_same(m, &m->line[kept - 1], &m->line[i], err));
+        else
+            m->line[kept++] = m->line[i];
+    }
+    m->lines = kept;
     *no = m->lines < m->of;
     if (*no) {
-        tell_missing(m);
+        print_missing(m);
         return PLAIT_OK;
     }
     return write_lines(m, path, err);
