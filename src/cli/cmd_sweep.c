@@ -70,7 +70,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 {
     const sweep_values *const flags = values;
     sweep_work work = {.shard = 1, .shards = 1, .threads = flags->threads};
-    sweep_told told;
+    sweep_counts counts;
 
     (void)no;
     if (operands->count == 0)
@@ -85,15 +85,15 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     work.scenarios = operands->text[0];
     work.output = flags->output != NULL && !text_equal(flags->output, "-") ? flags->output : NULL;
     work.progress = isatty(STDERR_FILENO) && work.output != NULL;
-    PLAIT_TRY(sweep_run(&work, arena, &told, err));
-    if (told.kept > 0)
+    PLAIT_TRY(sweep_run(&work, arena, &counts, err));
+    if (counts.kept > 0)
         fprintf(stderr, "plait: %s: %lld of %lld lines were there already\n", work.output,
-                (long long)told.kept, (long long)told.lines);
-    if (told.errors > 0)
+                (long long)counts.kept, (long long)counts.lines);
+    if (counts.errors > 0)
         fprintf(stderr,
                 "plait: %s: %lld scenario%s of %lld could not be asked; their lines say why\n",
-                work.scenarios, (long long)told.errors, told.errors == 1 ? "" : "s",
-                (long long)told.lines);
+                work.scenarios, (long long)counts.errors, counts.errors == 1 ? "" : "s",
+                (long long)counts.lines);
     return PLAIT_OK;
 }
 

@@ -1,8 +1,8 @@
-/* sweep_answer.c - scenarios to lines: one search for all that ask for the same plan
+/* sweep_answer.c - answers scenarios of a sweep, with one search for all that need the same plan
  *
- * A scenario is read as a command line is: each key a flag, by the same table, with the same words for
- * what is wrong. Scenarios that differ only in what follows from the plan (tokens, price, deadline,
- * failures) share a search, the first of them in the list does it.
+ * A scenario is parsed as a command line: each key is an option of one table, with the same error messages.
+ * Scenarios that differ only in what follows from the plan (tokens, price, deadline, failures) share a search, which
+ * the first of them runs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,13 @@ static const opt options[] = {
 static const opt_usage usage = {
     .command = "sweep", .synopsis = "a model and a cluster", .max_operands = 2, .options = options};
 
-/* One scenario on its way. */
+/* The options of a whole run, which need its tokens. */
+static const char *const run_options[] = {
+    "deadline",   "budget",    "price",  "co2",     "failures", "node-loss",
+    "repeat",     "straggler", "detect", "restart", "repair",   "write-rate",
+    "write-most", "spares",    "runs",   "knee",    NULL};
+
+/* State of one scenario. */
 typedef struct scenario {
     int64_t index;
     const sweep_entry *entry;
@@ -46,15 +52,15 @@ typedef struct scenario {
     plait_problem problem;
     plait_capacity_ask ask;
     plait_capacity_row row;
-    const char *why;               /* nothing fits */
-    const struct scenario *leader; /* who searches; itself, or an earlier one */
+    const char *why;               /* the reason if nothing fits */
+    const struct scenario *leader; /* the scenario that searches: itself or an earlier one */
     plait_error err;
     const char *line;
 } scenario;
 
 /* ---- reading ---- */
 
-/* A path is relative to the file of scenarios. */
+/* A relative path is relative to the file of scenarios. */
 static const char *place_operand(const sweep *of, const char *name, plait_arena *arena)
 {
     return data_is_path(name) && name[0] != '/' && !data_is_hub_id(name)
@@ -119,24 +125,6 @@ static plait_status spell_out(const sweep *of, scenario *s, const char **argv, i
     return PLAIT_OK;
 }
 
-/* What only a whole run has, without the tokens of one. */
-static plait_status check_run(const scenario *s, plait_error *err)
-{
-    const capacity_flags *const run = &s->values.run;
-    const char *const given[] = {run->deadline,   run->budget,    run->price,  run->co2,
-                                 run->failures,   run->node_loss, run->repeat, run->straggler,
-                                 run->detect,     run->restart,   run->repair, run->write_rate,
-                                 run->write_most, run->spares,    run->runs,   run->knee};
-
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
-        if (given[i] != NULL)
-            return plait_fail(
-                err, PLAIT_ERROR_SCHEMA, "tokens",
-                "expected the tokens of the run beside what else is said of it, found "
-                "nothing");
-    return PLAIT_OK;
-}
-
 static plait_status read_flags(const sweep *of, scenario *s)
 {
     const char **argv = plait_arena_alloc(s->arena, (size_t)s->entry->axes + 4, sizeof *argv);
@@ -148,12 +136,17 @@ static plait_status read_flags(const sweep *of, scenario *s)
     PLAIT_TRY(opt_parse(&usage, argc, argv, s->arena, &s->values, &s->operands, &s->err));
     s->values.problem.quiet = true;
     plait_capacity_ask_init(&s->ask);
-    s->ask.runs = 0; // unless they are asked for
-    return s->values.run.tokens != NULL ? capacity_flags_read(&s->values.run, &s->ask, &s->err)
-                                        : check_run(s, &s->err);
+    s->ask.runs = 0; // no simulated runs by default
+    if (s->values.run.tokens != NULL)
+        return capacity_flags_read(&s->values.run, &s->ask, &s->err);
+    return opt_first_given(&s->operands, run_options) == NULL
+               ? PLAIT_OK
+               : plait_fail(&s->err, PLAIT_ERROR_SCHEMA, "tokens",
+                            "expected the tokens of the run beside what else is said of it, found "
+                            "nothing");
 }
 
-/* What a plan follows from. */
+/* Whether two scenarios have the same plan. */
 static bool same_question(const scenario *a, const scenario *b)
 {
     const problem_flags *const p = &a->values.problem, *const q = &b->values.problem;
@@ -171,47 +164,29 @@ static bool same_question(const scenario *a, const scenario *b)
     return p->seq == q->seq && p->gbs == q->gbs && p->gpus == q->gpus;
 }
 
-static void find_leader(scenario *s, const scenario *first)
-{
-    s->leader = s;
-    for (const scenario *before = first; before < s; before++)
-        if (before->leader == before && before->err.status == PLAIT_OK &&
-            same_question(before, s)) {
-            s->leader = before;
-            return;
-        }
-}
-
 /* ---- searching ---- */
 
-static plait_status read_search(scenario *s, plait_search_options *search)
-{
-    int refine = PLAIT_REFINE_NONE;
-
-    plait_search_options_init(search);
-    search->top = 1;
-    search->threads = 1;
-    if (s->values.fix != NULL)
-        PLAIT_TRY(plait_search_limit(search, s->values.fix, &s->err));
-    if (s->values.limit != NULL)
-        PLAIT_TRY(plait_search_limit(search, s->values.limit, &s->err));
-    if (s->values.refine != NULL)
-        PLAIT_TRY(problem_word("refine", s->values.refine, plait_refine_name, &refine, &s->err));
-    search->refine = (plait_refine)refine;
-    return PLAIT_OK;
-}
-
-/* That nothing is legal, or nothing fits, is an answer. */
+/* Search the plan. If nothing is legal or fits, the reason is the answer. */
 static plait_status find_plan(scenario *s)
 {
     plait_search_options search;
     plait_search_result found = {0};
     plait_error refusal = {PLAIT_OK, "", ""};
     plait_status status;
+    int refine = PLAIT_REFINE_NONE;
 
     PLAIT_TRY(
         problem_resolve(&s->values.problem, &s->operands, NULL, s->arena, &s->problem, &s->err));
-    PLAIT_TRY(read_search(s, &search));
+    plait_search_options_init(&search);
+    search.top = 1;
+    search.threads = 1;
+    if (s->values.fix != NULL)
+        PLAIT_TRY(plait_search_limit(&search, s->values.fix, &s->err));
+    if (s->values.limit != NULL)
+        PLAIT_TRY(plait_search_limit(&search, s->values.limit, &s->err));
+    if (s->values.refine != NULL)
+        PLAIT_TRY(problem_word("refine", s->values.refine, plait_refine_name, &refine, &s->err));
+    search.refine = (plait_refine)refine;
     s->row = (plait_capacity_row){.problem = &s->problem, .limit = PLAIT_CAPACITY_LIMIT_MEMORY};
     status = plait_search(&s->problem, &search, s->arena, &found, &refusal);
     if (status == PLAIT_ERROR_RANGE) {
@@ -234,17 +209,22 @@ static plait_status find_plan(scenario *s)
 
 /* ---- the line ---- */
 
-static void write_words(json_writer *json, const scenario *s)
+static void write_answer(json_writer *json, const scenario *s)
 {
-    json_write_key(json, "scenario");
-    json_begin_object(json);
-    for (int a = 0; a < s->entry->axes; a++)
-        json_member_string(json, s->entry->axis[a].name, sweep_value(s->entry, a, s->index));
-    json_end_object(json);
-}
+    const plait_capacity_row *const row = &s->row;
+    const plait_cost *const cost = &row->cost;
 
-static void write_step(json_writer *json, const plait_cost *cost)
-{
+    json_member_string(
+        json, "verdict",
+        plait_verdict_name[row->fits                                   ? PLAIT_FITS
+                           : row->limit == PLAIT_CAPACITY_LIMIT_MEMORY ? PLAIT_OUT_OF_MEMORY
+                                                                       : PLAIT_INVALID]);
+    if (!row->fits) {
+        json_member_string(json, "why", s->why);
+        return;
+    }
+    json_write_key(json, "plan");
+    json_degrees_write(json, &row->plan.degrees);
     json_member_number(json, "step_s", cost->step_s);
     json_member_number(json, "step_low_s", cost->step_low_s);
     json_member_number(json, "step_high_s", cost->step_high_s);
@@ -254,10 +234,8 @@ static void write_step(json_writer *json, const plait_cost *cost)
     json_member_number(json, "risk", cost->risk);
     json_member_number(json, "step_usd", cost->cost_usd);
     json_member_number(json, "step_j", cost->energy_j);
-}
-
-static void write_run(json_writer *json, const plait_capacity_row *row)
-{
+    if (s->values.run.tokens == NULL)
+        return;
     json_member_string(
         json, "binds",
         row->limit == PLAIT_CAPACITY_LIMIT_NOTHING ? NULL : plait_capacity_limit_name[row->limit]);
@@ -271,24 +249,6 @@ static void write_run(json_writer *json, const plait_capacity_row *row)
     json_member_number(json, "co2_t", row->co2_kg / 1e3);
 }
 
-static void write_answer(json_writer *json, const scenario *s)
-{
-    json_member_string(
-        json, "verdict",
-        plait_verdict_name[s->row.fits                                   ? PLAIT_FITS
-                           : s->row.limit == PLAIT_CAPACITY_LIMIT_MEMORY ? PLAIT_OUT_OF_MEMORY
-                                                                         : PLAIT_INVALID]);
-    if (!s->row.fits) {
-        json_member_string(json, "why", s->why);
-        return;
-    }
-    json_write_key(json, "plan");
-    json_degrees_write(json, &s->row.plan.degrees);
-    write_step(json, &s->row.cost);
-    if (s->values.run.tokens != NULL)
-        write_run(json, &s->row);
-}
-
 static plait_status write_line(const sweep *of, scenario *s)
 {
     json_writer json;
@@ -300,7 +260,11 @@ static plait_status write_line(const sweep *of, scenario *s)
     json_member_string(&json, "sweep", digest);
     json_member_int64(&json, "index", s->index);
     json_member_int64(&json, "of", of->count);
-    write_words(&json, s);
+    json_write_key(&json, "scenario");
+    json_begin_object(&json);
+    for (int a = 0; a < s->entry->axes; a++)
+        json_member_string(&json, s->entry->axis[a].name, sweep_value(s->entry, a, s->index));
+    json_end_object(&json);
     if (s->err.status != PLAIT_OK)
         json_member_string(&json, "error",
                            plait_arena_printf(s->arena, "%s: %s", s->err.where, s->err.message));
@@ -310,9 +274,9 @@ static plait_status write_line(const sweep *of, scenario *s)
     return json_writer_finish(&json, &s->line, NULL, &s->err);
 }
 
-/* ---- all of them ---- */
+/* ---- all scenarios ---- */
 
-/* What follows from the leader's plan. */
+/* Take the plan of the leader and follow the run. */
 static plait_status follow(scenario *s)
 {
     const scenario *const leader = s->leader;
@@ -327,15 +291,8 @@ static plait_status follow(scenario *s)
     if (s->values.run.tokens == NULL)
         return PLAIT_OK;
     PLAIT_TRY(capacity_check_money(&s->ask, leader->row.problem, &s->err));
-    s->ask.search.threads = 1; // of the runs that are drawn
+    s->ask.search.threads = 1; // for the simulated runs
     return s->row.fits ? plait_capacity_follow(&s->ask, s->arena, &s->row, &s->err) : PLAIT_OK;
-}
-
-static plait_status open_scenario(const sweep *of, int64_t index, scenario *s)
-{
-    *s = (scenario){.index = index, .entry = sweep_entry_of(of, index), .leader = s};
-    s->arena = plait_arena_new();
-    return s->arena == NULL ? plait_fail_nomem(&s->err) : read_flags(of, s);
 }
 
 static void answer_all(const sweep *of, scenario *s, int count, int threads)
@@ -344,7 +301,7 @@ static void answer_all(const sweep *of, scenario *s, int count, int threads)
     for (int i = 0; i < count; i++)
         if (s[i].err.status == PLAIT_OK && s[i].leader == &s[i])
             (void)!find_plan(&s[i]);
-            // A leader's own run comes after all have looked at its plan's search: they read its row alone.
+            // A leader follows its run last, because the others read its row.
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int i = 0; i < count; i++)
         if (s[i].leader != &s[i])
@@ -358,20 +315,6 @@ static void answer_all(const sweep *of, scenario *s, int count, int threads)
     }
 }
 
-/* What the caller keeps; the rest goes with the scenario. */
-static plait_status keep(const scenario *s, plait_arena *arena, const char **line,
-                         const char **wrong, plait_error *err)
-{
-    PLAIT_TRY(faults_only(s->err.status, &s->err, err));
-    if (s->line == NULL)
-        return plait_fail_nomem(err);
-    *line = plait_arena_text(arena, s->line);
-    *wrong = s->err.status == PLAIT_OK
-                 ? ""
-                 : plait_arena_printf(arena, "%s: %s", s->err.where, s->err.message);
-    return *line != NULL && *wrong != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 plait_status sweep_answer(const sweep *of, const int64_t *index, int count, int threads,
                           plait_arena *arena, const char **line, const char **wrong,
                           plait_error *err)
@@ -383,13 +326,32 @@ plait_status sweep_answer(const sweep *of, const int64_t *index, int count, int 
         return plait_fail_nomem(err);
     if (threads <= 0)
         threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    for (int i = 0; i < count; i++)
-        if (open_scenario(of, index[i], &s[i]) == PLAIT_OK)
-            find_leader(&s[i], s);
+    for (int i = 0; i < count; i++) {
+        s[i] = (scenario){.index = index[i],
+                          .entry = sweep_entry_of(of, index[i]),
+                          .leader = &s[i],
+                          .arena = plait_arena_new()};
+        if ((s[i].arena == NULL ? plait_fail_nomem(&s[i].err) : read_flags(of, &s[i])) != PLAIT_OK)
+            continue;
+        for (int before = 0; before < i && s[i].leader == &s[i]; before++)
+            if (s[before].leader == &s[before] && s[before].err.status == PLAIT_OK &&
+                same_question(&s[before], &s[i]))
+                s[i].leader = &s[before];
+    }
     answer_all(of, s, count, threads > 0 ? threads : 1);
     for (int i = 0; i < count; i++) {
         if (status == PLAIT_OK)
-            status = keep(&s[i], arena, &line[i], &wrong[i], err);
+            status = faults_only(s[i].err.status, &s[i].err, err);
+        if (status == PLAIT_OK && s[i].line == NULL)
+            status = plait_fail_nomem(err);
+        if (status == PLAIT_OK) {
+            line[i] = plait_arena_text(arena, s[i].line);
+            wrong[i] = s[i].err.status == PLAIT_OK
+                           ? ""
+                           : plait_arena_printf(arena, "%s: %s", s[i].err.where, s[i].err.message);
+            if (line[i] == NULL || wrong[i] == NULL)
+                status = plait_fail_nomem(err);
+        }
         plait_arena_free(s[i].arena);
     }
     return status;

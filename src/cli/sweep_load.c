@@ -1,4 +1,4 @@
-/* sweep_load.c - a file of scenarios: {"name", "defaults": {...}, "scenarios": [{...}, ...]} */
+/* sweep_load.c - reads a file of scenarios: {"name", "defaults": {...}, "scenarios": [{...}, ...]} */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "cli/sweep.h"
 #include "base/text.h"
 
-/* ---- values as a command line has them ---- */
+/* ---- values, spelled as on a command line ---- */
 
 static plait_status read_value(const json_cursor *at, plait_arena *arena, const char **out,
                                plait_error *err)
@@ -51,17 +51,6 @@ static plait_status read_values(const json_cursor *at, plait_arena *arena, sweep
     return PLAIT_OK;
 }
 
-/* "max_gbs" is --max-gbs. */
-static const char *flag_of(const char *key, plait_arena *arena)
-{
-    char *flag = plait_arena_text(arena, key);
-
-    for (char *at = flag; at != NULL && *at != '\0'; at++)
-        if (*at == '_')
-            *at = '-';
-    return flag;
-}
-
 /* ---- entries ---- */
 
 static plait_status read_axes(const json_cursor *object, plait_arena *arena, sweep_entry *out,
@@ -77,9 +66,12 @@ static plait_status read_axes(const json_cursor *object, plait_arena *arena, swe
         sweep_axis *const one = &axis[out->axes++];
 
         one->name = plait_arena_text(arena, member.key);
-        one->key = flag_of(member.key, arena);
-        if (one->name == NULL || one->key == NULL)
+        char *const flag = plait_arena_text(arena, member.key); // "max_gbs" is --max-gbs
+        if (one->name == NULL || flag == NULL)
             return plait_fail_nomem(err);
+        for (char *at = flag; *at != '\0'; at++)
+            *at = *at == '_' ? '-' : *at;
+        one->key = flag;
         PLAIT_TRY(sweep_check_key(&member, one->key, err));
         for (int before = 0; before + 1 < out->axes; before++)
             if (text_equal(axis[before].key, one->key))
@@ -90,15 +82,7 @@ static plait_status read_axes(const json_cursor *object, plait_arena *arena, swe
     return PLAIT_OK;
 }
 
-static bool has_axis(const sweep_entry *entry, const char *key)
-{
-    for (int a = 0; a < entry->axes; a++)
-        if (text_equal(entry->axis[a].key, key))
-            return true;
-    return false;
-}
-
-/* What an entry does not say is as the defaults say, and varies slowest. */
+/* Add the defaults for keys that an entry does not have; they vary slowest. */
 static plait_status join(const sweep_entry *defaults, const sweep_entry *own, plait_arena *arena,
                          sweep_entry *out, plait_error *err)
 {
@@ -107,27 +91,16 @@ static plait_status join(const sweep_entry *defaults, const sweep_entry *own, pl
     if (axis == NULL)
         return plait_fail_nomem(err);
     *out = (sweep_entry){.axis = axis};
-    for (int a = 0; a < defaults->axes; a++)
-        if (!has_axis(own, defaults->axis[a].key))
+    for (int a = 0; a < defaults->axes; a++) {
+        int same = 0;
+
+        while (same < own->axes && !text_equal(own->axis[same].key, defaults->axis[a].key))
+            same++;
+        if (same == own->axes)
             axis[out->axes++] = defaults->axis[a];
+    }
     for (int a = 0; a < own->axes; a++)
         axis[out->axes++] = own->axis[a];
-    return PLAIT_OK;
-}
-
-static plait_status count_entry(const json_cursor *at, sweep *sum, sweep_entry *entry,
-                                plait_error *err)
-{
-    entry->first = sum->count;
-    entry->count = 1;
-    for (int a = 0; a < entry->axes; a++) {
-        entry->count *= entry->axis[a].values;
-        if (sum->count + entry->count > SWEEP_MOST)
-            return json_fail(at, PLAIT_ERROR_RANGE, err,
-                             "expected at most %d scenarios in all, found %lld or more", SWEEP_MOST,
-                             (long long)(sum->count + entry->count));
-    }
-    sum->count += entry->count;
     return PLAIT_OK;
 }
 
@@ -146,7 +119,17 @@ static plait_status read_entries(const json_cursor *list, const sweep_entry *def
         PLAIT_TRY(json_as_object(&one, err));
         PLAIT_TRY(read_axes(&one, arena, &own, err));
         PLAIT_TRY(join(defaults, &own, arena, &entry[out->entries], err));
-        PLAIT_TRY(count_entry(&one, out, &entry[out->entries++], err));
+        sweep_entry *const e = &entry[out->entries++];
+        e->first = out->count;
+        e->count = 1;
+        for (int a = 0; a < e->axes; a++) {
+            e->count *= e->axis[a].values;
+            if (out->count + e->count > SWEEP_MOST)
+                return json_fail(&one, PLAIT_ERROR_RANGE, err,
+                                 "expected at most %d scenarios in all, found %lld or more",
+                                 SWEEP_MOST, (long long)(out->count + e->count));
+        }
+        out->count += e->count;
     }
     return out->count > 0 ? PLAIT_OK
                           : json_fail(list, PLAIT_ERROR_RANGE, err,
@@ -170,9 +153,9 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     return read_entries(&list, &defaults, arena, sum, err);
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
-/* FNV-1a over a text and its end. */
+/* FNV-1a over a text and its final zero byte. */
 static uint64_t digest_text(uint64_t digest, const char *text)
 {
     do {
@@ -188,7 +171,7 @@ static uint64_t digest_count(uint64_t digest, int count)
     return digest_text(digest, text_number(count, text));
 }
 
-/* How many there are of each comes first: no two sweeps are the same text. */
+/* Counts precede lists, so that different sweeps never give the same input. */
 static uint64_t digest_of(const sweep *of)
 {
     uint64_t digest = digest_text(UINT64_C(14695981039346656037), plait_version());
@@ -225,7 +208,7 @@ plait_status sweep_load(const char *path, plait_arena *arena, sweep *out, plait_
 
 const sweep_entry *sweep_entry_of(const sweep *of, int64_t scenario)
 {
-    int low = 0, high = of->entries - 1; // the last entry whose first is not above
+    int low = 0, high = of->entries - 1; // find the last entry with `first` <= scenario
 
     while (low < high) {
         const int middle = (low + high + 1) / 2;

@@ -1,4 +1,4 @@
-/* sweep_run.c - block by block: answered, brought together, written */
+/* sweep_run.c - runs a sweep block by block: answers, gathers and writes lines */
 #include "cli/sweep.h"
 
 #include <errno.h>
@@ -11,18 +11,15 @@
 #include "io/file.h"
 #include "base/text.h"
 
-enum {
-    BLOCK = 256,
-    MOST_TOLD = 20
-}; /* scenarios that one process answers at a time; errors told */
+enum { BLOCK = 256, MOST_ERRORS = 20 }; /* scenarios of a process at a time; errors printed */
 
 typedef struct running {
     const sweep_work *work;
     plait_arena *arena;
     sweep sweep;
-    int64_t lines, done; /* of the shard */
-    FILE *out;           /* of the first rank */
-    sweep_told *told;
+    int64_t lines, done; /* lines of the shard */
+    FILE *out;           /* NULL except on the first rank */
+    sweep_counts *counts;
 } running;
 
 plait_status sweep_shard_parse(const char *text, int *shard, int *shards, plait_error *err)
@@ -40,13 +37,13 @@ plait_status sweep_shard_parse(const char *text, int *shard, int *shards, plait_
                       "expected K/N with K from 1 to N, found \"%.40s\"", text);
 }
 
-/* Where part `part` of so many begins: neighbours, which share searches, stay together. */
+/* The start of a part. Parts are contiguous, because neighbours share searches. */
 static int64_t part_of(int64_t count, int64_t part, int64_t parts)
 {
     return count * part / parts;
 }
 
-/* Line i of the shard is of this scenario. */
+/* The scenario of a line of the shard. */
 static int64_t scenario_of(const running *r, int64_t line)
 {
     return part_of(r->sweep.count, r->work->shard - 1, r->work->shards) + line;
@@ -57,18 +54,10 @@ static bool writes(const running *r)
     return r->work->team == NULL || r->work->team->rank == 0;
 }
 
-/* ---- what is there already ---- */
+/* ---- lines of an earlier run ---- */
 
-static plait_status fail_other(const running *r, plait_error *err)
-{
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, r->work->output,
-                      "expected lines of this sweep and shard, found another in line %lld; -o "
-                      "another file, or remove it",
-                      (long long)r->done + 1);
-}
-
-/* Does what is left of the file begin as the next line does, as far as it goes? */
-static bool begins_well(const running *r, FILE *in)
+/* Whether the rest of the file is a beginning of the next line. */
+static bool is_next_line(const running *r, FILE *in)
 {
     char prefix[SWEEP_PREFIX], found[SWEEP_PREFIX];
     const long at = ftell(in);
@@ -78,7 +67,7 @@ static bool begins_well(const running *r, FILE *in)
     return memcmp(found, prefix, length) == 0 && fseek(in, at, SEEK_SET) == 0;
 }
 
-/* Whole lines of this shard, from its first on; *end is where they end. A last one may be torn. */
+/* Count the whole lines of this shard; *end is their end. The last line may be torn. */
 static plait_status count_lines(running *r, FILE *in, long *end, plait_error *err)
 {
     char *line = NULL;
@@ -86,34 +75,31 @@ static plait_status count_lines(running *r, FILE *in, long *end, plait_error *er
     ssize_t length = 0;
 
     *end = 0;
-    while (r->done < r->lines && begins_well(r, in) && (length = getline(&line, &size, in)) > 0 &&
+    while (r->done < r->lines && is_next_line(r, in) && (length = getline(&line, &size, in)) > 0 &&
            line[length - 1] == '\n') {
         r->done++;
         *end += length;
     }
     const int error = errno;
     free(line);
-    if (ferror(in) || (length < 0 && !feof(in))) // a lack of memory is not the end of the file
+    if (ferror(in) || (length < 0 && !feof(in))) // out of memory is not the end of the file
         return file_fail_read(r->work->output, error, err);
-    // Behind whole lines there may be the beginning of the next one, and nothing else.
+    // After the whole lines only the beginning of the next one may follow.
     return fseek(in, *end, SEEK_SET) == 0 &&
-                   (r->done < r->lines ? begins_well(r, in) : getc(in) == EOF)
+                   (r->done < r->lines ? is_next_line(r, in) : getc(in) == EOF)
                ? PLAIT_OK
-               : fail_other(r, err);
-}
-
-/* A file is gone on with; anything else is written to. */
-static bool is_regular(const char *path)
-{
-    struct stat info;
-
-    return stat(path, &info) != 0 || S_ISREG(info.st_mode);
+               : plait_fail(err, PLAIT_ERROR_SCHEMA, r->work->output,
+                            "expected lines of this sweep and shard, found another in line %lld; "
+                            "-o another file, or remove it",
+                            (long long)r->done + 1);
 }
 
 static plait_status open_output(running *r, plait_error *err)
 {
     const char *const path = r->work->output;
-    const bool regular = path != NULL && is_regular(path);
+    struct stat info;
+    // A regular file is continued; a pipe or a device is only written to.
+    const bool regular = path != NULL && (stat(path, &info) != 0 || S_ISREG(info.st_mode));
     plait_status status;
     long end;
 
@@ -130,13 +116,13 @@ static plait_status open_output(running *r, plait_error *err)
     if (status == PLAIT_OK &&
         (ftruncate(fileno(r->out), end) != 0 || fseek(r->out, 0, SEEK_END) != 0))
         status = file_fail_write(path, errno, err);
-    r->told->kept = r->done;
+    r->counts->kept = r->done;
     return status;
 }
 
 /* ---- a block ---- */
 
-/* Of the scenarios of a block a part is ours; the lines come back in their order. */
+/* Answer this rank's part of a block; the lines are in the order of scenarios. */
 static plait_status answer_mine(const running *r, int64_t from, int count, plait_arena *arena,
                                 const char **text, int64_t *errors, plait_error *err)
 {
@@ -155,7 +141,7 @@ static plait_status answer_mine(const running *r, int64_t from, int count, plait
         text_append(&out, line[i]);
         if (wrong[i][0] == '\0')
             continue;
-        if (++*errors > MOST_TOLD)
+        if (++*errors > MOST_ERRORS)
             continue;
         fprintf(stderr, "plait: %s: scenario %lld: %s\n", r->sweep.name, (long long)mine[i],
                 wrong[i]);
@@ -173,7 +159,7 @@ static plait_status run_block(running *r, int64_t from, int count, plait_arena *
 
     if (texts == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(answer_mine(r, from, count, arena, &mine, &r->told->errors, err));
+    PLAIT_TRY(answer_mine(r, from, count, arena, &mine, &r->counts->errors, err));
     if (team != NULL)
         PLAIT_TRY(team->gather(team->context, mine, arena, texts, err));
     else
@@ -185,13 +171,6 @@ static plait_status run_block(running *r, int64_t from, int count, plait_arena *
     return fflush(r->out) == 0 && !ferror(r->out)
                ? PLAIT_OK
                : file_fail_write(r->work->output != NULL ? r->work->output : "stdout", errno, err);
-}
-
-static void show(const running *r)
-{
-    if (r->work->progress && writes(r))
-        fprintf(stderr, "\r%lld of %lld scenarios%s", (long long)r->done, (long long)r->lines,
-                r->done == r->lines ? "\n" : "");
 }
 
 static plait_status run_blocks(running *r, plait_error *err)
@@ -206,14 +185,14 @@ static plait_status run_blocks(running *r, plait_error *err)
         PLAIT_TRY(run_block(r, r->done, count, r->arena, err));
         plait_arena_rewind(r->arena, mark);
         r->done += count;
-        show(r);
+        if (r->work->progress && writes(r))
+            fprintf(stderr, "\r%lld of %lld scenarios%s", (long long)r->done, (long long)r->lines,
+                    r->done == r->lines ? "\n" : "");
     }
     return PLAIT_OK;
 }
 
-/* ---- the whole ---- */
-
-/* All ranks begin where the first one's file ends. */
+/* Open the output on the first rank and start all ranks at the end of its lines. */
 static plait_status begin(running *r, plait_error *err)
 {
     const sweep_team *const team = r->work->team;
@@ -224,20 +203,20 @@ static plait_status begin(running *r, plait_error *err)
     if (team == NULL)
         return status;
     int64_t done = status == PLAIT_OK ? r->done : -1;
-    PLAIT_TRY(team->tell(team->context, &done, err));
+    PLAIT_TRY(team->broadcast(team->context, &done, err));
     r->done = done;
     return status != PLAIT_OK || done >= 0
                ? status
                : plait_fail(err, PLAIT_ERROR_IO, r->work->output, "the first rank cannot write");
 }
 
-plait_status sweep_run(const sweep_work *work, plait_arena *arena, sweep_told *out,
+plait_status sweep_run(const sweep_work *work, plait_arena *arena, sweep_counts *out,
                        plait_error *err)
 {
-    running r = {.work = work, .arena = arena, .told = out};
+    running r = {.work = work, .arena = arena, .counts = out};
     plait_status status;
 
-    *out = (sweep_told){0};
+    *out = (sweep_counts){0};
     PLAIT_TRY(sweep_load(work->scenarios, arena, &r.sweep, err));
     r.lines = part_of(r.sweep.count, work->shard, work->shards) -
               part_of(r.sweep.count, work->shard - 1, work->shards);

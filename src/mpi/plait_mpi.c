@@ -45,7 +45,7 @@ static plait_status gather(void *context, const char *mine, plait_arena *arena, 
     return PLAIT_OK;
 }
 
-static plait_status tell(void *context, int64_t *value, plait_error *err)
+static plait_status broadcast(void *context, int64_t *value, plait_error *err)
 {
     (void)context;
     (void)err;
@@ -79,7 +79,7 @@ static bool can_be_read(const sweep_team *team, const char *scenarios, plait_are
         complain(team, &err);
         fine = 0;
     }
-    return tell(NULL, &fine, &err) == PLAIT_OK && fine != 0;
+    return broadcast(NULL, &fine, &err) == PLAIT_OK && fine != 0;
 }
 
 /* Without the others a rank that fails cannot go on, nor they without it. */
@@ -93,20 +93,20 @@ static int run(sweep_team *team, const char *scenarios, const char *output, plai
                              .progress = isatty(STDERR_FILENO) != 0,
                              .team = team};
     plait_error err = {PLAIT_OK, "", ""};
-    sweep_told told;
+    sweep_counts counts;
 
     if (arena == NULL)
         return MPI_Abort(MPI_COMM_WORLD, EXIT_FAULT);
     if (!can_be_read(team, scenarios, arena))
         return EXIT_USAGE;
-    if (sweep_run(&work, arena, &told, &err) == PLAIT_OK)
+    if (sweep_run(&work, arena, &counts, &err) == PLAIT_OK)
         return 0;
     return MPI_Abort(MPI_COMM_WORLD, complain(team, &err));
 }
 
 int main(int argc, char **argv)
 {
-    sweep_team team = {.gather = gather, .tell = tell};
+    sweep_team team = {.gather = gather, .broadcast = broadcast};
     plait_arena *arena = plait_arena_new();
     int status;
 
