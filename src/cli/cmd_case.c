@@ -1,4 +1,4 @@
-/* cmd_case.c - plait case: published systems, priced and set beside what was published */
+/* cmd_case.c - plait case: published systems, priced and compared with the published figures */
 #include <stdio.h>
 
 #include "cli/plan_request.h"
@@ -17,7 +17,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* The best plan that keeps the keys of a row. */
+/* Search the best plan with the keys of a row. */
 static plait_status search(const case_row *row, const problem_flags *flags,
                            const opt_operands *operands, plait_arena *arena, plan_request *out,
                            plait_error *err)
@@ -41,7 +41,7 @@ static plait_status search(const case_row *row, const problem_flags *flags,
     return report_price(&out->problem, &result.plan[0].plan, 1, arena, &out->plan, err);
 }
 
-/* A row is a command line of eval, or of search, and is resolved as one. */
+/* Price a row, which is resolved as a command line of eval or of search. */
 static plait_status price(const case_study *study, int r, plait_arena *arena, plan_request *out,
                           plait_error *err)
 {

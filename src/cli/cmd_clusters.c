@@ -1,4 +1,4 @@
-/* cmd_clusters.c - plait clusters: the lists, or one cluster with its derived numbers */
+/* cmd_clusters.c - plait clusters: lists clusters and accelerators, or shows one with derived numbers */
 #include <stdio.h>
 
 #include "io/cluster/cluster_write.h"
@@ -50,71 +50,39 @@ static plait_status print_json(const plait_cluster *cluster, size_t clusters,
     return command_deliver(text, length, NULL, true, err);
 }
 
-static plait_status show(const clusters_values *flags, const char *name, plait_arena *arena,
-                         plait_error *err)
-{
-    plait_cluster cluster;
-
-    PLAIT_TRY(plait_cluster_find(name, arena, &cluster, err));
-    if (flags->json)
-        return print_json(&cluster, 1, NULL, 0, arena, err);
-    return report_cluster(&cluster, lines_out(), err);
-}
-
-static plait_status load_clusters(plait_arena *arena, plait_cluster **out, size_t *count,
-                                  plait_error *err)
-{
-    const char *const *names;
-
-    PLAIT_TRY(plait_data_list(PLAIT_DATA_CLUSTERS, arena, &names, count, err));
-    if (*count == 0)
-        return data_fail_nothing(PLAIT_DATA_CLUSTERS, "clusters", arena, err);
-    *out = plait_arena_alloc(arena, *count, sizeof **out);
-    if (*out == NULL)
-        return plait_fail_nomem(err);
-    for (size_t i = 0; i < *count; i++) {
-        PLAIT_TRY(plait_cluster_find(names[i], arena, &(*out)[i], err));
-        (*out)[i].name = names[i];
-    }
-    return PLAIT_OK;
-}
-
-static plait_status load_accelerators(plait_arena *arena, plait_accelerator **out, size_t *count,
-                                      plait_error *err)
-{
-    const char *const *names;
-
-    PLAIT_TRY(plait_data_list(PLAIT_DATA_ACCELERATORS, arena, &names, count, err));
-    *out = plait_arena_alloc(arena, *count, sizeof **out);
-    if (*out == NULL)
-        return plait_fail_nomem(err);
-    for (size_t i = 0; i < *count; i++) {
-        PLAIT_TRY(plait_accelerator_find(names[i], arena, &(*out)[i], err));
-        (*out)[i].name = names[i];
-    }
-    return PLAIT_OK;
-}
-
-static plait_status list(const clusters_values *flags, plait_arena *arena, plait_error *err)
-{
-    plait_cluster *clusters;
-    plait_accelerator *accelerators;
-    size_t cluster_count, accelerator_count;
-
-    PLAIT_TRY(load_clusters(arena, &clusters, &cluster_count, err));
-    PLAIT_TRY(load_accelerators(arena, &accelerators, &accelerator_count, err));
-    if (flags->json)
-        return print_json(clusters, cluster_count, accelerators, accelerator_count, arena, err);
-    return report_clusters(clusters, cluster_count, accelerators, accelerator_count, lines_out(),
-                           err);
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
+    const clusters_values *const flags = values;
+    const char *const *names, *const *gpu_names;
+    plait_cluster *cluster, one;
+    plait_accelerator *accelerator;
+    size_t count, gpus;
+
     (void)no;
-    return operands->count > 0 ? show(values, operands->text[0], arena, err)
-                               : list(values, arena, err);
+    if (operands->count > 0) {
+        PLAIT_TRY(plait_cluster_find(operands->text[0], arena, &one, err));
+        return flags->json ? print_json(&one, 1, NULL, 0, arena, err)
+                           : report_cluster(&one, lines_out(), err);
+    }
+    PLAIT_TRY(plait_data_list(PLAIT_DATA_CLUSTERS, arena, &names, &count, err));
+    if (count == 0)
+        return data_fail_nothing(PLAIT_DATA_CLUSTERS, "clusters", arena, err);
+    PLAIT_TRY(plait_data_list(PLAIT_DATA_ACCELERATORS, arena, &gpu_names, &gpus, err));
+    cluster = plait_arena_alloc(arena, count, sizeof *cluster);
+    accelerator = plait_arena_alloc(arena, gpus, sizeof *accelerator);
+    if (cluster == NULL || accelerator == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        PLAIT_TRY(plait_cluster_find(names[i], arena, &cluster[i], err));
+        cluster[i].name = names[i];
+    }
+    for (size_t i = 0; i < gpus; i++) {
+        PLAIT_TRY(plait_accelerator_find(gpu_names[i], arena, &accelerator[i], err));
+        accelerator[i].name = gpu_names[i];
+    }
+    return flags->json ? print_json(cluster, count, accelerator, gpus, arena, err)
+                       : report_clusters(cluster, count, accelerator, gpus, lines_out(), err);
 }
 
 const command command_clusters = {

@@ -28,30 +28,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-static plait_status deliver_json(const eval_values *flags, const plan_request *question,
-                                 const plait_relaxation *way, int ways, plait_arena *arena,
-                                 plait_error *err)
-{
-    const char *text;
-    size_t length;
-
-    if (!flags->json && flags->output == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(
-        json_eval(&question->problem, &question->plan, way, ways, arena, &text, &length, err));
-    return command_deliver_plans(text, length, flags->output, flags->json,
-                                 plait_runtime_handle(question->problem.runtime), arena, err);
-}
-
-/* Before the work: is the name one of a format that is written? */
-static plait_status check_timeline(const char *path, plait_error *err)
-{
-    if (path == NULL || text_ends_with(path, ".json") || text_ends_with(path, ".svg"))
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, "--timeline",
-                      "expected a file that ends in .json or .svg, found %.80s", path);
-}
-
 static plait_status deliver_timeline(const eval_values *flags, const plan_request *question,
                                      plait_arena *arena, plait_error *err)
 {
@@ -87,20 +63,33 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 {
     eval_values flags = *(const eval_values *)values;
     plan_request *question = plait_arena_alloc(arena, 1, sizeof *question);
-    plait_relaxation *way = plait_arena_alloc(arena, PLAN_REQUEST_REMEDIES, sizeof *way);
-    int ways;
+    plait_relaxation *remedy = plait_arena_alloc(arena, PLAN_REQUEST_REMEDIES, sizeof *remedy);
+    const char *text;
+    size_t length;
+    int remedies;
 
-    if (question == NULL || way == NULL)
+    if (question == NULL || remedy == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
-    PLAIT_TRY(check_timeline(flags.timeline, err));
+    if (flags.timeline != NULL && !text_ends_with(flags.timeline, ".json") &&
+        !text_ends_with(flags.timeline, ".svg"))
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--timeline",
+                          "expected a file that ends in .json or .svg, found %.80s",
+                          flags.timeline);
     PLAIT_TRY(plan_request_resolve(&flags.asked, operands, arena, question, err));
     PLAIT_TRY(report_natural(&question->problem, arena, &question->plan, err));
     *no = question->plan.verdict >= PLAIT_OUT_OF_MEMORY;
-    PLAIT_TRY(plan_request_remedies(question, arena, way, &ways, err));
-    PLAIT_TRY(deliver_json(&flags, question, way, ways, arena, err));
+    PLAIT_TRY(plan_request_remedies(question, arena, remedy, &remedies, err));
+    if (flags.json || flags.output != NULL) {
+        PLAIT_TRY(json_eval(&question->problem, &question->plan, remedy, remedies, arena, &text,
+                            &length, err));
+        PLAIT_TRY(command_deliver_plans(text, length, flags.output, flags.json,
+                                        plait_runtime_handle(question->problem.runtime), arena,
+                                        err));
+    }
     if (!flags.json)
-        PLAIT_TRY(report_eval(&question->problem, &question->plan, way, ways, lines_out(), err));
+        PLAIT_TRY(
+            report_eval(&question->problem, &question->plan, remedy, remedies, lines_out(), err));
     return deliver_timeline(&flags, question, arena, err);
 }
 

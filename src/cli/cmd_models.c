@@ -1,4 +1,4 @@
-/* cmd_models.c - plait models: the list, or one model with its derived numbers */
+/* cmd_models.c - plait models: lists models, or shows one with derived numbers */
 #include <stdio.h>
 
 #include "cli/command.h"
@@ -24,22 +24,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* ---- JSON ---- */
-
-static void write_params(json_writer *json, const plait_model *model)
-{
-    const plait_params params = plait_model_params(model);
-
-    json_write_key(json, "params");
-    json_begin_object(json);
-    json_member_number(json, "total", params.total);
-    json_member_number(json, "active", params.active);
-    json_member_number(json, "embedding", params.embedding);
-    json_member_number(json, "head", params.head);
-    json_member_number(json, "mtp", params.mtp);
-    json_end_object(json);
-}
-
 static plait_status print_json(const plait_model *model, size_t count, int seq, plait_arena *arena,
                                plait_error *err)
 {
@@ -56,7 +40,15 @@ static plait_status print_json(const plait_model *model, size_t count, int seq, 
         json_begin_object(&json);
         json_write_key(&json, "model");
         model_write(&json, &model[i]);
-        write_params(&json, &model[i]);
+        const plait_params params = plait_model_params(&model[i]);
+        json_write_key(&json, "params");
+        json_begin_object(&json);
+        json_member_number(&json, "total", params.total);
+        json_member_number(&json, "active", params.active);
+        json_member_number(&json, "embedding", params.embedding);
+        json_member_number(&json, "head", params.head);
+        json_member_number(&json, "mtp", params.mtp);
+        json_end_object(&json);
         if (seq > 0) {
             const double whole = plait_model_flops_per_token(&model[i], seq, false);
 
@@ -73,8 +65,6 @@ static plait_status print_json(const plait_model *model, size_t count, int seq, 
     return command_deliver(text, length, NULL, true, err);
 }
 
-/* ---- the command ---- */
-
 static plait_status load(const char *name, plait_arena *arena, plait_model *model, plait_error *err)
 {
     const char *warning = NULL;
@@ -85,47 +75,35 @@ static plait_status load(const char *name, plait_arena *arena, plait_model *mode
     return PLAIT_OK;
 }
 
-static plait_status show(const models_values *flags, const char *name, plait_arena *arena,
-                         plait_error *err)
-{
-    plait_model model;
-    int seq = flags->seq;
-
-    PLAIT_TRY(load(name, arena, &model, err));
-    if (seq == 0)
-        seq = model.max_seq > 0 && model.max_seq < 4096 ? model.max_seq : 4096;
-    if (flags->json)
-        return print_json(&model, 1, seq, arena, err);
-    return report_model(&model, seq, lines_out(), err);
-}
-
-static plait_status list(const models_values *flags, plait_arena *arena, plait_error *err)
-{
-    const char *const *names;
-    plait_model *models;
-    size_t count;
-
-    PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, arena, &names, &count, err));
-    if (count == 0)
-        return data_fail_nothing(PLAIT_DATA_MODELS, "models", arena, err);
-    models = plait_arena_alloc(arena, count, sizeof *models);
-    if (models == NULL)
-        return plait_fail_nomem(err);
-    for (size_t i = 0; i < count; i++) {
-        PLAIT_TRY(load(names[i], arena, &models[i], err));
-        models[i].name = names[i];
-    }
-    if (flags->json)
-        return print_json(models, count, flags->seq, arena, err);
-    return report_models(models, count, lines_out(), err);
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
+    const models_values *const flags = values;
+    const char *const *names;
+    plait_model *model, one;
+    int seq = flags->seq;
+    size_t count;
+
     (void)no;
-    return operands->count > 0 ? show(values, operands->text[0], arena, err)
-                               : list(values, arena, err);
+    if (operands->count > 0) {
+        PLAIT_TRY(load(operands->text[0], arena, &one, err));
+        if (seq == 0)
+            seq = one.max_seq > 0 && one.max_seq < 4096 ? one.max_seq : 4096;
+        return flags->json ? print_json(&one, 1, seq, arena, err)
+                           : report_model(&one, seq, lines_out(), err);
+    }
+    PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, arena, &names, &count, err));
+    if (count == 0)
+        return data_fail_nothing(PLAIT_DATA_MODELS, "models", arena, err);
+    model = plait_arena_alloc(arena, count, sizeof *model);
+    if (model == NULL)
+        return plait_fail_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        PLAIT_TRY(load(names[i], arena, &model[i], err));
+        model[i].name = names[i];
+    }
+    return flags->json ? print_json(model, count, seq, arena, err)
+                       : report_models(model, count, lines_out(), err);
 }
 
 const command command_models = {

@@ -1,4 +1,4 @@
-/* cmd_operators.c - plait operators: how each operator of a layer is cut over a mesh of GPUs */
+/* cmd_operators.c - plait operators: the fastest way to cut each operator over a mesh of GPUs */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Sequences of a microbatch, by whichever flag says it. */
+/* Sequences of a microbatch, from --mbs or --tokens. */
 static plait_status microbatch_of(const operators_values *flags, const plait_mesh *mesh, int *out,
                                   plait_error *err)
 {
@@ -63,23 +63,10 @@ static plait_status microbatch_of(const operators_values *flags, const plait_mes
                       flags->problem.seq, plait_mesh_gpus(mesh), tokens / seq);
 }
 
-static plait_status read_memory(const operators_values *flags, plait_operators_options *out,
-                                plait_error *err)
-{
-    double gib = 0.0;
-
-    if (flags->memory == NULL)
-        return PLAIT_OK;
-    if (!text_parse_number(flags->memory, &gib) || !(gib > 0.0) || gib > 1e9)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--memory",
-                          "expected a positive number of GiB, found '%.40s'", flags->memory);
-    out->memory_bytes = gib * PLAIT_GIB;
-    return PLAIT_OK;
-}
-
 static plait_status read_flags(const operators_values *flags, problem_flags *problem,
                                plait_operators_options *out, plait_error *err)
 {
+    double gib = 0.0;
     int mbs;
 
     plait_operators_options_init(out);
@@ -88,7 +75,12 @@ static plait_status read_flags(const operators_values *flags, problem_flags *pro
                           "expected sizes such as 8x8, found nothing");
     PLAIT_TRY(plait_mesh_parse(flags->mesh, &out->mesh, err));
     PLAIT_TRY(microbatch_of(flags, &out->mesh, &mbs, err));
-    PLAIT_TRY(read_memory(flags, out, err));
+    if (flags->memory != NULL &&
+        (!text_parse_number(flags->memory, &gib) || !(gib > 0.0) || gib > 1e9))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--memory",
+                          "expected a positive number of GiB, found '%.40s'", flags->memory);
+    if (flags->memory != NULL)
+        out->memory_bytes = gib * PLAIT_GIB;
     out->kind = flags->kind - 1;
     *problem = flags->problem;
     if (problem->gpus == 0)
@@ -103,32 +95,26 @@ static plait_status read_flags(const operators_values *flags, problem_flags *pro
     return PLAIT_OK;
 }
 
-static plait_status deliver_json(const report_operators *report, plait_arena *arena,
-                                 plait_error *err)
-{
-    const char *text;
-    size_t length;
-
-    PLAIT_TRY(json_operators(report, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
     const operators_values *const flags = values;
-    problem_flags asked;
+    problem_flags resolved;
     plait_problem problem;
     plait_operators_options chosen;
     plait_operators_result result;
+    const char *text;
+    size_t length;
 
-    PLAIT_TRY(read_flags(flags, &asked, &chosen, err));
-    PLAIT_TRY(problem_resolve(&asked, operands, NULL, arena, &problem, err));
+    PLAIT_TRY(read_flags(flags, &resolved, &chosen, err));
+    PLAIT_TRY(problem_resolve(&resolved, operands, NULL, arena, &problem, err));
     PLAIT_TRY(plait_operators_solve(&problem, &chosen, arena, &result, err));
     *no = result.verdict != PLAIT_FITS;
     const report_operators report = {&problem, &chosen, &result};
-    return flags->json ? deliver_json(&report, arena, err)
-                       : report_operators_print(&report, lines_out(), err);
+    if (!flags->json)
+        return report_operators_print(&report, lines_out(), err);
+    PLAIT_TRY(json_operators(&report, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
 }
 
 const command command_operators = {

@@ -1,4 +1,4 @@
-/* cmd_report.c - plait report: a file of plans as a page for people */
+/* cmd_report.c - plait report: the page of a search or of a deployment */
 #include <string.h>
 
 #include "cli/plan_request.h"
@@ -24,7 +24,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Everything that the page points to. */
+/* Storage of everything that the page points to. */
 typedef struct reporting {
     plait_arena *arena;
     plait_problem problem;
@@ -33,7 +33,7 @@ typedef struct reporting {
 
 /* ---- the plans ---- */
 
-/* Each plan of a list as its file has it, priced. The first one's question is the page's. */
+/* Price the plans of a list. The problem of the first one is that of the page. */
 static plait_status price_all(const plans_entry *entry, int count, reporting *r,
                               const report_plan **out, plait_error *err)
 {
@@ -95,9 +95,9 @@ static plait_status report_serving(const char *path, const char *output, plait_a
     return PLAIT_OK;
 }
 
-/* What plait capacity wrote has no page of its own here: the command writes it from what it found. */
-static plait_status look_for_capacity(const json_cursor *root, plait_arena *arena, void *to,
-                                      plait_error *err)
+/* Whether a document is of plait capacity, which writes its page itself. */
+static plait_status find_capacity(const json_cursor *root, plait_arena *arena, void *to,
+                                  plait_error *err)
 {
     (void)arena;
     (void)err;
@@ -105,25 +105,13 @@ static plait_status look_for_capacity(const json_cursor *root, plait_arena *aren
     return PLAIT_OK;
 }
 
-static plait_status refuse_capacity(const char *path, plait_arena *arena, plait_error *err)
-{
-    bool is = false;
-    plait_error inner;
-
-    PLAIT_TRY(faults_only(json_load(path, look_for_capacity, arena, &is, &inner), &inner, err));
-    if (!is)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
-                      "expected a file of plans or deployments, found one of plait capacity, which "
-                      "writes its page itself: plait capacity ... -o FILE.html");
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
     const report_values *const flags = values;
     reporting *r = plait_arena_alloc(arena, 1, sizeof *r);
-    bool serving;
+    bool serving, capacity = false;
+    plait_error inner;
 
     (void)no;
     if (r == NULL)
@@ -141,7 +129,12 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(page_serve_is(operands->text[0], arena, &serving, err));
     if (serving)
         return report_serving(operands->text[0], flags->output, arena, err);
-    PLAIT_TRY(refuse_capacity(operands->text[0], arena, err));
+    PLAIT_TRY(faults_only(json_load(operands->text[0], find_capacity, arena, &capacity, &inner),
+                          &inner, err));
+    if (capacity)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
+                          "expected a file of plans or deployments, found one of plait capacity, "
+                          "which writes its page itself: plait capacity ... -o FILE.html");
     PLAIT_TRY(load(operands->text[0], r, err));
     PLAIT_TRY(plans_page_write(&r->page, flags->output, flags->threads, arena, err));
     print_message("%s: %d plan%s, %d on the front\n", flags->output, r->page.plans,

@@ -33,35 +33,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-static plait_status print_json(const plait_validation *validation, plait_arena *arena,
-                               plait_error *err)
-{
-    const char *text;
-    size_t length;
-
-    PLAIT_TRY(json_validation(validation, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
-}
-
-static plait_status draw(const plait_validation *validation, const char *path, plait_arena *arena,
-                         plait_error *err)
-{
-    const char *text;
-    size_t length;
-
-    PLAIT_TRY(plait_validation_plot(validation, arena, &text, &length, err));
-    return file_write_atomically(path, text, length, err);
-}
-
-static plait_status make_page(const plait_validation *validation, const char *line,
-                              const char *path, plait_arena *arena, plait_error *err)
-{
-    page *made;
-
-    PLAIT_TRY(page_of_accuracy(validation, line, arena, &made, err));
-    return command_page_write(made, path, err);
-}
-
+/* Price runs of serving. With `unseen`, by engines that are fitted without the source of each run. */
 static plait_status validate_serving(const char *path, bool unseen, bool json, plait_arena *arena,
                                      plait_error *err)
 {
@@ -88,6 +60,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     const validate_values *const flags = values;
     plait_validation *validation = plait_arena_alloc(arena, 1, sizeof *validation);
     plait_runs runs;
+    const char *text;
+    size_t length;
+    page *made;
     int by = PLAIT_BY_SOURCE;
 
     (void)no;
@@ -109,13 +84,18 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(command_page_check(flags->output, err));
     PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
     PLAIT_TRY(plait_validate(&runs, arena, validation, err));
-    if (flags->plot != NULL)
-        PLAIT_TRY(draw(validation, flags->plot, arena, err));
-    if (flags->output != NULL)
-        PLAIT_TRY(make_page(validation, operands->line, flags->output, arena, err));
-    if (flags->json)
-        return print_json(validation, arena, err);
-    return report_validation(validation, (plait_run_key)by, lines_out(), err);
+    if (flags->plot != NULL) {
+        PLAIT_TRY(plait_validation_plot(validation, arena, &text, &length, err));
+        PLAIT_TRY(file_write_atomically(flags->plot, text, length, err));
+    }
+    if (flags->output != NULL) {
+        PLAIT_TRY(page_of_accuracy(validation, operands->line, arena, &made, err));
+        PLAIT_TRY(command_page_write(made, flags->output, err));
+    }
+    if (!flags->json)
+        return report_validation(validation, (plait_run_key)by, lines_out(), err);
+    PLAIT_TRY(json_validation(validation, arena, &text, &length, err));
+    return command_deliver(text, length, NULL, true, err);
 }
 
 const command command_validate = {

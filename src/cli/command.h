@@ -28,8 +28,9 @@ typedef struct command {
     X(launch)                                                                                      \
     X(import)                                                                                      \
     X(validate)                                                                                    \
-    X(calibrate) X(case) X(models) X(clusters) X(next) X(capacity) X(serve) X(doctor) X(report)    \
-        X(sweep) X(merge) X(diff)
+    X(calibrate)                                                                                   \
+    X(case) X(models) X(clusters) X(next) X(capacity) X(serve) X(doctor) X(report) X(sweep)        \
+        X(merge) X(diff)
 
 #define X(name) extern const command command_##name;
 COMMAND_LIST(X)

@@ -1,4 +1,4 @@
-/* plans_page.c - simulates the first plan of a page and searches for plans with other values */
+/* plans_page.c - the page of priced plans: simulates the first one and searches plans with other values */
 #include "cli/plans_page.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_OTHERS = 24 };
 
-/* Everything that the page points to. */
+/* Storage of everything that the page points to. */
 typedef struct reporting {
     int threads;
     plait_arena *arena;
@@ -24,25 +24,17 @@ typedef struct reporting {
     progress shown;
 } reporting;
 
-enum { MOST_DRAWN = 12000 }; /* actions: a megabyte of drawing */
+enum { MOST_DRAWN = 12000 }; /* actions, about a megabyte of drawing */
 
-/* A step with two microbatches a stage shows the pipeline of any longer one. */
-static plait_problem drawn_problem(const plait_problem *problem, const plait_degrees *d)
-{
-    plait_problem shorter = *problem;
-    const int drawn = 2 * d->pp;
-
-    if (plait_degrees_microbatches(d, problem->job.gbs) > drawn)
-        shorter.job.gbs = drawn * d->dp * d->mbs;
-    return shorter;
-}
-
-/* A drawing that cannot be made is no reason for no page. */
+/* Simulate a step with two microbatches a stage, which shows the pipeline of any longer one. A failure is reported in place of the drawing. */
 static plait_status simulate(reporting *r, plait_error *err)
 {
     const report_plan *const plan = &r->page.plan[0];
-    const plait_problem problem = drawn_problem(r->problem, &plan->degrees);
-    const int microbatches = plait_degrees_microbatches(&plan->degrees, problem.job.gbs);
+    const plait_degrees *const d = &plan->degrees;
+    plait_problem problem = *r->problem;
+    if (plait_degrees_microbatches(d, problem.job.gbs) > 2 * d->pp)
+        problem.job.gbs = 2 * d->pp * d->dp * d->mbs;
+    const int microbatches = plait_degrees_microbatches(d, problem.job.gbs);
     plait_cost cost;
 
     if (plan->degrees.pp == 1)
@@ -63,7 +55,7 @@ static plait_status simulate(reporting *r, plait_error *err)
     return faults_only(status, &r->no_timeline, err);
 }
 
-/* "+4.1 %, most of it tp_comm, +320 ms": a slower plan against the first. */
+/* The difference of a slower plan, "+4.1 %: most of it tp_comm, +320 ms". */
 static const char *slower_text(const plait_cost *first, const plait_cost *other, plait_arena *arena)
 {
     report_term before[PLAIT_STEP_TERM_COUNT], after[PLAIT_STEP_TERM_COUNT];
@@ -80,8 +72,8 @@ static const char *slower_text(const plait_cost *first, const plait_cost *other,
                               units_seconds(after[most].value - before[most].value, more));
 }
 
-static plait_status tell_other(reporting *r, const plait_search_result *found, page_other *other,
-                               plait_error *err)
+static plait_status describe_other(reporting *r, const plait_search_result *found,
+                                   page_other *other, plait_error *err)
 {
     const bool fits = found->plans > 0;
     report_plan *const plan = plait_arena_alloc(r->arena, 1, sizeof *plan);
@@ -102,8 +94,9 @@ static plait_status tell_other(reporting *r, const plait_search_result *found, p
     return other->why != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* The best plan with one other value; that there is none is an answer as well. */
-static plait_status ask_other(reporting *r, plait_key_id key, const char *value, plait_error *err)
+/* Search the best plan with another value of a key; if there is none, the reason is the answer. */
+static plait_status search_other(reporting *r, plait_key_id key, const char *value,
+                                 plait_error *err)
 {
     page_other *const other = &r->other[r->page.others];
     plait_search_options search;
@@ -126,15 +119,15 @@ static plait_status ask_other(reporting *r, plait_key_id key, const char *value,
     progress_next(&r->shown);
     status = plait_search(r->problem, &search, r->arena, &found, &inner);
     if (status == PLAIT_OK)
-        return tell_other(r, &found, other, err);
+        return describe_other(r, &found, other, err);
     if (status != PLAIT_ERROR_RANGE)
         return plait_fail(err, status, inner.where, "%s", inner.message);
     other->why = plait_arena_text(r->arena, inner.message);
     return other->why != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* Half and twice of each degree. */
-static plait_status ask_degrees(reporting *r, plait_error *err)
+/* Search plans with half and twice of each degree. */
+static plait_status search_degrees(reporting *r, plait_error *err)
 {
     static const plait_key_id keys[] = {PLAIT_KEY_TP, PLAIT_KEY_PP, PLAIT_KEY_VPP,
                                         PLAIT_KEY_CP, PLAIT_KEY_EP, PLAIT_KEY_MBS};
@@ -148,15 +141,15 @@ static plait_status ask_degrees(reporting *r, plait_error *err)
             continue;
         snprintf(value, sizeof value, "%d", now / 2);
         if (now > 1)
-            PLAIT_TRY(ask_other(r, keys[k], value, err));
+            PLAIT_TRY(search_other(r, keys[k], value, err));
         snprintf(value, sizeof value, "%d", 2 * now);
         if (2LL * now <= r->problem->job.gpus || keys[k] == PLAIT_KEY_MBS)
-            PLAIT_TRY(ask_other(r, keys[k], value, err));
+            PLAIT_TRY(search_other(r, keys[k], value, err));
     }
     return PLAIT_OK;
 }
 
-static plait_status ask_choices(reporting *r, plait_error *err)
+static plait_status search_choices(reporting *r, plait_error *err)
 {
     static const struct {
         plait_key_id key;
@@ -171,13 +164,13 @@ static plait_status ask_choices(reporting *r, plait_error *err)
         plait_degrees_get(&r->page.plan[0].degrees, choices[k].key, now, sizeof now);
         for (int v = 0; v < 3; v++)
             if (!text_equal(now, choices[k].value[v]))
-                PLAIT_TRY(ask_other(r, choices[k].key, choices[k].value[v], err));
+                PLAIT_TRY(search_other(r, choices[k].key, choices[k].value[v], err));
     }
     return PLAIT_OK;
 }
 
-/* Stages that differ have no single key to change and no single resource. */
-static plait_status look_around(reporting *r, plait_error *err)
+/* Find what the page shows of the first plan. Plans whose stages differ have no single key to change. */
+static plait_status explore(reporting *r, plait_error *err)
 {
     const report_plan *const first = &r->page.plan[0];
 
@@ -190,8 +183,8 @@ static plait_status look_around(reporting *r, plait_error *err)
     PLAIT_TRY(plait_sensitivities(r->problem, &first->plan, r->arena, r->sensitivity, err));
     r->page.sensitivity = r->sensitivity;
     r->page.sensitivities = PLAIT_SENSITIVITIES;
-    PLAIT_TRY(ask_degrees(r, err));
-    return ask_choices(r, err);
+    PLAIT_TRY(search_degrees(r, err));
+    return search_choices(r, err);
 }
 
 plait_status plans_page_write(const page_plans *plans, const char *output, int threads,
@@ -204,7 +197,7 @@ plait_status plans_page_write(const page_plans *plans, const char *output, int t
         return plait_fail_nomem(err);
     *r = (reporting){.threads = threads, .arena = arena, .problem = plans->problem, .page = *plans};
     r->shown = progress_of(MOST_OTHERS, "searching");
-    PLAIT_TRY(look_around(r, err));
+    PLAIT_TRY(explore(r, err));
     progress_clear(&r->shown);
     PLAIT_TRY(page_of_plans(&r->page, arena, &made, err));
     return command_page_write(made, output, err);
