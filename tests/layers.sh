@@ -29,22 +29,26 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
     search/capacity) echo src/base src/plan search search/{exhaustive,explain} ;;
     search/layout | search/operators | search/serving) echo src/base src/plan ;;
     search/milp) echo src/base ;;
-    src/io | src/io/*) echo src/base src/io src/io/{cluster,csv,json,model,plans,runtime} ;;
+    src/io) echo src/base ;; # files and folders, without what is in them
+    src/io/json | src/io/csv) echo src/base src/io ;;
+    src/io/data) echo src/base src/io src/io/json ;;
+    src/io/model | src/io/cluster | src/io/runtime) echo src/base src/io src/io/{data,json} ;;
+    src/io/plans) echo src/base src/io src/io/{cluster,data,json,model} ;;
     src/report | src/launch | src/calibrate | src/validate)
-        echo src/base src/plan src/rules src/io src/io/{cluster,csv,json,model,plans,runtime}
+        echo src/base src/plan src/rules src/io src/io/{cluster,csv,data,json,model,plans,runtime}
         ;;
-    src/launch/write) echo src/base src/plan src/io src/io/{json,plans} src/launch ;;
-    src/launch/read) echo src/base src/plan src/io src/io/{json,plans} src/launch src/launch/write ;;
+    src/launch/write) echo src/base src/plan src/io src/io/{data,json,plans} src/launch ;;
+    src/launch/read) echo src/base src/plan src/io src/io/{data,json,plans} src/launch src/launch/write ;;
     src/launch/flagscale | src/launch/mindspeed) # Megatron-LM's arguments, in YAML or with more of them
-        echo src/base src/plan src/io src/io/{json,plans} src/launch src/launch/{read,write,megatron}
+        echo src/base src/plan src/io src/io/{data,json,plans} src/launch src/launch/{read,write,megatron}
         ;;
     src/launch/*) # a target, which uses no other target
-        echo src/base src/plan src/rules src/io src/io/{json,plans} src/launch src/launch/{read,write}
+        echo src/base src/plan src/rules src/io src/io/{data,json,plans} src/launch src/launch/{read,write}
         ;;
     src/mpi) echo src/cli ;;
-    src/page) echo src/base src/plan src/io src/io/{json,plans} src/report ;;
+    src/page) echo src/base src/plan src/io src/io/{data,json,plans} src/report ;;
     src/cli)
-        echo src/base src/plan src/rules src/io src/io/{cluster,csv,json,model,plans,runtime} src/report \
+        echo src/base src/plan src/rules src/io src/io/{cluster,csv,data,json,model,plans,runtime} src/report \
             src/page src/launch src/validate src/calibrate
         ;;
     esac

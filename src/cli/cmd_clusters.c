@@ -3,7 +3,7 @@
 
 #include "io/cluster/cluster_write.h"
 #include "cli/command.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "io/json/json_write.h"
 #include "plait/data.h"
 #include "report/lines.h"

@@ -5,7 +5,7 @@
 
 #include "io/cluster/cluster_write.h"
 #include "cli/command.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "base/status.h"
 #include "report/lines.h"
 #include "io/model/model_write.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "io/json/json_write.h"
 #include "report/lines.h"
 #include "io/model/model_write.h"

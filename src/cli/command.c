@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "io/file.h"
 #include "cli/terminal.h"
 #include "base/shell_word.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/capacity_flags.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "base/status.h"
 #include "io/json/json.h"
 #include "report/json_plan.h"

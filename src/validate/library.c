@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "base/status.h"
 #include "io/runtime/runtime_variant.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "io/csv/csv_table.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "validate/evaluate.h"
 #include "io/model/model_private.h"
 #include "plait/units.h"

@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "plait/data.h"
 #include "plait/units.h"
 
 #include "io/cluster/accelerator_private.h"
@@ -386,4 +387,13 @@ void accelerator_write(json_writer *json, const plait_accelerator *accelerator)
     accelerator_write_lacks(json, accelerator->lacks);
     accelerator_write_fits(json, accelerator);
     json_end_object(json);
+}
+
+plait_status plait_accelerator_find(const char *name, plait_arena *arena, plait_accelerator *out,
+                                    plait_error *err)
+{
+    const char *path;
+
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, name, arena, &path, err));
+    return plait_accelerator_load(path, arena, out, err);
 }

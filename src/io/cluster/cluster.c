@@ -8,7 +8,7 @@
 #include "io/cluster/accelerator_private.h"
 #include "io/cluster/cluster_private.h"
 #include "io/cluster/cluster_write.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "base/text.h"
 
 #define LEVEL(member) FIELD_AT(plait_level, member)

@@ -1,6 +1,8 @@
 /* model.c - loading a model: which of the two formats it is */
 #include "plait/model.h"
 
+#include "plait/data.h"
+
 #include "io/json/json.h"
 #include "io/model/model_private.h"
 
@@ -43,4 +45,13 @@ plait_status plait_model_parse(const char *text, size_t length, const char *name
                                plait_error *err)
 {
     return json_parse(text, length, name, read_root, arena, &(model_answer){out, warning}, err);
+}
+
+plait_status plait_model_find(const char *name, plait_arena *arena, plait_model *out,
+                              const char **warning, plait_error *err)
+{
+    const char *path;
+
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_MODELS, name, arena, &path, err));
+    return plait_model_load(path, arena, out, warning, err);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "io/cluster/cluster_private.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "io/file.h"
 #include "io/json/json.h"
 #include "io/model/model_private.h"

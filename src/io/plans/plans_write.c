@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "io/cluster/cluster_write.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "io/file.h"
 #include "io/model/model_write.h"
 #include "plait/runtime.h"

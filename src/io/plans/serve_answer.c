@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "base/status.h"
 #include "io/json/json.h"
 

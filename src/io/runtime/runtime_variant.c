@@ -1,11 +1,12 @@
 /* runtime_variant.c - software as it was at a date */
 #include "io/runtime/runtime_variant.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "io/runtime/runtime_private.h"
 #include "base/text.h"
 
@@ -362,4 +363,60 @@ plait_status runtime_read_base(const json_cursor *at, plait_arena *arena, plait_
     out->software = of;
     out->date = out->until = until;
     return PLAIT_OK;
+}
+
+/* A plan that is read back elsewhere finds the same file. */
+static plait_status absolute_path(const char *path, plait_arena *arena, const char **out,
+                                  plait_error *err)
+{
+    char *const whole = realpath(path, NULL);
+
+    if (whole == NULL && errno == ENOMEM)
+        return plait_fail_nomem(err);
+    *out = plait_arena_text(arena, whole != NULL ? whole : path);
+    free(whole);
+    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+static plait_status find_profile(const char *name, const char *software, const char *when,
+                                 bool held, plait_arena *arena, plait_runtime *out,
+                                 plait_error *err)
+{
+    const char *path;
+
+    if (when != NULL)
+        return runtime_find_dated(software, when, held, arena, out, err);
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, software, arena, &path, err));
+    PLAIT_TRY(plait_runtime_load(path, arena, out, err));
+    return data_is_path(name) ? absolute_path(path, arena, &out->file, err) : PLAIT_OK;
+}
+
+static plait_status find_runtime(const char *name, bool held, plait_arena *arena,
+                                 plait_runtime *out, plait_error *err)
+{
+    const char *path, *software, *when;
+
+    if (name == NULL)
+        return plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err);
+    PLAIT_TRY(runtime_split(name, arena, &software, &when, err));
+
+    const runtime_alias *const alias = runtime_alias_find(software);
+    if (alias == NULL)
+        return find_profile(name, software, when, held, arena, out, err);
+    PLAIT_TRY(find_profile(name, alias->runtime, when, held, arena, out, err));
+    out->can.takes[PLAIT_KEY_GRAD_SYNC] = 1U << alias->grad_sync;
+    out->defaults.key[PLAIT_KEY_GRAD_SYNC] = (int)alias->grad_sync;
+    return PLAIT_OK;
+}
+
+plait_status plait_runtime_find(const char *name, plait_arena *arena, plait_runtime *out,
+                                plait_error *err)
+{
+    return find_runtime(name, true, arena, out, err);
+}
+
+plait_status runtime_find_of_run(const char *name, plait_arena *arena, plait_runtime *out,
+                                 plait_error *err)
+{
+    return find_runtime(name, false, arena, out, err);
 }

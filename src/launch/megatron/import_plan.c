@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/saturating.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "launch/read/launcher.h"
 #include "plan/layout.h"
 

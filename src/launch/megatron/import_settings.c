@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/saturating.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "launch/megatron/import_parts.h"
 #include "plait/units.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "base/text.h"
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "launch/read/shell_read.h"
 #include "launch/write/training.h"
 

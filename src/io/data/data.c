@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "io/file.h"
 #include "base/text.h"
 
@@ -351,4 +351,11 @@ plait_status plait_data_find(plait_data_kind kind, const char *name, plait_arena
     if (*path == NULL)
         return hub ? data_fail_hub(name, arena, err) : fail_unknown(kind, name, arena, err);
     return PLAIT_OK;
+}
+
+const char *data_named_in(const char *file, const char *name, plait_arena *arena)
+{
+    const char *const beside = data_is_path(name) ? file_beside(file, name, arena) : name;
+
+    return beside != NULL && data_is_hub_id(name) && access(beside, F_OK) != 0 ? name : beside;
 }

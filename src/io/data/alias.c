@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/data_private.h"
+#include "io/data/data.h"
 #include "base/status.h"
 #include "io/json/json.h"
 #include "base/text.h"
@@ -192,4 +192,16 @@ plait_status data_fail_hub(const char *address, plait_arena *arena, plait_error 
                       "expected a file or a model that `plait models` lists%s; else give the path "
                       "of https://huggingface.co/%s/resolve/main/config.json",
                       text_builder_finish(&list, NULL), id);
+}
+
+const runtime_alias *runtime_alias_find(const char *name)
+{
+    static const runtime_alias aliases[] = {
+        {"megatron-no-overlap", "megatron", PLAIT_SYNC_SHIFTED},
+    };
+
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(name, aliases[i].name) == 0)
+            return &aliases[i];
+    return NULL;
 }
