@@ -313,6 +313,24 @@ static plait_status borrow(calibrate_run *run, bool kernels, plait_error *err)
     return PLAIT_OK;
 }
 
+static plait_status fit_all(calibrate_run *run, calibrate_result *out, plait_error *err)
+{
+    plait_accelerator present;
+
+    for (int f = 0; f < family_count; f++)
+        for (int b = families[f]->first; b < families[f]->last; b++) {
+            assert(run->blocks < MOST_BLOCKS);
+            PLAIT_TRY(calibrate_file_parse(run->tree, run->arena, &present, err));
+            run->name = present.name;
+            PLAIT_TRY(fit_block(run, families[f], b, &present, err));
+        }
+    PLAIT_TRY(borrow(run, true, err));
+    PLAIT_TRY(borrow(run, false, err));
+    *out = (calibrate_result){.name = run->name, .blocks = run->blocks, .block = run->block};
+    out->text = json_tree_print(run->tree, run->arena, &out->length);
+    return out->text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
 plait_status calibrate_accelerator(const char *name, const point_list *points, plait_arena *arena,
                                    calibrate_result *out, plait_error *err)
 {
@@ -321,21 +339,14 @@ plait_status calibrate_accelerator(const char *name, const point_list *points, p
         .arena = arena,
         .block = plait_arena_alloc(arena, MOST_BLOCKS, sizeof *run.block),
     };
-    plait_accelerator present;
+    json_document file;
+    plait_status status;
 
     if (run.block == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(calibrate_file_read(name, arena, &run.tree, err));
-    for (int f = 0; f < family_count; f++)
-        for (int b = families[f]->first; b < families[f]->last; b++) {
-            assert(run.blocks < MOST_BLOCKS);
-            PLAIT_TRY(calibrate_file_parse(run.tree, arena, &present, err));
-            run.name = present.name;
-            PLAIT_TRY(fit_block(&run, families[f], b, &present, err));
-        }
-    PLAIT_TRY(borrow(&run, true, err));
-    PLAIT_TRY(borrow(&run, false, err));
-    *out = (calibrate_result){.name = run.name, .blocks = run.blocks, .block = run.block};
-    out->text = json_tree_print(run.tree, arena, &out->length);
-    return out->text != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    PLAIT_TRY(calibrate_file_read(name, arena, &file, err));
+    run.tree = file.tree;
+    status = fit_all(&run, out, err);
+    json_document_free(&file);
+    return status;
 }

@@ -6,18 +6,15 @@
 
 #include "plait/data.h"
 
-#include "io/file.h"
 #include "base/text.h"
 
-plait_status calibrate_file_read(const char *name, plait_arena *arena, json_tree **out,
+plait_status calibrate_file_read(const char *name, plait_arena *arena, json_document *out,
                                  plait_error *err)
 {
-    const char *path, *text;
-    size_t length;
+    const char *path;
 
     PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, name, arena, &path, err));
-    PLAIT_TRY(file_read_all(path, JSON_MAX_BYTES, arena, &text, &length, err));
-    return json_tree_read(text, length, path, arena, out, err);
+    return json_tree_read(path, arena, out, err);
 }
 
 plait_status calibrate_file_parse(const json_tree *tree, plait_arena *arena, plait_accelerator *out,
@@ -59,24 +56,25 @@ static json_tree *find_block(json_tree *tree, const calibrate_block *block)
     return json_tree_member(section, key_of_block(tree, block));
 }
 
-static json_tree *enter_block(json_tree *tree, const calibrate_block *block, plait_arena *arena)
+static json_tree *enter_block(json_tree *tree, const calibrate_block *block)
 {
     const family *f = block->family;
     json_tree *section;
 
     if (f->section == NULL)
         return tree;
-    section = json_tree_enter(tree, f->section, TREE_OBJECT, arena);
+    section = json_tree_enter(tree, f->section);
     if (section == NULL || f->block_name == NULL)
         return section;
-    return json_tree_enter(section, key_of_block(tree, block), TREE_OBJECT, arena);
+    return json_tree_enter(section, key_of_block(tree, block));
 }
 
 plait_status calibrate_file_without(const json_tree *tree, const calibrate_block *block,
                                     plait_arena *arena, plait_accelerator *out, plait_error *err)
 {
-    json_tree *copy = json_tree_copy(tree, arena);
+    json_tree *const copy = json_tree_copy(tree);
     json_tree *object;
+    plait_status status;
 
     if (copy == NULL)
         return plait_fail_nomem(err);
@@ -84,7 +82,9 @@ plait_status calibrate_file_without(const json_tree *tree, const calibrate_block
     for (int i = 0; object != NULL && i < block->numbers; i++)
         if (block->number[i].key != NULL)
             json_tree_remove(object, block->number[i].key);
-    return calibrate_file_parse(copy, arena, out, err);
+    status = calibrate_file_parse(copy, arena, out, err);
+    json_tree_free(copy);
+    return status;
 }
 
 // ---- numbers -------------------------------------------------------------------------------
@@ -100,8 +100,7 @@ static double in_unit(const calibrate_block *block, int number)
 }
 
 /* {"64": 0.45, "128": 0.58}: 128 is there whenever any width is. */
-static bool set_width(json_tree *object, const calibrate_block *block, int number,
-                      plait_arena *arena)
+static bool set_width(json_tree *object, const calibrate_block *block, int number)
 {
     static const char *const width[] = {"64", "128", "192", "256"};
     const int element = block->number[number].element;
@@ -109,37 +108,34 @@ static bool set_width(json_tree *object, const calibrate_block *block, int numbe
 
     if (!block->written[number] && element != 1)
         return true;
-    widths = json_tree_enter(object, block->number[number].key, TREE_OBJECT, arena);
-    return widths != NULL &&
-           json_tree_set_number(widths, width[element], in_unit(block, number), arena);
+    widths = json_tree_enter(object, block->number[number].key);
+    return widths != NULL && json_tree_set_number(widths, width[element], in_unit(block, number));
 }
 
-/* All elements of an array, whichever of them the points tell. */
-static bool append_element(json_tree *object, const calibrate_block *block, int number,
-                           plait_arena *arena)
+/* An array has all its elements, even those that the points do not determine. */
+static bool append_element(json_tree *object, const calibrate_block *block, int number)
 {
-    json_tree *array = json_tree_enter(object, block->number[number].key, TREE_ARRAY, arena);
+    const char *const key = block->number[number].key;
+    json_tree *const array = block->number[number].element == 0 ? json_tree_set_array(object, key)
+                                                                : json_tree_member(object, key);
 
-    if (array != NULL && block->number[number].element == 0)
-        array->first = NULL;
-    return array != NULL && json_tree_append(array, in_unit(block, number), arena);
+    return array != NULL && json_tree_append(array, in_unit(block, number));
 }
 
-static bool set_number(json_tree *object, const calibrate_block *block, int number,
-                       plait_arena *arena)
+static bool set_number(json_tree *object, const calibrate_block *block, int number)
 {
     const fit_number *n = &block->number[number];
 
     if (n->key == NULL)
         return true;
     if (n->element >= 0)
-        return strcmp(n->key, "e") == 0 ? set_width(object, block, number, arena)
-                                        : append_element(object, block, number, arena);
+        return strcmp(n->key, "e") == 0 ? set_width(object, block, number)
+                                        : append_element(object, block, number);
     if (!block->written[number]) {
         json_tree_remove(object, n->key);
         return true;
     }
-    return json_tree_set_number(object, n->key, in_unit(block, number), arena);
+    return json_tree_set_number(object, n->key, in_unit(block, number));
 }
 
 // ---- sources -------------------------------------------------------------------------------
@@ -194,8 +190,7 @@ static const char *source_of(const json_tree *object, const calibrate_block *blo
                              plait_arena *arena)
 {
     const char *text = describe(block, arena);
-    const json_tree *member = json_tree_member(object, "source");
-    const char *const old = member != NULL && member->text != NULL ? member->text : "";
+    const char *const old = json_tree_text(object, "source");
 
     if (text == NULL || block->family->alone)
         return text;
@@ -205,8 +200,7 @@ static const char *source_of(const json_tree *object, const calibrate_block *blo
 plait_status calibrate_file_apply(json_tree *tree, const calibrate_block *block, plait_arena *arena,
                                   plait_error *err)
 {
-    json_tree *object = enter_block(tree, block, arena);
-    json_tree *widths;
+    json_tree *object = enter_block(tree, block);
     const char *source;
 
     if (object == NULL)
@@ -214,16 +208,16 @@ plait_status calibrate_file_apply(json_tree *tree, const calibrate_block *block,
     source = source_of(object, block, arena);
     if (source == NULL)
         return plait_fail_nomem(err);
-    widths = json_tree_member(object, "e");
-    if (owns_block(block) && widths != NULL)
-        widths->first = NULL;
+    if (owns_block(block) && json_tree_member(object, "e") != NULL &&
+        json_tree_set_object(object, "e") == NULL)
+        return plait_fail_nomem(err);
     for (int i = 0; i < block->numbers; i++)
-        if (!set_number(object, block, i, arena))
+        if (!set_number(object, block, i))
             return plait_fail_nomem(err);
     if (block->family->section == NULL)
         return PLAIT_OK;
     if (owns_block(block))
         json_tree_remove(object, "measured");
     json_tree_remove(object, "source");
-    return json_tree_set_text(object, "source", source, arena) ? PLAIT_OK : plait_fail_nomem(err);
+    return json_tree_set_text(object, "source", source) ? PLAIT_OK : plait_fail_nomem(err);
 }

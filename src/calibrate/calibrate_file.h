@@ -2,22 +2,22 @@
 #pragma once
 
 #include "calibrate/calibrate.h"
-#include "calibrate/json_tree.h"
+#include "io/json/json_tree.h"
 
-/** The file of an accelerator, by name or path. */
+/** Reads the file of an accelerator, given by name or path; the caller frees the document. */
 PLAIT_MUST_CHECK plait_status calibrate_file_read(const char *name, plait_arena *arena,
-                                                  json_tree **out, plait_error *err);
+                                                  json_document *out, plait_error *err);
 
-/** What the file says. */
+/** The accelerator that the file describes. */
 PLAIT_MUST_CHECK plait_status calibrate_file_parse(const json_tree *tree, plait_arena *arena,
                                                    plait_accelerator *out, plait_error *err);
 
-/** What it would say without the numbers of a block: the family's defaults in their place. */
+/** The accelerator without the numbers of a block, which are then the family's defaults. */
 PLAIT_MUST_CHECK plait_status calibrate_file_without(const json_tree *tree,
                                                      const calibrate_block *block,
                                                      plait_arena *arena, plait_accelerator *out,
                                                      plait_error *err);
 
-/** Puts a block's numbers and where they are from in place of those that the file has. */
+/** Writes a block's numbers and their source over those of the file. */
 PLAIT_MUST_CHECK plait_status calibrate_file_apply(json_tree *tree, const calibrate_block *block,
                                                    plait_arena *arena, plait_error *err);

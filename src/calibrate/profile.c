@@ -239,15 +239,13 @@ static const char *source_of(const profile_result *result, plait_arena *arena)
     return text_builder_finish(&text, NULL);
 }
 
-/* Who says each number. */
-static bool tell_sources(const profile_result *result, json_tree *tree, const char *source,
-                         plait_arena *arena)
+/* Writes "determined_by": the source of each number. */
+static bool set_sources(const profile_result *result, json_tree *tree, const char *source)
 {
-    json_tree *by = json_tree_enter(tree, "determined_by", TREE_OBJECT, arena);
+    json_tree *const by = json_tree_set_object(tree, "determined_by");
 
     if (by == NULL)
         return false;
-    by->first = NULL;
     for (int i = 0; i < result->numbers; i++) {
         const bool determined = result->runs > 0 && result->number[i].determined;
 
@@ -255,11 +253,10 @@ static bool tell_sources(const profile_result *result, json_tree *tree, const ch
             continue;
         if (!json_tree_set_text(by, result->number[i].key,
                                 plait_number_source_name[determined ? PLAIT_NUMBER_OF_RUNS
-                                                                    : PLAIT_NUMBER_OF_FAMILY],
-                                arena))
+                                                                    : PLAIT_NUMBER_OF_FAMILY]))
             return false;
     }
-    return json_tree_set_text(by, "source", source, arena);
+    return json_tree_set_text(by, "source", source);
 }
 
 static plait_status apply_whole(const profile_result *result, json_tree *tree, plait_arena *arena,
@@ -271,18 +268,15 @@ static plait_status apply_whole(const profile_result *result, json_tree *tree, p
 
         if (value <= 0.0 || block == NULL)
             continue;
-        if (!json_tree_set_number(block, places[k].key, fit_rounded(value / places[k].unit, 1.0),
-                                  arena))
+        if (!json_tree_set_number(block, places[k].key, fit_rounded(value / places[k].unit, 1.0)))
             return plait_fail_nomem(err);
     }
     json_tree *factors = json_tree_member(tree, "factors");
     const char *source = source_of(result, arena);
-    if (source == NULL ||
-        (factors != NULL && !json_tree_set_text(factors, "source", source, arena)) ||
-        !tell_sources(result, tree,
-                      "plait calibrate: runs of this software, or what its family leads to "
-                      "expect where they tell nothing",
-                      arena))
+    if (source == NULL || (factors != NULL && !json_tree_set_text(factors, "source", source)) ||
+        !set_sources(result, tree,
+                     "plait calibrate: runs of this software, or what its family leads to "
+                     "expect where they tell nothing"))
         return plait_fail_nomem(err);
     return PLAIT_OK;
 }
@@ -299,7 +293,7 @@ static const place *place_of(const char *key)
 }
 
 /* A number that the runs of its releases do not determine is that of the software, and not in the file. */
-static bool set_number(const profile_result *result, int i, json_tree *tree, plait_arena *arena)
+static bool set_number(const profile_result *result, int i, json_tree *tree)
 {
     const fit_number *const n = &result->number[i];
     const char *const name = place_of(n->key)->block;
@@ -310,10 +304,10 @@ static bool set_number(const profile_result *result, int i, json_tree *tree, pla
             json_tree_remove(block, n->key);
         return true;
     }
-    block = json_tree_enter(tree, name, TREE_OBJECT, arena);
+    block = json_tree_enter(tree, name);
     return block != NULL &&
            json_tree_set_number(block, n->key,
-                                fit_rounded(profile_number(result, i) / n->unit, 1.0), arena);
+                                fit_rounded(profile_number(result, i) / n->unit, 1.0));
 }
 
 static plait_status apply_variant(const profile_result *result, json_tree *tree, plait_arena *arena,
@@ -330,9 +324,9 @@ static plait_status apply_variant(const profile_result *result, json_tree *tree,
     if (source == NULL)
         return plait_fail_nomem(err);
     for (int i = 0; i < result->numbers; i++)
-        if (!set_number(result, i, tree, arena))
+        if (!set_number(result, i, tree))
             return plait_fail_nomem(err);
-    return tell_sources(result, tree, source, arena) ? PLAIT_OK : plait_fail_nomem(err);
+    return set_sources(result, tree, source) ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 plait_status profile_apply(const profile_result *result, json_tree *tree, plait_arena *arena,

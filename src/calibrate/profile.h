@@ -12,7 +12,7 @@
 #pragma once
 
 #include "calibrate/fit.h"
-#include "calibrate/json_tree.h"
+#include "io/json/json_tree.h"
 #include "calibrate/profile_set.h"
 
 /** A run that was not fitted to. */

@@ -153,12 +153,11 @@ static plait_status print_runtime_fit(const profile_result *result, FILE *out, p
     return table_print(rows, 0, out, err);
 }
 
-/* Read the profile that a fit changes. A variant without a file starts from an empty one. */
+/* Reads the profile that a fit changes; a variant without a file gets an empty one. The caller frees it. */
 static plait_status read_profile(const char *name, const char *software, bool variant,
-                                 plait_arena *arena, json_tree **out, plait_error *err)
+                                 plait_arena *arena, json_document *out, plait_error *err)
 {
-    const char *path = NULL, *text;
-    size_t length;
+    const char *path = NULL;
 
     if (variant) {
         const char *const file = plait_arena_printf(arena, "clusters/runtimes/%s.json", name);
@@ -169,29 +168,47 @@ static plait_status read_profile(const char *name, const char *software, bool va
     } else {
         PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err));
     }
-    if (path != NULL) {
-        PLAIT_TRY(file_read_all(path, JSON_MAX_BYTES, arena, &text, &length, err));
-        return json_tree_read(text, length, path, arena, out, err);
-    }
-    PLAIT_TRY(json_tree_read("{}", 2, name, arena, out, err));
-    return json_tree_set_text(*out, "name", name, arena) &&
-                   json_tree_set_text(*out, "source", "", arena) &&
-                   json_tree_set_text(*out, "variant_of", software, arena)
-               ? PLAIT_OK
-               : plait_fail_nomem(err);
+    if (path != NULL)
+        return json_tree_read(path, arena, out, err);
+    PLAIT_TRY(json_document_parse("{}", 2, name, arena, out, err));
+    if (json_tree_set_text(out->tree, "name", name) &&
+        json_tree_set_text(out->tree, "source", "") &&
+        json_tree_set_text(out->tree, "variant_of", software))
+        return PLAIT_OK;
+    json_document_free(out);
+    return plait_fail_nomem(err);
 }
 
-/* Fit the profile of a runtime to a file of runs, print the changes and write the profile. */
-static plait_status fit_runtime(const char *name, const opt_operands *operands,
-                                const calibrate_sink *sink, plait_pipelines *pipelines,
-                                plait_arena *arena, plait_error *err)
+/* Fits the profile to the runs, prints the changes and writes the profile. */
+static plait_status fit_runtime(const char *software, int variant, const char *runs_file,
+                                const calibrate_sink *sink, json_tree *tree,
+                                plait_pipelines *pipelines, plait_arena *arena, plait_error *err)
 {
-    const char *software, *when, *text;
     profile_result result;
     profile_set set;
     plait_runs runs;
-    json_tree *tree;
+    const char *text;
     size_t length;
+
+    PLAIT_TRY(plait_runs_load(runs_file, arena, &runs, err));
+    PLAIT_TRY(profile_set_learn(&runs, software, variant, pipelines, arena, &set, err));
+    PLAIT_TRY(profile_fit(&set, software, variant, arena, &result, err));
+    PLAIT_TRY(print_runtime_fit(&result, sink->print ? stderr : lines_out(), err));
+    PLAIT_TRY(profile_apply(&result, tree, arena, err));
+    text = json_tree_print(tree, arena, &length);
+    if (text == NULL)
+        return plait_fail_nomem(err);
+    return command_deliver(text, length, sink->path, sink->print, err);
+}
+
+static plait_status calibrate_runtime(const char *name, const opt_operands *operands,
+                                      const calibrate_sink *sink, plait_arena *arena,
+                                      plait_error *err)
+{
+    const char *software, *when;
+    plait_pipelines *pipelines;
+    plait_status status;
+    json_document profile;
 
     if (operands->count != 1)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
@@ -202,16 +219,14 @@ static plait_status fit_runtime(const char *name, const opt_operands *operands,
     if (when != NULL && variant == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, name,
                           "expected a month such as 25.09 behind @, found \"%.40s\"", when);
-    PLAIT_TRY(read_profile(name, software, variant > 0, arena, &tree, err));
-    PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
-    PLAIT_TRY(profile_set_learn(&runs, software, variant, pipelines, arena, &set, err));
-    PLAIT_TRY(profile_fit(&set, software, variant, arena, &result, err));
-    PLAIT_TRY(print_runtime_fit(&result, sink->print ? stderr : lines_out(), err));
-    PLAIT_TRY(profile_apply(&result, tree, arena, err));
-    text = json_tree_print(tree, arena, &length);
-    if (text == NULL)
-        return plait_fail_nomem(err);
-    return command_deliver(text, length, sink->path, sink->print, err);
+    PLAIT_TRY(read_profile(name, software, variant > 0, arena, &profile, err));
+    pipelines = plait_pipelines_new();
+    status = pipelines != NULL ? fit_runtime(software, variant, operands->text[0], sink,
+                                             profile.tree, pipelines, arena, err)
+                               : plait_fail_nomem(err);
+    plait_pipelines_free(pipelines);
+    json_document_free(&profile);
+    return status;
 }
 
 /* ---- --engine: the profile of a serving engine ---- */
@@ -339,15 +354,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->kit != NULL)
         return write_kit(flags->kit, operands, flags->force, arena, err);
     PLAIT_TRY(command_output(&sink.path, &sink.print, err));
-    if (flags->runtime != NULL) {
-        plait_pipelines *const pipelines = plait_pipelines_new();
-        const plait_status status =
-            pipelines != NULL ? fit_runtime(flags->runtime, operands, &sink, pipelines, arena, err)
-                              : plait_fail_nomem(err);
-
-        plait_pipelines_free(pipelines);
-        return status;
-    }
+    if (flags->runtime != NULL)
+        return calibrate_runtime(flags->runtime, operands, &sink, arena, err);
     if (flags->engine != NULL)
         return calibrate_engine(flags->engine, operands, &sink, arena, no, err);
     if (flags->evidence != NULL)
