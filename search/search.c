@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "search/answer.h"
-#include "search/mixed/mixed.h"
+#include "search/pipeline/heterogeneous.h"
 #include "plan/problem_check.h"
 #include "search/nested.h"
 #include "base/struct_size.h"
@@ -54,8 +54,8 @@ const char *const plait_refine_name[PLAIT_REFINES + 1] = {"none",   "layouts", "
                                                           "layers", "all",     NULL};
 
 /* By plait_refine, from the first level after PLAIT_REFINE_NONE. Each starts from the plans before it. */
-static const search_refinement *const refinements[] = {&search_layouts, &search_stages,
-                                                       &search_cuts};
+static const search_refinement *const refinements[] = {&search_layouts, &search_per_stage,
+                                                       &search_per_layer};
 
 static int count_refinements(const plait_search_options *options)
 {
@@ -288,7 +288,7 @@ plait_status question_search_below(const plait_problem *problem,
     *result = (plait_search_result){0};
     PLAIT_TRY(check_options(problem, options, err));
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0)) {
-        status = mixed_search(problem, options, arena, result, err);
+        status = hetero_search(problem, options, arena, result, err);
         result->elapsed_s = search_seconds() - start_s;
         return status;
     }

@@ -19,15 +19,13 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
     costmodel/stage) echo src/base src/plan costmodel/{layer,plan,schedule,table} ;;
     costmodel/plan) echo src/base src/plan src/rules costmodel/{layer,network,stage} ;;
     costmodel/table) echo src/base src/plan costmodel/{layer,plan} ;;
-    search) echo src/base src/plan src/rules search/{cuts,exhaustive,layout,mixed,space,stages} ;;
-    search/cuts) echo src/base src/plan search/stages ;;
-    search/stages) echo src/base src/plan src/rules search/milp ;;
-    search/mixed) echo src/base src/plan src/rules search/{exhaustive,space} ;;
+    search) echo src/base src/plan src/rules search/{exhaustive,pipeline,space} ;;
+    search/pipeline) echo src/base src/plan src/rules search search/{exhaustive,space} ;;
     search/exhaustive) echo src/base src/plan search/{explain,space} ;;
     search/space) echo src/base src/plan src/rules search/exhaustive ;;
     search/explain) echo src/base src/plan search search/{exhaustive,space} ;;
     search/capacity) echo src/base src/plan search search/{exhaustive,explain} ;;
-    search/layout | search/operators | search/serving) echo src/base src/plan ;;
+    search/operators | search/serving) echo src/base src/plan ;;
     search/milp) echo src/base ;;
     src/io) echo src/base ;; # files and folders, without what is in them
     src/io/json | src/io/csv) echo src/base src/io ;;

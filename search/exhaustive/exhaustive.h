@@ -159,8 +159,8 @@ typedef struct search_refinement {
 } search_refinement;
 
 extern const search_refinement search_layouts;
-extern const search_refinement search_stages;
-extern const search_refinement search_cuts;
+extern const search_refinement search_per_stage;
+extern const search_refinement search_per_layer;
 
 typedef struct plait_strategy {
     const char *name;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "support/bench.h"
-#include "search/layout/deal.h"
+#include "search/pipeline/layouts.h"
 #include "plait/data.h"
 
 typedef struct layouts_case {
@@ -61,17 +61,18 @@ static plait_status solve(const opened *world, plait_arena *scratch, plait_error
 {
     const double capacity_bytes = plait_capacity_bytes(&world->problem, world->problem.risk);
     const plait_portions portions = plait_degrees_portions(world->table, &world->degrees);
-    deal_trial trial = {.table = world->table,
-                        .degrees = world->degrees,
-                        .scratch = scratch,
-                        .capacity_bytes = capacity_bytes,
-                        .limit_s = HUGE_VAL};
-    deal_found found;
-    deal_row row;
+    layout_pricer trial = {.table = world->table,
+                           .degrees = world->degrees,
+                           .scratch = scratch,
+                           .capacity_bytes = capacity_bytes,
+                           .limit_s = HUGE_VAL};
+    layout_result found;
+    layout_items row;
 
-    if (!deal_row_make(&world->problem, &world->degrees, &portions, capacity_bytes, scratch, &row))
+    if (!layout_items_make(&world->problem, &world->degrees, &portions, capacity_bytes, scratch,
+                           &row))
         return plait_fail_nomem(err);
-    deal_solve(&trial, &row, &found);
+    layout_solve(&trial, &row, &found);
     if (trial.failed)
         return plait_fail_nomem(err);
     return found.any ? PLAIT_OK

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "support/assert_near.h"
-#include "search/layout/deal.h"
+#include "search/pipeline/layouts.h"
 #include "support/must.h"
 #include "plait/data.h"
 #include "support/few_draws.h"
@@ -181,23 +181,23 @@ static brute try_all(const instance *of, bool pipeline)
 
 // ---- the search's --------------------------------------------------------------------------
 
-static deal_found solve(const instance *of, deal_row *row)
+static layout_result solve(const instance *of, layout_items *row)
 {
     plait_table *table = plait_table_new(&of->problem, arena);
     plait_arena *scratch = plait_arena_new();
-    deal_trial trial = {
+    layout_pricer trial = {
         .table = table,
         .degrees = of->degrees,
         .scratch = scratch,
         .capacity_bytes = of->capacity_bytes,
         .limit_s = HUGE_VAL,
     };
-    deal_found found;
+    layout_result found;
 
     const plait_portions portions = plait_degrees_portions(table, &of->degrees);
     assert_true(
-        deal_row_make(&of->problem, &of->degrees, &portions, of->capacity_bytes, arena, row));
-    deal_solve(&trial, row, &found);
+        layout_items_make(&of->problem, &of->degrees, &portions, of->capacity_bytes, arena, row));
+    layout_solve(&trial, row, &found);
     assert_false(trial.failed);
     plait_arena_free(scratch);
     return found;
@@ -205,7 +205,7 @@ static deal_found solve(const instance *of, deal_row *row)
 
 static void check(instance *of)
 {
-    deal_row row;
+    layout_items row;
     const bool pipeline = of->degrees.schedule == PLAIT_1F1B;
     brute all = try_all(of, pipeline);
 
@@ -213,7 +213,7 @@ static void check(instance *of)
         of->capacity_bytes = all.least_bytes * (1.0 + 1e-9 + 0.1 * below(4));
         all = try_all(of, pipeline);
     }
-    const deal_found found = solve(of, &row);
+    const layout_result found = solve(of, &row);
 
     assert_true(all.layouts > 1);
     assert_true(found.proven || pipeline);
@@ -237,11 +237,11 @@ static void check(instance *of)
     assert_near_relative(pipeline ? found.pipeline_s : cost.step_s, all.best_s, 1e-9);
     if (pipeline)
         return;
-    deal_ranks *ranks = plait_arena_alloc(arena, 1, sizeof *ranks);
+    layout_shape *ranks = plait_arena_alloc(arena, 1, sizeof *ranks);
     plait_table *table = plait_table_new(&of->problem, arena);
     const plait_portions portions = plait_degrees_portions(table, &of->degrees);
-    deal_ranks_init(ranks, &of->model, &of->degrees, portions.microbatches);
-    const double floor_s = deal_floor_s(ranks, &portions, of->capacity_bytes, HUGE_VAL);
+    layout_shape_init(ranks, &of->model, &of->degrees, portions.microbatches);
+    const double floor_s = layout_lower_bound_s(ranks, &portions, of->capacity_bytes, HUGE_VAL);
     if (ranks->least == 0)
         assert_true(floor_s <= cost.step_s * (1.0 + 1e-9));
 }

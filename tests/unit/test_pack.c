@@ -3,7 +3,7 @@
 
 #include "search/milp/milp.h"
 #include "support/must.h"
-#include "search/stages/pack.h"
+#include "search/pipeline/pack.h"
 #include "support/random_below.h"
 
 static plait_arena *arena;

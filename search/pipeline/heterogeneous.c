@@ -1,0 +1,351 @@
+/* mixed.c - the answer over several sorts of nodes: all lines, and each group alone beside them (S.67) */
+#include "search/pipeline/heterogeneous.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "plan/problem_check.h"
+#include "search/space/space.h"
+#include "search/exhaustive/exhaustive.h"
+#include "plan/ranges.h"
+
+// ---- what is kept --------------------------------------------------------------------------
+
+double hetero_limit(const hetero_problem *q)
+{
+    return q->found_count < q->top ? HUGE_VAL : q->found[q->top - 1].objective;
+}
+
+static bool same_plan(const plait_plan *a, const plait_plan *b)
+{
+    if (a->stages != b->stages || a->degrees.vpp != b->degrees.vpp)
+        return false;
+    for (int s = 0; s < a->stages; s++) {
+        if (a->stage[s].group != b->stage[s].group || a->stage[s].layers != b->stage[s].layers)
+            return false;
+        for (int key = 0; key < PLAIT_KEYS; key++)
+            if (!plait_key_same(&a->stage[s].degrees, &b->stage[s].degrees, (plait_key_id)key))
+                return false;
+    }
+    return true;
+}
+
+void hetero_keep(hetero_problem *q, const plait_plan *plan, double objective)
+{
+    int at = q->found_count < q->top ? q->found_count : q->top - 1;
+
+    for (int i = 0; i < q->found_count; i++)
+        if (same_plan(plan, &q->found[i].plan))
+            return;
+    if (objective >= hetero_limit(q))
+        return;
+    if (q->found_count < q->top)
+        q->found_count++;
+    for (; at > 0 && q->found[at - 1].objective > objective; at--)
+        q->found[at] = q->found[at - 1];
+    q->found[at] = (hetero_plan){*plan, objective, q->lines};
+}
+
+// ---- the question --------------------------------------------------------------------------
+
+static plait_status check(const plait_problem *problem, const plait_search_options *options,
+                          plait_error *err)
+{
+    if (!problem->runtime->can.stages_differ)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "cluster",
+                          "expected one sort of nodes, since %s runs every stage alike (rule P31), "
+                          "found several; --runtime companion and flagscale take them",
+                          problem->runtime->name);
+    if (options->objective != PLAIT_MINIMISE_TIME && options->objective != PLAIT_MINIMISE_COST)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
+                          "expected time or cost over several sorts of nodes, found %s",
+                          plait_objective_name[options->objective]);
+    for (int i = 0; i < options->limits; i++) {
+        const plait_key_id key = options->limit[i].key;
+        if (key == PLAIT_KEY_DP || key == PLAIT_KEY_SPLIT || key == PLAIT_KEY_SHARD_GROUP)
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, plait_keys[key].name,
+                "expected no limit over several sorts of nodes, of which each has its "
+                "own, found one");
+    }
+    return PLAIT_OK;
+}
+
+static plait_status make(hetero_problem *q, plait_error *err)
+{
+    const plait_cluster *cluster = q->problem->cluster;
+
+    q->top = q->options->top;
+    q->found = plait_arena_alloc(q->arena, (size_t)q->top, sizeof *q->found);
+    if (!q->found)
+        return plait_fail_nomem(err);
+    for (int g = 0; g < cluster->groups; g++)
+        q->usd_per_s[g] = plait_cluster_taken(cluster, q->problem->job.gpus, g) *
+                          cluster->group[g].accelerator->usd_per_hour / 3600.0;
+    return PLAIT_OK;
+}
+
+static plait_status rank(const hetero_problem *q, const plait_plan *plan, int index,
+                         plait_ranked *out, plait_error *err)
+{
+    plait_cost cost;
+    unsigned groups = 0;
+
+    PLAIT_TRY(plait_plan_cost(q->problem, plan, q->arena, &cost, err));
+    for (int s = 0; s < plan->stages; s++)
+        groups |= 1u << plan->stage[s].group;
+    *out = (plait_ranked){.plan = *plan,
+                          .price = {.step_s = cost.step_s,
+                                    .peak_bytes = cost.memory.peak_bytes,
+                                    .busy_s = cost.busy_s,
+                                    .moving_s = cost.moving_s,
+                                    .exact = true},
+                          .objective = hetero_weight(q, groups) * cost.step_s,
+                          .index = index};
+    return PLAIT_OK;
+}
+
+/* Prices in full, best first: their last digits may differ from those of the labels. */
+static plait_status take_plans(const hetero_problem *q, plait_search_result *result,
+                               plait_error *err)
+{
+    plait_ranked *plan = plait_arena_alloc(q->arena, (size_t)q->top, sizeof *plan);
+
+    if (!plan)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < q->found_count; i++) {
+        plait_ranked ranked;
+        PLAIT_TRY(rank(q, &q->found[i].plan, i, &ranked, err));
+        int at = result->plans++;
+        for (; at > 0 && plan[at - 1].objective > ranked.objective; at--)
+            plan[at] = plan[at - 1];
+        plan[at] = ranked;
+    }
+    result->plan = plan;
+    return PLAIT_OK;
+}
+
+// ---- what stages recompute -----------------------------------------------------------------
+
+/* All that the software, the model and the limits have, without what is offloaded. */
+static plait_status list_recompute(const hetero_problem *q, space_recompute *out, plait_error *err)
+{
+    PLAIT_TRY(space_list_recompute(q->problem, q->options, q->arena, out, err));
+    space_choice *choice = plait_arena_alloc(q->arena, (size_t)out->count + 1, sizeof *choice);
+    int count = 0;
+
+    if (!choice)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < out->count; i++)
+        if (out->value[i].offload_acts == 0)
+            choice[count++] = out->value[i];
+    out->value = choice;
+    out->count = count;
+    return PLAIT_OK;
+}
+
+/*
+ * The n-th list of what stages may recompute beside each other: first all that may differ, then each
+ * of the others alone (rule P40). 0: there are no more.
+ */
+static int recompute_list(const hetero_problem *q, const space_recompute *all, int n,
+                          plait_recompute *out)
+{
+    int count = 0, alone = 0;
+
+    for (int i = 0; i < all->count; i++) {
+        const plait_recompute one = all->value[i].recompute;
+        const bool alike = q->problem->runtime->can.recompute_alike >> one.kind & 1u;
+        if (alike ? ++alone == n : n == 0)
+            out[count++] = one;
+    }
+    return n > alone ? -1 : count;
+}
+
+/* The choices of all groups under the n-th list; false behind the last. */
+static plait_status list_all(hetero_problem *q, int n, bool *any, plait_error *err)
+{
+    space_recompute all;
+
+    PLAIT_TRY(list_recompute(q, &all, err));
+    plait_recompute *list = plait_arena_alloc(q->arena, (size_t)all.count + 1, sizeof *list);
+    if (!list)
+        return plait_fail_nomem(err);
+    q->space = (hetero_space){.recompute = list, .recomputes = recompute_list(q, &all, n, list)};
+    *any = q->space.recomputes >= 0;
+    return q->space.recomputes > 0 ? hetero_list_degrees(q, err) : PLAIT_OK;
+}
+
+// ---- nothing fits --------------------------------------------------------------------------
+
+/* Why not even a plan that lacks memory is legal: of the first group alone, and of several. */
+static plait_status fail_illegal(const hetero_problem *q, plait_error *err)
+{
+    const plait_cluster *cluster = q->problem->cluster;
+
+    for (int g = 0; g < cluster->groups; g++)
+        if (q->why[g])
+            return plait_fail(err, PLAIT_ERROR_RANGE, "search",
+                              "expected at least one legal plan, found none: on %s alone %s; no "
+                              "two groups have dp x mbs in common (rule P33)",
+                              cluster->group[g].accelerator->name, q->why[g]);
+    return plait_fail(err, PLAIT_ERROR_RANGE, "search",
+                      "expected at least one legal plan, found none: no two groups have dp x mbs "
+                      "in common (rule P33)");
+}
+
+/* Of each group alone, and of several. */
+static plait_status find_closest(const hetero_problem *q, plait_search_result *result,
+                                 plait_error *err)
+{
+    hetero_problem lean = {.problem = q->problem,
+                           .options = q->options,
+                           .arena = q->arena,
+                           .scratch = q->scratch,
+                           .lean = true};
+    plait_plan plan = q->closest;
+
+    lean.lacks_bytes = q->lacks_bytes;
+    PLAIT_TRY(hetero_list_ranges(&lean, err));
+    bool any = true;
+    for (int n = 0; any; n++) {
+        PLAIT_TRY(list_all(&lean, n, &any, err));
+        PLAIT_TRY(hetero_closest(&lean, &plan, err));
+    }
+    result->has_closest = lean.lacks_bytes < HUGE_VAL;
+    result->closest_proven = !q->closest_open;
+    if (!result->has_closest)
+        return result->points > 0 ? PLAIT_OK : fail_illegal(q, err);
+    return rank(q, &plan, 0, &result->closest, err);
+}
+
+// ---- the search ----------------------------------------------------------------------------
+
+enum {
+    LISTS = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS, /* of recomputation, and one more */
+    UNLIKE_OPTIONS = 1 << 25 /* that are tried where a group may have two runs */
+};
+
+/* Lines of one run a group; what they are made of is kept for those of two. */
+static plait_status walk_alike(hetero_problem *q, hetero_space *space, int *spaces,
+                               plait_error *err)
+{
+    bool any = true;
+
+    *spaces = 0;
+    for (int n = 0; any && n <= LISTS; n++) {
+        PLAIT_TRY(list_all(q, n, &any, err));
+        PLAIT_TRY(hetero_search_orders(q, err));
+        if (any)
+            space[(*spaces)++] = q->space;
+    }
+    return PLAIT_OK;
+}
+
+/* Lines where one group has two runs of stages, beside what was found without. */
+static plait_status walk_unlike(hetero_problem *q, const hetero_space *space, int spaces,
+                                plait_refinement *out, plait_error *err)
+{
+    const double before = q->found_count > 0 ? q->found[0].objective : HUGE_VAL;
+    const double start_s = search_seconds();
+    const int64_t lines = q->lines, solved = q->solved;
+    int64_t budget = UNLIKE_OPTIONS;
+    double floor = HUGE_VAL;
+
+    for (int n = 0; n < spaces; n++) {
+        q->space = space[n];
+        PLAIT_TRY(hetero_search_uneven(q, &budget, &floor, err));
+    }
+    const double best = q->found_count > 0 ? q->found[0].objective : HUGE_VAL;
+    *out = (plait_refinement){.name = "runs",
+                              .any = best < before,
+                              .before = before,
+                              .floor = floor < best ? floor : best,
+                              .optimal = floor >= best,
+                              .points = q->lines - lines,
+                              .solved = q->solved - solved,
+                              .elapsed_s = search_seconds() - start_s};
+    return PLAIT_OK;
+}
+
+static plait_status run(hetero_problem *q, plait_search_result *result, plait_error *err)
+{
+    hetero_space space[LISTS + 1];
+    int spaces;
+
+    PLAIT_TRY(make(q, err));
+    for (int g = 0; g < q->problem->cluster->groups; g++)
+        PLAIT_TRY(hetero_add_alone(q, g, result, err));
+    PLAIT_TRY(hetero_list_ranges(q, err));
+    PLAIT_TRY(walk_alike(q, space, &spaces, err));
+    result->points += q->lines;
+    result->priced += q->solved;
+    result->pruned = result->points - result->priced;
+    result->strategy = "mixed";
+    result->optimal = true;
+    if (q->must == 0 && search_refines(q->options)) // must: it is asked what a group is worth
+        PLAIT_TRY(walk_unlike(q, space, spaces, &result->refinement[result->refinements++], err));
+    PLAIT_TRY(take_plans(q, result, err));
+    if (result->plans > 0 && result->refinements > 0)
+        result->refinement[0].best = result->plan[0];
+    return result->plans == 0 && q->must == 0 ? find_closest(q, result, err) : PLAIT_OK;
+}
+
+static plait_status search_with(const plait_problem *problem, const plait_search_options *options,
+                                unsigned must, plait_arena *arena, plait_search_result *result,
+                                plait_error *err)
+{
+    hetero_problem *q = plait_arena_alloc(arena, 1, sizeof *q);
+
+    *result = (plait_search_result){.threads = 1};
+    PLAIT_TRY(check(problem, options, err));
+    if (!q)
+        return plait_fail_nomem(err);
+    *q = (hetero_problem){.problem = problem,
+                          .options = options,
+                          .arena = arena,
+                          .scratch = plait_arena_new(),
+                          .lacks_bytes = HUGE_VAL,
+                          .must = must};
+    const plait_status status = q->scratch ? run(q, result, err) : plait_fail_nomem(err);
+    plait_arena_free(q->scratch);
+    return status;
+}
+
+plait_status hetero_search(const plait_problem *problem, const plait_search_options *options,
+                           plait_arena *arena, plait_search_result *result, plait_error *err)
+{
+    return search_with(problem, options, 0, arena, result, err);
+}
+
+// ---- groups that are left idle -------------------------------------------------------------
+
+plait_status plait_idle_groups(const plait_problem *problem, const plait_search_options *options,
+                               const plait_plan *plan, plait_arena *arena,
+                               plait_idle_group found[PLAIT_MAX_NODE_GROUPS], int *count,
+                               plait_error *err)
+{
+    plait_search_options one;
+
+    *count = 0;
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(search_options_check(options, err));
+    PLAIT_TRY(plan_check_values(plan, err));
+    one = *options;
+    one.top = 1;
+    one.distinct = 0;
+    if (plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
+        return PLAIT_OK;
+    for (int g = 0; g < problem->cluster->groups; g++) {
+        const int gpus = plait_cluster_taken(problem->cluster, problem->job.gpus, g);
+        plait_search_result with;
+        if (gpus == 0 || plait_plan_gpus(plan, g) > 0)
+            continue;
+        PLAIT_TRY(search_with(problem, &one, 1u << g, arena, &with, err));
+        found[*count] = (plait_idle_group){.group = g, .gpus = gpus, .any = with.plans > 0};
+        if (with.plans > 0)
+            found[*count].best = with.plan[0];
+        ++*count;
+    }
+    return PLAIT_OK;
+}

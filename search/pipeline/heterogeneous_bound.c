@@ -1,0 +1,409 @@
+/*
+ * bounds.c - what no layers of a line can undercut, whatever the order of its groups
+ *
+ * Let x be the longest f + b of a stage and W their sum. Of the chains of C.73 that turn at a stage of x,
+ *
+ *     m x,   W + (m - (p + 1)/2) x,   2 W + (m - 1 - p) x                                       (S.61)
+ *
+ * are bounds. The first is its own work. The second is the mean of two chains, where m > p. The third is
+ * the chain to the last stage and back: of those stages that it passes once only, x or p - m + 1 times
+ * another, none takes more than x (m >= 2). Each microbatch passes all stages: W is a bound, too.
+ *
+ * For given x, W is least where the groups that are quickest for a layer hold as much of the model as x
+ * lets them: a stage holds layers while they take x at most and fit the memory with as many microbatches in
+ * flight as if its group were the last of the line. The least over x of the largest bound is S.62; it changes only where one
+ * more layer fits somewhere, or for fractions of layers where one group less holds the whole model.
+ *
+ * What the other groups cannot hold within x a group has to, and its fullest stage its share of that: so
+ * long do gradients, gathers and optimizer take at least. (S.68)
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "search/pipeline/heterogeneous.h"
+#include "base/numbers.h"
+
+/*
+ * The most work that p stages can have in a pipeline of one second: each in its turn as much as its own
+ * chains leave, m x_s + P_s and 2 W - P_s + (m - 1 - p + s) x_s for s > p - m, W + (m - 1) x_s / 2 for the
+ * others, with P_s the work before it. More before it never leaves less in all. (S.62)
+ */
+static double most_before_s(int p, int m, double work_s)
+{
+    double before_s = 0.0;
+
+    for (int s = 0; s < p; s++) {
+        const double turns = m - 1.0 - p + s;
+        double x_s = (1.0 - before_s) / m;
+        if (s > p - m && turns > 0.0)
+            x_s = smaller(x_s, (1.0 - 2.0 * work_s + before_s) / turns);
+        if (s <= p - m && m > 1)
+            x_s = smaller(x_s, 2.0 * (1.0 - work_s) / (m - 1.0));
+        before_s += larger(0.0, x_s);
+    }
+    return before_s;
+}
+
+double pipeline_max_work(int p, int m)
+{
+    double low = 0.0, high = 1.0;
+
+    for (int i = 0; i < 50; i++) {
+        const double middle = 0.5 * (low + high);
+        if (most_before_s(p, m, middle) >= middle)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+double pipeline_lower_bound_s(const pipeline_shape *shape, double slowest_s, double work_s)
+{
+    const int stages = shape->stages, microbatches = shape->microbatches;
+    const double m = microbatches;
+    const double mean_s = work_s + (m - 0.5 * (stages + 1)) * slowest_s;
+    const double round_s = 2.0 * work_s + (m - 1.0 - stages) * slowest_s;
+
+    const double alone_s = larger(work_s / shape->most_work, m * slowest_s);
+
+    return microbatches > stages ? larger(alone_s, larger(mean_s, round_s))
+           : microbatches > 1    ? larger(alone_s, round_s)
+                                 : alone_s;
+}
+
+// ---- work that may be cut anywhere ---------------------------------------------------------
+
+/* The chains of S.61 with the longest stage of x and W in all stages; those that m is too small for: 0. */
+typedef struct chain_bounds {
+    double alone_s, work_s, mean_s, round_s;
+} chain_bounds;
+
+static chain_bounds chains_of(const divisible_pipeline *cut, double slowest_s, double work_s)
+{
+    const double m = cut->microbatches, p = cut->stages;
+
+    return (chain_bounds){
+        .alone_s = m * slowest_s,
+        .work_s = work_s,
+        .mean_s = m > p ? work_s + (m - 0.5 * (p + 1.0)) * slowest_s : 0.0,
+        .round_s = m > 1.0 ? 2.0 * work_s + (m - 1.0 - p) * slowest_s : 0.0,
+    };
+}
+
+/* No x between two has less than this. */
+static double least_between(const chain_bounds *a, const chain_bounds *b)
+{
+    const double alone_s = larger(smaller(a->alone_s, b->alone_s), smaller(a->work_s, b->work_s));
+
+    return larger(alone_s, larger(smaller(a->mean_s, b->mean_s), smaller(a->round_s, b->round_s)));
+}
+
+/* From x on all work is in the quickest stages, and the chains grow with x, or say nothing of it. */
+static double least_from(const divisible_pipeline *cut, const chain_bounds *a)
+{
+    const double alone_s = larger(larger(a->alone_s, a->work_s), a->mean_s);
+
+    return cut->microbatches - 1.0 >= cut->stages ? larger(alone_s, a->round_s) : alone_s;
+}
+
+void divisible_add(divisible_pipeline *cut, double stages, double units_per_s, double unit_s)
+{
+    int at = cut->parts++;
+
+    for (; at > 0 && unit_s < cut->part[at - 1].unit_s; at--)
+        cut->part[at] = cut->part[at - 1];
+    cut->part[at] = (divisible_part){units_per_s, unit_s};
+    cut->stages += stages;
+}
+
+/* W of all units with x, the quickest stages full. */
+static double cut_work_s(const divisible_pipeline *cut, double units, double slowest_s)
+{
+    double work_s = cut->ends_s;
+
+    for (int i = 0; i < cut->parts && units > 0.0; i++) {
+        const double held = smaller(units, cut->part[i].units_per_s * slowest_s);
+        work_s += held * cut->part[i].unit_s;
+        units -= held;
+    }
+    return work_s;
+}
+
+/* Between the x at which one part less holds all, W is a line, and so are the chains. (S.62) */
+double divisible_lower_bound_s(const divisible_pipeline *cut, double units)
+{
+    double units_per_s = 0.0, before_s = 0.0, least_s = HUGE_VAL;
+    chain_bounds before = {0};
+
+    for (int i = 0; i < cut->parts; i++) {
+        units_per_s += cut->part[i].units_per_s;
+        const double slowest_s = larger(units / units_per_s, cut->one_s);
+        const chain_bounds at = chains_of(cut, slowest_s, cut_work_s(cut, units, slowest_s));
+        const bool between = i > 0 && slowest_s < before_s;
+        least_s = smaller(least_s, between ? least_between(&at, &before) : least_from(cut, &at));
+        before_s = slowest_s;
+        before = at;
+    }
+    return least_s;
+}
+
+/* The longest x with which the chains stay within so many seconds; more than that is no plan's. */
+double divisible_max_stage_s(const divisible_pipeline *cut, double units, double limit_s)
+{
+    double low = 0.0, high = limit_s / cut->microbatches;
+
+    for (int i = 0; i < 40 && high < HUGE_VAL; i++) {
+        const double middle = 0.5 * (low + high);
+        const chain_bounds at = chains_of(cut, middle, cut_work_s(cut, units, middle));
+        if (least_between(&at, &at) <= limit_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+// ---- sets ----------------------------------------------------------------------------------
+
+/* What the ends of the model add to W at least. */
+static double ends_s(const group_choice *set)
+{
+    double first_s = HUGE_VAL, last_s = HUGE_VAL;
+
+    for (int r = 0; r < set->runs; r++) {
+        first_s = smaller(first_s, set->run[r]->choice->first_s);
+        last_s = smaller(last_s, set->run[r]->choice->last_s);
+    }
+    return first_s + last_s;
+}
+
+/* No stage is quicker than one layer. */
+static double one_layer_s(const group_choice *set)
+{
+    double slowest_s = 0.0;
+
+    for (int r = 0; r < set->runs; r++)
+        slowest_s = larger(slowest_s, set->run[r]->choice->least_s);
+    return slowest_s;
+}
+
+/* The objective of a pipeline of so many seconds, and what follows it. */
+static double objective_of(const hetero_problem *q, const group_choice *set, double pipeline_s,
+                           double after_s)
+{
+    return set->weight *
+           (plait_between_step_s(q->problem, &set->inside, set->shape.microbatches, pipeline_s) +
+            after_s);
+}
+
+double hetero_divisible_bound(const hetero_problem *q, const group_choice *set)
+{
+    divisible_pipeline cut = {
+        .microbatches = set->shape.microbatches, .ends_s = ends_s(set), .one_s = one_layer_s(set)};
+
+    for (int r = 0; r < set->runs; r++) {
+        const stage_run *run = set->run[r];
+        divisible_add(&cut, run->stages, run->stages / run->choice->unit_s, run->choice->unit_s);
+    }
+    return objective_of(q, set, divisible_lower_bound_s(&cut, q->units), 0.0);
+}
+
+// ---- whole layers --------------------------------------------------------------------------
+
+/* The runs of a set by the time that a unit takes, the quickest first; a short list. */
+static void by_unit(const group_choice *set, int order[HETERO_RUNS])
+{
+    for (int r = 0; r < set->runs; r++) {
+        int at = r;
+        for (; at > 0 && set->run[r]->choice->unit_s < set->run[order[at - 1]]->choice->unit_s;
+             at--)
+            order[at] = order[at - 1];
+        order[at] = r;
+    }
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The k-th stage from the end of the line has k microbatches in flight, or all. */
+static const stage_bound *row_from_end(hetero_problem *q, group_degrees *choice, int k)
+{
+    const int microbatches = hetero_microbatches(q, choice->size);
+
+    return hetero_stage_bounds(q, choice, HETERO_MIDDLE, choice->group,
+                               k < microbatches ? k : microbatches);
+}
+
+/* The times at which one more layer fits the stages of a run, ascending. */
+static bool list_fills(hetero_problem *q, stage_run *run)
+{
+    const int layers = q->problem->model->layers;
+    double *fill;
+
+    for (int k = 1; k <= run->stages; k++) {
+        const stage_bound *row = row_from_end(q, run->choice, k);
+        if (!row)
+            return false;
+        for (int l = 1; l < layers && row[hetero_range(q, 0, l)].stage_s < HUGE_VAL; l++)
+            run->fills++;
+    }
+    fill = plait_arena_alloc(q->arena, (size_t)run->fills + 1, sizeof *fill);
+    if (!fill)
+        return false;
+    for (int k = 1, at = 0; k <= run->stages; k++) {
+        const stage_bound *row = row_from_end(q, run->choice, k);
+        for (int l = 1; l < layers && row[hetero_range(q, 0, l)].stage_s < HUGE_VAL; l++)
+            fill[at++] = row[hetero_range(q, 0, l)].stage_s;
+    }
+    qsort(fill, (size_t)run->fills, sizeof *fill, by_time);
+    fill[run->fills] = HUGE_VAL;
+    run->fill_s = fill;
+    return true;
+}
+
+/* What a stage with so many layers or more leaves behind the pipeline, wherever it is. */
+static bool list_afters(hetero_problem *q, group_degrees *choice)
+{
+    const int layers = q->problem->model->layers;
+    const stage_bound *row[HETERO_PLACES];
+    double *after_s = plait_arena_alloc(q->arena, (size_t)layers + 2, sizeof *after_s);
+    double least_s = HUGE_VAL;
+
+    for (int place = 0; place < HETERO_PLACES; place++) {
+        row[place] = hetero_stage_bounds(q, choice, (hetero_place)place, choice->group, 1);
+        if (!row[place] || !after_s)
+            return false;
+    }
+    for (int l = layers; l > 0; l--) {
+        for (int place = 0; place < HETERO_PLACES; place++)
+            least_s = smaller(least_s, row[place][hetero_range(q, 0, l)].after_s);
+        after_s[l] = q->problem->model->tied || least_s == HUGE_VAL ? 0.0 : least_s;
+    }
+    choice->after_s = after_s;
+    return true;
+}
+
+const double *hetero_tail_bounds(hetero_problem *q, group_degrees *choice)
+{
+    return choice->after_s || list_afters(q, choice) ? choice->after_s : NULL;
+}
+
+static bool list_layers(hetero_problem *q, const group_choice *set)
+{
+    for (int r = 0; r < set->runs; r++) {
+        stage_run *run = set->run[r];
+        if ((!run->fill_s && !list_fills(q, run)) || !hetero_tail_bounds(q, run->choice))
+            return false;
+    }
+    return true;
+}
+
+/* Layers that the stages of each run hold within x. */
+typedef struct held_layers {
+    int of[HETERO_RUNS];
+    int all;
+} held_layers;
+
+/* The next x at which more is held, which then is. */
+static double hold_more(const group_choice *set, held_layers *held)
+{
+    double next_s = HUGE_VAL;
+
+    for (int r = 0; r < set->runs; r++)
+        next_s = smaller(next_s, set->run[r]->fill_s[held->of[r]]);
+    for (int r = 0; r < set->runs && next_s < HUGE_VAL; r++)
+        while (set->run[r]->fill_s[held->of[r]] <= next_s) {
+            held->of[r]++;
+            held->all++;
+        }
+    return next_s;
+}
+
+static bool can_hold(const hetero_problem *q, const group_choice *set, const held_layers *held)
+{
+    for (int r = 0; r < set->runs; r++)
+        if (held->of[r] < set->run[r]->stages)
+            return false;
+    return held->all >= q->problem->model->layers;
+}
+
+/* What follows the pipeline, where no group holds more than this. (S.68) */
+static double least_after_s(const hetero_problem *q, const group_choice *set,
+                            const held_layers *held)
+{
+    double after_s = 0.0;
+
+    for (int r = 0; r < set->runs; r++) {
+        const int stages = set->run[r]->stages;
+        const int others = held->all - held->of[r];
+        const int left = q->problem->model->layers - others;
+        const int fullest = left > stages ? (left + stages - 1) / stages : 1;
+        after_s = larger(after_s, set->run[r]->choice->after_s[fullest]);
+    }
+    return after_s;
+}
+
+/* W with one layer in each stage, and of the others as many as they hold in the quickest groups. */
+static double whole_work_s(const hetero_problem *q, const group_choice *set, const int *order,
+                           const held_layers *held)
+{
+    int left = q->problem->model->layers - set->shape.stages;
+    double work_s = ends_s(set);
+
+    for (int at = 0; at < set->runs; at++) {
+        const stage_run *run = set->run[order[at]];
+        const int room = held->of[order[at]] - run->stages;
+        const int more = room < left ? room : left;
+        work_s += (more + run->stages) * run->choice->kind_s[0];
+        left -= more;
+    }
+    return work_s;
+}
+
+/* Every x at which one more layer fits. */
+double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
+{
+    int order[HETERO_RUNS];
+    held_layers held = {{0}, 0};
+    double least = HUGE_VAL;
+
+    if (!list_layers(q, set))
+        return -1.0;
+    by_unit(set, order);
+    for (double x_s = hold_more(set, &held);
+         x_s < HUGE_VAL && objective_of(q, set, set->shape.microbatches * x_s, 0.0) < least;
+         x_s = hold_more(set, &held))
+        if (can_hold(q, set, &held)) {
+            const double pipeline_s =
+                pipeline_lower_bound_s(&set->shape, x_s, whole_work_s(q, set, order, &held));
+            least = smaller(least, objective_of(q, set, pipeline_s, least_after_s(q, set, &held)));
+        }
+    return least;
+}
+
+/* Less what is sent, and what follows the pipeline, which is more the less a stage may take. */
+double hetero_max_stage_s(const hetero_problem *q, const group_choice *set)
+{
+    const double limit_s =
+        hetero_limit(q) / set->weight -
+        plait_between_sends_s(q->problem, &set->inside, set->shape.microbatches, HUGE_VAL);
+    double most_s = limit_s / set->shape.microbatches;
+
+    for (bool less = q->problem->model->kinds == 1; less;) {
+        held_layers held = {{0}, 0};
+        held_layers more = held;
+        while (hold_more(set, &more) <= most_s && more.all > held.all)
+            held = more;
+        if (!can_hold(q, set, &held))
+            return 0.0;
+        const double within_s = (limit_s - least_after_s(q, set, &held)) / set->shape.microbatches;
+        less = within_s < most_s;
+        most_s = less ? within_s : most_s;
+    }
+    return most_s;
+}

@@ -1,0 +1,368 @@
+/*
+ * choices.c - degrees of each group, legal on its nodes alone, and what a layer takes at least
+ *
+ * Searched: tp inside a scale-up domain, cp, dp, ep, mbs, zero. sp follows; every other key is as usual
+ * (degrees.h). Stages of a choice take all GPUs of its group, or the group has stages of another, too.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "plan/kernels.h"
+#include "search/pipeline/heterogeneous.h"
+#include "rules/plan_check.h"
+#include "search/space/space.h"
+#include "plan/model_queries.h"
+
+/* A list of choices on its way. */
+typedef struct choice_list {
+    hetero_problem *q;
+    int group;
+    int gpus;   /* of the group */
+    int domain; /* GPUs of its scale-up level, which tp does not leave */
+    int count, room;
+    group_degrees **choice;
+    bool failed;
+} choice_list;
+
+// ---- one choice ----------------------------------------------------------------------------
+
+/* A stage of one layer of kind k. */
+static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choice,
+                                   hetero_place place, int k, plait_recompute recompute,
+                                   bool *failed)
+{
+    const plait_arena_mark mark = plait_arena_save(q->scratch);
+    plait_stage_price price = {0};
+    plait_stage stage;
+    int first = 0;
+
+    while (q->problem->model->layer_kind[first] != k)
+        first++;
+    if (hetero_stage(q, choice, place, first, first + 1, recompute, q->scratch, &stage))
+        price = plait_stage_sort_price(choice->sort, &stage, choice->group);
+    else
+        *failed = true;
+    plait_arena_rewind(q->scratch, mark);
+    return price;
+}
+
+/* Has some kind of layer no room on these nodes, whatever is recomputed of it? */
+static bool lacks_room(const hetero_problem *q, group_degrees *choice, bool *failed)
+{
+    for (int k = 0; k < q->problem->model->kinds; k++) {
+        bool room = false;
+        for (int r = 0; r < q->space.recomputes && !room; r++) {
+            const plait_stage_price price =
+                one_layer(q, choice, HETERO_MIDDLE, k, q->space.recompute[r], failed);
+            room = price.state_bytes + price.flight_bytes <= choice->capacity_bytes;
+        }
+        if (!room)
+            return true;
+    }
+    return false;
+}
+
+/* What an end of the model adds to a layer of the first kind. */
+static double end_s(const hetero_problem *q, group_degrees *choice, hetero_place place,
+                    bool *failed)
+{
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    const plait_stage_price price = one_layer(q, choice, place, 0, none, failed);
+
+    return fmax(0.0, price.forward_s + price.backward_s - choice->kind_s[0]);
+}
+
+/* Units of work are those of the first choice of all: a layer of kind k has as many as it takes there. */
+static void measure(hetero_problem *q, group_degrees *choice, bool *failed)
+{
+    const plait_model *model = q->problem->model;
+    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_stage_price price = one_layer(q, choice, HETERO_MIDDLE, k, none, failed);
+        choice->kind_s[k] = price.forward_s + price.backward_s;
+    }
+    choice->first_s = end_s(q, choice, HETERO_FIRST, failed);
+    choice->last_s = end_s(q, choice, HETERO_LAST, failed);
+    if (q->units <= 0.0)
+        for (int i = 0; i < model->layers; i++) {
+            const int k = model->layer_kind[i];
+            q->kind_units[k] = choice->kind_s[k];
+            q->units += q->kind_units[k];
+        }
+    choice->unit_s = choice->least_s = HUGE_VAL;
+    for (int k = 0; k < model->kinds; k++) {
+        choice->unit_s = fmin(choice->unit_s, choice->kind_s[k] / q->kind_units[k]);
+        choice->least_s = fmin(choice->least_s, choice->kind_s[k]);
+    }
+    plait_between_add_boundary(&choice->boundary, choice->sort, choice->sort);
+}
+
+/* Do stages of so many GPUs take all of the group's? */
+static bool stages_fill(const choice_list *list, int gpus)
+{
+    return list->gpus % gpus == 0 && list->gpus / gpus < list->q->problem->model->layers;
+}
+
+/* Or else some of them, and stages of another choice the rest? */
+static bool may_have(const choice_list *list, int gpus)
+{
+    return stages_fill(list, gpus) || (!list->q->lean && gpus < list->gpus);
+}
+
+/* Adds these degrees; false where a layer has no room, so that larger microbatches have none either. */
+static bool add_choice(choice_list *list, const plait_degrees *d)
+{
+    hetero_problem *q = list->q;
+    group_degrees *choice = plait_arena_alloc(q->arena, 1, sizeof *choice);
+
+    if (!choice) {
+        list->failed = true;
+        return false;
+    }
+    *choice = (group_degrees){.degrees = *d,
+                              .group = list->group,
+                              .gpus = d->tp * d->cp * d->dp,
+                              .most_stages = list->gpus / (d->tp * d->cp * d->dp),
+                              .whole = stages_fill(list, d->tp * d->cp * d->dp),
+                              .domain = list->domain,
+                              .size = hetero_size(d)};
+    choice->sort = plait_stage_sort_new(q->problem, list->group, d, q->arena);
+    choice->run =
+        plait_arena_alloc(q->arena, (size_t)q->problem->model->layers + 1, sizeof(stage_run *));
+    if (!choice->sort || !choice->run) {
+        list->failed = true;
+        return false;
+    }
+    choice->capacity_bytes = plait_stage_sort_capacity_bytes(choice->sort, q->problem->risk);
+    if (!q->lean && lacks_room(q, choice, &list->failed))
+        return false;
+    measure(q, choice, &list->failed);
+    group_degrees **more =
+        grow_by_one(q->arena, list->choice, list->count, &list->room, sizeof *more);
+    list->failed = list->failed || !more;
+    if (!more)
+        return false;
+    list->choice = more;
+    list->choice[list->count++] = choice;
+    return !list->failed;
+}
+
+// ---- all of a group ------------------------------------------------------------------------
+
+static bool limits_hold(const hetero_problem *q, const plait_degrees *d)
+{
+    char text[96];
+
+    for (int key = 0; key < PLAIT_KEYS; key++) {
+        const plait_key_id id = (plait_key_id)key;
+        if (id == PLAIT_KEY_PP || id == PLAIT_KEY_RECOMPUTE || id == PLAIT_KEY_SPLIT ||
+            id == PLAIT_KEY_SHARD_GROUP || id == PLAIT_KEY_DP)
+            continue;
+        if (plait_keys[id].words
+                ? !limits_allow_text(q->options, id, plait_degrees_get(d, id, text, sizeof text))
+                : !limits_allow(q->options, id, plait_key_value(d, id)))
+            return false;
+    }
+    return true;
+}
+
+/* Attention as usual, or in the fastest kernel that limits leave and these nodes run. */
+static void take_kernel(const hetero_problem *q, const plait_problem *of_group, plait_degrees *d)
+{
+    for (int kernel = PLAIT_ATTENTION_KERNELS - 1;
+         kernel >= 0 && !limits_allow_text(q->options, PLAIT_KEY_ATTENTION,
+                                           plait_attention_kernel_name[d->attention]);
+         kernel--) {
+        plait_degrees other = *d;
+
+        other.attention = (unsigned char)kernel;
+        if (limits_allow_text(q->options, PLAIT_KEY_ATTENTION,
+                              plait_attention_kernel_name[kernel]) &&
+            plan_attention_suits(of_group, &other))
+            *d = other;
+    }
+}
+
+/* All keys but these are as usual. */
+static bool complete(const choice_list *list, plait_degrees *d, bool *layers_legal)
+{
+    static const plait_key_set given =
+        PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
+        PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) | PLAIT_KEY_BIT(PLAIT_KEY_MBS) |
+        PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) |
+        PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) | PLAIT_KEY_BIT(PLAIT_KEY_ORDER) |
+        PLAIT_KEY_BIT(PLAIT_KEY_ZERO) | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
+    const hetero_problem *q = list->q;
+    plait_cluster cluster;
+
+    d->pp = plait_stage_sort_stages(q->problem, list->group, d);
+    const plait_problem of_group = plait_problem_of_group(q->problem, list->group, d, &cluster);
+    plait_degrees_fill(&of_group, given, d);
+    take_kernel(q, &of_group, d);
+    *layers_legal = plan_layers_legal(&of_group, d, &nobody_asks);
+    return *layers_legal && plan_ranks_legal(&of_group, d, &nobody_asks) && limits_hold(q, d) &&
+           d->grad_sync == PLAIT_SYNC_BUCKETED;
+}
+
+static void add_microbatches(choice_list *list, plait_degrees d)
+{
+    const int gbs = list->q->problem->job.gbs;
+
+    for (int mbs = 1; mbs <= gbs / d.dp && !list->failed; mbs++) {
+        bool layers_legal;
+        d.mbs = mbs;
+        if (gbs % ((int64_t)d.dp * mbs) != 0 || !limits_allow(list->q->options, PLAIT_KEY_MBS, mbs))
+            continue;
+        const bool added = complete(list, &d, &layers_legal);
+        if ((added && !add_choice(list, &d)) || (added && list->q->lean) || !layers_legal)
+            return;
+    }
+}
+
+static void add_ranks(choice_list *list, plait_degrees d)
+{
+    const plait_capabilities *can = &list->q->problem->runtime->can;
+    const int experts = d.dp * d.cp * d.tp;
+
+    for (int ep = 1; ep <= experts && ep <= can->most[PLAIT_KEY_EP]; ep++) {
+        if (experts % ep != 0 || !limits_allow(list->q->options, PLAIT_KEY_EP, ep))
+            continue;
+        d.ep = ep;
+        for (int zero = 0; zero <= 3; zero++)
+            if (can->takes[PLAIT_KEY_ZERO] >> zero & 1u) {
+                d.zero = (unsigned char)zero;
+                add_microbatches(list, d);
+            }
+        if (!model_has_experts(list->q->problem->model))
+            return;
+    }
+}
+
+static void add_shape(choice_list *list, int tp, int cp)
+{
+    const int gbs = list->q->problem->job.gbs;
+
+    for (int dp = 1; dp <= list->gpus / (tp * cp) && dp <= gbs; dp++) {
+        plait_degrees d = plait_degrees_init();
+        if (gbs % dp != 0 || !may_have(list, tp * cp * dp))
+            continue;
+        d.tp = tp;
+        d.cp = cp;
+        d.dp = dp;
+        d.split.kind = PLAIT_SPLIT_LAYOUT;
+        add_ranks(list, d);
+    }
+}
+
+/* Choices of one group, in the order of tp, cp, dp, ep, zero, mbs. */
+static bool list_group(hetero_problem *q, int g, choice_list *list)
+{
+    const plait_capabilities *can = &q->problem->runtime->can;
+    const int taken = plait_cluster_taken(q->problem->cluster, q->problem->job.gpus, g);
+
+    *list = (choice_list){.q = q, .group = g, .gpus = taken};
+    list->domain = plait_cluster_of_group(q->problem->cluster, g, taken).level[0].gpus;
+    for (int tp = 1; tp <= taken && tp <= list->domain && tp <= can->most[PLAIT_KEY_TP]; tp++)
+        for (int cp = 1; cp <= taken / tp && cp <= can->most[PLAIT_KEY_CP]; cp++)
+            if (limits_allow(q->options, PLAIT_KEY_TP, tp) &&
+                limits_allow(q->options, PLAIT_KEY_CP, cp))
+                add_shape(list, tp, cp);
+    return !list->failed;
+}
+
+// ---- by microbatches -----------------------------------------------------------------------
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The sizes that occur, ascending. */
+static bool list_sizes(hetero_problem *q, const choice_list *lists)
+{
+    size_t all = 0;
+    int64_t *size;
+
+    for (int g = 0; g < q->problem->cluster->groups; g++)
+        all += (size_t)lists[g].count;
+    size = plait_arena_alloc(q->arena, all + 1, sizeof *size);
+    if (!size)
+        return false;
+    for (int g = 0, at = 0; g < q->problem->cluster->groups; g++)
+        for (int i = 0; i < lists[g].count; i++)
+            size[at++] = lists[g].choice[i]->size;
+    qsort(size, all, sizeof *size, by_number);
+    for (size_t i = 0; i < all; i++)
+        if (q->space.sizes == 0 || size[q->space.sizes - 1] != size[i])
+            size[q->space.sizes++] = size[i];
+    q->space.size = size;
+    return true;
+}
+
+static int by_rate(const void *left, const void *right)
+{
+    const group_degrees *a = *(group_degrees *const *)left, *b = *(group_degrees *const *)right;
+    const double of_a = a->gpus * a->unit_s, of_b = b->gpus * b->unit_s;
+
+    if (of_a < of_b || of_a > of_b)
+        return of_a > of_b ? 1 : -1;
+    for (int key = 0; key < PLAIT_KEYS;
+         key++) { // an order of its own, the same for any input order
+        const int x = plait_key_value(&a->degrees, (plait_key_id)key);
+        const int y = plait_key_value(&b->degrees, (plait_key_id)key);
+        if (x != y)
+            return x - y;
+    }
+    return 0;
+}
+
+static bool sort_group(hetero_problem *q, const choice_list *all, int size, degrees_list *out)
+{
+    *out = (degrees_list){
+        .choice = plait_arena_alloc(q->arena, (size_t)all->count + 1, sizeof *out->choice),
+        .gpus = all->gpus};
+    if (!out->choice)
+        return false;
+    for (int i = 0; i < all->count; i++)
+        if (all->choice[i]->size == q->space.size[size])
+            out->choice[out->count++] = all->choice[i];
+    qsort(out->choice, (size_t)out->count, sizeof(group_degrees *), by_rate);
+    return true;
+}
+
+plait_status hetero_list_degrees(hetero_problem *q, plait_error *err)
+{
+    const int groups = q->problem->cluster->groups;
+    choice_list lists[PLAIT_MAX_NODE_GROUPS];
+
+    for (int g = 0; g < groups; g++)
+        if (!list_group(q, g, &lists[g]))
+            return plait_fail_nomem(err);
+    if (!list_sizes(q, lists))
+        return plait_fail_nomem(err);
+    q->space.list = plait_arena_alloc(q->arena, (size_t)q->space.sizes * PLAIT_MAX_NODE_GROUPS + 1,
+                                      sizeof *q->space.list);
+    if (!q->space.list)
+        return plait_fail_nomem(err);
+    for (int b = 0; b < q->space.sizes; b++)
+        for (int g = 0; g < groups; g++)
+            if (!sort_group(q, &lists[g], b, &q->space.list[b * PLAIT_MAX_NODE_GROUPS + g]))
+                return plait_fail_nomem(err);
+    return PLAIT_OK;
+}
+
+double hetero_weight(const hetero_problem *q, unsigned groups)
+{
+    double usd_per_s = 0.0;
+
+    if (q->options->objective != PLAIT_MINIMISE_COST)
+        return 1.0;
+    for (int g = 0; g < PLAIT_MAX_NODE_GROUPS; g++)
+        if (groups >> g & 1u)
+            usd_per_s += q->usd_per_s[g];
+    return usd_per_s;
+}

@@ -1,0 +1,233 @@
+/* deal.c - the row of items that is dealt, and what a deal costs */
+#include "search/pipeline/layouts.h"
+
+#include <math.h>
+
+#include "plan/layout.h"
+
+// ---- the row -------------------------------------------------------------------------------
+
+static void add(layout_sums *sum, const layout_sums *before, const plait_portion *portion)
+{
+    *sum = (layout_sums){
+        .time = {before->time.forward_s + portion->time.forward_s,
+                 before->time.backward_s + portion->time.backward_s,
+                 before->time.weight_s + portion->time.weight_s},
+        .work_s = before->work_s + portion->work_s,
+        .state_bytes = before->state_bytes + portion->state_bytes,
+        .saved_bytes = before->saved_bytes + portion->saved_bytes,
+    };
+}
+
+/* The room of a row in the making. */
+typedef struct row_maker {
+    layout_sums *sum, *rest;
+    double *live_bytes;
+    int items;
+} row_maker;
+
+static void add_item(row_maker *row, const plait_portion *leading, const plait_portion *behind)
+{
+    const int i = row->items++;
+
+    add(&row->sum[i + 1], &row->sum[i], leading);
+    add(&row->rest[i + 1], &row->rest[i], behind);
+    row->live_bytes[i] = fmax(leading->live_bytes, behind->live_bytes);
+}
+
+/* All modules are one item: they stand in one chunk. */
+static plait_portion all_modules(const plait_portions *portions, int modules)
+{
+    plait_portion all = portions->module;
+
+    all.time.forward_s *= modules;
+    all.time.backward_s *= modules;
+    all.time.weight_s *= modules;
+    all.work_s *= modules;
+    all.state_bytes *= modules;
+    all.saved_bytes *= modules;
+    return all;
+}
+
+/* Of equal chunks the moment when most is held is one of many: the schedule's own. */
+static bool list_chunks(const plait_degrees *d, int microbatches, plait_arena *arena,
+                        layout_items *row)
+{
+    double weight[PLAIT_MAX_LAYERS], of_rank[PLAIT_MAX_LAYERS];
+    double *held = plait_arena_alloc(arena, (size_t)row->chunks, sizeof *held);
+    int *rank = plait_arena_alloc(arena, (size_t)row->chunks, sizeof *rank);
+
+    row->held = held;
+    row->rank = rank;
+    if (!held || !rank)
+        return false;
+    for (int v = 0; v < d->vpp; v++)
+        weight[v] = 1.0;
+    for (int r = 0; r < d->pp; r++) {
+        plait_schedule_held((plait_schedule)d->schedule, d->pp, r, d->vpp, microbatches, weight,
+                            of_rank);
+        for (int v = 0; v < d->vpp; v++) {
+            const int chunk = plait_schedule_chunk((plait_schedule)d->schedule, d->pp, r, v);
+
+            held[chunk] = of_rank[v];
+            rank[chunk] = r;
+        }
+    }
+    return true;
+}
+
+bool layout_items_make(const plait_problem *problem, const plait_degrees *d,
+                       const plait_portions *portions, double capacity_bytes, plait_arena *arena,
+                       layout_items *row)
+{
+    const plait_model *model = problem->model;
+    const plait_portion modules = all_modules(portions, model->mtp_layers);
+    const size_t most = (size_t)model->layers + 4;
+    row_maker maker = {
+        .sum = plait_arena_alloc(arena, most, sizeof *maker.sum),
+        .rest = plait_arena_alloc(arena, most, sizeof *maker.rest),
+        .live_bytes = plait_arena_alloc(arena, most, sizeof *maker.live_bytes),
+    };
+
+    *row = (layout_items){
+        .model = model,
+        .schedule = (plait_schedule)d->schedule,
+        .ranks = d->pp,
+        .turns = d->vpp,
+        .chunks = d->pp * d->vpp,
+        .modules_at = model->mtp_layers > 0 ? 1 + model->layers : -1,
+        .leading = portions->leading,
+        .sum = maker.sum,
+        .rest = maker.rest,
+        .live_bytes = maker.live_bytes,
+        .rank_bytes = portions->rank_bytes,
+        .capacity_bytes = capacity_bytes,
+        .fused_s = portions->fused_s,
+        .after_s = portions->after_s,
+        .microbatches = portions->microbatches,
+    };
+    if (!maker.sum || !maker.rest || !maker.live_bytes ||
+        !list_chunks(d, portions->microbatches, arena, row))
+        return false;
+    maker.sum[0] = maker.rest[0] = (layout_sums){.work_s = 0.0};
+    add_item(&maker, &portions->embedding, &portions->embedding);
+    for (int i = 0; i < model->layers; i++)
+        add_item(&maker, &portions->layer[model->layer_kind[i]],
+                 &portions->rest[model->layer_kind[i]]);
+    if (model->mtp_layers > 0)
+        add_item(&maker, &modules, &modules);
+    add_item(&maker, &portions->loss, &portions->loss);
+    row->items = maker.items;
+    return true;
+}
+
+// ---- chunks --------------------------------------------------------------------------------
+
+static void add_difference(layout_sums *sum, const layout_sums *end, const layout_sums *first)
+{
+    sum->time.forward_s += end->time.forward_s - first->time.forward_s;
+    sum->time.backward_s += end->time.backward_s - first->time.backward_s;
+    sum->time.weight_s += end->time.weight_s - first->time.weight_s;
+    sum->work_s += end->work_s - first->work_s;
+    sum->state_bytes += end->state_bytes - first->state_bytes;
+    sum->saved_bytes += end->saved_bytes - first->saved_bytes;
+}
+
+/* Of full:N the first layers of a chunk are run again; the embedding is no layer. */
+layout_sums layout_chunk_sums(const layout_items *row, int first, int end)
+{
+    const int led = first + row->leading + (first == 0);
+    const int turn = row->leading < 0 || led > end ? end : led;
+    layout_sums sum = {.work_s = 0.0};
+
+    add_difference(&sum, &row->sum[turn], &row->sum[first]);
+    if (turn < end)
+        add_difference(&sum, &row->rest[end], &row->rest[turn]);
+    return sum;
+}
+
+double layout_live_bytes(const layout_items *row, int first, int end)
+{
+    double most = 0.0;
+
+    for (int i = first; i < end; i++)
+        most = fmax(most, row->live_bytes[i]);
+    return most;
+}
+
+bool layout_takes_modules(const layout_items *row, int chunk)
+{
+    return chunk == row->chunks - 1 || (chunk >= row->chunks - row->ranks && row->rank[chunk] != 0);
+}
+
+void layout_chunks(const layout_items *row, const int *end, plait_chunk *chunks)
+{
+    const int layers = row->model->layers;
+
+    for (int c = 0, first = 0; c < row->chunks; first = end[c++]) {
+        const int from = first > 0 ? first - 1 : 0;
+        const int to = end[c] - 1;
+        chunks[c] = (plait_chunk){
+            .first = from < layers ? from : layers,
+            .last = to < 0        ? 0
+                    : to < layers ? to
+                                  : layers,
+            .embedding = first == 0 && end[c] > 0,
+            .loss = first < row->items && end[c] == row->items,
+            .mtp =
+                row->modules_at >= first && row->modules_at < end[c] ? row->model->mtp_layers : 0,
+        };
+    }
+}
+
+// ---- what a deal costs ---------------------------------------------------------------------
+
+static const plait_price too_much = {.step_s = HUGE_VAL, .peak_bytes = HUGE_VAL, .exact = true};
+
+plait_price layout_price(layout_pricer *trial, const layout_items *row, const int *end)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+
+    layout_chunks(row, end, chunks);
+    if (!layout_write(chunks, row->chunks, trial->text))
+        return too_much;
+    trial->degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = trial->text};
+    const plait_price price = plait_degrees_cost(trial->table, &trial->degrees);
+    return price.peak_bytes <= trial->capacity_bytes ? price : too_much;
+}
+
+plait_price layout_price_exact(layout_pricer *trial, const layout_items *row, const int *end)
+{
+    plait_price price = layout_price(trial, row, end);
+
+    if (price.exact || price.step_s >= trial->limit_s)
+        return price;
+    if (plait_degrees_simulate(trial->table, &trial->degrees, trial->scratch, &price, NULL) !=
+        PLAIT_OK)
+        trial->failed = true;
+    return price;
+}
+
+void layout_keep_best(layout_pricer *trial, const layout_items *row, const int *end,
+                      plait_price price, layout_result *found)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+
+    if (price.step_s >= trial->limit_s)
+        return;
+    layout_chunks(row, end, chunks);
+    found->any = layout_write(chunks, row->chunks, found->text);
+    found->price = price;
+    trial->limit_s = price.step_s;
+}
+
+void layout_solve(layout_pricer *trial, const layout_items *row, layout_result *found)
+{
+    *found = (layout_result){.pipeline_s = HUGE_VAL};
+    if (layout_has_chain(row))
+        layout_dp(trial, row, found);
+    else if (layout_is_small(row))
+        layout_enumerate(trial, row, found);
+    else
+        layout_local_search(trial, row, found);
+}

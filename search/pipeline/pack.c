@@ -1,0 +1,368 @@
+/* pack.c - S.21 by branch and bound over counts, S.22 its bounds */
+#include "search/pipeline/pack.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Giving one layer a leaner option: bytes that it frees for seconds that it costs. */
+typedef struct lean_step {
+    double freed_bytes;
+    double extra_s;
+    int group;
+} lean_step;
+
+/* The options of one group that can win under a bound of what lives, fastest and largest first. */
+typedef struct group_options {
+    int count;
+    int *index; /* [count] */
+} group_options;
+
+/* What is still to be dealt: a group from one of its options on, and all groups behind it. */
+typedef struct tail_steps {
+    int count;
+    const lean_step *step; /* cheapest first: along the lower hull of each group's options */
+} tail_steps;
+
+typedef struct pack_walk {
+    const pack_problem *problem;
+    pack_result *result;
+    group_options *group;  /* [groups] */
+    tail_steps *tail;      /* [groups][options] */
+    double *behind_s;      /* [groups + 1]: groups from g on, each layer at its fastest ... */
+    double *behind_bytes;  /* ... and its bytes then */
+    double *leanest_bytes; /* ... and at its leanest */
+    int *count;            /* [groups][options]: of this branch */
+    long nodes;            /* left */
+} pack_walk;
+
+static const pack_option *option_at(const pack_walk *walk, int g, int c)
+{
+    const pack_problem *const p = walk->problem;
+
+    return &p->option[g * p->options + walk->group[g].index[c]];
+}
+
+static const pack_option *leanest_of(const pack_walk *walk, int g)
+{
+    return option_at(walk, g, walk->group[g].count - 1);
+}
+
+// ---- options that can win ------------------------------------------------------------------
+
+static bool goes_before(const pack_option *a, const pack_option *b)
+{
+    return a->time_s < b->time_s || (a->time_s == b->time_s && a->saved_bytes < b->saved_bytes);
+}
+
+/* By time; then only those that save less than all faster ones. False: the group has none. */
+static bool list_options(pack_walk *walk, int g, double live_bytes)
+{
+    const pack_problem *const p = walk->problem;
+    const pack_option *const option = &p->option[g * p->options];
+    group_options *const out = &walk->group[g];
+    int kept = 0;
+
+    out->count = 0;
+    for (int c = 0; c < p->options; c++) {
+        int at = out->count;
+
+        if (option[c].live_bytes > live_bytes)
+            continue;
+        for (; at > 0 && goes_before(&option[c], &option[out->index[at - 1]]); at--)
+            out->index[at] = out->index[at - 1];
+        out->index[at] = c;
+        out->count++;
+    }
+    for (int i = 0; i < out->count; i++)
+        if (kept == 0 ||
+            option[out->index[i]].saved_bytes < option[out->index[kept - 1]].saved_bytes)
+            out->index[kept++] = out->index[i];
+    out->count = kept;
+    return kept > 0;
+}
+
+// ---- the relaxation ------------------------------------------------------------------------
+
+static double price_of(const lean_step *step)
+{
+    return step->extra_s / step->freed_bytes;
+}
+
+/* The lower hull of a group's options from c on, as steps: each dearer than the one before. */
+static int hull_steps(const pack_walk *walk, int g, int c, lean_step *out)
+{
+    int steps = 0;
+
+    for (int i = c + 1; i < walk->group[g].count; i++) {
+        const pack_option *const from = option_at(walk, g, i - 1);
+        const pack_option *const to = option_at(walk, g, i);
+        lean_step next = {from->saved_bytes - to->saved_bytes, to->time_s - from->time_s, g};
+
+        while (steps > 0 && price_of(&out[steps - 1]) >= price_of(&next)) {
+            steps--;
+            next.freed_bytes += out[steps].freed_bytes;
+            next.extra_s += out[steps].extra_s;
+        }
+        out[steps++] = next;
+    }
+    return steps;
+}
+
+/* Both sorted; `out` has room for all. */
+static int merge_steps(const lean_step *a, int as, const lean_step *b, int bs, lean_step *out)
+{
+    int count = 0;
+
+    for (int i = 0, j = 0; i < as || j < bs;)
+        out[count++] = j == bs || (i < as && price_of(&a[i]) <= price_of(&b[j])) ? a[i++] : b[j++];
+    return count;
+}
+
+static plait_status fill_tails(pack_walk *walk, plait_arena *arena, plait_error *err)
+{
+    const pack_problem *const p = walk->problem;
+    lean_step *const own = plait_arena_alloc(arena, (size_t)p->options, sizeof *own);
+    tail_steps behind = {0};
+
+    if (own == NULL)
+        return plait_fail_nomem(err);
+    for (int g = p->groups - 1; g >= 0; g--) {
+        for (int c = walk->group[g].count - 1; c >= 0; c--) {
+            const int steps = hull_steps(walk, g, c, own);
+            lean_step *const all =
+                plait_arena_alloc(arena, (size_t)(steps + behind.count), sizeof *all);
+
+            if (all == NULL)
+                return plait_fail_nomem(err);
+            walk->tail[g * p->options + c] =
+                (tail_steps){merge_steps(own, steps, behind.step, behind.count, all), all};
+        }
+        behind = walk->tail[g * p->options];
+    }
+    return PLAIT_OK;
+}
+
+static void sum_behind(pack_walk *walk)
+{
+    const int groups = walk->problem->groups;
+
+    walk->behind_s[groups] = walk->behind_bytes[groups] = walk->leanest_bytes[groups] = 0.0;
+    for (int g = groups - 1; g >= 0; g--) {
+        const double layers = walk->problem->layers[g];
+        const pack_option *const fastest = option_at(walk, g, 0);
+
+        walk->behind_s[g] = walk->behind_s[g + 1] + layers * fastest->time_s;
+        walk->behind_bytes[g] = walk->behind_bytes[g + 1] + layers * fastest->saved_bytes;
+        walk->leanest_bytes[g] =
+            walk->leanest_bytes[g + 1] + layers * leanest_of(walk, g)->saved_bytes;
+    }
+}
+
+/*
+ * S.22: seconds that `left` layers of group g from option c on, and the groups behind it, take at least:
+ * all at their fastest, then made leaner where a byte is cheapest, the last step in part. Infinity
+ * where even the leanest have no room.
+ */
+static double relaxed_s(const pack_walk *walk, int g, int c, int left, double room)
+{
+    const tail_steps *const tail = &walk->tail[g * walk->problem->options + c];
+    const pack_option *const fastest = option_at(walk, g, c);
+    double time_s = walk->behind_s[g + 1] + left * fastest->time_s;
+    double over = walk->behind_bytes[g + 1] + left * fastest->saved_bytes - room;
+
+    for (int i = 0; i < tail->count && over > 0.0; i++) {
+        const lean_step *const step = &tail->step[i];
+        const double layers = step->group == g ? left : walk->problem->layers[step->group];
+        const double freed = layers * step->freed_bytes;
+
+        if (freed >= over)
+            return time_s + over * price_of(step);
+        over -= freed;
+        time_s += layers * step->extra_s;
+    }
+    return over > 0.0 ? HUGE_VAL : time_s;
+}
+
+// ---- branches ------------------------------------------------------------------------------
+
+static void deal(pack_walk *walk, int g, int c, int left, double room, double time_s);
+
+/* All layers have an option: what has been found is better. */
+static void take(pack_walk *walk, double time_s)
+{
+    const pack_problem *const p = walk->problem;
+
+    walk->result->time_s = time_s;
+    memset(walk->result->count, 0, (size_t)(p->groups * p->options) * sizeof *walk->result->count);
+    for (int g = 0; g < p->groups; g++)
+        for (int c = 0; c < walk->group[g].count; c++)
+            walk->result->count[g * p->options + walk->group[g].index[c]] =
+                walk->count[g * p->options + c];
+}
+
+/* Gives n layers of group g option c and deals the rest; the seconds that takes at least. */
+static double branch(pack_walk *walk, int g, int c, int n, int left, double room, double time_s)
+{
+    const bool last = c == walk->group[g].count - 1;
+    const int next = last ? g + 1 : g;
+    const pack_option *const option = option_at(walk, g, c);
+    const double left_room = room - n * option->saved_bytes;
+    const double so_far_s = time_s + n * option->time_s;
+    const int rest =
+        last ? (next < walk->problem->groups ? walk->problem->layers[next] : 0) : left - n;
+
+    walk->count[g * walk->problem->options + c] = n;
+    if (next == walk->problem->groups) {
+        if (left_room >= 0.0 && so_far_s < walk->result->time_s)
+            take(walk, so_far_s);
+        return so_far_s;
+    }
+    const double bound_s = so_far_s + relaxed_s(walk, next, last ? 0 : c + 1, rest, left_room);
+    if (bound_s < walk->result->time_s * (1.0 - 1e-12))
+        deal(walk, next, last ? 0 : c + 1, rest, left_room, so_far_s);
+    return bound_s;
+}
+
+/* The most layers that option c can have with the rest at its leanest. */
+static int most_layers(const pack_walk *walk, int g, int c, int left, double room)
+{
+    const pack_option *const option = option_at(walk, g, c);
+    const pack_option *const leanest = leanest_of(walk, g);
+    const double spare = room - walk->leanest_bytes[g + 1] - left * leanest->saved_bytes;
+    const double most = floor(spare / (option->saved_bytes - leanest->saved_bytes));
+
+    return most < left ? (int)fmax(0.0, most) : left;
+}
+
+/*
+ * Layers of group g, options from c on: as many at c as fit, then one less and one less. What that
+ * takes at least is convex in the count, so that behind the best one the first that cannot win ends it.
+ */
+static void deal(pack_walk *walk, int g, int c, int left, double room, double time_s)
+{
+    double before_s = HUGE_VAL;
+
+    if (walk->problem->nodes > 0 && walk->nodes <= 0) {
+        walk->result->proven = false;
+        return;
+    }
+    walk->nodes--;
+    walk->result->nodes++;
+    if (c == walk->group[g].count - 1) {
+        (void)branch(walk, g, c, left, left, room, time_s);
+        return;
+    }
+    for (int n = most_layers(walk, g, c, left, room); n >= 0; n--) {
+        const double least_s = branch(walk, g, c, n, left, room, time_s);
+
+        if (least_s >= walk->result->time_s * (1.0 - 1e-12) && least_s >= before_s)
+            break;
+        before_s = least_s;
+    }
+    walk->count[g * walk->problem->options + c] = 0;
+}
+
+// ---- what may live -------------------------------------------------------------------------
+
+static plait_status make_walk(pack_walk *walk, plait_arena *arena, plait_error *err)
+{
+    const size_t groups = (size_t)walk->problem->groups;
+    const size_t all = groups * (size_t)walk->problem->options;
+    int *const index = plait_arena_alloc(arena, all, sizeof *index);
+
+    walk->group = plait_arena_alloc(arena, groups, sizeof *walk->group);
+    walk->tail = plait_arena_alloc(arena, all, sizeof *walk->tail);
+    walk->behind_s = plait_arena_alloc(arena, groups + 1, sizeof *walk->behind_s);
+    walk->behind_bytes = plait_arena_alloc(arena, groups + 1, sizeof *walk->behind_bytes);
+    walk->leanest_bytes = plait_arena_alloc(arena, groups + 1, sizeof *walk->leanest_bytes);
+    walk->count = plait_arena_alloc(arena, all, sizeof *walk->count);
+    if (!index || !walk->group || !walk->tail || !walk->behind_s || !walk->behind_bytes ||
+        !walk->leanest_bytes || !walk->count)
+        return plait_fail_nomem(err);
+    for (size_t g = 0; g < groups; g++)
+        walk->group[g].index = index + g * (size_t)walk->problem->options;
+    return PLAIT_OK;
+}
+
+/* The best choice of which no layer rebuilds more than so much. */
+static plait_status solve_under(pack_walk *walk, double live_bytes, plait_arena *arena,
+                                plait_error *err)
+{
+    const pack_problem *const p = walk->problem;
+    const double room = p->room_bytes - live_bytes;
+    const plait_arena_mark mark = plait_arena_save(arena);
+
+    for (int g = 0; g < p->groups; g++)
+        if (!list_options(walk, g, live_bytes))
+            return PLAIT_OK;
+    sum_behind(walk);
+    walk->result->need_bytes = fmin(walk->result->need_bytes, live_bytes + walk->leanest_bytes[0]);
+    PLAIT_TRY(fill_tails(walk, arena, err));
+    const double bound_s = relaxed_s(walk, 0, 0, p->layers[0], room);
+    walk->result->bound_s = fmin(walk->result->bound_s, bound_s);
+    if (bound_s < walk->result->time_s * (1.0 - 1e-12)) {
+        memset(walk->count, 0, (size_t)(p->groups * p->options) * sizeof *walk->count);
+        walk->nodes = p->nodes;
+        deal(walk, 0, 0, p->layers[0], room, 0.0);
+    }
+    plait_arena_rewind(arena, mark);
+    return PLAIT_OK;
+}
+
+/* The next value above `live_bytes` that some option rebuilds; infinity behind the last. */
+static double next_live(const pack_problem *p, double live_bytes)
+{
+    double next = HUGE_VAL;
+
+    for (int i = 0; i < p->groups * p->options; i++)
+        if (p->layers[i / p->options] > 0 && p->option[i].live_bytes > live_bytes)
+            next = fmin(next, p->option[i].live_bytes);
+    return next;
+}
+
+/* Seconds were there room for anything: who takes as little need not look on. */
+static double least_s(const pack_problem *p)
+{
+    double time_s = 0.0;
+
+    for (int g = 0; g < p->groups; g++) {
+        double fastest = HUGE_VAL;
+        for (int c = 0; c < p->options; c++) {
+            const pack_option *const option = &p->option[g * p->options + c];
+            if (option->live_bytes < HUGE_VAL && option->time_s < fastest)
+                fastest = option->time_s;
+        }
+        time_s += p->layers[g] * fastest;
+    }
+    return time_s;
+}
+
+plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_result *result,
+                        plait_error *err)
+{
+    const size_t all = (size_t)problem->groups * (size_t)problem->options;
+    pack_walk walk = {.problem = problem, .result = result};
+
+    *result = (pack_result){
+        .proven = true, .time_s = problem->below_s, .bound_s = HUGE_VAL, .need_bytes = HUGE_VAL};
+    result->count = plait_arena_alloc(arena, all, sizeof *result->count);
+    if (result->count == NULL)
+        return plait_fail_nomem(err);
+    if (problem->groups == 0) { // only ends
+        result->need_bytes = problem->live_bytes;
+        result->fits = problem->live_bytes <= problem->room_bytes && problem->below_s > 0.0;
+        result->time_s = result->bound_s = result->fits ? 0.0 : problem->below_s;
+        return PLAIT_OK;
+    }
+    const plait_arena_mark mark = plait_arena_save(arena);
+    PLAIT_TRY(make_walk(&walk, arena, err));
+    const double least = least_s(problem) * (1.0 + 1e-12);
+    double live = problem->live_bytes;
+    for (; live < HUGE_VAL && result->time_s > least; live = next_live(problem, live))
+        PLAIT_TRY(solve_under(&walk, live, arena, err));
+    plait_arena_rewind(arena, mark);
+    result->fits = result->time_s < problem->below_s;
+    if (result->proven)
+        result->bound_s = result->time_s;
+    return PLAIT_OK;
+}

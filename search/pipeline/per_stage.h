@@ -1,0 +1,132 @@
+/*
+ * stages.h - what each stage recomputes and offloads, chosen for itself
+ *
+ * First stages hold more microbatches than last ones, so the choice that is right for one is wasteful
+ * for another. Given a point and how its layers are dealt, each stage takes the choices that make its
+ * microbatch shortest in the memory that it has:
+ *
+ *     minimise    step(f_0, b_0, .. f_p-1, b_p-1)                                   (C.73, C.242)
+ *     subject to  peak_s <= capacity                  for every stage s             (C.241, C.85)
+ *     over        the counts of layers of each kind with each choice, stage by stage     (S.23)
+ *
+ * as far as the runtime can (`recompute_by`, `offload_by` of its profile). A step grows with each f and
+ * each b, so that stages alone decide: S.21 for each. Whether the optimizer's state waits on the host they
+ * decide together, since a step waits for the slowest (S.27). In order: per_stage_begin once a thread, per_stage_solve for a
+ * point, per_stage_plan for the plan of one worth having.
+ *
+ * Left out: DualPipe, whose ranks hold two stages, and what modules of further tokens recompute: that
+ * stays the point's.
+ */
+#pragma once
+
+#include "plait/search.h"
+#include "plait/stage.h"
+
+/** A question, and what all of its points share. */
+typedef struct per_stage_problem {
+    const plait_problem *problem;
+    plait_table *table;
+    int choices;
+    const plait_choice *choice; /* [choices] that the runtime takes */
+    double capacity_bytes;      /* at the problem's risk */
+    bool may_keep; /* stages may keep on the device what others have on the host (S.27) */
+    long nodes;    /* limit of each branch and bound; 0: none */
+} per_stage_problem;
+
+/** A point of the question, and what all of its stages share. */
+typedef struct per_stage_point {
+    const per_stage_problem *question;
+    const plait_degrees *degrees;
+    const plait_layer_cost *cost; /* [kinds][choices]; infinite where the point may not have it */
+    unsigned sets;                /* bits 1 << offload_acts that a stage may have */
+    bool kept;                    /* its optimizer is on the device, whatever its degrees say */
+} per_stage_point;
+
+/** Layers of a stage that are alike: of one kind, and as long in flight. */
+typedef struct per_stage_group {
+    int kind;
+    int chunk; /* of the rank; -1: in all of them */
+    int layers;
+    double in_flight;
+} per_stage_group;
+
+/** What one stage chose. */
+typedef struct per_stage_stage {
+    plait_stage_frame frame;
+    int groups;
+    const per_stage_group *group;
+    plait_chunk_time time; /* of a microbatch, ends and layers */
+    double peak_bytes;
+    unsigned char offload_acts;
+    bool kept;         /* its optimizer is on the device though the point's is on the host */
+    const int *count;  /* [groups][choices]: layers of the group with the choice; NULL: none fits */
+    double need_bytes; /* where none fits: the least peak that any choice gives it */
+    long nodes;
+    bool proven; /* no choice is faster: no limit was met */
+} per_stage_stage;
+
+typedef struct per_stage_result {
+    bool refines; /* stages may choose (per_stage_may_choose); else nothing below is said */
+    bool fits;
+    bool exact;    /* step_s is what plait_plan_cost says; else a lower bound of it */
+    double step_s; /* infinity where some stage does not fit */
+    double peak_bytes;
+    double bound_s; /* no choice of these stages takes less */
+    double gap;     /* (step_s - bound_s) / step_s; 0 is a proof */
+    long nodes;
+    int stages;
+    const per_stage_stage *stage; /* [stages], in the arena */
+    int short_stage;              /* that lacks most where it does not fit ... */
+    double missing_bytes;         /* ... of what even its leanest choice takes */
+} per_stage_result;
+
+/**
+ * @param choice  [choices] that layers may have
+ * @param table   of the problem; one a thread
+ */
+void per_stage_begin(const plait_problem *problem, const plait_choice *choice, int choices,
+                     plait_table *table, per_stage_problem *out);
+
+/** Does the runtime let stages choose, and does the schedule keep each on one rank? */
+bool per_stage_may_choose(const per_stage_problem *question, const plait_degrees *degrees);
+
+/** A legal point whose stages may choose. out->cost lives in `arena`. */
+PLAIT_MUST_CHECK plait_status per_stage_at(const per_stage_problem *question,
+                                           const plait_degrees *degrees, plait_arena *arena,
+                                           per_stage_point *out, plait_error *err);
+
+/** Of a point whose optimizer waits on the host: the same with it on the device. */
+per_stage_point per_stage_on_device(const per_stage_point *point);
+
+/** May stages of the point keep it there, one by one? */
+bool per_stage_may_differ_in_offload(const per_stage_point *point);
+
+/**
+ * The fastest choices of one stage that fit: what a search over layouts weighs. *out lives in `arena`.
+ *
+ * @param chunk  [vpp] of rank `s`, in the order in which it takes turns at them
+ */
+PLAIT_MUST_CHECK plait_status per_stage_choose(const per_stage_point *point, int s,
+                                               const plait_chunk *chunk, plait_arena *arena,
+                                               per_stage_stage *out, plait_error *err);
+
+/**
+ * Choose for every stage of a legal point.
+ *
+ * @param chunk  [pp * vpp] in the order of the pipeline
+ * @param arena  out->stage lives in it
+ */
+PLAIT_MUST_CHECK plait_status per_stage_solve(const per_stage_problem *question,
+                                              const plait_degrees *degrees,
+                                              const plait_chunk *chunk, plait_arena *arena,
+                                              per_stage_result *out, plait_error *err);
+
+/** The plan of a result that fits. *out lives in `arena`. */
+PLAIT_MUST_CHECK plait_status per_stage_plan(const per_stage_problem *question,
+                                             const plait_degrees *degrees, const plait_chunk *chunk,
+                                             const per_stage_result *result, plait_arena *arena,
+                                             plait_plan *out, plait_error *err);
+
+/** "stage 0 lacks 3.1 GiB with recompute full: ..." of a result that does not fit. Returns `text`. */
+char *per_stage_why(const per_stage_problem *question, const per_stage_result *result, char *text,
+                    size_t size);

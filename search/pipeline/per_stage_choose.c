@@ -1,0 +1,307 @@
+/*
+ * choose.c - one stage: which choices make its microbatch shortest in its memory (S.23)
+ *
+ *     recompute_by layer   counts of layers, S.21
+ *     recompute_by stage   every choice for all layers, and every number of leading full ones
+ */
+#include <math.h>
+#include <string.h>
+
+#include "search/pipeline/pack.h"
+#include "search/pipeline/per_stage_private.h"
+
+/* Of the capacity, so that a sum in another order cannot pass it. */
+static const double within = 1.0 - 1e-12;
+
+/* A stage at work: where it stands, and room for its frames. */
+typedef struct stage_work {
+    const per_stage_point *point;
+    int stage;
+    const plait_chunk *chunk; /* [vpp] */
+    double *in_flight;        /* [vpp] */
+    plait_arena *arena;
+} stage_work;
+
+// ---- groups of layers alike ----------------------------------------------------------------
+
+static int count_kind(const stage_work *work, plait_chunk chunk, int kind)
+{
+    const unsigned char *const kinds = work->point->question->problem->model->layer_kind;
+    int count = 0;
+
+    for (int i = chunk.first; i < chunk.last; i++)
+        count += kinds[i] == kind;
+    return count;
+}
+
+static void add_group(per_stage_group *group, int *groups, per_stage_group next)
+{
+    if (next.layers > 0)
+        group[(*groups)++] = next;
+}
+
+/* Of each kind, chunk by chunk where those are in flight for different times. */
+static void list_groups(const stage_work *work, const plait_stage_frame *frame,
+                        per_stage_group *group, int *groups)
+{
+    *groups = 0;
+    for (int k = 0; k < work->point->question->problem->model->kinds; k++) {
+        if (!frame->unlike) {
+            add_group(group, groups,
+                      (per_stage_group){k, -1, frame->layers[k], work->in_flight[0]});
+            continue;
+        }
+        for (int v = 0; v < work->point->degrees->vpp; v++)
+            add_group(
+                group, groups,
+                (per_stage_group){k, v, count_kind(work, work->chunk[v], k), work->in_flight[v]});
+    }
+}
+
+/* The stage as it offloads `set`, which modules of further tokens do too. */
+static plait_stage_frame frame_under(const stage_work *work, unsigned char set)
+{
+    plait_degrees own = *work->point->degrees;
+
+    own.offload_acts = set;
+    if (work->point->kept) {
+        own.offload = PLAIT_OFFLOAD_NONE;
+        own.offload_share = 0;
+    }
+    return plait_stage_frame_of(work->point->question->table, work->point->degrees, work->stage,
+                                work->chunk, &own, work->in_flight);
+}
+
+/* Without such modules one frame is that of every set. */
+static void take_frame(const stage_work *work, unsigned char set, per_stage_stage *stage)
+{
+    if (work->point->question->problem->model->mtp_layers > 0)
+        stage->frame = frame_under(work, set);
+}
+
+/* Gives the stage these counts: times and bytes are what they add up to. */
+static void take_counts(const per_stage_point *point, unsigned char set, const int *count,
+                        per_stage_stage *out)
+{
+    const int choices = point->question->choices;
+    double held_bytes = 0.0, live_bytes = 0.0;
+
+    out->time = out->frame.ends;
+    out->count = count;
+    out->offload_acts = set;
+    for (int i = 0; i < out->groups * choices; i++) {
+        const per_stage_group *const group = &out->group[i / choices];
+        const plait_layer_cost *const one = per_stage_cost(point, group->kind, i % choices);
+        if (count[i] == 0)
+            continue;
+        out->time.forward_s += count[i] * one->forward_s;
+        out->time.backward_s += count[i] * one->backward_s;
+        out->time.weight_s += count[i] * one->weight_s;
+        held_bytes += count[i] * group->in_flight * one->saved_bytes;
+        live_bytes = fmax(live_bytes, one->live_bytes);
+    }
+    out->peak_bytes = plait_frame_peak(&out->frame, held_bytes, live_bytes);
+}
+
+/* Of a microbatch; infinite while nothing is chosen. */
+static double round_s(const per_stage_stage *stage)
+{
+    return stage->count ? stage->time.forward_s + stage->time.backward_s : HUGE_VAL;
+}
+
+// ---- each layer its own choice -------------------------------------------------------------
+
+/* Does a choice go with a stage that offloads this set? A layer that is run again whole always does. */
+static bool goes_with(const plait_choice *choice, unsigned char set)
+{
+    return choice->offload_acts == set || choice->recompute.kind == PLAIT_RECOMPUTE_FULL;
+}
+
+static pack_option option_of(const per_stage_point *point, const per_stage_group *group, int c,
+                             unsigned char set)
+{
+    const plait_layer_cost *const one = per_stage_cost(point, group->kind, c);
+    const bool may = goes_with(&point->question->choice[c], set);
+
+    return (pack_option){one->forward_s + one->backward_s, group->in_flight * one->saved_bytes,
+                         may ? one->live_bytes : HUGE_VAL};
+}
+
+/* S.21 of a stage that offloads `set`, as far as it beats `below_s` of its layers. */
+static plait_status pack_under(const stage_work *work, unsigned char set, double below_s,
+                               const per_stage_stage *stage, pack_result *out, plait_error *err)
+{
+    const per_stage_problem *const q = work->point->question;
+    const size_t groups = (size_t)stage->groups;
+    pack_option *const option =
+        plait_arena_alloc(work->arena, groups * (size_t)q->choices, sizeof *option);
+    int *const layers = plait_arena_alloc(work->arena, groups, sizeof *layers);
+
+    if (option == NULL || layers == NULL)
+        return plait_fail_nomem(err);
+    for (int g = 0; g < stage->groups; g++) {
+        layers[g] = stage->group[g].layers;
+        for (int c = 0; c < q->choices; c++)
+            option[g * q->choices + c] = option_of(work->point, &stage->group[g], c, set);
+    }
+    const pack_problem problem = {
+        .groups = stage->groups,
+        .layers = layers,
+        .options = q->choices,
+        .option = option,
+        .room_bytes = (q->capacity_bytes * within - stage->frame.bytes) / stage->frame.scale,
+        .live_bytes = stage->frame.live_bytes,
+        .below_s = below_s,
+        .nodes = q->nodes,
+    };
+    return pack_solve(&problem, work->arena, out, err);
+}
+
+static plait_status choose_layers(const stage_work *work, per_stage_stage *out, plait_error *err)
+{
+    for (unsigned char set = 0; set < PLAIT_OFFLOAD_SETS; set++) {
+        per_stage_stage next = *out;
+        pack_result packed;
+
+        if (!(work->point->sets >> set & 1u))
+            continue;
+        take_frame(work, set, &next);
+        const double ends_s = next.frame.ends.forward_s + next.frame.ends.backward_s;
+        PLAIT_TRY(pack_under(work, set, round_s(out) - ends_s, &next, &packed, err));
+        if (packed.fits) {
+            take_counts(work->point, set, packed.count, &next);
+            *out = next;
+        }
+        out->need_bytes =
+            fmin(out->need_bytes, next.frame.bytes + next.frame.scale * packed.need_bytes);
+        out->nodes += packed.nodes;
+        out->proven = out->proven && packed.proven;
+    }
+    return PLAIT_OK;
+}
+
+// ---- one choice a stage --------------------------------------------------------------------
+
+/* One choice, of which the first layers of each chunk alone may be run again whole. */
+typedef struct stage_choice {
+    int first;   /* the choice of the leading layers ... */
+    int leading; /* ... so many of each chunk */
+    int rest;
+} stage_choice;
+
+static int leading_of(const stage_work *work, const per_stage_group *group, int leading)
+{
+    int count = 0;
+
+    for (int v = 0; v < work->point->degrees->vpp; v++) {
+        plait_chunk part = work->chunk[v];
+        if (group->chunk >= 0 && group->chunk != v)
+            continue;
+        if (leading < part.last - part.first)
+            part.last = part.first + leading;
+        count += count_kind(work, part, group->kind);
+    }
+    return count;
+}
+
+static void count_choice(const stage_work *work, const per_stage_stage *stage,
+                         const stage_choice *one, int *count)
+{
+    const int choices = work->point->question->choices;
+
+    memset(count, 0, (size_t)(stage->groups * choices) * sizeof *count);
+    for (int g = 0; g < stage->groups; g++) {
+        const int leading = leading_of(work, &stage->group[g], one->leading);
+        count[g * choices + one->first] += leading;
+        count[g * choices + one->rest] += stage->group[g].layers - leading;
+    }
+}
+
+/* Takes a choice that fits and is faster than the stage's. `count` is copied to `kept`. */
+static void try_choice(const stage_work *work, const stage_choice *one, int *count, int *kept,
+                       per_stage_stage *best)
+{
+    const per_stage_problem *const q = work->point->question;
+    const unsigned char set = q->choice[one->rest].offload_acts;
+    per_stage_stage next = *best;
+
+    take_frame(work, set, &next);
+    count_choice(work, best, one, count);
+    take_counts(work->point, set, count, &next);
+    if (next.time.forward_s == HUGE_VAL)
+        return;
+    next.nodes = ++best->nodes;
+    next.need_bytes = best->need_bytes = fmin(best->need_bytes, next.peak_bytes);
+    if (next.peak_bytes > q->capacity_bytes * within || round_s(&next) >= round_s(best))
+        return;
+    *best = next;
+    best->count = memcpy(kept, count, (size_t)(next.groups * q->choices) * sizeof *kept);
+}
+
+static int longest_chunk(const stage_work *work)
+{
+    int longest = 0;
+
+    for (int v = 0; v < work->point->degrees->vpp; v++) {
+        const int layers = work->chunk[v].last - work->chunk[v].first;
+        longest = layers > longest ? layers : longest;
+    }
+    return longest;
+}
+
+static int full_choice(const per_stage_problem *q)
+{
+    for (int c = 0; c < q->choices && q->problem->runtime->can.full_layers; c++)
+        if (q->choice[c].recompute.kind == PLAIT_RECOMPUTE_FULL)
+            return c;
+    return -1;
+}
+
+static plait_status choose_one(const stage_work *work, per_stage_stage *out, plait_error *err)
+{
+    const per_stage_problem *const q = work->point->question;
+    const size_t all = (size_t)out->groups * (size_t)q->choices;
+    const int longest = longest_chunk(work);
+    const int full = full_choice(q);
+    int *const kept = plait_arena_alloc(work->arena, all, sizeof *kept);
+    int *const count = plait_arena_alloc(work->arena, all, sizeof *count);
+
+    if (kept == NULL || count == NULL)
+        return plait_fail_nomem(err);
+    for (int c = 0; c < q->choices; c++) {
+        const bool none = q->choice[c].recompute.kind == PLAIT_RECOMPUTE_NONE;
+
+        if (!(work->point->sets >> q->choice[c].offload_acts & 1u))
+            continue;
+        try_choice(work, &(stage_choice){c, 0, c}, count, kept, out);
+        for (int n = 1; none && full >= 0 && n < longest; n++)
+            try_choice(work, &(stage_choice){full, n, c}, count, kept, out);
+    }
+    return PLAIT_OK;
+}
+
+plait_status per_stage_choose(const per_stage_point *point, int s, const plait_chunk *chunk,
+                              plait_arena *arena, per_stage_stage *out, plait_error *err)
+{
+    const plait_model *const model = point->question->problem->model;
+    const size_t chunks = (size_t)point->degrees->vpp;
+    per_stage_group *const group =
+        plait_arena_alloc(arena, (size_t)model->kinds * chunks, sizeof *group);
+    const stage_work work = {
+        .point = point,
+        .stage = s,
+        .chunk = chunk,
+        .in_flight = plait_arena_alloc(arena, chunks, sizeof *work.in_flight),
+        .arena = arena,
+    };
+
+    if (!group || !work.in_flight)
+        return plait_fail_nomem(err);
+    *out = (per_stage_stage){
+        .group = group, .need_bytes = HUGE_VAL, .proven = true, .kept = point->kept};
+    out->frame = frame_under(&work, point->degrees->offload_acts);
+    list_groups(&work, &out->frame, group, &out->groups);
+    return point->question->problem->runtime->can.recompute_by == PLAIT_BY_LAYER
+               ? choose_layers(&work, out, err)
+               : choose_one(&work, out, err);
+}

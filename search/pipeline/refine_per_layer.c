@@ -1,0 +1,366 @@
+/*
+ * refine_cuts.c - layers with a tp and a stage of ZeRO of their own, at every point that may win by them
+ *
+ *     list    all points but for their choice, as far as their floor is below the best known: that of layers
+ *             each of which is as fast as its fastest cut, and as small as its smallest
+ *     solve   the likeliest first, on each split in words (cuts.h)                          (S.95)
+ *
+ * Guarantee: as that of layouts (refine_layouts.c): `floor` bounds what was left.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "search/answer.h"
+#include "search/pipeline/per_layer.h"
+#include "plan/layer_sharding.h"
+#include "search/pipeline/refine.h"
+
+enum { MOST_SOLVED = 1 << 12, MOST_FLOORS = 1 << 22 };
+
+/* A claim and its price may differ in the order of their sums. */
+static const double rounding = 1e-9;
+
+// ---- what may be cut, and how ----------------------------------------------------------------
+
+static void add_cut(per_layer_problem *q, int tp, int zero)
+{
+    const plait_cut cut = {.tp = (short)tp, .zero = (unsigned char)zero};
+
+    for (int c = 0; c < q->cuts; c++)
+        if (cut_same(q->cut[c], cut))
+            return;
+    if (q->cuts < PER_LAYER_SHARDINGS)
+        q->cut[q->cuts++] = cut;
+}
+
+/* Each tp of the space with each stage of ZeRO that the runtime takes. */
+static void list_cuts(const search_run *run, per_layer_problem *q)
+{
+    for (int64_t r = 0; r < run->space->rows; r++)
+        for (int z = 0; z < run->space->zero.count; z++)
+            add_cut(q, run->space->row[r].tp, run->space->zero.value[z]);
+}
+
+/* Choices without offload: `room` has a place for each. */
+static void list_choices(const search_run *run, plait_recompute *room, per_layer_problem *q)
+{
+    const space_recompute *const all = &run->space->recompute;
+
+    q->choice = room;
+    for (int i = 0; i < all->count && q->choices < PER_LAYER_CHOICES; i++)
+        if (all->value[i].offload_acts == 0)
+            room[q->choices++] = all->value[i].recompute;
+}
+
+// ---- the list ------------------------------------------------------------------------------
+
+typedef struct per_layer_listing {
+    const search_run *run;
+    search_worker *worker;
+    const per_layer_problem *question;
+} per_layer_listing;
+
+static void take_least(plait_portion *least, const plait_portion *of)
+{
+    least->time.forward_s = fmin(least->time.forward_s, of->time.forward_s);
+    least->time.backward_s = fmin(least->time.backward_s, of->time.backward_s);
+    least->time.weight_s = fmin(least->time.weight_s, of->time.weight_s);
+    least->work_s = fmin(least->work_s, of->work_s);
+    least->state_bytes = fmin(least->state_bytes, of->state_bytes);
+    least->saved_bytes = fmin(least->saved_bytes, of->saved_bytes);
+    least->live_bytes = 0.0;
+}
+
+static void take_least_of(plait_portions *least, const plait_portions *of)
+{
+    take_least(&least->layer[0], &of->layer[0]);
+    least->rest[0] = least->layer[0];
+    least->rank_bytes = fmin(least->rank_bytes, of->rank_bytes);
+    least->after_s = fmin(least->after_s, of->after_s);
+}
+
+/* Can layers of the point have this tp at all? */
+static bool tp_suits(const plait_problem *problem, const plait_degrees *d, int tp)
+{
+    if (d->tp * d->dp % tp != 0 || d->mbs * tp % d->tp != 0)
+        return false;
+    const plait_degrees own = plait_degrees_cut(d, (plait_cut){.tp = (short)tp, .zero = d->zero});
+    return plan_layers_legal(problem, &own, &nobody_asks);
+}
+
+/* With a tp, whole or sharded, and with nothing or everything run again. */
+static void take_cut(const per_layer_listing *at, const plait_degrees *base, int tp,
+                     plait_portions *least)
+{
+    const plait_cut cut[] = {{(short)tp, 0}, {(short)tp, 3}};
+    static const plait_recompute again[] = {{.kind = PLAIT_RECOMPUTE_NONE},
+                                            {.kind = PLAIT_RECOMPUTE_FULL}};
+
+    for (int i = 0; i < 4; i++) {
+        plait_degrees d = plait_degrees_cut(base, cut[i / 2]);
+        d.recompute = again[i % 2];
+        d.scatter = PLAIT_SCATTER_MICROBATCH; // which keeps least of gradients
+        const plait_portions one = plait_degrees_portions(at->worker->table, &d);
+        take_least_of(least, &one);
+        if (tp != base->tp)
+            continue;
+        take_least(&least->embedding, &one.embedding);
+        take_least(&least->loss, &one.loss);
+    }
+}
+
+/* Each layer by the least of all cuts; the ends with the point's tp. */
+static plait_portions lean_portions(const per_layer_listing *at, const plait_degrees *base)
+{
+    plait_portions least = plait_degrees_portions(at->worker->table, base);
+
+    take_cut(at, base, base->tp, &least);
+    for (int c = 0; c < at->question->cuts; c++) {
+        const int tp = at->question->cut[c].tp;
+        const bool known = tp == base->tp || (c > 0 && tp == at->question->cut[c - 1].tp);
+        if (!known && tp_suits(at->run->problem, base, tp))
+            take_cut(at, base, tp, &least);
+    }
+    return least;
+}
+
+/* What no plan of these points undercuts; points of one number format share it. */
+typedef struct per_layer_bound {
+    bool known;
+    plait_state_bytes state;
+    double floor_s;
+} per_layer_bound;
+
+static double floor_of(const per_layer_listing *at, const plait_degrees *d, per_layer_bound *known,
+                       search_found *found)
+{
+    const plait_state_bytes state = plait_state_of(at->run->problem, d);
+    layout_shape ranks;
+
+    if (known->known && memcmp(&state, &known->state, sizeof state) == 0)
+        return known->floor_s;
+    const plait_portions lean = lean_portions(at, d);
+    layout_shape_init(&ranks, at->run->problem->model, d, lean.microbatches);
+    found->floors++;
+    *known = (per_layer_bound){
+        .known = true,
+        .state = state,
+        .floor_s =
+            layout_lower_bound_s(&ranks, &lean, at->run->capacity_bytes, refine_best_s(at->run)),
+    };
+    return known->floor_s;
+}
+
+static void list_pipeline(const per_layer_listing *at, const space_pipeline *p, int kind,
+                          search_found *found)
+{
+    open_point point = {.degrees = p->degrees};
+    plait_degrees *const d = &point.degrees;
+    per_layer_bound known = {0};
+
+    d->schedule = p->kind[kind].schedule;
+    d->order = p->kind[kind].order;
+    d->ep_overlap = p->kind[kind].ep_overlap;
+    d->vpp = 1;
+    d->recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    d->offload_acts = 0;
+    for (int s = 0; s < p->kind[kind].shards; s++) {
+        space_apply_shard(at->run->space, &p->kind[kind].shard[s], d);
+        if (!per_layer_applies(at->run->problem, d))
+            continue;
+        point.floor_s = point.guess_s = floor_of(at, d, &known, found);
+        if (point.floor_s < refine_best_s(at->run) && !open_add(&found->open, &point))
+            found->failed = true;
+    }
+}
+
+static void list_row(const per_layer_listing *at, int64_t row, search_found *found)
+{
+    const int64_t tasks = (at->run->space->rows + at->run->batch_rows - 1) / at->run->batch_rows;
+    space_pipeline p;
+
+    for (int i = 0; i < at->run->space->divisors.count; i++) {
+        if (!space_pipeline_at(&at->worker->cursor, row, i, &p))
+            continue;
+        if (found->floors > MOST_FLOORS / tasks) {
+            found->open.floor_s = 0.0; // of what is not looked into, nothing is known
+            return;
+        }
+        for (int kind = 0; kind < p.kinds; kind++)
+            list_pipeline(at, &p, kind, found);
+    }
+}
+
+static per_layer_problem question_of(const search_run *run, plait_recompute *room)
+{
+    per_layer_problem q = {.problem = run->problem, .capacity_bytes = run->capacity_bytes};
+
+    list_cuts(run, &q);
+    list_choices(run, room, &q);
+    return q;
+}
+
+static void list_batch(const search_run *run, search_worker *worker, int64_t batch,
+                       search_found *found)
+{
+    const int64_t first = batch * run->batch_rows;
+    plait_recompute room[PER_LAYER_CHOICES];
+    const per_layer_problem question = question_of(run, room);
+    const per_layer_listing at = {run, worker, &question};
+
+    for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
+        list_row(&at, r, found);
+    found->failed = found->failed || worker->cursor.failed;
+}
+
+// ---- one point -----------------------------------------------------------------------------
+
+/* A point on its way: the best split so far. */
+typedef struct per_layer_attempt {
+    const search_run *run;
+    plait_degrees degrees;
+    double limit_s;
+    bool any, proven, failed;
+    double step_s;
+    plait_split split;
+} per_layer_attempt;
+
+/* The plan of one split, priced; false where none is below the limit. */
+static bool solve_split(per_layer_attempt *at, per_layer_point *point, const plait_degrees *d,
+                        plait_arena *arena, plait_plan *plan, plait_cost *cost)
+{
+    int layers[PLAIT_MAX_LAYERS];
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    per_layer_result result;
+
+    if (!plait_split_layers(at->run->problem->model, d, layers) ||
+        !plait_chunks_of(at->run->problem->model, d, chunks))
+        return false;
+    if (per_layer_dp(point, layers, at->limit_s, arena, &result, NULL) != PLAIT_OK) {
+        at->failed = true;
+        return false;
+    }
+    at->proven = at->proven && result.proven;
+    if (!result.fits)
+        return false;
+    if (per_layer_plan(point, chunks, &result, arena, plan, NULL) != PLAIT_OK ||
+        plait_plan_cost(at->run->problem, plan, arena, cost, NULL) != PLAIT_OK) {
+        at->failed = true;
+        return false;
+    }
+    at->proven = at->proven && cost->step_s <= result.step_s * (1.0 + rounding);
+    return cost->verdict == PLAIT_FITS && cost->step_s < at->limit_s;
+}
+
+static void attempt(const search_run *run, plait_arena *scratch, const plait_degrees *d,
+                    double limit_s, per_layer_attempt *at)
+{
+    const space_splits *const splits = refine_splits(run, d->pp);
+    const space_split_range *const range = space_splits_for(splits, PLAIT_1F1B);
+    const plait_arena_mark mark = plait_arena_save(scratch);
+    plait_recompute room[PER_LAYER_CHOICES];
+    const per_layer_problem question = question_of(run, room);
+
+    *at = (per_layer_attempt){.run = run, .degrees = *d, .limit_s = limit_s, .proven = true};
+    per_layer_point *const point = per_layer_begin(&question, d, scratch);
+    at->failed = point == NULL;
+    for (int i = range->first; i < range->end && !at->failed; i++) {
+        plait_degrees dealt = *d;
+        plait_plan plan;
+        plait_cost cost;
+        dealt.split = splits->split[i].split;
+        if (splits->split[i].vpp != 1 || !solve_split(at, point, &dealt, scratch, &plan, &cost))
+            continue;
+        at->any = true;
+        at->split = dealt.split;
+        at->step_s = at->limit_s = cost.step_s;
+    }
+    plait_arena_rewind(scratch, mark);
+}
+
+// ---- solving -------------------------------------------------------------------------------
+
+typedef struct per_layer_search {
+    refine_state at;
+    per_layer_attempt slot[REFINE_BLOCK];
+    per_layer_attempt best;
+} per_layer_search;
+
+static void solve_point(const search_run *run, search_worker *worker, int64_t i, void *context)
+{
+    per_layer_search *const search = context;
+
+    attempt(run, worker->scratch, &search->at.open.point[i].degrees, search->at.limit_s,
+            &search->slot[i % REFINE_BLOCK]);
+}
+
+static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
+{
+    per_layer_search *const search = context;
+
+    (void)run;
+    for (int64_t i = first; i < end; i++) {
+        const per_layer_attempt *const at = &search->slot[i % REFINE_BLOCK];
+        search->at.solved++;
+        search->at.failed = search->at.failed || at->failed;
+        if (!at->proven)
+            refine_leave(&search->at, i, 0.0);
+        if (!at->any || at->step_s >= search->at.limit_s)
+            continue;
+        search->at.any = true;
+        search->best = *at;
+        search->at.limit_s = at->step_s;
+    }
+    return !search->at.failed && search->at.solved < MOST_SOLVED;
+}
+
+/* The best again, into the caller's arena. */
+static plait_status take_best(search_run *run, per_layer_search *search, plait_refinement *out,
+                              plait_error *err)
+{
+    per_layer_attempt *const at = &search->best;
+    plait_recompute room[PER_LAYER_CHOICES];
+    const per_layer_problem question = question_of(run, room);
+    plait_degrees d = at->degrees;
+    plait_cost cost;
+
+    d.split = at->split;
+    at->run = run;
+    at->limit_s = at->step_s * (1.0 + rounding);
+    per_layer_point *const point = per_layer_begin(&question, &d, run->arena);
+    if (!point || !solve_split(at, point, &d, run->arena, &out->best.plan, &cost))
+        return plait_fail_nomem(err);
+    refine_rank(run, &cost, &out->best);
+    return PLAIT_OK;
+}
+
+// ---- the refinement ------------------------------------------------------------------------
+
+static bool suits(const search_run *run)
+{
+    const plait_capabilities *const can = &run->problem->runtime->can;
+    plait_recompute room[PER_LAYER_CHOICES];
+    const int cuts = question_of(run, room).cuts;
+
+    return refine_ranks_steps(run) && run->problem->model->kinds == 1 &&
+           run->problem->model->mtp_layers == 0 && can->recompute_by == PLAIT_BY_LAYER &&
+           (can->tp_by == PLAIT_BY_LAYER || can->zero_by == PLAIT_BY_LAYER) && cuts > 1 &&
+           cuts < PER_LAYER_SHARDINGS; // else some would be left out
+}
+
+static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
+{
+    const refine_steps steps = {list_batch, solve_point, settle, false};
+    per_layer_search *const search = plait_arena_alloc(run->arena, 1, sizeof *search);
+
+    if (!search)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(refine_points(run, &steps, search, &search->at, out, err));
+    return search->at.any ? take_best(run, search, out, err) : PLAIT_OK;
+}
+
+const search_refinement search_per_layer = {
+    .name = "per-layer TP and ZeRO",
+    .suits = suits,
+    .run = refine,
+};
