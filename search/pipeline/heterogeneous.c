@@ -206,7 +206,8 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
     plait_plan plan = q->closest;
 
     lean.lacks_bytes = q->lacks_bytes;
-    PLAIT_TRY(hetero_list_ranges(&lean, err));
+    lean.ranges = q->ranges;
+    lean.range = q->range;
     bool any = true;
     for (int n = 0; any; n++) {
         PLAIT_TRY(list_all(&lean, n, &any, err));
@@ -276,7 +277,9 @@ static plait_status run(hetero_problem *q, plait_search_result *result, plait_er
     PLAIT_TRY(make(q, err));
     for (int g = 0; g < q->problem->cluster->groups; g++)
         PLAIT_TRY(hetero_add_alone(q, g, result, err));
-    PLAIT_TRY(hetero_list_ranges(q, err));
+    q->range = pipeline_ranges(q->problem->model, q->arena, &q->ranges);
+    if (!q->range)
+        return plait_fail_nomem(err);
     PLAIT_TRY(walk_alike(q, space, &spaces, err));
     result->points += q->lines;
     result->priced += q->solved;

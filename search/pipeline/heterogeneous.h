@@ -30,6 +30,7 @@
 
 #include "plait/runtime.h"
 #include "plait/search.h"
+#include "search/pipeline/engine.h"
 
 enum {
     HETERO_PLACES = 3, /* of a stage: in the middle, first, last */
@@ -167,13 +168,6 @@ static inline int hetero_microbatches(const hetero_problem *q, int64_t size)
     return (int)(q->problem->job.gbs / (size / HETERO_SIZE_FACTOR));
 }
 
-/** Stages and microbatches, and the work that they do at most in a pipeline of one second. */
-typedef struct pipeline_shape {
-    int stages;
-    int microbatches;
-    double most_work;
-} pipeline_shape;
-
 /** Stages that take the same for a unit of work. */
 typedef struct divisible_part {
     double units_per_s; /* of all of them */
@@ -250,7 +244,6 @@ PLAIT_MUST_CHECK plait_status hetero_list_degrees(hetero_problem *q, plait_error
 double hetero_weight(const hetero_problem *q, unsigned groups);
 
 // ways.c
-PLAIT_MUST_CHECK plait_status hetero_list_ranges(hetero_problem *q, plait_error *err);
 /** Which range layers [first, last) are. */
 static inline int hetero_range(const hetero_problem *q, int first, int last)
 {
@@ -286,10 +279,6 @@ stage_run *hetero_run(hetero_problem *q, group_degrees *choice, int stages);
 bool hetero_may_follow(const group_degrees *a, int stages, const group_degrees *b);
 
 // bounds.c
-/** The shape's most_work. (S.62) */
-double pipeline_max_work(int stages, int microbatches);
-/** What a pipeline with this slowest stage and this work in all stages takes at least. (S.61) */
-double pipeline_lower_bound_s(const pipeline_shape *shape, double slowest_s, double work_s);
 void divisible_add(divisible_pipeline *cut, double stages, double units_per_s, double unit_s);
 /** What its pipeline takes at least. (S.62) */
 double divisible_lower_bound_s(const divisible_pipeline *cut, double units);

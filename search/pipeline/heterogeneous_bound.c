@@ -23,55 +23,6 @@
 #include "search/pipeline/heterogeneous.h"
 #include "base/numbers.h"
 
-/*
- * The most work that p stages can have in a pipeline of one second: each in its turn as much as its own
- * chains leave, m x_s + P_s and 2 W - P_s + (m - 1 - p + s) x_s for s > p - m, W + (m - 1) x_s / 2 for the
- * others, with P_s the work before it. More before it never leaves less in all. (S.62)
- */
-static double most_before_s(int p, int m, double work_s)
-{
-    double before_s = 0.0;
-
-    for (int s = 0; s < p; s++) {
-        const double turns = m - 1.0 - p + s;
-        double x_s = (1.0 - before_s) / m;
-        if (s > p - m && turns > 0.0)
-            x_s = smaller(x_s, (1.0 - 2.0 * work_s + before_s) / turns);
-        if (s <= p - m && m > 1)
-            x_s = smaller(x_s, 2.0 * (1.0 - work_s) / (m - 1.0));
-        before_s += larger(0.0, x_s);
-    }
-    return before_s;
-}
-
-double pipeline_max_work(int p, int m)
-{
-    double low = 0.0, high = 1.0;
-
-    for (int i = 0; i < 50; i++) {
-        const double middle = 0.5 * (low + high);
-        if (most_before_s(p, m, middle) >= middle)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
-}
-
-double pipeline_lower_bound_s(const pipeline_shape *shape, double slowest_s, double work_s)
-{
-    const int stages = shape->stages, microbatches = shape->microbatches;
-    const double m = microbatches;
-    const double mean_s = work_s + (m - 0.5 * (stages + 1)) * slowest_s;
-    const double round_s = 2.0 * work_s + (m - 1.0 - stages) * slowest_s;
-
-    const double alone_s = larger(work_s / shape->most_work, m * slowest_s);
-
-    return microbatches > stages ? larger(alone_s, larger(mean_s, round_s))
-           : microbatches > 1    ? larger(alone_s, round_s)
-                                 : alone_s;
-}
-
 // ---- work that may be cut anywhere ---------------------------------------------------------
 
 /* The chains of S.61 with the longest stage of x and W in all stages; those that m is too small for: 0. */

@@ -4,46 +4,6 @@
 
 #include "search/pipeline/heterogeneous.h"
 
-// ---- ranges of layers ----------------------------------------------------------------------
-
-/* How many layers of each kind a range has. */
-typedef struct kind_counts {
-    short of[PLAIT_MAX_LAYER_KINDS];
-} kind_counts;
-
-static kind_counts counts_of(const plait_model *model, int first, int last)
-{
-    kind_counts counts = {{0}};
-
-    for (int i = first; i < last; i++)
-        counts.of[model->layer_kind[i]]++;
-    return counts;
-}
-
-/* Ranges with the same kinds as often are one. */
-plait_status hetero_list_ranges(hetero_problem *q, plait_error *err)
-{
-    const plait_model *model = q->problem->model;
-    const int side = model->layers + 1;
-    int *range = plait_arena_alloc(q->arena, (size_t)side * (size_t)side, sizeof *range);
-    kind_counts *known = plait_arena_alloc(q->scratch, (size_t)side * (size_t)side, sizeof *known);
-
-    if (!range || !known)
-        return plait_fail_nomem(err);
-    for (int length = 0, begin = 0; length < side; length++, begin = q->ranges)
-        for (int first = 0; first + length < side; first++) {
-            const kind_counts counts = counts_of(model, first, first + length);
-            int at = begin;
-            while (at < q->ranges && memcmp(&known[at], &counts, sizeof counts) != 0)
-                at++;
-            if (at == q->ranges)
-                known[q->ranges++] = counts;
-            range[first * side + first + length] = at;
-        }
-    q->range = range;
-    return PLAIT_OK;
-}
-
 // ---- stages --------------------------------------------------------------------------------
 
 bool hetero_stage(const hetero_problem *q, const group_degrees *choice, hetero_place place,

@@ -1,199 +1,118 @@
 /*
- * solve.c - the stages of a pipeline one after the other, by labels (S.93)
+ * per_layer_dp.c - the stages of a pipeline one after the other, each with the options of S.92 (S.93)
  *
- *     L_0 = { no stage, the embedding's tp };   L_s+1 = the undominated of { label + a way to fill stage s }
- *
- * Of two labels whose last layers have one tp, that which is nowhere less goes; so does one whose least step is no
- * better than the best known (S.94).
+ * The states of the engine are the tp of the last layer, since the hidden state moves where the next layer has another
+ * one. Of the stages to come each takes what S.91 says at least; S.61 of that ends most points at once. (S.94)
  */
 #include <math.h>
-#include <string.h>
 
+#include "base/numbers.h"
+#include "search/pipeline/engine.h"
 #include "search/pipeline/per_layer_private.h"
-#include "search/pipeline/way.h"
 
-/* Of one dealing of layers: a budget, never a clock. */
-enum { MOST_LABELS = 1 << 13 };
+/* Of one state: a budget, never a clock. */
+enum { MOST_LABELS = 1 << 10 };
 
-/* The first stages, filled. */
-typedef struct cuts_label {
-    stages_way way;
-    const per_layer_option *filled; /* the last of them */
-    const struct cuts_label *before;
-    struct cuts_label *next;
-} cuts_label;
-
-typedef struct solve_work {
+typedef struct dp_context {
     const per_layer_point *point;
     const int *layers;
-    double limit_s; /* of the step without sends */
-    double *least;  /* [pp] of each stage */
-    double *left;   /* [pp + 1] of the stages from there on, the sum ... */
-    double *round;  /* ... and the largest */
+    double limit_s;      /* of the step without sends */
+    double *least;       /* [pp] f + b of each stage */
+    pipeline_rest *rest; /* [pp + 1] */
     plait_arena *arena;
-    per_layer_result *out;
-    cuts_label **now, **next; /* [cuts] by the tp of the last layer */
-} solve_work;
+    bool proven;
+} dp_context;
 
-/* What a pipeline takes at least whose stages work `work_s` together, the longest of them `round_s`. (S.61) */
-static double chains_s(int stages, int microbatches, double work_s, double round_s)
-{
-    const double mean_s =
-        microbatches > stages ? work_s + (microbatches - 0.5 * (stages + 1.0)) * round_s : work_s;
-
-    return fmax(microbatches * round_s, mean_s);
-}
-
-/* What a stage may work at most beside others, lest that passes the limit. (S.61) */
-static double most_round_s(int stages, int microbatches, double others_s, double limit_s)
+/* The longest f + b of a stage beside this work of the others, for a pipeline below the limit. (S.61) */
+static double max_round_s(int stages, int microbatches, double others_s, double limit_s)
 {
     const double mean = microbatches > stages ? microbatches - 0.5 * (stages + 1.0) : 0.0;
 
-    return fmin(limit_s / microbatches, (limit_s - others_s) / (1.0 + mean));
+    return smaller(limit_s / microbatches, (limit_s - others_s) / (1.0 + mean));
 }
 
-/* May any filling of all stages be better than the limit? */
-static bool weigh_stages(solve_work *w)
+static plait_status list_options(pipeline_engine *engine, void *context, int stage, int state,
+                                 plait_error *err)
 {
-    const int stages = w->point->degrees.pp;
-
-    for (int s = stages - 1; s >= 0; s--) {
-        w->least[s] = per_layer_lower_bound_s(w->point, s, w->layers[s]);
-        w->left[s] = w->left[s + 1] + w->least[s];
-        w->round[s] = fmax(w->round[s + 1], w->least[s]);
-    }
-    return chains_s(stages, w->point->microbatches, w->left[0], w->round[0]) < w->limit_s;
-}
-
-/* Unless one that is kept is within it; those that it is within go. */
-static plait_status keep(solve_work *w, const cuts_label *label, int slot, plait_error *err)
-{
-    cuts_label **link = &w->next[slot];
-
-    while (*link != NULL) {
-        if (way_within(&(*link)->way, &label->way))
-            return PLAIT_OK;
-        if (way_within(&label->way, &(*link)->way))
-            *link = (*link)->next;
-        else
-            link = &(*link)->next;
-    }
-    if (w->out->labels == MOST_LABELS) {
-        w->out->proven = false;
-        return PLAIT_OK;
-    }
-    cuts_label *const kept = plait_arena_alloc(w->arena, 1, sizeof *kept);
-    if (!kept)
-        return plait_fail_nomem(err);
-    *kept = *label;
-    *link = kept;
-    w->out->labels++;
-    return PLAIT_OK;
-}
-
-/* One label with each way to fill the next stage. */
-static plait_status extend(solve_work *w, const cuts_label *label, per_layer_option *const *filled,
-                           plait_error *err)
-{
-    const int stages = w->point->degrees.pp;
-    const int s = label->way.chain.stages;
-
-    for (int slot = 0; slot < w->point->cuts; slot++)
-        for (const per_layer_option *way = filled[slot]; way != NULL; way = way->next) {
-            cuts_label next = {.way = label->way, .filled = way, .before = label};
-
-            way_pass(&next.way, &w->point->degrees, w->point->microbatches, way->time, &way->tail);
-            if (way_least_s(&next.way, stages, w->point->microbatches, w->round[s + 1],
-                            w->left[s + 1]) < w->limit_s)
-                PLAIT_TRY(keep(w, &next, slot, err));
-        }
-    return PLAIT_OK;
-}
-
-static plait_status pass_stage(solve_work *w, int s, plait_error *err)
-{
+    dp_context *const w = context;
+    const per_layer_point *const point = w->point;
+    const double others_s = w->rest[0].work_s - w->least[stage];
+    const per_layer_slot slot = {
+        .stage = stage,
+        .layers = w->layers[stage],
+        .tp_before = point->cut[state].tp,
+        .below_s = max_round_s(point->degrees.pp, point->microbatches, others_s, w->limit_s),
+    };
     per_layer_option **const filled =
-        plait_arena_alloc(w->arena, (size_t)w->point->cuts, sizeof(per_layer_option *));
+        plait_arena_alloc(w->arena, (size_t)point->cuts, sizeof(per_layer_option *));
 
     if (!filled)
         return plait_fail_nomem(err);
-    for (int slot = 0; slot < w->point->cuts; slot++) {
-        const per_layer_slot place = {
-            .stage = s,
-            .layers = w->layers[s],
-            .tp_before = w->point->cut[slot].tp,
-            .below_s = most_round_s(w->point->degrees.pp, w->point->microbatches,
-                                    w->left[0] - w->least[s], w->limit_s),
-        };
-        if (w->now[slot] == NULL)
-            continue;
-        PLAIT_TRY(per_layer_fill(w->point, &place, w->arena, &w->out->proven, filled, err));
-        for (const cuts_label *label = w->now[slot]; label != NULL; label = label->next)
-            PLAIT_TRY(extend(w, label, filled, err));
-    }
+    PLAIT_TRY(per_layer_fill(point, &slot, w->arena, &w->proven, filled, err));
+    for (int next = 0; next < point->cuts; next++)
+        for (const per_layer_option *option = filled[next]; option; option = option->next)
+            pipeline_extend(engine, &(pipeline_option){option->time, option->tail, next, option});
     return PLAIT_OK;
 }
 
-static double step_of(const cuts_label *label)
+static pipeline_rest rest_of(const void *context, int stage, int state)
 {
-    return label->way.chain.whole_s + way_tail_s(&label->way);
+    (void)state;
+    return ((const dp_context *)context)->rest[stage];
 }
 
-static void take_best(solve_work *w, per_layer_stage *stage)
+static void fill_rest(dp_context *w)
 {
-    const cuts_label *best = NULL;
-
-    for (int slot = 0; slot < w->point->cuts; slot++)
-        for (const cuts_label *label = w->now[slot]; label != NULL; label = label->next)
-            if (step_of(label) < w->limit_s && (!best || step_of(label) < step_of(best)))
-                best = label;
-    w->out->fits = best != NULL;
-    if (best)
-        w->out->step_s = step_of(best) + w->point->sends_s;
-    for (int s = w->point->degrees.pp - 1; best && s >= 0; s--, best = best->before)
-        stage[s] = best->filled->stage;
-}
-
-static bool begin(solve_work *w)
-{
-    const size_t stages = (size_t)w->point->degrees.pp + 1, cuts = (size_t)w->point->cuts;
-
-    w->least = plait_arena_alloc(w->arena, stages, sizeof *w->least);
-    w->left = plait_arena_alloc(w->arena, stages, sizeof *w->left);
-    w->round = plait_arena_alloc(w->arena, stages, sizeof *w->round);
-    w->now = plait_arena_alloc(w->arena, cuts, sizeof(cuts_label *));
-    w->next = plait_arena_alloc(w->arena, cuts, sizeof(cuts_label *));
-    return w->least && w->left && w->round && w->now && w->next;
+    for (int s = w->point->degrees.pp - 1; s >= 0; s--) {
+        w->least[s] = per_layer_lower_bound_s(w->point, s, w->layers[s]);
+        w->rest[s].work_s = w->rest[s + 1].work_s + w->least[s];
+        w->rest[s].slowest_s = larger(w->rest[s + 1].slowest_s, w->least[s]);
+    }
 }
 
 plait_status per_layer_dp(per_layer_point *point, const int *layers, double limit_s,
                           plait_arena *arena, per_layer_result *out, plait_error *err)
 {
-    per_layer_stage *const stage =
-        plait_arena_alloc(arena, (size_t)point->degrees.pp, sizeof *stage);
-    cuts_label none = {.way = way_begin()};
-    solve_work w = {
+    const int stages = point->degrees.pp;
+    per_layer_stage *const stage = plait_arena_alloc(arena, (size_t)stages, sizeof *stage);
+    dp_context w = {
         .point = point,
         .layers = layers,
         .limit_s = limit_s - point->sends_s,
+        .least = plait_arena_alloc(arena, (size_t)stages, sizeof *w.least),
+        .rest = plait_arena_alloc(arena, (size_t)stages + 1, sizeof *w.rest),
         .arena = arena,
-        .out = out,
+        .proven = true,
     };
+    const pipeline_problem problem = {
+        .shape = {stages, point->microbatches, 1.0},
+        .states = point->cuts,
+        .goal = 0, // the head has the point's own tp
+        .reductions_add = point->degrees.grad_sync == PLAIT_SYNC_BULK,
+        .weight = 1.0,
+        .limit = w.limit_s,
+        .most_labels = MOST_LABELS,
+        .context = &w,
+        .list = list_options,
+        .rest = rest_of,
+    };
+    const pipeline_label *path[PLAIT_MAX_LAYERS];
+    pipeline_result dp;
 
-    *out = (per_layer_result){.proven = true, .step_s = HUGE_VAL, .stage = stage};
-    if (!stage || !begin(&w))
+    if (!stage || !w.least || !w.rest)
         return plait_fail_nomem(err);
-    if (!weigh_stages(&w))
-        return PLAIT_OK;
-    w.now[0] = &none;
-    for (int s = 0; s < point->degrees.pp; s++) {
-        cuts_label **const done = w.now;
-
-        PLAIT_TRY(pass_stage(&w, s, err));
-        w.now = w.next;
-        w.next = done;
-        memset(w.next, 0, (size_t)point->cuts * sizeof(cuts_label *));
-    }
-    take_best(&w, stage);
+    fill_rest(&w);
+    PLAIT_TRY(pipeline_solve(&problem, arena, &dp, err));
+    *out = (per_layer_result){
+        .fits = dp.best >= 0,
+        .proven = w.proven && dp.complete,
+        .step_s = dp.value + point->sends_s,
+        .labels = dp.labels,
+        .stage = stage,
+    };
+    if (out->fits)
+        pipeline_path(&dp, dp.best, stages, path);
+    for (int s = 0; out->fits && s < stages; s++)
+        stage[s] = ((const per_layer_option *)path[s]->choice)->stage;
     return PLAIT_OK;
 }

@@ -2,10 +2,8 @@
 #include "search/pipeline/per_stage.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "plait/units.h"
 #include "rules/plan_check.h"
 #include "search/pipeline/per_stage_private.h"
 
@@ -224,17 +222,4 @@ plait_status per_stage_solve(const per_stage_problem *q, const plait_degrees *d,
     return per_stage_may_differ_in_offload(&point) && out->fits
                ? choose_keepers(&point, chunk, stage, arena, out, err)
                : PLAIT_OK;
-}
-
-char *per_stage_why(const per_stage_problem *q, const per_stage_result *result, char *text,
-                    size_t size)
-{
-    text[0] = '\0';
-    if (result->refines && !result->fits)
-        snprintf(text, size,
-                 "stage %d of %d lacks %.1f GiB of %.1f GiB even with the leanest choices that %s "
-                 "has: that much is the smallest relaxation",
-                 result->short_stage, result->stages, result->missing_bytes / PLAIT_GIB,
-                 q->capacity_bytes / PLAIT_GIB, q->problem->runtime->name);
-    return text;
 }

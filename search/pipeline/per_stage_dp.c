@@ -1,45 +1,35 @@
 /*
- * per_stage_dp.c - S.26 by labels: a chain of stages so far, for every stage and number of layers
+ * per_stage_dp.c - layers to the stages of 1F1B, each of which then chooses for itself (S.26)
  *
- *     prices    of a stage with so many layers of each kind, once each          price_stage
- *     start     the layers whose slowest stage is fastest, to bound the rest    fill_even
- *     labels    C.73 stage by stage                                             extend
+ * The states of the engine are numbers of layers. The choices of a stage (S.23) are made once for all ranges of layers
+ * with as many of each kind. The layers whose slowest stage is fastest are the first answer, and its time the limit.
  */
-#include "search/pipeline/per_stage_dp.h"
-
+#include <limits.h>
 #include <math.h>
 
-#include "search/pipeline/way.h"
+#include "search/pipeline/engine.h"
+#include "search/pipeline/per_stage.h"
 
-/* What a stage takes: of each microbatch, and once a step. */
+/* Times of a stage: of each microbatch, and once a step. */
 typedef struct stage_price {
-    plait_chunk_time time;
+    plait_chunk_time time; /* negative: not computed yet; infinite: does not fit */
     plait_stage_tail tail;
 } stage_price;
 
-/* One way to deal the first layers to the first stages. */
-typedef struct deal_label {
-    stages_way way;
-    int layers; /* of the last of these stages */
-    const struct deal_label *before;
-    struct deal_label *next; /* of as many layers and stages */
-} deal_label;
-
-typedef struct deal_work {
+typedef struct dp_context {
     const per_stage_point *point;
     plait_arena *arena;
     per_stage_layout *out;
+    pipeline_problem problem;
     int stages, layers, microbatches;
-    int runs;             /* of layers, by how many there are of each kind */
-    int *run;             /* [layers + 1][layers + 1]: which one layers [i, j) are */
-    stage_price *price;   /* [2][stages][runs]; negative: not known; infinite: does not fit */
-    per_stage_point kept; /* the point with the optimizer on the device */
-    int homes;            /* of the optimizer that a stage may choose from: 1 or 2 */
-    double fastest_s;     /* of all layers, the least that any choice takes: forward and backward */
-    double best_s;        /* pipelines that take as long are of no use */
-    deal_label **ways;    /* [layers + 1] of the stages so far */
-    deal_label **longer;  /* and with one more */
-} deal_work;
+    int ranges;                /* numbers that occur in `range` */
+    const int *range;          /* [layers + 1][layers + 1] */
+    stage_price *price;        /* [homes][stages][ranges] */
+    per_stage_point on_device; /* the point with the optimizer on the device */
+    int homes;                 /* of the optimizer, that a stage may choose from: 1 or 2 */
+    double fastest_s;          /* f + b of all layers, each with its fastest choice */
+    double best_s;             /* of the step without sends: slower layouts are of no use */
+} dp_context;
 
 bool per_stage_dp_applies(const plait_degrees *d)
 {
@@ -48,45 +38,13 @@ bool per_stage_dp_applies(const plait_degrees *d)
 
 // ---- prices --------------------------------------------------------------------------------
 
-/* Have layers [i, i + n) and [j, j + n) as many of each kind? */
-static bool same_kinds(const plait_model *model, int i, int j, int n)
-{
-    int more[PLAIT_MAX_LAYER_KINDS] = {0};
-
-    for (int k = 0; k < n; k++) {
-        more[model->layer_kind[i + k]]++;
-        more[model->layer_kind[j + k]]--;
-    }
-    for (int k = 0; k < model->kinds; k++)
-        if (more[k] != 0)
-            return false;
-    return true;
-}
-
-/* Numbers the runs of layers; those alike get one number. */
-static void number_runs(deal_work *w)
-{
-    const plait_model *const model = w->point->question->problem->model;
-    const int all = w->layers + 1;
-
-    for (int n = 0; n <= w->layers; n++)
-        for (int i = 0; i + n <= w->layers; i++) {
-            const int before = i > 0 ? w->run[(i - 1) * all + i - 1 + n] : -1;
-            int known = i > 0 && same_kinds(model, i, i - 1, n) ? before : -1;
-            for (int j = 0; j < i - 1 && known < 0; j++)
-                if (same_kinds(model, i, j, n))
-                    known = w->run[j * all + j + n];
-            w->run[i * all + i + n] = known >= 0 ? known : w->runs++;
-        }
-}
-
 /* A stage of layers [first, last), with the choices that suit it; home 1: its optimizer on the device. */
-static plait_status price_at_home(deal_work *w, int s, int first, int last, int home,
+static plait_status price_at_home(dp_context *w, int s, int first, int last, int home,
                                   stage_price *out, plait_error *err)
 {
-    const per_stage_point *const point = home ? &w->kept : w->point;
-    const int run = w->run[first * (w->layers + 1) + last];
-    stage_price *const known = &w->price[(home * w->stages + s) * w->runs + run];
+    const per_stage_point *const point = home ? &w->on_device : w->point;
+    const int range = w->range[first * (w->layers + 1) + last];
+    stage_price *const known = &w->price[(home * w->stages + s) * w->ranges + range];
 
     if (known->time.forward_s < 0.0) {
         const plait_model *const model = w->point->question->problem->model;
@@ -109,7 +67,7 @@ static plait_status price_at_home(deal_work *w, int s, int first, int last, int 
 }
 
 /* As the point has it: with most room, so that no other is faster. */
-static plait_status price_stage(deal_work *w, int s, int first, int last, stage_price *out,
+static plait_status price_stage(dp_context *w, int s, int first, int last, stage_price *out,
                                 plait_error *err)
 {
     return price_at_home(w, s, first, last, 0, out, err);
@@ -120,31 +78,25 @@ static double round_of(const stage_price *price)
     return price->time.forward_s + price->time.backward_s;
 }
 
-/* The next stage behind those of a way. */
-static void add_stage(const deal_work *w, const stage_price *price, stages_way *way)
-{
-    way_pass(way, w->point->degrees, w->microbatches, price->time, &price->tail);
-}
+// ---- the first answer ----------------------------------------------------------------------
 
-// ---- a start -------------------------------------------------------------------------------
-
-/* The pipeline of these layers, and what follows it. */
-static plait_status time_of(deal_work *w, const int *layers, double *time_s, plait_error *err)
+/* The step of these layers without sends. */
+static plait_status time_of(dp_context *w, const int *layers, double *time_s, plait_error *err)
 {
-    stages_way way = way_begin();
+    pipeline_label label = {.chain = plait_chain_begin()};
     int first = 0;
 
     for (int s = 0; s < w->stages; first += layers[s++]) {
         stage_price price;
         PLAIT_TRY(price_stage(w, s, first, first + layers[s], &price, err));
-        add_stage(w, &price, &way);
+        pipeline_pass(&w->problem, &(pipeline_option){price.time, price.tail, 0, NULL}, &label);
     }
-    *time_s = way.chain.whole_s + way_tail_s(&way);
+    *time_s = label.chain.whole_s + pipeline_tail_s(&label.tail);
     return PLAIT_OK;
 }
 
 /* Of the first stages up to s with the first `u` layers: how slow is the slowest, at best? */
-static plait_status even_cell(deal_work *w, int s, int u, double *slowest, int *layers,
+static plait_status even_cell(dp_context *w, int s, int u, double *slowest, int *layers,
                               plait_error *err)
 {
     const int all = w->layers + 1;
@@ -166,7 +118,7 @@ static plait_status even_cell(deal_work *w, int s, int u, double *slowest, int *
 }
 
 /* Layers whose slowest stage is as fast as can be. *fits: there are such that fit. */
-static plait_status fill_even(deal_work *w, int *out, bool *fits, plait_error *err)
+static plait_status fill_even(dp_context *w, int *out, bool *fits, plait_error *err)
 {
     const size_t cells = (size_t)w->stages * (size_t)(w->layers + 1);
     double *const slowest = plait_arena_alloc(w->arena, cells, sizeof *slowest);
@@ -185,106 +137,35 @@ static plait_status fill_even(deal_work *w, int *out, bool *fits, plait_error *e
     return PLAIT_OK;
 }
 
-// ---- labels --------------------------------------------------------------------------------
+// ---- options -------------------------------------------------------------------------------
 
-/* The layers that are left lie at best evenly on the stages to come. */
-static double least_s(const deal_work *w, const stages_way *way, int dealt)
+static plait_status list_lengths(pipeline_engine *engine, void *context, int s, int first,
+                                 plait_error *err)
 {
-    const double left_s = w->fastest_s * (w->layers - dealt) / w->layers;
-    const int to_come = w->stages - way->chain.stages;
+    dp_context *const w = context;
 
-    return way_least_s(way, w->stages, w->microbatches, to_come > 0 ? left_s / to_come : 0.0,
-                       left_s);
-}
+    for (int last = s == w->stages - 1 ? w->layers : first; last <= w->layers; last++)
+        for (int home = 0; home < w->homes; home++) {
+            stage_price price;
 
-/* Keeps a way unless one that is kept is within it; drops those that it is within. */
-static plait_status keep(deal_work *w, deal_label way, int dealt, plait_error *err)
-{
-    deal_label **link = &w->longer[dealt];
-
-    while (*link != NULL) {
-        if (way_within(&(*link)->way, &way.way))
-            return PLAIT_OK;
-        if (way_within(&way.way, &(*link)->way))
-            *link = (*link)->next;
-        else
-            link = &(*link)->next;
-    }
-    deal_label *const kept = plait_arena_alloc(w->arena, 1, sizeof *kept);
-    if (kept == NULL)
-        return plait_fail_nomem(err);
-    way.next = NULL;
-    *kept = way;
-    *link = kept;
-    w->out->labels++;
-    return PLAIT_OK;
-}
-
-/* The next stage with n layers behind one way, its optimizer where `home` says. */
-static plait_status extend_by(deal_work *w, const deal_label *way, int dealt, int n, int home,
-                              plait_error *err)
-{
-    deal_label next = {way->way, n, way, NULL};
-    stage_price price;
-
-    PLAIT_TRY(price_at_home(w, way->way.chain.stages, dealt, dealt + n, home, &price, err));
-    if (w->microbatches * round_of(&price) >= w->best_s)
-        return PLAIT_OK;
-    add_stage(w, &price, &next.way);
-    return least_s(w, &next.way, dealt + n) < w->best_s * (1.0 - 1e-12)
-               ? keep(w, next, dealt + n, err)
-               : PLAIT_OK;
-}
-
-/* All ways to give the next stage its layers behind one way. */
-static plait_status extend(deal_work *w, const deal_label *way, int dealt, plait_error *err)
-{
-    const int s = way->way.chain.stages;
-    const bool last = s == w->stages - 1;
-
-    for (int n = last ? w->layers - dealt : 0; dealt + n <= w->layers; n++) {
-        stage_price price;
-
-        PLAIT_TRY(price_stage(w, s, dealt, dealt + n, &price, err));
-        if (w->microbatches * round_of(&price) >= w->best_s)
-            break; // more layers take longer
-        for (int home = 0; home < w->homes; home++)
-            PLAIT_TRY(extend_by(w, way, dealt, n, home, err));
-    }
-    return PLAIT_OK;
-}
-
-static plait_status extend_all(deal_work *w, plait_error *err)
-{
-    for (int s = 0; s < w->stages; s++) {
-        deal_label **const done = w->ways;
-
-        for (int u = 0; u <= w->layers; u++)
-            for (const deal_label *way = w->ways[u]; way != NULL; way = way->next)
-                PLAIT_TRY(extend(w, way, u, err));
-        w->ways = w->longer;
-        w->longer = done;
-        for (int u = 0; u <= w->layers; u++)
-            w->longer[u] = NULL;
-    }
-    return PLAIT_OK;
-}
-
-/* The shortest of the ways to deal all layers, if any is shorter than the start. */
-static void take_best(deal_work *w, int *layers)
-{
-    const deal_label *best = NULL;
-
-    for (const deal_label *way = w->ways[w->layers]; way != NULL; way = way->next)
-        if (way->way.chain.whole_s + way_tail_s(&way->way) < w->best_s) {
-            w->best_s = way->way.chain.whole_s + way_tail_s(&way->way);
-            best = way;
+            PLAIT_TRY(price_at_home(w, s, first, last, home, &price, err));
+            if (w->microbatches * round_of(&price) < w->best_s)
+                pipeline_extend(engine, &(pipeline_option){price.time, price.tail, last, NULL});
+            else if (home == 0) // which has most memory: more layers take longer wherever it is
+                return PLAIT_OK;
         }
-    for (int s = w->stages - 1; best != NULL && s >= 0; s--, best = best->before)
-        layers[s] = best->layers;
+    return PLAIT_OK;
 }
 
-// ---- per_stage_dp.h -----------------------------------------------------------------------
+/* At best the layers that are left lie evenly on the stages to come. */
+static pipeline_rest rest_of(const void *context, int stage, int first)
+{
+    const dp_context *const w = context;
+    const double left_s = w->fastest_s * (w->layers - first) / w->layers;
+    const int stages = w->stages - stage;
+
+    return (pipeline_rest){.slowest_s = stages > 0 ? left_s / stages : 0.0, .work_s = left_s};
+}
 
 /* Forward and backward of all layers, each with its fastest choice. */
 static double fastest_layers_s(const per_stage_point *point)
@@ -303,23 +184,34 @@ static double fastest_layers_s(const per_stage_point *point)
     return sum_s;
 }
 
-static plait_status begin(deal_work *w, plait_error *err)
+static plait_status begin(dp_context *w, plait_error *err)
 {
-    const size_t all = (size_t)w->layers + 1;
-
     w->fastest_s = fastest_layers_s(w->point);
-    w->run = plait_arena_alloc(w->arena, all * all, sizeof *w->run);
-    w->ways = plait_arena_alloc(w->arena, all, sizeof *w->ways);
-    w->longer = plait_arena_alloc(w->arena, all, sizeof *w->longer);
-    if (!w->run || !w->ways || !w->longer)
-        return plait_fail_nomem(err);
-    number_runs(w);
-    const size_t prices = (size_t)(2 * w->stages) * (size_t)w->runs;
+    w->range = pipeline_ranges(w->point->question->problem->model, w->arena, &w->ranges);
+    const size_t prices = (size_t)(w->homes * w->stages) * (size_t)w->ranges;
     w->price = plait_arena_alloc(w->arena, prices, sizeof *w->price);
-    if (w->price == NULL)
+    if (w->range == NULL || w->price == NULL)
         return plait_fail_nomem(err);
     for (size_t i = 0; i < prices; i++)
         w->price[i].time.forward_s = -1.0;
+    return PLAIT_OK;
+}
+
+/* Layers of the best label, if one is faster than the first answer. */
+static plait_status improve(dp_context *w, int *layers, plait_error *err)
+{
+    const pipeline_label *path[PLAIT_MAX_LAYERS];
+    pipeline_result dp;
+
+    w->problem.limit = w->best_s * (1.0 - 1e-12); // but for rounding
+    PLAIT_TRY(pipeline_solve(&w->problem, w->arena, &dp, err));
+    w->out->labels = dp.labels;
+    if (dp.best < 0)
+        return PLAIT_OK;
+    w->best_s = dp.value;
+    pipeline_path(&dp, dp.best, w->stages, path);
+    for (int s = 0; s < w->stages; s++)
+        layers[s] = path[s]->state - (s > 0 ? path[s - 1]->state : 0);
     return PLAIT_OK;
 }
 
@@ -327,19 +219,29 @@ plait_status per_stage_dp(const per_stage_point *point, plait_arena *arena, per_
                           plait_error *err)
 {
     const plait_problem *const problem = point->question->problem;
-    int *const layers = plait_arena_alloc(arena, (size_t)point->degrees->pp, sizeof *layers);
+    const plait_degrees *const d = point->degrees;
+    const int microbatches = plait_degrees_microbatches(d, problem->job.gbs);
+    int *const layers = plait_arena_alloc(arena, (size_t)d->pp, sizeof *layers);
     const plait_arena_mark mark = plait_arena_save(arena);
-    deal_work w = {
+    dp_context w = {
         .point = point,
         .arena = arena,
         .out = out,
-        .stages = point->degrees->pp,
+        .problem = {.shape = {d->pp, microbatches, 1.0},
+                    .states = problem->model->layers + 1,
+                    .goal = problem->model->layers,
+                    .reductions_add = d->grad_sync == PLAIT_SYNC_BULK,
+                    .weight = 1.0,
+                    .most_labels = INT_MAX,
+                    .context = &w,
+                    .list = list_lengths,
+                    .rest = rest_of},
+        .stages = d->pp,
         .layers = problem->model->layers,
-        .microbatches = plait_degrees_microbatches(point->degrees, problem->job.gbs),
-        .kept = per_stage_on_device(point),
+        .microbatches = microbatches,
+        .on_device = per_stage_on_device(point),
         .homes = per_stage_may_differ_in_offload(point) ? 2 : 1,
     };
-    deal_label none = {.way = way_begin()};
 
     *out = (per_stage_layout){.time_s = HUGE_VAL, .layers = layers};
     if (layers == NULL)
@@ -348,9 +250,7 @@ plait_status per_stage_dp(const per_stage_point *point, plait_arena *arena, per_
     PLAIT_TRY(fill_even(&w, layers, &out->fits, err));
     if (out->fits) {
         PLAIT_TRY(time_of(&w, layers, &w.best_s, err));
-        w.ways[0] = &none;
-        PLAIT_TRY(extend_all(&w, err));
-        take_best(&w, layers);
+        PLAIT_TRY(improve(&w, layers, err));
         out->time_s = w.best_s;
     }
     plait_arena_rewind(arena, mark);

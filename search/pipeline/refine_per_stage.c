@@ -3,7 +3,7 @@
  *
  *     list    all points but for split and choice, as far as their floor is below the best known: that of
  *             layers which recompute nothing and keep no more than whole recomputation leaves
- *     solve   the likeliest first: 1F1B with its layers dealt anew (per_stage_dp.h), else the splits in
+ *     solve   the likeliest first: 1F1B with its layers dealt anew (S.26), else the splits in
  *             words and what layouts are dealt from, each with the best choices of its stages
  *
  * Guarantee: as that of layouts (refine_layouts.c): `floor` bounds what was left.
@@ -16,7 +16,6 @@
 #include "plait/schedule.h"
 #include "search/pipeline/refine.h"
 #include "search/pipeline/per_stage.h"
-#include "search/pipeline/per_stage_dp.h"
 
 enum {
     MOST_SOLVED = 1 << 12,

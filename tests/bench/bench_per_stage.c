@@ -4,7 +4,6 @@
 #include "support/bench.h"
 #include "plait/data.h"
 #include "search/space/space.h"
-#include "search/pipeline/per_stage_dp.h"
 #include "search/pipeline/per_stage.h"
 
 typedef struct stages_case {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "support/arenas_fixture.h"
-#include "search/pipeline/per_stage_dp.h"
+#include "search/pipeline/per_stage.h"
 #include "joint.h"
 #include "support/must.h"
 #include "plait/data.h"
