@@ -8,7 +8,7 @@
 
 #include "base/numbers.h"
 #include "search/pipeline/engine.h"
-#include "search/pipeline/per_layer_private.h"
+#include "search/pipeline/per_layer.h"
 
 /* Of one state: a budget, never a clock. */
 enum { MOST_LABELS = 1 << 10 };
@@ -40,16 +40,16 @@ static plait_status list_options(pipeline_engine *engine, void *context, int sta
     const per_layer_slot slot = {
         .stage = stage,
         .layers = w->layers[stage],
-        .tp_before = point->cut[state].tp,
+        .tp_before = point->sharding[state].tp,
         .below_s = max_round_s(point->degrees.pp, point->microbatches, others_s, w->limit_s),
     };
     per_layer_option **const filled =
-        plait_arena_alloc(w->arena, (size_t)point->cuts, sizeof(per_layer_option *));
+        plait_arena_alloc(w->arena, (size_t)point->shardings, sizeof(per_layer_option *));
 
     if (!filled)
         return plait_fail_nomem(err);
     PLAIT_TRY(per_layer_fill(point, &slot, w->arena, &w->proven, filled, err));
-    for (int next = 0; next < point->cuts; next++)
+    for (int next = 0; next < point->shardings; next++)
         for (const per_layer_option *option = filled[next]; option; option = option->next)
             pipeline_extend(engine, &(pipeline_option){option->time, option->tail, next, option});
     return PLAIT_OK;
@@ -86,7 +86,7 @@ plait_status per_layer_dp(per_layer_point *point, const int *layers, double limi
     };
     const pipeline_problem problem = {
         .shape = {stages, point->microbatches, 1.0},
-        .states = point->cuts,
+        .states = point->shardings,
         .goal = 0, // the head has the point's own tp
         .reductions_add = point->degrees.grad_sync == PLAIT_SYNC_BULK,
         .weight = 1.0,

@@ -1,25 +1,25 @@
 /*
- * fill.c - one stage: runs of layers and their choices that fit, as far as no other is within (S.92)
+ * per_layer_fill.c - one stage: runs of layers and their choices that fit, as far as no other dominates them (S.92)
  *
- *     one run    each cut
- *     two runs   each pair of cuts in either order, with every number of layers in the first
+ *     one run    each sharding
+ *     two runs   each pair of shardings in either order, with every number of layers in the first
  *
- * For each of them layers recompute as little as the memory lets them (S.21).
+ * In each case the layers recompute as little as the memory allows (S.21).
  */
 #include <math.h>
 #include <string.h>
 
-#include "search/pipeline/per_layer_private.h"
+#include "search/pipeline/per_layer.h"
 #include "search/pipeline/pack.h"
 
-/* Of the capacity, so that a sum in another order cannot pass it. */
+/* Part of the capacity that is used: a sum in another order must not exceed it. */
 static const double within = 1.0 - 1e-12;
 
 /* A stage at work. */
 typedef struct fill_work {
     const per_layer_point *point;
     const per_layer_slot *slot;
-    int place;
+    int ends;
     double in_flight;
     double scale; /* bytes of the device that a byte of a tensor takes */
     bool last;
@@ -33,34 +33,34 @@ int per_layer_tp_slot(const per_layer_point *point, int tp)
 {
     int c = 0;
 
-    while (point->cut[c].tp != tp)
+    while (point->sharding[c].tp != tp)
         c++;
     return c;
 }
 
 // ---- runs ----------------------------------------------------------------------------------
 
-/* What the runs bring to the stage, the ends among it, with nothing recomputed. */
+/* Times and bytes of the runs and the ends, with nothing recomputed. */
 static plait_cut_share sum_of_runs(const fill_work *w, const per_layer_stage *stage)
 {
     int own = 0;
 
     for (int r = 0; r < stage->runs; r++)
-        own += stage->run[r].cut == 0 ? stage->run[r].layers : 0;
-    plait_cut_share sum = *per_layer_share(w->point, 0, w->place, own);
+        own += stage->run[r].sharding == 0 ? stage->run[r].layers : 0;
+    plait_cut_share sum = *per_layer_share(w->point, 0, w->ends, own);
     for (int r = 0; r < stage->runs; r++)
-        if (stage->run[r].cut != 0)
-            plait_cut_share_add(
-                &sum, per_layer_share(w->point, stage->run[r].cut, w->place, stage->run[r].layers));
+        if (stage->run[r].sharding != 0)
+            plait_cut_share_add(&sum, per_layer_share(w->point, stage->run[r].sharding, w->ends,
+                                                      stage->run[r].layers));
     return sum;
 }
 
 static int tp_of_run(const fill_work *w, const per_layer_stage *stage, int r)
 {
-    return w->point->cut[stage->run[r].cut].tp;
+    return w->point->sharding[stage->run[r].sharding].tp;
 }
 
-/* In front of each run of another tp, and of the head. */
+/* Moves of the hidden state before each run of another tp, and before the head. */
 static plait_relocation relocations(const fill_work *w, const per_layer_stage *stage)
 {
     const plait_problem *const problem = w->point->question->problem;
@@ -80,11 +80,11 @@ static plait_relocation relocations(const fill_work *w, const per_layer_stage *s
 
 // ---- choices -------------------------------------------------------------------------------
 
-/* Bytes of the device that are left for what layers keep and rebuild. */
+/* Bytes of the device that are left for what layers save and rebuild. */
 static double room_of(const fill_work *w, const plait_cut_share *sum,
                       const plait_relocation *between)
 {
-    const plait_cut_share *const ends = per_layer_share(w->point, 0, w->place, 0);
+    const plait_cut_share *const ends = per_layer_share(w->point, 0, w->ends, 0);
     plait_cut_share bare = *sum;
 
     bare.saved_bytes = ends->saved_bytes;
@@ -99,7 +99,8 @@ static void list_options(const fill_work *w, const per_layer_stage *stage)
 
     for (int r = 0; r < stage->runs; r++)
         for (int c = 0; c < choices; c++) {
-            const plait_layer_cost *const cost = &w->point->cost[stage->run[r].cut * choices + c];
+            const plait_layer_cost *const cost =
+                &w->point->cost[stage->run[r].sharding * choices + c];
             w->option[r * choices + c] = (pack_option){
                 .time_s = cost->forward_s + cost->backward_s,
                 .saved_bytes = w->scale * w->in_flight * cost->saved_bytes,
@@ -108,44 +109,44 @@ static void list_options(const fill_work *w, const per_layer_stage *stage)
         }
 }
 
-/* The times of the runs with these choices, in the place of those that recompute nothing. */
+/* Replaces the times of layers that recompute nothing by those of these choices. */
 static void take_choices(const fill_work *w, per_layer_stage *stage, const int *count,
                          plait_cut_share *sum)
 {
     const int choices = w->point->question->choices;
 
     for (int r = 0; r < stage->runs; r++) {
-        const int cut = stage->run[r].cut;
+        const int sharding = stage->run[r].sharding;
         stage->run[r].count = count + r * choices;
         for (int c = 0; c < choices; c++) {
             const double n = stage->run[r].count[c];
-            const plait_layer_cost *const cost = &w->point->cost[cut * choices + c];
-            sum->time.forward_s += n * (cost->forward_s - w->point->plain[cut].forward_s);
-            sum->time.backward_s += n * (cost->backward_s - w->point->plain[cut].backward_s);
+            const plait_layer_cost *const cost = &w->point->cost[sharding * choices + c];
+            sum->time.forward_s += n * (cost->forward_s - w->point->plain[sharding].forward_s);
+            sum->time.backward_s += n * (cost->backward_s - w->point->plain[sharding].backward_s);
         }
     }
 }
 
-// ---- ways that are kept --------------------------------------------------------------------
+// ---- options that are kept --------------------------------------------------------------------
 
-static bool way_is_within(const per_layer_option *a, const per_layer_option *b)
+static bool dominates(const per_layer_option *a, const per_layer_option *b)
 {
     return a->time.forward_s <= b->time.forward_s && a->time.backward_s <= b->time.backward_s &&
            a->tail.reduce_s <= b->tail.reduce_s && a->tail.gather_s <= b->tail.gather_s &&
            a->tail.optimizer_s <= b->tail.optimizer_s;
 }
 
-/* Unless one that is kept is within it; those that it is within go. */
-static plait_status keep(const fill_work *w, const per_layer_option *way, int last_tp,
+/* Inserts an option unless it is dominated; removes the options that it dominates. */
+static plait_status keep(const fill_work *w, const per_layer_option *option, int last_tp,
                          plait_error *err)
 {
     per_layer_option **link = &w->out[per_layer_tp_slot(w->point, last_tp)];
     const size_t counts = PER_LAYER_RUNS * (size_t)w->point->question->choices;
 
     while (*link != NULL) {
-        if (way_is_within(*link, way))
+        if (dominates(*link, option))
             return PLAIT_OK;
-        if (way_is_within(way, *link))
+        if (dominates(option, *link))
             *link = (*link)->next;
         else
             link = &(*link)->next;
@@ -154,10 +155,10 @@ static plait_status keep(const fill_work *w, const per_layer_option *way, int la
     int *const count = plait_arena_alloc(w->arena, counts, sizeof *count);
     if (!kept || !count)
         return plait_fail_nomem(err);
-    *kept = *way;
-    for (int r = 0; r < way->stage.runs; r++) {
+    *kept = *option;
+    for (int r = 0; r < option->stage.runs; r++) {
         int *const of_run = count + r * w->point->question->choices;
-        memcpy(of_run, way->stage.run[r].count,
+        memcpy(of_run, option->stage.run[r].count,
                (size_t)w->point->question->choices * sizeof *of_run);
         kept->stage.run[r].count = of_run;
     }
@@ -166,19 +167,19 @@ static plait_status keep(const fill_work *w, const per_layer_option *way, int la
     return PLAIT_OK;
 }
 
-/* What the layers of the runs take when they recompute nothing. */
+/* f + b of the runs' layers with nothing recomputed. */
 static double plain_layers_s(const fill_work *w, const per_layer_stage *stage)
 {
     double sum_s = 0.0;
 
     for (int r = 0; r < stage->runs; r++) {
-        const plait_layer_cost *const plain = &w->point->plain[stage->run[r].cut];
+        const plait_layer_cost *const plain = &w->point->plain[stage->run[r].sharding];
         sum_s += stage->run[r].layers * (plain->forward_s + plain->backward_s);
     }
     return sum_s;
 }
 
-/* S.21 for the runs; `sum` has them with nothing recomputed, and `between`. */
+/* S.21 for the runs; `sum` has their times with nothing recomputed, and those of `between`. */
 static plait_status pack_runs(const fill_work *w, const per_layer_stage *stage,
                               const plait_cut_share *sum, const plait_relocation *between,
                               pack_result *out, plait_error *err)
@@ -195,7 +196,7 @@ static plait_status pack_runs(const fill_work *w, const per_layer_stage *stage,
         .options = w->point->question->choices,
         .option = w->option,
         .room_bytes = room_of(w, sum, between),
-        .live_bytes = w->scale * per_layer_share(w->point, 0, w->place, 0)->live_bytes,
+        .live_bytes = w->scale * per_layer_share(w->point, 0, w->ends, 0)->live_bytes,
         .below_s = w->slot->below_s - (all_s - plain_layers_s(w, stage)),
         .nodes = w->point->question->nodes,
     };
@@ -221,24 +222,24 @@ static plait_status try_runs(const fill_work *w, per_layer_stage stage, plait_er
         return PLAIT_OK;
     }
     take_choices(w, &stage, packed.count, &sum);
-    const per_layer_option way = {
+    const per_layer_option option = {
         .time = sum.time,
         .tail = plait_cut_tail(w->point->sort[0], w->slot->stage, &sum),
         .stage = stage,
     };
     const int last_tp = stage.runs > 0 ? tp_of_run(w, &stage, stage.runs - 1) : w->slot->tp_before;
-    return keep(w, &way, w->last ? w->point->degrees.tp : last_tp, err);
+    return keep(w, &option, w->last ? w->point->degrees.tp : last_tp, err);
 }
 
 static plait_status try_two(const fill_work *w, int first, int second, plait_error *err)
 {
     for (int n = 1; n < w->slot->layers; n++)
-        PLAIT_TRY(
-            try_runs(w,
-                     (per_layer_stage){.runs = 2,
-                                       .run = {{.cut = first, .layers = n},
-                                               {.cut = second, .layers = w->slot->layers - n}}},
-                     err));
+        PLAIT_TRY(try_runs(
+            w,
+            (per_layer_stage){.runs = 2,
+                              .run = {{.sharding = first, .layers = n},
+                                      {.sharding = second, .layers = w->slot->layers - n}}},
+            err));
     return PLAIT_OK;
 }
 
@@ -250,7 +251,7 @@ plait_status per_layer_fill(const per_layer_point *point, const per_layer_slot *
     const fill_work w = {
         .point = point,
         .slot = slot,
-        .place = per_layer_ends(point, slot->stage),
+        .ends = per_layer_ends(point, slot->stage),
         .in_flight =
             plait_schedule_in_flight(PLAIT_1F1B, d->pp, slot->stage, 1, point->microbatches),
         .scale = point->question->problem->runtime->keep.fragmentation,
@@ -264,12 +265,12 @@ plait_status per_layer_fill(const per_layer_point *point, const per_layer_slot *
 
     if (!w.option)
         return plait_fail_nomem(err);
-    memset(out, 0, (size_t)point->cuts * sizeof(per_layer_option *));
-    for (int a = 0; a < point->cuts; a++) {
+    memset(out, 0, (size_t)point->shardings * sizeof(per_layer_option *));
+    for (int a = 0; a < point->shardings; a++) {
         const per_layer_stage one = {.runs = slot->layers > 0,
-                                     .run = {{.cut = a, .layers = slot->layers}}};
+                                     .run = {{.sharding = a, .layers = slot->layers}}};
         PLAIT_TRY(try_runs(&w, one, err));
-        for (int b = 0; b < point->cuts; b++)
+        for (int b = 0; b < point->shardings; b++)
             if (b != a)
                 PLAIT_TRY(try_two(&w, a, b, err));
     }

@@ -1,4 +1,4 @@
-/* refine.c - what searches beyond uniform plans share: groups, points that may win, their order */
+/* refine.c - points that may win by more than uniform plans: listed, sorted by estimate, solved in blocks */
 #include "search/pipeline/refine.h"
 
 #include <math.h>
@@ -9,8 +9,10 @@
 #include "plan/split.h"
 #include "base/text.h"
 
-/* Of all tasks of one listing: a budget, never a clock. */
-static const int64_t MOST_FLOORS = 1 << 29;
+enum {
+    BLOCK = 32,           /* points that are solved side by side */
+    MOST_BOUNDS = 1 << 29 /* of all tasks of one listing: a budget, never a clock */
+};
 
 double refine_best_s(const search_run *run)
 {
@@ -29,6 +31,12 @@ bool refine_is_open(const search_run *run, plait_key_id key)
         if (run->options->limit[i].key == key)
             return false;
     return true;
+}
+
+bool refine_may_layout(const search_run *run)
+{
+    return refine_is_open(run, PLAIT_KEY_SPLIT) &&
+           (run->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_LAYOUT & 1u);
 }
 
 bool refine_asks_full_layers(const search_run *run)
@@ -62,20 +70,13 @@ void refine_rank(const search_run *run, const plait_cost *cost, plait_ranked *ou
 
 // ---- groups --------------------------------------------------------------------------------
 
-/* Chunks a rank that are worth a try in a layout: no more than there is something for. */
-static int most_turns(const search_run *run, int pp)
-{
-    const int items = split_most_chunks(run->problem->model->layers, PLAIT_SPLIT_BOTH);
-    const int can = run->problem->runtime->can.most[PLAIT_KEY_VPP];
-    const int filled = (items + pp - 1) / pp;
-
-    return filled < can ? filled : can;
-}
-
 static void list_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
                       int kind, refine_list *list, search_found *found)
 {
     const plait_schedule schedule = (plait_schedule)p->kind[kind].schedule;
+    const int items = split_most_chunks(run->problem->model->layers, PLAIT_SPLIT_BOTH);
+    const int filled = (items + p->degrees.pp - 1) / p->degrees.pp; // more chunks a rank stay empty
+    const int can = run->problem->runtime->can.most[PLAIT_KEY_VPP];
     refine_group group;
     plait_degrees *const d = &group.degrees;
 
@@ -88,22 +89,22 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
     d->order = p->kind[kind].order;
     d->ep_overlap = p->kind[kind].ep_overlap;
     d->split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
-    for (d->vpp = 1; d->vpp <= most_turns(run, d->pp); d->vpp++) {
+    for (d->vpp = 1; d->vpp <= filled && d->vpp <= can; d->vpp++) {
         if (!plait_schedule_takes(schedule, d->vpp) ||
             !limits_allow(run->options, PLAIT_KEY_VPP, d->vpp))
             continue;
-        layout_shape_init(&group.ranks, run->problem->model, d,
+        layout_shape_init(&group.shape, run->problem->model, d,
                           plait_degrees_microbatches(d, run->problem->job.gbs));
         list(run, worker, &group, found);
     }
 }
 
-/* May one more pipeline of a task be looked into? Else its bound stands for all of its points. */
+/* Counts a pipeline against the task's budget. Beyond it the pipeline's bound stands for all of its points. */
 static bool has_budget(const search_run *run, search_found *found, double bound_s)
 {
     const int64_t tasks = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
 
-    if (found->floors < MOST_FLOORS / tasks + 1)
+    if (found->floors < MOST_BOUNDS / tasks + 1)
         return true;
     found->open.floor_s = fmin(found->open.floor_s, bound_s);
     return false;
@@ -150,7 +151,7 @@ void refine_add(const search_run *run, const refine_group *group, const plait_de
 {
     const double best_s = refine_best_s(run);
     open_point point = {
-        .floor_s = layout_lower_bound_s(&group->ranks, portions, run->capacity_bytes, best_s),
+        .floor_s = layout_lower_bound_s(&group->shape, portions, run->capacity_bytes, best_s),
         .degrees = *degrees,
     };
 
@@ -158,7 +159,7 @@ void refine_add(const search_run *run, const refine_group *group, const plait_de
     if (point.floor_s >= best_s)
         return;
     point.guess_s =
-        layout_estimate_s(&group->ranks, portions, run->capacity_bytes, likely * best_s);
+        layout_estimate_s(&group->shape, portions, run->capacity_bytes, likely * best_s);
     if (point.guess_s >= likely * best_s)
         found->open.floor_s = fmin(found->open.floor_s, point.floor_s);
     else if (!open_add(&found->open, &point))
@@ -185,7 +186,8 @@ bool open_add(point_list *list, const open_point *point)
     return true;
 }
 
-static int by_guess(const void *left, const void *right)
+/* By estimate, then as listed. */
+static int by_estimate(const void *left, const void *right)
 {
     const open_point *a = left, *b = right;
 
@@ -193,64 +195,88 @@ static int by_guess(const void *left, const void *right)
                                     : (a->index > b->index) - (a->index < b->index);
 }
 
-/* The order in which points are solved: by guess, then as listed. */
-static void open_sort(point_list *list)
+// ---- solving -------------------------------------------------------------------------------
+
+typedef struct refine_state {
+    const refine_steps *steps;
+    point_list open;
+    double limit_s; /* step of the best plan known */
+    double floor_s; /* lower bound of the points that are solved without a proof */
+    int64_t solved; /* points, those skipped left out */
+    bool any;       /* best is valid: a plan better than all known before */
+    bool failed;    /* out of memory */
+    refine_solution best;
+    plait_degrees best_degrees;
+    refine_solution slot[BLOCK];
+} refine_state;
+
+static void solve_point(const search_run *run, search_worker *worker, int64_t i, void *context)
 {
-    for (int64_t i = 0; i < list->count; i++)
-        list->point[i].index = i;
-    if (list->count > 0)
-        qsort(list->point, (size_t)list->count, sizeof *list->point, by_guess);
+    refine_state *const at = context;
+    refine_solution *const out = &at->slot[i % BLOCK];
+
+    *out = (refine_solution){.any = false};
+    at->steps->solve(run, worker, at->steps->context, &at->open.point[i], at->limit_s, out);
 }
 
-/* The least floor of the points from `first` on, and of those left out. */
-static double open_floor_s(const point_list *list, int64_t first)
+static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
 {
-    double floor_s = list->floor_s;
+    refine_state *const at = context;
 
-    for (int64_t i = first; i < list->count; i++)
-        floor_s = fmin(floor_s, list->point[i].floor_s);
-    return floor_s;
+    (void)run;
+    for (int64_t i = first; i < end; i++) {
+        const refine_solution *const one = &at->slot[i % BLOCK];
+        at->solved += !one->skipped;
+        at->failed = at->failed || one->failed;
+        if (!one->proven)
+            at->floor_s = fmin(at->floor_s, fmax(at->open.point[i].floor_s, one->floor_s));
+        if (!one->any || one->price.step_s >= at->limit_s)
+            continue;
+        at->any = true;
+        at->best = *one;
+        at->best_degrees = at->open.point[i].degrees;
+        at->limit_s = one->price.step_s;
+    }
+    return !at->failed && at->solved < at->steps->most_solved;
 }
 
-void refine_leave(refine_state *at, int64_t i, double floor_s)
+plait_status refine_points(search_run *run, const refine_steps *steps, plait_refinement *out,
+                           plait_error *err)
 {
-    at->floor_s = fmin(at->floor_s, fmax(at->open.point[i].floor_s, floor_s));
-}
-
-// ---- a whole refinement --------------------------------------------------------------------
-
-/* Dollars are proportional to seconds, so that what is told in seconds holds for both. */
-static void tell(const refine_state *at, int64_t settled, plait_refinement *out)
-{
-    const double left_s = fmin(at->floor_s, open_floor_s(&at->open, settled));
-
-    *out = (plait_refinement){
-        .any = at->any,
-        .floor = fmin(left_s, at->limit_s),
-        .optimal = left_s >= at->limit_s,
-        .points = at->open.count,
-        .solved = at->solved,
-    };
-}
-
-plait_status refine_points(const search_run *run, const refine_steps *steps, void *context,
-                           refine_state *at, plait_refinement *out, plait_error *err)
-{
+    refine_state *const at = plait_arena_alloc(run->arena, 1, sizeof *at);
     plan_space space = *run->space;
     search_run listing = *run;
     search_found found;
     int64_t settled;
 
+    if (!at)
+        return plait_fail_nomem(err);
     space.layouts = steps->layouts;
     listing.space = &space;
     listing.coarse = false;
     PLAIT_TRY(search_batches(&listing, steps->list, &found, err));
-    *at = (refine_state){.open = found.open, .limit_s = refine_best_s(run), .floor_s = HUGE_VAL};
-    open_sort(&at->open);
-    PLAIT_TRY(search_blocks(&listing, found.open.count, REFINE_BLOCK, steps->solve, steps->settle,
-                            context, &settled, err));
+    at->steps = steps;
+    at->open = found.open;
+    at->limit_s = refine_best_s(run);
+    at->floor_s = HUGE_VAL;
+    for (int64_t i = 0; i < at->open.count; i++)
+        at->open.point[i].index = i;
+    if (at->open.count > 0)
+        qsort(at->open.point, (size_t)at->open.count, sizeof *at->open.point, by_estimate);
+    PLAIT_TRY(
+        search_blocks(&listing, at->open.count, BLOCK, solve_point, settle, at, &settled, err));
     if (at->failed)
         return plait_fail_nomem(err);
-    tell(at, settled, out);
-    return PLAIT_OK;
+    double left_s = fmin(at->floor_s, at->open.floor_s); // lower bound of what is not proven
+    for (int64_t i = settled; i < at->open.count; i++)
+        left_s = fmin(left_s, at->open.point[i].floor_s);
+    *out = (plait_refinement){
+        .any = at->any,
+        .floor = fmin(left_s, at->limit_s), // dollars are proportional to seconds
+        .optimal = left_s >= at->limit_s,
+        .points = at->open.count,
+        .solved = at->solved,
+    };
+    return at->any ? steps->rank(run, steps->context, &at->best_degrees, &at->best, &out->best, err)
+                   : PLAIT_OK;
 }

@@ -1,80 +1,89 @@
 /*
- * refine.h - what searches beyond uniform plans share: which points may win, and which first
+ * refine.h - the search beyond uniform plans: which points may win, and which is solved first
  *
- * A refinement looks at groups (a pipeline with its schedule and chunks a rank), adds the points of each
- * that may win by their floor, and solves them, the likeliest first.
+ * A refinement lists groups (a pipeline with its schedule and chunks a rank), adds each of their points whose
+ * lower bound is below the best known step, and solves these points, the one with the least estimate first.
  */
 #pragma once
 
-#include "search/pipeline/layouts.h"
 #include "search/exhaustive/exhaustive.h"
+#include "search/pipeline/layouts.h"
 
-/** Points that differ in shards and choices. */
+/** Points that differ in shards and recomputation alone. */
 typedef struct refine_group {
     const space_shard *shard;
     int shards;
-    plait_degrees degrees; /* split LAYOUT, whose text is open */
-    layout_shape ranks;
+    plait_degrees degrees; /* split LAYOUT, without a layout yet */
+    layout_shape shape;
 } refine_group;
 
 /** Adds the points of a group to found->open. */
 typedef void refine_list(const search_run *run, search_worker *worker, const refine_group *group,
                          search_found *found);
 
-/** Lists all groups of a task whose bound (C.91) is below the best known. */
+/** Lists all groups of a task whose bound (C.91) is below the best known step. */
 void refine_batch(const search_run *run, search_worker *worker, int64_t batch, refine_list *list,
                   search_found *found);
 
 /**
- * Adds a point if its floor is below the best known.
+ * Adds a point if its lower bound is below the best known step.
  *
- * @param likely  what is guessed to take longer than so many times the best known is not solved
+ * @param likely  points whose estimate is above the best known step times this are left unsolved
  */
 void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
                 const plait_portions *portions, double likely, search_found *found);
 
-/** Seconds that a plan has to undercut: those of the best known one, else of what is asked for. */
+/** Step of the best plan known, else the one that is to be undercut. */
 double refine_best_s(const search_run *run);
 
-/** Is a step what plans are ranked by? Dollars follow it, memory and energy do not. */
+/** Does the objective rank plans by their step? Dollars are proportional to it, memory and energy are not. */
 bool refine_ranks_steps(const search_run *run);
 
-/** Is a key open: does no limit name it? */
+/** Does no limit name the key? */
 bool refine_is_open(const search_run *run, plait_key_id key);
 
-/** Does a limit name full:N, which no refinement deals? */
+/** May layouts be searched: the software reads them, and no limit names the split? */
+bool refine_may_layout(const search_run *run);
+
+/** Does a limit name full:N, which no refinement supports? */
 bool refine_asks_full_layers(const search_run *run);
 
-/** The splits in words over so many stages. */
+/** The named splits over this many stages. */
 const space_splits *refine_splits(const search_run *run, int pp);
 
-/** Ranks out->plan by its full price. */
-void refine_rank(const search_run *run, const plait_cost *cost, plait_ranked *out);
-
-/** Points on their way, in what `solve` and `settle` are given. */
-typedef struct refine_state {
-    point_list open;
-    double limit_s; /* of the best known */
-    double floor_s; /* of what is not solved with a proof */
-    int64_t solved; /* points, but for those whose floor says enough */
-    bool any;       /* one is better than all that was known */
-    bool failed;    /* out of memory */
-} refine_state;
-
-/** Points of a block are solved side by side; a refinement has a slot for each. */
-enum { REFINE_BLOCK = 32 };
+/**
+ * The best plan of a point.
+ *
+ * price and split are valid if `any`; layout has the text of a split LAYOUT, since split.layout would point into
+ * a struct that is copied. floor_s is a lower bound of every plan of the point where it is not `proven`.
+ */
+typedef struct refine_solution {
+    bool any;     /* a plan that fits is below the limit */
+    bool proven;  /* no plan of the point is faster, or none is below the limit */
+    bool skipped; /* the point's lower bound reached the limit before it was solved */
+    bool failed;  /* out of memory */
+    double floor_s;
+    plait_price price;
+    plait_split split;
+    char layout[PLAIT_VALUE_SIZE];
+} refine_solution;
 
 typedef struct refine_steps {
     search_explore *list;
-    search_solve *solve;
-    search_settle *settle;
-    bool layouts; /* points whose pp no word deals count, too */
+    /** Solves a point; *out is zero when it begins. Several threads call it. */
+    void (*solve)(const search_run *run, search_worker *worker, const void *context,
+                  const open_point *point, double limit_s, refine_solution *out);
+    /** Ranks the best solution's plan, which lives in run->arena. */
+    plait_status (*rank)(search_run *run, const void *context, const plait_degrees *degrees,
+                         const refine_solution *best, plait_ranked *out, plait_error *err);
+    const void *context;
+    int64_t most_solved; /* points: a budget, never a clock */
+    bool layouts;        /* points whose pp no named split divides count, too */
 } refine_steps;
 
-/** Lists, sorts by guess, and solves in blocks; fills *out but for its best. `at` lies in `context`. */
-PLAIT_MUST_CHECK plait_status refine_points(const search_run *run, const refine_steps *steps,
-                                            void *context, refine_state *at, plait_refinement *out,
-                                            plait_error *err);
+/** Lists points, sorts them by estimate, solves them in blocks, and ranks the best. */
+PLAIT_MUST_CHECK plait_status refine_points(search_run *run, const refine_steps *steps,
+                                            plait_refinement *out, plait_error *err);
 
-/** The i-th point has no proof: nothing of it is below its floor, nor below what solving it showed. */
-void refine_leave(refine_state *at, int64_t i, double floor_s);
+/** Ranks out->plan by its full price. */
+void refine_rank(const search_run *run, const plait_cost *cost, plait_ranked *out);

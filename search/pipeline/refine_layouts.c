@@ -1,14 +1,14 @@
 /*
- * refine_layouts.c - layers dealt to chunks otherwise than in words, at every point that may win by it
+ * refine_layouts.c - layers to chunks in other ways than the named splits, at every point that may win by it
  *
- *     list    all points but for their split, as far as their floor (S.6, S.7) is below the best known
- *     solve   the best deal of each (deal.h), those first that are guessed to be fastest     (S.11)
+ *     list    all points but for their split, as far as their lower bound (S.6, S.7) is below the best known step
+ *     solve   the best layout of each (layouts.h), the point with the least estimate first         (S.11)
  *
- * Guarantee: no layout of the sort that deal.h says has a step below `floor`, which is the best itself
- * where each point that was left could be solved with a proof. A budget of points ends it, never a
- * clock.
+ * Guarantee: no layout of the form that layouts.h describes has a step below `floor`, which is the best step itself
+ * if every point that was left could be solved with a proof. A budget of points ends it, never a clock.
  */
 #include <math.h>
+#include <string.h>
 
 #include "search/answer.h"
 #include "plait/schedule.h"
@@ -17,17 +17,17 @@
 
 enum { MOST_SOLVED = 1 << 11 };
 
-/* What is guessed to take longer than so many times the best known is not solved. */
+/* A point whose estimate is above the best known step times this is not solved. */
 static const double LIKELY = 1.01;
 
-/* What is dealt with the choice of `d`, without gathers: no shard has less time. */
+/* Portions with the choice of `d`, without gathers: no shard has less time. */
 static plait_portions lean_portions(search_worker *worker, plait_degrees d)
 {
     d.zero = 0;
     return plait_degrees_portions(worker->table, &d);
 }
 
-/* State, and what follows the pipeline, as far as it is the least of both. */
+/* Takes the smaller state and tail of both. */
 static void take_less(const search_run *run, const plait_portions *other, plait_portions *least)
 {
     for (int k = 0; k < run->problem->model->kinds; k++) {
@@ -39,7 +39,7 @@ static void take_less(const search_run *run, const plait_portions *other, plait_
     least->after_s = fmin(least->after_s, other->after_s);
 }
 
-/* The least of any shard of a group: what it keeps beside activations. */
+/* The least state and tail of any shard of a group. */
 static plait_portions least_of_shards(const search_run *run, search_worker *worker,
                                       const refine_group *group, plait_degrees d)
 {
@@ -55,7 +55,7 @@ static plait_portions least_of_shards(const search_run *run, search_worker *work
     return least;
 }
 
-/* May a deal win at all, and with which choices, whatever the shard? */
+/* Marks in worker->use the choices with which some layout may win, whatever the shard; false: none may. */
 static bool use_choices(const search_run *run, search_worker *worker, const refine_group *group,
                         int choices)
 {
@@ -66,7 +66,7 @@ static bool use_choices(const search_run *run, search_worker *worker, const refi
     d.offload_acts = 0;
     plait_portions lean = lean_portions(worker, d);
     lean.after_s = 0.0;
-    if (layout_lower_bound_s(&group->ranks, &lean, HUGE_VAL, best_s) >= best_s)
+    if (layout_lower_bound_s(&group->shape, &lean, HUGE_VAL, best_s) >= best_s)
         return false;
     const plait_portions least = least_of_shards(run, worker, group, d);
     for (int c = 0; c < choices; c++) {
@@ -74,12 +74,12 @@ static bool use_choices(const search_run *run, search_worker *worker, const refi
         lean = lean_portions(worker, d);
         take_less(run, &least, &lean);
         worker->use[c] =
-            layout_lower_bound_s(&group->ranks, &lean, run->capacity_bytes, best_s) < best_s;
+            layout_lower_bound_s(&group->shape, &lean, run->capacity_bytes, best_s) < best_s;
     }
     return true;
 }
 
-/* Every shard with every choice of recomputation but full:N, of which each chunk has its own part. */
+/* Every shard with every marked choice. */
 static void list_group(const search_run *run, search_worker *worker, const refine_group *group,
                        search_found *found)
 {
@@ -109,101 +109,73 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 
 // ---- solving -------------------------------------------------------------------------------
 
-typedef struct layout_search {
-    refine_state at;
-    layout_result slot[REFINE_BLOCK];
-    plan_point best;
-} layout_search;
-
-static void solve_point(const search_run *run, search_worker *worker, int64_t i, void *context)
+/* The rules of the software are checked last: a layout may break one that the space does not check. */
+static void solve_point(const search_run *run, search_worker *worker, const void *context,
+                        const open_point *open, double limit_s, refine_solution *out)
 {
-    layout_search *search = context;
-    layout_result *found = &search->slot[i % REFINE_BLOCK];
     const plait_arena_mark mark = plait_arena_save(worker->scratch);
-    layout_pricer trial = {
+    layout_pricer pricer = {
         .table = worker->table,
-        .degrees = search->at.open.point[i].degrees,
+        .degrees = open->degrees,
         .scratch = worker->scratch,
         .capacity_bytes = run->capacity_bytes,
-        .limit_s = search->at.limit_s,
+        .limit_s = limit_s,
     };
-    const plait_portions portions = plait_degrees_portions(worker->table, &trial.degrees);
+    const plait_portions portions = plait_degrees_portions(worker->table, &open->degrees);
+    layout_result found = {.any = false};
+    plait_degrees d = open->degrees;
     layout_items row;
 
-    *found = (layout_result){.any = false};
-    if (layout_items_make(run->problem, &trial.degrees, &portions, run->capacity_bytes,
+    (void)context;
+    if (layout_items_make(run->problem, &open->degrees, &portions, run->capacity_bytes,
                           worker->scratch, &row))
-        layout_solve(&trial, &row, found);
+        layout_solve(&pricer, &row, &found);
     else
-        trial.failed = true;
+        pricer.failed = true;
     plait_arena_rewind(worker->scratch, mark);
-    found->failed = trial.failed;
+    d.split.layout = found.text;
+    const bool legal = !found.any || plan_degrees_legal(run->problem, &d, &nobody_asks);
+    out->any = found.any && legal;
+    out->proven = found.proven && legal;
+    out->failed = pricer.failed;
+    out->floor_s = found.floor_s;
+    out->price = found.price;
+    memcpy(out->layout, found.text, sizeof out->layout);
 }
 
-/* The software has the last word: a layout may break a rule that the space does not know. */
-static bool is_legal(const search_run *run, const plait_degrees *d)
+static plait_status rank(search_run *run, const void *context, const plait_degrees *degrees,
+                         const refine_solution *best, plait_ranked *out, plait_error *err)
 {
-    return plan_degrees_legal(run->problem, d, &nobody_asks);
-}
+    plan_point point = {
+        .degrees = *degrees, .price = best->price, .objective = objective_of(run, best->price)};
+    plait_ranked *ranked;
 
-static void settle_point(const search_run *run, layout_search *search, int64_t i)
-{
-    const layout_result *found = &search->slot[i % REFINE_BLOCK];
-    const open_point *open = &search->at.open.point[i];
-    plan_point point = {.degrees = open->degrees, .price = found->price};
-
-    search->at.solved++;
-    search->at.failed = search->at.failed || found->failed;
-    point.degrees.split.layout = found->text;
-    const bool legal = !found->any || is_legal(run, &point.degrees);
-    if (!found->proven || !legal)
-        refine_leave(&search->at, i, found->floor_s);
-    if (!found->any || !legal || found->price.step_s >= search->at.limit_s)
-        return;
-    point.degrees.split.layout = plait_arena_printf(run->arena, "%s", found->text);
-    if (!point.degrees.split.layout) {
-        search->at.failed = true;
-        return;
-    }
-    point.objective = objective_of(run, point.price);
-    search->at.limit_s = point.price.step_s;
-    search->best = point;
-    search->at.any = true;
-}
-
-static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
-{
-    layout_search *search = context;
-
-    for (int64_t i = first; i < end; i++)
-        settle_point(run, search, i);
-    return !search->at.failed && search->at.solved < MOST_SOLVED;
+    (void)context;
+    point.degrees.split.layout = plait_arena_printf(run->arena, "%s", best->layout);
+    if (!point.degrees.split.layout)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(answer_ranking(run, &point, 1, &ranked, err));
+    *out = ranked[0];
+    return PLAIT_OK;
 }
 
 // ---- the refinement ------------------------------------------------------------------------
 
 static bool suits(const search_run *run)
 {
-    return refine_ranks_steps(run) && refine_is_open(run, PLAIT_KEY_SPLIT) &&
-           !refine_asks_full_layers(run) &&
-           (run->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_LAYOUT & 1u) &&
+    return refine_ranks_steps(run) && refine_may_layout(run) && !refine_asks_full_layers(run) &&
            run->problem->runtime->can.most[PLAIT_KEY_PP] > 1;
 }
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
 {
-    const refine_steps steps = {list_batch, solve_point, settle, true};
-    layout_search *search = plait_arena_alloc(run->arena, 1, sizeof *search);
-    plait_ranked *best;
+    const refine_steps steps = {.list = list_batch,
+                                .solve = solve_point,
+                                .rank = rank,
+                                .most_solved = MOST_SOLVED,
+                                .layouts = true};
 
-    if (!search)
-        return plait_fail_nomem(err);
-    PLAIT_TRY(refine_points(run, &steps, search, &search->at, out, err));
-    if (!search->at.any)
-        return PLAIT_OK;
-    PLAIT_TRY(answer_ranking(run, &search->best, 1, &best, err));
-    out->best = best[0];
-    return PLAIT_OK;
+    return refine_points(run, &steps, out, err);
 }
 
 const search_refinement search_layouts = {

@@ -17,8 +17,8 @@
 
 enum { MOST_SOLVED = 1 << 12, MOST_FLOORS = 1 << 22 };
 
-/* A claim and its price may differ in the order of their sums. */
-static const double rounding = 1e-9;
+/* A result and its price add the same numbers in another order. */
+static const double ROUNDING = 1e-9;
 
 // ---- what may be cut, and how ----------------------------------------------------------------
 
@@ -26,11 +26,11 @@ static void add_cut(per_layer_problem *q, int tp, int zero)
 {
     const plait_cut cut = {.tp = (short)tp, .zero = (unsigned char)zero};
 
-    for (int c = 0; c < q->cuts; c++)
-        if (cut_same(q->cut[c], cut))
+    for (int c = 0; c < q->shardings; c++)
+        if (cut_same(q->sharding[c], cut))
             return;
-    if (q->cuts < PER_LAYER_SHARDINGS)
-        q->cut[q->cuts++] = cut;
+    if (q->shardings < PER_LAYER_SHARDINGS)
+        q->sharding[q->shardings++] = cut;
 }
 
 /* Each tp of the space with each stage of ZeRO that the runtime takes. */
@@ -115,9 +115,9 @@ static plait_portions lean_portions(const per_layer_listing *at, const plait_deg
     plait_portions least = plait_degrees_portions(at->worker->table, base);
 
     take_cut(at, base, base->tp, &least);
-    for (int c = 0; c < at->question->cuts; c++) {
-        const int tp = at->question->cut[c].tp;
-        const bool known = tp == base->tp || (c > 0 && tp == at->question->cut[c - 1].tp);
+    for (int c = 0; c < at->question->shardings; c++) {
+        const int tp = at->question->sharding[c].tp;
+        const bool known = tp == base->tp || (c > 0 && tp == at->question->sharding[c - 1].tp);
         if (!known && tp_suits(at->run->problem, base, tp))
             take_cut(at, base, tp, &least);
     }
@@ -191,7 +191,7 @@ static void list_row(const per_layer_listing *at, int64_t row, search_found *fou
     }
 }
 
-static per_layer_problem question_of(const search_run *run, plait_recompute *room)
+static per_layer_problem problem_of(const search_run *run, plait_recompute *room)
 {
     per_layer_problem q = {.problem = run->problem, .capacity_bytes = run->capacity_bytes};
 
@@ -205,7 +205,7 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 {
     const int64_t first = batch * run->batch_rows;
     plait_recompute room[PER_LAYER_CHOICES];
-    const per_layer_problem question = question_of(run, room);
+    const per_layer_problem question = problem_of(run, room);
     const per_layer_listing at = {run, worker, &question};
 
     for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
@@ -215,122 +215,78 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 
 // ---- one point -----------------------------------------------------------------------------
 
-/* A point on its way: the best split so far. */
-typedef struct per_layer_attempt {
-    const search_run *run;
-    plait_degrees degrees;
-    double limit_s;
-    bool any, proven, failed;
-    double step_s;
-    plait_split split;
-} per_layer_attempt;
-
-/* The plan of one split, priced; false where none is below the limit. */
-static bool solve_split(per_layer_attempt *at, per_layer_point *point, const plait_degrees *d,
-                        plait_arena *arena, plait_plan *plan, plait_cost *cost)
+/* The fastest plan of one split below a limit; false where there is none. */
+static bool solve_split(const search_run *run, per_layer_point *point, const plait_degrees *d,
+                        double limit_s, plait_arena *arena, plait_plan *plan, plait_cost *cost,
+                        refine_solution *out)
 {
     int layers[PLAIT_MAX_LAYERS];
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     per_layer_result result;
 
-    if (!plait_split_layers(at->run->problem->model, d, layers) ||
-        !plait_chunks_of(at->run->problem->model, d, chunks))
+    if (!plait_split_layers(run->problem->model, d, layers) ||
+        !plait_chunks_of(run->problem->model, d, chunks))
         return false;
-    if (per_layer_dp(point, layers, at->limit_s, arena, &result, NULL) != PLAIT_OK) {
-        at->failed = true;
+    if (per_layer_dp(point, layers, limit_s, arena, &result, NULL) != PLAIT_OK) {
+        out->failed = true;
         return false;
     }
-    at->proven = at->proven && result.proven;
+    out->proven = out->proven && result.proven;
     if (!result.fits)
         return false;
     if (per_layer_plan(point, chunks, &result, arena, plan, NULL) != PLAIT_OK ||
-        plait_plan_cost(at->run->problem, plan, arena, cost, NULL) != PLAIT_OK) {
-        at->failed = true;
+        plait_plan_cost(run->problem, plan, arena, cost, NULL) != PLAIT_OK) {
+        out->failed = true;
         return false;
     }
-    at->proven = at->proven && cost->step_s <= result.step_s * (1.0 + rounding);
-    return cost->verdict == PLAIT_FITS && cost->step_s < at->limit_s;
+    out->proven = out->proven && cost->step_s <= result.step_s * (1.0 + ROUNDING);
+    return cost->verdict == PLAIT_FITS && cost->step_s < limit_s;
 }
 
-static void attempt(const search_run *run, plait_arena *scratch, const plait_degrees *d,
-                    double limit_s, per_layer_attempt *at)
+static void solve_point(const search_run *run, search_worker *worker, const void *context,
+                        const open_point *open, double limit_s, refine_solution *out)
 {
-    const space_splits *const splits = refine_splits(run, d->pp);
+    const space_splits *const splits = refine_splits(run, open->degrees.pp);
     const space_split_range *const range = space_splits_for(splits, PLAIT_1F1B);
-    const plait_arena_mark mark = plait_arena_save(scratch);
-    plait_recompute room[PER_LAYER_CHOICES];
-    const per_layer_problem question = question_of(run, room);
+    const plait_arena_mark mark = plait_arena_save(worker->scratch);
+    plait_recompute choices[PER_LAYER_CHOICES];
+    const per_layer_problem problem = problem_of(run, choices);
 
-    *at = (per_layer_attempt){.run = run, .degrees = *d, .limit_s = limit_s, .proven = true};
-    per_layer_point *const point = per_layer_begin(&question, d, scratch);
-    at->failed = point == NULL;
-    for (int i = range->first; i < range->end && !at->failed; i++) {
-        plait_degrees dealt = *d;
+    (void)context;
+    out->proven = true;
+    per_layer_point *const point = per_layer_begin(&problem, &open->degrees, worker->scratch);
+    out->failed = point == NULL;
+    for (int i = range->first; i < range->end && !out->failed; i++) {
+        plait_degrees d = open->degrees;
         plait_plan plan;
         plait_cost cost;
-        dealt.split = splits->split[i].split;
-        if (splits->split[i].vpp != 1 || !solve_split(at, point, &dealt, scratch, &plan, &cost))
+        d.split = splits->split[i].split;
+        if (splits->split[i].vpp != 1 ||
+            !solve_split(run, point, &d, limit_s, worker->scratch, &plan, &cost, out))
             continue;
-        at->any = true;
-        at->split = dealt.split;
-        at->step_s = at->limit_s = cost.step_s;
+        out->any = true;
+        out->split = d.split;
+        out->price.step_s = limit_s = cost.step_s;
     }
-    plait_arena_rewind(scratch, mark);
+    plait_arena_rewind(worker->scratch, mark);
 }
 
-// ---- solving -------------------------------------------------------------------------------
-
-typedef struct per_layer_search {
-    refine_state at;
-    per_layer_attempt slot[REFINE_BLOCK];
-    per_layer_attempt best;
-} per_layer_search;
-
-static void solve_point(const search_run *run, search_worker *worker, int64_t i, void *context)
+static plait_status rank(search_run *run, const void *context, const plait_degrees *degrees,
+                         const refine_solution *best, plait_ranked *out, plait_error *err)
 {
-    per_layer_search *const search = context;
-
-    attempt(run, worker->scratch, &search->at.open.point[i].degrees, search->at.limit_s,
-            &search->slot[i % REFINE_BLOCK]);
-}
-
-static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
-{
-    per_layer_search *const search = context;
-
-    (void)run;
-    for (int64_t i = first; i < end; i++) {
-        const per_layer_attempt *const at = &search->slot[i % REFINE_BLOCK];
-        search->at.solved++;
-        search->at.failed = search->at.failed || at->failed;
-        if (!at->proven)
-            refine_leave(&search->at, i, 0.0);
-        if (!at->any || at->step_s >= search->at.limit_s)
-            continue;
-        search->at.any = true;
-        search->best = *at;
-        search->at.limit_s = at->step_s;
-    }
-    return !search->at.failed && search->at.solved < MOST_SOLVED;
-}
-
-/* The best again, into the caller's arena. */
-static plait_status take_best(search_run *run, per_layer_search *search, plait_refinement *out,
-                              plait_error *err)
-{
-    per_layer_attempt *const at = &search->best;
-    plait_recompute room[PER_LAYER_CHOICES];
-    const per_layer_problem question = question_of(run, room);
-    plait_degrees d = at->degrees;
+    const double limit_s = best->price.step_s * (1.0 + ROUNDING);
+    plait_recompute choices[PER_LAYER_CHOICES];
+    const per_layer_problem problem = problem_of(run, choices);
+    refine_solution again = {.any = false};
+    plait_degrees d = *degrees;
     plait_cost cost;
 
-    d.split = at->split;
-    at->run = run;
-    at->limit_s = at->step_s * (1.0 + rounding);
-    per_layer_point *const point = per_layer_begin(&question, &d, run->arena);
-    if (!point || !solve_split(at, point, &d, run->arena, &out->best.plan, &cost))
+    (void)context;
+    d.split = best->split;
+    per_layer_point *const point = per_layer_begin(&problem, &d, run->arena);
+    if (!point || !solve_split(run, point, &d, limit_s, run->arena, &out->plan, &cost, &again))
         return plait_fail_nomem(err);
-    refine_rank(run, &cost, &out->best);
+    refine_rank(run, &cost, out);
     return PLAIT_OK;
 }
 
@@ -339,24 +295,21 @@ static plait_status take_best(search_run *run, per_layer_search *search, plait_r
 static bool suits(const search_run *run)
 {
     const plait_capabilities *const can = &run->problem->runtime->can;
-    plait_recompute room[PER_LAYER_CHOICES];
-    const int cuts = question_of(run, room).cuts;
+    plait_recompute choices[PER_LAYER_CHOICES];
+    const int shardings = problem_of(run, choices).shardings;
 
     return refine_ranks_steps(run) && run->problem->model->kinds == 1 &&
            run->problem->model->mtp_layers == 0 && can->recompute_by == PLAIT_BY_LAYER &&
-           (can->tp_by == PLAIT_BY_LAYER || can->zero_by == PLAIT_BY_LAYER) && cuts > 1 &&
-           cuts < PER_LAYER_SHARDINGS; // else some would be left out
+           (can->tp_by == PLAIT_BY_LAYER || can->zero_by == PLAIT_BY_LAYER) && shardings > 1 &&
+           shardings < PER_LAYER_SHARDINGS; // else some would be left out
 }
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
 {
-    const refine_steps steps = {list_batch, solve_point, settle, false};
-    per_layer_search *const search = plait_arena_alloc(run->arena, 1, sizeof *search);
+    const refine_steps steps = {
+        .list = list_batch, .solve = solve_point, .rank = rank, .most_solved = MOST_SOLVED};
 
-    if (!search)
-        return plait_fail_nomem(err);
-    PLAIT_TRY(refine_points(run, &steps, search, &search->at, out, err));
-    return search->at.any ? take_best(run, search, out, err) : PLAIT_OK;
+    return refine_points(run, &steps, out, err);
 }
 
 const search_refinement search_per_layer = {

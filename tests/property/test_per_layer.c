@@ -91,8 +91,8 @@ static void ask(world *w)
         .choice = w->choice,
         .capacity_bytes = cost.memory.peak_bytes * (0.77 + 0.05 * random_below(8)),
     };
-    for (; w->question.cuts < CUTS - 1; w->question.cuts++)
-        w->question.cut[w->question.cuts] =
+    for (; w->question.shardings < CUTS - 1; w->question.shardings++)
+        w->question.sharding[w->question.shardings] =
             (plait_cut){(short)(1 << random_below(4)), random_below(2) ? 3 : w->degrees.zero};
 }
 
@@ -100,7 +100,7 @@ static void ask(world *w)
 
 typedef struct every_plan {
     const world *w;
-    int cuts;
+    int shardings;
     const plait_cut *option;
     plait_plan plan;
     plait_stage stage[MOST_LAYERS];
@@ -164,7 +164,7 @@ static void try_layers(every_plan *e, int s, int at)
     }
     stage->cut = cut;
     stage->recompute = recompute;
-    for (int c = 0; c < e->cuts; c++)
+    for (int c = 0; c < e->shardings; c++)
         for (int r = 0; r < e->w->question.choices; r++) {
             cut[at] = e->option[c];
             recompute[at] = e->w->choice[r];
@@ -178,7 +178,8 @@ static double fastest_of_all(const world *w, const per_layer_point *point, int r
     every_plan e = {.w = w, .runs = runs, .best_s = HUGE_VAL};
     plait_error err;
 
-    e.cuts = per_layer_shardings(point, &e.option);
+    e.shardings = point->shardings;
+    e.option = point->sharding;
     must(plait_plan_expand(&w->problem, &w->degrees, scratch, &e.plan, &err), &err);
     for (int s = 0; s < e.plan.stages; s++)
         e.stage[s] = e.plan.stage[s];
@@ -217,7 +218,7 @@ static plait_cost cost_of_result(const world *w, const per_layer_point *point,
 static bool any_sharded(const per_layer_result *result, int stages)
 {
     for (int s = 0; s < stages; s++)
-        if (result->stage[s].runs > 1 || result->stage[s].run[0].cut != 0)
+        if (result->stage[s].runs > 1 || result->stage[s].run[0].sharding != 0)
             return true;
     return false;
 }
