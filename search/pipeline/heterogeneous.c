@@ -1,15 +1,15 @@
-/* mixed.c - the answer over several sorts of nodes: all lines, and each group alone beside them (S.67) */
+/* heterogeneous.c - the answer over several node groups: all orders, and each group alone beside them (S.67) */
 #include "search/pipeline/heterogeneous.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "plan/problem_check.h"
 #include "search/space/space.h"
 #include "search/exhaustive/exhaustive.h"
 #include "plan/ranges.h"
 
-// ---- what is kept --------------------------------------------------------------------------
+// ---- plans that are kept --------------------------------------------------------------------------
 
 double hetero_limit(const hetero_problem *q)
 {
@@ -43,10 +43,10 @@ void hetero_keep(hetero_problem *q, const plait_plan *plan, double objective)
         q->found_count++;
     for (; at > 0 && q->found[at - 1].objective > objective; at--)
         q->found[at] = q->found[at - 1];
-    q->found[at] = (hetero_plan){*plan, objective, q->lines};
+    q->found[at] = (hetero_plan){*plan, objective};
 }
 
-// ---- the question --------------------------------------------------------------------------
+// ---- the problem --------------------------------------------------------------------------
 
 static plait_status check(const plait_problem *problem, const plait_search_options *options,
                           plait_error *err)
@@ -105,7 +105,7 @@ static plait_status rank(const hetero_problem *q, const plait_plan *plan, int in
     return PLAIT_OK;
 }
 
-/* Prices in full, best first: their last digits may differ from those of the labels. */
+/* Full prices, best first: their last digits may differ from those of the labels. */
 static plait_status take_plans(const hetero_problem *q, plait_search_result *result,
                                plait_error *err)
 {
@@ -125,9 +125,80 @@ static plait_status take_plans(const hetero_problem *q, plait_search_result *res
     return PLAIT_OK;
 }
 
-// ---- what stages recompute -----------------------------------------------------------------
+// ---- each group alone ----------------------------------------------------------------------
+//
+// One group alone has the whole plan space of its nodes, with schedules and chunks that stages which differ lack. So the
+// answer is never worse than that of one group. (S.67)
 
-/* All that the software, the model and the limits have, without what is offloaded. */
+/* Sets the group of a plan's stages. */
+static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_error *err)
+{
+    plait_stage *stage = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stage);
+
+    if (!stage)
+        return plait_fail_nomem(err);
+    for (int s = 0; s < plan->stages; s++) {
+        stage[s] = plan->stage[s];
+        stage[s].group = g;
+    }
+    plan->stage = stage;
+    return PLAIT_OK;
+}
+
+/* Takes the closest plan of a group if it lacks less than those of the groups before. */
+static plait_status note_closest(hetero_problem *q, int g, const plait_problem *problem,
+                                 const plait_ranked *closest, plait_error *err)
+{
+    const double lacks_bytes =
+        closest->price.peak_bytes - plait_capacity_bytes(problem, problem->risk);
+
+    if (lacks_bytes >= q->lacks_bytes)
+        return PLAIT_OK;
+    q->lacks_bytes = lacks_bytes;
+    q->closest = closest->plan;
+    return on_group(&q->closest, g, q->arena, err);
+}
+
+/* Adds the best plans of one group alone and its closest plan, or the reason why it has none. */
+static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum, plait_error *err)
+{
+    plait_search_options options = *q->options;
+    plait_degrees all = plait_degrees_init();
+    plait_cluster cluster;
+
+    all.dp = plait_cluster_taken(q->problem->cluster, q->problem->job.gpus, g);
+    const plait_problem problem = plait_problem_of_group(q->problem, g, &all, &cluster);
+    plait_search_result result;
+    plait_error refusal;
+
+    options.progress = NULL;
+    if (problem.job.gpus == 0 || (q->must & ~(1u << g)) != 0)
+        return PLAIT_OK;
+    const plait_status status = plait_search(&problem, &options, q->arena, &result, &refusal);
+    if (status == PLAIT_ERROR_NOMEM)
+        return plait_fail_nomem(err);
+    if (status != PLAIT_OK) {
+        const char *const none_legal = "found none: ";
+        const char *why = strstr(refusal.message, none_legal);
+        q->why[g] = why ? plait_arena_text(q->arena, why + strlen(none_legal)) : NULL;
+        return PLAIT_OK;
+    }
+    sum->points += result.points;
+    sum->priced += result.priced;
+    sum->fits += result.fits;
+    sum->threads = result.threads;
+    for (int i = 0; i < result.plans; i++) {
+        plait_plan plan = result.plan[i].plan;
+        PLAIT_TRY(on_group(&plan, g, q->arena, err));
+        hetero_keep(q, &plan, hetero_weight(q, 1u << g) * result.plan[i].price.step_s);
+    }
+    q->closest_open = q->closest_open || (result.has_closest && !result.closest_proven);
+    return result.has_closest ? note_closest(q, g, &problem, &result.closest, err) : PLAIT_OK;
+}
+
+// ---- recomputation -----------------------------------------------------------------
+
+/* All choices of the software, the model and the limits without offloaded activations. */
 static plait_status list_recompute(const hetero_problem *q, space_recompute *out, plait_error *err)
 {
     PLAIT_TRY(space_list_recompute(q->problem, q->options, q->arena, out, err));
@@ -145,8 +216,8 @@ static plait_status list_recompute(const hetero_problem *q, space_recompute *out
 }
 
 /*
- * The n-th list of what stages may recompute beside each other: first all that may differ, then each
- * of the others alone (rule P40). 0: there are no more.
+ * The n-th list of recomputation that the stages of one plan may have: first all that may differ between stages, then
+ * each of the others alone (rule P40). Returns its length; -1: there are no more lists.
  */
 static int recompute_list(const hetero_problem *q, const space_recompute *all, int n,
                           plait_recompute *out)
@@ -162,7 +233,7 @@ static int recompute_list(const hetero_problem *q, const space_recompute *all, i
     return n > alone ? -1 : count;
 }
 
-/* The choices of all groups under the n-th list; false behind the last. */
+/* Makes q->space for the n-th list; *any is false after the last. */
 static plait_status list_all(hetero_problem *q, int n, bool *any, plait_error *err)
 {
     space_recompute all;
@@ -178,7 +249,7 @@ static plait_status list_all(hetero_problem *q, int n, bool *any, plait_error *e
 
 // ---- nothing fits --------------------------------------------------------------------------
 
-/* Why not even a plan that lacks memory is legal: of the first group alone, and of several. */
+/* The reason why not even a plan without memory limits is legal: of the first group alone, and of several. */
 static plait_status fail_illegal(const hetero_problem *q, plait_error *err)
 {
     const plait_cluster *cluster = q->problem->cluster;
@@ -194,26 +265,26 @@ static plait_status fail_illegal(const hetero_problem *q, plait_error *err)
                       "in common (rule P33)");
 }
 
-/* Of each group alone, and of several. */
+/* The closest plan of each group alone, and of several. */
 static plait_status find_closest(const hetero_problem *q, plait_search_result *result,
                                  plait_error *err)
 {
-    hetero_problem lean = {.problem = q->problem,
-                           .options = q->options,
-                           .arena = q->arena,
-                           .scratch = q->scratch,
-                           .lean = true};
+    hetero_problem min_memory = {.problem = q->problem,
+                                 .options = q->options,
+                                 .arena = q->arena,
+                                 .scratch = q->scratch,
+                                 .min_memory = true};
     plait_plan plan = q->closest;
 
-    lean.lacks_bytes = q->lacks_bytes;
-    lean.ranges = q->ranges;
-    lean.range = q->range;
+    min_memory.lacks_bytes = q->lacks_bytes;
+    min_memory.ranges = q->ranges;
+    min_memory.range = q->range;
     bool any = true;
     for (int n = 0; any; n++) {
-        PLAIT_TRY(list_all(&lean, n, &any, err));
-        PLAIT_TRY(hetero_closest(&lean, &plan, err));
+        PLAIT_TRY(list_all(&min_memory, n, &any, err));
+        PLAIT_TRY(hetero_closest(&min_memory, &plan, err));
     }
-    result->has_closest = lean.lacks_bytes < HUGE_VAL;
+    result->has_closest = min_memory.lacks_bytes < HUGE_VAL;
     result->closest_proven = !q->closest_open;
     if (!result->has_closest)
         return result->points > 0 ? PLAIT_OK : fail_illegal(q, err);
@@ -223,13 +294,13 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
 // ---- the search ----------------------------------------------------------------------------
 
 enum {
-    LISTS = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS, /* of recomputation, and one more */
-    UNLIKE_OPTIONS = 1 << 25 /* that are tried where a group may have two runs */
+    LISTS = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS, /* of recomputation, without the first */
+    UNEVEN_OPTIONS = 1 << 25 /* to try where a group may have two runs */
 };
 
-/* Lines of one run a group; what they are made of is kept for those of two. */
-static plait_status walk_alike(hetero_problem *q, hetero_space *space, int *spaces,
-                               plait_error *err)
+/* Searches choices with one run a group; their spaces are kept for those with two. */
+static plait_status search_even(hetero_problem *q, hetero_space *space, int *spaces,
+                                plait_error *err)
 {
     bool any = true;
 
@@ -243,27 +314,27 @@ static plait_status walk_alike(hetero_problem *q, hetero_space *space, int *spac
     return PLAIT_OK;
 }
 
-/* Lines where one group has two runs of stages, beside what was found without. */
-static plait_status walk_unlike(hetero_problem *q, const hetero_space *space, int spaces,
-                                plait_refinement *out, plait_error *err)
+/* Searches choices where one group has two runs, against the best plans with one. */
+static plait_status search_uneven(hetero_problem *q, const hetero_space *space, int spaces,
+                                  plait_refinement *out, plait_error *err)
 {
     const double before = q->found_count > 0 ? q->found[0].objective : HUGE_VAL;
     const double start_s = search_seconds();
-    const int64_t lines = q->lines, solved = q->solved;
-    int64_t budget = UNLIKE_OPTIONS;
-    double floor = HUGE_VAL;
+    const int64_t orders = q->listed, solved = q->solved;
+    int64_t budget = UNEVEN_OPTIONS;
+    double lower_bound = HUGE_VAL;
 
     for (int n = 0; n < spaces; n++) {
         q->space = space[n];
-        PLAIT_TRY(hetero_search_uneven(q, &budget, &floor, err));
+        PLAIT_TRY(hetero_search_uneven(q, &budget, &lower_bound, err));
     }
     const double best = q->found_count > 0 ? q->found[0].objective : HUGE_VAL;
     *out = (plait_refinement){.name = "runs",
                               .any = best < before,
                               .before = before,
-                              .floor = floor < best ? floor : best,
-                              .optimal = floor >= best,
-                              .points = q->lines - lines,
+                              .floor = lower_bound < best ? lower_bound : best,
+                              .optimal = lower_bound >= best,
+                              .points = q->listed - orders,
                               .solved = q->solved - solved,
                               .elapsed_s = search_seconds() - start_s};
     return PLAIT_OK;
@@ -276,18 +347,18 @@ static plait_status run(hetero_problem *q, plait_search_result *result, plait_er
 
     PLAIT_TRY(make(q, err));
     for (int g = 0; g < q->problem->cluster->groups; g++)
-        PLAIT_TRY(hetero_add_alone(q, g, result, err));
+        PLAIT_TRY(add_alone(q, g, result, err));
     q->range = pipeline_ranges(q->problem->model, q->arena, &q->ranges);
     if (!q->range)
         return plait_fail_nomem(err);
-    PLAIT_TRY(walk_alike(q, space, &spaces, err));
-    result->points += q->lines;
+    PLAIT_TRY(search_even(q, space, &spaces, err));
+    result->points += q->listed;
     result->priced += q->solved;
     result->pruned = result->points - result->priced;
     result->strategy = "mixed";
     result->optimal = true;
-    if (q->must == 0 && search_refines(q->options)) // must: it is asked what a group is worth
-        PLAIT_TRY(walk_unlike(q, space, spaces, &result->refinement[result->refinements++], err));
+    if (q->must == 0 && search_refines(q->options)) // must: the search is for the value of a group
+        PLAIT_TRY(search_uneven(q, space, spaces, &result->refinement[result->refinements++], err));
     PLAIT_TRY(take_plans(q, result, err));
     if (result->plans > 0 && result->refinements > 0)
         result->refinement[0].best = result->plan[0];
@@ -321,7 +392,7 @@ plait_status hetero_search(const plait_problem *problem, const plait_search_opti
     return search_with(problem, options, 0, arena, result, err);
 }
 
-// ---- groups that are left idle -------------------------------------------------------------
+// ---- idle groups --------------------------------------------------------------------------
 
 plait_status plait_idle_groups(const plait_problem *problem, const plait_search_options *options,
                                const plait_plan *plan, plait_arena *arena,

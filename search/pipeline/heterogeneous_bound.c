@@ -141,11 +141,11 @@ static double one_layer_s(const group_choice *set)
 
 /* The objective of a pipeline of so many seconds, and what follows it. */
 static double objective_of(const hetero_problem *q, const group_choice *set, double pipeline_s,
-                           double after_s)
+                           double tail_s)
 {
     return set->weight *
            (plait_between_step_s(q->problem, &set->inside, set->shape.microbatches, pipeline_s) +
-            after_s);
+            tail_s);
 }
 
 double hetero_divisible_bound(const hetero_problem *q, const group_choice *set)
@@ -218,30 +218,30 @@ static bool list_fills(hetero_problem *q, stage_run *run)
 }
 
 /* What a stage with so many layers or more leaves behind the pipeline, wherever it is. */
-static bool list_afters(hetero_problem *q, group_degrees *choice)
+static bool list_tail_bounds(hetero_problem *q, group_degrees *choice)
 {
     const int layers = q->problem->model->layers;
     const stage_bound *row[HETERO_PLACES];
-    double *after_s = plait_arena_alloc(q->arena, (size_t)layers + 2, sizeof *after_s);
+    double *tail_s = plait_arena_alloc(q->arena, (size_t)layers + 2, sizeof *tail_s);
     double least_s = HUGE_VAL;
 
     for (int place = 0; place < HETERO_PLACES; place++) {
         row[place] = hetero_stage_bounds(q, choice, (hetero_place)place, choice->group, 1);
-        if (!row[place] || !after_s)
+        if (!row[place] || !tail_s)
             return false;
     }
     for (int l = layers; l > 0; l--) {
         for (int place = 0; place < HETERO_PLACES; place++)
-            least_s = smaller(least_s, row[place][hetero_range(q, 0, l)].after_s);
-        after_s[l] = q->problem->model->tied || least_s == HUGE_VAL ? 0.0 : least_s;
+            least_s = smaller(least_s, row[place][hetero_range(q, 0, l)].tail_s);
+        tail_s[l] = q->problem->model->tied || least_s == HUGE_VAL ? 0.0 : least_s;
     }
-    choice->after_s = after_s;
+    choice->tail_s = tail_s;
     return true;
 }
 
 const double *hetero_tail_bounds(hetero_problem *q, group_degrees *choice)
 {
-    return choice->after_s || list_afters(q, choice) ? choice->after_s : NULL;
+    return choice->tail_s || list_tail_bounds(q, choice) ? choice->tail_s : NULL;
 }
 
 static bool list_layers(hetero_problem *q, const group_choice *set)
@@ -284,19 +284,19 @@ static bool can_hold(const hetero_problem *q, const group_choice *set, const hel
 }
 
 /* What follows the pipeline, where no group holds more than this. (S.68) */
-static double least_after_s(const hetero_problem *q, const group_choice *set,
-                            const held_layers *held)
+static double least_tail_s(const hetero_problem *q, const group_choice *set,
+                           const held_layers *held)
 {
-    double after_s = 0.0;
+    double tail_s = 0.0;
 
     for (int r = 0; r < set->runs; r++) {
         const int stages = set->run[r]->stages;
         const int others = held->all - held->of[r];
         const int left = q->problem->model->layers - others;
         const int fullest = left > stages ? (left + stages - 1) / stages : 1;
-        after_s = larger(after_s, set->run[r]->choice->after_s[fullest]);
+        tail_s = larger(tail_s, set->run[r]->choice->tail_s[fullest]);
     }
-    return after_s;
+    return tail_s;
 }
 
 /* W with one layer in each stage, and of the others as many as they hold in the quickest groups. */
@@ -332,7 +332,7 @@ double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
         if (can_hold(q, set, &held)) {
             const double pipeline_s =
                 pipeline_lower_bound_s(&set->shape, x_s, whole_work_s(q, set, order, &held));
-            least = smaller(least, objective_of(q, set, pipeline_s, least_after_s(q, set, &held)));
+            least = smaller(least, objective_of(q, set, pipeline_s, least_tail_s(q, set, &held)));
         }
     return least;
 }
@@ -343,18 +343,18 @@ double hetero_max_stage_s(const hetero_problem *q, const group_choice *set)
     const double limit_s =
         hetero_limit(q) / set->weight -
         plait_between_sends_s(q->problem, &set->inside, set->shape.microbatches, HUGE_VAL);
-    double most_s = limit_s / set->shape.microbatches;
+    double max_s = limit_s / set->shape.microbatches;
 
     for (bool less = q->problem->model->kinds == 1; less;) {
         held_layers held = {{0}, 0};
         held_layers more = held;
-        while (hold_more(set, &more) <= most_s && more.all > held.all)
+        while (hold_more(set, &more) <= max_s && more.all > held.all)
             held = more;
         if (!can_hold(q, set, &held))
             return 0.0;
-        const double within_s = (limit_s - least_after_s(q, set, &held)) / set->shape.microbatches;
-        less = within_s < most_s;
-        most_s = less ? within_s : most_s;
+        const double within_s = (limit_s - least_tail_s(q, set, &held)) / set->shape.microbatches;
+        less = within_s < max_s;
+        max_s = less ? within_s : max_s;
     }
-    return most_s;
+    return max_s;
 }

@@ -1,13 +1,12 @@
 /*
- * closest.c - nothing fits: the plan over several sorts of nodes that lacks least memory
+ * heterogeneous_closest.c - nothing fits: the plan over several groups that lacks least memory
  *
- * With l(s, i, j) what the leanest way to hold layers i .. j - 1 on stage s lacks of its nodes' memory,
+ * With l(s, i, j) the memory that layers i .. j - 1 lack on the nodes of stage s with the recomputation that needs least,
  *
  *     lack(s, i) = min over j of max(l(s, i, j), lack(s + 1, j))                                 (S.69)
  *
- * in every order of every set of choices of as few sequences a replica as limits leave: more of them lack
- * more. A set whose layers do not fit within the best that is known, were each group the last of its line,
- * is left out.
+ * in every order of every group choice with the fewest sequences a replica that limits allow, since more of them need
+ * more memory. A choice is left out if its layers lack more than the best known even with each group last in its order.
  */
 #include <math.h>
 
@@ -15,61 +14,54 @@
 #include "base/numbers.h"
 #include "search/space/space.h"
 
-/* Bytes of a stage, by what it recomputes. */
-typedef struct lean_bytes {
-    double state, flight;
-} lean_bytes;
-
-struct stage_min_memory {
-    lean_bytes *bytes; /* [recomputes]; NULL: not known yet */
-};
-
-typedef struct lean_walk {
+typedef struct min_memory_search {
     hetero_problem *q;
     const degrees_list *list; /* [PLAIT_MAX_NODE_GROUPS]: of one size */
     group_choice set;
     double best_bytes;
-    group_order line; /* that lacks so much */
-    group_choice of;  /* its set */
-    hetero_layout dealt;
+    group_order order; /* that lacks best_bytes; its set is `of` */
+    group_choice of;
+    hetero_layout layout;
     bool failed;
-} lean_walk;
+} min_memory_search;
 
 // ---- one stage -----------------------------------------------------------------------------
 
-static bool fill_lean(hetero_problem *q, group_degrees *choice, hetero_place place, int first,
-                      int last, stage_min_memory *out)
+static bool fill_bytes(hetero_problem *q, group_degrees *choice, hetero_place place, int first,
+                       int last, stage_bytes **out)
 {
     const plait_arena_mark mark = plait_arena_save(q->scratch);
+    stage_bytes *const bytes =
+        plait_arena_alloc(q->arena, (size_t)q->space.recomputes, sizeof *bytes);
 
-    out->bytes = plait_arena_alloc(q->arena, (size_t)q->space.recomputes, sizeof *out->bytes);
-    for (int r = 0; out->bytes && r < q->space.recomputes; r++) {
+    for (int r = 0; bytes && r < q->space.recomputes; r++) {
         plait_stage stage;
         if (!hetero_stage(q, choice, place, first, last, q->space.recompute[r], q->scratch, &stage))
             return false;
         const plait_stage_price price = plait_stage_sort_price(choice->sort, &stage, choice->group);
-        out->bytes[r] = (lean_bytes){price.state_bytes, price.flight_bytes};
+        bytes[r] = (stage_bytes){price.state_bytes, price.flight_bytes};
     }
     plait_arena_rewind(q->scratch, mark);
-    return out->bytes != NULL;
+    *out = bytes;
+    return bytes != NULL;
 }
 
-/* What layers [first, last) lack on their nodes, negative where there is room; and which way lacks least. */
-static double lack_of(lean_walk *walk, group_degrees *choice, hetero_place place, int in_flight,
-                      int first, int last, int *recompute)
+/* The memory that layers [first, last) lack on their nodes, negative if they fit, and the recomputation with least. */
+static double lack_of_stage(min_memory_search *search, group_degrees *choice, hetero_place place,
+                            int in_flight, int first, int last, int *recompute)
 {
-    hetero_problem *q = walk->q;
-    stage_min_memory **all = &choice->lean[place];
+    hetero_problem *q = search->q;
+    stage_bytes ***all = &choice->bytes[place];
     double least = HUGE_VAL;
 
     if (!*all)
         *all = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **all);
-    stage_min_memory *lean = *all ? &(*all)[hetero_range(q, first, last)] : NULL;
-    walk->failed = !lean || (!lean->bytes && !fill_lean(q, choice, place, first, last, lean));
-    if (walk->failed)
+    stage_bytes **bytes = *all ? &(*all)[hetero_range(q, first, last)] : NULL;
+    search->failed = !bytes || (!*bytes && !fill_bytes(q, choice, place, first, last, bytes));
+    if (search->failed)
         return HUGE_VAL;
     for (int r = 0; r < q->space.recomputes; r++) {
-        const double lack = lean->bytes[r].state + in_flight * lean->bytes[r].flight;
+        const double lack = (*bytes)[r].state + in_flight * (*bytes)[r].flight;
         if (lack - choice->capacity_bytes < least) {
             least = lack - choice->capacity_bytes;
             *recompute = r;
@@ -78,26 +70,27 @@ static double lack_of(lean_walk *walk, group_degrees *choice, hetero_place place
     return least;
 }
 
-// ---- one line ------------------------------------------------------------------------------
+// ---- one order -----------------------------------------------------------------------------
 
-/* S.69 of a line, in tables of [stages + 1][layers + 1]. */
-static void fill_lacks(lean_walk *walk, const group_order *line, double *lack, short *next)
+/* S.69 of an order, in tables of [stages + 1][layers + 1]. */
+static void fill_lacks(min_memory_search *search, const group_order *order, double *lack,
+                       short *next)
 {
-    const int layers = walk->q->problem->model->layers, stages = line->set->shape.stages;
+    const int layers = search->q->problem->model->layers, stages = order->set->shape.stages;
 
     for (int i = 0; i <= layers; i++)
         lack[stages * (layers + 1) + i] = i == layers ? -HUGE_VAL : HUGE_VAL;
-    for (int r = line->set->runs - 1, s = stages - 1; r >= 0; r--)
-        for (int n = 0; n < line->run[r]->stages; n++, s--)
+    for (int r = order->set->runs - 1, s = stages - 1; r >= 0; r--)
+        for (int n = 0; n < order->run[r]->stages; n++, s--)
             for (int i = 0; i <= layers; i++) {
                 double *least = &lack[s * (layers + 1) + i];
                 *least = HUGE_VAL;
-                for (int j = i + 1; j <= layers && (s > 0 || i == 0) && !walk->failed; j++) {
+                for (int j = i + 1; j <= layers && (s > 0 || i == 0) && !search->failed; j++) {
                     int recompute;
                     const double own =
-                        lack_of(walk, line->run[r]->choice, hetero_place_of(line->set, s),
-                                hetero_in_flight(line->set, s), i, j, &recompute);
-                    if (own >= walk->best_bytes || own >= *least) // nor will more layers lack less
+                        lack_of_stage(search, order->run[r]->choice, hetero_place_of(order->set, s),
+                                      hetero_in_flight(order->set, s), i, j, &recompute);
+                    if (own >= search->best_bytes || own >= *least) // more layers lack more
                         break;
                     const double all = larger(own, lack[(s + 1) * (layers + 1) + j]);
                     if (all < *least) {
@@ -108,60 +101,61 @@ static void fill_lacks(lean_walk *walk, const group_order *line, double *lack, s
             }
 }
 
-static void tell(lean_walk *walk, const group_order *line, const short *next)
+static void take_layers(min_memory_search *search, const group_order *order, const short *next)
 {
-    const int layers = walk->q->problem->model->layers;
+    const int layers = search->q->problem->model->layers;
 
-    walk->of = *line->set;
-    walk->line = *line;
-    walk->line.set = &walk->of;
-    for (int r = 0, s = 0, i = 0; r < line->set->runs; r++)
-        for (int n = 0; n < line->run[r]->stages; n++, s++) {
+    search->of = *order->set;
+    search->order = *order;
+    search->order.set = &search->of;
+    for (int r = 0, s = 0, i = 0; r < order->set->runs; r++)
+        for (int n = 0; n < order->run[r]->stages; n++, s++) {
             const int j = next[s * (layers + 1) + i];
             int recompute = 0;
-            lack_of(walk, line->run[r]->choice, hetero_place_of(line->set, s),
-                    hetero_in_flight(line->set, s), i, j, &recompute);
-            walk->dealt.last[s] = (short)j;
-            walk->dealt.recompute[s] = (unsigned char)recompute;
+            lack_of_stage(search, order->run[r]->choice, hetero_place_of(order->set, s),
+                          hetero_in_flight(order->set, s), i, j, &recompute);
+            search->layout.last[s] = (short)j;
+            search->layout.recompute[s] = (unsigned char)recompute;
             i = j;
         }
 }
 
-static void try_line(lean_walk *walk, const group_order *line)
+static void try_order(min_memory_search *search, const group_order *order)
 {
-    hetero_problem *q = walk->q;
+    hetero_problem *q = search->q;
     const plait_arena_mark mark = plait_arena_save(q->scratch);
     const size_t states =
-        (size_t)(line->set->shape.stages + 1) * (size_t)(q->problem->model->layers + 1);
+        (size_t)(order->set->shape.stages + 1) * (size_t)(q->problem->model->layers + 1);
     double *lack = plait_arena_alloc(q->scratch, states, sizeof *lack);
     short *next = plait_arena_alloc(q->scratch, states, sizeof *next);
 
-    walk->failed = walk->failed || !lack || !next;
-    if (!walk->failed)
-        fill_lacks(walk, line, lack, next);
-    if (!walk->failed && lack[0] < walk->best_bytes) {
-        walk->best_bytes = lack[0];
-        tell(walk, line, next);
+    search->failed = search->failed || !lack || !next;
+    if (!search->failed)
+        fill_lacks(search, order, lack, next);
+    if (!search->failed && lack[0] < search->best_bytes) {
+        search->best_bytes = lack[0];
+        take_layers(search, order, next);
     }
     plait_arena_rewind(q->scratch, mark);
 }
 
-// ---- all lines -----------------------------------------------------------------------------
+// ---- all orders ----------------------------------------------------------------------------
 
-/* Could its stages hold all layers with less than is known to lack, each group the last of its line? */
-static bool may_lack_less(lean_walk *walk, const group_choice *set)
+/* Can its stages hold all layers with a smaller lack than the best known, each group last in its order? */
+static bool may_lack_less(min_memory_search *search, const group_choice *set)
 {
-    const int layers = walk->q->problem->model->layers;
+    const int layers = search->q->problem->model->layers;
     int held = 0, recompute;
 
-    if (walk->q->problem->model->kinds > 1)
+    if (search->q->problem->model->kinds > 1)
         return true;
     for (int r = 0; r < set->runs; r++)
         for (int k = 1; k <= set->run[r]->stages; k++) {
             const int in_flight = k < set->shape.microbatches ? k : set->shape.microbatches;
             int l = 0;
-            while (l < layers && lack_of(walk, set->run[r]->choice, HETERO_MIDDLE, in_flight, 0,
-                                         l + 1, &recompute) < walk->best_bytes)
+            while (l < layers &&
+                   lack_of_stage(search, set->run[r]->choice, HETERO_MIDDLE, in_flight, 0, l + 1,
+                                 &recompute) < search->best_bytes)
                 l++;
             if (l == 0)
                 return false;
@@ -170,69 +164,72 @@ static bool may_lack_less(lean_walk *walk, const group_choice *set)
     return held >= layers;
 }
 
-static void try_orders(lean_walk *walk, group_order *line, int at)
+static void try_orders(min_memory_search *search, group_order *order, int at)
 {
-    if (at == line->set->runs || at == HETERO_RUNS) {
-        try_line(walk, line);
+    if (at == order->set->runs || at == HETERO_RUNS) {
+        try_order(search, order);
         return;
     }
-    for (int g = at; g < line->set->runs && g < HETERO_RUNS; g++) {
-        stage_run *const here = line->run[at];
-        line->run[at] = line->run[g];
-        line->run[g] = here;
-        try_orders(walk, line, at + 1);
-        line->run[g] = line->run[at];
-        line->run[at] = here;
+    for (int g = at; g < order->set->runs && g < HETERO_RUNS; g++) {
+        stage_run *const here = order->run[at];
+        order->run[at] = order->run[g];
+        order->run[g] = here;
+        try_orders(search, order, at + 1);
+        order->run[g] = order->run[at];
+        order->run[at] = here;
     }
 }
 
-static void try_groups(lean_walk *walk, int g)
+static void try_groups(min_memory_search *search, int g)
 {
-    group_choice *set = &walk->set;
+    group_choice *set = &search->set;
 
-    if (walk->failed)
+    if (search->failed)
         return;
-    if (g == walk->q->problem->cluster->groups) {
-        group_order line = {.set = set};
+    if (g == search->q->problem->cluster->groups) {
+        group_order order = {.set = set};
         for (int i = 0; i < set->runs; i++)
-            line.run[i] = set->run[i];
-        if (set->runs > 1 && set->shape.stages <= walk->q->problem->model->layers &&
-            limits_allow(walk->q->options, PLAIT_KEY_PP, set->shape.stages) &&
-            may_lack_less(walk, set))
-            try_orders(walk, &line, 0);
+            order.run[i] = set->run[i];
+        if (set->runs > 1 && set->shape.stages <= search->q->problem->model->layers &&
+            limits_allow(search->q->options, PLAIT_KEY_PP, set->shape.stages) &&
+            may_lack_less(search, set))
+            try_orders(search, &order, 0);
         return;
     }
-    for (int c = 0; c < walk->list[g].count; c++) {
-        group_degrees *const choice = walk->list[g].choice[c]; // whole: the question is lean
-        stage_run *const run = hetero_run(walk->q, choice, choice->most_stages);
-        walk->failed = walk->failed || !run;
+    for (int c = 0; c < search->list[g].count; c++) {
+        group_degrees *const choice =
+            search->list[g].choice[c]; // which uses all GPUs: q is min_memory
+        stage_run *const run = hetero_run(search->q, choice, choice->max_stages);
+        search->failed = search->failed || !run;
         if (!run)
             return;
         set->run[set->runs++] = run;
         set->shape.stages += run->stages;
-        try_groups(walk, g + 1);
+        try_groups(search, g + 1);
         set->shape.stages -= set->run[--set->runs]->stages;
     }
-    try_groups(walk, g + 1);
+    try_groups(search, g + 1);
 }
 
 plait_status hetero_closest(hetero_problem *q, plait_plan *plan, plait_error *err)
 {
     const size_t layers = (size_t)q->problem->model->layers;
-    lean_walk walk = {.q = q,
-                      .best_bytes = q->lacks_bytes,
-                      .dealt = {.last = plait_arena_alloc(q->arena, layers, sizeof(short)),
-                                .recompute = plait_arena_alloc(q->arena, layers, 1)}};
+    min_memory_search search = {
+        .q = q,
+        .best_bytes = q->lacks_bytes,
+        .layout = {.last = plait_arena_alloc(q->arena, layers, sizeof(short)),
+                   .recompute = plait_arena_alloc(q->arena, layers, 1)}};
 
-    walk.failed = !walk.dealt.last || !walk.dealt.recompute;
-    for (int size = 0; size < q->space.sizes && !walk.failed; size++) {
-        walk.list = &q->space.list[size * PLAIT_MAX_NODE_GROUPS];
-        walk.set =
+    search.failed = !search.layout.last || !search.layout.recompute;
+    for (int size = 0; size < q->space.sizes && !search.failed; size++) {
+        search.list = &q->space.list[size * PLAIT_MAX_NODE_GROUPS];
+        search.set =
             (group_choice){.shape.microbatches = hetero_microbatches(q, q->space.size[size])};
-        try_groups(&walk, 0);
+        try_groups(&search, 0);
     }
-    if (walk.failed)
+    if (search.failed)
         return plait_fail_nomem(err);
-    q->lacks_bytes = walk.best_bytes;
-    return walk.of.runs > 0 ? hetero_build_plan(q, &walk.line, &walk.dealt, plan, err) : PLAIT_OK;
+    q->lacks_bytes = search.best_bytes;
+    return search.of.runs > 0 ? hetero_build_plan(q, &search.order, &search.layout, plan, err)
+                              : PLAIT_OK;
 }

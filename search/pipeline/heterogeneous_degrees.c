@@ -108,7 +108,7 @@ static bool stages_fill(const choice_list *list, int gpus)
 /* Or else some of them, and stages of another choice the rest? */
 static bool may_have(const choice_list *list, int gpus)
 {
-    return stages_fill(list, gpus) || (!list->q->lean && gpus < list->gpus);
+    return stages_fill(list, gpus) || (!list->q->min_memory && gpus < list->gpus);
 }
 
 /* Adds these degrees; false where a layer has no room, so that larger microbatches have none either. */
@@ -124,8 +124,8 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
     *choice = (group_degrees){.degrees = *d,
                               .group = list->group,
                               .gpus = d->tp * d->cp * d->dp,
-                              .most_stages = list->gpus / (d->tp * d->cp * d->dp),
-                              .whole = stages_fill(list, d->tp * d->cp * d->dp),
+                              .max_stages = list->gpus / (d->tp * d->cp * d->dp),
+                              .fills_group = stages_fill(list, d->tp * d->cp * d->dp),
                               .domain = list->domain,
                               .size = hetero_size(d)};
     choice->sort = plait_stage_sort_new(q->problem, list->group, d, q->arena);
@@ -136,7 +136,7 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
         return false;
     }
     choice->capacity_bytes = plait_stage_sort_capacity_bytes(choice->sort, q->problem->risk);
-    if (!q->lean && lacks_room(q, choice, &list->failed))
+    if (!q->min_memory && lacks_room(q, choice, &list->failed))
         return false;
     measure(q, choice, &list->failed);
     group_degrees **more =
@@ -216,7 +216,7 @@ static void add_microbatches(choice_list *list, plait_degrees d)
         if (gbs % ((int64_t)d.dp * mbs) != 0 || !limits_allow(list->q->options, PLAIT_KEY_MBS, mbs))
             continue;
         const bool added = complete(list, &d, &layers_legal);
-        if ((added && !add_choice(list, &d)) || (added && list->q->lean) || !layers_legal)
+        if ((added && !add_choice(list, &d)) || (added && list->q->min_memory) || !layers_legal)
             return;
     }
 }

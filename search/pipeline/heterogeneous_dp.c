@@ -22,7 +22,7 @@
  */
 typedef struct dp_context {
     const hetero_problem *q;
-    const group_order *line;
+    const group_order *order;
     int stages, layers;
     const stage_bound **row; /* [stages] by range of layers */
     stage_options **options; /* [stages] by range of layers */
@@ -44,7 +44,7 @@ static int most_layers(const dp_context *d, int s)
 
     if (d->q->problem->model->kinds > 1)
         return d->layers;
-    while (layers < d->layers && bound_of(d, s, 0, layers + 1).stage_s <= d->line->most_s)
+    while (layers < d->layers && bound_of(d, s, 0, layers + 1).stage_s <= d->order->max_s)
         layers++;
     return layers;
 }
@@ -80,11 +80,11 @@ static pipeline_rest rest_from(const dp_context *d, int s, int i)
     for (int j = i + 1; j <= d->max[s + 1]; j++) {
         const stage_bound *own = &d->row[s][range[j]];
         const pipeline_rest *behind = &d->rest[(s + 1) * (d->layers + 1) + j];
-        if (own->stage_s > d->line->most_s) // nor will more layers fit, or be faster
+        if (own->stage_s > d->order->max_s) // nor will more layers fit, or be faster
             break;
         rest.slowest_s = smaller(rest.slowest_s, larger(own->stage_s, behind->slowest_s));
         rest.work_s = smaller(rest.work_s, own->stage_s + behind->work_s);
-        rest.tail_s = smaller(rest.tail_s, larger(own->after_s, behind->tail_s));
+        rest.tail_s = smaller(rest.tail_s, larger(own->tail_s, behind->tail_s));
     }
     return rest;
 }
@@ -113,15 +113,15 @@ static plait_status list_options(pipeline_engine *engine, void *context, int s, 
                                  plait_error *err)
 {
     const dp_context *const d = context;
-    const int in_flight = hetero_in_flight(d->line->set, s);
+    const int in_flight = hetero_in_flight(d->order->set, s);
 
     (void)err;
-    for (int j = i + 1; j <= d->max[s + 1] && bound_of(d, s, i, j).stage_s <= d->line->most_s;
+    for (int j = i + 1; j <= d->max[s + 1] && bound_of(d, s, i, j).stage_s <= d->order->max_s;
          j++) {
         const stage_options *options = &d->options[s][hetero_range(d->q, i, j)];
         for (int o = 0; o < options->count; o++) {
-            const stage_option *one = &options->way[o];
-            if (one->most_in_flight >= in_flight)
+            const stage_option *one = &options->option[o];
+            if (one->max_in_flight >= in_flight)
                 pipeline_extend(engine,
                                 &(pipeline_option){{one->forward_s, one->backward_s, 0.0},
                                                    {one->reduce_s, one->gather_s, one->optimizer_s},
@@ -135,8 +135,8 @@ static plait_status list_options(pipeline_engine *engine, void *context, int s, 
 static double step_of(const void *context, double pipeline_s, const plait_stage_tail *tail)
 {
     const dp_context *const d = context;
-    const double sends_s = plait_between_sends_s(d->q->problem, &d->line->between,
-                                                 d->line->set->shape.microbatches, pipeline_s);
+    const double sends_s = plait_between_sends_s(d->q->problem, &d->order->between,
+                                                 d->order->set->shape.microbatches, pipeline_s);
 
     return pipeline_s + sends_s + tail->reduce_s + tail->gather_s + tail->optimizer_s;
 }
@@ -154,13 +154,13 @@ static bool make_stages(dp_context *d, plait_arena *arena)
     d->max = plait_arena_alloc(arena, stages + 1, sizeof *d->max);
     if (!d->row || !d->options || !d->min || !d->max)
         return false;
-    for (int r = 0; r < d->line->set->runs; r++)
-        for (int n = 0; n < d->line->run[r]->stages; n++, s++) {
-            group_degrees *const choice = d->line->run[r]->choice;
-            const hetero_place place = hetero_place_of(d->line->set, s);
-            const int end = hetero_end(d->q, choice, place, hetero_other_end(d->line, s));
-            d->row[s] = choice->least[place][end][hetero_in_flight(d->line->set, s)];
-            d->options[s] = choice->ways[place][end];
+    for (int r = 0; r < d->order->set->runs; r++)
+        for (int n = 0; n < d->order->run[r]->stages; n++, s++) {
+            group_degrees *const choice = d->order->run[r]->choice;
+            const hetero_place place = hetero_place_of(d->order->set, s);
+            const int end = hetero_end(d->q, choice, place, hetero_other_end(d->order, s));
+            d->row[s] = choice->bounds[place][end][hetero_in_flight(d->order->set, s)];
+            d->options[s] = choice->options[place][end];
         }
     return true;
 }
@@ -168,12 +168,12 @@ static bool make_stages(dp_context *d, plait_arena *arena)
 static plait_status solve(dp_context *d, double limit, plait_arena *arena, hetero_layout *out)
 {
     const pipeline_problem problem = {
-        .shape = d->line->set->shape,
+        .shape = d->order->set->shape,
         .states = d->layers + 1,
         .goal = d->layers,
-        .weight = d->line->set->weight,
+        .weight = d->order->set->weight,
         .limit = limit,
-        .most_labels = d->line->most_labels,
+        .most_labels = d->order->most_labels,
         .context = d,
         .list = list_options,
         .rest = rest_of,
@@ -203,17 +203,17 @@ static plait_status solve(dp_context *d, double limit, plait_arena *arena, heter
     return PLAIT_OK;
 }
 
-hetero_layout hetero_dp(const hetero_problem *q, const group_order *line, double limit,
+hetero_layout hetero_dp(const hetero_problem *q, const group_order *order, double limit,
                         plait_arena *arena)
 {
-    const size_t stages = (size_t)line->set->shape.stages;
+    const size_t stages = (size_t)order->set->shape.stages;
     hetero_layout out = {.objective = HUGE_VAL,
                          .last = plait_arena_alloc(arena, stages, sizeof *out.last),
                          .recompute = plait_arena_alloc(arena, stages, sizeof *out.recompute)};
     const plait_arena_mark mark = plait_arena_save(arena);
     dp_context d = {.q = q,
-                    .line = line,
-                    .stages = line->set->shape.stages,
+                    .order = order,
+                    .stages = order->set->shape.stages,
                     .layers = q->problem->model->layers};
 
     out.failed = !out.last || !out.recompute || solve(&d, limit, arena, &out) != PLAIT_OK;

@@ -1,11 +1,16 @@
-/* stages.c - the stages of a point by themselves, and the plan that they make */
+/*
+ * per_stage.c - all stages of a point with their choices: the step, a lower bound of it (S.24), and the plan
+ *
+ *     pipeline and optimizer   with each pass as short as any choice makes it, and both together as short as with the
+ *                              choice that was found
+ *     reductions and gathers   the part that is exposed beside the longest passes
+ */
 #include "search/pipeline/per_stage.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "rules/plan_check.h"
-#include "search/pipeline/per_stage_private.h"
 
 void per_stage_begin(const plait_problem *problem, const plait_choice *choice, int choices,
                      plait_table *table, per_stage_problem *out)
@@ -21,7 +26,7 @@ void per_stage_begin(const plait_problem *problem, const plait_choice *choice, i
 
 // ---- a point -------------------------------------------------------------------------------
 
-/* May the point have it? Pairs of microbatches refuse some choices, for instance. */
+/* Is a choice legal at the point? Pairs of microbatches exclude some, for instance. */
 static bool may_have(const per_stage_problem *q, const plait_degrees *d, const plait_choice *choice)
 {
     plait_degrees probe = *d;
@@ -83,20 +88,98 @@ per_stage_point per_stage_on_device(const per_stage_point *point)
     return kept;
 }
 
-// ---- all stages ----------------------------------------------------------------------------
+// ---- the bound of a step -------------------------------------------------------------------
 
-/* Of a stage that does not fit: what even its leanest choice lacks. */
-static void note_short(const per_stage_point *point, const per_stage_stage *stage,
-                       per_stage_result *out)
+/* Passes of every stage: of the choices found, the shortest, the longest. `frame` is room for their frames. */
+typedef struct step_times {
+    plait_chunk_time *found, *low, *high; /* [pp] */
+    plait_stage_frame *frame;
+} step_times;
+
+static plait_status make_times(size_t stages, plait_arena *arena, step_times *out, plait_error *err)
 {
-    const double missing = stage->need_bytes - point->question->capacity_bytes;
-
-    if (out->fits || missing > out->missing_bytes) {
-        out->short_stage = stage->frame.stage;
-        out->missing_bytes = missing;
-    }
-    out->fits = false;
+    out->found = plait_arena_alloc(arena, stages, sizeof *out->found);
+    out->low = plait_arena_alloc(arena, stages, sizeof *out->low);
+    out->high = plait_arena_alloc(arena, stages, sizeof *out->high);
+    out->frame = plait_arena_alloc(arena, stages, sizeof *out->frame);
+    return out->found && out->low && out->high && out->frame ? PLAIT_OK : plait_fail_nomem(err);
 }
+
+/* The step with these passes; `bare`: without reductions and gathers. */
+static plait_price step_of(const per_stage_point *point, const per_stage_result *result, bool bare,
+                           const plait_chunk_time *time, plait_stage_frame *frame)
+{
+    for (int s = 0; s < result->stages; s++) {
+        frame[s] = result->stage[s].frame;
+        if (bare)
+            frame[s].reduce_s = frame[s].gather_s = frame[s].down_s = 0.0;
+    }
+    return plait_frames_price(point->question->table, point->degrees, frame, time);
+}
+
+/* Adds the shortest and the longest passes that any choice gives a group's layers. */
+static void add_extremes(const per_stage_point *point, const per_stage_group *group,
+                         plait_chunk_time *low, plait_chunk_time *high)
+{
+    double forward_s = HUGE_VAL, backward_s = HUGE_VAL, longest_f = 0.0, longest_b = 0.0;
+
+    for (int c = 0; c < point->question->choices; c++) {
+        const plait_layer_cost *const one = per_stage_cost(point, group->kind, c);
+        if (one->forward_s == HUGE_VAL)
+            continue;
+        forward_s = fmin(forward_s, one->forward_s);
+        backward_s = fmin(backward_s, one->backward_s);
+        longest_f = fmax(longest_f, one->forward_s);
+        longest_b = fmax(longest_b, one->backward_s);
+    }
+    low->forward_s += group->layers * forward_s;
+    low->backward_s += group->layers * backward_s;
+    high->forward_s += group->layers * longest_f;
+    high->backward_s += group->layers * longest_b;
+}
+
+/* Weight gradients are those of the choice: with other choices they differ by launches alone. */
+static void extremes_of(const per_stage_point *point, const per_stage_stage *stage,
+                        plait_chunk_time *low, plait_chunk_time *high)
+{
+    const double both_s = stage->time.forward_s + stage->time.backward_s;
+
+    *low = *high = stage->frame.ends;
+    for (int g = 0; g < stage->groups; g++)
+        add_extremes(point, &stage->group[g], low, high);
+    if (stage->proven)
+        low->backward_s = fmax(low->backward_s, both_s - high->forward_s);
+    low->weight_s = fmin(stage->time.weight_s, low->backward_s);
+    high->weight_s = stage->time.weight_s;
+}
+
+static plait_status bound_step(const per_stage_point *point, plait_arena *arena,
+                               per_stage_result *out, plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    step_times t;
+
+    PLAIT_TRY(make_times((size_t)out->stages, arena, &t, err));
+    for (int s = 0; s < out->stages; s++) {
+        t.found[s] = out->stage[s].time;
+        extremes_of(point, &out->stage[s], &t.low[s], &t.high[s]);
+    }
+    const plait_price price = step_of(point, out, false, t.found, t.frame);
+    const double bare_s = step_of(point, out, true, t.low, t.frame).step_s;
+    const double exposed_s = step_of(point, out, false, t.high, t.frame).step_s -
+                             step_of(point, out, true, t.high, t.frame).step_s;
+
+    out->step_s = price.step_s;
+    out->exact = price.exact;
+    out->bound_s = fmin(out->step_s, bare_s + fmax(0.0, exposed_s));
+    out->gap = (out->step_s - out->bound_s) / out->step_s;
+    if (out->gap < 1e-9) // sums in another order
+        out->gap = 0.0;
+    plait_arena_rewind(arena, mark);
+    return PLAIT_OK;
+}
+
+// ---- all stages ----------------------------------------------------------------------------
 
 static plait_status choose_all(const per_stage_point *point, const plait_chunk *chunk,
                                plait_arena *arena, per_stage_stage *stage, plait_error *err)
@@ -114,7 +197,7 @@ static plait_status choose_all(const per_stage_point *point, const plait_chunk *
     return PLAIT_OK;
 }
 
-/* The step of these stages, or what the shortest of them lacks. */
+/* The step of these stages, or the largest lack of memory. */
 static plait_status sum_up(const per_stage_point *point, plait_arena *arena, per_stage_result *out,
                            plait_error *err)
 {
@@ -122,15 +205,18 @@ static plait_status sum_up(const per_stage_point *point, plait_arena *arena, per
     out->step_s = out->bound_s = HUGE_VAL;
     for (int s = 0; s < out->stages; s++) {
         const per_stage_stage *const stage = &out->stage[s];
-        if (stage->count == NULL)
-            note_short(point, stage, out);
+        if (stage->count == NULL) {
+            const double missing = stage->need_bytes - point->question->capacity_bytes;
+            out->missing_bytes = fmax(out->missing_bytes, missing);
+            out->fits = false;
+        }
         out->peak_bytes = fmax(out->peak_bytes, stage->peak_bytes);
         out->nodes += stage->nodes;
     }
-    return out->fits ? per_stage_bound(point, arena, out, err) : PLAIT_OK;
+    return out->fits ? bound_step(point, arena, out, err) : PLAIT_OK;
 }
 
-// ---- who keeps the optimizer's state -------------------------------------------------------
+// ---- the optimizer's state on the device or the host -------------------------------------------------------
 
 static double optimizer_s(const per_stage_point *point, const per_stage_stage *stage)
 {
@@ -138,11 +224,6 @@ static double optimizer_s(const per_stage_point *point, const per_stage_stage *s
                                 : plait_frame_tail(point->question->problem, point->degrees,
                                                    &stage->frame, &stage->time)
                                       .optimizer_s;
-}
-
-static double stage_round_s(const per_stage_stage *stage)
-{
-    return stage->count ? stage->time.forward_s + stage->time.backward_s : HUGE_VAL;
 }
 
 /* Each stage as fast as it can be with an optimizer that takes so long at most; false: one cannot. */
@@ -155,7 +236,7 @@ static bool take_within(const per_stage_point *point, const per_stage_stage *hos
         const bool host_may = optimizer_s(point, &host[s]) <= most_s;
         const bool kept_may = optimizer_s(point, &kept[s]) <= most_s;
         const bool keeps =
-            kept_may && (!host_may || stage_round_s(&kept[s]) <= stage_round_s(&host[s]));
+            kept_may && (!host_may || per_stage_round_s(&kept[s]) <= per_stage_round_s(&host[s]));
 
         out[s] = keeps ? kept[s] : host[s];
         all = all && (host_may || kept_may);
@@ -222,4 +303,90 @@ plait_status per_stage_solve(const per_stage_problem *q, const plait_degrees *d,
     return per_stage_may_differ_in_offload(&point) && out->fits
                ? choose_keepers(&point, chunk, stage, arena, out, err)
                : PLAIT_OK;
+}
+
+// ---- plans: counts of choices back to layers -----------------------------------------------
+
+static int group_of(const per_stage_stage *stage, int kind, int chunk)
+{
+    int g = 0;
+
+    while (stage->group[g].kind != kind ||
+           (stage->group[g].chunk >= 0 && stage->group[g].chunk != chunk))
+        g++;
+    return g;
+}
+
+/* Takes one of the choices that a group has left, full recomputation first. */
+static int take_choice(const per_stage_problem *q, int *left)
+{
+    int next = -1;
+
+    for (int c = 0; c < q->choices; c++)
+        if (left[c] > 0 && (next < 0 || q->choice[c].recompute.kind == PLAIT_RECOMPUTE_FULL))
+            next = c;
+    left[next]--;
+    return next;
+}
+
+/* The first layer of each chunk, then the second: chunks get equal parts of the counts that they share. */
+static void assign_choices(const per_stage_problem *q, const per_stage_stage *from, int *left,
+                           const plait_stage *stage, plait_recompute *recompute)
+{
+    const unsigned char *const kinds = q->problem->model->layer_kind;
+    bool more = true;
+
+    for (int depth = 0; more; depth++) {
+        more = false;
+        for (int v = 0, before = 0; v < stage->chunks; v++) {
+            const plait_chunk *const chunk = &stage->chunk[v];
+            const int layer = chunk->first + depth;
+
+            if (layer < chunk->last) {
+                const int g = group_of(from, kinds[layer], v);
+                recompute[before + depth] =
+                    q->choice[take_choice(q, left + g * q->choices)].recompute;
+                more = true;
+            }
+            before += chunk->last - chunk->first;
+        }
+    }
+}
+
+static plait_status plan_stage(const per_stage_problem *q, const per_stage_stage *from,
+                               plait_arena *arena, plait_stage *out, plait_error *err)
+{
+    const size_t counts = (size_t)from->groups * (size_t)q->choices;
+    plait_recompute *const recompute =
+        plait_arena_alloc(arena, (size_t)out->layers, sizeof *recompute);
+    int *const left = plait_arena_alloc(arena, counts, sizeof *left);
+
+    if (recompute == NULL || left == NULL)
+        return plait_fail_nomem(err);
+    memcpy(left, from->count, counts * sizeof *left);
+    assign_choices(q, from, left, out, recompute);
+    out->degrees.offload_acts = from->offload_acts;
+    if (from->kept) {
+        out->degrees.offload = PLAIT_OFFLOAD_NONE;
+        out->degrees.offload_share = 0;
+    }
+    out->recompute = recompute;
+    return PLAIT_OK;
+}
+
+plait_status per_stage_plan(const per_stage_problem *q, const plait_degrees *d,
+                            const plait_chunk *chunk, const per_stage_result *result,
+                            plait_arena *arena, plait_plan *out, plait_error *err)
+{
+    plait_stage *const stage = plait_arena_alloc(arena, (size_t)d->pp, sizeof *stage);
+
+    if (stage == NULL)
+        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_plan_lay(d, chunk, arena, out, err));
+    for (int s = 0; s < d->pp; s++) {
+        stage[s] = out->stage[s];
+        PLAIT_TRY(plan_stage(q, &result->stage[s], arena, &stage[s], err));
+    }
+    out->stage = stage;
+    return PLAIT_OK;
 }

@@ -1,28 +1,29 @@
 /*
- * stages.h - what each stage recomputes and offloads, chosen for itself
+ * per_stage.h - what the layers of each stage recompute and offload
  *
- * First stages hold more microbatches than last ones, so the choice that is right for one is wasteful
- * for another. Given a point and how its layers are dealt, each stage takes the choices that make its
- * microbatch shortest in the memory that it has:
+ * First stages hold more microbatches than last ones, so the choice that is right for one is wasteful for another.
+ * Given a point and its layers by stage, each stage takes the choices that make its microbatch shortest in its memory:
  *
  *     minimise    step(f_0, b_0, .. f_p-1, b_p-1)                                   (C.73, C.242)
  *     subject to  peak_s <= capacity                  for every stage s             (C.241, C.85)
  *     over        the counts of layers of each kind with each choice, stage by stage     (S.23)
  *
- * as far as the runtime can (`recompute_by`, `offload_by` of its profile). A step grows with each f and
- * each b, so that stages alone decide: S.21 for each. Whether the optimizer's state waits on the host they
- * decide together, since a step waits for the slowest (S.27). In order: per_stage_begin once a thread, per_stage_solve for a
- * point, per_stage_plan for the plan of one worth having.
+ * as far as the runtime can (`recompute_by`, `offload_by` of its profile). A step grows with each f and each b, so
+ * each stage is solved by itself (S.21). Whether the optimizer's state waits on the host is solved for all stages
+ * together, since a step waits for the slowest (S.27). In order: per_stage_begin once a thread, per_stage_solve for a
+ * point, per_stage_plan for the plan of the best.
  *
- * Left out: DualPipe, whose ranks hold two stages, and what modules of further tokens recompute: that
- * stays the point's.
+ * Left out: DualPipe, whose ranks hold two stages; the recomputation of modules of further tokens, which is the
+ * point's.
  */
 #pragma once
+
+#include <math.h>
 
 #include "plait/search.h"
 #include "plait/stage.h"
 
-/** A question, and what all of its points share. */
+/** Input that all points of a search share. */
 typedef struct per_stage_problem {
     const plait_problem *problem;
     plait_table *table;
@@ -33,7 +34,7 @@ typedef struct per_stage_problem {
     long nodes;    /* limit of each branch and bound; 0: none */
 } per_stage_problem;
 
-/** A point of the question, and what all of its stages share. */
+/** A point, and the costs that all of its stages share. */
 typedef struct per_stage_point {
     const per_stage_problem *question;
     const plait_degrees *degrees;
@@ -42,15 +43,18 @@ typedef struct per_stage_point {
     bool kept;                    /* its optimizer is on the device, whatever its degrees say */
 } per_stage_point;
 
-/** Layers of a stage that are alike: of one kind, and as long in flight. */
+/** Equal layers of a stage: of one kind, and in flight for the same time. */
 typedef struct per_stage_group {
     int kind;
-    int chunk; /* of the rank; -1: in all of them */
+    int chunk; /* of the rank; -1: all of them */
     int layers;
     double in_flight;
 } per_stage_group;
 
-/** What one stage chose. */
+/**
+ * One stage with its choices. `count` is NULL if no choice fits; then need_bytes is the least peak of any choice, and
+ * time, peak_bytes, offload_acts are not valid.
+ */
 typedef struct per_stage_stage {
     plait_stage_frame frame;
     int groups;
@@ -58,26 +62,32 @@ typedef struct per_stage_stage {
     plait_chunk_time time; /* of a microbatch, ends and layers */
     double peak_bytes;
     unsigned char offload_acts;
-    bool kept;         /* its optimizer is on the device though the point's is on the host */
-    const int *count;  /* [groups][choices]: layers of the group with the choice; NULL: none fits */
-    double need_bytes; /* where none fits: the least peak that any choice gives it */
+    bool kept;        /* its optimizer is on the device though the point's is on the host */
+    const int *count; /* [groups][choices] layers of the group with the choice */
+    double need_bytes;
     long nodes;
-    bool proven; /* no choice is faster: no limit was met */
+    bool proven; /* no choice is faster: no limit of nodes was reached */
 } per_stage_stage;
 
+/** f + b of a microbatch; infinite while no choice fits. */
+static inline double per_stage_round_s(const per_stage_stage *stage)
+{
+    return stage->count ? stage->time.forward_s + stage->time.backward_s : HUGE_VAL;
+}
+
 typedef struct per_stage_result {
-    bool refines; /* stages may choose (per_stage_may_choose); else nothing below is said */
+    bool refines; /* stages may choose (per_stage_may_choose); else nothing below is valid */
     bool fits;
-    bool exact;    /* step_s is what plait_plan_cost says; else a lower bound of it */
+    bool exact;    /* step_s equals plait_plan_cost's; else it is a lower bound */
     double step_s; /* infinity where some stage does not fit */
     double peak_bytes;
-    double bound_s; /* no choice of these stages takes less */
+    double bound_s; /* lower bound of every choice of these stages */
     double gap;     /* (step_s - bound_s) / step_s; 0 is a proof */
     long nodes;
     int stages;
     const per_stage_stage *stage; /* [stages], in the arena */
-    int short_stage;              /* that lacks most where it does not fit ... */
-    double missing_bytes;         /* ... of what even its leanest choice takes */
+    double
+        missing_bytes; /* if it does not fit: largest lack of a stage with the choice of least memory */
 } per_stage_result;
 
 /**
@@ -90,19 +100,25 @@ void per_stage_begin(const plait_problem *problem, const plait_choice *choice, i
 /** Does the runtime let stages choose, and does the schedule keep each on one rank? */
 bool per_stage_may_choose(const per_stage_problem *question, const plait_degrees *degrees);
 
+static inline const plait_layer_cost *per_stage_cost(const per_stage_point *point, int kind,
+                                                     int choice)
+{
+    return &point->cost[kind * point->question->choices + choice];
+}
+
 /** A legal point whose stages may choose. out->cost lives in `arena`. */
 PLAIT_MUST_CHECK plait_status per_stage_at(const per_stage_problem *question,
                                            const plait_degrees *degrees, plait_arena *arena,
                                            per_stage_point *out, plait_error *err);
 
-/** Of a point whose optimizer waits on the host: the same with it on the device. */
+/** The same point with the optimizer on the device. */
 per_stage_point per_stage_on_device(const per_stage_point *point);
 
-/** May stages of the point keep it there, one by one? */
+/** May single stages keep the optimizer on the device while those of others wait on the host? */
 bool per_stage_may_differ_in_offload(const per_stage_point *point);
 
 /**
- * The fastest choices of one stage that fit: what a search over layouts weighs. *out lives in `arena`.
+ * The fastest choices of one stage that fit. *out lives in `arena`.
  *
  * @param chunk  [vpp] of rank `s`, in the order in which it takes turns at them
  */
@@ -111,7 +127,7 @@ PLAIT_MUST_CHECK plait_status per_stage_choose(const per_stage_point *point, int
                                                per_stage_stage *out, plait_error *err);
 
 /**
- * Choose for every stage of a legal point.
+ * The fastest choices of every stage of a legal point.
  *
  * @param chunk  [pp * vpp] in the order of the pipeline
  * @param arena  out->stage lives in it
@@ -142,8 +158,8 @@ typedef struct per_stage_layout {
     bool fits;
     double time_s;     /* of the step without sends; by grad_sync shifted at least */
     const int *layers; /* [pp], in the arena; plait_chunks_deal makes chunks of them */
-    long programs;     /* stages that have chosen */
-    long labels;       /* ways that were kept */
+    long programs;     /* S.21 that were solved */
+    long labels;       /* that were kept */
 } per_stage_layout;
 
 /** 1F1B with one chunk a rank. */

@@ -1,5 +1,5 @@
 /*
- * choose.c - one stage: which choices make its microbatch shortest in its memory (S.23)
+ * per_stage_choose.c - the choices that make the microbatch of one stage shortest in its memory (S.23)
  *
  *     recompute_by layer   counts of layers, S.21
  *     recompute_by stage   every choice for all layers, and every number of leading full ones
@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "search/pipeline/pack.h"
-#include "search/pipeline/per_stage_private.h"
+#include "search/pipeline/per_stage.h"
 
-/* Of the capacity, so that a sum in another order cannot pass it. */
+/* Part of the capacity that is used: a sum in another order must not exceed it. */
 static const double within = 1.0 - 1e-12;
 
-/* A stage at work: where it stands, and room for its frames. */
+/* A stage while its choices are searched. */
 typedef struct stage_work {
     const per_stage_point *point;
     int stage;
@@ -22,7 +22,7 @@ typedef struct stage_work {
     plait_arena *arena;
 } stage_work;
 
-// ---- groups of layers alike ----------------------------------------------------------------
+// ---- groups of equal layers ----------------------------------------------------------------
 
 static int count_kind(const stage_work *work, plait_chunk chunk, int kind)
 {
@@ -40,7 +40,7 @@ static void add_group(per_stage_group *group, int *groups, per_stage_group next)
         group[(*groups)++] = next;
 }
 
-/* Of each kind, chunk by chunk where those are in flight for different times. */
+/* One group for each kind, and for each chunk where chunks are in flight for different times. */
 static void list_groups(const stage_work *work, const plait_stage_frame *frame,
                         per_stage_group *group, int *groups)
 {
@@ -58,7 +58,7 @@ static void list_groups(const stage_work *work, const plait_stage_frame *frame,
     }
 }
 
-/* The stage as it offloads `set`, which modules of further tokens do too. */
+/* The stage when it offloads `set`, which modules of further tokens do, too. */
 static plait_stage_frame frame_under(const stage_work *work, unsigned char set)
 {
     plait_degrees own = *work->point->degrees;
@@ -72,14 +72,14 @@ static plait_stage_frame frame_under(const stage_work *work, unsigned char set)
                                 work->chunk, &own, work->in_flight);
 }
 
-/* Without such modules one frame is that of every set. */
+/* Without modules of further tokens all sets have the same frame. */
 static void take_frame(const stage_work *work, unsigned char set, per_stage_stage *stage)
 {
     if (work->point->question->problem->model->mtp_layers > 0)
         stage->frame = frame_under(work, set);
 }
 
-/* Gives the stage these counts: times and bytes are what they add up to. */
+/* Gives the stage these counts, with the sums of their times and bytes. */
 static void take_counts(const per_stage_point *point, unsigned char set, const int *count,
                         per_stage_stage *out)
 {
@@ -103,15 +103,9 @@ static void take_counts(const per_stage_point *point, unsigned char set, const i
     out->peak_bytes = plait_frame_peak(&out->frame, held_bytes, live_bytes);
 }
 
-/* Of a microbatch; infinite while nothing is chosen. */
-static double round_s(const per_stage_stage *stage)
-{
-    return stage->count ? stage->time.forward_s + stage->time.backward_s : HUGE_VAL;
-}
-
 // ---- each layer its own choice -------------------------------------------------------------
 
-/* Does a choice go with a stage that offloads this set? A layer that is run again whole always does. */
+/* May a layer of a stage that offloads this set have a choice? Full recomputation is compatible with every set. */
 static bool goes_with(const plait_choice *choice, unsigned char set)
 {
     return choice->offload_acts == set || choice->recompute.kind == PLAIT_RECOMPUTE_FULL;
@@ -127,7 +121,7 @@ static pack_option option_of(const per_stage_point *point, const per_stage_group
                          may ? one->live_bytes : HUGE_VAL};
 }
 
-/* S.21 of a stage that offloads `set`, as far as it beats `below_s` of its layers. */
+/* S.21 of a stage that offloads `set`, as far as its layers take less than `below_s`. */
 static plait_status pack_under(const stage_work *work, unsigned char set, double below_s,
                                const per_stage_stage *stage, pack_result *out, plait_error *err)
 {
@@ -167,7 +161,7 @@ static plait_status choose_layers(const stage_work *work, per_stage_stage *out, 
             continue;
         take_frame(work, set, &next);
         const double ends_s = next.frame.ends.forward_s + next.frame.ends.backward_s;
-        PLAIT_TRY(pack_under(work, set, round_s(out) - ends_s, &next, &packed, err));
+        PLAIT_TRY(pack_under(work, set, per_stage_round_s(out) - ends_s, &next, &packed, err));
         if (packed.fits) {
             take_counts(work->point, set, packed.count, &next);
             *out = next;
@@ -182,11 +176,11 @@ static plait_status choose_layers(const stage_work *work, per_stage_stage *out, 
 
 // ---- one choice a stage --------------------------------------------------------------------
 
-/* One choice, of which the first layers of each chunk alone may be run again whole. */
+/* One choice for all layers but the leading ones of each chunk, which are recomputed in full. */
 typedef struct stage_choice {
-    int first;   /* the choice of the leading layers ... */
-    int leading; /* ... so many of each chunk */
-    int rest;
+    int full;                  /* choice of the leading layers */
+    int full_recompute_layers; /* leading layers of each chunk */
+    int rest;                  /* choice of the other layers */
 } stage_choice;
 
 static int leading_of(const stage_work *work, const per_stage_group *group, int leading)
@@ -211,13 +205,13 @@ static void count_choice(const stage_work *work, const per_stage_stage *stage,
 
     memset(count, 0, (size_t)(stage->groups * choices) * sizeof *count);
     for (int g = 0; g < stage->groups; g++) {
-        const int leading = leading_of(work, &stage->group[g], one->leading);
-        count[g * choices + one->first] += leading;
+        const int leading = leading_of(work, &stage->group[g], one->full_recompute_layers);
+        count[g * choices + one->full] += leading;
         count[g * choices + one->rest] += stage->group[g].layers - leading;
     }
 }
 
-/* Takes a choice that fits and is faster than the stage's. `count` is copied to `kept`. */
+/* Takes a choice that fits and is faster than the stage's so far. `count` is copied to `kept`. */
 static void try_choice(const stage_work *work, const stage_choice *one, int *count, int *kept,
                        per_stage_stage *best)
 {
@@ -232,7 +226,8 @@ static void try_choice(const stage_work *work, const stage_choice *one, int *cou
         return;
     next.nodes = ++best->nodes;
     next.need_bytes = best->need_bytes = fmin(best->need_bytes, next.peak_bytes);
-    if (next.peak_bytes > q->capacity_bytes * within || round_s(&next) >= round_s(best))
+    if (next.peak_bytes > q->capacity_bytes * within ||
+        per_stage_round_s(&next) >= per_stage_round_s(best))
         return;
     *best = next;
     best->count = memcpy(kept, count, (size_t)(next.groups * q->choices) * sizeof *kept);
