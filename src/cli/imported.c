@@ -30,7 +30,7 @@ static void warn_of_not_read(const char *file, const char *names, bool verbose)
         return;
     for (const char *comma = names; (comma = strstr(comma, ", ")) != NULL; comma += 2)
         count++;
-    say_warning("%s: %d option%s not read%s%s", file, count, count == 1 ? "" : "s",
+    print_warning("%s: %d option%s not read%s%s", file, count, count == 1 ? "" : "s",
                 verbose ? ": " : "; --verbose lists them", verbose ? names : "");
 }
 

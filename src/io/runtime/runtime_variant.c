@@ -394,7 +394,7 @@ static plait_status find_profile(const char *name, const char *software, const c
 static plait_status find_runtime(const char *name, bool held, plait_arena *arena,
                                  plait_runtime *out, plait_error *err)
 {
-    const char *path, *software, *when;
+    const char *path, *software = NULL, *when = NULL;
 
     if (name == NULL)
         return plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err);
