@@ -11,7 +11,6 @@ cd "$(dirname "$0")/.." || exit 1
 python3 - <<'END_PYTHON'
 import glob, os, re, sys
 
-AWAITED = {"docs/reference/cli.md", "docs/dev/style.md"}  # written separately; empty this when they are there
 wrong = []
 
 def complain(path, line, text):
@@ -30,8 +29,6 @@ def anchors(path):
 def check_link(path, number, target):
     file, _, heading = target.partition("#")
     file = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
-    if file in AWAITED:
-        return
     if not os.path.exists(file):
         complain(path, number, f"expected a file behind the link {target}, found none")
     elif heading and file.endswith(".md") and heading not in anchors(file):
@@ -46,6 +43,7 @@ if len(texts["README.md"]) > 250:
     complain("README.md", len(texts["README.md"]), "expected at most 250 lines")
 for path, lines in texts.items():
     narrow = path == "README.md" or path.startswith(("docs/", "models/README", "clusters/README"))
+    narrow &= path != "docs/reference/cli.md"  # generated: one line a paragraph
     fence = False
     for number, line in enumerate(lines, 1):
         if narrow and len(line) > 100 and not line.lstrip().startswith("|"):
@@ -77,7 +75,7 @@ for top in ("include", "src", "costmodel", "search", "tests/cli", "cmake"):
     for path in glob.glob(f"{top}/**/*.*", recursive=True):
         for number, line in enumerate(open(path, errors="replace"), 1):
             for name in re.findall(r"\bdocs/(?:guide|reference|accuracy|dev|model|search)/[\w./-]+[.]md", line):
-                if not os.path.exists(name) and name not in AWAITED:
+                if not os.path.exists(name):
                     complain(path, number, f"expected a document {name}, found none")
 
 print("\n".join(wrong))
