@@ -149,10 +149,11 @@ static const char tail[] =
     "## Files\n"
     "\n"
     "An installation has models and clusters under share/plait and the documents under\n"
-    "share/doc/plait. docs/formats.md describes the JSON documents, models/README.md and\n"
-    "clusters/README.md the data files, costmodel/README.md the equations, search/README.md the "
-    "plan\n"
-    "space, and docs/rules.md the conditions for a legal plan.\n";
+    "share/doc/plait: docs/guide/first-plan.md begins the guide, docs/reference/json.md\n"
+    "describes the JSON documents, docs/reference/files/model.md and\n"
+    "docs/reference/files/cluster.md the data files, docs/model/01-counting.md the equations,\n"
+    "docs/search/space.md the plan space, and docs/reference/rules.md the conditions for a\n"
+    "legal plan.\n";
 
 /* ---- the pages' text ---- */
 
