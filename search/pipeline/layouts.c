@@ -1,4 +1,4 @@
-/* deal.c - the row of items that is dealt, and what a deal costs */
+/* layouts.c - the row of items, and the price of a layout */
 #include "search/pipeline/layouts.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static void add(layout_sums *sum, const layout_sums *before, const plait_portion
     };
 }
 
-/* The room of a row in the making. */
+/* Memory of a row while items are added. */
 typedef struct row_maker {
     layout_sums *sum, *rest;
     double *live_bytes;
@@ -35,7 +35,7 @@ static void add_item(row_maker *row, const plait_portion *leading, const plait_p
     row->live_bytes[i] = fmax(leading->live_bytes, behind->live_bytes);
 }
 
-/* All modules are one item: they stand in one chunk. */
+/* All modules are one item, since they are in one chunk. */
 static plait_portion all_modules(const plait_portions *portions, int modules)
 {
     plait_portion all = portions->module;
@@ -49,7 +49,7 @@ static plait_portion all_modules(const plait_portions *portions, int modules)
     return all;
 }
 
-/* Of equal chunks the moment when most is held is one of many: the schedule's own. */
+/* If chunks are equal several moments have the peak: the schedule's own is taken. */
 static bool list_chunks(const plait_degrees *d, int microbatches, plait_arena *arena,
                         layout_items *row)
 {
@@ -57,7 +57,7 @@ static bool list_chunks(const plait_degrees *d, int microbatches, plait_arena *a
     double *held = plait_arena_alloc(arena, (size_t)row->chunks, sizeof *held);
     int *rank = plait_arena_alloc(arena, (size_t)row->chunks, sizeof *rank);
 
-    row->held = held;
+    row->in_flight = held;
     row->rank = rank;
     if (!held || !rank)
         return false;
@@ -93,10 +93,10 @@ bool layout_items_make(const plait_problem *problem, const plait_degrees *d,
         .model = model,
         .schedule = (plait_schedule)d->schedule,
         .ranks = d->pp,
-        .turns = d->vpp,
+        .vpp = d->vpp,
         .chunks = d->pp * d->vpp,
         .modules_at = model->mtp_layers > 0 ? 1 + model->layers : -1,
-        .leading = portions->leading,
+        .full_recompute_layers = portions->leading,
         .sum = maker.sum,
         .rest = maker.rest,
         .live_bytes = maker.live_bytes,
@@ -133,11 +133,11 @@ static void add_difference(layout_sums *sum, const layout_sums *end, const layou
     sum->saved_bytes += end->saved_bytes - first->saved_bytes;
 }
 
-/* Of full:N the first layers of a chunk are run again; the embedding is no layer. */
+/* With full:N the first layers of a chunk are recomputed; the embedding is no layer. */
 layout_sums layout_chunk_sums(const layout_items *row, int first, int end)
 {
-    const int led = first + row->leading + (first == 0);
-    const int turn = row->leading < 0 || led > end ? end : led;
+    const int led = first + row->full_recompute_layers + (first == 0);
+    const int turn = row->full_recompute_layers < 0 || led > end ? end : led;
     layout_sums sum = {.work_s = 0.0};
 
     add_difference(&sum, &row->sum[turn], &row->sum[first]);
@@ -180,54 +180,54 @@ void layout_chunks(const layout_items *row, const int *end, plait_chunk *chunks)
     }
 }
 
-// ---- what a deal costs ---------------------------------------------------------------------
+// ---- prices ------------------------------------------------------------------------------
 
 static const plait_price too_much = {.step_s = HUGE_VAL, .peak_bytes = HUGE_VAL, .exact = true};
 
-plait_price layout_price(layout_pricer *trial, const layout_items *row, const int *end)
+plait_price layout_price(layout_pricer *pricer, const layout_items *row, const int *end)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
 
     layout_chunks(row, end, chunks);
-    if (!layout_write(chunks, row->chunks, trial->text))
+    if (!layout_write(chunks, row->chunks, pricer->text))
         return too_much;
-    trial->degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = trial->text};
-    const plait_price price = plait_degrees_cost(trial->table, &trial->degrees);
-    return price.peak_bytes <= trial->capacity_bytes ? price : too_much;
+    pricer->degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = pricer->text};
+    const plait_price price = plait_degrees_cost(pricer->table, &pricer->degrees);
+    return price.peak_bytes <= pricer->capacity_bytes ? price : too_much;
 }
 
-plait_price layout_price_exact(layout_pricer *trial, const layout_items *row, const int *end)
+plait_price layout_price_exact(layout_pricer *pricer, const layout_items *row, const int *end)
 {
-    plait_price price = layout_price(trial, row, end);
+    plait_price price = layout_price(pricer, row, end);
 
-    if (price.exact || price.step_s >= trial->limit_s)
+    if (price.exact || price.step_s >= pricer->limit_s)
         return price;
-    if (plait_degrees_simulate(trial->table, &trial->degrees, trial->scratch, &price, NULL) !=
+    if (plait_degrees_simulate(pricer->table, &pricer->degrees, pricer->scratch, &price, NULL) !=
         PLAIT_OK)
-        trial->failed = true;
+        pricer->failed = true;
     return price;
 }
 
-void layout_keep_best(layout_pricer *trial, const layout_items *row, const int *end,
+void layout_keep_best(layout_pricer *pricer, const layout_items *row, const int *end,
                       plait_price price, layout_result *found)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
 
-    if (price.step_s >= trial->limit_s)
+    if (price.step_s >= pricer->limit_s)
         return;
     layout_chunks(row, end, chunks);
     found->any = layout_write(chunks, row->chunks, found->text);
     found->price = price;
-    trial->limit_s = price.step_s;
+    pricer->limit_s = price.step_s;
 }
 
-void layout_solve(layout_pricer *trial, const layout_items *row, layout_result *found)
+void layout_solve(layout_pricer *pricer, const layout_items *row, layout_result *found)
 {
     *found = (layout_result){.pipeline_s = HUGE_VAL};
     if (layout_has_chain(row))
-        layout_dp(trial, row, found);
+        layout_dp(pricer, row, found);
     else if (layout_is_small(row))
-        layout_enumerate(trial, row, found);
+        layout_enumerate(pricer, row, found);
     else
-        layout_local_search(trial, row, found);
+        layout_local_search(pricer, row, found);
 }

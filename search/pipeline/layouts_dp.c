@@ -20,7 +20,7 @@ static const double ROUNDING = 1e-12;
 
 bool layout_has_chain(const layout_items *row)
 {
-    return row->schedule == PLAIT_1F1B && row->leading < 0 && row->ranks > 1;
+    return row->schedule == PLAIT_1F1B && row->full_recompute_layers < 0 && row->ranks > 1;
 }
 
 typedef struct dp_context {
@@ -42,7 +42,7 @@ static plait_status list_lengths(pipeline_engine *engine, void *context, int sta
         const double work_s = sum.time.forward_s + sum.time.backward_s;
 
         if (row->microbatches * work_s >= dp->limit_s ||
-            row->rank_bytes + sum.state_bytes + row->held[stage] * sum.saved_bytes +
+            row->rank_bytes + sum.state_bytes + row->in_flight[stage] * sum.saved_bytes +
                     layout_live_bytes(row, first, end) >
                 row->capacity_bytes)
             break; // more items take longer and need more
@@ -63,7 +63,7 @@ static pipeline_rest rest_of(const void *context, int stage, int first)
 }
 
 /* The layout of a label. Returns whether its price agrees that it fits. */
-static bool take_label(layout_pricer *trial, const layout_items *row, const pipeline_result *dp,
+static bool take_label(layout_pricer *pricer, const layout_items *row, const pipeline_result *dp,
                        int label, layout_result *found)
 {
     const pipeline_label *path[PLAIT_MAX_LAYERS];
@@ -72,30 +72,30 @@ static bool take_label(layout_pricer *trial, const layout_items *row, const pipe
     pipeline_path(dp, label, row->ranks, path);
     for (int s = 0; s < row->ranks; s++)
         end[s] = path[s]->state;
-    const plait_price price = layout_price_exact(trial, row, end);
+    const plait_price price = layout_price_exact(pricer, row, end);
     if (isfinite(price.step_s))
         found->pipeline_s = fmin(found->pipeline_s, dp->label[label].chain.whole_s);
-    layout_keep_best(trial, row, end, price, found);
+    layout_keep_best(pricer, row, end, price, found);
     return isfinite(price.step_s);
 }
 
 /* A good layout first: its step is the limit of all that follow. */
-static bool take_seeds(layout_pricer *trial, const layout_items *row, layout_result *found)
+static bool take_seeds(layout_pricer *pricer, const layout_items *row, layout_result *found)
 {
     int *ends =
-        plait_arena_alloc(trial->scratch, (size_t)(LAYOUT_SEEDS * row->chunks), sizeof *ends);
+        plait_arena_alloc(pricer->scratch, (size_t)(LAYOUT_SEEDS * row->chunks), sizeof *ends);
 
     for (int s = 0, seeds = ends ? layout_seeds(row, ends) : 0; s < seeds; s++)
-        layout_keep_best(trial, row, ends + s * row->chunks,
-                         layout_price_exact(trial, row, ends + s * row->chunks), found);
+        layout_keep_best(pricer, row, ends + s * row->chunks,
+                         layout_price_exact(pricer, row, ends + s * row->chunks), found);
     return ends != NULL;
 }
 
-void layout_dp(layout_pricer *trial, const layout_items *row, layout_result *found)
+void layout_dp(layout_pricer *pricer, const layout_items *row, layout_result *found)
 {
-    const plait_arena_mark mark = plait_arena_save(trial->scratch);
-    const bool seeded = take_seeds(trial, row, found);
-    dp_context context = {row, trial->limit_s - row->after_s};
+    const plait_arena_mark mark = plait_arena_save(pricer->scratch);
+    const bool seeded = take_seeds(pricer, row, found);
+    dp_context context = {row, pricer->limit_s - row->after_s};
     const pipeline_problem problem = {
         .shape = {row->ranks, row->microbatches, 1.0},
         .states = row->items + 1,
@@ -109,14 +109,14 @@ void layout_dp(layout_pricer *trial, const layout_items *row, layout_result *fou
     };
     pipeline_result dp;
 
-    if (seeded && pipeline_solve(&problem, trial->scratch, &dp, NULL) == PLAIT_OK) {
+    if (seeded && pipeline_solve(&problem, pricer->scratch, &dp, NULL) == PLAIT_OK) {
         bool exact =
             dp.complete && row->fused_s <= 0.0; // the pipeline of every label is its layout's
         for (int l = dp.first; l >= 0; l = dp.label[l].next)
-            exact = take_label(trial, row, &dp, l, found) && exact;
+            exact = take_label(pricer, row, &dp, l, found) && exact;
         found->floor_s = exact ? found->pipeline_s + row->after_s : 0.0;
-        found->proven = trial->limit_s <= found->floor_s * (1.0 + ROUNDING);
+        found->proven = pricer->limit_s <= found->floor_s * (1.0 + ROUNDING);
     } else
-        trial->failed = true;
-    plait_arena_rewind(trial->scratch, mark);
+        pricer->failed = true;
+    plait_arena_rewind(pricer->scratch, mark);
 }

@@ -1,61 +1,61 @@
 /*
- * all.c - every deal of a small row (S.9)
+ * layouts_enumerate.c - all layouts of a small row (S.9)
  *
  * All cuts of n items into c chunks, the first and the last with an item: C(n + c - 3, c - 1) of them.
- * Each is priced by the tables; those that are only bounded are simulated in the order of their
- * bounds, until the next bound is no better than the best. Guarantee: no deal that fits is faster.
+ * Each is priced by the tables; those with a lower bound instead of a price are simulated in the order of their bounds,
+ * until the next bound is not below the best. Guarantee: no layout that fits is faster.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "search/pipeline/layouts.h"
 
-enum { MOST_DEALS = 4096 };
+enum { MOST_LAYOUTS = 4096 };
 
 bool layout_is_small(const layout_items *row)
 {
-    double deals = 1.0;
+    double layouts = 1.0;
 
-    for (int k = 1; k < row->chunks && deals <= MOST_DEALS; k++)
-        deals = deals * (row->items - 2 + k) / k;
-    return deals <= MOST_DEALS;
+    for (int k = 1; k < row->chunks && layouts <= MOST_LAYOUTS; k++)
+        layouts = layouts * (row->items - 2 + k) / k;
+    return layouts <= MOST_LAYOUTS;
 }
 
-/* A deal and what it takes at least. */
-typedef struct known_deal {
+/* A layout and the lower bound of its step. */
+typedef struct priced_layout {
     double step_s;
-    int at; /* its ends begin there */
-} known_deal;
+    int at; /* index of its first end */
+} priced_layout;
 
-typedef struct all_deals {
+typedef struct all_layouts {
     const layout_items *row;
-    layout_pricer *trial;
-    known_deal *known;
+    layout_pricer *pricer;
+    priced_layout *known;
     int *ends;
     int count;
-} all_deals;
+} all_layouts;
 
-static void add_deal(all_deals *all, const int *end)
+static void add_layout(all_layouts *all, const int *end)
 {
     const layout_items *row = all->row;
-    const plait_price price = layout_price(all->trial, row, end);
+    const plait_price price = layout_price(all->pricer, row, end);
 
-    if (price.step_s >= all->trial->limit_s)
+    if (price.step_s >= all->pricer->limit_s)
         return;
-    all->known[all->count] = (known_deal){price.step_s, all->count * row->chunks};
+    all->known[all->count] = (priced_layout){price.step_s, all->count * row->chunks};
     for (int c = 0; c < row->chunks; c++)
         all->ends[all->count * row->chunks + c] = end[c];
     all->count++;
 }
 
-static void cut(all_deals *all, int *end, int chunk)
+static void cut(all_layouts *all, int *end, int chunk)
 {
     const layout_items *row = all->row;
     const int first = chunk == 0 ? 0 : end[chunk - 1];
 
     if (chunk == row->chunks - 1) {
         end[chunk] = row->items;
-        add_deal(all, end);
+        add_layout(all, end);
         return;
     }
     for (end[chunk] = chunk == 0 ? 1 : first; end[chunk] < row->items; end[chunk]++)
@@ -66,33 +66,33 @@ static void cut(all_deals *all, int *end, int chunk)
 
 static int by_time(const void *left, const void *right)
 {
-    const known_deal *a = left, *b = right;
+    const priced_layout *a = left, *b = right;
 
     return a->step_s != b->step_s ? (a->step_s > b->step_s) - (a->step_s < b->step_s)
                                   : (a->at > b->at) - (a->at < b->at);
 }
 
-void layout_enumerate(layout_pricer *trial, const layout_items *row, layout_result *found)
+void layout_enumerate(layout_pricer *pricer, const layout_items *row, layout_result *found)
 {
-    const plait_arena_mark mark = plait_arena_save(trial->scratch);
-    all_deals all = {
+    const plait_arena_mark mark = plait_arena_save(pricer->scratch);
+    all_layouts all = {
         .row = row,
-        .trial = trial,
-        .known = plait_arena_alloc(trial->scratch, MOST_DEALS, sizeof *all.known),
-        .ends =
-            plait_arena_alloc(trial->scratch, (size_t)(MOST_DEALS * row->chunks), sizeof *all.ends),
+        .pricer = pricer,
+        .known = plait_arena_alloc(pricer->scratch, MOST_LAYOUTS, sizeof *all.known),
+        .ends = plait_arena_alloc(pricer->scratch, (size_t)(MOST_LAYOUTS * row->chunks),
+                                  sizeof *all.ends),
     };
     int end[PLAIT_MAX_LAYERS];
 
-    trial->failed = trial->failed || !all.known || !all.ends;
+    pricer->failed = pricer->failed || !all.known || !all.ends;
     if (all.known && all.ends) {
         cut(&all, end, 0);
         qsort(all.known, (size_t)all.count, sizeof *all.known, by_time);
-        for (int i = 0; i < all.count && all.known[i].step_s < trial->limit_s; i++) {
-            const int *const deal = all.ends + all.known[i].at;
-            layout_keep_best(trial, row, deal, layout_price_exact(trial, row, deal), found);
+        for (int i = 0; i < all.count && all.known[i].step_s < pricer->limit_s; i++) {
+            const int *const ends = all.ends + all.known[i].at;
+            layout_keep_best(pricer, row, ends, layout_price_exact(pricer, row, ends), found);
         }
         found->proven = true;
     }
-    plait_arena_rewind(trial->scratch, mark);
+    plait_arena_rewind(pricer->scratch, mark);
 }

@@ -1,10 +1,10 @@
 /*
- * climb.c - a deal from seeds, and steps from the best of them while they pay (S.10)
+ * layouts_local_search.c - seeds, and steps from the best of them while they gain (S.10)
  *
- * Seeds whose price by the tables, a bound, is no better than the best known are left out; the first
- * few of the others are simulated. A step moves one item from a chunk of the rank that works longest
- * to another chunk, and what lies between moves along; what is nearly as fast as the best known is
- * stepped from. No proof: what a deal may lack of the best is its distance to the floor.
+ * Seeds whose price by the tables, a lower bound, is not below the best known step are left out; the first few of the
+ * others are simulated. A step moves one item from a chunk of the rank that works longest to another chunk, and the items
+ * between them move along. Steps start from the best seed if it is nearly as fast as the best known. There is no proof:
+ * the distance to the lower bound of the point remains as a gap.
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static double rank_work_s(const layout_items *row, const int *end, int rank)
 {
     double work_s = 0.0;
 
-    for (int v = 0; v < row->turns; v++) {
+    for (int v = 0; v < row->vpp; v++) {
         const int c = plait_schedule_chunk(row->schedule, row->ranks, rank, v);
         work_s += layout_chunk_sums(row, c > 0 ? end[c - 1] : 0, end[c]).work_s;
     }
@@ -41,7 +41,7 @@ static int busiest_rank(const layout_items *row, const int *end)
     return busiest;
 }
 
-/* One item from chunk `from` to chunk `to`; false where a chunk would lose what it must have. */
+/* Moves one item from chunk `from` to chunk `to`; false if a chunk would lose an item that it must have. */
 static bool move(const layout_items *row, const int *end, int from, int to, int *moved)
 {
     memcpy(moved, end, (size_t)row->chunks * sizeof *end);
@@ -58,16 +58,16 @@ static bool move(const layout_items *row, const int *end, int from, int to, int 
     return moved[0] >= 1 && (row->chunks == 1 || moved[row->chunks - 2] < row->items);
 }
 
-/* Where a climb stands, and how many deals it may still try. */
+/* A layout that is being improved, and the number of layouts still to try. */
 typedef struct climb {
-    layout_pricer *trial;
+    layout_pricer *pricer;
     const layout_items *row;
     int tries;
     int *end;
     plait_price here;
 } climb;
 
-/* The first step that is faster, nearest chunks first; false when none is, or tries run out. */
+/* Takes the first step that is faster, nearest chunks first; false if none is, or no tries are left. */
 static bool step(climb *at)
 {
     const layout_items *row = at->row;
@@ -75,14 +75,14 @@ static bool step(climb *at)
     int moved[PLAIT_MAX_LAYERS];
 
     for (int distance = 1; distance < row->chunks; distance++)
-        for (int v = 0; v < 2 * row->turns; v++) {
+        for (int v = 0; v < 2 * row->vpp; v++) {
             const int from = plait_schedule_chunk(row->schedule, row->ranks, busiest, v / 2);
             const int to = v % 2 == 0 ? from - distance : from + distance;
             if (to < 0 || to >= row->chunks || !move(row, at->end, from, to, moved))
                 continue;
             if (at->tries-- <= 0)
                 return false;
-            const plait_price there = layout_price_exact(at->trial, row, moved);
+            const plait_price there = layout_price_exact(at->pricer, row, moved);
             if (there.step_s >= at->here.step_s)
                 continue;
             at->here = there;
@@ -92,13 +92,13 @@ static bool step(climb *at)
     return false;
 }
 
-static void climb_from(layout_pricer *trial, const layout_items *row, int *end, plait_price price,
+static void climb_from(layout_pricer *pricer, const layout_items *row, int *end, plait_price price,
                        layout_result *found)
 {
-    climb at = {trial, row, MOST_TRIES, end, price};
+    climb at = {pricer, row, MOST_TRIES, end, price};
 
     while (step(&at))
-        layout_keep_best(trial, row, end, at.here, found);
+        layout_keep_best(pricer, row, end, at.here, found);
 }
 
 /* A seed and its price by the tables. */
@@ -107,18 +107,18 @@ typedef struct priced_seed {
     int *end;
 } priced_seed;
 
-/* The seeds that may be faster than the best known, the best first. */
-static int price_seeds(layout_pricer *trial, const layout_items *row, int *ends, priced_seed *out)
+/* The seeds that may be faster than the best known, by their lower bounds. */
+static int price_seeds(layout_pricer *pricer, const layout_items *row, int *ends, priced_seed *out)
 {
     const int seeds = layout_seeds(row, ends);
     int count = 0;
 
     for (int s = 0; s < seeds; s++) {
         int *const end = ends + s * row->chunks;
-        const double step_s = layout_price(trial, row, end).step_s;
+        const double step_s = layout_price(pricer, row, end).step_s;
         int at = count;
 
-        if (step_s >= trial->limit_s)
+        if (step_s >= pricer->limit_s)
             continue;
         for (; at > 0 && out[at - 1].step_s > step_s; at--)
             out[at] = out[at - 1];
@@ -128,26 +128,26 @@ static int price_seeds(layout_pricer *trial, const layout_items *row, int *ends,
     return count;
 }
 
-void layout_local_search(layout_pricer *trial, const layout_items *row, layout_result *found)
+void layout_local_search(layout_pricer *pricer, const layout_items *row, layout_result *found)
 {
-    const plait_arena_mark mark = plait_arena_save(trial->scratch);
+    const plait_arena_mark mark = plait_arena_save(pricer->scratch);
     int *ends =
-        plait_arena_alloc(trial->scratch, (size_t)(LAYOUT_SEEDS * row->chunks), sizeof *ends);
+        plait_arena_alloc(pricer->scratch, (size_t)(LAYOUT_SEEDS * row->chunks), sizeof *ends);
     plait_price best = {.step_s = HUGE_VAL};
     priced_seed seed[LAYOUT_SEEDS];
     int *from = NULL;
 
-    trial->failed = trial->failed || !ends;
-    const int count = ends ? price_seeds(trial, row, ends, seed) : 0;
-    for (int s = 0; s < count && s < SIMULATED_SEEDS && seed[s].step_s < trial->limit_s; s++) {
-        const plait_price price = layout_price_exact(trial, row, seed[s].end);
+    pricer->failed = pricer->failed || !ends;
+    const int count = ends ? price_seeds(pricer, row, ends, seed) : 0;
+    for (int s = 0; s < count && s < SIMULATED_SEEDS && seed[s].step_s < pricer->limit_s; s++) {
+        const plait_price price = layout_price_exact(pricer, row, seed[s].end);
         if (price.step_s < best.step_s) {
             best = price;
             from = seed[s].end;
         }
-        layout_keep_best(trial, row, seed[s].end, price, found);
+        layout_keep_best(pricer, row, seed[s].end, price, found);
     }
-    if (from && best.step_s < NEARLY * trial->limit_s)
-        climb_from(trial, row, from, best, found);
-    plait_arena_rewind(trial->scratch, mark);
+    if (from && best.step_s < NEARLY * pricer->limit_s)
+        climb_from(pricer, row, from, best, found);
+    plait_arena_rewind(pricer->scratch, mark);
 }

@@ -1,135 +1,217 @@
 /*
- * seeds.c - deals to climb from: no rank works longer than it must
+ * layouts_seeds.c - layouts to start from: no rank works longer than it must
  *
- * Chunk after chunk takes items while its rank has time left of a budget T, an equal part for each of
- * its chunks to come; the least T that deals all is found by halving. From either end of the row, and
- * with a chunk's last item within its part, half beyond, or beyond: who takes less differs.
+ *     budgets   chunk after chunk takes items while its rank has time left of a budget T, an equal part for each of its
+ *               chunks to come; the least T with which all items have a chunk is found by halving. The row is read
+ *               from either end, and a chunk's last item ends within its part, half beyond, or beyond.
+ *     level     chunks with equal work (below)
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "search/pipeline/layouts.h"
 
 typedef struct seed_shape {
     bool from_end;
-    double beyond; /* of an item's work, that a chunk may go beyond its part */
+    double beyond; /* part of an item's work by which a chunk may exceed its part of the budget */
 } seed_shape;
 
-/* What a rank has taken so far. */
+/* Items of a rank so far. */
 typedef struct seed_rank {
     double work_s, bytes;
-    int turns; /* to come */
+    int vpp; /* chunks to come */
 } seed_rank;
 
-typedef struct seed_deal {
+typedef struct seed_budget {
     const layout_items *row;
     seed_shape shape;
-    double work_s;   /* of a rank, at most */
+    double work_s;   /* budget of a rank */
     seed_rank *rank; /* [ranks] */
-    int at;          /* items before it are dealt, or from it on */
-} seed_deal;
+    int at;          /* items before it have a chunk, or those from it on */
+} seed_budget;
 
-static int first_of(const seed_deal *deal, int items)
+static int first_of(const seed_budget *fill, int items)
 {
-    return deal->shape.from_end ? deal->at - items : deal->at;
+    return fill->shape.from_end ? fill->at - items : fill->at;
 }
 
-static layout_sums take(const seed_deal *deal, int items)
+static layout_sums take(const seed_budget *fill, int items)
 {
-    const int first = first_of(deal, items);
+    const int first = first_of(fill, items);
 
-    return layout_chunk_sums(deal->row, first, first + items);
+    return layout_chunk_sums(fill->row, first, first + items);
 }
 
-/* May a chunk that has so many items, `now`, take one more, which is `then`? */
-static bool takes_more(const seed_deal *deal, const seed_rank *rank, int chunk, int items,
+/* May a chunk with this number of items and the sums `now` take one more, with the sums `then`? */
+static bool takes_more(const seed_budget *fill, const seed_rank *rank, int chunk, int items,
                        const layout_sums *now, const layout_sums *then)
 {
-    const layout_items *row = deal->row;
-    const double part_s = (deal->work_s - rank->work_s) / rank->turns;
-    const double beyond_s = deal->shape.beyond * (then->work_s - now->work_s);
-    const int item = deal->shape.from_end ? deal->at - items - 1 : deal->at + items;
+    const layout_items *row = fill->row;
+    const double part_s = (fill->work_s - rank->work_s) / rank->vpp;
+    const double beyond_s = fill->shape.beyond * (then->work_s - now->work_s);
+    const int item = fill->shape.from_end ? fill->at - items - 1 : fill->at + items;
 
     return then->work_s <= part_s * (1.0 + 1e-12) + beyond_s &&
-           rank->work_s + then->work_s <= deal->work_s * (1.0 + 1e-12) &&
+           rank->work_s + then->work_s <= fill->work_s * (1.0 + 1e-12) &&
            row->rank_bytes + rank->bytes + then->state_bytes +
-                   row->held[chunk] * then->saved_bytes <=
+                   row->in_flight[chunk] * then->saved_bytes <=
                row->capacity_bytes &&
            (item != row->modules_at || layout_takes_modules(row, chunk));
 }
 
-/* The ends of the row belong to the first and the last chunk, and the last to be dealt takes what is left. */
-static bool deal_one(seed_deal *deal, int chunk, bool last, int *end)
+/* The ends of the row belong to the first and the last chunk, and the last chunk to be filled takes what is left. */
+static bool fill_chunk(seed_budget *fill, int chunk, bool last, int *end)
 {
-    const layout_items *row = deal->row;
-    seed_rank *rank = &deal->rank[row->rank[chunk]];
-    const int left = deal->shape.from_end ? deal->at : row->items - deal->at;
+    const layout_items *row = fill->row;
+    seed_rank *rank = &fill->rank[row->rank[chunk]];
+    const int left = fill->shape.from_end ? fill->at : row->items - fill->at;
     const int most = last ? left : left - 1;
     const bool must = last || chunk == 0 || chunk == row->chunks - 1;
-    layout_sums sum = take(deal, 0);
+    layout_sums sum = take(fill, 0);
     int items = 0;
 
     while (items < most) {
-        const layout_sums then = take(deal, items + 1);
+        const layout_sums then = take(fill, items + 1);
 
-        if (!takes_more(deal, rank, chunk, items, &sum, &then))
+        if (!takes_more(fill, rank, chunk, items, &sum, &then))
             break;
         sum = then;
         items++;
     }
     if ((last && items < left) || (must && items == 0))
         return false;
-    end[chunk] = first_of(deal, items) + items;
+    end[chunk] = first_of(fill, items) + items;
     rank->work_s += sum.work_s;
-    rank->bytes += sum.state_bytes + row->held[chunk] * sum.saved_bytes;
-    rank->turns--;
-    deal->at += deal->shape.from_end ? -items : items;
+    rank->bytes += sum.state_bytes + row->in_flight[chunk] * sum.saved_bytes;
+    rank->vpp--;
+    fill->at += fill->shape.from_end ? -items : items;
     return true;
 }
 
-static bool deal_within(const layout_items *row, seed_shape shape, double work_s, int *end)
+static bool fill_within(const layout_items *row, seed_shape shape, double work_s, int *end)
 {
     seed_rank rank[PLAIT_MAX_LAYERS];
-    seed_deal deal = {row, shape, work_s, rank, shape.from_end ? row->items : 0};
+    seed_budget fill = {row, shape, work_s, rank, shape.from_end ? row->items : 0};
 
     for (int r = 0; r < row->ranks; r++)
-        rank[r] = (seed_rank){.turns = row->turns};
+        rank[r] = (seed_rank){.vpp = row->vpp};
     for (int i = 0; i < row->chunks; i++) {
         const int chunk = shape.from_end ? row->chunks - 1 - i : i;
-        if (!deal_one(&deal, chunk, i == row->chunks - 1, end))
+        if (!fill_chunk(&fill, chunk, i == row->chunks - 1, end))
             return false;
     }
     return true;
 }
 
-/* The least budget, to a hundred-thousandth, that deals all. */
-static bool deal_least(const layout_items *row, seed_shape shape, int *end)
+/* The layout of the least budget, to a hundred-thousandth. */
+static bool fill_least(const layout_items *row, seed_shape shape, int *end)
 {
     const double all_s = row->sum[row->items].work_s + row->rest[row->items].work_s;
-    double low = 0.5 * all_s / row->ranks / (row->leading < 0 ? 2.0 : 4.0);
+    double low = 0.5 * all_s / row->ranks / (row->full_recompute_layers < 0 ? 2.0 : 4.0);
     double high = 2.0 * low;
 
-    while (high < all_s && !deal_within(row, shape, high, end)) {
+    while (high < all_s && !fill_within(row, shape, high, end)) {
         low = high;
         high *= 1.3;
     }
     for (int halving = 0; halving < 14; halving++) {
         const double middle = 0.5 * (low + high);
-        if (deal_within(row, shape, middle, end))
+        if (fill_within(row, shape, middle, end))
             high = middle;
         else
             low = middle;
     }
-    return deal_within(row, shape, high, end);
+    return fill_within(row, shape, high, end);
 }
 
-/* Keeps the deal behind the others if it is none of them. */
+// ---- level chunks --------------------------------------------------------------------------
+//
+// Layer after layer goes to the chunk with the least work so far, with the embedding, modules and loss there from the
+// start. Among chunks with equal work it goes to one of the rank with the least work, the nearest to a given chunk: late
+// chunks wait less for their backward, ranks in the middle wait least for others. Layers count as their mean, since the
+// number of layers of each chunk decides which one is where.
+
+typedef struct level {
+    const layout_items *row;
+    double layer_s;                   /* work of the mean layer */
+    double chunk_s[PLAIT_MAX_LAYERS]; /* [chunks] */
+    double rank_s[PLAIT_MAX_LAYERS];  /* [ranks] */
+} level;
+
+static void give(level *to, int chunk, double work_s)
+{
+    to->chunk_s[chunk] += work_s;
+    to->rank_s[to->row->rank[chunk]] += work_s;
+}
+
+/* Compares seconds; those that differ by rounding are equal. */
+static int compare_s(const level *at, double left_s, double right_s)
+{
+    const double near_s = 1e-9 * at->layer_s;
+
+    return (left_s > right_s + near_s) - (left_s < right_s - near_s);
+}
+
+static bool goes_before(const level *at, int chunk, int other, int near)
+{
+    const int *const rank = at->row->rank;
+    const int by_chunk = compare_s(at, at->chunk_s[chunk], at->chunk_s[other]);
+
+    if (by_chunk != 0)
+        return by_chunk < 0;
+    const int by_rank = compare_s(at, at->rank_s[rank[chunk]], at->rank_s[rank[other]]);
+    return by_rank != 0 ? by_rank < 0 : abs(chunk - near) < abs(other - near);
+}
+
+static int next_chunk(const level *at, int near)
+{
+    int best = 0;
+
+    for (int c = 1; c < at->row->chunks; c++)
+        if (goes_before(at, c, best, near))
+            best = c;
+    return best;
+}
+
+/* Embedding in the first chunk, modules and loss in the last. Returns the number of layers. */
+static int start(const layout_items *row, level *at)
+{
+    const int layers = row->model->layers;
+
+    *at = (level){.row = row, .layer_s = layout_chunk_sums(row, 1, 1 + layers).work_s / layers};
+    give(at, 0, layout_chunk_sums(row, 0, 1).work_s);
+    give(at, row->chunks - 1, layout_chunk_sums(row, 1 + layers, row->items).work_s);
+    return layers;
+}
+
+static void layout_level(const layout_items *row, int near, int *end)
+{
+    level at;
+    const int layers = start(row, &at);
+
+    for (int c = 0; c < row->chunks; c++)
+        end[c] = 0;
+    for (int i = 0; i < layers; i++) {
+        const int chunk = next_chunk(&at, near);
+        end[chunk]++;
+        give(&at, chunk, at.layer_s);
+    }
+    end[0]++;
+    for (int c = 1; c < row->chunks; c++)
+        end[c] += end[c - 1];
+    end[row->chunks - 1] = row->items;
+}
+
+// ---- all seeds -----------------------------------------------------------------------------
+
+/* Keeps the seed after the others unless it equals one of them. */
 static int keep_new(const layout_items *row, const int *end, int seeds)
 {
-    const int *const deal = end + seeds * row->chunks;
+    const int *const seed = end + seeds * row->chunks;
 
     for (int i = 0; i < seeds; i++)
-        if (memcmp(end + i * row->chunks, deal, (size_t)row->chunks * sizeof *end) == 0)
+        if (memcmp(end + i * row->chunks, seed, (size_t)row->chunks * sizeof *end) == 0)
             return seeds;
     return seeds + 1;
 }
@@ -141,7 +223,7 @@ int layout_seeds(const layout_items *row, int *end)
     int seeds = 0;
 
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        if (deal_least(row, shapes[s], end + seeds * row->chunks))
+        if (fill_least(row, shapes[s], end + seeds * row->chunks))
             seeds = keep_new(row, end, seeds);
     for (int i = 0; i < 2; i++) {
         const int last = row->chunks - 1;

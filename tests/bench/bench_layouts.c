@@ -61,19 +61,19 @@ static plait_status solve(const opened *world, plait_arena *scratch, plait_error
 {
     const double capacity_bytes = plait_capacity_bytes(&world->problem, world->problem.risk);
     const plait_portions portions = plait_degrees_portions(world->table, &world->degrees);
-    layout_pricer trial = {.table = world->table,
-                           .degrees = world->degrees,
-                           .scratch = scratch,
-                           .capacity_bytes = capacity_bytes,
-                           .limit_s = HUGE_VAL};
+    layout_pricer pricer = {.table = world->table,
+                            .degrees = world->degrees,
+                            .scratch = scratch,
+                            .capacity_bytes = capacity_bytes,
+                            .limit_s = HUGE_VAL};
     layout_result found;
     layout_items row;
 
     if (!layout_items_make(&world->problem, &world->degrees, &portions, capacity_bytes, scratch,
                            &row))
         return plait_fail_nomem(err);
-    layout_solve(&trial, &row, &found);
-    if (trial.failed)
+    layout_solve(&pricer, &row, &found);
+    if (pricer.failed)
         return plait_fail_nomem(err);
     return found.any ? PLAIT_OK
                      : plait_fail(err, PLAIT_ERROR_RANGE, "layout", "expected one, found none");

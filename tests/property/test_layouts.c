@@ -185,7 +185,7 @@ static layout_result solve(const instance *of, layout_items *row)
 {
     plait_table *table = plait_table_new(&of->problem, arena);
     plait_arena *scratch = plait_arena_new();
-    layout_pricer trial = {
+    layout_pricer pricer = {
         .table = table,
         .degrees = of->degrees,
         .scratch = scratch,
@@ -197,8 +197,8 @@ static layout_result solve(const instance *of, layout_items *row)
     const plait_portions portions = plait_degrees_portions(table, &of->degrees);
     assert_true(
         layout_items_make(&of->problem, &of->degrees, &portions, of->capacity_bytes, arena, row));
-    layout_solve(&trial, row, &found);
-    assert_false(trial.failed);
+    layout_solve(&pricer, row, &found);
+    assert_false(pricer.failed);
     plait_arena_free(scratch);
     return found;
 }
