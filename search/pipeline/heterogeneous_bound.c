@@ -1,21 +1,21 @@
 /*
- * bounds.c - what no layers of a line can undercut, whatever the order of its groups
+ * heterogeneous_bound.c - lower bounds of a group choice, for any layers and any order of its groups
  *
- * Let x be the longest f + b of a stage and W their sum. Of the chains of C.73 that turn at a stage of x,
+ * Let x be the longest f + b of a stage and W the sum over stages. The chains of C.73 that turn at a stage of x give
  *
  *     m x,   W + (m - (p + 1)/2) x,   2 W + (m - 1 - p) x                                       (S.61)
  *
- * are bounds. The first is its own work. The second is the mean of two chains, where m > p. The third is
- * the chain to the last stage and back: of those stages that it passes once only, x or p - m + 1 times
- * another, none takes more than x (m >= 2). Each microbatch passes all stages: W is a bound, too.
+ * as bounds. The first is the stage's own work. The second is the mean of two chains, for m > p. The third is the chain
+ * to the last stage and back: no stage that it passes once only takes more than x (m >= 2). Each microbatch passes all
+ * stages: W is a bound, too.
  *
- * For given x, W is least where the groups that are quickest for a layer hold as much of the model as x
- * lets them: a stage holds layers while they take x at most and fit the memory with as many microbatches in
- * flight as if its group were the last of the line. The least over x of the largest bound is S.62; it changes only where one
- * more layer fits somewhere, or for fractions of layers where one group less holds the whole model.
+ * For a given x, W is least if the groups with the least time for a layer hold as much of the model as x allows: a stage
+ * holds layers as long as they take x at most and fit the memory with as many microbatches in flight as if its group
+ * were the last of the order. The least over x of the largest bound is S.62. It changes only where one more layer fits
+ * somewhere, or, with divisible layers, where one group less holds the whole model.
  *
- * What the other groups cannot hold within x a group has to, and its fullest stage its share of that: so
- * long do gradients, gathers and optimizer take at least. (S.68)
+ * A group has to hold what the other groups cannot hold within x, and its fullest stage its share of that: this bounds
+ * the time of gradients, gathers and optimizer. (S.68)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,9 +23,9 @@
 #include "search/pipeline/heterogeneous.h"
 #include "base/numbers.h"
 
-// ---- work that may be cut anywhere ---------------------------------------------------------
+// ---- divisible work -------------------------------------------------------------------
 
-/* The chains of S.61 with the longest stage of x and W in all stages; those that m is too small for: 0. */
+/* The chains of S.61 for x and W; those that need a larger m are 0. */
 typedef struct chain_bounds {
     double alone_s, work_s, mean_s, round_s;
 } chain_bounds;
@@ -42,7 +42,7 @@ static chain_bounds chains_of(const divisible_pipeline *cut, double slowest_s, d
     };
 }
 
-/* No x between two has less than this. */
+/* Lower bound for every x between those of a and b. */
 static double least_between(const chain_bounds *a, const chain_bounds *b)
 {
     const double alone_s = larger(smaller(a->alone_s, b->alone_s), smaller(a->work_s, b->work_s));
@@ -50,7 +50,7 @@ static double least_between(const chain_bounds *a, const chain_bounds *b)
     return larger(alone_s, larger(smaller(a->mean_s, b->mean_s), smaller(a->round_s, b->round_s)));
 }
 
-/* From x on all work is in the quickest stages, and the chains grow with x, or say nothing of it. */
+/* Lower bound for every larger x: all work is in the fastest stages, and only chains that grow with x count. */
 static double least_from(const divisible_pipeline *cut, const chain_bounds *a)
 {
     const double alone_s = larger(larger(a->alone_s, a->work_s), a->mean_s);
@@ -68,7 +68,7 @@ void divisible_add(divisible_pipeline *cut, double stages, double units_per_s, d
     cut->stages += stages;
 }
 
-/* W of all units with x, the quickest stages full. */
+/* W of all units for x, with the fastest stages full. */
 static double cut_work_s(const divisible_pipeline *cut, double units, double slowest_s)
 {
     double work_s = cut->ends_s;
@@ -81,7 +81,7 @@ static double cut_work_s(const divisible_pipeline *cut, double units, double slo
     return work_s;
 }
 
-/* Between the x at which one part less holds all, W is a line, and so are the chains. (S.62) */
+/* Between the values of x at which one part less holds all work, W and the chains are linear. (S.62) */
 double divisible_lower_bound_s(const divisible_pipeline *cut, double units)
 {
     double units_per_s = 0.0, before_s = 0.0, least_s = HUGE_VAL;
@@ -99,7 +99,7 @@ double divisible_lower_bound_s(const divisible_pipeline *cut, double units)
     return least_s;
 }
 
-/* The longest x with which the chains stay within so many seconds; more than that is no plan's. */
+/* By halving: the largest x with which the chains stay within the limit. */
 double divisible_max_stage_s(const divisible_pipeline *cut, double units, double limit_s)
 {
     double low = 0.0, high = limit_s / cut->microbatches;
@@ -115,9 +115,9 @@ double divisible_max_stage_s(const divisible_pipeline *cut, double units, double
     return high;
 }
 
-// ---- sets ----------------------------------------------------------------------------------
+// ---- group choices ----------------------------------------------------------------------------------
 
-/* What the ends of the model add to W at least. */
+/* Lower bound of the work of the model's ends. */
 static double ends_s(const group_choice *set)
 {
     double first_s = HUGE_VAL, last_s = HUGE_VAL;
@@ -129,7 +129,7 @@ static double ends_s(const group_choice *set)
     return first_s + last_s;
 }
 
-/* No stage is quicker than one layer. */
+/* No stage is faster than one layer. */
 static double one_layer_s(const group_choice *set)
 {
     double slowest_s = 0.0;
@@ -139,7 +139,7 @@ static double one_layer_s(const group_choice *set)
     return slowest_s;
 }
 
-/* The objective of a pipeline of so many seconds, and what follows it. */
+/* The objective of a pipeline and its tail. */
 static double objective_of(const hetero_problem *q, const group_choice *set, double pipeline_s,
                            double tail_s)
 {
@@ -162,7 +162,7 @@ double hetero_divisible_bound(const hetero_problem *q, const group_choice *set)
 
 // ---- whole layers --------------------------------------------------------------------------
 
-/* The runs of a set by the time that a unit takes, the quickest first; a short list. */
+/* Sorts the runs of a choice by the time of a unit, the fastest first. */
 static void by_unit(const group_choice *set, int order[HETERO_RUNS])
 {
     for (int r = 0; r < set->runs; r++) {
@@ -181,7 +181,7 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The k-th stage from the end of the line has k microbatches in flight, or all. */
+/* Bounds of the k-th stage from the end, which has k microbatches in flight, or all. */
 static const stage_bound *row_from_end(hetero_problem *q, group_degrees *choice, int k)
 {
     const int microbatches = hetero_microbatches(q, choice->size);
@@ -190,7 +190,7 @@ static const stage_bound *row_from_end(hetero_problem *q, group_degrees *choice,
                                k < microbatches ? k : microbatches);
 }
 
-/* The times at which one more layer fits the stages of a run, ascending. */
+/* Lists the times at which one more layer fits the stages of a run, ascending. */
 static bool list_fills(hetero_problem *q, stage_run *run)
 {
     const int layers = q->problem->model->layers;
@@ -217,7 +217,7 @@ static bool list_fills(hetero_problem *q, stage_run *run)
     return true;
 }
 
-/* What a stage with so many layers or more leaves behind the pipeline, wherever it is. */
+/* Lower bound of the tail of a stage with at least this number of layers, in any place. */
 static bool list_tail_bounds(hetero_problem *q, group_degrees *choice)
 {
     const int layers = q->problem->model->layers;
@@ -260,7 +260,7 @@ typedef struct held_layers {
     int all;
 } held_layers;
 
-/* The next x at which more is held, which then is. */
+/* Advances to the next x at which the runs hold more, and returns it. */
 static double hold_more(const group_choice *set, held_layers *held)
 {
     double next_s = HUGE_VAL;
@@ -283,7 +283,7 @@ static bool can_hold(const hetero_problem *q, const group_choice *set, const hel
     return held->all >= q->problem->model->layers;
 }
 
-/* What follows the pipeline, where no group holds more than this. (S.68) */
+/* Lower bound of the tail if no group holds more than this. (S.68) */
 static double least_tail_s(const hetero_problem *q, const group_choice *set,
                            const held_layers *held)
 {
@@ -299,7 +299,7 @@ static double least_tail_s(const hetero_problem *q, const group_choice *set,
     return tail_s;
 }
 
-/* W with one layer in each stage, and of the others as many as they hold in the quickest groups. */
+/* W with one layer in each stage, and the others in the fastest groups, as many as these hold. */
 static double whole_work_s(const hetero_problem *q, const group_choice *set, const int *order,
                            const held_layers *held)
 {
@@ -316,7 +316,7 @@ static double whole_work_s(const hetero_problem *q, const group_choice *set, con
     return work_s;
 }
 
-/* Every x at which one more layer fits. */
+/* The least over every x at which one more layer fits. */
 double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
 {
     int order[HETERO_RUNS];
@@ -337,7 +337,7 @@ double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
     return least;
 }
 
-/* Less what is sent, and what follows the pipeline, which is more the less a stage may take. */
+/* The limit without sends and tail, over m; the tail's bound grows as a stage may take less, so it is repeated. */
 double hetero_max_stage_s(const hetero_problem *q, const group_choice *set)
 {
     const double limit_s =

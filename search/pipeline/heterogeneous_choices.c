@@ -1,9 +1,9 @@
 /*
- * sets.c - groups with a run or two each whose bound is below the limit
+ * heterogeneous_choices.c - group choices, with a run or two a group, whose bound is below the limit (S.66, S.70)
  *
- * For each size a walk over the groups takes one option of each, or none. What is taken and the best of
- * the groups to come bound the step, as if they were one pipeline of cut layers; an option that holds too
- * little beside them ends its list, since those behind it hold less. (S.66, S.70)
+ * For each size a walk over the groups takes one option of each group, or none. A part of a choice is bounded with the
+ * best of the groups to come, as one pipeline with divisible layers. Options are sorted by the work that they hold: the
+ * first that holds too little together with the best of the other groups ends its list.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,23 +14,23 @@
 #include "base/numbers.h"
 #include "search/space/space.h"
 
-/* A choice, and the units of work that a stage of it holds at most in a plan worth keeping. (S.70) */
+/* Degrees, and the units of work that a stage of them holds at most in a plan below the limit. (S.70) */
 typedef struct set_choice {
     group_degrees *choice;
     double held;
 } set_choice;
 
-/* What no stages of a group are beyond. */
+/* Bounds of the stages of a group, or of several groups together. */
 typedef struct set_reach {
-    double held;        /* units of work by all of them, at most */
-    double units_per_s; /* likewise */
-    double unit_s;      /* at least */
-    double least_s;     /* that one of them takes */
-    double tail_s;      /* that they leave behind the pipeline, at least */
-    int stages;         /* at most */
+    double held;        /* upper bound of the units of work of all stages */
+    double units_per_s; /* upper bound of the rate of all stages */
+    double unit_s;      /* lower bound of the time of a unit */
+    double least_s;     /* lower bound of f + b of the slowest stage */
+    double tail_s;      /* lower bound of the longest tail */
+    int stages;         /* upper bound */
 } set_reach;
 
-/* One run of a group, or two. */
+/* One or two runs of a group. */
 typedef struct set_option {
     int runs;
     group_degrees *choice[2];
@@ -38,36 +38,36 @@ typedef struct set_option {
     set_reach reach;
 } set_option;
 
-/* Those of one group that a plan worth keeping may have, with most units held first. */
+/* Degrees and options of one group for plans below the limit; options that hold most work first. */
 typedef struct set_list {
     int gpus; /* of the group */
     int choices;
     set_choice *choice;
-    int options, room;
+    int options, capacity;
     set_option *option;
-    set_reach reach; /* of all of them, or of all choices before there are options */
+    set_reach reach; /* of all options, or of all degrees before there are options */
 } set_list;
 
-/* What is taken so far. */
+/* The walk over the groups of one size, with the runs that are taken so far. */
 typedef struct choice_search {
     hetero_problem *q;
     group_choices *out;
-    bool uneven;  /* two runs in one of the groups, else one in each */
-    double units; /* that all stages have to hold; the model's, less more than rounding */
+    bool uneven;  /* one of the groups has two runs; else each has one */
+    double units; /* of the model, less a margin for rounding */
     int microbatches;
-    double *max_work; /* [layers + 1], of so many stages; 0: not known yet */
+    double *max_work; /* [layers + 1] by stages; 0: not computed yet */
     set_list list[PLAIT_MAX_NODE_GROUPS];
     int runs;
     stage_run *run[HETERO_RUNS];
     int64_t budget;     /* options to try; negative: it did not last */
-    double lower_bound; /* of all sets */
+    double lower_bound; /* of all choices */
     bool failed;
 } choice_search;
 
-/* Of the runs that are taken, and of any to come. */
+/* A part of a choice: its groups and bounds. */
 typedef struct set_part {
     unsigned groups; /* bits */
-    bool uneven;     /* a group has two */
+    bool uneven;     /* a group has two runs */
     set_reach reach;
 } set_part;
 
@@ -90,7 +90,7 @@ static void add_reach(set_reach *sum, const set_reach *more)
     sum->stages += more->stages;
 }
 
-/* With the best that the groups from g on can add. */
+/* The part together with the best of the groups from g on. */
 static set_part with_rest(const choice_search *search, set_part part, int g)
 {
     for (; g < search->q->problem->cluster->groups; g++)
@@ -99,9 +99,9 @@ static set_part with_rest(const choice_search *search, set_part part, int g)
 }
 
 /*
- * Adds what group g may have at best: the most units a second, each in the least time. Where it has
- * one run, and the others cannot hold the model with half of its work, its stages are half full at least, and
- * more of them that take longer each would not end sooner (S.70). Else as many stages as any of its options has.
+ * Adds the best that group g may have: the most units a second, each in the least time. If it has one run, and the other
+ * groups cannot hold the model with half of its work, its stages are at least half full, and more stages that take longer
+ * each do not end sooner (S.70). Else it has as many stages as any of its options.
  */
 static void add_best(const choice_search *search, const set_part *most, double max_s, int g,
                      divisible_pipeline *cut)
@@ -116,7 +116,7 @@ static void add_best(const choice_search *search, const set_part *most, double m
                       reach->units_per_s, reach->unit_s);
 }
 
-/* The pipeline of the runs that are taken, and the best of the groups from g on. */
+/* The divisible pipeline of the runs that are taken and the best of the groups from g on. */
 static divisible_pipeline cut_of(const choice_search *search, const set_part *most, double max_s,
                                  int g)
 {
@@ -131,13 +131,13 @@ static divisible_pipeline cut_of(const choice_search *search, const set_part *mo
     return cut;
 }
 
-/* The longest pipeline that a plan worth keeping over these groups may have. */
+/* The limit in seconds, for plans over these groups. */
 static double limit_s(const choice_search *search, unsigned groups)
 {
     return hetero_limit(search->q) / hetero_weight(search->q, groups);
 }
 
-/* Of all groups chosen, the cheaper form first; infinite where the layers do not fit. */
+/* The bound of a whole choice, the cheaper form first; infinite if the layers do not fit. */
 static double bound_of_set(choice_search *search, const group_choice *set)
 {
     hetero_problem *q = search->q;
@@ -168,7 +168,7 @@ static plait_between_stages sends_inside(const group_choice *set)
     return sum;
 }
 
-/* Not of one group alone with all stages alike, and with the groups that have to be used? */
+/* Makes a choice of the runs that are taken; false if it is not one of those searched: several runs, all `must` groups. */
 static bool make_set(choice_search *search, const set_part *part, group_choice *set)
 {
     const unsigned must = search->q->must;
@@ -207,7 +207,7 @@ static void keep_set(choice_search *search, const set_part *part)
 
 static void walk_groups(choice_search *search, int g, const set_part *part);
 
-/* May what is taken, and the best of the groups from g on, be worth keeping? */
+/* May the part, with the best of the groups from g on, be below the limit? */
 static bool is_hopeful(const choice_search *search, const set_part *part, int g)
 {
     const set_part most = with_rest(search, *part, g);
@@ -219,7 +219,7 @@ static bool is_hopeful(const choice_search *search, const set_part *part, int g)
     return divisible_lower_bound_s(&cut, search->units) + most.reach.tail_s < within_s;
 }
 
-/* The groups behind g, with the runs of an option of g. */
+/* Walks the groups after g, with the runs of an option of g. */
 static void walk_option(choice_search *search, const set_option *option, int g,
                         const set_part *part)
 {
@@ -236,7 +236,7 @@ static void walk_option(choice_search *search, const set_option *option, int g,
         search->run[--search->runs] = NULL;
 }
 
-/* Group g on. */
+/* Walks the groups from g on. */
 static void walk_groups(choice_search *search, int g, const set_part *part)
 {
     const set_list *list = &search->list[g];
@@ -249,8 +249,7 @@ static void walk_groups(choice_search *search, int g, const set_part *part)
     for (int i = 0; i < list->options && search->budget-- > 0; i++) {
         const set_option *option = &list->option[i];
         set_part own = *part;
-        if (rest.reach.held + option->reach.held <
-            search->units) // nor will those behind it hold more
+        if (rest.reach.held + option->reach.held < search->units) // the options after it hold less
             break;
         if (part->uneven && option->runs > 1)
             continue;
@@ -263,12 +262,9 @@ static void walk_groups(choice_search *search, int g, const set_part *part)
         walk_groups(search, g + 1, part);
 }
 
-// ---- what is worth a walk ------------------------------------------------------------------
+// ---- degrees and options ------------------------------------------------------------------
 
-/*
- * Units that a stage of a choice holds while it takes as long as a plan worth keeping lets it, and has
- * room for one microbatch of them. (S.70)
- */
+/* Units of work that a stage holds in max_s, if one microbatch of them fits its memory. (S.70) */
 static double held_of(choice_search *search, group_degrees *choice, double max_s)
 {
     hetero_problem *q = search->q;
@@ -284,7 +280,7 @@ static double held_of(choice_search *search, group_degrees *choice, double max_s
     return held * q->kind_units[0];
 }
 
-/* So many stages of a choice. */
+/* The bounds of this number of stages with the same degrees. */
 static set_reach reach_of(const set_choice *one, double stages)
 {
     const group_degrees *choice = one->choice;
@@ -305,7 +301,7 @@ static void widen(set_reach *reach, const set_reach *own, bool first)
     reach->stages = own->stages > reach->stages ? own->stages : reach->stages;
 }
 
-/* The best of all choices of a group, as if all of its GPUs were in stages of one. */
+/* The best of all degrees of a group, each as if all GPUs were in stages of it. */
 static void reach_choices(set_list *list)
 {
     list->reach = (set_reach){.unit_s = HUGE_VAL};
@@ -323,7 +319,7 @@ static void reach_options(set_list *list)
         widen(&list->reach, &list->option[i].reach, i == 0);
 }
 
-/* Those of one run, or all of them. */
+/* Copies the degrees of a group that the walk may use. */
 static bool list_choices(choice_search *search, const degrees_list *all, set_list *out)
 {
     *out = (set_list){.choice = plait_arena_alloc(search->q->scratch, (size_t)all->count + 1,
@@ -336,7 +332,7 @@ static bool list_choices(choice_search *search, const degrees_list *all, set_lis
     return out->choice != NULL;
 }
 
-/* What a stage of each choice of group g holds. */
+/* Computes `held` for all degrees of group g. */
 static void hold_choices(choice_search *search, int g)
 {
     const set_part none = {.reach.unit_s = HUGE_VAL};
@@ -350,7 +346,7 @@ static void hold_choices(choice_search *search, int g)
         list->choice[c].held = held_of(search, list->choice[c].choice, max_s);
 }
 
-/* What the other groups hold at most. */
+/* Upper bound of the work that the other groups hold. */
 static double held_beside(const choice_search *search, int g)
 {
     double held = 0.0;
@@ -361,8 +357,8 @@ static double held_beside(const choice_search *search, int g)
 }
 
 /*
- * Leaves those of which one stage, the best of its group and of all others still hold the model.
- * Returns whether all do.
+ * Removes degrees if one stage of them together with the best of its group and of all other groups cannot hold the model.
+ * Returns whether none was removed.
  */
 static bool clear_choices(choice_search *search, int g)
 {
@@ -383,10 +379,7 @@ static bool clear_choices(choice_search *search, int g)
     return list->choices == count;
 }
 
-/*
- * What stages of an option leave behind the pipeline: all other groups together hold so much, and the fullest
- * stage its share of the rest. (S.68)
- */
+/* Lower bound of an option's tail: its fullest stage holds its share of what the other groups cannot hold. (S.68) */
 static double tail_of(choice_search *search, const set_option *option, double others)
 {
     hetero_problem *q = search->q;
@@ -409,7 +402,7 @@ static void add_option(choice_search *search, set_list *list, double others, set
         return;
     option->reach.tail_s = tail_of(search, option, others);
     set_option *more =
-        grow_by_one(search->q->scratch, list->option, list->options, &list->room, sizeof *more);
+        grow_by_one(search->q->scratch, list->option, list->options, &list->capacity, sizeof *more);
     search->failed = search->failed || !more;
     if (!more)
         return;
@@ -417,7 +410,7 @@ static void add_option(choice_search *search, set_list *list, double others, set
     list->option[list->options++] = *option;
 }
 
-/* Stages of `second` on 1, 2, .. times their GPUs, of `first` on all others. */
+/* Adds options with 1, 2, .. stages of `second`, and `first` on all other GPUs. */
 static void add_pairs(choice_search *search, set_list *list, double others, const set_choice *first,
                       const set_choice *second)
 {
@@ -492,7 +485,7 @@ static bool list_useful(choice_search *search, const degrees_list *all)
     return !search->failed;
 }
 
-/* Of all sets: each has one group at least. */
+/* Lower bound of all choices: each has one group at least. */
 static double lower_bound_of(const choice_search *search, const set_part *none)
 {
     const set_part most = with_rest(search, *none, 0);

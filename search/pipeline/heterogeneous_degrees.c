@@ -1,8 +1,8 @@
 /*
- * choices.c - degrees of each group, legal on its nodes alone, and what a layer takes at least
+ * heterogeneous_degrees.c - degrees of each group that are legal on its nodes alone, and the least time of a layer
  *
- * Searched: tp inside a scale-up domain, cp, dp, ep, mbs, zero. sp follows; every other key is as usual
- * (degrees.h). Stages of a choice take all GPUs of its group, or the group has stages of another, too.
+ * Searched: tp inside a scale-up domain, cp, dp, ep, mbs, zero. sp follows; every other key has its default. Stages of
+ * the same degrees use all GPUs of their group, or the group has a second run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,20 +14,20 @@
 #include "search/space/space.h"
 #include "plan/model_queries.h"
 
-/* A list of choices on its way. */
+/* Degrees of a group while they are listed. */
 typedef struct choice_list {
     hetero_problem *q;
     int group;
     int gpus;   /* of the group */
-    int domain; /* GPUs of its scale-up level, which tp does not leave */
+    int domain; /* GPUs of its scale-up level, the largest tp */
     int count, room;
     group_degrees **choice;
     bool failed;
 } choice_list;
 
-// ---- one choice ----------------------------------------------------------------------------
+// ---- prices ------------------------------------------------------------------------------
 
-/* A stage of one layer of kind k. */
+/* The price of a stage with one layer of kind k. */
 static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choice,
                                    hetero_place place, int k, plait_recompute recompute,
                                    bool *failed)
@@ -47,7 +47,7 @@ static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choic
     return price;
 }
 
-/* Has some kind of layer no room on these nodes, whatever is recomputed of it? */
+/* Does some kind of layer not fit these nodes, whatever it recomputes? */
 static bool lacks_room(const hetero_problem *q, group_degrees *choice, bool *failed)
 {
     for (int k = 0; k < q->problem->model->kinds; k++) {
@@ -63,7 +63,7 @@ static bool lacks_room(const hetero_problem *q, group_degrees *choice, bool *fai
     return false;
 }
 
-/* What an end of the model adds to a layer of the first kind. */
+/* f + b that an end of the model adds to a layer of the first kind. */
 static double end_s(const hetero_problem *q, group_degrees *choice, hetero_place place,
                     bool *failed)
 {
@@ -73,7 +73,7 @@ static double end_s(const hetero_problem *q, group_degrees *choice, hetero_place
     return fmax(0.0, price.forward_s + price.backward_s - choice->kind_s[0]);
 }
 
-/* Units of work are those of the first choice of all: a layer of kind k has as many as it takes there. */
+/* The unit of work is a second of the first degrees of all: a layer of kind k has as many units as seconds there. */
 static void measure(hetero_problem *q, group_degrees *choice, bool *failed)
 {
     const plait_model *model = q->problem->model;
@@ -99,19 +99,19 @@ static void measure(hetero_problem *q, group_degrees *choice, bool *failed)
     plait_between_add_boundary(&choice->boundary, choice->sort, choice->sort);
 }
 
-/* Do stages of so many GPUs take all of the group's? */
+/* Do stages of this number of GPUs use all of the group's? */
 static bool stages_fill(const choice_list *list, int gpus)
 {
     return list->gpus % gpus == 0 && list->gpus / gpus < list->q->problem->model->layers;
 }
 
-/* Or else some of them, and stages of another choice the rest? */
+/* Do they, or may a second run use the rest? */
 static bool may_have(const choice_list *list, int gpus)
 {
     return stages_fill(list, gpus) || (!list->q->min_memory && gpus < list->gpus);
 }
 
-/* Adds these degrees; false where a layer has no room, so that larger microbatches have none either. */
+/* Adds degrees; false if a layer does not fit, so that it does not fit with larger microbatches either. */
 static bool add_choice(choice_list *list, const plait_degrees *d)
 {
     hetero_problem *q = list->q;
@@ -168,7 +168,7 @@ static bool limits_hold(const hetero_problem *q, const plait_degrees *d)
     return true;
 }
 
-/* Attention as usual, or in the fastest kernel that limits leave and these nodes run. */
+/* The default kernel of attention, or the fastest one that limits allow and these nodes run. */
 static void take_kernel(const hetero_problem *q, const plait_problem *of_group, plait_degrees *d)
 {
     for (int kernel = PLAIT_ATTENTION_KERNELS - 1;
@@ -185,7 +185,7 @@ static void take_kernel(const hetero_problem *q, const plait_problem *of_group, 
     }
 }
 
-/* All keys but these are as usual. */
+/* Gives all other keys their defaults. Returns whether the degrees are legal. */
 static bool complete(const choice_list *list, plait_degrees *d, bool *layers_legal)
 {
     static const plait_key_set given =
@@ -256,7 +256,7 @@ static void add_shape(choice_list *list, int tp, int cp)
     }
 }
 
-/* Choices of one group, in the order of tp, cp, dp, ep, zero, mbs. */
+/* Lists the degrees of one group, in the order of tp, cp, dp, ep, zero, mbs. */
 static bool list_group(hetero_problem *q, int g, choice_list *list)
 {
     const plait_capabilities *can = &q->problem->runtime->can;
@@ -272,7 +272,7 @@ static bool list_group(hetero_problem *q, int g, choice_list *list)
     return !list->failed;
 }
 
-// ---- by microbatches -----------------------------------------------------------------------
+// ---- by size ---------------------------------------------------------------------------
 
 static int by_number(const void *a, const void *b)
 {
@@ -310,8 +310,7 @@ static int by_rate(const void *left, const void *right)
 
     if (of_a < of_b || of_a > of_b)
         return of_a > of_b ? 1 : -1;
-    for (int key = 0; key < PLAIT_KEYS;
-         key++) { // an order of its own, the same for any input order
+    for (int key = 0; key < PLAIT_KEYS; key++) { // a total order, whatever the input order
         const int x = plait_key_value(&a->degrees, (plait_key_id)key);
         const int y = plait_key_value(&b->degrees, (plait_key_id)key);
         if (x != y)

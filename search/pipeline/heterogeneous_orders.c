@@ -1,10 +1,9 @@
 /*
- * lines.c - all lines, the one with the least bound first
+ * heterogeneous_orders.c - all orders of all group choices, the choice with the least bound first
  *
- * Sets are sorted by their bound, and every order of their groups is dealt layers until the bound of the
- * next set reaches the worst plan that is kept: so the plans that are kept are the best. (S.66) A block
- * of sets is dealt by several threads against what was known before it, and what it finds is kept in
- * order: neither the number of threads nor their luck changes the answer.
+ * Choices are sorted by their bound, and every order of their groups is solved until the bound of the next choice
+ * reaches the worst plan that is kept: so the plans that are kept are the best. (S.66) Several threads solve a block of
+ * choices against the limit before the block, and its plans are kept in order: the result does not depend on threads.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -14,14 +13,14 @@
 #include "search/exhaustive/exhaustive.h"
 
 enum {
-    FEW = 4,    /* sets of each size that are dealt layers before those of the next are listed */
+    FEW = 4,    /* choices of each size that are solved before those of the next size are listed */
     SHORT = 4,  /* labels of a state then */
-    BLOCK = 64, /* sets at a time */
+    BLOCK = 64, /* choices at a time */
     SIZE_OPTIONS = 1 << 20,
     ORDERS = 384 /* of PLAIT_MAX_NODE_GROUPS groups with two runs each */
 };
 
-/* A set of a block: its lines, and what they hold. */
+/* A choice of a block: its orders, and their layers. */
 typedef struct set_slot {
     plait_arena *arena;
     int orders;
@@ -52,7 +51,7 @@ static plait_between_stages sends_of(const group_order *order)
     return sum;
 }
 
-/* Rows are shared, and made before threads look at them. */
+/* Threads share rows of bounds, so they are computed before. */
 static bool make_rows(hetero_problem *q, const group_order *order)
 {
     int at = 0;
@@ -65,7 +64,7 @@ static bool make_rows(hetero_problem *q, const group_order *order)
     return true;
 }
 
-/* The run at `at` of a line may be this one: the other of the same group comes at once. */
+/* May run r be at place `at`? The two runs of a group are next to each other. */
 static bool may_be_next(const group_order *order, int at, unsigned left, int r)
 {
     const group_choice *set = order->set;
@@ -81,7 +80,7 @@ static bool may_be_next(const group_order *order, int at, unsigned left, int r)
     return true;
 }
 
-/* Every order of the runs that are left (bits), from `at` on. */
+/* Adds every order of the runs that are left (bits), from place `at` on. */
 static bool permute(hetero_problem *q, group_order *order, int at, unsigned left, set_slot *slot)
 {
     if (at == order->set->runs) {
@@ -145,7 +144,7 @@ plait_status hetero_build_plan(hetero_problem *q, const group_order *order,
 
 static plait_status keep_slot(hetero_problem *q, set_slot *slot, plait_error *err)
 {
-    bool solved = false; // a set is one point, whatever the orders of its groups
+    bool solved = false; // a choice is one point, whatever its orders
 
     for (int l = 0; l < slot->orders; l++) {
         const hetero_layout *layout = &slot->layout[l];
@@ -180,7 +179,7 @@ static plait_status solve_block(order_search *search, const group_choice *set, i
     return PLAIT_OK;
 }
 
-// ---- sets ----------------------------------------------------------------------------------
+// ---- choices ----------------------------------------------------------------------------------
 
 static int by_bound(const void *left, const void *right)
 {
@@ -191,7 +190,7 @@ static int by_bound(const void *left, const void *right)
     return (a->listed > b->listed) - (a->listed < b->listed);
 }
 
-/* So many of the sets from `from` on, until the bound reaches what is kept. */
+/* Solves at most this number of choices from `from` on, until the bound reaches the limit. */
 static plait_status solve_sets(order_search *search, int from, int most, plait_error *err)
 {
     group_choice *set = search->sets.set;
@@ -212,7 +211,7 @@ static plait_status solve_sets(order_search *search, int from, int most, plait_e
     return PLAIT_OK;
 }
 
-/* Of what was listed for one size the best few with short lists of labels, so that good plans are known early. */
+/* Solves the best few choices of a size with short lists of labels, so that good plans are known early. */
 static plait_status solve_few(order_search *search, int from, plait_error *err)
 {
     group_choices *sets = &search->sets;
@@ -227,7 +226,7 @@ static plait_status solve_few(order_search *search, int from, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Then all that may still be better, whole. */
+/* Solves all choices that may still be better, exactly. */
 static plait_status layout_enumerate(order_search *search, plait_error *err)
 {
     search->most_labels = INT_MAX;
@@ -247,7 +246,7 @@ static plait_status search_sizes(order_search *search, plait_error *err)
     return layout_enumerate(search, err);
 }
 
-/* No size may try all of the options for itself. */
+/* Each size has a share of the budget, so that none uses it up. */
 static plait_status search_sizes_uneven(order_search *search, int64_t *budget, double *lower_bound,
                                         plait_error *err)
 {

@@ -4,33 +4,33 @@
 #include <math.h>
 #include <string.h>
 
-/* Giving one layer a leaner option: bytes that it frees for seconds that it costs. */
+/* Replacing the option of one layer by one with fewer bytes. */
 typedef struct lean_step {
     double freed_bytes;
     double extra_s;
     int group;
 } lean_step;
 
-/* The options of one group that can win under a bound of what lives, fastest and largest first. */
+/* The options of one group that can win under a limit of live bytes, fastest and largest first. */
 typedef struct group_options {
     int count;
     int *index; /* [count] */
 } group_options;
 
-/* What is still to be dealt: a group from one of its options on, and all groups behind it. */
+/* Steps of the layers without a choice: a group from one of its options on, and all groups after it. */
 typedef struct tail_steps {
     int count;
-    const lean_step *step; /* cheapest first: along the lower hull of each group's options */
+    const lean_step *step; /* cheapest first, along the lower hull of each group's options */
 } tail_steps;
 
 typedef struct pack_walk {
     const pack_problem *problem;
     pack_result *result;
-    group_options *group;  /* [groups] */
-    tail_steps *tail;      /* [groups][options] */
-    double *behind_s;      /* [groups + 1]: groups from g on, each layer at its fastest ... */
+    group_options *group; /* [groups] */
+    tail_steps *tail;     /* [groups][options] */
+    double *behind_s; /* [groups + 1] groups from g on, each layer with its fastest option ... */
     double *behind_bytes;  /* ... and its bytes then */
-    double *leanest_bytes; /* ... and at its leanest */
+    double *leanest_bytes; /* ... and with the option of fewest bytes */
     int *count;            /* [groups][options]: of this branch */
     long nodes;            /* left */
 } pack_walk;
@@ -54,7 +54,7 @@ static bool goes_before(const pack_option *a, const pack_option *b)
     return a->time_s < b->time_s || (a->time_s == b->time_s && a->saved_bytes < b->saved_bytes);
 }
 
-/* By time; then only those that save less than all faster ones. False: the group has none. */
+/* Sorts by time, then keeps those that save fewer bytes than all faster ones. False: the group has none. */
 static bool list_options(pack_walk *walk, int g, double live_bytes)
 {
     const pack_problem *const p = walk->problem;
@@ -88,7 +88,7 @@ static double price_of(const lean_step *step)
     return step->extra_s / step->freed_bytes;
 }
 
-/* The lower hull of a group's options from c on, as steps: each dearer than the one before. */
+/* The lower hull of a group's options from c on, as steps with rising price. */
 static int hull_steps(const pack_walk *walk, int g, int c, lean_step *out)
 {
     int steps = 0;
@@ -108,7 +108,7 @@ static int hull_steps(const pack_walk *walk, int g, int c, lean_step *out)
     return steps;
 }
 
-/* Both sorted; `out` has room for all. */
+/* Merges two sorted lists. */
 static int merge_steps(const lean_step *a, int as, const lean_step *b, int bs, lean_step *out)
 {
     int count = 0;
@@ -159,9 +159,9 @@ static void sum_behind(pack_walk *walk)
 }
 
 /*
- * S.22: seconds that `left` layers of group g from option c on, and the groups behind it, take at least:
- * all at their fastest, then made leaner where a byte is cheapest, the last step in part. Infinity
- * where even the leanest have no room.
+ * S.22: lower bound of the seconds of `left` layers of group g from option c on, and of the groups after it: all with
+ * their fastest option, then steps in the order of seconds a byte, the last step in part. Infinite if even the options
+ * of fewest bytes do not fit.
  */
 static double relaxed_s(const pack_walk *walk, int g, int c, int left, double room)
 {
@@ -185,9 +185,9 @@ static double relaxed_s(const pack_walk *walk, int g, int c, int left, double ro
 
 // ---- branches ------------------------------------------------------------------------------
 
-static void deal(pack_walk *walk, int g, int c, int left, double room, double time_s);
+static void branch_on(pack_walk *walk, int g, int c, int left, double room, double time_s);
 
-/* All layers have an option: what has been found is better. */
+/* Takes the counts of this branch, which are better than the best so far. */
 static void take(pack_walk *walk, double time_s)
 {
     const pack_problem *const p = walk->problem;
@@ -200,7 +200,7 @@ static void take(pack_walk *walk, double time_s)
                 walk->count[g * p->options + c];
 }
 
-/* Gives n layers of group g option c and deals the rest; the seconds that takes at least. */
+/* Gives n layers of group g option c and branches on the rest. Returns the lower bound of that. */
 static double branch(pack_walk *walk, int g, int c, int n, int left, double room, double time_s)
 {
     const bool last = c == walk->group[g].count - 1;
@@ -219,11 +219,11 @@ static double branch(pack_walk *walk, int g, int c, int n, int left, double room
     }
     const double bound_s = so_far_s + relaxed_s(walk, next, last ? 0 : c + 1, rest, left_room);
     if (bound_s < walk->result->time_s * (1.0 - 1e-12))
-        deal(walk, next, last ? 0 : c + 1, rest, left_room, so_far_s);
+        branch_on(walk, next, last ? 0 : c + 1, rest, left_room, so_far_s);
     return bound_s;
 }
 
-/* The most layers that option c can have with the rest at its leanest. */
+/* The most layers that can have option c if the rest has the option of fewest bytes. */
 static int most_layers(const pack_walk *walk, int g, int c, int left, double room)
 {
     const pack_option *const option = option_at(walk, g, c);
@@ -235,10 +235,10 @@ static int most_layers(const pack_walk *walk, int g, int c, int left, double roo
 }
 
 /*
- * Layers of group g, options from c on: as many at c as fit, then one less and one less. What that
- * takes at least is convex in the count, so that behind the best one the first that cannot win ends it.
+ * Branches on the number of layers of group g with option c, from the most that fit down. The lower bound is convex in
+ * this number, so the first that cannot win after the best one ends the loop.
  */
-static void deal(pack_walk *walk, int g, int c, int left, double room, double time_s)
+static void branch_on(pack_walk *walk, int g, int c, int left, double room, double time_s)
 {
     double before_s = HUGE_VAL;
 
@@ -262,7 +262,7 @@ static void deal(pack_walk *walk, int g, int c, int left, double room, double ti
     walk->count[g * walk->problem->options + c] = 0;
 }
 
-// ---- what may live -------------------------------------------------------------------------
+// ---- live bytes -------------------------------------------------------------------------
 
 static plait_status make_walk(pack_walk *walk, plait_arena *arena, plait_error *err)
 {
@@ -284,7 +284,7 @@ static plait_status make_walk(pack_walk *walk, plait_arena *arena, plait_error *
     return PLAIT_OK;
 }
 
-/* The best choice of which no layer rebuilds more than so much. */
+/* The best choice whose layers rebuild at most live_bytes. */
 static plait_status solve_under(pack_walk *walk, double live_bytes, plait_arena *arena,
                                 plait_error *err)
 {
@@ -303,13 +303,13 @@ static plait_status solve_under(pack_walk *walk, double live_bytes, plait_arena 
     if (bound_s < walk->result->time_s * (1.0 - 1e-12)) {
         memset(walk->count, 0, (size_t)(p->groups * p->options) * sizeof *walk->count);
         walk->nodes = p->nodes;
-        deal(walk, 0, 0, p->layers[0], room, 0.0);
+        branch_on(walk, 0, 0, p->layers[0], room, 0.0);
     }
     plait_arena_rewind(arena, mark);
     return PLAIT_OK;
 }
 
-/* The next value above `live_bytes` that some option rebuilds; infinity behind the last. */
+/* The next larger live bytes of any option; infinite after the last. */
 static double next_live(const pack_problem *p, double live_bytes)
 {
     double next = HUGE_VAL;
@@ -320,7 +320,7 @@ static double next_live(const pack_problem *p, double live_bytes)
     return next;
 }
 
-/* Seconds were there room for anything: who takes as little need not look on. */
+/* Seconds without a limit of memory: no choice is faster. */
 static double least_s(const pack_problem *p)
 {
     double time_s = 0.0;

@@ -6,9 +6,8 @@
  *                 sum n_gc s_gc + max { l_gc : n_gc > 0 } <= room
  *                 n_gc whole, not negative                                               (S.21)
  *
- * Layers alike are a count, so that a stage has as many unknowns as groups times options, and not one
- * a layer. Solved exactly: for each value that the maximum may have, by branch and bound whose bounds
- * are the program's relaxation (S.22).
+ * Equal layers are a count, so a stage has groups times options unknowns, not one a layer. It is solved exactly: for
+ * each value that the maximum may have, by branch and bound with the bounds of the relaxation (S.22).
  */
 #pragma once
 
@@ -17,7 +16,7 @@
 #include "plait/arena.h"
 #include "plait/error.h"
 
-/** What one layer takes under an option. */
+/** Time and bytes of one layer with an option. */
 typedef struct pack_option {
     double time_s;
     double saved_bytes;
@@ -30,23 +29,23 @@ typedef struct pack_problem {
     int options;
     const pack_option *option; /* [groups][options] */
     double room_bytes;
-    double live_bytes; /* that is there whatever is chosen */
-    double below_s;    /* a choice that takes as long is of no use; infinity: any is */
+    double live_bytes; /* alive whatever is chosen */
+    double below_s;    /* choices that are not below it are of no use; infinite: all count */
     long nodes;        /* limit of each branch and bound; 0: none */
 } pack_problem;
 
 typedef struct pack_result {
     bool fits;         /* and takes less than below_s */
-    bool proven;       /* no limit was met */
-    double time_s;     /* below_s where nothing fits */
-    double bound_s;    /* no choice takes less */
-    double need_bytes; /* where nothing fits: the least room that any choice takes */
+    bool proven;       /* no limit of nodes was reached */
+    double time_s;     /* below_s if nothing fits */
+    double bound_s;    /* lower bound of every choice */
+    double need_bytes; /* if nothing fits: least bytes of any choice */
     long nodes;
     int *count; /* [groups][options], in the arena */
 } pack_result;
 
 /**
- * Solve. Fails (NOMEM) only; of equals the first found, which depends on the problem alone.
+ * Solves it. Fails (NOMEM) only. Among equal choices the first found is taken, which depends on the problem alone.
  *
  * @param arena  result->count lives in it; what else is used is rewound
  */

@@ -1,11 +1,11 @@
 /*
- * refine_cuts.c - layers with a tp and a stage of ZeRO of their own, at every point that may win by them
+ * refine_per_layer.c - a tp and a stage of ZeRO for each layer, at every point that may win by them
  *
- *     list    all points but for their choice, as far as their floor is below the best known: that of layers
- *             each of which is as fast as its fastest cut, and as small as its smallest
- *     solve   the likeliest first, on each split in words (cuts.h)                          (S.95)
+ *     list    all points but for their choice, as far as their lower bound is below the best known step: with layers that
+ *             are as fast as with the fastest sharding and as small as with the smallest
+ *     solve   the point with the least bound first, on each named split (per_layer.h)         (S.95)
  *
- * Guarantee: as that of layouts (refine_layouts.c): `floor` bounds what was left.
+ * Guarantee: `floor` bounds what was left, as for layouts (refine_layouts.c).
  */
 #include <math.h>
 #include <string.h>
@@ -15,41 +15,40 @@
 #include "plan/layer_sharding.h"
 #include "search/pipeline/refine.h"
 
-enum { MOST_SOLVED = 1 << 12, MOST_FLOORS = 1 << 22 };
+enum { MOST_SOLVED = 1 << 12, MOST_BOUNDS = 1 << 22 };
 
 /* A result and its price add the same numbers in another order. */
 static const double ROUNDING = 1e-9;
 
-// ---- what may be cut, and how ----------------------------------------------------------------
+// ---- shardings and choices -------------------------------------------------------------------
 
-static void add_cut(per_layer_problem *q, int tp, int zero)
+static bool has_sharding(const per_layer_problem *q, plait_cut sharding)
 {
-    const plait_cut cut = {.tp = (short)tp, .zero = (unsigned char)zero};
-
     for (int c = 0; c < q->shardings; c++)
-        if (cut_same(q->sharding[c], cut))
-            return;
-    if (q->shardings < PER_LAYER_SHARDINGS)
-        q->sharding[q->shardings++] = cut;
+        if (cut_same(q->sharding[c], sharding))
+            return true;
+    return false;
 }
 
-/* Each tp of the space with each stage of ZeRO that the runtime takes. */
-static void list_cuts(const search_run *run, per_layer_problem *q)
-{
-    for (int64_t r = 0; r < run->space->rows; r++)
-        for (int z = 0; z < run->space->zero.count; z++)
-            add_cut(q, run->space->row[r].tp, run->space->zero.value[z]);
-}
-
-/* Choices without offload: `room` has a place for each. */
-static void list_choices(const search_run *run, plait_recompute *room, per_layer_problem *q)
+/* Each tp of the space with each stage of ZeRO, and choices without offload. `choice` has room for all. */
+static per_layer_problem problem_of(const search_run *run,
+                                    plait_recompute choice[PER_LAYER_CHOICES])
 {
     const space_recompute *const all = &run->space->recompute;
+    per_layer_problem q = {
+        .problem = run->problem, .capacity_bytes = run->capacity_bytes, .choice = choice};
 
-    q->choice = room;
-    for (int i = 0; i < all->count && q->choices < PER_LAYER_CHOICES; i++)
+    for (int64_t r = 0; r < run->space->rows; r++)
+        for (int z = 0; z < run->space->zero.count; z++) {
+            const plait_cut one = {.tp = (short)run->space->row[r].tp,
+                                   .zero = (unsigned char)run->space->zero.value[z]};
+            if (q.shardings < PER_LAYER_SHARDINGS && !has_sharding(&q, one))
+                q.sharding[q.shardings++] = one;
+        }
+    for (int i = 0; i < all->count && q.choices < PER_LAYER_CHOICES; i++)
         if (all->value[i].offload_acts == 0)
-            room[q->choices++] = all->value[i].recompute;
+            choice[q.choices++] = all->value[i].recompute;
+    return q;
 }
 
 // ---- the list ------------------------------------------------------------------------------
@@ -71,16 +70,8 @@ static void take_least(plait_portion *least, const plait_portion *of)
     least->live_bytes = 0.0;
 }
 
-static void take_least_of(plait_portions *least, const plait_portions *of)
-{
-    take_least(&least->layer[0], &of->layer[0]);
-    least->rest[0] = least->layer[0];
-    least->rank_bytes = fmin(least->rank_bytes, of->rank_bytes);
-    least->after_s = fmin(least->after_s, of->after_s);
-}
-
-/* Can layers of the point have this tp at all? */
-static bool tp_suits(const plait_problem *problem, const plait_degrees *d, int tp)
+/* Is a tp legal for layers of the point? */
+static bool tp_is_legal(const plait_problem *problem, const plait_degrees *d, int tp)
 {
     if (d->tp * d->dp % tp != 0 || d->mbs * tp % d->tp != 0)
         return false;
@@ -88,20 +79,23 @@ static bool tp_suits(const plait_problem *problem, const plait_degrees *d, int t
     return plan_layers_legal(problem, &own, &nobody_asks);
 }
 
-/* With a tp, whole or sharded, and with nothing or everything run again. */
-static void take_cut(const per_layer_listing *at, const plait_degrees *base, int tp,
-                     plait_portions *least)
+/* The least of a tp with ZeRO 0 and 3, without recomputation and with full recomputation. */
+static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *base, int tp,
+                             plait_portions *least)
 {
-    const plait_cut cut[] = {{(short)tp, 0}, {(short)tp, 3}};
-    static const plait_recompute again[] = {{.kind = PLAIT_RECOMPUTE_NONE},
-                                            {.kind = PLAIT_RECOMPUTE_FULL}};
+    static const plait_recompute recompute[] = {{.kind = PLAIT_RECOMPUTE_NONE},
+                                                {.kind = PLAIT_RECOMPUTE_FULL}};
 
     for (int i = 0; i < 4; i++) {
-        plait_degrees d = plait_degrees_cut(base, cut[i / 2]);
-        d.recompute = again[i % 2];
-        d.scatter = PLAIT_SCATTER_MICROBATCH; // which keeps least of gradients
+        const plait_cut sharding = {(short)tp, i < 2 ? 0 : 3};
+        plait_degrees d = plait_degrees_cut(base, sharding);
+        d.recompute = recompute[i % 2];
+        d.scatter = PLAIT_SCATTER_MICROBATCH; // fewest bytes of gradients
         const plait_portions one = plait_degrees_portions(at->worker->table, &d);
-        take_least_of(least, &one);
+        take_least(&least->layer[0], &one.layer[0]);
+        least->rest[0] = least->layer[0];
+        least->rank_bytes = fmin(least->rank_bytes, one.rank_bytes);
+        least->after_s = fmin(least->after_s, one.after_s);
         if (tp != base->tp)
             continue;
         take_least(&least->embedding, &one.embedding);
@@ -109,46 +103,47 @@ static void take_cut(const per_layer_listing *at, const plait_degrees *base, int
     }
 }
 
-/* Each layer by the least of all cuts; the ends with the point's tp. */
-static plait_portions lean_portions(const per_layer_listing *at, const plait_degrees *base)
+/* Each layer with the least of all shardings; the ends with the point's tp. */
+static plait_portions least_portions(const per_layer_listing *at, const plait_degrees *base)
 {
+    const per_layer_problem *const q = at->question;
     plait_portions least = plait_degrees_portions(at->worker->table, base);
 
-    take_cut(at, base, base->tp, &least);
-    for (int c = 0; c < at->question->shardings; c++) {
-        const int tp = at->question->sharding[c].tp;
-        const bool known = tp == base->tp || (c > 0 && tp == at->question->sharding[c - 1].tp);
-        if (!known && tp_suits(at->run->problem, base, tp))
-            take_cut(at, base, tp, &least);
+    take_least_of_tp(at, base, base->tp, &least);
+    for (int c = 0; c < q->shardings; c++) {
+        const int tp = q->sharding[c].tp;
+        const bool taken = tp == base->tp || (c > 0 && tp == q->sharding[c - 1].tp);
+        if (!taken && tp_is_legal(at->run->problem, base, tp))
+            take_least_of_tp(at, base, tp, &least);
     }
     return least;
 }
 
-/* What no plan of these points undercuts; points of one number format share it. */
-typedef struct per_layer_bound {
-    bool known;
+/* The lower bound of points with one number format. */
+typedef struct cached_bound {
+    bool valid;
     plait_state_bytes state;
-    double floor_s;
-} per_layer_bound;
+    double step_s;
+} cached_bound;
 
-static double floor_of(const per_layer_listing *at, const plait_degrees *d, per_layer_bound *known,
+static double bound_of(const per_layer_listing *at, const plait_degrees *d, cached_bound *cached,
                        search_found *found)
 {
     const plait_state_bytes state = plait_state_of(at->run->problem, d);
-    layout_shape ranks;
+    layout_shape shape;
 
-    if (known->known && memcmp(&state, &known->state, sizeof state) == 0)
-        return known->floor_s;
-    const plait_portions lean = lean_portions(at, d);
-    layout_shape_init(&ranks, at->run->problem->model, d, lean.microbatches);
+    if (cached->valid && memcmp(&state, &cached->state, sizeof state) == 0)
+        return cached->step_s;
+    const plait_portions least = least_portions(at, d);
+    layout_shape_init(&shape, at->run->problem->model, d, least.microbatches);
     found->floors++;
-    *known = (per_layer_bound){
-        .known = true,
+    *cached = (cached_bound){
+        .valid = true,
         .state = state,
-        .floor_s =
-            layout_lower_bound_s(&ranks, &lean, at->run->capacity_bytes, refine_best_s(at->run)),
+        .step_s =
+            layout_lower_bound_s(&shape, &least, at->run->capacity_bytes, refine_best_s(at->run)),
     };
-    return known->floor_s;
+    return cached->step_s;
 }
 
 static void list_pipeline(const per_layer_listing *at, const space_pipeline *p, int kind,
@@ -156,7 +151,7 @@ static void list_pipeline(const per_layer_listing *at, const space_pipeline *p, 
 {
     open_point point = {.degrees = p->degrees};
     plait_degrees *const d = &point.degrees;
-    per_layer_bound known = {0};
+    cached_bound cached = {0};
 
     d->schedule = p->kind[kind].schedule;
     d->order = p->kind[kind].order;
@@ -168,7 +163,7 @@ static void list_pipeline(const per_layer_listing *at, const space_pipeline *p, 
         space_apply_shard(at->run->space, &p->kind[kind].shard[s], d);
         if (!per_layer_applies(at->run->problem, d))
             continue;
-        point.floor_s = point.guess_s = floor_of(at, d, &known, found);
+        point.floor_s = point.guess_s = bound_of(at, d, &cached, found);
         if (point.floor_s < refine_best_s(at->run) && !open_add(&found->open, &point))
             found->failed = true;
     }
@@ -182,8 +177,8 @@ static void list_row(const per_layer_listing *at, int64_t row, search_found *fou
     for (int i = 0; i < at->run->space->divisors.count; i++) {
         if (!space_pipeline_at(&at->worker->cursor, row, i, &p))
             continue;
-        if (found->floors > MOST_FLOORS / tasks) {
-            found->open.floor_s = 0.0; // of what is not looked into, nothing is known
+        if (found->floors > MOST_BOUNDS / tasks) {
+            found->open.floor_s = 0.0; // points that are not listed have no bound
             return;
         }
         for (int kind = 0; kind < p.kinds; kind++)
@@ -191,22 +186,13 @@ static void list_row(const per_layer_listing *at, int64_t row, search_found *fou
     }
 }
 
-static per_layer_problem problem_of(const search_run *run, plait_recompute *room)
-{
-    per_layer_problem q = {.problem = run->problem, .capacity_bytes = run->capacity_bytes};
-
-    list_cuts(run, &q);
-    list_choices(run, room, &q);
-    return q;
-}
-
 static void list_batch(const search_run *run, search_worker *worker, int64_t batch,
                        search_found *found)
 {
     const int64_t first = batch * run->batch_rows;
-    plait_recompute room[PER_LAYER_CHOICES];
-    const per_layer_problem question = problem_of(run, room);
-    const per_layer_listing at = {run, worker, &question};
+    plait_recompute choices[PER_LAYER_CHOICES];
+    const per_layer_problem problem = problem_of(run, choices);
+    const per_layer_listing at = {run, worker, &problem};
 
     for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
         list_row(&at, r, found);
