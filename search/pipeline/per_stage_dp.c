@@ -3,6 +3,7 @@
  *
  * The states of the engine are numbers of layers. The choices of a stage (S.23) are made once for all ranges of layers
  * with as many of each kind. The layers whose slowest stage is fastest are the first answer, and its time the limit.
+ * tests/property/per_stage_joint/ states layers and choices as one integer program, S.25, to compare with.
  */
 #include <limits.h>
 #include <math.h>
