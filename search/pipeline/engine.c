@@ -89,7 +89,7 @@ static double step_s(const pipeline_problem *problem, double pipeline_s,
 
 /*
  * Lower bound of every completion of a label. (S.65) Of its chains, that of all microbatches of the slowest stage to
- * come begins behind its own work, and those that have turned go on to the last stage and back.
+ * come begins after its own work, and those that have turned go on to the last stage and back.
  */
 static double lower_bound(const pipeline_problem *problem, const pipeline_label *label,
                           const pipeline_rest *rest)
@@ -285,7 +285,7 @@ void pipeline_path(const pipeline_result *result, int answer, int stages,
 
 // ---- ranges of layers ----------------------------------------------------------------------
 
-/* How many layers of each kind lie before a layer. */
+/* Layers of each kind before a layer. */
 typedef struct kind_counts {
     short of[PLAIT_MAX_LAYER_KINDS];
 } kind_counts;

@@ -203,9 +203,9 @@ static inline hetero_place hetero_place_of(const group_choice *set, int s)
 /** Microbatches in flight on a stage. (C.77) */
 static inline int hetero_in_flight(const group_choice *set, int s)
 {
-    const int behind = set->shape.stages - s;
+    const int to_come = set->shape.stages - s;
 
-    return behind < set->shape.microbatches ? behind : set->shape.microbatches;
+    return to_come < set->shape.microbatches ? to_come : set->shape.microbatches;
 }
 
 /** The group at the other end of the pipeline, for the first and the last stage. */
@@ -252,7 +252,7 @@ const stage_bound *hetero_stage_bounds(hetero_problem *q, group_degrees *choice,
                                        int other, int in_flight);
 /** A run, which all group choices that have it share; NULL when out of memory. */
 stage_run *hetero_run(hetero_problem *q, group_degrees *choice, int stages);
-/** May stages of b follow this number of stages of a, the first run of their group? (P48) */
+/** True if stages of b may follow this number of stages of a, the first run of their group. (P48) */
 bool hetero_may_follow(const group_degrees *a, int stages, const group_degrees *b);
 
 // heterogeneous_bound.c

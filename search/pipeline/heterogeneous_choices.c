@@ -207,7 +207,7 @@ static void keep_set(choice_search *search, const set_part *part)
 
 static void walk_groups(choice_search *search, int g, const set_part *part);
 
-/* May the part, with the best of the groups from g on, be below the limit? */
+/* True if the part, with the best of the groups from g on, may be below the limit. */
 static bool is_hopeful(const choice_search *search, const set_part *part, int g)
 {
     const set_part most = with_rest(search, *part, g);

@@ -141,7 +141,7 @@ static void try_order(min_memory_search *search, const group_order *order)
 
 // ---- all orders ----------------------------------------------------------------------------
 
-/* Can its stages hold all layers with a smaller lack than the best known, each group last in its order? */
+/* True if its stages hold all layers with a smaller lack than the best known when each group is last in its order. */
 static bool may_lack_less(min_memory_search *search, const group_choice *set)
 {
     const int layers = search->q->problem->model->layers;

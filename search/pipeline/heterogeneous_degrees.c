@@ -47,7 +47,7 @@ static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choic
     return price;
 }
 
-/* Does some kind of layer not fit these nodes, whatever it recomputes? */
+/* True if some kind of layer does not fit these nodes, whatever it recomputes. */
 static bool lacks_room(const hetero_problem *q, group_degrees *choice, bool *failed)
 {
     for (int k = 0; k < q->problem->model->kinds; k++) {
@@ -99,13 +99,13 @@ static void measure(hetero_problem *q, group_degrees *choice, bool *failed)
     plait_between_add_boundary(&choice->boundary, choice->sort, choice->sort);
 }
 
-/* Do stages of this number of GPUs use all of the group's? */
+/* True if stages of this number of GPUs use all of the group's. */
 static bool stages_fill(const choice_list *list, int gpus)
 {
     return list->gpus % gpus == 0 && list->gpus / gpus < list->q->problem->model->layers;
 }
 
-/* Do they, or may a second run use the rest? */
+/* True if they do, or if a second run may use the rest. */
 static bool may_have(const choice_list *list, int gpus)
 {
     return stages_fill(list, gpus) || (!list->q->min_memory && gpus < list->gpus);

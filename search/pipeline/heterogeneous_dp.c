@@ -49,7 +49,7 @@ static int most_layers(const dp_context *d, int s)
     return layers;
 }
 
-/* How many layers may lie before each stage; false where the line cannot hold all. */
+/* Narrows the layers before each stage; false if the order cannot hold all layers. */
 static bool fill_window(dp_context *d)
 {
     const int stages = d->stages;
@@ -71,7 +71,7 @@ static bool fill_window(dp_context *d)
     return d->min[0] == 0 && d->max[stages] == d->layers;
 }
 
-/* S.63, of stages that no plan worth keeping can exceed. */
+/* S.63, over stages that a plan below the limit may have. */
 static pipeline_rest rest_from(const dp_context *d, int s, int i)
 {
     const int *range = &d->q->range[i * (d->layers + 1)];
@@ -79,12 +79,12 @@ static pipeline_rest rest_from(const dp_context *d, int s, int i)
 
     for (int j = i + 1; j <= d->max[s + 1]; j++) {
         const stage_bound *own = &d->row[s][range[j]];
-        const pipeline_rest *behind = &d->rest[(s + 1) * (d->layers + 1) + j];
-        if (own->stage_s > d->order->max_s) // nor will more layers fit, or be faster
+        const pipeline_rest *after = &d->rest[(s + 1) * (d->layers + 1) + j];
+        if (own->stage_s > d->order->max_s) // more layers neither fit nor are faster
             break;
-        rest.slowest_s = smaller(rest.slowest_s, larger(own->stage_s, behind->slowest_s));
-        rest.work_s = smaller(rest.work_s, own->stage_s + behind->work_s);
-        rest.tail_s = smaller(rest.tail_s, larger(own->tail_s, behind->tail_s));
+        rest.slowest_s = smaller(rest.slowest_s, larger(own->stage_s, after->slowest_s));
+        rest.work_s = smaller(rest.work_s, own->stage_s + after->work_s);
+        rest.tail_s = smaller(rest.tail_s, larger(own->tail_s, after->tail_s));
     }
     return rest;
 }

@@ -64,7 +64,7 @@ static bool make_rows(hetero_problem *q, const group_order *order)
     return true;
 }
 
-/* May run r be at place `at`? The two runs of a group are next to each other. */
+/* True if run r may be at place `at`: the two runs of a group are next to each other. */
 static bool may_be_next(const group_order *order, int at, unsigned left, int r)
 {
     const group_choice *set = order->set;

@@ -42,7 +42,7 @@ bool hetero_stage(const hetero_problem *q, const group_degrees *choice, hetero_p
     return true;
 }
 
-/* Is a at least as fast as b, and does it fit where b fits? */
+/* True if a is at least as fast as b and fits where b fits. */
 static bool dominates(const stage_option *a, const stage_option *b)
 {
     return a->max_in_flight >= b->max_in_flight && a->forward_s <= b->forward_s &&

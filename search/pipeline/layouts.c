@@ -26,13 +26,13 @@ typedef struct row_maker {
     int items;
 } row_maker;
 
-static void add_item(row_maker *row, const plait_portion *leading, const plait_portion *behind)
+static void add_item(row_maker *row, const plait_portion *leading, const plait_portion *rest)
 {
     const int i = row->items++;
 
     add(&row->sum[i + 1], &row->sum[i], leading);
-    add(&row->rest[i + 1], &row->rest[i], behind);
-    row->live_bytes[i] = fmax(leading->live_bytes, behind->live_bytes);
+    add(&row->rest[i + 1], &row->rest[i], rest);
+    row->live_bytes[i] = fmax(leading->live_bytes, rest->live_bytes);
 }
 
 /* All modules are one item, since they are in one chunk. */

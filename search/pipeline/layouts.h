@@ -59,7 +59,7 @@ layout_sums layout_chunk_sums(const layout_items *row, int first, int end);
 /** The most bytes that the backward of one of these items alone keeps alive. */
 double layout_live_bytes(const layout_items *row, int first, int end);
 
-/** May the modules be in this chunk: the last of its rank, and not of the first rank unless it is the last of all? */
+/** True if the modules may be in this chunk: the last of its rank, and not of the first rank unless it is the last of all. */
 bool layout_takes_modules(const layout_items *row, int chunk);
 
 /** The chunks of a layout. @param end  [chunks] one past each chunk's last item */
@@ -122,11 +122,11 @@ plait_price layout_price_exact(layout_pricer *pricer, const layout_items *row, c
 void layout_keep_best(layout_pricer *pricer, const layout_items *row, const int *end,
                       plait_price price, layout_result *found);
 
-/** Is layout_dp's form that of the schedule? */
+/** True if the pipeline is a chain of stages, as layout_dp needs. */
 bool layout_has_chain(const layout_items *row);
 void layout_dp(layout_pricer *pricer, const layout_items *row, layout_result *found);
 
-/** Are there few enough layouts to try all? */
+/** True if there are few enough layouts to price all of them. */
 bool layout_is_small(const layout_items *row);
 void layout_enumerate(layout_pricer *pricer, const layout_items *row, layout_result *found);
 

@@ -75,7 +75,7 @@ typedef struct bound_input {
     double waits_s[PLAIT_MAX_LAYERS]; /* [ranks] before_r / m */
 } bound_input;
 
-/* How often `size` fits into `room`, with a margin for rounding; at most the number of layers of any model. */
+/* The number of times that `size` fits into `room`, with a margin for rounding; at most the layers of any model. */
 static int times_in(double room, double size)
 {
     const double times = room / size * (1.0 + 1e-12);
@@ -124,7 +124,7 @@ static double waits_s(const bound_input *in, int rank)
     return (rank - 1) * shape->least * least_s / in->of->microbatches;
 }
 
-/* Can ranks that work this long hold all layers of the kind, one rank with the loss beside them? */
+/* True if ranks that work this long hold all layers of the kind, one rank with the loss beside them. */
 static bool can_hold(const bound_input *in, double longest_s)
 {
     const double loss_s = in->of->loss.work_s;

@@ -43,7 +43,7 @@ static layout_sums take(const seed_budget *fill, int items)
     return layout_chunk_sums(fill->row, first, first + items);
 }
 
-/* May a chunk with this number of items and the sums `now` take one more, with the sums `then`? */
+/* True if a chunk with this number of items and the sums `now` may take one more, with the sums `then`. */
 static bool takes_more(const seed_budget *fill, const seed_rank *rank, int chunk, int items,
                        const layout_sums *now, const layout_sums *then)
 {

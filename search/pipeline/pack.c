@@ -5,11 +5,11 @@
 #include <string.h>
 
 /* Replacing the option of one layer by one with fewer bytes. */
-typedef struct lean_step {
+typedef struct saving_step {
     double freed_bytes;
     double extra_s;
     int group;
-} lean_step;
+} saving_step;
 
 /* The options of one group that can win under a limit of live bytes, fastest and largest first. */
 typedef struct group_options {
@@ -20,7 +20,7 @@ typedef struct group_options {
 /* Steps of the layers without a choice: a group from one of its options on, and all groups after it. */
 typedef struct tail_steps {
     int count;
-    const lean_step *step; /* cheapest first, along the lower hull of each group's options */
+    const saving_step *step; /* cheapest first, along the lower hull of each group's options */
 } tail_steps;
 
 typedef struct pack_walk {
@@ -28,11 +28,11 @@ typedef struct pack_walk {
     pack_result *result;
     group_options *group; /* [groups] */
     tail_steps *tail;     /* [groups][options] */
-    double *behind_s; /* [groups + 1] groups from g on, each layer with its fastest option ... */
-    double *behind_bytes;  /* ... and its bytes then */
-    double *leanest_bytes; /* ... and with the option of fewest bytes */
-    int *count;            /* [groups][options]: of this branch */
-    long nodes;            /* left */
+    double *after_s;     /* [groups + 1] groups from g on, each layer with its fastest option ... */
+    double *after_bytes; /* ... and its bytes then */
+    double *min_bytes;   /* ... and with the option of fewest bytes */
+    int *count;          /* [groups][options]: of this branch */
+    long nodes;          /* left */
 } pack_walk;
 
 static const pack_option *option_at(const pack_walk *walk, int g, int c)
@@ -42,7 +42,7 @@ static const pack_option *option_at(const pack_walk *walk, int g, int c)
     return &p->option[g * p->options + walk->group[g].index[c]];
 }
 
-static const pack_option *leanest_of(const pack_walk *walk, int g)
+static const pack_option *smallest_of(const pack_walk *walk, int g)
 {
     return option_at(walk, g, walk->group[g].count - 1);
 }
@@ -83,20 +83,20 @@ static bool list_options(pack_walk *walk, int g, double live_bytes)
 
 // ---- the relaxation ------------------------------------------------------------------------
 
-static double price_of(const lean_step *step)
+static double price_of(const saving_step *step)
 {
     return step->extra_s / step->freed_bytes;
 }
 
 /* The lower hull of a group's options from c on, as steps with rising price. */
-static int hull_steps(const pack_walk *walk, int g, int c, lean_step *out)
+static int hull_steps(const pack_walk *walk, int g, int c, saving_step *out)
 {
     int steps = 0;
 
     for (int i = c + 1; i < walk->group[g].count; i++) {
         const pack_option *const from = option_at(walk, g, i - 1);
         const pack_option *const to = option_at(walk, g, i);
-        lean_step next = {from->saved_bytes - to->saved_bytes, to->time_s - from->time_s, g};
+        saving_step next = {from->saved_bytes - to->saved_bytes, to->time_s - from->time_s, g};
 
         while (steps > 0 && price_of(&out[steps - 1]) >= price_of(&next)) {
             steps--;
@@ -109,7 +109,7 @@ static int hull_steps(const pack_walk *walk, int g, int c, lean_step *out)
 }
 
 /* Merges two sorted lists. */
-static int merge_steps(const lean_step *a, int as, const lean_step *b, int bs, lean_step *out)
+static int merge_steps(const saving_step *a, int as, const saving_step *b, int bs, saving_step *out)
 {
     int count = 0;
 
@@ -121,40 +121,39 @@ static int merge_steps(const lean_step *a, int as, const lean_step *b, int bs, l
 static plait_status fill_tails(pack_walk *walk, plait_arena *arena, plait_error *err)
 {
     const pack_problem *const p = walk->problem;
-    lean_step *const own = plait_arena_alloc(arena, (size_t)p->options, sizeof *own);
-    tail_steps behind = {0};
+    saving_step *const own = plait_arena_alloc(arena, (size_t)p->options, sizeof *own);
+    tail_steps after = {0};
 
     if (own == NULL)
         return plait_fail_nomem(err);
     for (int g = p->groups - 1; g >= 0; g--) {
         for (int c = walk->group[g].count - 1; c >= 0; c--) {
             const int steps = hull_steps(walk, g, c, own);
-            lean_step *const all =
-                plait_arena_alloc(arena, (size_t)(steps + behind.count), sizeof *all);
+            saving_step *const all =
+                plait_arena_alloc(arena, (size_t)(steps + after.count), sizeof *all);
 
             if (all == NULL)
                 return plait_fail_nomem(err);
             walk->tail[g * p->options + c] =
-                (tail_steps){merge_steps(own, steps, behind.step, behind.count, all), all};
+                (tail_steps){merge_steps(own, steps, after.step, after.count, all), all};
         }
-        behind = walk->tail[g * p->options];
+        after = walk->tail[g * p->options];
     }
     return PLAIT_OK;
 }
 
-static void sum_behind(pack_walk *walk)
+static void sum_after(pack_walk *walk)
 {
     const int groups = walk->problem->groups;
 
-    walk->behind_s[groups] = walk->behind_bytes[groups] = walk->leanest_bytes[groups] = 0.0;
+    walk->after_s[groups] = walk->after_bytes[groups] = walk->min_bytes[groups] = 0.0;
     for (int g = groups - 1; g >= 0; g--) {
         const double layers = walk->problem->layers[g];
         const pack_option *const fastest = option_at(walk, g, 0);
 
-        walk->behind_s[g] = walk->behind_s[g + 1] + layers * fastest->time_s;
-        walk->behind_bytes[g] = walk->behind_bytes[g + 1] + layers * fastest->saved_bytes;
-        walk->leanest_bytes[g] =
-            walk->leanest_bytes[g + 1] + layers * leanest_of(walk, g)->saved_bytes;
+        walk->after_s[g] = walk->after_s[g + 1] + layers * fastest->time_s;
+        walk->after_bytes[g] = walk->after_bytes[g + 1] + layers * fastest->saved_bytes;
+        walk->min_bytes[g] = walk->min_bytes[g + 1] + layers * smallest_of(walk, g)->saved_bytes;
     }
 }
 
@@ -167,11 +166,11 @@ static double relaxed_s(const pack_walk *walk, int g, int c, int left, double ro
 {
     const tail_steps *const tail = &walk->tail[g * walk->problem->options + c];
     const pack_option *const fastest = option_at(walk, g, c);
-    double time_s = walk->behind_s[g + 1] + left * fastest->time_s;
-    double over = walk->behind_bytes[g + 1] + left * fastest->saved_bytes - room;
+    double time_s = walk->after_s[g + 1] + left * fastest->time_s;
+    double over = walk->after_bytes[g + 1] + left * fastest->saved_bytes - room;
 
     for (int i = 0; i < tail->count && over > 0.0; i++) {
-        const lean_step *const step = &tail->step[i];
+        const saving_step *const step = &tail->step[i];
         const double layers = step->group == g ? left : walk->problem->layers[step->group];
         const double freed = layers * step->freed_bytes;
 
@@ -227,9 +226,9 @@ static double branch(pack_walk *walk, int g, int c, int n, int left, double room
 static int most_layers(const pack_walk *walk, int g, int c, int left, double room)
 {
     const pack_option *const option = option_at(walk, g, c);
-    const pack_option *const leanest = leanest_of(walk, g);
-    const double spare = room - walk->leanest_bytes[g + 1] - left * leanest->saved_bytes;
-    const double most = floor(spare / (option->saved_bytes - leanest->saved_bytes));
+    const pack_option *const smallest = smallest_of(walk, g);
+    const double spare = room - walk->min_bytes[g + 1] - left * smallest->saved_bytes;
+    const double most = floor(spare / (option->saved_bytes - smallest->saved_bytes));
 
     return most < left ? (int)fmax(0.0, most) : left;
 }
@@ -272,12 +271,12 @@ static plait_status make_walk(pack_walk *walk, plait_arena *arena, plait_error *
 
     walk->group = plait_arena_alloc(arena, groups, sizeof *walk->group);
     walk->tail = plait_arena_alloc(arena, all, sizeof *walk->tail);
-    walk->behind_s = plait_arena_alloc(arena, groups + 1, sizeof *walk->behind_s);
-    walk->behind_bytes = plait_arena_alloc(arena, groups + 1, sizeof *walk->behind_bytes);
-    walk->leanest_bytes = plait_arena_alloc(arena, groups + 1, sizeof *walk->leanest_bytes);
+    walk->after_s = plait_arena_alloc(arena, groups + 1, sizeof *walk->after_s);
+    walk->after_bytes = plait_arena_alloc(arena, groups + 1, sizeof *walk->after_bytes);
+    walk->min_bytes = plait_arena_alloc(arena, groups + 1, sizeof *walk->min_bytes);
     walk->count = plait_arena_alloc(arena, all, sizeof *walk->count);
-    if (!index || !walk->group || !walk->tail || !walk->behind_s || !walk->behind_bytes ||
-        !walk->leanest_bytes || !walk->count)
+    if (!index || !walk->group || !walk->tail || !walk->after_s || !walk->after_bytes ||
+        !walk->min_bytes || !walk->count)
         return plait_fail_nomem(err);
     for (size_t g = 0; g < groups; g++)
         walk->group[g].index = index + g * (size_t)walk->problem->options;
@@ -295,8 +294,8 @@ static plait_status solve_under(pack_walk *walk, double live_bytes, plait_arena 
     for (int g = 0; g < p->groups; g++)
         if (!list_options(walk, g, live_bytes))
             return PLAIT_OK;
-    sum_behind(walk);
-    walk->result->need_bytes = fmin(walk->result->need_bytes, live_bytes + walk->leanest_bytes[0]);
+    sum_after(walk);
+    walk->result->need_bytes = fmin(walk->result->need_bytes, live_bytes + walk->min_bytes[0]);
     PLAIT_TRY(fill_tails(walk, arena, err));
     const double bound_s = relaxed_s(walk, 0, 0, p->layers[0], room);
     walk->result->bound_s = fmin(walk->result->bound_s, bound_s);

@@ -57,7 +57,7 @@ enum { PER_LAYER_EMBEDDING = 1, PER_LAYER_LOSS = 2, PER_LAYER_ENDS = 4 };
  *
  * sharding[0] is the point's own, degrees and pricer beside it those of a plan whose layers all have it. `share` is
  * computed when it is first used: state_bytes is negative until then. Its rows are by sharding; the row of the point's
- * own is replaced by one for each combination of ends, behind all others.
+ * own is replaced by one for each combination of ends, after all others.
  */
 typedef struct per_layer_point {
     const per_layer_problem *question;
@@ -83,7 +83,7 @@ typedef struct per_layer_result {
     const per_layer_stage *stage; /* [pp], in the arena */
 } per_layer_result;
 
-/** Does the search support this point? */
+/** True if the search supports this point. */
 bool per_layer_applies(const plait_problem *problem, const plait_degrees *degrees);
 
 /** A legal point. *out lives in `arena`; NULL when out of memory. */

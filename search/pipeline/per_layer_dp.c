@@ -10,7 +10,7 @@
 #include "search/pipeline/engine.h"
 #include "search/pipeline/per_layer.h"
 
-/* Of one state: a budget, never a clock. */
+/* A budget of one state, never a clock. */
 enum { MOST_LABELS = 1 << 10 };
 
 typedef struct dp_context {

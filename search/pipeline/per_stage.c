@@ -26,7 +26,7 @@ void per_stage_begin(const plait_problem *problem, const plait_choice *choice, i
 
 // ---- a point -------------------------------------------------------------------------------
 
-/* Is a choice legal at the point? Pairs of microbatches exclude some, for instance. */
+/* True if a choice is legal at the point: pairs of microbatches exclude some, for instance. */
 static bool may_have(const per_stage_problem *q, const plait_degrees *d, const plait_choice *choice)
 {
     plait_degrees probe = *d;
@@ -226,7 +226,7 @@ static double optimizer_s(const per_stage_point *point, const per_stage_stage *s
                                       .optimizer_s;
 }
 
-/* Each stage as fast as it can be with an optimizer that takes so long at most; false: one cannot. */
+/* The fastest choice of each stage whose optimizer takes at most most_s; false if a stage has none. */
 static bool take_within(const per_stage_point *point, const per_stage_stage *host,
                         const per_stage_stage *kept, double most_s, per_stage_stage *out)
 {

@@ -97,7 +97,7 @@ typedef struct per_stage_result {
 void per_stage_begin(const plait_problem *problem, const plait_choice *choice, int choices,
                      plait_table *table, per_stage_problem *out);
 
-/** Does the runtime let stages choose, and does the schedule keep each on one rank? */
+/** True if the runtime lets stages choose and the schedule keeps each on one rank. */
 bool per_stage_may_choose(const per_stage_problem *question, const plait_degrees *degrees);
 
 static inline const plait_layer_cost *per_stage_cost(const per_stage_point *point, int kind,
@@ -114,7 +114,7 @@ PLAIT_MUST_CHECK plait_status per_stage_at(const per_stage_problem *question,
 /** The same point with the optimizer on the device. */
 per_stage_point per_stage_on_device(const per_stage_point *point);
 
-/** May single stages keep the optimizer on the device while those of others wait on the host? */
+/** True if single stages may keep the optimizer on the device while those of others wait on the host. */
 bool per_stage_may_differ_in_offload(const per_stage_point *point);
 
 /**

@@ -105,7 +105,7 @@ static void take_counts(const per_stage_point *point, unsigned char set, const i
 
 // ---- each layer its own choice -------------------------------------------------------------
 
-/* May a layer of a stage that offloads this set have a choice? Full recomputation is compatible with every set. */
+/* True if a layer of a stage that offloads this set may have a choice: full recomputation goes with every set. */
 static bool goes_with(const plait_choice *choice, unsigned char set)
 {
     return choice->offload_acts == set || choice->recompute.kind == PLAIT_RECOMPUTE_FULL;

@@ -39,15 +39,18 @@ bool per_stage_dp_applies(const plait_degrees *d)
 
 // ---- prices --------------------------------------------------------------------------------
 
-/* A stage of layers [first, last), with the choices that suit it; home 1: its optimizer on the device. */
-static plait_status price_at_home(dp_context *w, int s, int first, int last, int home,
-                                  stage_price *out, plait_error *err)
+/*
+ * A stage of layers [first, last) with its best choices, computed once. Home 1 is its optimizer on the device, home 0 the
+ * point's, which leaves most memory, so that it is never slower.
+ */
+static plait_status price_stage(dp_context *w, int s, int first, int last, int home,
+                                stage_price *out, plait_error *err)
 {
     const per_stage_point *const point = home ? &w->on_device : w->point;
     const int range = w->range[first * (w->layers + 1) + last];
-    stage_price *const known = &w->price[(home * w->stages + s) * w->ranges + range];
+    stage_price *const cached = &w->price[(home * w->stages + s) * w->ranges + range];
 
-    if (known->time.forward_s < 0.0) {
+    if (cached->time.forward_s < 0.0) {
         const plait_model *const model = w->point->question->problem->model;
         const bool is_last = s == w->stages - 1;
         const plait_chunk chunk = {first, last, s == 0, is_last, is_last ? model->mtp_layers : 0};
@@ -55,23 +58,16 @@ static plait_status price_at_home(dp_context *w, int s, int first, int last, int
         per_stage_stage stage;
 
         PLAIT_TRY(per_stage_choose(point, s, &chunk, w->arena, &stage, err));
-        *known = (stage_price){.time = {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
+        *cached = (stage_price){.time = {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
         if (stage.count != NULL)
-            *known = (stage_price){stage.time,
-                                   plait_frame_tail(w->point->question->problem, w->point->degrees,
-                                                    &stage.frame, &stage.time)};
+            *cached = (stage_price){stage.time,
+                                    plait_frame_tail(w->point->question->problem, w->point->degrees,
+                                                     &stage.frame, &stage.time)};
         w->out->programs++;
         plait_arena_rewind(w->arena, mark);
     }
-    *out = *known;
+    *out = *cached;
     return PLAIT_OK;
-}
-
-/* As the point has it: with most room, so that no other is faster. */
-static plait_status price_stage(dp_context *w, int s, int first, int last, stage_price *out,
-                                plait_error *err)
-{
-    return price_at_home(w, s, first, last, 0, out, err);
 }
 
 static double round_of(const stage_price *price)
@@ -89,14 +85,14 @@ static plait_status time_of(dp_context *w, const int *layers, double *time_s, pl
 
     for (int s = 0; s < w->stages; first += layers[s++]) {
         stage_price price;
-        PLAIT_TRY(price_stage(w, s, first, first + layers[s], &price, err));
+        PLAIT_TRY(price_stage(w, s, first, first + layers[s], 0, &price, err));
         pipeline_pass(&w->problem, &(pipeline_option){price.time, price.tail, 0, NULL}, &label);
     }
     *time_s = label.chain.whole_s + pipeline_tail_s(&label.tail);
     return PLAIT_OK;
 }
 
-/* Of the first stages up to s with the first `u` layers: how slow is the slowest, at best? */
+/* The least time of the slowest of the stages up to s, which hold the first `u` layers. */
 static plait_status even_cell(dp_context *w, int s, int u, double *slowest, int *layers,
                               plait_error *err)
 {
@@ -105,7 +101,7 @@ static plait_status even_cell(dp_context *w, int s, int u, double *slowest, int 
 
     for (int n = s == 0 ? u : 0; n <= u; n++) {
         stage_price price;
-        PLAIT_TRY(price_stage(w, s, u - n, u, &price, err));
+        PLAIT_TRY(price_stage(w, s, u - n, u, 0, &price, err));
         if (round_of(&price) >= best_s)
             break; // more layers take longer
         const double before_s = s == 0 ? 0.0 : slowest[(s - 1) * all + u - n];
@@ -118,7 +114,7 @@ static plait_status even_cell(dp_context *w, int s, int u, double *slowest, int 
     return PLAIT_OK;
 }
 
-/* Layers whose slowest stage is as fast as can be. *fits: there are such that fit. */
+/* The layers whose slowest stage is fastest. *fits: some layers fit. */
 static plait_status fill_even(dp_context *w, int *out, bool *fits, plait_error *err)
 {
     const size_t cells = (size_t)w->stages * (size_t)(w->layers + 1);
@@ -149,7 +145,7 @@ static plait_status list_lengths(pipeline_engine *engine, void *context, int s, 
         for (int home = 0; home < w->homes; home++) {
             stage_price price;
 
-            PLAIT_TRY(price_at_home(w, s, first, last, home, &price, err));
+            PLAIT_TRY(price_stage(w, s, first, last, home, &price, err));
             if (w->microbatches * round_of(&price) < w->best_s)
                 pipeline_extend(engine, &(pipeline_option){price.time, price.tail, last, NULL});
             else if (home == 0) // which has most memory: more layers take longer wherever it is
@@ -168,7 +164,7 @@ static pipeline_rest rest_of(const void *context, int stage, int first)
     return (pipeline_rest){.slowest_s = stages > 0 ? left_s / stages : 0.0, .work_s = left_s};
 }
 
-/* Forward and backward of all layers, each with its fastest choice. */
+/* f + b of all layers, each with its fastest choice. */
 static double fastest_layers_s(const per_stage_point *point)
 {
     const plait_model *const model = point->question->problem->model;

@@ -36,16 +36,16 @@ void refine_add(const search_run *run, const refine_group *group, const plait_de
 /** Step of the best plan known, else the one that is to be undercut. */
 double refine_best_s(const search_run *run);
 
-/** Does the objective rank plans by their step? Dollars are proportional to it, memory and energy are not. */
+/** True if the objective ranks plans by their step: dollars are proportional to it, memory and energy are not. */
 bool refine_ranks_steps(const search_run *run);
 
-/** Does no limit name the key? */
+/** True if no limit names the key. */
 bool refine_is_open(const search_run *run, plait_key_id key);
 
-/** May layouts be searched: the software reads them, and no limit names the split? */
+/** True if layouts may be searched: the software reads them, and no limit names the split. */
 bool refine_may_layout(const search_run *run);
 
-/** Does a limit name full:N, which no refinement supports? */
+/** True if a limit names full:N, which no refinement supports. */
 bool refine_asks_full_layers(const search_run *run);
 
 /** The named splits over this many stages. */

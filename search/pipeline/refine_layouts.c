@@ -21,7 +21,7 @@ enum { MOST_SOLVED = 1 << 11 };
 static const double LIKELY = 1.01;
 
 /* Portions with the choice of `d`, without gathers: no shard has less time. */
-static plait_portions lean_portions(search_worker *worker, plait_degrees d)
+static plait_portions bound_portions(search_worker *worker, plait_degrees d)
 {
     d.zero = 0;
     return plait_degrees_portions(worker->table, &d);
@@ -64,17 +64,17 @@ static bool use_choices(const search_run *run, search_worker *worker, const refi
 
     d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     d.offload_acts = 0;
-    plait_portions lean = lean_portions(worker, d);
-    lean.after_s = 0.0;
-    if (layout_lower_bound_s(&group->shape, &lean, HUGE_VAL, best_s) >= best_s)
+    plait_portions bound = bound_portions(worker, d);
+    bound.after_s = 0.0;
+    if (layout_lower_bound_s(&group->shape, &bound, HUGE_VAL, best_s) >= best_s)
         return false;
-    const plait_portions least = least_of_shards(run, worker, group, d);
+    const plait_portions of_shards = least_of_shards(run, worker, group, d);
     for (int c = 0; c < choices; c++) {
         space_apply_choice(run->space, c, &d);
-        lean = lean_portions(worker, d);
-        take_less(run, &least, &lean);
+        bound = bound_portions(worker, d);
+        take_less(run, &of_shards, &bound);
         worker->use[c] =
-            layout_lower_bound_s(&group->shape, &lean, run->capacity_bytes, best_s) < best_s;
+            layout_lower_bound_s(&group->shape, &bound, run->capacity_bytes, best_s) < best_s;
     }
     return true;
 }

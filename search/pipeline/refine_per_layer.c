@@ -70,7 +70,7 @@ static void take_least(plait_portion *least, const plait_portion *of)
     least->live_bytes = 0.0;
 }
 
-/* Is a tp legal for layers of the point? */
+/* True if a tp is legal for layers of the point. */
 static bool tp_is_legal(const plait_problem *problem, const plait_degrees *d, int tp)
 {
     if (d->tp * d->dp % tp != 0 || d->mbs * tp % d->tp != 0)

@@ -23,7 +23,7 @@ enum {
 
 // ---- the list ------------------------------------------------------------------------------
 
-/* May a stage keep the optimizer's state on the device where others have it on the host? */
+/* True if a stage may keep the optimizer's state on the device while others have it on the host. */
 static bool may_keep(const search_run *run)
 {
     const plait_capabilities *can = &run->problem->runtime->can;
@@ -35,30 +35,30 @@ static bool may_keep(const search_run *run)
 }
 
 /* Times without recomputation, bytes with all of it; offloaded activations take no memory of the device. */
-static plait_portions lean_portions(const search_run *run, search_worker *worker, plait_degrees d)
+static plait_portions least_portions(const search_run *run, search_worker *worker, plait_degrees d)
 {
     const bool offloads = run->problem->runtime->can.takes[PLAIT_KEY_OFFLOAD_ACTS] > 1u;
-    plait_portions lean;
+    plait_portions out;
 
     d.offload_acts = 0;
     d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL};
     const plait_portions full = plait_degrees_portions(worker->table, &d);
     d.recompute.kind = PLAIT_RECOMPUTE_NONE;
-    lean = plait_degrees_portions(worker->table, &d);
+    out = plait_degrees_portions(worker->table, &d);
     for (int k = 0; k < run->problem->model->kinds; k++) {
         const double least = offloads ? 0.0 : full.layer[k].saved_bytes;
-        lean.layer[k].saved_bytes = fmin(lean.layer[k].saved_bytes, least);
-        lean.rest[k] = lean.layer[k];
+        out.layer[k].saved_bytes = fmin(out.layer[k].saved_bytes, least);
+        out.rest[k] = out.layer[k];
     }
     if (may_keep(run) && d.offload != PLAIT_OFFLOAD_NONE && d.offload != PLAIT_OFFLOAD_PARAMS) {
         d.offload = PLAIT_OFFLOAD_NONE;
         d.offload_share = 0;
-        lean.after_s = fmin(lean.after_s, plait_degrees_portions(worker->table, &d).after_s);
+        out.after_s = fmin(out.after_s, plait_degrees_portions(worker->table, &d).after_s);
     }
-    return lean;
+    return out;
 }
 
-/* Are layers and choices solved together? Then a point is solved whatever its estimate, for its proof. */
+/* True if layers and choices are solved together: then a point is solved whatever its estimate, for its proof. */
 static bool solves_exactly(const search_run *run, const plait_degrees *d)
 {
     return refine_may_layout(run) && per_stage_dp_applies(d);
@@ -71,7 +71,7 @@ static void list_group(const search_run *run, search_worker *worker, const refin
 
     for (int s = 0; s < group->shards; s++) {
         space_apply_shard(run->space, &group->shard[s], &d);
-        const plait_portions portions = lean_portions(run, worker, d);
+        const plait_portions portions = least_portions(run, worker, d);
         refine_add(run, group, &d, &portions, solves_exactly(run, &d) ? HUGE_VAL : 1.0, found);
     }
 }
