@@ -307,7 +307,7 @@ static plait_status search_even(hetero_problem *q, hetero_space *space, int *spa
     *spaces = 0;
     for (int n = 0; any && n <= LISTS; n++) {
         PLAIT_TRY(list_all(q, n, &any, err));
-        PLAIT_TRY(hetero_search_orders(q, err));
+        PLAIT_TRY(hetero_search_orders(q, NULL, NULL, err));
         if (any)
             space[(*spaces)++] = q->space;
     }
@@ -326,7 +326,7 @@ static plait_status search_uneven(hetero_problem *q, const hetero_space *space, 
 
     for (int n = 0; n < spaces; n++) {
         q->space = space[n];
-        PLAIT_TRY(hetero_search_uneven(q, &budget, &lower_bound, err));
+        PLAIT_TRY(hetero_search_orders(q, &budget, &lower_bound, err));
     }
     const double best = q->found_count > 0 ? q->found[0].objective : HUGE_VAL;
     *out = (plait_refinement){.name = "runs",

@@ -285,16 +285,15 @@ double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set);
 double hetero_max_stage_s(const hetero_problem *q, const group_choice *set);
 
 // heterogeneous_choices.c
-/** Adds the choices of one size with one run a group whose bound is below the limit; false when out of memory. */
-bool hetero_list_choices(hetero_problem *q, int size, group_choices *out);
 /**
- * Adds the choices with two runs in one group; false when out of memory.
+ * Adds the choices of one size whose bound is below the limit; false when out of memory.
  *
+ * @param uneven       those with two runs in one group, else those with one run a group
  * @param budget       options to try, reduced by those tried; negative if it did not last
  * @param lower_bound  of all of these choices
  */
-bool hetero_list_uneven(hetero_problem *q, int size, int64_t *budget, double *lower_bound,
-                        group_choices *out);
+bool hetero_list_choices(hetero_problem *q, int size, bool uneven, int64_t *budget,
+                         double *lower_bound, group_choices *out);
 
 // heterogeneous_dp.c
 /** The best layers of an order; they live in `arena`. */
@@ -306,15 +305,13 @@ hetero_layout hetero_dp(const hetero_problem *q, const group_order *order, doubl
 PLAIT_MUST_CHECK plait_status hetero_build_plan(hetero_problem *q, const group_order *order,
                                                 const hetero_layout *layout, plait_plan *plan,
                                                 plait_error *err);
-/** Searches all orders of all choices with one run a group. */
-PLAIT_MUST_CHECK plait_status hetero_search_orders(hetero_problem *q, plait_error *err);
 /**
- * Searches choices with two runs in one group, as far as the budget of options lasts. (S.70)
+ * Searches all orders of all choices with one run a group, or with a budget those with two runs in one group. (S.70)
  *
- * @param budget       reduced by the options tried
- * @param lower_bound  lowered to that of what is not tried
+ * @param budget       options to try, reduced by those tried; NULL: one run a group
+ * @param lower_bound  lowered to that of what the budget left out
  */
-PLAIT_MUST_CHECK plait_status hetero_search_uneven(hetero_problem *q, int64_t *budget,
+PLAIT_MUST_CHECK plait_status hetero_search_orders(hetero_problem *q, int64_t *budget,
                                                    double *lower_bound, plait_error *err);
 
 // heterogeneous_closest.c

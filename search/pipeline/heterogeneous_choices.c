@@ -500,41 +500,31 @@ static double lower_bound_of(const choice_search *search, const set_part *none)
     return lower_bound;
 }
 
-static bool walk_size(choice_search *search, int size)
+bool hetero_list_choices(hetero_problem *q, int size, bool uneven, int64_t *budget,
+                         double *lower_bound, group_choices *out)
 {
-    hetero_problem *q = search->q;
     const plait_arena_mark mark = plait_arena_save(q->scratch);
     const set_part none = {.reach.unit_s = HUGE_VAL};
-
-    search->microbatches = hetero_microbatches(q, q->space.size[size]);
-    search->units = q->units * (1.0 - 1e-9);
-    search->max_work = plait_arena_alloc(q->scratch, (size_t)q->problem->model->layers + 1,
-                                         sizeof *search->max_work);
-    search->failed =
-        !search->max_work || !list_useful(search, &q->space.list[size * PLAIT_MAX_NODE_GROUPS]);
-    if (!search->failed && is_hopeful(search, &none, 0)) {
-        search->lower_bound = lower_bound_of(search, &none);
-        walk_groups(search, 0, &none);
-    }
-    plait_arena_rewind(q->scratch, mark);
-    return !search->failed;
-}
-
-bool hetero_list_choices(hetero_problem *q, int size, group_choices *out)
-{
-    choice_search search = {.q = q, .out = out, .budget = INT64_MAX};
-
-    return walk_size(&search, size);
-}
-
-bool hetero_list_uneven(hetero_problem *q, int size, int64_t *budget, double *lower_bound,
-                        group_choices *out)
-{
     choice_search search = {
-        .q = q, .out = out, .uneven = true, .budget = *budget, .lower_bound = hetero_limit(q)};
-    const bool done = walk_size(&search, size);
+        .q = q,
+        .out = out,
+        .uneven = uneven,
+        .units = q->units * (1.0 - 1e-9),
+        .microbatches = hetero_microbatches(q, q->space.size[size]),
+        .max_work = plait_arena_alloc(q->scratch, (size_t)q->problem->model->layers + 1,
+                                      sizeof *search.max_work),
+        .budget = *budget,
+        .lower_bound = hetero_limit(q),
+    };
 
+    search.failed =
+        !search.max_work || !list_useful(&search, &q->space.list[size * PLAIT_MAX_NODE_GROUPS]);
+    if (!search.failed && is_hopeful(&search, &none, 0)) {
+        search.lower_bound = lower_bound_of(&search, &none);
+        walk_groups(&search, 0, &none);
+    }
     *budget = search.budget;
     *lower_bound = search.lower_bound;
-    return done;
+    plait_arena_rewind(q->scratch, mark);
+    return !search.failed;
 }

@@ -226,50 +226,38 @@ static plait_status solve_few(order_search *search, int from, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Solves all choices that may still be better, exactly. */
-static plait_status layout_enumerate(order_search *search, plait_error *err)
+/*
+ * Lists the choices of each size and solves a few, then solves all that may still be better, exactly. Each size has a
+ * share of the budget, so that none uses it up.
+ */
+static plait_status search_sizes(order_search *search, int64_t *budget, double *lower_bound,
+                                 plait_error *err)
 {
+    hetero_problem *q = search->q;
+
+    for (int size = 0; size < q->space.sizes; size++) {
+        const int from = search->sets.count;
+        int64_t share = !budget ? INT64_MAX : *budget < SIZE_OPTIONS ? *budget : SIZE_OPTIONS;
+        double size_bound;
+        if (budget)
+            *budget -= share;
+        if (!hetero_list_choices(q, size, budget != NULL, &share, &size_bound, &search->sets))
+            return plait_fail_nomem(err);
+        if (budget)
+            *budget += share > 0 ? share : 0;
+        if (budget && share < 0)
+            *lower_bound = smaller(*lower_bound, size_bound);
+        PLAIT_TRY(solve_few(search, from, err));
+    }
     search->most_labels = INT_MAX;
     return solve_sets(search, 0, search->sets.count, err);
 }
 
-static plait_status search_sizes(order_search *search, plait_error *err)
-{
-    hetero_problem *q = search->q;
-
-    for (int size = 0; size < q->space.sizes; size++) {
-        const int from = search->sets.count;
-        if (!hetero_list_choices(q, size, &search->sets))
-            return plait_fail_nomem(err);
-        PLAIT_TRY(solve_few(search, from, err));
-    }
-    return layout_enumerate(search, err);
-}
-
-/* Each size has a share of the budget, so that none uses it up. */
-static plait_status search_sizes_uneven(order_search *search, int64_t *budget, double *lower_bound,
-                                        plait_error *err)
-{
-    hetero_problem *q = search->q;
-
-    for (int size = 0; size < q->space.sizes; size++) {
-        const int from = search->sets.count;
-        int64_t share = *budget < SIZE_OPTIONS ? *budget : SIZE_OPTIONS;
-        double size_bound;
-        *budget -= share;
-        if (!hetero_list_uneven(q, size, &share, &size_bound, &search->sets))
-            return plait_fail_nomem(err);
-        *budget += share > 0 ? share : 0;
-        if (share < 0)
-            *lower_bound = smaller(*lower_bound, size_bound);
-        PLAIT_TRY(solve_few(search, from, err));
-    }
-    return layout_enumerate(search, err);
-}
-
 static bool make_slots(order_search *search)
 {
-    search->slot = plait_arena_alloc(search->sets.arena, BLOCK, sizeof *search->slot);
+    search->slot = search->sets.arena
+                       ? plait_arena_alloc(search->sets.arena, BLOCK, sizeof *search->slot)
+                       : NULL;
     for (int i = 0; search->slot && i < BLOCK; i++) {
         search->slot[i].arena = plait_arena_new();
         if (!search->slot[i].arena)
@@ -278,37 +266,16 @@ static bool make_slots(order_search *search)
     return search->slot != NULL;
 }
 
-static plait_status begin_walk(order_search *search, plait_error *err)
-{
-    return search->sets.arena && make_slots(search) ? PLAIT_OK : plait_fail_nomem(err);
-}
-
-static void end_walk(order_search *search)
-{
-    for (int i = 0; search->slot && i < BLOCK; i++)
-        plait_arena_free(search->slot[i].arena);
-    plait_arena_free(search->sets.arena);
-}
-
-plait_status hetero_search_orders(hetero_problem *q, plait_error *err)
-{
-    order_search search = {.q = q, .sets = {.arena = plait_arena_new()}};
-    plait_status status = begin_walk(&search, err);
-
-    if (status == PLAIT_OK)
-        status = search_sizes(&search, err);
-    end_walk(&search);
-    return status;
-}
-
-plait_status hetero_search_uneven(hetero_problem *q, int64_t *budget, double *lower_bound,
+plait_status hetero_search_orders(hetero_problem *q, int64_t *budget, double *lower_bound,
                                   plait_error *err)
 {
     order_search search = {.q = q, .sets = {.arena = plait_arena_new()}};
-    plait_status status = begin_walk(&search, err);
+    const plait_status status = make_slots(&search)
+                                    ? search_sizes(&search, budget, lower_bound, err)
+                                    : plait_fail_nomem(err);
 
-    if (status == PLAIT_OK)
-        status = search_sizes_uneven(&search, budget, lower_bound, err);
-    end_walk(&search);
+    for (int i = 0; search.slot && i < BLOCK; i++)
+        plait_arena_free(search.slot[i].arena);
+    plait_arena_free(search.sets.arena);
     return status;
 }
