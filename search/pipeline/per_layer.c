@@ -41,14 +41,13 @@ static bool add_sharding(per_layer_point *point, plait_cut sharding)
 
     point->sharding[c] = sharding;
     point->own[c] = plait_degrees_cut(&point->degrees, sharding);
-    point->sort[c] =
-        plait_stage_sort_new(point->question->problem, 0, &point->own[c], point->arena);
+    point->sort[c] = plait_stage_sort_new(point->input->problem, 0, &point->own[c], point->arena);
     return point->sort[c] != NULL;
 }
 
 static bool list_shardings(per_layer_point *point)
 {
-    const per_layer_problem *const q = point->question;
+    const per_layer_problem *const q = point->input;
 
     if (!add_sharding(point, cut_of_degrees(&point->degrees)))
         return false;
@@ -62,7 +61,7 @@ static bool list_shardings(per_layer_point *point)
 
 static bool list_costs(per_layer_point *point)
 {
-    const per_layer_problem *const q = point->question;
+    const per_layer_problem *const q = point->input;
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     const size_t shardings = (size_t)point->shardings, choices = (size_t)q->choices;
     const size_t shares = (shardings + PER_LAYER_ENDS) * (size_t)(point->layers + 1);
@@ -90,7 +89,7 @@ per_layer_point *per_layer_begin(const per_layer_problem *q, const plait_degrees
     if (!point)
         return NULL;
     *point = (per_layer_point){
-        .question = q,
+        .input = q,
         .degrees = *d,
         .layers = q->problem->model->layers,
         .microbatches = plait_degrees_microbatches(d, q->problem->job.gbs),
@@ -135,13 +134,13 @@ static relaxed_option option_of(const per_layer_point *point, int s, int layers,
                                 int choice)
 {
     const plait_degrees *const d = &point->degrees;
-    const plait_layer_cost *const cost = &point->cost[sharding * point->question->choices + choice];
+    const plait_layer_cost *const cost = &point->cost[sharding * point->input->choices + choice];
     const int ends = per_layer_ends(point, s);
     const double state_bytes = (per_layer_share(point, sharding, ends, layers)->state_bytes -
                                 per_layer_share(point, sharding, ends, 0)->state_bytes) /
                                layers;
     const double in_flight = plait_schedule_in_flight(PLAIT_1F1B, d->pp, s, 1, point->microbatches);
-    const double scale = point->question->problem->runtime->keep.fragmentation;
+    const double scale = point->input->problem->runtime->keep.fragmentation;
 
     return (relaxed_option){cost->forward_s + cost->backward_s,
                             scale * (state_bytes + in_flight * cost->saved_bytes)};
@@ -149,7 +148,7 @@ static relaxed_option option_of(const per_layer_point *point, int s, int layers,
 
 double per_layer_lower_bound_s(const per_layer_point *point, int s, int layers)
 {
-    const per_layer_problem *const q = point->question;
+    const per_layer_problem *const q = point->input;
     const plait_cut_share *const ends = per_layer_share(point, 0, per_layer_ends(point, s), 0);
     const double ends_s = ends->time.forward_s + ends->time.backward_s;
     const double in_flight =
@@ -194,7 +193,7 @@ static plait_status plan_stage(const per_layer_point *point, const per_layer_sta
     if (!recompute || !sharding)
         return plait_fail_nomem(err);
     for (int r = 0, at = 0; r < from->runs; at += from->run[r++].layers) {
-        list_choices(point->question, &from->run[r], recompute + at);
+        list_choices(point->input, &from->run[r], recompute + at);
         for (int i = 0; i < from->run[r].layers; i++)
             sharding[at + i] = point->sharding[from->run[r].sharding];
     }

@@ -60,7 +60,7 @@ enum { PER_LAYER_EMBEDDING = 1, PER_LAYER_LOSS = 2, PER_LAYER_ENDS = 4 };
  * own is replaced by one for each combination of ends, after all others.
  */
 typedef struct per_layer_point {
-    const per_layer_problem *question;
+    const per_layer_problem *input;
     plait_degrees degrees;
     int layers;
     int microbatches;

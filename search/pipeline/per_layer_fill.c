@@ -63,7 +63,7 @@ static int tp_of_run(const fill_work *w, const per_layer_stage *stage, int r)
 /* Moves of the hidden state before each run of another tp, and before the head. */
 static plait_relocation relocations(const fill_work *w, const per_layer_stage *stage)
 {
-    const plait_problem *const problem = w->point->question->problem;
+    const plait_problem *const problem = w->point->input->problem;
     const plait_degrees *const d = &w->point->degrees;
     plait_relocation sum = {0};
     int from = w->slot->tp_before;
@@ -89,13 +89,13 @@ static double room_of(const fill_work *w, const plait_cut_share *sum,
 
     bare.saved_bytes = ends->saved_bytes;
     bare.live_bytes = 0.0;
-    return w->point->question->capacity_bytes * within -
+    return w->point->input->capacity_bytes * within -
            plait_cut_peak(w->point->sort[0], &bare, w->in_flight) - w->scale * between->bytes;
 }
 
 static void list_options(const fill_work *w, const per_layer_stage *stage)
 {
-    const int choices = w->point->question->choices;
+    const int choices = w->point->input->choices;
 
     for (int r = 0; r < stage->runs; r++)
         for (int c = 0; c < choices; c++) {
@@ -113,7 +113,7 @@ static void list_options(const fill_work *w, const per_layer_stage *stage)
 static void take_choices(const fill_work *w, per_layer_stage *stage, const int *count,
                          plait_cut_share *sum)
 {
-    const int choices = w->point->question->choices;
+    const int choices = w->point->input->choices;
 
     for (int r = 0; r < stage->runs; r++) {
         const int sharding = stage->run[r].sharding;
@@ -141,7 +141,7 @@ static plait_status keep(const fill_work *w, const per_layer_option *option, int
                          plait_error *err)
 {
     per_layer_option **link = &w->out[per_layer_tp_slot(w->point, last_tp)];
-    const size_t counts = PER_LAYER_RUNS * (size_t)w->point->question->choices;
+    const size_t counts = PER_LAYER_RUNS * (size_t)w->point->input->choices;
 
     while (*link != NULL) {
         if (dominates(*link, option))
@@ -157,9 +157,9 @@ static plait_status keep(const fill_work *w, const per_layer_option *option, int
         return plait_fail_nomem(err);
     *kept = *option;
     for (int r = 0; r < option->stage.runs; r++) {
-        int *const of_run = count + r * w->point->question->choices;
+        int *const of_run = count + r * w->point->input->choices;
         memcpy(of_run, option->stage.run[r].count,
-               (size_t)w->point->question->choices * sizeof *of_run);
+               (size_t)w->point->input->choices * sizeof *of_run);
         kept->stage.run[r].count = of_run;
     }
     kept->next = NULL;
@@ -193,12 +193,12 @@ static plait_status pack_runs(const fill_work *w, const per_layer_stage *stage,
     const pack_problem problem = {
         .groups = stage->runs,
         .layers = layers,
-        .options = w->point->question->choices,
+        .options = w->point->input->choices,
         .option = w->option,
         .room_bytes = room_of(w, sum, between),
         .live_bytes = w->scale * per_layer_share(w->point, 0, w->ends, 0)->live_bytes,
         .below_s = w->slot->below_s - (all_s - plain_layers_s(w, stage)),
-        .nodes = w->point->question->nodes,
+        .nodes = w->point->input->nodes,
     };
     return pack_solve(&problem, w->arena, out, err);
 }
@@ -254,12 +254,12 @@ plait_status per_layer_fill(const per_layer_point *point, const per_layer_slot *
         .ends = per_layer_ends(point, slot->stage),
         .in_flight =
             plait_schedule_in_flight(PLAIT_1F1B, d->pp, slot->stage, 1, point->microbatches),
-        .scale = point->question->problem->runtime->keep.fragmentation,
+        .scale = point->input->problem->runtime->keep.fragmentation,
         .last = slot->stage == d->pp - 1,
         .proven = proven,
         .out = out,
         .arena = arena,
-        .option = plait_arena_alloc(arena, PER_LAYER_RUNS * (size_t)point->question->choices,
+        .option = plait_arena_alloc(arena, PER_LAYER_RUNS * (size_t)point->input->choices,
                                     sizeof *w.option),
     };
 

@@ -76,7 +76,7 @@ bool per_stage_may_differ_in_offload(const per_stage_point *point)
 {
     const unsigned char offload = point->degrees->offload;
 
-    return point->question->may_keep && offload != PLAIT_OFFLOAD_NONE &&
+    return point->input->may_keep && offload != PLAIT_OFFLOAD_NONE &&
            offload != PLAIT_OFFLOAD_PARAMS; // of all stages or none
 }
 
@@ -114,7 +114,7 @@ static plait_price step_of(const per_stage_point *point, const per_stage_result 
         if (bare)
             frame[s].reduce_s = frame[s].gather_s = frame[s].down_s = 0.0;
     }
-    return plait_frames_price(point->question->table, point->degrees, frame, time);
+    return plait_frames_price(point->input->table, point->degrees, frame, time);
 }
 
 /* Adds the shortest and the longest passes that any choice gives a group's layers. */
@@ -123,7 +123,7 @@ static void add_extremes(const per_stage_point *point, const per_stage_group *gr
 {
     double forward_s = HUGE_VAL, backward_s = HUGE_VAL, longest_f = 0.0, longest_b = 0.0;
 
-    for (int c = 0; c < point->question->choices; c++) {
+    for (int c = 0; c < point->input->choices; c++) {
         const plait_layer_cost *const one = per_stage_cost(point, group->kind, c);
         if (one->forward_s == HUGE_VAL)
             continue;
@@ -206,7 +206,7 @@ static plait_status sum_up(const per_stage_point *point, plait_arena *arena, per
     for (int s = 0; s < out->stages; s++) {
         const per_stage_stage *const stage = &out->stage[s];
         if (stage->count == NULL) {
-            const double missing = stage->need_bytes - point->question->capacity_bytes;
+            const double missing = stage->need_bytes - point->input->capacity_bytes;
             out->missing_bytes = fmax(out->missing_bytes, missing);
             out->fits = false;
         }
@@ -221,7 +221,7 @@ static plait_status sum_up(const per_stage_point *point, plait_arena *arena, per
 static double optimizer_s(const per_stage_point *point, const per_stage_stage *stage)
 {
     return stage->count == NULL ? HUGE_VAL
-                                : plait_frame_tail(point->question->problem, point->degrees,
+                                : plait_frame_tail(point->input->problem, point->degrees,
                                                    &stage->frame, &stage->time)
                                       .optimizer_s;
 }

@@ -36,7 +36,7 @@ typedef struct per_stage_problem {
 
 /** A point, and the costs that all of its stages share. */
 typedef struct per_stage_point {
-    const per_stage_problem *question;
+    const per_stage_problem *input;
     const plait_degrees *degrees;
     const plait_layer_cost *cost; /* [kinds][choices]; infinite where the point may not have it */
     unsigned sets;                /* bits 1 << offload_acts that a stage may have */
@@ -98,16 +98,16 @@ void per_stage_begin(const plait_problem *problem, const plait_choice *choice, i
                      plait_table *table, per_stage_problem *out);
 
 /** True if the runtime lets stages choose and the schedule keeps each on one rank. */
-bool per_stage_may_choose(const per_stage_problem *question, const plait_degrees *degrees);
+bool per_stage_may_choose(const per_stage_problem *input, const plait_degrees *degrees);
 
 static inline const plait_layer_cost *per_stage_cost(const per_stage_point *point, int kind,
                                                      int choice)
 {
-    return &point->cost[kind * point->question->choices + choice];
+    return &point->cost[kind * point->input->choices + choice];
 }
 
 /** A legal point whose stages may choose. out->cost lives in `arena`. */
-PLAIT_MUST_CHECK plait_status per_stage_at(const per_stage_problem *question,
+PLAIT_MUST_CHECK plait_status per_stage_at(const per_stage_problem *input,
                                            const plait_degrees *degrees, plait_arena *arena,
                                            per_stage_point *out, plait_error *err);
 
@@ -132,13 +132,13 @@ PLAIT_MUST_CHECK plait_status per_stage_choose(const per_stage_point *point, int
  * @param chunk  [pp * vpp] in the order of the pipeline
  * @param arena  out->stage lives in it
  */
-PLAIT_MUST_CHECK plait_status per_stage_solve(const per_stage_problem *question,
+PLAIT_MUST_CHECK plait_status per_stage_solve(const per_stage_problem *input,
                                               const plait_degrees *degrees,
                                               const plait_chunk *chunk, plait_arena *arena,
                                               per_stage_result *out, plait_error *err);
 
 /** The plan of a result that fits. *out lives in `arena`. */
-PLAIT_MUST_CHECK plait_status per_stage_plan(const per_stage_problem *question,
+PLAIT_MUST_CHECK plait_status per_stage_plan(const per_stage_problem *input,
                                              const plait_degrees *degrees, const plait_chunk *chunk,
                                              const per_stage_result *result, plait_arena *arena,
                                              plait_plan *out, plait_error *err);

@@ -26,7 +26,7 @@ typedef struct stage_work {
 
 static int count_kind(const stage_work *work, plait_chunk chunk, int kind)
 {
-    const unsigned char *const kinds = work->point->question->problem->model->layer_kind;
+    const unsigned char *const kinds = work->point->input->problem->model->layer_kind;
     int count = 0;
 
     for (int i = chunk.first; i < chunk.last; i++)
@@ -45,7 +45,7 @@ static void list_groups(const stage_work *work, const plait_stage_frame *frame,
                         per_stage_group *group, int *groups)
 {
     *groups = 0;
-    for (int k = 0; k < work->point->question->problem->model->kinds; k++) {
+    for (int k = 0; k < work->point->input->problem->model->kinds; k++) {
         if (!frame->unlike) {
             add_group(group, groups,
                       (per_stage_group){k, -1, frame->layers[k], work->in_flight[0]});
@@ -68,14 +68,14 @@ static plait_stage_frame frame_under(const stage_work *work, unsigned char set)
         own.offload = PLAIT_OFFLOAD_NONE;
         own.offload_share = 0;
     }
-    return plait_stage_frame_of(work->point->question->table, work->point->degrees, work->stage,
+    return plait_stage_frame_of(work->point->input->table, work->point->degrees, work->stage,
                                 work->chunk, &own, work->in_flight);
 }
 
 /* Without modules of further tokens all sets have the same frame. */
 static void take_frame(const stage_work *work, unsigned char set, per_stage_stage *stage)
 {
-    if (work->point->question->problem->model->mtp_layers > 0)
+    if (work->point->input->problem->model->mtp_layers > 0)
         stage->frame = frame_under(work, set);
 }
 
@@ -83,7 +83,7 @@ static void take_frame(const stage_work *work, unsigned char set, per_stage_stag
 static void take_counts(const per_stage_point *point, unsigned char set, const int *count,
                         per_stage_stage *out)
 {
-    const int choices = point->question->choices;
+    const int choices = point->input->choices;
     double held_bytes = 0.0, live_bytes = 0.0;
 
     out->time = out->frame.ends;
@@ -115,7 +115,7 @@ static pack_option option_of(const per_stage_point *point, const per_stage_group
                              unsigned char set)
 {
     const plait_layer_cost *const one = per_stage_cost(point, group->kind, c);
-    const bool may = goes_with(&point->question->choice[c], set);
+    const bool may = goes_with(&point->input->choice[c], set);
 
     return (pack_option){one->forward_s + one->backward_s, group->in_flight * one->saved_bytes,
                          may ? one->live_bytes : HUGE_VAL};
@@ -125,7 +125,7 @@ static pack_option option_of(const per_stage_point *point, const per_stage_group
 static plait_status pack_under(const stage_work *work, unsigned char set, double below_s,
                                const per_stage_stage *stage, pack_result *out, plait_error *err)
 {
-    const per_stage_problem *const q = work->point->question;
+    const per_stage_problem *const q = work->point->input;
     const size_t groups = (size_t)stage->groups;
     pack_option *const option =
         plait_arena_alloc(work->arena, groups * (size_t)q->choices, sizeof *option);
@@ -201,7 +201,7 @@ static int leading_of(const stage_work *work, const per_stage_group *group, int 
 static void count_choice(const stage_work *work, const per_stage_stage *stage,
                          const stage_choice *one, int *count)
 {
-    const int choices = work->point->question->choices;
+    const int choices = work->point->input->choices;
 
     memset(count, 0, (size_t)(stage->groups * choices) * sizeof *count);
     for (int g = 0; g < stage->groups; g++) {
@@ -215,7 +215,7 @@ static void count_choice(const stage_work *work, const per_stage_stage *stage,
 static void try_choice(const stage_work *work, const stage_choice *one, int *count, int *kept,
                        per_stage_stage *best)
 {
-    const per_stage_problem *const q = work->point->question;
+    const per_stage_problem *const q = work->point->input;
     const unsigned char set = q->choice[one->rest].offload_acts;
     per_stage_stage next = *best;
 
@@ -254,7 +254,7 @@ static int full_choice(const per_stage_problem *q)
 
 static plait_status choose_one(const stage_work *work, per_stage_stage *out, plait_error *err)
 {
-    const per_stage_problem *const q = work->point->question;
+    const per_stage_problem *const q = work->point->input;
     const size_t all = (size_t)out->groups * (size_t)q->choices;
     const int longest = longest_chunk(work);
     const int full = full_choice(q);
@@ -278,7 +278,7 @@ static plait_status choose_one(const stage_work *work, per_stage_stage *out, pla
 plait_status per_stage_choose(const per_stage_point *point, int s, const plait_chunk *chunk,
                               plait_arena *arena, per_stage_stage *out, plait_error *err)
 {
-    const plait_model *const model = point->question->problem->model;
+    const plait_model *const model = point->input->problem->model;
     const size_t chunks = (size_t)point->degrees->vpp;
     per_stage_group *const group =
         plait_arena_alloc(arena, (size_t)model->kinds * chunks, sizeof *group);
@@ -296,7 +296,7 @@ plait_status per_stage_choose(const per_stage_point *point, int s, const plait_c
         .group = group, .need_bytes = HUGE_VAL, .proven = true, .kept = point->kept};
     out->frame = frame_under(&work, point->degrees->offload_acts);
     list_groups(&work, &out->frame, group, &out->groups);
-    return point->question->problem->runtime->can.recompute_by == PLAIT_BY_LAYER
+    return point->input->problem->runtime->can.recompute_by == PLAIT_BY_LAYER
                ? choose_layers(&work, out, err)
                : choose_one(&work, out, err);
 }

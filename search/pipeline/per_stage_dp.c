@@ -51,7 +51,7 @@ static plait_status price_stage(dp_context *w, int s, int first, int last, int h
     stage_price *const cached = &w->price[(home * w->stages + s) * w->ranges + range];
 
     if (cached->time.forward_s < 0.0) {
-        const plait_model *const model = w->point->question->problem->model;
+        const plait_model *const model = w->point->input->problem->model;
         const bool is_last = s == w->stages - 1;
         const plait_chunk chunk = {first, last, s == 0, is_last, is_last ? model->mtp_layers : 0};
         const plait_arena_mark mark = plait_arena_save(w->arena);
@@ -61,7 +61,7 @@ static plait_status price_stage(dp_context *w, int s, int first, int last, int h
         *cached = (stage_price){.time = {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
         if (stage.count != NULL)
             *cached = (stage_price){stage.time,
-                                    plait_frame_tail(w->point->question->problem, w->point->degrees,
+                                    plait_frame_tail(w->point->input->problem, w->point->degrees,
                                                      &stage.frame, &stage.time)};
         w->out->programs++;
         plait_arena_rewind(w->arena, mark);
@@ -167,14 +167,14 @@ static pipeline_rest rest_of(const void *context, int stage, int first)
 /* f + b of all layers, each with its fastest choice. */
 static double fastest_layers_s(const per_stage_point *point)
 {
-    const plait_model *const model = point->question->problem->model;
+    const plait_model *const model = point->input->problem->model;
     double sum_s = 0.0;
 
     for (int i = 0; i < model->layers; i++) {
         const plait_layer_cost *const cost =
-            &point->cost[model->layer_kind[i] * point->question->choices];
+            &point->cost[model->layer_kind[i] * point->input->choices];
         double fastest = HUGE_VAL;
-        for (int c = 0; c < point->question->choices; c++)
+        for (int c = 0; c < point->input->choices; c++)
             fastest = fmin(fastest, cost[c].forward_s + cost[c].backward_s);
         sum_s += fastest;
     }
@@ -184,7 +184,7 @@ static double fastest_layers_s(const per_stage_point *point)
 static plait_status begin(dp_context *w, plait_error *err)
 {
     w->fastest_s = fastest_layers_s(w->point);
-    w->range = pipeline_ranges(w->point->question->problem->model, w->arena, &w->ranges);
+    w->range = pipeline_ranges(w->point->input->problem->model, w->arena, &w->ranges);
     const size_t prices = (size_t)(w->homes * w->stages) * (size_t)w->ranges;
     w->price = plait_arena_alloc(w->arena, prices, sizeof *w->price);
     if (w->range == NULL || w->price == NULL)
@@ -215,7 +215,7 @@ static plait_status improve(dp_context *w, int *layers, plait_error *err)
 plait_status per_stage_dp(const per_stage_point *point, plait_arena *arena, per_stage_layout *out,
                           plait_error *err)
 {
-    const plait_problem *const problem = point->question->problem;
+    const plait_problem *const problem = point->input->problem;
     const plait_degrees *const d = point->degrees;
     const int microbatches = plait_degrees_microbatches(d, problem->job.gbs);
     int *const layers = plait_arena_alloc(arena, (size_t)d->pp, sizeof *layers);

@@ -56,7 +56,7 @@ static per_layer_problem problem_of(const search_run *run,
 typedef struct per_layer_listing {
     const search_run *run;
     search_worker *worker;
-    const per_layer_problem *question;
+    const per_layer_problem *input;
 } per_layer_listing;
 
 static void take_least(plait_portion *least, const plait_portion *of)
@@ -106,7 +106,7 @@ static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *b
 /* Each layer with the least of all shardings; the ends with the point's tp. */
 static plait_portions least_portions(const per_layer_listing *at, const plait_degrees *base)
 {
-    const per_layer_problem *const q = at->question;
+    const per_layer_problem *const q = at->input;
     plait_portions least = plait_degrees_portions(at->worker->table, base);
 
     take_least_of_tp(at, base, base->tp, &least);

@@ -87,7 +87,7 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 /* A point while it is solved. */
 typedef struct per_stage_attempt {
     const search_run *run;
-    per_stage_problem question;
+    per_stage_problem input;
     plait_degrees degrees;
     plait_arena *scratch;
     double limit_s;
@@ -101,14 +101,14 @@ static bool choose(per_stage_attempt *at, const plait_degrees *d, const plait_ch
 {
     per_stage_result result;
 
-    if (per_stage_solve(&at->question, d, chunks, arena, &result, NULL) != PLAIT_OK) {
+    if (per_stage_solve(&at->input, d, chunks, arena, &result, NULL) != PLAIT_OK) {
         at->out->failed = true;
         return false;
     }
     at->out->proven = at->out->proven && (!result.fits || result.gap <= 0.0);
     if (!result.refines || !result.fits || result.step_s >= at->limit_s)
         return false;
-    if (per_stage_plan(&at->question, d, chunks, &result, arena, plan, NULL) != PLAIT_OK ||
+    if (per_stage_plan(&at->input, d, chunks, &result, arena, plan, NULL) != PLAIT_OK ||
         plait_plan_cost(at->run->problem, plan, arena, cost, NULL) != PLAIT_OK) {
         at->out->failed = true;
         return false;
@@ -154,12 +154,12 @@ static void try_dp(per_stage_attempt *at)
     const plait_arena_mark mark = plait_arena_save(at->scratch);
     // S.26 minimises the step less sends, which are the same for every layout; by `shifted` a lower bound of it
     const bool exact = at->degrees.grad_sync != PLAIT_SYNC_SHIFTED &&
-                       plait_degrees_portions(at->question.table, &at->degrees).fused_s <= 0.0;
+                       plait_degrees_portions(at->input.table, &at->degrees).fused_s <= 0.0;
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     per_stage_point point;
     per_stage_layout found;
 
-    if (per_stage_at(&at->question, &at->degrees, at->scratch, &point, NULL) != PLAIT_OK ||
+    if (per_stage_at(&at->input, &at->degrees, at->scratch, &point, NULL) != PLAIT_OK ||
         per_stage_dp(&point, at->scratch, &found, NULL) != PLAIT_OK)
         at->out->failed = true;
     else if (found.fits) {
@@ -177,7 +177,7 @@ static void try_dp(per_stage_attempt *at)
 static void try_seeds(per_stage_attempt *at)
 {
     const plait_arena_mark mark = plait_arena_save(at->scratch);
-    const plait_portions portions = plait_degrees_portions(at->question.table, &at->degrees);
+    const plait_portions portions = plait_degrees_portions(at->input.table, &at->degrees);
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     layout_items row;
     const int count = at->degrees.pp * at->degrees.vpp;
@@ -204,9 +204,9 @@ static per_stage_attempt begin(const search_run *run, const space_recompute *cho
 
     at.degrees.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     at.degrees.offload_acts = 0;
-    per_stage_begin(run->problem, choice->value, choice->count, table, &at.question);
-    at.question.may_keep = may_keep(run);
-    at.question.nodes = MOST_NODES;
+    per_stage_begin(run->problem, choice->value, choice->count, table, &at.input);
+    at.input.may_keep = may_keep(run);
+    at.input.nodes = MOST_NODES;
     return at;
 }
 
@@ -221,7 +221,7 @@ static void solve_point(const search_run *run, search_worker *worker, const void
     out->skipped = point->floor_s >= limit_s;
     out->proven =
         out->skipped || choice->count > 0; // else every choice is one that only whole plans have
-    if (out->skipped || !out->proven || !per_stage_may_choose(&at.question, &at.degrees))
+    if (out->skipped || !out->proven || !per_stage_may_choose(&at.input, &at.degrees))
         return;
     try_named_splits(&at, refine_splits(run, at.degrees.pp));
     if (solves_exactly(run, &at.degrees))

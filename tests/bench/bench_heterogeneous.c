@@ -1,5 +1,5 @@
 /*
- * bench_mixed.c - seconds of searches over several sorts of nodes, and the memory that they take
+ * bench_heterogeneous.c - seconds and peak memory of searches over several kinds of nodes
  *
  * The software is Megatron-LM's profile with stages that may differ, as software built on it has.
  */
@@ -10,14 +10,14 @@
 #include "plait/data.h"
 #include "plait/search.h"
 
-typedef struct mixed_case {
+typedef struct hetero_case {
     const char *name, *model, *cluster;
     int seq, gbs;
-} mixed_case;
+} hetero_case;
 
 static int64_t search_once(void *context)
 {
-    const mixed_case *c = context;
+    const hetero_case *c = context;
     plait_arena *arena = plait_arena_new();
     plait_search_options options;
     plait_search_result result = {0};
@@ -49,7 +49,7 @@ static int64_t search_once(void *context)
 
 int main(void)
 {
-    static mixed_case cases[] = {
+    static hetero_case cases[] = {
         {"mixed llama-3.1-70b, 128 H100 + 128 A100", "llama-3.1-70b",
          "h100-80gb-sxm:16x8+a100-80gb-sxm:16x8,nic=200", 4096, 1024},
         {"mixed llama-3.1-70b, 1024 GPUs of 4 sorts", "llama-3.1-70b",

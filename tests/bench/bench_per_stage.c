@@ -1,4 +1,4 @@
-/* bench_stages.c - seconds in which all stages of a point choose, and in which layers are dealt to them */
+/* bench_per_stage.c - seconds of the choices of all stages of a point, and of its layers and choices together */
 #include <stdio.h>
 
 #include "support/bench.h"
@@ -19,7 +19,7 @@ typedef struct opened {
     plait_cluster cluster;
     plait_runtime runtime;
     plait_problem problem;
-    per_stage_problem question;
+    per_stage_problem input;
 } opened;
 
 static plait_status open_case(const stages_case *c, plait_arena *arena, opened *out,
@@ -39,7 +39,7 @@ static plait_status open_case(const stages_case *c, plait_arena *arena, opened *
     if (table == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(space_list_recompute(&out->problem, &options, arena, &list, err));
-    per_stage_begin(&out->problem, list.value, list.count, table, &out->question);
+    per_stage_begin(&out->problem, list.value, list.count, table, &out->input);
     return PLAIT_OK;
 }
 
@@ -56,7 +56,7 @@ static plait_status degrees_of(const stages_case *c, plait_degrees *d, plait_err
     return PLAIT_OK;
 }
 
-/* Layers as they are dealt, or dealt anew so that the stages' choices are fastest. */
+/* The choices for the layers of the point's split, or layers and choices together. */
 static plait_status run_once(const stages_case *c, const opened *world, const plait_degrees *d,
                              plait_arena *arena, plait_error *err)
 {
@@ -66,12 +66,12 @@ static plait_status run_once(const stages_case *c, const opened *world, const pl
     per_stage_layout dealt;
 
     if (c->deals) {
-        PLAIT_TRY(per_stage_at(&world->question, d, arena, &point, err));
+        PLAIT_TRY(per_stage_at(&world->input, d, arena, &point, err));
         return per_stage_dp(&point, arena, &dealt, err);
     }
     if (!plait_chunks_of(&world->model, d, chunk))
         return plait_fail(err, PLAIT_ERROR_RANGE, c->name, "expected a split, found none");
-    return per_stage_solve(&world->question, d, chunk, arena, &result, err);
+    return per_stage_solve(&world->input, d, chunk, arena, &result, err);
 }
 
 static plait_status run_case(const stages_case *c, plait_arena *arena, plait_error *err)

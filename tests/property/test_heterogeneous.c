@@ -1,5 +1,5 @@
 /*
- * test_mixed.c - a search over several sorts of nodes returns what pricing every plan would return
+ * test_heterogeneous.c - a search over several sorts of nodes returns what pricing every plan would return
  *
  * Random small questions are held against nested loops over orders of groups, one run of stages of each or
  * two of one of them, their degrees, cuts of

@@ -1,9 +1,9 @@
 /*
- * test_cuts.c - layers cut unlike each other: the fastest plan is that of pricing every plan
+ * test_per_layer.c - a sharding for each layer: the fastest plan is that of pricing every plan
  *
- * Random small models, points and memories. Each is solved, and held against every way to give its layers
- * cuts, one or two runs a stage, and recomputation, each priced as a plan of its own. What was found costs what
- * it says, and is never behind the plan whose layers are cut alike.
+ * Random small models, points and memories. Each is solved and compared with every assignment of shardings, in one or two
+ * runs a stage, and of recomputation, each priced as a plan of its own. The plan of a result costs what the result
+ * states, and is never slower than the plan whose layers all have the point's sharding.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ typedef struct world {
     plait_problem problem;
     plait_degrees degrees;
     plait_recompute choice[CHOICES];
-    per_layer_problem question;
+    per_layer_problem input;
 } world;
 
 static void load(const char *cluster, int gpus, world *w)
@@ -85,14 +85,14 @@ static void ask(world *w)
 
     must(plait_plan_expand(&w->problem, &w->degrees, scratch, &plan, &err), &err);
     must(plait_plan_cost(&w->problem, &plan, scratch, &cost, &err), &err);
-    w->question = (per_layer_problem){
+    w->input = (per_layer_problem){
         .problem = &w->problem,
         .choices = 1 + random_below(CHOICES),
         .choice = w->choice,
         .capacity_bytes = cost.memory.peak_bytes * (0.77 + 0.05 * random_below(8)),
     };
-    for (; w->question.shardings < CUTS - 1; w->question.shardings++)
-        w->question.sharding[w->question.shardings] =
+    for (; w->input.shardings < CUTS - 1; w->input.shardings++)
+        w->input.sharding[w->input.shardings] =
             (plait_cut){(short)(1 << random_below(4)), random_below(2) ? 3 : w->degrees.zero};
 }
 
@@ -125,7 +125,7 @@ static void price(every_plan *e)
     must(plait_plan_cost(&e->w->problem, &e->plan, scratch, &cost, &err), &err);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s", cost.why);
-    if (cost.memory.peak_bytes <= e->w->question.capacity_bytes && cost.step_s < e->best_s)
+    if (cost.memory.peak_bytes <= e->w->input.capacity_bytes && cost.step_s < e->best_s)
         e->best_s = cost.step_s;
     e->plans++;
     plait_arena_rewind(scratch, mark);
@@ -165,7 +165,7 @@ static void try_layers(every_plan *e, int s, int at)
     stage->cut = cut;
     stage->recompute = recompute;
     for (int c = 0; c < e->shardings; c++)
-        for (int r = 0; r < e->w->question.choices; r++) {
+        for (int r = 0; r < e->w->input.choices; r++) {
             cut[at] = e->option[c];
             recompute[at] = e->w->choice[r];
             if (runs_of(stage, at) <= e->runs && in_order(stage, at))
@@ -189,7 +189,7 @@ static double fastest_of_all(const world *w, const per_layer_point *point, int r
     return e.best_s;
 }
 
-// ---- one question --------------------------------------------------------------------------
+// ---- one input --------------------------------------------------------------------------
 
 typedef struct tally {
     int questions, misfits, cut, freed, freer;
@@ -211,7 +211,7 @@ static plait_cost cost_of_result(const world *w, const per_layer_point *point,
     must(plait_plan_cost(&w->problem, &plan, scratch, &cost, &err), &err);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s", cost.why);
-    assert_true(cost.memory.peak_bytes <= w->question.capacity_bytes);
+    assert_true(cost.memory.peak_bytes <= w->input.capacity_bytes);
     return cost;
 }
 
@@ -230,7 +230,7 @@ static void try_question(world *w, tally *seen)
     plait_error err;
 
     ask(w);
-    per_layer_point *const point = per_layer_begin(&w->question, &w->degrees, scratch);
+    per_layer_point *const point = per_layer_begin(&w->input, &w->degrees, scratch);
     assert_non_null(point);
     assert_true(plait_split_layers(&w->model, &w->degrees, layers));
     must(per_layer_dp(point, layers, HUGE_VAL, scratch, &result, &err), &err);

@@ -1,8 +1,8 @@
 /*
- * test_stages.c - what stages choose for themselves is what their plan costs, and no choice beats it
+ * test_per_stage.c - the choices of stages cost what their plan costs, and no other choice is better
  *
- * Random points of several models and schedules, in more and less memory. Each is refined; the plan
- * of that is priced like any other; and every choice that all stages could share is priced beside it.
+ * Random points of several models and schedules, in more and less memory. Each is solved, its plan is priced like any
+ * other, and every choice that all stages can share is priced beside it.
  */
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct world {
     plait_runtime runtime;
     plait_problem problem;
     plait_search_options options;
-    per_stage_problem question;
+    per_stage_problem input;
 } world;
 
 static void load(const char *model, const char *cluster, int gpus, world *w)
@@ -48,7 +48,7 @@ static void load(const char *model, const char *cluster, int gpus, world *w)
     assert_non_null(table);
     space_recompute list;
     must(space_list_recompute(&w->problem, &w->options, arena, &list, &err), &err);
-    per_stage_begin(&w->problem, list.value, list.count, table, &w->question);
+    per_stage_begin(&w->problem, list.value, list.count, table, &w->input);
 }
 
 static unsigned char random_schedule(int *vpp)
@@ -104,7 +104,7 @@ static per_stage_result refined(world *w, const plait_degrees *d, plait_chunk *c
     plait_error err;
 
     assert_true(plait_chunks_of(&w->model, d, chunk));
-    must(per_stage_solve(&w->question, d, chunk, scratch, &result, &err), &err);
+    must(per_stage_solve(&w->input, d, chunk, scratch, &result, &err), &err);
     assert_true(result.refines);
     return result;
 }
@@ -116,7 +116,7 @@ static void hold_to_its_plan(const world *w, const plait_degrees *d, const plait
     plait_plan plan;
     plait_error err;
 
-    must(per_stage_plan(&w->question, d, chunk, result, scratch, &plan, &err), &err);
+    must(per_stage_plan(&w->input, d, chunk, result, scratch, &plan, &err), &err);
     const plait_cost cost = cost_of(w, &plan);
     for (int s = 0; s < result->stages; s++) {
         assert_near_relative(result->stage[s].time.forward_s, cost.stage[s].forward_s, 1e-9);
@@ -124,7 +124,7 @@ static void hold_to_its_plan(const world *w, const plait_degrees *d, const plait
         assert_near_relative(result->stage[s].peak_bytes, cost.stage[s].memory_bytes, 1e-9);
     }
     assert_near_relative(result->peak_bytes, cost.memory.peak_bytes, 1e-9);
-    assert_true(result->peak_bytes <= w->question.capacity_bytes);
+    assert_true(result->peak_bytes <= w->input.capacity_bytes);
     if (result->exact)
         assert_near_relative(result->step_s, cost.step_s, 1e-9);
     else
@@ -135,17 +135,17 @@ static void hold_to_its_plan(const world *w, const plait_degrees *d, const plait
 /* No choice of all stages alike takes less than the bound, nor than a step that is proven. */
 static void hold_to_uniform(world *w, plait_degrees d, plait_chunk *chunk, int *compared)
 {
-    for (int c = 0; c < w->question.choices; c++) {
+    for (int c = 0; c < w->input.choices; c++) {
         plait_plan plan;
         plait_error err;
-        d.recompute = w->question.choice[c].recompute;
-        d.offload_acts = w->question.choice[c].offload_acts;
+        d.recompute = w->input.choice[c].recompute;
+        d.offload_acts = w->input.choice[c].offload_acts;
         if (plait_degrees_check(&w->problem, &d, NULL, 0) == PLAIT_INVALID)
             continue;
         const per_stage_result result = refined(w, &d, chunk);
         must(plait_plan_expand(&w->problem, &d, scratch, &plan, &err), &err);
         const plait_cost cost = cost_of(w, &plan);
-        if (cost.memory.peak_bytes > w->question.capacity_bytes * (1.0 - 1e-9))
+        if (cost.memory.peak_bytes > w->input.capacity_bytes * (1.0 - 1e-9))
             continue;
         (*compared)++;
         assert_true(result.fits);
@@ -163,11 +163,11 @@ static void hold_to_less(world *w, const plait_degrees *d, plait_chunk *chunk,
                          const per_stage_result *before)
 {
     for (int how = 0; how < 2; how++) {
-        const double capacity = w->question.capacity_bytes;
-        w->question.capacity_bytes *= how == 0 ? 0.9 : 1.0;
+        const double capacity = w->input.capacity_bytes;
+        w->input.capacity_bytes *= how == 0 ? 0.9 : 1.0;
         w->runtime.can.recompute_by = how == 1 ? PLAIT_BY_STAGE : PLAIT_BY_LAYER;
         const per_stage_result less = refined(w, d, chunk);
-        w->question.capacity_bytes = capacity;
+        w->input.capacity_bytes = capacity;
         w->runtime.can.recompute_by = PLAIT_BY_LAYER;
         assert_true(before->fits || !less.fits);
         for (int s = 0; s < less.stages && less.fits; s++)
@@ -186,9 +186,9 @@ typedef struct tally {
 static void try_point(world *w, const plait_degrees *d, tally *seen)
 {
     static plait_chunk chunk[PLAIT_MAX_LAYERS];
-    const double capacity = w->question.capacity_bytes;
+    const double capacity = w->input.capacity_bytes;
 
-    w->question.capacity_bytes *= 0.25 * (1 + random_below(5));
+    w->input.capacity_bytes *= 0.25 * (1 + random_below(5));
     const per_stage_result result = refined(w, d, chunk);
     seen->misfits += !result.fits;
     if (result.fits) {
@@ -197,14 +197,14 @@ static void try_point(world *w, const plait_degrees *d, tally *seen)
         hold_to_its_plan(w, d, chunk, &result);
     } else {
         assert_true(result.missing_bytes > 0.0);
-        w->question.capacity_bytes += result.missing_bytes * (1.0 + 1e-9) + 1.0;
+        w->input.capacity_bytes += result.missing_bytes * (1.0 + 1e-9) + 1.0;
         assert_true(refined(w, d, chunk).fits); // the smallest relaxation, of the fullest stage
-        w->question.capacity_bytes -= result.missing_bytes * (1.0 + 1e-9) + 1.0;
+        w->input.capacity_bytes -= result.missing_bytes * (1.0 + 1e-9) + 1.0;
     }
     hold_to_less(w, d, chunk, &result);
     if (random_below(10) == 0)
         hold_to_uniform(w, *d, chunk, &seen->compared);
-    w->question.capacity_bytes = capacity;
+    w->input.capacity_bytes = capacity;
 }
 
 static void test_stages__cost_what_they_say_and_no_less_can_be_had(void **state)
@@ -248,7 +248,7 @@ static void choose_homes(world *w, const plait_degrees *d, const plait_chunk *ch
     per_stage_point point[2];
     plait_error err;
 
-    must(per_stage_at(&w->question, d, scratch, &point[0], &err), &err);
+    must(per_stage_at(&w->input, d, scratch, &point[0], &err), &err);
     point[1] = per_stage_on_device(&point[0]);
     for (int home = 0; home < 2; home++) {
         stage[home] = plait_arena_alloc(scratch, (size_t)d->pp, sizeof **stage);
@@ -278,7 +278,7 @@ static double best_of_homes(world *w, const plait_degrees *d, const plait_chunk 
         }
         if (!fits)
             continue;
-        must(per_stage_plan(&w->question, d, chunk, &result, scratch, &plan, &err), &err);
+        must(per_stage_plan(&w->input, d, chunk, &result, scratch, &plan, &err), &err);
         best_s = fmin(best_s, cost_of(w, &plan).step_s);
     }
     return best_s;
@@ -305,7 +305,7 @@ static double capacity_between(world *w, const plait_degrees *d, const plait_chu
     per_stage_stage *stage[2];
     double least = 0.0;
 
-    w->question.capacity_bytes = 1e15;
+    w->input.capacity_bytes = 1e15;
     choose_homes(w, d, chunk, stage);
     for (int s = 0; s < d->pp; s++)
         least = fmax(least, stage[0][s].peak_bytes);
@@ -320,9 +320,9 @@ static void try_homes(world *w, plait_degrees *d, keepers *seen)
     plait_error err;
 
     deal_unevenly(w, d, chunk);
-    if (w->question.choices == 1)
-        w->question.capacity_bytes = capacity_between(w, d, chunk);
-    must(per_stage_solve(&w->question, d, chunk, scratch, &result, &err), &err);
+    if (w->input.choices == 1)
+        w->input.capacity_bytes = capacity_between(w, d, chunk);
+    must(per_stage_solve(&w->input, d, chunk, scratch, &result, &err), &err);
     const double best_s = best_of_homes(w, d, chunk);
     assert_int_equal(result.fits, best_s < HUGE_VAL);
     if (!result.fits)
@@ -346,23 +346,23 @@ static void test_stages__keep_the_optimizers_state_where_the_step_is_shortest(vo
 
     (void)state;
     load("llama-3.1-8b", "h100-80gb-sxm:4x8", 32, &w);
-    w.question.may_keep = true;
+    w.input.may_keep = true;
     for (int n = 0; n < 4 * POINTS; n++) {
         const plait_arena_mark mark = plait_arena_save(scratch);
-        const double capacity = w.question.capacity_bytes;
-        const int choices = w.question.choices;
+        const double capacity = w.input.capacity_bytes;
+        const int choices = w.input.choices;
         plait_degrees d;
 
-        w.question.choices =
+        w.input.choices =
             random_below(2) ? 1 : choices; // without recomputation first stages are full
-        w.question.capacity_bytes *= 0.01 * (10 + random_below(70));
+        w.input.capacity_bytes *= 0.01 * (10 + random_below(70));
         if (random_point(&w, &d) && d.pp <= 4 && d.vpp == 1 && d.schedule == PLAIT_1F1B) {
             d.offload = PLAIT_OFFLOAD_OPTIMIZER;
             if (plait_degrees_check(&w.problem, &d, NULL, 0) != PLAIT_INVALID)
                 try_homes(&w, &d, &seen);
         }
-        w.question.capacity_bytes = capacity;
-        w.question.choices = choices;
+        w.input.capacity_bytes = capacity;
+        w.input.choices = choices;
         plait_arena_rewind(scratch, mark);
     }
     print_message("%d points fit, in %d some stages keep it and some do not\n", seen.points,

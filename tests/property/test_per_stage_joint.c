@@ -1,8 +1,8 @@
 /*
- * test_stages_joint.c - layers and choices by dynamic programming, by the MILP and by every layout
+ * test_per_stage_joint.c - layers and choices by dynamic programming, by the MILP and by every layout
  *
- * Small models of one kind of layers on a few stages, in more and less memory. Both are compared with the
- * shortest of all ways to deal the layers, each with its stages' own choices.
+ * Small models of one kind of layers on a few stages, in more and less memory. Both are compared with the shortest of all
+ * layouts, each with its stages' own choices.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ typedef struct world {
     plait_runtime runtime;
     plait_problem problem;
     plait_degrees degrees;
-    per_stage_problem question;
+    per_stage_problem input;
     per_stage_point point;
     double sends_s; /* of a step of stages that take no time */
 } world;
@@ -68,8 +68,8 @@ static void draw(world *w)
     plait_table *const table = plait_table_new(&w->problem, scratch);
     space_recompute list;
     must(space_list_recompute(&w->problem, &options, scratch, &list, &err), &err);
-    per_stage_begin(&w->problem, list.value, list.count, table, &w->question);
-    must(per_stage_at(&w->question, &w->degrees, scratch, &w->point, &err), &err);
+    per_stage_begin(&w->problem, list.value, list.count, table, &w->input);
+    must(per_stage_at(&w->input, &w->degrees, scratch, &w->point, &err), &err);
     w->sends_s = plait_frames_price(table, &w->degrees, nothing, none).step_s;
 }
 
@@ -113,7 +113,7 @@ static layout_time time_of(const world *w, const int *layers, double *fullest)
         .runs = w->degrees.pp,
         .run = run,
     };
-    const plait_price price = plait_frames_price(w->question.table, &w->degrees, frame, time);
+    const plait_price price = plait_frames_price(w->input.table, &w->degrees, frame, time);
     assert_true(price.exact);
     return (layout_time){plait_pipeline_s(PLAIT_1F1B, &load), price.step_s - w->sends_s};
 }
@@ -138,19 +138,19 @@ static void hold(const world *w, layout_time best)
 {
     double fullest = 0.0;
     joint_result joint;
-    per_stage_layout dealt;
+    per_stage_layout layout;
     plait_error err;
 
     must(joint_solve(&w->point, (milp_limits){0}, scratch, &joint, &err), &err);
-    must(per_stage_dp(&w->point, scratch, &dealt, &err), &err);
+    must(per_stage_dp(&w->point, scratch, &layout, &err), &err);
     assert_int_equal(joint.verdict, isinf(best.time_s) ? MILP_INFEASIBLE : MILP_OPTIMAL);
-    assert_int_equal(dealt.fits, !isinf(best.time_s));
-    if (!dealt.fits)
+    assert_int_equal(layout.fits, !isinf(best.time_s));
+    if (!layout.fits)
         return;
     assert_near_relative(joint.pipeline_s, best.pipeline_s, 1e-6);
     assert_near_relative(time_of(w, joint.layers, &fullest).pipeline_s, best.pipeline_s, 1e-6);
-    assert_near_relative(dealt.time_s, best.time_s, 1e-9);
-    assert_near_relative(time_of(w, dealt.layers, &fullest).time_s, best.time_s, 1e-9);
+    assert_near_relative(layout.time_s, best.time_s, 1e-9);
+    assert_near_relative(time_of(w, layout.layers, &fullest).time_s, best.time_s, 1e-9);
 }
 
 static void test_joint__as_every_layout_of_500_pipelines(void **state)
@@ -165,9 +165,9 @@ static void test_joint__as_every_layout_of_500_pipelines(void **state)
         int layers[STAGES];
         double fullest = 0.0;
         draw(&w);
-        w.question.capacity_bytes = 1e18;
+        w.input.capacity_bytes = 1e18;
         const layout_time free = best_layout(&w, 0, w.model.layers, layers, &fullest);
-        w.question.capacity_bytes = fullest * (0.305 + random_below(80) / 100.0);
+        w.input.capacity_bytes = fullest * (0.305 + random_below(80) / 100.0);
         const layout_time best = best_layout(&w, 0, w.model.layers, layers, &fullest);
 
         misfits += isinf(best.time_s);

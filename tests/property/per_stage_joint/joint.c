@@ -10,7 +10,7 @@
 
 #include "plait/units.h"
 
-/* Columns of a stage, behind `choices` counts and as many switches: is the choice used? */
+/* Columns of a stage, after `choices` counts and as many switches that are 1 if the choice is used. */
 enum { LAYERS, FORWARD, BACKWARD, SUM_F, SUM_B, MOST_F, MOST_B, THERE, BACK, LIVE, COLUMNS };
 
 /* Rows of a stage at most, but for two a choice. */
@@ -28,13 +28,6 @@ typedef struct joint_work {
     milp_problem problem;
     int terms;
 } joint_work;
-
-bool joint_applies(const per_stage_point *point)
-{
-    return point->degrees->schedule == PLAIT_1F1B && point->degrees->vpp == 1 &&
-           point->question->problem->model->kinds == 1 &&
-           point->question->problem->runtime->can.recompute_by == PLAIT_BY_LAYER;
-}
 
 // ---- columns -------------------------------------------------------------------------------
 
@@ -58,10 +51,10 @@ static int at(const joint_work *w, int s, int which)
     return count_at(w, s, 2 * w->choices) + which;
 }
 
-/* May layers of the point have it? */
+/* True if layers of the point may have choice c. */
 static bool is_open(const joint_work *w, int c)
 {
-    const plait_choice *const choice = &w->point->question->choice[c];
+    const plait_choice *const choice = &w->point->input->choice[c];
 
     return w->point->cost[c].forward_s < HUGE_VAL &&
            (choice->offload_acts == w->point->degrees->offload_acts ||
@@ -70,7 +63,7 @@ static bool is_open(const joint_work *w, int c)
 
 static void fill_columns(joint_work *w)
 {
-    const int layers = w->point->question->problem->model->layers;
+    const int layers = w->point->input->problem->model->layers;
 
     for (int s = 0; s < w->stages; s++) {
         for (int c = 0; c < w->choices; c++) {
@@ -119,14 +112,14 @@ static void add_pass(joint_work *w, int s, int which, double ends_s, bool backwa
     }
 }
 
-/* C.241: the peak of a stage. What it has in any case grows evenly with its layers. */
+/* C.241: the peak of a stage. Its bytes without activations are linear in its layers. */
 static void add_memory(joint_work *w, int s)
 {
     const plait_stage_frame *const frame = &w->empty[s];
     const double of_layer = w->one[s].bytes - frame->bytes;
 
     begin_row(w, -HUGE_VAL,
-              (w->point->question->capacity_bytes * (1.0 - 1e-12) - frame->bytes) / PLAIT_GIB);
+              (w->point->input->capacity_bytes * (1.0 - 1e-12) - frame->bytes) / PLAIT_GIB);
     add(w, at(w, s, LAYERS), of_layer / PLAIT_GIB);
     add(w, at(w, s, LIVE), frame->scale);
     for (int c = 0; c < w->choices; c++)
@@ -135,10 +128,10 @@ static void add_memory(joint_work *w, int s)
                 frame->scale * w->in_flight[s] * w->point->cost[c].saved_bytes / PLAIT_GIB);
 }
 
-/* Choices that are used, and what they rebuild. */
+/* Choices that are used, and the bytes that they rebuild. */
 static void add_used(joint_work *w, int s)
 {
-    const double layers = w->point->question->problem->model->layers;
+    const double layers = w->point->input->problem->model->layers;
 
     for (int c = 0; c < w->choices; c++) {
         if (!is_open(w, c) || w->point->cost[c].live_bytes <= 0.0)
@@ -180,7 +173,7 @@ static void add_turn(joint_work *w, int s, int most)
     add(w, at(w, s, most), -ahead_of(w, s));
 }
 
-/* way[s] = the largest G_t, or H_t, of t >= s. */
+/* turn[s] = the largest G_t, or H_t, of t >= s. */
 static void add_way(joint_work *w, int s, int way, int most)
 {
     begin_row(w, 0.0, HUGE_VAL);
@@ -190,7 +183,7 @@ static void add_way(joint_work *w, int s, int way, int most)
         at_least(w, at(w, s, way), at(w, s + 1, way));
 }
 
-/* The pipeline's row of stage s, but for its ways: T - (m - 2 - w)(f + b) + what lies before s. */
+/* The pipeline's row of stage s without its turns: T - (m - 2 - w)(f + b) + what lies before s. */
 static void begin_chain(joint_work *w, int s)
 {
     const double rounds = w->microbatches - 2.0 - ahead_of(w, s);
@@ -205,7 +198,7 @@ static void begin_chain(joint_work *w, int s)
     }
 }
 
-/* C.73: where a stage has one round only, one of the two turns is at it. */
+/* C.73: if a stage has one round only, one of the two turns is at it. */
 static void add_chains(joint_work *w, int s)
 {
     begin_chain(w, s);
@@ -222,7 +215,7 @@ static void add_chains(joint_work *w, int s)
 
 static void fill_rows(joint_work *w)
 {
-    const int layers = w->point->question->problem->model->layers;
+    const int layers = w->point->input->problem->model->layers;
 
     for (int s = 0; s < w->stages; s++) {
         begin_row(w, 0.0, 0.0);
@@ -259,12 +252,12 @@ static plait_status fill_frames(joint_work *w, plait_arena *arena, plait_error *
         return plait_fail_nomem(err);
     for (int s = 0; s < w->stages; s++) {
         const bool last = s == w->stages - 1;
-        const int mtp = last ? w->point->question->problem->model->mtp_layers : 0;
+        const int mtp = last ? w->point->input->problem->model->mtp_layers : 0;
         plait_chunk chunk = {0, 0, s == 0, last, mtp};
 
-        empty[s] = plait_stage_frame_of(w->point->question->table, d, s, &chunk, d, &in_flight[s]);
+        empty[s] = plait_stage_frame_of(w->point->input->table, d, s, &chunk, d, &in_flight[s]);
         chunk.last = 1;
-        one[s] = plait_stage_frame_of(w->point->question->table, d, s, &chunk, d, &in_flight[s]);
+        one[s] = plait_stage_frame_of(w->point->input->table, d, s, &chunk, d, &in_flight[s]);
     }
     w->empty = empty;
     w->one = one;
@@ -318,8 +311,8 @@ plait_status joint_solve(const per_stage_point *point, milp_limits limits, plait
     joint_work w = {
         .point = point,
         .stages = d->pp,
-        .choices = point->question->choices,
-        .microbatches = plait_degrees_microbatches(d, point->question->problem->job.gbs),
+        .choices = point->input->choices,
+        .microbatches = plait_degrees_microbatches(d, point->input->problem->job.gbs),
     };
     milp_result result;
 
