@@ -1,4 +1,7 @@
-/* calibrate_kernels.c - plait calibrate KERNELS.csv...: an accelerator and the network of its cluster */
+/*
+ * calibrate_kernels.c - plait calibrate KERNELS.csv...: an accelerator and the network of its
+ * cluster
+ */
 #include "cli/calibrate_kernels.h"
 
 #include <stdio.h>
@@ -80,7 +83,10 @@ static bool wants_cluster(const calibrate_kernels_task *task)
     return task->cluster_sink.path != NULL || task->cluster_sink.print;
 }
 
-/* The accelerator's default node and NICs, with as many GPUs per node as were measured and without a size. */
+/*
+ * The accelerator's default node and NICs, with as many GPUs per node as were measured and without
+ * a size.
+ */
 static plait_status default_cluster(const char *name, const plait_accelerator *accelerator,
                                     const point_list *points, plait_arena *arena,
                                     plait_cluster *out, plait_error *err)
@@ -100,7 +106,8 @@ static plait_status default_cluster(const char *name, const plait_accelerator *a
 }
 
 /*
- * Fit the links between nodes of the fitted accelerator, if the cluster is requested or nodes were measured.
+ * Fit the links between nodes of the fitted accelerator, if the cluster is requested or nodes were
+ * measured.
  *
  * @param name  name or path of the accelerator
  */

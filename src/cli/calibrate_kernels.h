@@ -1,4 +1,7 @@
-/* calibrate_kernels.h - plait calibrate KERNELS.csv...: an accelerator and the network of its cluster */
+/*
+ * calibrate_kernels.h - plait calibrate KERNELS.csv...: an accelerator and the network of its
+ * cluster
+ */
 #pragma once
 
 #include "cli/calibrate_steps.h"

@@ -1,4 +1,6 @@
-/* capacity_flags.h - options of a whole training run, for capacity and sweeps, and lists of numbers */
+/*
+ * capacity_flags.h - options of a whole training run, for capacity and sweeps, and lists of numbers
+ */
 #pragma once
 
 #include "cli/opt.h"
@@ -6,7 +8,10 @@
 
 enum { NUMBER_LIST_MOST = 256 };
 
-/** The numbers of an option: "2048", "2048,4096", "8192..16384:1024", or a range without a step, "2k..16k". */
+/**
+ * The numbers of an option: "2048", "2048,4096", "8192..16384:1024", or a range without a step,
+ * "2k..16k".
+ */
 typedef struct number_list {
     bool range;   /* a range without a step; `value` is then empty */
     int from, to; /* least and largest number; 0 if the option is not given */
@@ -69,13 +74,15 @@ typedef struct capacity_flags {
                       "nodes that wait, paid for; left out, as many as pay for themselves"),       \
         CAPACITY_TEXT(values, member, runs, "runs", "N", "runs to draw, up to 100000; 1000")
 
-/** Read budget, prices, failures and the number of simulated runs into *ask. Fails without --tokens. */
+/**
+ * Read budget, prices, failures and the number of simulated runs into *ask. Fails without --tokens.
+ */
 PLAIT_MUST_CHECK plait_status capacity_flags_read(const capacity_flags *flags,
                                                   plait_capacity_ask *ask, plait_error *err);
 
 /**
- * Read a price for each of some clusters: "2.2" of one, "2.2,4" in their order, "dgx-h100=2.2,..." by name. Prices
- * that the text does not give are 0.
+ * Read a price for each of some clusters: "2.2" of one, "2.2,4" in their order, "dgx-h100=2.2,..."
+ * by name. Prices that the text does not give are 0.
  */
 PLAIT_MUST_CHECK plait_status capacity_flags_read_prices(const char *text,
                                                          const char *const *cluster, int clusters,

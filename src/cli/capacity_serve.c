@@ -1,4 +1,7 @@
-/* capacity_serve.c - plait capacity --serve: reads the load of a day and prints the fleet that serves it */
+/*
+ * capacity_serve.c - plait capacity --serve: reads the load of a day and prints the fleet that
+ * serves it
+ */
 #include "cli/capacity_serve.h"
 
 #include <string.h>

@@ -85,7 +85,10 @@ static const struct kit_file {
 
 enum { KIT_FILES = sizeof kit / sizeof *kit, KIT_FILE_MAX_BYTES = 1 << 20 };
 
-/* Write the files of clusters/kit into a folder, all or none. With `force` the folder may have other files, which stay. */
+/*
+ * Write the files of clusters/kit into a folder, all or none. With `force` the folder may have
+ * other files, which stay.
+ */
 static plait_status write_kit(const char *path, const opt_operands *operands, bool force,
                               plait_arena *arena, plait_error *err)
 {

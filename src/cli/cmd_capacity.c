@@ -90,9 +90,10 @@ static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
 }
 
 /*
- * MOST_NUMBERS: in a range with more numbers of GPUs only doublings are searched. A range of batches is searched in
- * about BATCHES_OF_A_RANGE steps, each a power of two. A single batch may grow by 1 / SHARE_OF_ONE on the numbers of
- * GPUs between doublings, because those divide few batches; B..B keeps it.
+ * MOST_NUMBERS: in a range with more numbers of GPUs only doublings are searched. A range of
+ * batches is searched in about BATCHES_OF_A_RANGE steps, each a power of two. A single batch may
+ * grow by 1 / SHARE_OF_ONE on the numbers of GPUs between doublings, because those divide few
+ * batches; B..B keeps it.
  */
 enum { MOST_NUMBERS = 1 << 16, BATCHES_OF_A_RANGE = 8, BATCHES_OF_ONE = 2, SHARE_OF_ONE = 16 };
 
@@ -156,7 +157,10 @@ static plait_status add_question(capacity_sweep *sweep, sweep_cluster *of, int g
     return capacity_check_money(&of->ask, problem, err);
 }
 
-/* Add a row for each listed batch; of a range only the first, whose others are searched between rows. */
+/*
+ * Add a row for each listed batch; of a range only the first, whose others are searched between
+ * rows.
+ */
 static plait_status add_batches(capacity_sweep *sweep, sweep_cluster *of, int gpus,
                                 plait_arena *arena, plait_error *err)
 {
@@ -167,7 +171,10 @@ static plait_status add_batches(capacity_sweep *sweep, sweep_cluster *of, int gp
     return PLAIT_OK;
 }
 
-/* Resolve all problems before any search, so that errors come first. A range of GPUs gets its doublings. */
+/*
+ * Resolve all problems before any search, so that errors come first. A range of GPUs gets its
+ * doublings.
+ */
 static plait_status list_questions(capacity_sweep *sweep, const char *text, plait_arena *arena,
                                    plait_error *err)
 {
@@ -205,7 +212,10 @@ static plait_status list_questions(capacity_sweep *sweep, const char *text, plai
 
 /* ---- lists of batches and numbers of GPUs ---- */
 
-/* List both ends and the multiples of a power of two between them, chosen so that about `batches` are listed. */
+/*
+ * List both ends and the multiples of a power of two between them, chosen so that about `batches`
+ * are listed.
+ */
 static void list_range(number_list *list, int batches)
 {
     list->count = 0;

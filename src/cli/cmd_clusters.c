@@ -1,4 +1,7 @@
-/* cmd_clusters.c - plait clusters: lists clusters and accelerators, or shows one with derived numbers */
+/*
+ * cmd_clusters.c - plait clusters: lists clusters and accelerators, or shows one with derived
+ * numbers
+ */
 #include <stdio.h>
 
 #include "io/cluster/cluster_write.h"

@@ -1,4 +1,6 @@
-/* cmd_diff.c - plait diff: the differences of two files of one kind, which is recognised by content */
+/*
+ * cmd_diff.c - plait diff: the differences of two files of one kind, which is recognised by content
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,7 @@
-/* cmd_doctor.c - plait doctor: prices a running job and finds the fewest changes that make it faster */
+/*
+ * cmd_doctor.c - plait doctor: prices a running job and finds the fewest changes that make it
+ * faster
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +89,10 @@ static plait_status find_changes(doctor_answer *answer, const plait_search_optio
 
 /* ---- edits of the file ---- */
 
-/* Render the files of a plan as plait launch does; none if the plan does not fit or the target cannot express it. */
+/*
+ * Render the files of a plan as plait launch does; none if the plan does not fit or the target
+ * cannot express it.
+ */
 static plait_status render(const doctor_answer *answer, plait_launch_target target,
                            const report_plan *plan, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)
@@ -107,7 +113,10 @@ static plait_status render(const doctor_answer *answer, plait_launch_target targ
     return faults_only(status, &inner, err);
 }
 
-/* Price a change. Keys without an effect, where the search may name any value, keep the value of today. */
+/*
+ * Price a change. Keys without an effect, where the search may name any value, keep the value of
+ * today.
+ */
 static plait_status price_change(const doctor_answer *answer, const plait_change *change,
                                  plait_arena *arena, report_plan *out, plait_error *err)
 {
@@ -173,8 +182,8 @@ static const char outside[] = "no line of this file sets attention: the installe
                               "attention library decides it\n";
 
 /*
- * Keep edits only if the edited file gives the plan when it is imported. Only the attention kernel may stay as it is,
- * because some software uses the installed one.
+ * Keep edits only if the edited file gives the plan when it is imported. Only the attention kernel
+ * may stay as it is, because some software uses the installed one.
  */
 static plait_status check_edits(const doctor_answer *answer, int i, const launch_config *file,
                                 const char *applied, const plans_entry *today,
@@ -204,7 +213,10 @@ static plait_status check_edits(const doctor_answer *answer, int i, const launch
     return PLAIT_OK;
 }
 
-/* Find the edits of each change. launch.json has none: it lists ranks and actions, which are not edited by hand. */
+/*
+ * Find the edits of each change. launch.json has none: it lists ranks and actions, which are not
+ * edited by hand.
+ */
 static plait_status find_edits(doctor_answer *answer, const launch_config *file,
                                const plans_entry *today, const plan_request_flags *question,
                                plait_arena *arena, plait_error *err)

@@ -1,4 +1,6 @@
-/* cmd_explain.c - plait explain: every term of a plan, its limits, and comparisons with other plans */
+/*
+ * cmd_explain.c - plait explain: every term of a plan, its limits, and comparisons with other plans
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -79,7 +81,7 @@ static plait_status relax_recompute(explanation *e, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Find changes of the job with which a plan of these degrees fits, or, if there are none, a plan of any degrees. */
+/* Find changes of the job with which a plan of these degrees fits, or else a plan of any degrees. */
 static plait_status relax_job(explanation *e, plait_error *err)
 {
     const plait_degrees *const d = &e->asked.plan.degrees;

@@ -104,8 +104,8 @@ enum { MOST_BYTES = 64 << 20 };
 static const char *const further[] = {"", "-instruct", "-chat", "-base", "-it", "-hf"};
 
 /*
- * The name of plait's model for a checkpoint such as "meta-llama/Llama-3.1-8B-Instruct": the last part in lower case
- * without the ending; NULL if there is no such model.
+ * The name of plait's model for a checkpoint such as "meta-llama/Llama-3.1-8B-Instruct": the last
+ * part in lower case without the ending; NULL if there is no such model.
  */
 static plait_status model_of(const char *checkpoint, plait_arena *arena, const char **out,
                              plait_error *err)

@@ -104,7 +104,10 @@ static plait_status launch_one(const launch_values *flags, const char *path, pla
 
 /* ---- deployments ---- */
 
-/* Length of the name on the Hub that a source cites, "... and meta-llama/Meta-Llama-3.1-70B config"; 0 if none. */
+/*
+ * Length of the name on the Hub that a source cites, "... and meta-llama/Meta-Llama-3.1-70B
+ * config"; 0 if none.
+ */
 static size_t cited_in(const char *source, const char **name)
 {
     static const char ending[] = " config";

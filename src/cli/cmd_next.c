@@ -165,7 +165,10 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
     return PLAIT_OK;
 }
 
-/* Read a log. One without steps is reported and skipped; if no log has any, its error is the answer. */
+/*
+ * Read a log. One without steps is reported and skipped; if no log has any, its error is the
+ * answer.
+ */
 static plait_status take_any_log(const char *operand, plait_arena *arena, next_answer *out,
                                  plait_error *lost, plait_error *err)
 {
@@ -182,7 +185,9 @@ static plait_status take_any_log(const char *operand, plait_arena *arena, next_a
     return PLAIT_OK;
 }
 
-/* Whether the plan has the value of each key that a row gives. @param keys  receives their number */
+/*
+ * Whether the plan has the value of each key that a row gives. @param keys  receives their number
+ */
 static plait_status row_is_of(const csv_table *table, size_t row, const next_plan *plan, bool *is,
                               int *keys, plait_error *err)
 {

@@ -261,8 +261,9 @@ static plait_status price_plans(const plait_problem *problem, const plait_search
 }
 
 /*
- * Add the first of the most capable runtimes with which a plan fits. If there is none, add the first with which a
- * plan fits that offloads state to the host. The entry follows those that keep both the GPUs and the sequence.
+ * Add the first of the most capable runtimes with which a plan fits. If there is none, add the
+ * first with which a plan fits that offloads state to the host. The entry follows those that keep
+ * both the GPUs and the sequence.
  */
 static plait_status relax_runtime(const plait_problem *problem, const plait_search_options *search,
                                   plait_arena *arena, plait_relaxation *list, int *count,
@@ -332,7 +333,10 @@ static plait_status find_fewer_gpus(const plait_problem *problem, const plait_se
     return PLAIT_OK;
 }
 
-/* Choose the plans to try. At least five are chosen, so that the report can show the gain of more tries. */
+/*
+ * Choose the plans to try. At least five are chosen, so that the report can show the gain of more
+ * tries.
+ */
 static plait_status choose_tries(int count, const plait_problem *problem, plait_arena *arena,
                                  report_found *found, plait_error *err)
 {
@@ -482,7 +486,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     PLAIT_TRY(find_fewer_gpus(problem, result, arena, &found, err));
     PLAIT_TRY(choose_tries(flags->tries, problem, arena, &found, err));
     progress_clear(search->progress_context);
-    result->elapsed_s = seconds_now() - start_s; // includes the questions after the search
+    result->elapsed_s = seconds_now() - start_s; // includes what follows the search
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     PLAIT_TRY(deliver_page(flags, problem, &found, arena, err));
     if (flags->json)
@@ -491,7 +495,10 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     return report_search(problem, &found, lines_out(), err);
 }
 
-/* Fail with the error of the search and the smallest change with which a plan fits, if there is one. */
+/*
+ * Fail with the error of the search and the smallest change with which a plan fits, if there is
+ * one.
+ */
 static plait_status refuse(const plait_problem *problem, const plait_search_options *search,
                            const plait_error *refusal, plait_arena *arena, plait_error *err)
 {
@@ -536,13 +543,16 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
 }
 
 /*
- * dp divides the GPUs and the batch, so it is at most their greatest common divisor. The bounds are chosen: a batch
- * within 1 / REACH_SHARE trains the same to most users, and a gain below LEAST_GAIN in replicas is made up for by
- * the other degrees.
+ * dp divides the GPUs and the batch, so it is at most their greatest common divisor. The bounds are
+ * chosen: a batch within 1 / REACH_SHARE trains the same to most users, and a gain below LEAST_GAIN
+ * in replicas is made up for by the other degrees.
  */
 enum { REACH_SHARE = 20, MOST_REACH = 1 << 16, LEAST_GAIN = 4 };
 
-/* Compare batches by the replicas that they allow, then by the divisors left for microbatches, then by distance. */
+/*
+ * Compare batches by the replicas that they allow, then by the divisors left for microbatches, then
+ * by distance.
+ */
 static bool divides_better(const plait_job *job, int64_t batch, int64_t best)
 {
     const int64_t gpus = job->gpus;
@@ -555,8 +565,8 @@ static bool divides_better(const plait_job *job, int64_t batch, int64_t best)
 }
 
 /*
- * Warn if the batch limits the data parallelism of the best plan (dp; 0 without a plan), and name the nearest batch that
- * does not: 1000 sequences share only 8 with 512 GPUs, 1024 share 512.
+ * Warn if the batch limits the data parallelism of the best plan (dp; 0 without a plan), and name
+ * the nearest batch that does not: 1000 sequences share only 8 with 512 GPUs, 1024 share 512.
  */
 static void warn_of_batch(const plait_job *job, int dp)
 {
@@ -566,7 +576,7 @@ static void warn_of_batch(const plait_job *job, int dp)
     if (dp > 0 && dp != shared)
         return;
     reach = reach < job->gpus ? reach
-                              : job->gpus; // so many batches include a multiple of every divisor
+                              : job->gpus; // a range of that width has a multiple of every divisor
     reach = reach < MOST_REACH ? reach : MOST_REACH;
     for (int64_t batch = job->gbs - reach; batch <= job->gbs + reach; batch++)
         if (batch > 0 && divides_better(job, batch, best))

@@ -1,4 +1,6 @@
-/* cmd_serve.c - plait serve: the deployment that serves a load within its bounds at the least cost */
+/*
+ * cmd_serve.c - plait serve: the deployment that serves a load within its bounds at the least cost
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

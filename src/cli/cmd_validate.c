@@ -33,7 +33,9 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Price runs of serving. With `unseen`, by engines that are fitted without the source of each run. */
+/*
+ * Price runs of serving. With `unseen`, by engines that are fitted without the source of each run.
+ */
 static plait_status validate_serving(const char *path, bool unseen, bool json, plait_arena *arena,
                                      plait_error *err)
 {

@@ -9,8 +9,8 @@
 /**
  * One command of the program.
  *
- * `run` prints the answer to standard output and sets *no if the answer is no: nothing fits, or the plan
- * cannot run. It fails for bad input and for faults of the machine.
+ * `run` prints the answer to standard output and sets *no if the answer is no: nothing fits, or the
+ * plan cannot run. It fails for bad input and for faults of the machine.
  */
 typedef struct command {
     opt_usage usage;
@@ -19,26 +19,14 @@ typedef struct command {
                         bool *no, plait_error *err);
 } command;
 
-/** All commands, in the order of `plait --help`. */
-#define COMMAND_LIST(X)                                                                            \
-    X(search)                                                                                      \
-    X(eval)                                                                                        \
-    X(explain)                                                                                     \
-    X(operators)                                                                                   \
-    X(launch)                                                                                      \
-    X(import)                                                                                      \
-    X(validate)                                                                                    \
-    X(calibrate)                                                                                   \
-    X(case) X(models) X(clusters) X(next) X(capacity) X(serve) X(doctor) X(report) X(sweep)        \
-        X(merge) X(diff)
-
-#define X(name) extern const command command_##name;
-COMMAND_LIST(X)
-#undef X
+extern const command command_search, command_eval, command_explain, command_operators,
+    command_launch, command_import, command_validate, command_calibrate, command_case,
+    command_models, command_clusters, command_next, command_capacity, command_serve, command_doctor,
+    command_report, command_sweep, command_merge, command_diff;
 
 /**
- * The command line in shell syntax, "plait search llama-3.1-8b p5 --seq 8k ...", without the options
- * that change no answer: --threads, --json, --wide and -o.
+ * The command line in shell syntax, "plait search llama-3.1-8b p5 --seq 8k ...", without the
+ * options that change no answer: --threads, --json, --wide and -o.
  *
  * @param argv  arguments of main from the verb on
  * @return      text in `arena`; NULL when out of memory
@@ -52,7 +40,10 @@ PLAIT_MUST_CHECK plait_status command_output(const char **path, bool *json, plai
 PLAIT_MUST_CHECK plait_status command_apart(const char *input, const char *output,
                                             plait_error *err);
 
-/** Check before the work that the path of a page ends in .html, .md, .csv or .json and can be written. */
+/**
+ * Check before the work that the path of a page ends in .html, .md, .csv or .json and can be
+ * written.
+ */
 PLAIT_MUST_CHECK plait_status command_page_check(const char *path, plait_error *err);
 
 /** Write a page in the format of the ending of its path. */
@@ -68,8 +59,9 @@ PLAIT_MUST_CHECK plait_status command_deliver(const char *text, size_t length, c
                                               bool print, plait_error *err);
 
 /**
- * Write a JSON document with plans. If their runtime is named by a path, the readers of the document look
- * for that file in the folder of the document; a warning is printed if it is not there.
+ * Write a JSON document with plans. If their runtime is named by a path, the readers of the
+ * document look for that file in the folder of the document; a warning is printed if it is not
+ * there.
  *
  * @param runtime  result of plait_runtime_handle; may be NULL
  */

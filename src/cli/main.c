@@ -12,17 +12,23 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/manual.h"
 #include "report/lines.h"
 #include "plait/version.h"
 #include "base/text.h"
 
-/* EXIT_NO: the answer is no. EXIT_USAGE: bad input. EXIT_FAULT: out of memory, a full disk, our fault. */
+/*
+ * EXIT_NO: the answer is no. EXIT_USAGE: bad input. EXIT_FAULT: out of memory, a full disk, our
+ * fault.
+ */
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
 
-#define X(name) &command_##name,
-static const command *const commands[] = {COMMAND_LIST(X)};
-#undef X
+/* In the order of `plait --help`. */
+static const command *const commands[] = {
+    &command_search,   &command_eval,     &command_explain,   &command_operators, &command_launch,
+    &command_import,   &command_validate, &command_calibrate, &command_case,      &command_models,
+    &command_clusters, &command_next,     &command_capacity,  &command_serve,     &command_doctor,
+    &command_report,   &command_sweep,    &command_merge,     &command_diff,
+};
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -153,14 +159,17 @@ static int run_description(const char *option, const char *operand)
 {
     plait_arena *arena = plait_arena_new();
     plait_error err = {PLAIT_OK, "", ""};
+    const opt_usage *usages[COMMANDS];
     plait_status status = PLAIT_OK;
 
+    for (int c = 0; c < COMMANDS; c++)
+        usages[c] = &commands[c]->usage;
     if (arena == NULL)
         status = plait_fail_nomem(&err);
     else if (strcmp(option, "--complete") == 0)
         status = print_completion(operand, arena, &err);
     else
-        status = manual_print(commands, COMMANDS, operand, arena, stdout, &err);
+        status = opt_manual(usages, COMMANDS, arena, stdout, &err);
     plait_arena_free(arena);
     return status == PLAIT_OK ? flush(EXIT_DONE) : complain(&err);
 }
@@ -202,7 +211,8 @@ int main(int argc, const char **argv)
 
     signal(SIGXFSZ, SIG_IGN); // a file beyond the size limit is reported as a full disk
 #ifdef M_TRIM_THRESHOLD
-    // glibc: keep freed memory between searches. Page faults took a third of a command of many searches.
+    // glibc: keep freed memory between searches. Page faults took a third of a command of many
+    // searches.
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     mallopt(M_TOP_PAD, 4 << 20);
 #endif

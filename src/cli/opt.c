@@ -2,8 +2,8 @@
  *
  *     --name VALUE  --name=VALUE  -n VALUE  -nVALUE  -n=VALUE  --  operands follow
  *
- * The word after an option is its value even if it looks like an option. Names cannot be abbreviated, because
- * an abbreviation that is unique today may become ambiguous.
+ * The word after an option is its value even if it looks like an option. Names cannot be
+ * abbreviated, because an abbreviation that is unique today may become ambiguous.
  */
 #include "cli/opt.h"
 

@@ -1,7 +1,7 @@
 /* opt.h - the table of options of a command
  *
- * Each command has one table of options, from which parsing, --help, completion and the manual follow. A value
- * is stored in a field of the command's own struct:
+ * Each command has one table of options, from which parsing, --help, completion and the manual
+ * follow. A value is stored in a field of the command's own struct:
  *
  *     typedef struct models_values { int seq; bool json; } models_values;
  *
@@ -34,8 +34,8 @@ typedef enum opt_kind {
 } opt_kind;
 
 /**
- * The values that the shell completes and that replace {words} in a help text. At most one member is
- * set; all are zero for numbers and free text.
+ * The values that the shell completes and that replace {words} in a help text. At most one member
+ * is set; all are zero for numbers and free text.
  */
 typedef struct opt_offer {
     const char *const *words;           /* list ended by NULL */
@@ -43,18 +43,13 @@ typedef struct opt_offer {
     int names;                          /* names of data files: 1 + plait_data_kind */
 } opt_offer;
 
-#define OPT_WORDS(list)                                                                            \
+#define OPT_INIT(...)                                                                              \
     {                                                                                              \
-        .words = list                                                                              \
+        __VA_ARGS__                                                                                \
     }
-#define OPT_LISTED(function)                                                                       \
-    {                                                                                              \
-        .listed = function                                                                         \
-    }
-#define OPT_NAMES(kind)                                                                            \
-    {                                                                                              \
-        .names = 1 + (kind)                                                                        \
-    }
+#define OPT_WORDS(list) OPT_INIT(.words = list)
+#define OPT_LISTED(function) OPT_INIT(.listed = function)
+#define OPT_NAMES(kind) OPT_INIT(.names = 1 + (kind))
 
 typedef struct opt {
     opt_kind kind;
@@ -70,14 +65,9 @@ typedef struct opt {
 } opt;
 
 /* Rows of a table. The first two arguments are the struct of the values and the field. */
-#define OPT_HEADING(text)                                                                          \
-    {                                                                                              \
-        .kind = OPT_GROUP, .name = text                                                            \
-    }
+#define OPT_HEADING(text) OPT_INIT(.kind = OPT_GROUP, .name = text)
 #define OPT_ROW(kind_, values, field, name_, ...)                                                  \
-    {                                                                                              \
-        .kind = kind_, .name = name_, .offset = offsetof(values, field), __VA_ARGS__               \
-    }
+    OPT_INIT(.kind = kind_, .name = name_, .offset = offsetof(values, field), __VA_ARGS__)
 #define OPT_OF_FLAG(values, field, name, help_)                                                    \
     OPT_ROW(OPT_FLAG, values, field, name, .help = help_)
 #define OPT_OF_INT(values, field, name, value_, min_, max_, help_)                                 \
@@ -92,10 +82,7 @@ typedef struct opt {
 #define OPT_OF_LIST(values, field, name, value_, help_)                                            \
     OPT_ROW(OPT_LIST, values, field, name, .value = value_, .help = help_)
 #define OPT_OF_KEYS(values, field) OPT_ROW(OPT_KEYS, values, field, NULL, .help = NULL)
-#define OPT_END                                                                                    \
-    {                                                                                              \
-        .kind = OPT_LAST                                                                           \
-    }
+#define OPT_END OPT_INIT(.kind = OPT_LAST)
 
 enum { OPT_MAX_OPERANDS = 1024, OPT_MAX_OPTIONS = 96 };
 
@@ -138,7 +125,9 @@ PLAIT_MUST_CHECK plait_status opt_parse(const opt_usage *usage, int argc, const 
                                         plait_arena *arena, void *values, opt_operands *operands,
                                         plait_error *err);
 
-/** The first of these options, in the order of the list, that the command line gives; NULL if none. */
+/**
+ * The first of these options, in the order of the list, that the command line gives; NULL if none.
+ */
 const char *opt_first_given(const opt_operands *operands, const char *const *names);
 
 /** Fail with this message and the option as the place if one of these options is given. */
@@ -154,16 +143,22 @@ enum { OPT_HELP_SIZE = 512 };
 /** Write the help of an option, with its words in place of {words}. */
 void opt_spell_words(const opt *option, char *text, size_t size);
 
-/** The replacement of an option of an earlier version, with the new values; NULL for other names. */
+/**
+ * The replacement of an option of an earlier version, with the new values; NULL for other names.
+ */
 const char *opt_replacement(const char *name);
 
 /** Print the text of `plait COMMAND --help`. */
 void opt_help(const opt_usage *usage, FILE *out);
 
 /**
- * Print the completions of `plait --complete COMMAND` for completions/plait.bash: a line for each option and
- * for each of the first two operands, with its name, its placeholder and its words between tabs, as in
- * "--cp-comm", "HOW", "p2p allgather a2a". The last two columns may be empty.
+ * Print the completions of `plait --complete COMMAND` for completions/plait.bash: a line for each
+ * option and for each of the first two operands, with its name, its placeholder and its words
+ * between tabs, as in "--cp-comm", "HOW", "p2p allgather a2a". The last two columns may be empty.
  */
 PLAIT_MUST_CHECK plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out,
                                            plait_error *err);
+
+/** Print the section on commands of the manual, in Markdown, for cmake/manual.sh. */
+PLAIT_MUST_CHECK plait_status opt_manual(const opt_usage *const *usage, int count,
+                                         plait_arena *arena, FILE *out, plait_error *err);

@@ -1,8 +1,9 @@
-/* opt_print.c - the help text and the completions of a command, from its table of options */
+/* opt_print.c - help, completions and the manual of commands, from their tables of options */
 #include "cli/opt.h"
 
 #include <string.h>
 
+#include "base/text.h"
 #include "plait/data.h"
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 96 };
@@ -121,6 +122,84 @@ plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out,
     for (int i = 0; i < 2 && i < usage->max_operands; i++) {
         snprintf(name, sizeof name, "%d", i + 1);
         PLAIT_TRY(print_line(name, "", &usage->operand[i], arena, out, err));
+    }
+    return PLAIT_OK;
+}
+
+/* ---- the manual ---- */
+
+/* The first of some commands that has the option with the same text; `count` if there is none. */
+static int first_with(const opt *option, const opt_table *tables, int count)
+{
+    for (int c = 0; c < count; c++)
+        for (const opt *row = tables[c].row; row->kind != OPT_LAST; row++)
+            if (row->kind != OPT_GROUP && text_equal(row->name, option->name) &&
+                row->letter == option->letter && text_equal(row->help, option->help) &&
+                text_equal(row->value != NULL ? row->value : "",
+                           option->value != NULL ? option->value : ""))
+                return c;
+    return count;
+}
+
+/*
+ * Print the options of command `at`. Options that an earlier command has with the same text are
+ * only named.
+ */
+static void print_manual_options(const opt_usage *const *usage, const opt_table *tables, int at,
+                                 FILE *out)
+{
+    const char *heading = "";
+    char help[OPT_HELP_SIZE];
+
+    for (const opt *option = tables[at].row; option->kind != OPT_LAST; option++) {
+        if (option->kind == OPT_GROUP) {
+            heading = option->name;
+            continue;
+        }
+        if (first_with(option, tables, at) < at)
+            continue;
+        if (heading != NULL)
+            fprintf(out, "%s%s\n", heading[0] != '\0' ? "\nOptions: " : "", heading);
+        if (heading != NULL && heading[0] != '\0')
+            fputc('\n', out);
+        heading = NULL;
+        fputs("* `", out);
+        if (option->letter != '\0')
+            fprintf(out, "-%c, ", option->letter);
+        opt_spell_words(option, help, sizeof help);
+        fprintf(out, "--%s%s%s`: %s\n", option->name, option->value != NULL ? " " : "",
+                option->value != NULL ? option->value : "", help);
+    }
+    for (int c = 0; c < at; c++) {
+        int shared = 0;
+
+        for (const opt *option = tables[at].row; option->kind != OPT_LAST; option++) {
+            if (option->kind == OPT_GROUP || first_with(option, tables, at) != c)
+                continue;
+            if (shared++ == 0)
+                fprintf(out, "\nAs for `plait %s`: `--%s`", usage[c]->command, option->name);
+            else
+                fprintf(out, ", `--%s`", option->name);
+        }
+        if (shared > 0)
+            fputc('\n', out);
+    }
+}
+
+plait_status opt_manual(const opt_usage *const *usage, int count, plait_arena *arena, FILE *out,
+                        plait_error *err)
+{
+    opt_table *const tables = plait_arena_alloc(arena, (size_t)count, sizeof *tables);
+
+    if (tables == NULL)
+        return plait_fail_nomem(err);
+    for (int c = 0; c < count; c++) {
+        opt_spell_out(usage[c]->options, &tables[c]);
+        fprintf(out, "\n### %s\n\n%s\n\n    plait %s %s\n", usage[c]->command, usage[c]->summary,
+                usage[c]->command, usage[c]->synopsis);
+        if (usage[c]->about[0] != '\0')
+            fprintf(out, "\n%s\n", usage[c]->about);
+        print_manual_options(usage, tables, c, out);
     }
     return PLAIT_OK;
 }

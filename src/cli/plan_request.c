@@ -38,8 +38,9 @@ static plait_status set_flags(const plan_request_flags *flags, plait_degrees *de
 }
 
 /*
- * Options change a plan from a file: keys of the file that have their default value become free, so that a shard
- * group of all replicas stays one of all replicas. With another pp or vpp the split becomes free as well.
+ * Options change a plan from a file: keys of the file that have their default value become free, so
+ * that a shard group of all replicas stays one of all replicas. With another pp or vpp the split
+ * becomes free as well.
  */
 static void free_default_keys(const plait_problem *problem, const plans_entry *file,
                               const plan_request_flags *flags, plait_key_set *given)
@@ -97,7 +98,10 @@ static void nearest_divisors(int of, int number, char *text, size_t size)
         snprintf(text, size, "%d or %d", low, high);
 }
 
-/* Make the plan invalid if it does not have the requested number of microbatches. Without --mbs this reason precedes others, which follow from it. */
+/*
+ * Make the plan invalid if it does not have the requested number of microbatches. Without --mbs
+ * this reason precedes others, which follow from it.
+ */
 static void check_microbatches(const plait_problem *problem, int asked_for, bool mbs_given,
                                report_plan *plan)
 {
@@ -125,7 +129,10 @@ static void check_microbatches(const plait_problem *problem, int asked_for, bool
     plan->cost = (plait_cost){0};
 }
 
-/* Complete the degrees and price their plan. Degrees whose product is not the number of GPUs are only filled in. */
+/*
+ * Complete the degrees and price their plan. Degrees whose product is not the number of GPUs are
+ * only filled in.
+ */
 static plait_status complete_degrees(plan_request *out, plait_degrees degrees, plait_arena *arena,
                                      plait_error *err)
 {
@@ -141,9 +148,9 @@ static plait_status complete_degrees(plan_request *out, plait_degrees degrees, p
 }
 
 /*
- * Price the stages of the file if no option changes the plan and the degrees alone may not describe it: all keys are
- * given, or stages have degrees of their own. Otherwise complete the degrees. Recomputation that the file leaves open
- * is filled in.
+ * Price the stages of the file if no option changes the plan and the degrees alone may not describe
+ * it: all keys are given, or stages have degrees of their own. Otherwise complete the degrees.
+ * Recomputation that the file leaves open is filled in.
  */
 static plait_status complete(plan_request *out, plait_degrees degrees, bool changed,
                              plait_arena *arena, plait_error *err)
@@ -246,7 +253,10 @@ plait_status plan_request_versus(const char *path, const plait_problem *problem,
 
 /* ---- a plan as flags ---- */
 
-/* Add to *given the keys that completion would fill in with other values, until it gives the same plan. */
+/*
+ * Add to *given the keys that completion would fill in with other values, until it gives the same
+ * plan.
+ */
 static plait_status keys_needed(const plait_problem *problem, const plait_degrees *degrees,
                                 plait_arena *arena, plait_key_set *given, plait_error *err)
 {
@@ -297,7 +307,9 @@ plait_status plan_request_text(const plait_problem *problem, const plait_degrees
 
 /* ---- remedies for a plan that cannot run ---- */
 
-/* Add the options that change the request to this plan, unless their text is too long for `change`. */
+/*
+ * Add the options that change the request to this plan, unless their text is too long for `change`.
+ */
 static plait_status add_remedy(const plan_request *question, const plait_change *change,
                                plait_arena *arena, plait_relaxation *way, int *ways,
                                plait_error *err)
@@ -329,7 +341,8 @@ plait_status plan_request_remedies(const plan_request *question, plait_arena *ar
     *ways = 0;
     if (change == NULL)
         return plait_fail_nomem(err);
-    // With a file, options would also change the keys that they free. The message about a wrong dp or number of
+    // With a file, options would also change the keys that they free. The message about a wrong dp
+    // or number of
     // microbatches has the right value already.
     if (question->plan.verdict < PLAIT_OUT_OF_MEMORY || question->file != NULL ||
         (refused && fixed != 0) ||

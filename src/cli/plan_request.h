@@ -12,7 +12,7 @@ typedef struct plan_request_flags {
     const char *plan;         /* PATH[:RANK] */
 } plan_request_flags;
 
-/** Rows of an option table whose values begin with an asked_flags. */
+/** Rows of an option table whose values begin with a plan_request_flags. */
 #define PLAN_REQUEST_OPTIONS                                                                       \
     PROBLEM_OPTIONS(plan_request_flags, problem),                                                  \
         OPT_HEADING("the plan; what is left out is filled in as the runtime would"),               \
@@ -35,7 +35,7 @@ typedef struct plan_request {
 /** Whether any option describes the plan. */
 bool plan_request_any(const plan_request_flags *flags);
 
-/** Resolve the question, fill in what is not given, and price the plan. *out lives in `arena`. */
+/** Resolve the problem, fill in what is not given, and price the plan. *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status plan_request_resolve(const plan_request_flags *flags,
                                                    const opt_operands *operands, plait_arena *arena,
                                                    plan_request *out, plait_error *err);
@@ -58,7 +58,10 @@ PLAIT_MUST_CHECK plait_status plan_request_text(const plait_problem *problem,
 
 enum { PLAN_REQUEST_REMEDIES = 3 };
 
-/** Find options with which a plan that cannot run or does not fit does both. A plan from a file has none. */
+/**
+ * Find options with which a plan that cannot run or does not fit does both. A plan from a file has
+ * none.
+ */
 PLAIT_MUST_CHECK plait_status plan_request_remedies(const plan_request *question,
                                                     plait_arena *arena,
                                                     plait_relaxation way[PLAN_REQUEST_REMEDIES],

@@ -1,4 +1,7 @@
-/* plans_page.c - the page of priced plans: simulates the first one and searches plans with other values */
+/*
+ * plans_page.c - the page of priced plans: simulates the first one and searches plans with other
+ * values
+ */
 #include "cli/plans_page.h"
 
 #include <stdio.h>
@@ -26,7 +29,10 @@ typedef struct reporting {
 
 enum { MOST_DRAWN = 12000 }; /* actions, about a megabyte of drawing */
 
-/* Simulate a step with two microbatches a stage, which shows the pipeline of any longer one. A failure is reported in place of the drawing. */
+/*
+ * Simulate a step with two microbatches a stage, which shows the pipeline of any longer one. A
+ * failure is reported in place of the drawing.
+ */
 static plait_status simulate(reporting *r, plait_error *err)
 {
     const report_plan *const plan = &r->page.plan[0];
@@ -169,7 +175,10 @@ static plait_status search_choices(reporting *r, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Find what the page shows of the first plan. Plans whose stages differ have no single key to change. */
+/*
+ * Find what the page shows of the first plan. Plans whose stages differ have no single key to
+ * change.
+ */
 static plait_status explore(reporting *r, plait_error *err)
 {
     const report_plan *const first = &r->page.plan[0];

@@ -100,7 +100,9 @@ static plait_status resolve_cluster(const char *name, const problem_flags *flags
 
 /* ---- job and runtime ---- */
 
-/* Set the imbalance of experts that the job states; with natural routing the profile keeps its own. */
+/*
+ * Set the imbalance of experts that the job states; with natural routing the profile keeps its own.
+ */
 static plait_status state_imbalance(const problem_flags *flags, const plans_entry *file,
                                     const plait_model *model, plait_runtime *runtime,
                                     plait_error *err)

@@ -59,12 +59,15 @@ PLAIT_MUST_CHECK plait_status problem_resolve(const problem_flags *flags,
                                               plait_arena *arena, plait_problem *out,
                                               plait_error *err);
 
-/** The same problem on another runtime, with the bands of its evidence. */
+/** Resolve the problem again for another runtime, with the bands of its evidence. */
 PLAIT_MUST_CHECK plait_status problem_for_runtime(const plait_problem *problem, const char *runtime,
                                                   plait_arena *arena, plait_problem *out,
                                                   plait_error *err);
 
-/** The same problem with fewer GPUs and another batch. Fails (RANGE) if the GPUs are not whole nodes. */
+/**
+ * Resolve the problem again for fewer GPUs and another batch. Fails (RANGE) if the GPUs are not
+ * whole nodes.
+ */
 PLAIT_MUST_CHECK plait_status problem_for_size(const plait_problem *problem, int gpus, int gbs,
                                                plait_arena *arena, plait_problem *out,
                                                plait_error *err);
@@ -73,6 +76,8 @@ PLAIT_MUST_CHECK plait_status problem_for_size(const plait_problem *problem, int
 PLAIT_MUST_CHECK plait_status problem_word(const char *where, const char *word,
                                            const char *const *words, int *out, plait_error *err);
 
-/** The operands and options of a command line for the same problem: "MODEL CLUSTER --seq 4096 ...". */
+/**
+ * The operands and options of a command line for the same problem: "MODEL CLUSTER --seq 4096 ...".
+ */
 char *problem_text(const plait_problem *problem, const problem_flags *flags,
                    const opt_operands *operands, plait_arena *arena);

@@ -1,4 +1,7 @@
-/* serve_flags.c - reads a load of requests, its bounds, and the engines and formats that may serve it */
+/*
+ * serve_flags.c - reads a load of requests, its bounds, and the engines and formats that may serve
+ * it
+ */
 #include "cli/serve_flags.h"
 
 #include <stdio.h>

@@ -68,5 +68,7 @@ PLAIT_MUST_CHECK plait_status serve_flags_question(const serve_flags *flags,
                                                    const opt_operands *operands, plait_arena *arena,
                                                    plait_serve_question *q, plait_error *err);
 
-/** Reject a number as the file of --output, which was the length of an answer in earlier versions. */
+/**
+ * Reject a number as the file of --output, which was the length of an answer in earlier versions.
+ */
 PLAIT_MUST_CHECK plait_status serve_flags_check_file(const char *path, plait_error *err);

@@ -1,7 +1,8 @@
 /* sweep.h - thousands of scenarios from one file, each answered by a line of JSON
  *
- * A file lists entries; an entry stands for the product of its lists of values. The line of scenario i does not
- * depend on the process that answers it: one process, a shard, or a rank of plait-mpi.
+ * A file lists entries; an entry stands for the product of its lists of values. The line of
+ * scenario i does not depend on the process that answers it: one process, a shard, or a rank of
+ * plait-mpi.
  *
  * In order: sweep_load, then sweep_answer for some scenarios at a time; sweep_run does both.
  */
@@ -46,7 +47,9 @@ PLAIT_MUST_CHECK plait_status sweep_load(const char *path, plait_arena *arena, s
 
 struct json_cursor;
 
-/** Fail (SCHEMA) with the nearest key if no option has this name. `flag` is the key with hyphens. */
+/**
+ * Fail (SCHEMA) with the nearest key if no option has this name. `flag` is the key with hyphens.
+ */
 PLAIT_MUST_CHECK plait_status sweep_check_key(const struct json_cursor *member, const char *flag,
                                               plait_error *err);
 
@@ -71,8 +74,8 @@ PLAIT_MUST_CHECK plait_status sweep_answer(const sweep *of, const int64_t *scena
 
 /* ---- sweep_run ----
  *
- * Lines are written in order, as soon as all before them are. Lines of an earlier run are kept: a file that ends in the
- * middle of a line is cut there, and the work continues.
+ * Lines are written in order, as soon as all before them are. Lines of an earlier run are kept: a
+ * file that ends in the middle of a line is cut there, and the work continues.
  */
 
 /** Processes that answer a sweep together; the first one writes. */
@@ -91,12 +94,12 @@ typedef struct sweep_team {
 } sweep_team;
 
 typedef struct sweep_work {
-    const char *scenarios;  /* the file */
+    const char *scenarios;  /* path of the file of scenarios */
     const char *output;     /* NULL: stdout */
-    int shard, shards;      /* 1 of 1: all; every shards-th scenario from shard - 1 on */
+    int shard, shards;      /* the part of the scenarios, 1 of 1 for all */
     int threads;            /* 0: as many as the machine has */
-    bool progress;          /* on standard error */
-    const sweep_team *team; /* NULL: alone */
+    bool progress;          /* print progress on standard error */
+    const sweep_team *team; /* NULL for one process */
 } sweep_work;
 
 /** Counts of a finished sweep. */

@@ -1,4 +1,6 @@
-/* sweep_load.c - reads a file of scenarios: {"name", "defaults": {...}, "scenarios": [{...}, ...]} */
+/*
+ * sweep_load.c - reads a file of scenarios: {"name", "defaults": {...}, "scenarios": [{...}, ...]}
+ */
 #include <stdio.h>
 #include <string.h>
 

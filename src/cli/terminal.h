@@ -1,7 +1,7 @@
 /* terminal.h - messages of commands beside their reports, and progress
  *
- * Messages may quote paths, names from a script and words of a config. They are printed as plain text, so
- * that no quoted text can steer the terminal. Progress appears on a terminal only:
+ * Messages may quote paths, names from a script and words of a config. They are printed as plain
+ * text, so that no quoted text can steer the terminal. Progress appears on a terminal only:
  *
  *     progress shown = progress_of(3, "searching");
  *
@@ -32,7 +32,10 @@ typedef struct progress {
 
 progress progress_of(int parts, const char *what);
 
-/** Report that a share of the present part is done, 0 to 1. `of` is a progress, so that it fits callbacks. */
+/**
+ * Report that a share of the present part is done, 0 to 1. `of` is a progress, so that it fits
+ * callbacks.
+ */
 void progress_show(void *of, double share);
 
 /** Have a search report its progress; it keeps a pointer to `of`. */
