@@ -3,7 +3,7 @@
 #
 # An example is a fenced block whose first line begins with "$ plait" or "$ ./dev run". Each line
 # that begins with "$ " is a command, and a trailing backslash continues it. The lines after it are
-# its output on both streams, 100 columns wide. A line of three dots stands for any number of lines.
+# its output on both streams, 100 columns wide. A line of three dots matches any number of lines.
 # Elapsed times are masked.
 #
 # The commands run in a scratch folder that has the folders of data, so an example may write files,
@@ -24,7 +24,7 @@ trap 'rm -rf "$scratch"' EXIT
 for folder in models clusters tests docs; do
     ln -s "$root/$folder" "$scratch/$folder"
 done
-# "plait" and "./dev run" both mean the program under test.
+# "plait" and "./dev run" both run the program under test.
 mkdir "$scratch/bin"
 ln -s "$plait" "$scratch/bin/plait"
 printf '#!/bin/sh\nshift\nexec "%s" "$@"\n' "$plait" >"$scratch/dev"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_batch_hint.sh PLAIT - a batch that binds dp is told with one that does not; others are not
+# test_batch_hint.sh PLAIT - a batch that limits dp is reported with a better one; other batches are not
 set -u
 
 plait=$1
@@ -23,7 +23,7 @@ warned "" "$job --gbs 48"               # no batch near it has four times as man
 warned "" "$job --gbs 100 --dp 2"       # the batch does not bind it
 warned "" "$job --gbs 6"
 
-# The batch that is named brings what it says.
+# The suggested batch allows the dp that the hint promises.
 tokens() { "$plait" search gpt2 dgx-h100 --gpus 32 --seq 1k --gbs "$1" --refine none --top 1 --json 2>/dev/null | grep -m1 tokens_per_s_per_gpu | tr -dc 0-9.; }
 awk -v a="$(tokens 1001)" -v b="$(tokens 1024)" 'BEGIN { exit !(a > 0 && b > 1.2 * a) }' || { echo "1024 is no better than 1001: $(tokens 1024), $(tokens 1001)"; wrong=1; }
 exit $wrong

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_calibrate.sh PLAIT - what calibrate writes, what it refuses, and how it ends
+# test_calibrate.sh PLAIT - the files, errors and exit statuses of calibrate
 set -u
 
 plait=$1
@@ -26,7 +26,7 @@ says() { # says TEXT: of the last command, on standard error
 
 measured=clusters/measurements
 
-# The file that is written is an accelerator, and the same whether by name or to standard output.
+# The written file is an accelerator, and has the same bytes by name and on standard output.
 ends 0 "$measured/p2p.csv" --accelerator h100-80gb-sxm -o "$folder/a.json"
 grep -q '^sends' "$folder/out" || complain "no table of fits"
 ends 0 "$measured/p2p.csv" --accelerator h100-80gb-sxm -o -
@@ -34,11 +34,11 @@ cmp -s "$folder/out" "$folder/a.json" || complain "-o - and -o FILE differ"
 grep -q '^sends' "$folder/err" || complain "no table of fits beside -o -"
 ends 0 "$measured/p2p.csv" --accelerator h100-80gb-sxm
 
-# nccl-tests output is told apart by its content.
+# nccl-tests output is recognised by its content.
 ends 0 tests/fuzz/corpus/fuzz_nccl_log/long_all_reduce --accelerator h100-80gb-sxm
 grep -q '^collectives all_reduce' "$folder/out" || complain "no fit of nccl-tests output"
 
-# Nothing to fit is an answer.
+# An answer without a fit has exit status 1.
 ends 1 "$measured/p2p.csv" --accelerator mi300x-192gb -o "$folder/none.json"
 [ ! -e "$folder/none.json" ] || complain "wrote a file without a fit"
 
@@ -54,11 +54,11 @@ says "--cluster"
 ends 2 --cluster dgx-h100
 says "--log"
 
-# The shipped profiles are what a fit to the measured runs writes.
+# The shipped profiles are the result of a fit to the measured runs.
 ends 0 --runtime fsdp tests/validation/runs.csv -o "$folder/runtime.json"
 cmp -s "$folder/runtime.json" clusters/runtimes/fsdp.json || complain "another profile"
 
-# A dated profile is fitted to the runs of its releases, half as fast again here, and has what they determine.
+# A dated profile is fitted to the runs of its releases, half as fast again here, and stores only the numbers that they determine.
 export PLAIT_DATA=$folder/data
 mkdir -p "$PLAIT_DATA/clusters/runtimes"
 {
@@ -86,7 +86,7 @@ says "no-such-runtime"
 ends 2 --runtime no-such-runtime tests/validation/runs.csv -o "$folder/none.json"
 says "no-such-runtime"
 
-# A site's own steps give a cluster that can be asked about.
+# Measured steps of a site give a cluster that other commands accept.
 {
     head -n 1 tests/validation/runs.csv
     grep mosaicml_llm_foundry tests/validation/runs.csv | grep h100-80gb-sxm | head -n 6
@@ -96,7 +96,7 @@ grep -q '^compute efficiency x ' "$folder/out" || complain "no factor on compute
 "$plait" eval llama-3.1-8b "$folder/site.json" --gpus 8 --seq 4096 --gbs 32 --tp 2 >/dev/null ||
     complain "the cluster that was written has no price"
 grep -q warning "$folder/err" && complain "warned of steps that are as predicted"
-# ... and a column in another unit is not taken for a slow site.
+# A column in another unit is not mistaken for a slow site.
 python3 - "$folder/runs.csv" >"$folder/milliseconds.csv" <<'END'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
@@ -109,7 +109,7 @@ ends 0 --log "$folder/milliseconds.csv" --cluster dgx-h100 -o "$folder/site.json
 says "milliseconds.csv: steps stay "
 says "step_time_s is in seconds"
 
-# Evidence: each source is predicted without its own runs, those of the other one are fitted to.
+# Evidence: each source is predicted without its own runs; the runs of the other source are fitted.
 grep -E '^(id|korthikanti|megatron_readme)' tests/validation/runs.csv >"$folder/runs.csv"
 ends 0 --evidence "$folder/runs.csv" -o "$folder/evidence.csv"
 grep -qE '^ +korthikanti.* other sources ' "$folder/out" || complain "no table of sources left out"
@@ -120,7 +120,7 @@ ends 2 --evidence "$folder/runs.csv" "$folder/runs.csv"
 says "expected no other file beside --evidence"
 ends 2 --evidence "$folder/none.csv"
 
-# One thing at a time, and where it goes is looked at before the work.
+# One task at a time, and the output file is checked before the work.
 ends 2 --runtime megatron --log "$folder/runs.csv" "$folder/runs.csv"
 says "expected no --log beside --runtime"
 ends 2 --evidence "$folder/runs.csv" -o "$folder/no/such/evidence.csv"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_capacity.sh PLAIT - what plait capacity refuses, how it ends, and that threads do not show
+# test_capacity.sh PLAIT - the errors and exit statuses of capacity, and equal answers for any number of threads
 set -u
 
 plait=$(realpath "$1")
@@ -59,7 +59,7 @@ best = a["rows"][a["cheapest"]]
 assert best["cost_usd"] == a["rows"][a["smallest"]]["cost_usd"] == min(found), best
 ' || complain "one cluster at two prices"
 
-# A price a cluster: one price of two clusters would be that of both.
+# Several clusters need a price each: one price of two clusters would apply to both.
 two=(capacity llama-3.1-8b dgx-h100,dgx-b200 --tokens 1T --seq 4096 --gbs 256 --gpus 16
     --refine none --limit recompute=none,cp=1,pp=1 --runs 0)
 for price in 2.2 2.2,4,5 dgx-a100=2 dgx-h100=2,dgx-h100=3 2,dgx-h100=3; do
@@ -83,7 +83,7 @@ done
     grep -q '^dgx-h100: 2.95 USD an hour of a GPU (h100-80gb-sxm: .*); PUE 1.2 (the cluster.s file)$' ||
     complain "the price of the file is not said with its source"
 
-# The smallest and the cheapest of a range are those of all its numbers, each with each batch, priced one by one.
+# The smallest and the cheapest of a range are those of an enumeration of all its numbers and batches.
 "$plait" capacity llama-3.1-8b b300-288gb-sxm:1x8 --tokens 1T --seq 4096 --gbs 256 --deadline 300d \
     --refine none --limit recompute=none,cp=1,pp=1 --runs 0 |
     grep -q '^b300-288gb-sxm:1x8: no price is known, --price states one; PUE 1.2 (a default)$' ||
@@ -127,7 +127,7 @@ for r in found["rows"]:
     assert abs(r["steps"] * r["gbs"] * 8192 / 1e12 - 1) < 1e-4
 END_PYTHON
 
-# Beside many numbers an assumption rules some out: the smallest is that of all numbers up to a few beyond it.
+# With many numbers an assumption excludes some: the smallest is still that of an enumeration.
 batches=$(seq -s, 256 4 284)
 many=(capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8192 --refine none
     --limit recompute=none,cp=1,tp=..4,pp=..8 --runs 0 --json --gbs "$batches" --deadline 16d)

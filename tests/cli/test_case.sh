@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_case.sh PLAIT - every published system is priced, in words and as JSON
+# test_case.sh PLAIT - every published system is priced, in text and as JSON
 set -u
 
 plait=$(realpath "$1")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_diff.sh PLAIT - what changed between answers, models, clusters, runtimes and accuracies
+# test_diff.sh PLAIT - differences of answers, models, clusters, runtimes and accuracies
 set -u
 
 plait=$(realpath "$1")
@@ -54,7 +54,7 @@ for row in both:
     assert row["step_a_s"] == one["step_s"] and row["step_b_s"] == other["step_s"]
 ' || complain "--json says something else"
 
-# Rows are matched by cluster and GPUs, not by their place.
+# Rows are matched by cluster and GPUs, not by position.
 capacity() { "$plait" capacity llama-3.1-8b dgx-h100 --tokens 1T --seq 8k --gbs 128 --refine none "$@" --json; }
 capacity --gpus 32..64 >one.json
 capacity --gpus 64 --price 5 >two.json
@@ -69,7 +69,7 @@ head -n 40 runs.csv >fewer.csv
 "$plait" diff before.json after.json >said || complain "diff of accuracies fails"
 grep -q '^/summary/' said || complain "the summary of an accuracy is not compared"
 
-# Models by what they mean: a file with all defaults spelled out is the same.
+# Models are compared by meaning: a file with all defaults spelled out has no differences.
 [[ "$("$plait" diff llama-3.1-8b llama-3.1-8b.json)" == *'no difference' ]] || complain "a copy of a model differs"
 "$plait" diff llama-3.1-8b llama-3.1-70b | grep -qE '^parameters 8\.03 B.* then 70\.6 B' || complain "parameters"
 sed 's/"bandwidth_gb_per_s": 450/"bandwidth_gb_per_s": 300/' dgx-h100.json >slow.json

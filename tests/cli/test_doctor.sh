@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_doctor.sh PLAIT - what runs today, and the fewest changes that make it faster
+# test_doctor.sh PLAIT - the price of a running job, and the fewest changes that make it faster
 set -u
 
 plait=$(realpath "$1")
@@ -26,7 +26,7 @@ ask=(--from megatron today/args.sh --model llama-3.1-70b --cluster dgx-h100 --gp
     --fix tp=8,pp=4,mbs=1,vpp=1 --top 1 -o today.json >said || complain "search fails"
 "$plait" launch today.json -o today >said || complain "launch fails"
 
-# The first change is interleaving alone, with the one argument that makes it.
+# The first change is interleaving alone, with the one argument that enables it.
 "$plait" doctor "${ask[@]}" >answer || complain "doctor fails"
 grep -qE '^ 1.*vpp 1 -> [0-9]+, schedule 1f1b -> interleaved$' answer || complain "not vpp first"
 grep -qE '^ +\+ --num-virtual-stages-per-pipeline-rank [0-9]+$' answer || complain "no argument"
@@ -43,7 +43,7 @@ for change in answer["changes"]:
     assert change["plan"]["verdict"] == "fits" and step >= answer["best"]["step_s"] * (1 - 1e-9)
 ' || complain "the JSON answer is wrong"
 
-# Lines are removed only if the script has them, and added only if they change what it has.
+# Lines are removed only if the script has them, and added only if they change a value.
 cat >own.sh <<'END'
 TP=4 # --context-parallel-size 1
 torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 \
@@ -63,11 +63,11 @@ done >said
 grep -qE '^ +[+-] .*(use-distributed-optimizer|overlap|instances)' answer && complain "a flag that stays is listed"
 grep -q -- '- --attention-backend fused' answer && complain "a value that the script does not have"
 
-# A value out of a variable is removed in the script's own words.
+# A value from a variable is removed as the script spells it.
 grep -q -- '- --tensor-model-parallel-size 4$' answer && complain "a removed line that is not in the script"
 
-# Lines are printed only if the file with them gives the plan: not of FSDP2, which loses its sharding
-# with --use-torch-fsdp2, and not of YAML, whose keys are no flags.
+# Lines are printed only if the edited file gives the plan. FSDP2 would lose its sharding with
+# --use-torch-fsdp2, and keys of YAML are no flags.
 sed -E 's/--tensor-model-parallel-size \$TP.*/--use-torch-fsdp2 --recompute-granularity full \\/; s/^ *--attention-backend.*/--recompute-method uniform --recompute-num-layers 1/' own.sh >fsdp2.sh
 "$plait" doctor --from megatron fsdp2.sh --cluster dgx-h100 >answer || complain "doctor of FSDP2 fails"
 grep -q 'zero 3 -> 2' answer || complain "no change of ZeRO-3: $(cat answer)"
@@ -92,7 +92,7 @@ END
 grep -qE '^ +[+-] --' answer && complain "flags in a YAML file"
 grep -q 'no lines that give this plan are known' answer || complain "no word on a YAML file"
 
-# The training log of a script is read as next reads it, and one of other software is warned of.
+# The training log is read as by next, and a log of other software causes a warning.
 printf 'Step Time : %ss GPU utilization: 200.0MODEL_TFLOP/s/GPU\n' 60 60 30.1 29.9 >run.log
 "$plait" doctor --from megatron own.sh --cluster dgx-h100 --log run.log 2>said >answer || complain "doctor --log fails"
 grep -qE '^measured 30\.0 s, [0-9.]+ of the predicted step' answer || complain "the log's step is not shown"
@@ -103,7 +103,7 @@ printf 'completed step: %s, seconds: 30.0, TFLOP/s/device: 200\n' 0 1 2 3 >maxte
 grep -q 'has lines of MaxText, but its plan is for megatron' said || complain "no warning of another runtime's log"
 refused "found no step time" --from megatron own.sh --cluster dgx-h100 --log own.sh
 
-# The best plan of all has nothing left to change.
+# The best plan of all has no changes.
 "$plait" search llama-3.1-8b dgx-h100 --gpus 8 --seq 8k --gbs 64 --refine none --top 1 \
     -o best.json >said
 "$plait" launch best.json -o best >said || complain "launch of the best plan fails"

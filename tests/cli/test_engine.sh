@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_engine.sh PLAIT - a serving engine's profile that no deployment can be priced by is refused, with the place
+# test_engine.sh PLAIT - an engine profile with which no deployment has a price is rejected with its place
 set -u
 
 plait=$(realpath "$1")

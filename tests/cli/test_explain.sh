@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_explain.sh PLAIT - explain says the same limits in words and as JSON
+# test_explain.sh PLAIT - explain has the same limits in text and as JSON
 set -u
 
 plait=$(realpath "$1")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_flops.sh PLAIT - model FLOPs are the same in every answer, and logs are read by their times
+# test_flops.sh PLAIT - model FLOPs are equal in every answer, and steps of logs come from their times
 set -u
 
 plait=$(realpath "$1")
@@ -51,7 +51,7 @@ for command in eval explain; do
         complain "$command: $(grep '^whole' said), expected $whole TFLOP/s"
 done
 
-# Megatron-LM counts the whole context for windows, Megatron-Bridge 0.5 their width; neither knows chunks.
+# Megatron-LM counts the whole context for windows, Megatron-Bridge 0.5 their width; neither has chunks.
 "$plait" eval gpt-oss-20b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 1 --pp 1 --ep 8 >said
 grep -q '^causal attention halved, windows by their width, as Megatron-Bridge since 0\.5 counts: ' said ||
     complain "windows: $(grep '^causal' said)"
@@ -64,7 +64,7 @@ grep '^causal attention' said | grep -q 'Megatron' && complain "chunks: $(grep '
 mfu=$(python3 -c 'import json; print(json.load(open("plan.json"))["plans"][0]["mfu"])')
 "$plait" report plan.json -o page.csv >said && grep -q "${mfu:0:6}" page.csv || complain "report has no MFU of $mfu"
 
-# Steps come from the times of a log, so that no convention of its TFLOP/s matters.
+# Steps come from the times of a log, so that the convention of its TFLOP/s has no effect.
 printf ' iteration %d/10 | elapsed time per iteration (ms): 24360.0 | throughput per GPU (TFLOP/s/GPU): %s |\n' \
     1 527.6 2 527.6 3 566.6 >megatron.log
 printf 'step: %d  loss: 7.0  memory: 40.63GiB(42.77%%)  tps: 10,761  tflops: %s  mfu: 57.3%%\n' \

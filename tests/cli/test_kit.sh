@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_kit.sh PLAIT - the measuring kit: its folder, its scripts, and what becomes of their tables
+# test_kit.sh PLAIT - the measuring kit: its folder, its scripts, and the calibration from its tables
 set -u
 
 plait=$(realpath "$1")
@@ -40,7 +40,7 @@ for file in kit.py kit.sbatch nccl.sh; do
     [ -x "$kit/$file" ] || complain "$file cannot be started"
 done
 
-# What is there is never written over: neither results, nor a kit that was edited, nor a file.
+# Existing files are never overwritten: neither results, nor an edited kit, nor a file.
 echo mine >"$kit/gemm.csv"
 ends 2 --kit "$kit"
 says "expected a new or empty folder"
@@ -73,7 +73,7 @@ for script in nccl.sh kit.sbatch; do
     bash -n "$kit/$script" || complain "$script is no shell script"
 done
 
-# Without a GPU and without PyTorch the tables have the rows that they would have.
+# Without a GPU and without PyTorch the tables have the same rows.
 if command -v python3 >/dev/null; then
     python3 -c 'import sys; compile(open(sys.argv[1]).read(), "kit.py", "exec")' "$kit/kit.py" ||
         complain "kit.py does not compile"
@@ -91,7 +91,7 @@ if command -v python3 >/dev/null; then
     ! python3 "$kit/kit.py" nothing >"$folder/out" 2>&1 || complain "kit.py takes any word"
 fi
 
-# ---- nccl-tests, by programs in their place that take 1 us + 10 us a MiB ----
+# ---- nccl-tests, replaced by programs that take 1 us + 10 us a MiB ----
 
 mkdir "$folder/bin"
 cat >"$folder/bin/all_reduce_perf" <<'END'
@@ -130,7 +130,7 @@ if ! command -v all_reduce_perf >/dev/null; then
     says "expected all_reduce_perf"
 fi
 
-# The driver's name says what was measured; of 4 GPUs a node, in two nodes.
+# The driver's name identifies the accelerator, here with 4 GPUs a node on two nodes.
 ends 0 "$kit"/*.csv -o "$folder/accelerator.json" --site "$folder/cluster.json"
 grep -q '^h100-80gb-sxm$' "$folder/out" || complain "another accelerator: $(head -n 1 "$folder/out")"
 grep -q '^between nodes, 90 collectives and sends' "$folder/out" || complain "no links: $(cat "$folder/out")"
@@ -140,7 +140,7 @@ grep -q '^between nodes, 90 collectives and sends' "$folder/out" || complain "no
 "$plait" eval llama-3.1-8b "$folder/cluster.json" --gpus 8 --seq 4096 --gbs 32 --tp 2 >/dev/null ||
     complain "the cluster that was written has no price"
 
-# A cluster of one's own keeps what was not measured; another's accelerator is refused.
+# A user's cluster keeps the numbers that were not measured; the accelerator of another cluster is rejected.
 ends 0 "$kit"/*.csv --cluster h100-80gb-sxm:16x4,nic=200 --site -
 grep -q '"nodes": 16' "$folder/out" || complain "--cluster is not the cluster that was written"
 ends 2 "$kit"/*.csv --cluster dgx-a100 --site "$folder/no.json"
@@ -155,7 +155,7 @@ ends 2 --log runs.csv --site "$folder/no.json"
 says "expected no --site beside --log"
 [ ! -e "$folder/no.json" ] || complain "a refusal wrote a cluster"
 
-# A job that was killed leaves half a row.
+# A killed job leaves half a row.
 head -c -20 "$kit/all_gather_perf-2x4.csv" >"$folder/all_gather_perf.csv"
 ends 2 "$folder/all_gather_perf.csv"
 says "all_gather_perf.csv:"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_launch.sh PLAIT - launch writes all files or none, refuses in one line, and import reads back
+# test_launch.sh PLAIT - launch writes all files or none, fails with one line, and import reads the files back
 set -u
 
 plait=$(realpath "$1")
@@ -34,7 +34,7 @@ eval_plan() { # eval_plan FILE WORDS...
 }
 
 eval_plan fits.json llama-3.1-8b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 2 || complain "no plan"
-# Ends that stand alone on a chunk: more chunks than layers.
+# Embedding and loss alone on a chunk: more chunks than layers.
 eval_plan ends.json llama-3.1-405b dgx-h100 --gpus 1024 --seq 8192 --gbs 512 --tp 8 --pp 128 --split both
 "$plait" launch ends.json --target companion -o ends >/dev/null || complain "ends alone: no folder"
 "$plait" import --from companion ends/launch.json -o back.json >/dev/null &&
@@ -95,7 +95,7 @@ echo stale >made/args.sh
 grep -q stale made/args.sh && complain "--force leaves an old file"
 [ -e made/mine ] || complain "--force takes away a file that is not its own"
 
-# The folder is a new one, with what is somebody else's; nothing is left beside it.
+# The folder is a new one with the other files of the old one; no temporary folder remains.
 mkdir -p made/logs/deep && echo kept >made/logs/deep/log && chmod 750 made
 log=$(stat -c %i made/logs/deep/log)
 "$plait" launch fits.json -o made --force >/dev/null || complain "launch --force: $?"
@@ -109,7 +109,7 @@ mkdir -p blocked/args.sh && "$plait" launch fits.json -o blocked --force 2>err &
 ln -s empty link && "$plait" launch fits.json -o link --force >/dev/null || complain "launch by a link"
 [ -L link ] || complain "the link is gone"
 
-# A plan of another runtime is launched, and priced, as the target's own would run it.
+# A plan of another runtime is priced and launched with the defaults of the target.
 eval_plan xla.json llama-3.1-8b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 2 --runtime xla --zero 1 --cp-comm allgather
 "$plait" launch xla.json --target megatron -o foreign >/dev/null || complain "launch of a plan of xla: $?"
 grep -qx '# plait: runtime megatron' foreign/args.sh || complain "the launch is not megatron's"
@@ -117,7 +117,7 @@ grep -qx '# plait: runtime megatron' foreign/args.sh || complain "the launch is 
 step=$("$plait" eval --plan back.json --json | sed -nE 's/^      "step_s": ([0-9]+\.[0-9]{3}).*/\1/p')
 grep -q "^# expected: ${step%?}" foreign/args.sh || complain "expected $step: $(sed -n 5p foreign/args.sh)"
 
-# ---- what the site has to say ----
+# ---- values of the site ----
 
 "$plait" launch fits.json -o site --container nvcr.io/nvidia/nemo:26.04 --account llm >/dev/null || complain "launch --container: $?"
 grep -qx '#SBATCH --account=llm' site/submit.sbatch || complain "no account"
@@ -129,7 +129,7 @@ grep -qx '#SBATCH --time=[0-9]*:00:00' made/submit.sbatch || complain "no time"
 refused 2 "--container: expected the name of an image" launch fits.json -o d --container 'a"; rm'
 refused 2 "--account: expected the name of an account" launch fits.json -o d --account -x
 
-# ---- what run.sh makes of args.sh ----
+# ---- the command that run.sh builds from args.sh ----
 
 mkdir bin checkout
 cat >bin/torchrun <<'END'
@@ -145,9 +145,9 @@ grep -qx -- --nproc_per_node ran && grep -qx 8 ran || complain "run.sh lacks the
 (cd made && env -u MEGATRON ./run.sh 2>&1) | grep -q 'expected the folder of a checkout of Megatron-LM' ||
     complain "run.sh does not ask for the checkout"
 
-# ---- what submit.sbatch makes of many nodes ----
+# ---- the ranks that submit.sbatch derives from many nodes ----
 
-# The list is longer than a pipe holds: who closes it early kills the writer, and with it the job.
+# The list is longer than a pipe holds: a reader that closes early would kill the writer, and with it the job.
 cat >bin/scontrol <<'END'
 #!/bin/bash
 for ((i = 0; i < 20000; i++)); do echo "node$i"; done
@@ -157,7 +157,7 @@ chmod +x bin/scontrol bin/srun
 ran=$(SLURM_JOB_NODELIST='node[0-19999]' SLURM_SUBMIT_DIR=$PWD/made PATH=$PWD/bin:$PATH bash made/submit.sbatch)
 [ "${ran%% *}" = node0 ] || complain "submit.sbatch with 20000 nodes: status $?, $ran"
 
-# ---- names that shells would read ----
+# ---- names with characters that shells interpret ----
 
 name="it's a \\\"model\\\"; rm -rf \$HOME"
 sed "s|\"name\": \"llama-3.1-8b\"|\"name\": \"${name//\\/\\\\}\"|" fits.json >named.json
@@ -190,7 +190,7 @@ grep -q 'open.sh: set outside the file, and taken as not given: --tensor-model-p
 grep -q 'open.sh: not priced: cpu_offloading_num_layers' err || complain "$(cat err)"
 
 
-# A script's own arguments stand behind it; warnings are in the plan too; what says nothing is refused.
+# Arguments of a script follow it; warnings are also in the plan; a file without any setting is rejected.
 cat >sized.sh <<'END'
 if [ $1 = 7B ]; then LAYERS=32; else LAYERS=80; fi
 torchrun --nnodes $NNODES --nproc_per_node 8 pretrain_gpt.py --num-layers $LAYERS --hidden-size 4096 \
@@ -208,7 +208,7 @@ grep -q 'neither in the script' err && complain "a JSON beside the script is not
 grep -q 'taken as not given: --nnodes $NNODES, --num-layers $1' err || complain "$(cat err)"
 grep -q 'give it with --model' err || complain "import does not say what to give: $(cat err)"
 
-# What a loop counts up is not known; of two launches the last is taken, and that is said.
+# A counter of a loop is unknown; of two launches the last counts, with a warning.
 cat >rounds.sh <<'END'
 TP=1; for i in 1 2; do TP=$((TP * 2)); done
 torchrun --nproc_per_node 8 pretrain_gpt.py --bf16 --micro-batch-size 1
@@ -226,7 +226,7 @@ refused 2 'empty.sh: expected a command that starts sglang' import --from sglang
 printf 'ici_tensor_parallelism: 4\nper_device_batch_size: 1\n' >run.yml
 refused 2 'run.yml: expected nothing behind a file that is no script' import --from maxtext run.yml ici_tensor_parallelism=8 --gpus 64
 
-# The answer is two lines; the plan is what --json, -o - and -o FILE write, into a pipe as anywhere.
+# The report has two lines; --json, -o - and -o FILE write the same plan, also into a pipe.
 "$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 >out || complain "import: $?"
 [ "$(wc -l <out)" = 2 ] || complain "import answers in other than two lines: $(cat out)"
 "$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 --json | cmp - back.json || complain "import --json is not what -o wrote"
@@ -235,12 +235,12 @@ printf 'vllm serve meta-llama/Llama-3.1-8B\n' >server.sh
 refused 2 '--json: expected none beside --from vllm' import --from vllm server.sh --json
 refused 2 '--output: expected none beside --from vllm' import --from vllm server.sh -o plan.json
 
-# What one GPU takes in a step and the GPUs say the batch.
+# The batch follows from the sequences of one GPU in a step and the number of GPUs.
 echo '{"gradient_accumulation_steps": 4, "train_micro_batch_size_per_gpu": 2, "bf16": {"enabled": true}}' >steps.json
 "$plait" import --from deepspeed steps.json --gpus 16 --json 2>/dev/null | grep -q '"gbs": 128' || complain "steps and GPUs make no batch"
 "$plait" import --from deepspeed steps.json 2>&1 >/dev/null | grep -q 'the batch follows from --gpus$' || complain "a batch is lost without a word"
 
-# One context rank has no sizes of a2a+p2p, which Megatron asks for.
+# With one context rank a2a+p2p has no sizes, which Megatron requires.
 "$plait" eval llama-2-7b dgx-a100 --seq 4096 --gbs 32 --gpus 32 --tp 8 --cp-comm a2a+p2p --mbs 2 -o one.json >/dev/null &&
     "$plait" launch one.json -o one >/dev/null && "$plait" import --from megatron one/args.sh >/dev/null 2>err ||
     complain "what launch writes of one context rank, import refuses: $(cat err)"

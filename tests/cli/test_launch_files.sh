@@ -1,8 +1,8 @@
 #!/bin/bash
 # test_launch_files.sh PLAIT - what launch writes is well formed: scripts for shellcheck, YAML, Python, JSON, TOML
 #
-# The folders are the reviewed ones of tests/golden/launch, which the golden tests hold to what is
-# written today.
+# The folders are the reviewed ones of tests/golden/launch, which the golden tests compare with the
+# output of this build.
 set -u
 
 cd "$(dirname "$0")/../golden/launch" || exit 1

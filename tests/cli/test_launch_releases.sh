@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_launch_releases.sh PLAIT - plans and launch folders of a release have nothing that came later
+# test_launch_releases.sh PLAIT - plans and launch folders of a release use no feature of a later release
 set -u
 
 plait=$(realpath "$1")
@@ -15,7 +15,7 @@ complain() {
 
 moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)
 
-# ---- what a search proposes ----
+# ---- plans of a search ----
 
 proposed() { # proposed WHEN: keys of all plans into plans.json
     "$plait" search "${moe[@]}" --fix tp=1,ep=8,etp=1,mbs=2 \
@@ -50,7 +50,7 @@ some 25.11 "$hybrid"
 some v0.4.0 "$offload"
 grep -qF '"runtime": "megatron@v0.4.0"' plans.json || complain "another runtime in the file"
 
-# ---- what is asked for before its release ----
+# ---- features that are requested before their release ----
 
 refused() { # refused WHEN RELEASE FLAGS...
     local when=$1 release=$2
@@ -83,7 +83,7 @@ grep -qF 'has no cp beside multi-token prediction; core-v0.14.0 brought it' out 
     complain "--fix takes hybridep"
 grep -qF 'core-v0.16.0rc0 brought it' err || complain "--fix: $(cat err)"
 
-# ---- what is written ----
+# ---- launch folders ----
 
 folder() { # folder WHEN FLAGS...: into d
     local when=$1
@@ -124,7 +124,7 @@ folder @core-v0.10.0 "${degrees[@]}" --vpp 2
 has 'export CUDA_DEVICE_MAX_CONNECTIONS=1' 'export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=1 NVTE_UNFUSED_ATTN=0' \
     '--num-layers-per-virtual-pipeline-stage 12'
 lacks attention-backend permute-fusion num-virtual-stages
-# Before 0.10 there is no --expert-tensor-parallel-size: tp cuts experts, too.
+# Before 0.10 there is no --expert-tensor-parallel-size: tp also cuts experts.
 folder @core-v0.9.0 --ep 8 --tp 2 --recompute full
 has '--tensor-model-parallel-size 2' '--expert-model-parallel-size 8'
 lacks expert-tensor-parallel cp-comm-type
@@ -132,7 +132,7 @@ folder @core-v0.15.3 --ep 8 --etp 1 --precision fp16
 lacks grouped-gemm
 folder @core-v0.16.0 --ep 8 --etp 1 --precision fp16
 has --moe-grouped-gemm
-# validate_args of 0.12 asks for one queue with tensor parallelism, whatever the GPU.
+# validate_args of 0.12 requires one queue with tensor parallelism on any GPU.
 moe=(qwen3-30b-a3b dgx-b200 --gpus 16 --seq 4096 --gbs 512)
 folder @core-v0.12.3 --ep 8 --tp 2 --etp 1
 has 'export CUDA_DEVICE_MAX_CONNECTIONS=1'
@@ -141,7 +141,7 @@ has 'export CUDA_DEVICE_MAX_CONNECTIONS=32'
 moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)
 folder @core-v0.9.0 --ep 8 --tp 2 --recompute full --cp-comm a2a
 lacks cp-comm-type
-# The fused rotary kernel takes MLA since 0.13: TransformerConfig of 0.11 and 0.12 raises an error.
+# The fused rotary kernel supports MLA since 0.13: TransformerConfig of 0.11 and 0.12 raises an error.
 moe=(deepseek-v2-lite dgx-h100 --gpus 16 --seq 4096 --gbs 512)
 folder @core-v0.12.0 --ep 8 --etp 1 --recompute full
 has --no-rope-fusion

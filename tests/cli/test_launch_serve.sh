@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_launch_serve.sh PLAIT - deployments as files: scripts that a shell reads, every number of the answer in them
+# test_launch_serve.sh PLAIT - deployments as files: valid shell scripts with every number of the answer
 set -u
 
 plait=$(realpath "$1")
@@ -36,7 +36,7 @@ says() {
     [ "$(wc -l <"$folder/err")" -eq 1 ] || complain "more than one line: $(cat "$folder/err")"
 }
 
-# ---- one pool, in each engine's words ----
+# ---- one pool, for each engine ----
 
 answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine sglang --tp 2 --dp-attention 4 --ep 8 \
     --weights fp8_block --kv fp8 --input 2048 --output-tokens 256 --concurrency 64 --chunk 8192
@@ -88,7 +88,7 @@ launch 0 "$folder/s.json" --target dynamo
 has deployment.yaml "subComponentType: prefill"
 has deployment.yaml "multinode: {nodeCount: 2}"
 
-# ---- and back ----
+# ---- import of the files ----
 
 imports() { # imports ENGINE TEXT: what the written script says
     "$plait" import --from "$1" "$folder/o/server.sh" >"$folder/out" 2>"$folder/err" ||
@@ -111,7 +111,7 @@ echo 'vllm serve org/M -tp 4 --frobnicate --max-num-seqs 0' >"$folder/o/server.s
 "$plait" import --from vllm "$folder/o/server.sh" >/dev/null 2>"$folder/err" && complain "0 sequences"
 says "expected an integer from 1 to"
 
-# ---- what searches find, in every engine's words: written whole, or refused in a line ----
+# ---- deployments of searches, for each engine: written whole, or rejected in a line ----
 
 mkdir "$folder/yaml"
 reads() { # reads: every file of $folder/o, by who will read it; YAML later, at once
@@ -174,7 +174,7 @@ for file in sys.argv[1:]: list(yaml.load_all(open(file), yaml.CSafeLoader))' "$f
 [ $written -ge 100 ] && [ $same -ge 40 ] || complain "$written written, $same came back: too few"
 echo "$written launches written, $refused refused, $same came back"
 
-# ---- what is refused ----
+# ---- errors ----
 
 launch 2 "$folder/s.json" --target megatron
 says "expected one of"
@@ -186,7 +186,7 @@ sed 's/"tp": 1/"tp": -1/' "$folder/s.json" >"$folder/t.json"
 launch 2 "$folder/t.json"
 says "/plans/0/workers/aggregated/tp: expected"
 
-# ---- what vLLM's recipe of a model sets ----
+# ---- settings of vLLM's recipes ----
 
 answer deepseek-v3.2 dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
     --input 2048 --output-tokens 256 --concurrency 16
@@ -213,7 +213,7 @@ answer kimi-k2.5 dgx-h200 --gpus 16 --eval --engine vllm --tp 8 --pp 2 --weights
     --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
 has server.sh "# vLLM 0.19.1 or later, as models/moonshotai/Kimi-K2.5.yaml"
-# The experimental model has a recipe of its own, for older releases.
+# The experimental model has a separate recipe, for older releases.
 sed '0,/"deepseek-v3.2"/s//"deepseek-v3.2-exp"/' models/deepseek-v3.2.json >"$folder/deepseek-v3.2-exp.json"
 answer "$folder/deepseek-v3.2-exp.json" dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
     --input 2048 --output-tokens 256 --concurrency 16

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_next.sh PLAIT - plans to try, their folders, and what measurements make of a ranking
+# test_next.sh PLAIT - plans to try, their folders, and the ranking after measurements
 set -u
 
 plait=$(realpath "$1")
@@ -31,14 +31,14 @@ refused() { # refused TEXT ARGUMENTS...: one line with TEXT, and status 2
 "$plait" launch untried.json:try -o none 2>said && complain "launch :try of a file without tries works"
 grep -q 'expected plans to try' said || complain "a file without tries says: $(cat said)"
 
-# A plan that was measured again is one plan, with one value; what differs much is told.
+# A plan that is measured again counts once, with one value; a large difference causes a warning.
 printf 'rank,step_s\n1,4\n1,9\n1,6\n' >again.csv
 "$plait" next plans.json again.csv >answer 2>said || complain "next of repeated steps fails"
 grep -q '^1 of .* plans measured.* the best of them is 1, 6.00 s' answer ||
     complain "three steps of plan 1: $(grep measured answer)"
 grep -q 'plan 1: measured 3 times, from 4.00 s to 9.00 s' said || complain "repeats say: $(cat said)"
 
-# The third of the ranking is far better than predicted: it leads, and its likes follow.
+# The third of the ranking is far better than predicted: it leads, and similar plans follow.
 printf 'rank,step_s\n1,3.6\n3,3.0\n' >measured.csv
 "$plait" next plans.json measured.csv >answer || complain "next fails"
 grep -qE '^ +1 +3 ' answer || complain "the best measured plan does not lead"
@@ -78,7 +78,7 @@ grep -q 'plan 1: measured .* predicted .*; is it in seconds' said || complain "a
 printf 'rank,steps\n1,2\n' >bad.csv
 refused 'step_s' plans.json bad.csv
 
-# What was learnt is kept as a cluster: a site on which all is slower makes a cluster that is.
+# The measurements are kept as a cluster: a site on which all is slower gives a slower cluster.
 printf 'rank,step_s\n1,4.4\n2,4.5\n3,4.6\n' >slow.csv
 "$plait" next plans.json slow.csv -o site.json >said || complain "next -o fails"
 grep -q '^site.json, for later questions:$' said || complain "next -o does not say what it wrote"
@@ -94,13 +94,13 @@ assert after > 1.1 * $before, (after, $before)
     complain "--json keeps something else"
 "$plait" calibrate --log /dev/null --cluster site.json -o x.json 2>/dev/null && complain "no runs are runs"
 
-# Peaks of memory out of the logs, beside what was predicted of their kind.
+# Peaks of memory from the logs are listed next to the predictions of the same kind.
 printf ' iteration 3/10 | elapsed time per iteration (ms): 3612.5 |\n[Rank 0] (after 2 iterations) memory (MB) | allocated: 30000.1 | max allocated: 79000.5 | reserved: 71000.0 | max reserved: 72000.0\n' >megatron.log
 printf 'step: 10  loss:  7.0  grad_norm:  1.0  memory: 40.63GiB(42.77%%)  tps: 7,190  tflops: 400\n' >titan.log
 "$plait" next plans.json megatron.log:1 titan.log:2 >said || complain "logs with memory fail"
 grep -qE '^plan 1 allocated 77\.1 GiB, predicted [0-9.]+ GiB: above its band' said || complain "Megatron's peak: $(grep '^plan' said)"
 grep -qE '^plan 2 reserved 40\.6 GiB, predicted [0-9.]+ GiB$' said || complain "torchtitan's peak: $(grep '^plan' said)"
-# Logs of other software: the later half of the steps counts, and a log of another runtime is named.
+# Logs of other software: the later half of the steps counts, and a log of another runtime causes a warning.
 for log in megatron-bridge maxtext transformers; do
     "$plait" next plans.json "$data/$log.log:1" --json 2>said | python3 -c '
 import json, sys
@@ -123,7 +123,7 @@ printf ' iteration 3/10 | elapsed time per iteration (ms): 1e-18 |\n' >tiny.log
 refused 'tiny.log: expected steps of 1 ms to 30 days, found 1e-21 s' plans.json tiny.log:1
 "$plait" calibrate --log tiny.log --plan plans.json:1 -o site.json >said 2>&1
 [[ $? == 2 && $(cat said) == *'expected steps of 1 ms to 30 days'* && $(wc -l <said) == 1 ]] || complain "calibrate of 1e-21 s: $(cat said)"
-# One log of an unknown format loses nothing of the others.
+# A log of an unknown format does not discard the others.
 printf 'hello\n' >odd.log
 "$plait" next plans.json megatron.log:1 odd.log:2 titan.log:2 >with 2>said || complain "an odd log stops all"
 [[ $(grep -c odd.log said) == 1 && $(cat said) == *odd.log*'found no step time'* ]] || complain "an odd log says: $(cat said)"

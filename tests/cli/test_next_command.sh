@@ -1,8 +1,8 @@
 #!/bin/bash
-# test_next_command.sh PLAIT - a command that a search prints runs as it stands, and prices the same plan
+# test_next_command.sh PLAIT - a command that a search prints runs unchanged and prices the same plan
 #
-# Searches are drawn at random, by a seed: models, clusters up to 2^22 GPUs, software, formats, keys held
-# fixed, and files of names that a shell takes apart.
+# Searches are drawn at random from a seed: models, clusters up to 2^22 GPUs, software, formats, fixed keys,
+# and files with names that a shell would split.
 set -u
 
 plait=$(realpath "$1")

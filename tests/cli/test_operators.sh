@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_operators.sh PLAIT - questions that are none are refused in one line; what does not fit says what
-# would; the same question gives the same bytes
+# test_operators.sh PLAIT - bad input fails with one line; a layer that does not fit names the memory that it needs;
+# the same input gives the same bytes
 set -u
 
 plait=$(realpath "$1")
@@ -49,7 +49,7 @@ refused '--layer-kind: expected one of the 1 kinds of layer' \
 refused 'expected a layer whose operators are known' \
     swinv2-l h100-80gb-sxm:1x8 --seq 64 --gbs 8 --mesh 8
 
-# ---- what does not fit ----
+# ---- layers that do not fit ----
 
 "$plait" operators "${job[@]}" --gbs 16 --mesh 2x8 --memory 3 >out 2>err
 [ $? -eq 1 ] || complain "what does not fit has another status than 1"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_options.sh PLAIT - how options are read: order, forms, repeats
+# test_options.sh PLAIT - parsing of options: order, forms, repeats
 set -u
 
 plait=$1
@@ -37,7 +37,7 @@ same "eval $job --tp 2 --cp-comm a2a --cp 2" "eval $job --cp 2 --cp-comm=a2a --t
 same "eval $job --tp 2" "eval $job --tp 2 --fusion none"
 same "eval $job --tp 2 --dp 4" "eval $job --tp 2 --microbatches 4"
 
-# A key of a plan as a flag of search is --fix of it.
+# A key of a plan as an option of search is --fix of it.
 plans() { # plans FLAGS...: the ranking of a search
     # shellcheck disable=SC2086
     "$plait" search $job --refine none --top 3 "$@" | sed -n '/^all plans:/,/^the first/p'
@@ -76,7 +76,7 @@ said=$("$plait" serve $load --input 1k --output 200 2>&1)
 refused serve $load --input 1k --output-tokens 200 --output-file x.json
 refused capacity gpt2 dgx-h100 --serve --rate 5 --input 1k --output=200
 
-# No abbreviations: what is unique today would not be tomorrow.
+# Names cannot be abbreviated: an abbreviation that is unique today may become ambiguous.
 refused models --js
 refused eval $job --mb 1
 # Keys of a file have underscores, flags have hyphens.

@@ -1,7 +1,7 @@
 #!/bin/bash
-# test_partition.sh PLAIT - partition.py deals the specs of a PipelineModule as the plan does
+# test_partition.sh PLAIT - partition.py assigns the specs of a PipelineModule as the plan does
 #
-# Stand-ins for DeepSpeed's PipelineModule, and for the specs of Megatron-DeepSpeed's GPT.
+# It runs with substitutes for DeepSpeed's PipelineModule and for the specs of Megatron-DeepSpeed's GPT.
 set -u
 
 plait=$(realpath "$1")
@@ -17,7 +17,7 @@ complain() {
     wrong=1
 }
 
-# ---- stand-ins ----
+# ---- substitutes ----
 
 mkdir -p stand-ins/deepspeed stand-ins/modules train
 : >stand-ins/deepspeed/__init__.py
@@ -98,7 +98,7 @@ refuses() { # refuses TEXT ARGUMENTS...
     [ "$(tail -n 1 err)" = "$expected" ] || complain "$*: $(cat err), expected $expected"
 }
 
-# Three specs stand before the layers and four behind: 3 + 7, 10 more, 10 more, 9 + 4 more.
+# Three specs precede the layers and four follow: 3 + 7, 10 more, 10 more, 9 + 4 more.
 deals "train/pretrain.py [0, 10, 20, 30, 43] [(0, 10), (10, 20), (20, 30), (30, 43)]" 36
 grep -q '^stage=3 specs=30..42: .*LayerNorm, EmbeddingPipe, float$' out || complain "stages: $(cat out)"
 refuses "ValueError: partition.py: expected 36 layers, specs of a class like 'transformer', found 32 of 39 specs" \
@@ -106,7 +106,7 @@ refuses "ValueError: partition.py: expected 36 layers, specs of a class like 'tr
 refuses "ValueError: partition.py: expected 4 pipeline stages, found 2" train/pretrain.py 36 2
 refuses "partition.py: expected a training script and its arguments, found nothing"
 
-# A script of one's own takes the class.
+# A user's script can import the class.
 cat >own.py <<'END'
 import sys
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_plans.sh PLAIT - a file of plans answers for itself: the same prices, the same bytes
+# test_plans.sh PLAIT - a file of plans is enough by itself: the same prices, the same bytes
 set -u
 
 plait=$1
@@ -12,7 +12,7 @@ complain() {
     wrong=1
 }
 
-# Numbers of the plan at a place of a document: step_s and memory.peak_bytes, one a line.
+# Numbers of the plan at a place of a document: step_s and memory.peak_bytes, one per line.
 prices() { # prices FILE PLACE
     sed -n '/^  "plans": \[/,/^  \]/p' "$1" |
         awk -v place="$2" '/^    \{/ { n++ } n == place && /^ +"(step_s|peak_bytes)":/ { print }'
@@ -48,7 +48,7 @@ check gpt-oss-20b dgx-a100 --gpus 16 --seq 4096 --gbs 64
 check gemma-2-2b gb200-nvl72:4x4 --seq 4096 --gbs 64 --precision fp8
 check llama-3.1-8b mi300x --gpus 8 --seq 4096 --gbs 64 --runtime torchtitan
 
-# The command that the table ends with prices the same plan.
+# The command at the end of the table prices the same plan.
 check_next() { # check_next WORDS: of a search
     local next
     "$plait" search "$@" --json >"$scratch/plans.json"
@@ -65,8 +65,8 @@ check_next llama-3.1-70b dgx-h100 --gpus 512 --seq 8192 --gbs 1024 # chunks, and
 check_next mixtral-8x7b dgx-h100 --gpus 64 --seq 4096 --gbs 256
 check_next llama-3.1-8b dgx-h100 --gpus 64 --seq 8192 --gbs 64 --runtime torchtitan
 
-# A profile of one's own is found again beside the plans, from wherever they are read; the shipped one
-# of its name has other factors.
+# A user's profile is found next to the plans, from wherever they are read; the shipped one of its name
+# has other factors.
 plait_at=$(realpath "$plait")
 mkdir -p "$scratch/here"
 sed -E 's/"gemm": [0-9.]+/"gemm": 1.5/' clusters/runtimes/megatron.json >"$scratch/here/mine.json"
@@ -95,7 +95,7 @@ if [ $? -ne 2 ] || [ "$(wc -l <"$scratch/out")" -ne 1 ] ||
     complain "a profile that is gone: $(cat "$scratch/out")"
 fi
 
-# A stated imbalance of experts is part of the question; a flag states another, within its range.
+# A stated imbalance of experts is part of the problem; an option states another within its range.
 experts="qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 256 --tp 1 --ep 8 --recompute full"
 # shellcheck disable=SC2086  # the arguments are several words
 step() { "$plait" eval $experts "$@" --json | sed -nE 's/^ *"step_s": (.*),/\1/p'; }
@@ -138,7 +138,7 @@ grep -qF '"imbalance": "natural"' "$scratch/natural.json" || complain "the file 
 grep -qF "expected a model with experts, found llama-3.1-8b" "$scratch/err" ||
     complain "--imbalance of a dense model: $(cat "$scratch/err")"
 
-# The risk that was asked for is part of the question; a flag asks for another.
+# The requested risk is part of the problem; an option sets another.
 "$plait" search llama-3.1-70b dgx-h100 --gpus 512 --seq 8192 --gbs 1024 --risk 0.46 --top 1 \
     -o "$scratch/risky.json" >/dev/null || complain "search --risk 0.46: $?"
 grep -qF '"risk": 0.46' "$scratch/risky.json" || complain "the file does not say its risk"
@@ -150,7 +150,7 @@ sed 's/"risk": 0.46$/"risk": 0.7/' "$scratch/risky.json" >"$scratch/sure.json"
     grep -qF "sure.json:/job/risk: expected a probability from 0.001 to 0.5, found 0.7" ||
     complain "a risk of 0.7: $("$plait" eval --plan "$scratch/sure.json" 2>&1)"
 
-# A flag changes what it says: other shards than those of all replicas stay as the file has them.
+# An option changes only its own value: other shard groups than all replicas stay as in the file.
 shards() { # shards EXPECTED FILE FLAGS...
     local expected=$1 found
     shift
@@ -176,7 +176,7 @@ shards 4 "$scratch/half.json" --shard-group 4
 shards 16 "$scratch/all.json" --mbs 2
 shards 8 "$scratch/all.json" --tp 2
 
-# Several kinds of nodes: the file says which are idle.
+# Several kinds of nodes: the file lists the idle ones.
 check gemma-2-2b h200-141gb-sxm:2x8+b200-180gb-sxm:2x8,nic=50 --seq 4096 --gbs 8 --runtime flagscale
 grep -q '"idle_groups"' "$scratch/plans.json" || complain "no group is idle"
 

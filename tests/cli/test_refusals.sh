@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_refusals.sh PLAIT - GPUs that no price covers are refused in one line by whoever prices plans
+# test_refusals.sh PLAIT - every command that prices plans rejects GPUs without a price, in one line
 set -u
 
 plait=$(realpath "$1")
@@ -30,7 +30,7 @@ question() { # question FILE GPUS: its arguments
     echo "llama-3.1-8b ./$1 --seq 4096 --gbs 64 --gpus $2"
 }
 
-# within the first group there is a price
+# The first group alone has a price.
 for of in 'halves.json 16' 'halves.json 8'; do
     # shellcheck disable=SC2046,SC2086
     "$plait" eval $(question $of) --zero 1 >out 2>&1 || complain "$of: $(cat out)"
@@ -49,7 +49,7 @@ refused() { # refused TEXT FILE GPUS
 
 refused 'are of two sorts, 8 h100-80gb-sxm a node and 8 a100-40gb-sxm' halves.json 32
 
-# A plan out of memory names flags with which the same command fits, and keeps those that were given.
+# A plan out of memory names options with which the same command fits, and keeps those that are given.
 crowded="qwen3-30b-a3b dgx-a100 --seq 4096 --gbs 16 --gpus 32 --tp 8 --etp 2"
 # shellcheck disable=SC2086
 "$plait" eval $crowded >out 2>err
@@ -61,13 +61,13 @@ while read -r flags; do
     "$plait" eval $crowded $flags >out 2>err || complain "$flags does not fit: $(cat err)"
 done <<<"$ways"
 
-# A search in which nothing fits names the offload with which one does.
+# A search in which nothing fits names the offload with which a plan fits.
 "$plait" search llama-3.1-70b dgx-a100 --gpus 8 --seq 4096 --gbs 64 >out 2>err
 grep -qF "  search with --fix offload=optimizer: step " out || complain "search does not name offload: $(cat out err)"
 "$plait" search llama-3.1-70b dgx-a100 --gpus 8 --seq 4096 --gbs 64 --fix offload=optimizer --top 1 >/dev/null ||
     complain "the search with offload fits nothing"
 
-# Microbatches that do not divide the batch are refused by the flag that was given, with ones that do.
+# Microbatches that do not divide the batch are rejected with the option that is given and with ones that do.
 "$plait" eval llama-2-70b h100-80gb-sxm:4x8 --seq 4096 --gbs 256 --gpus 32 --tp 8 --pp 2 --microbatches 7 >out 2>err
 [ $? -eq 1 ] || complain "--microbatches 7: $(cat err)"
 grep -qF "7 microbatches do not divide the 128 sequences of each of dp 2 (a batch of 256): give --microbatches 4 or 8" \

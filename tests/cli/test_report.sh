@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_report.sh PLAIT - pages as documents: forms, the same numbers in each, refusals
+# test_report.sh PLAIT - pages as documents: formats, equal numbers in each, errors
 set -u
 export OMP_NUM_THREADS=1 # threads that wait for a busy machine cost time
 
@@ -36,7 +36,7 @@ done
 grep -q '"command": "plait search llama-3.1-8b dgx-h100 --gpus 16 --seq 8k --gbs 64"' plans.json ||
     complain "the command is told as $(grep '"command"' plans.json)"
 
-# The page says what the file of plans says, in every form.
+# The page has the numbers of the file of plans, in every format.
 python3 - <<'END_PYTHON' || complain "the forms differ"
 import csv, json, re, sys
 
@@ -60,7 +60,7 @@ first = plans["plans"][0]
 terms = sum(s for r, s in zip(column("terms", "rank"), column("terms", "seconds")) if r == 1)
 assert abs(terms / first["step_s"] - 1) < 1e-12, "terms do not sum to the step"
 assert abs(sum(column("memory", "bytes")) / first["memory"]["peak_bytes"] - 1) < 1e-12, "memory"
-# What rings carry: every rank of one stage sends as much as every other.
+# Bytes over rings: every rank of one stage sends the same amount.
 sent = {}
 for source, amount in zip(column("traffic", "from"), column("traffic", "bytes")):
     sent[source] = sent.get(source, 0) + amount
@@ -70,7 +70,7 @@ stage = [c for c in column("placement", "stage")]
 assert max(stage) == first["pp"] - 1, "stages"
 why = dict(zip(column("others", "asked"), column("others", "step_s")))
 assert why and all(s is None or s >= 0.999 * first["step_s"] for s in why.values()), why
-# Each form has the answer and its assumptions; step, MFU and memory stand before the keys.
+# Each format has the answer and its assumptions; step, MFU and memory precede the keys.
 step, low, high = (f"{first[key]:.2f} s" for key in ("step_s", "step_low_s", "step_high_s"))
 assert page["answer"].startswith("Run llama-3.1-8b on 16 GPUs of dgx-h100 as tp ") and step in page["answer"], page["answer"]
 figures = {figure["title"]: (figure["value"], figure["note"]) for figure in page["figures"]}
@@ -93,7 +93,7 @@ lines = [line for line in open("page.md") if re.match(r"\| \d+ \|", line)]
 assert len(lines) >= len(steps), "rows of the Markdown"
 END_PYTHON
 
-# Rings of ranks, against Megatron's order of ranks: shards inside, their replicas across, stages.
+# Rings of ranks, compared with Megatron's order of ranks: shards inside, their replicas across, stages.
 traffic() { # traffic EXPRESSION FLAGS...: of pairs {(from, to): bytes}
     "$plait" eval llama-3.1-8b dgx-h100 --seq 2k --mbs 1 --json "${@:2}" >ring.json
     "$plait" report ring.json -o ring-page.json >/dev/null
@@ -114,7 +114,7 @@ traffic 'abs(pairs[(0, 2)] / pairs[(6, 0)] - 2) < 1e-9 and (0, 4) not in pairs' 
     --gpus 8 --gbs 8 --tp 1 --pp 4 --vpp 2
 traffic '(6, 0) not in pairs and (0, 2) in pairs' --gpus 8 --gbs 32 --tp 1 --pp 4 --schedule zb-v --vpp 2 --runtime torchtitan
 
-# Without a pipeline, of one plan, of one that does not fit.
+# Pages without a pipeline, with one plan, and with a plan that does not fit.
 "$plait" eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4k --gbs 16 --tp 2 --json >one.json
 "$plait" report one.json -o one.html || complain "no page of eval's plan"
 "$plait" eval llama-3.1-8b dgx-h100 --gpus 1 --seq 8k --gbs 1 --json >none.json
@@ -133,7 +133,7 @@ cmp plans.json kept.json || complain "what is read is written over"
 refused 'which is read' validate runs.csv -o runs.csv
 refused 'expected a plan' report nothing.json -o nothing.html
 
-# A capacity, and what was measured.
+# Pages of a capacity and of measured runs.
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
     --refine none --json -o capacity.csv >capacity.json || complain "capacity -o .csv fails"
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 32..128 --tokens 1T --seq 8k --gbs 256 --deadline 20d \
@@ -158,7 +158,7 @@ for what in "989 TFLOP/s bf16 dense (h100-80gb-sxm)", "2.25 PFLOP/s bf16 dense (
 for row, told in zip(answer["rows"], rows):
     assert abs(float(told["wall_s"]) / 86400 / row["days"] - 1) < 1e-9, (row, told)
 END_PYTHON
-# A search writes the same page at once, also with the band of natural routing.
+# A search writes the same page directly, also with the band of natural routing.
 ask=(search deepseek-v2-lite dgx-h100 --gpus 4 --seq 2k --gbs 4 --top 2 --imbalance natural --refine none --runtime torchtitan)
 "$plait" "${ask[@]}" -o apart.json >/dev/null && "$plait" report apart.json -o apart.md >/dev/null || complain "no page of natural routing"
 "$plait" "${ask[@]}" -o at-once.MD >/dev/null
@@ -167,7 +167,7 @@ cmp apart.md at-once.MD || complain "a search writes another page than report"
 [[ $? == 1 && ! -e unfit.html ]] && grep -q 'unfit.html: not written, since no plan fits' said ||
     complain "a page of a search that finds nothing: $(cat said)"
 
-# A deployment, and a capacity that nothing answers.
+# Pages of a deployment, and of a capacity without an answer.
 "$plait" serve llama-3.1-8b dgx-h100 --gpus ..4 --input 1024 --output-tokens 128 --rate 2 --requests 50 -o served.json >/dev/null
 for form in html md csv json; do "$plait" report served.json -o "served-page.$form" >/dev/null || complain "no .$form of a deployment"; done
 unloaded=(serve llama-3.1-8b dgx-h100 --gpus 1 --engine vllm --input 1024 --output-tokens 128)

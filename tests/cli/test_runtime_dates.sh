@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_runtime_dates.sh PLAIT - software as it was at a month: --runtime NAME@YY.MM
+# test_runtime_dates.sh PLAIT - software of a month: --runtime NAME@YY.MM
 set -u
 
 plait=$1
@@ -7,7 +7,7 @@ wrong=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# megatron of May 2020 has slow products, that of 2021 slower ones; no shipped profile is as old.
+# megatron of May 2020 has slow products, that of 2021 slower ones; every shipped profile is newer.
 runtimes=$folder/data/clusters/runtimes
 mkdir -p "$runtimes"
 dated() { # dated MONTH REST
@@ -43,7 +43,7 @@ same() { # same A B
     [ "$(step_of "$1")" = "$(step_of "$2")" ] || complain "expected $1 to be as fast as $2"
 }
 
-# A month takes the earliest profile that is not before it; behind the last one it is the newest.
+# A month selects the earliest profile that is not before it; after the last one it is the newest.
 same megatron@20.05 megatron@19.12
 same megatron@20.06 megatron@21.01
 slower megatron@20.05 megatron
@@ -65,7 +65,7 @@ named v0.14 core-v0.14.0
 named 25.09 'bridge-v0.1.0rc3 with core-v0.14.0'
 named 26.08 'bridge-v0.6.0 with core-v0.19.0, the newest'
 
-# Files carry what was asked for, and are read again.
+# Files store the requested release, and can be read again.
 "$plait" search "${question[@]}" --runtime megatron@20.06 -o "$folder/plans.json" >/dev/null ||
     complain "no search"
 grep -qF '"runtime": "megatron@20.06"' "$folder/plans.json" || complain "another runtime in the file"
@@ -83,10 +83,10 @@ done
 grep -qF '"runtime": "megatron@20.06"' "$folder/again.json" || complain "launch.json forgets it"
 "$plait" --complete eval 2>/dev/null | grep -q 'megatron@20.05' || complain "not completed"
 
-# A profile by its path is the same one.
+# The path of a profile gives the same profile.
 same "$runtimes/megatron@21.01.json" megatron@21.01
 
-# What is wrong is said once, with the place.
+# An error is printed once, with its place.
 refused() { # refused RUNTIME TEXT...
     local runtime=$1 text
     shift
@@ -117,7 +117,7 @@ refused gone@20.05 'gone'
 refused "$runtimes/gone@20.05.json" 'gone@20.05.json:/variant_of' 'expected the name of a runtime'
 rm "$runtimes"/*
 
-# Months before the first release are of no software that is held.
+# A month before the first release is rejected.
 for when in 23.11 19.12 core-v0.3.0 v0.1.0-of-none; do
     refused "megatron@$when" 'from 23.12 on' 'core-v0.4.0 to core-v0.19.0' \
         'bridge-v0.1.0rc3 to bridge-v0.6.0' "found \"$when\""

@@ -1,11 +1,11 @@
 #!/bin/bash
-# test_search_time.sh PLAIT - the time that a search tells is the whole, with what is asked where nothing fits
+# test_search_time.sh PLAIT - the time that a search reports includes the questions after it
 set -u
 
 plait=$(realpath "$1")
 
-# told and taken differ by the start of a process, for which a busy machine may make it wait; where a part of
-# the search is not told, they differ every time
+# Reported and measured time differ by the start of a process, which a busy machine may delay; if a part of the
+# search were not reported, they would differ every time.
 for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     begin=$(date +%s%N)
     found=$("$plait" search llama-3.1-405b a100-40gb-sxm:1x8 --seq 8192 --gbs 64 --json)

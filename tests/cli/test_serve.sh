@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_serve.sh PLAIT - answers of plait serve: what its simulation denies is none, and what would be one is said
+# test_serve.sh PLAIT - answers of plait serve agree with their simulations, and a failure names what would work
 set -u
 
 plait=$(realpath "$1")
@@ -25,7 +25,7 @@ says() {
     grep -qF -- "$1" "$folder/out" || complain "expected to read: $1, found: $(head -30 "$folder/out")"
 }
 
-# holds WHAT EXPRESSION: python's, of the document d
+# holds WHAT EXPRESSION: a Python expression over the document d is true
 holds() {
     python3 -c "import json, sys; d = json.load(open('$folder/out')); sys.exit(not ($2))" ||
         complain "$1: not $2"
@@ -33,22 +33,22 @@ holds() {
 
 small=(llama-3.1-8b dgx-h100 --input 1024 --output-tokens 256)
 
-# ---- what a simulation denies ----
+# ---- deployments that a simulation rejects ----
 
-# The closed form holds this rate, its simulation carries nine tenths of it.
+# The closed form meets this rate, but its simulation completes nine tenths of it.
 over=(mixtral-8x7b dgx-h100 --gpus 8 --input 512 --output-tokens 32 --eval --engine trtllm --tp 8 --ep 8 --rate 195)
 serve 1 "${over[@]}"
 says "The answer is no: more comes than leaves: 195 requests/s come"
 serve 1 "${over[@]}" --json
 holds "an overloaded deployment" "d['saturated'] and d['simulated']['saturated'] and d['simulated']['carried'] < 0.95 and 'leave' in d['why']"
 
-# Five replicas are enough by the closed form; their simulation has more than 50 ms a token.
+# Five replicas are enough by the closed form; their simulation takes more than 50 ms a token.
 serve 0 llama-3.1-70b dgx-h100 --gpus ..64 --input 2048 --output-tokens 256 --rate 20 --ttft 500ms \
     --tpot 50ms --weights fp8 --kv fp8 --engine trtllm --json
 holds "a bound that a simulation misses" "d['search']['rejected']['overturned by the simulation'] > 0 and d['plans'][0]['simulated'] and d['simulated']['tpot_ms']['mean'] <= 50 and not d['saturated']"
 holds "figures of the first plan" "d['plans'][0]['ttft_ms'] == d['simulated']['ttft_ms']['mean']"
 
-# ---- what would be carried ----
+# ---- the rate that the GPUs complete ----
 
 serve 1 "${small[@]}" --gpus 1 --rate 200 --engine vllm
 says "No deployment on 1 GPU carries the load."
@@ -61,12 +61,12 @@ gpus=$(python3 -c "import json; print(json.load(open('$folder/out'))['reach']['g
 serve 0 "${small[@]}" --gpus 1 --rate "$rate" --engine vllm
 serve 0 "${small[@]}" --gpus "$gpus" --rate 200 --engine vllm
 
-# However much more is asked, the rate is found, near the same.
+# The rate is found for any requested rate, with nearly the same value.
 serve 1 "${small[@]}" --gpus 1 --rate 1e9 --engine vllm --json
 holds "a rate far below what is asked" "0.9 < d['reach']['rate'] / $rate < 1.11 and d['reach']['gpus'] is None"
 
-# A prompt beside a decoding request breaks this bound, so each needs a worker that is nearly idle: the ranking spends its
-# work on others, and copies of what carries a part of the rate answer.
+# A prompt next to a decoding request violates this bound, so each needs a worker that is nearly idle: the ranking spends its
+# budget on others, and copies of a deployment that serves a part of the rate are the answer.
 serve 0 deepseek-v3 h200-141gb-sxm:4x8 --input 7461 --output-tokens 518 --tpot-p95 9ms --rate 0.0711 \
     --engine trtllm --tp 4 --json
 holds "copies" "d['plans'][0]['simulated'] and d['plans'][0]['gpus'] <= 24 and d['simulated']['tpot_ms']['p95'] <= 9"
@@ -77,7 +77,7 @@ serve 1 "${small[@]}" --gpus 8 --rate 1 --tpot 1ms
 says "No rate is carried within the bounds"
 says "It needs --tpot 2."
 
-# Answers of many steps have fewer requests simulated.
+# Answers with many steps simulate fewer requests.
 serve 0 "${small[@]}" --gpus 1 --output-tokens 20k --rate 0.01 --engine vllm --eval --json
 holds "long answers" "100 <= d['simulated']['requests'] < 2000"
 

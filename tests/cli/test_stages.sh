@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_stages.sh PLAIT - a plan whose stages no word deals goes through eval, explain, launch, import
+# test_stages.sh PLAIT - a plan with an irregular layout passes through eval, explain, launch and import
 set -u
 
 plait=$(realpath "$1")
@@ -48,14 +48,14 @@ grep -q 'split layout:Et\*9' report || complain "the report does not say the lay
 [ "$(value priced.json peak_bytes)" = "$(value word.json peak_bytes)" ] || complain "other memory"
 "$plait" eval --plan priced.json --json | cmp - priced.json || complain "not the same when read back"
 
-# what a flag changes leaves the layout alone, unless there are to be other chunks
+# An option leaves the layout alone, unless it changes the chunks.
 "$plait" eval --plan own.json --mbs 2 -o larger.json >/dev/null
 [ "$(layers larger.json)" = '0,9 9,17 17,25 25,32 ' ] || complain "mbs moves $(layers larger.json)"
 "$plait" eval --plan own.json --pp 2 -o fewer.json >/dev/null || complain "pp 2: $?"
 [ "$(value fewer.json split)" = '"even"' ] || complain "pp 2 keeps split $(value fewer.json split)"
 "$plait" explain --plan own.json >/dev/null || complain "explain: $?"
 
-# ---- what stages may not say ----
+# ---- values that stages must not have ----
 
 refused() { # refused TEXT FILE: eval calls it invalid, launch refuses it
     "$plait" eval --plan "$2" >out 2>&1
@@ -78,7 +78,7 @@ refused 'the layout has 31 layers, llama-3.1-8b has 32 (rule P29)' gap.json
 [ "$(value priced.json step_s)" = "$(value text.json step_s)" ] || complain "the text has another price"
 [ "$(value text.json split)" = '"layout:Et*9|(t*8|)*2t*7L"' ] || complain "spelled $(value text.json split)"
 
-# ---- what stages say where the plan leaves it open ----
+# ---- values of stages that the plan leaves open ----
 
 sed '0,/"recompute": "none"/s//"recompute": null/; s/"recompute": "none"/"recompute": "full"/' \
     priced.json >said.json
@@ -87,7 +87,7 @@ sed '0,/"recompute": "none"/s//"recompute": null/; s/"recompute": "none"/"recomp
 change said.json 2 '"recompute": "full"' '"recompute": "none"' >two.json
 refused 'layer 0 of stage 1 recomputes none where the plan says full' two.json
 
-# ---- launched and read back ----
+# ---- launch and import ----
 
 for target in megatron torchtitan pipelining companion; do
     from=own.json
@@ -120,7 +120,7 @@ for folder in megatron/args.sh:megatron torchtitan/recipe.py:torchtitan companio
         complain "the companion has another price"
 done
 
-# A step as a trace and as a drawing: all actions, and the same bytes again.
+# A step as a trace and as a drawing: all actions, and the same bytes in a second run.
 simulate() { # simulate FILE FLAGS...
     local file=$1
     shift
@@ -154,7 +154,7 @@ refuses_timeline "--timeline: expected a file that ends in .json or .svg, found 
 refuses_timeline "--timeline: expected a plan that can run, found: " x.svg --pp 7
 refuses_timeline "none/x.svg" none/x.svg
 
-# ---- stages that choose for themselves ----
+# ---- stages with different choices ----
 
 "$plait" eval "${question[@]}" "${degrees[@]}" --runtime companion --split even -o free.json >/dev/null
 change free.json 2 '"recompute": "none"' '"recompute": [["full", 3], ["none", 5]]' |

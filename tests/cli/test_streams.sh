@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_streams.sh PLAIT - what goes to which stream, and which exit status says what
+# test_streams.sh PLAIT - the stream and the exit status of each kind of answer
 set -u
 
 plait=$(realpath "$1")
@@ -41,17 +41,17 @@ expect 1 some none eval gpt3-175b dgx-h100 $job --tp 8 --json
 # shellcheck disable=SC2086
 expect 1 some none explain gpt3-175b dgx-h100 $job --tp 8
 
-# One line for each complaint.
+# Each error is one line.
 "$plait" models no-such-model 2>&1 >/dev/null | wc -l | grep -qx 1 || { echo "more than a line"; wrong=1; }
 
-# What cannot be written is our fault; a file that cannot be made is the user's.
+# A write that fails is a fault of the machine; a file that cannot be created is an error of the user.
 "$plait" models >/dev/full 2>"$scratch/err"
 [ $? -eq 3 ] || { echo "a full disk: status is not 3"; wrong=1; }
 # shellcheck disable=SC2086
 expect 2 none some eval llama-3.1-8b dgx-h100 $job --tp 2 --json -o "$scratch/no/such/folder.json"
 # shellcheck disable=SC2086
 expect 3 none some eval llama-3.1-8b dgx-h100 $job --tp 2 -o /dev/full
-# The thread sanitizer itself needs larger files than that.
+# The thread sanitizer needs larger files than that.
 # shellcheck disable=SC2086
 if (ulimit -f 1 && "$plait" search llama-3.1-8b dgx-h100 $job) >/dev/null 2>&1; then
     # shellcheck disable=SC2086
@@ -61,7 +61,7 @@ if (ulimit -f 1 && "$plait" search llama-3.1-8b dgx-h100 $job) >/dev/null 2>&1; 
     [ -z "$(find "$scratch" -name 'large.json*')" ] || { echo "half a file"; wrong=1; }
 fi
 
-# -o is refused before the search, not after it; - is standard output.
+# -o is checked before the search; - is standard output.
 for name in "" "$scratch" "$scratch/no/such/folder.json"; do
     # shellcheck disable=SC2086
     expect 2 none some search llama-3.1-8b dgx-h100 $job --objective nonsense -o "$name"
@@ -75,14 +75,14 @@ for verb in "search" "eval --tp 2"; do
         diff -I elapsed_s -I threads - "$scratch/document" || { echo "$verb: -o -"; wrong=1; }
 done
 
-# libgomp exits where it can make no thread; that is not an answer.
+# libgomp exits if it cannot create a thread, with the status that means no.
 if ldd "$plait" | grep -q libgomp && (ulimit -v 500000 && "$plait" --version) >/dev/null 2>&1; then
     # shellcheck disable=SC2086
     (ulimit -v 500000 && "$plait" search llama-3.1-8b dgx-h100 $job --threads 1024) >/dev/null 2>&1
     [ $? -eq 3 ] || { echo "no threads: status is not 3"; wrong=1; }
 fi
 
-# A runtime with many free keys has millions of shards, of which few are legal: they take room for few.
+# A runtime with many free keys has millions of shards, of which few are legal: memory grows only with the legal ones.
 if (ulimit -v 120000 && "$plait" --version) >/dev/null 2>&1; then
     (ulimit -v 120000 && "$plait" search gpt2 dgx-h100 --gpus 8 --seq 1024 --gbs 64 --runtime companion \
         --refine none --threads 1) >/dev/null || { echo "shards: more than 120 MB"; wrong=1; }

@@ -44,7 +44,7 @@ lines = [json.loads(line) for line in open("all.jsonl")]
 assert [line["index"] for line in lines] == list(range(39))
 assert all(line["of"] == 39 and line["sweep"] == lines[0]["sweep"] for line in lines)
 first = lines[:32]
-# The last list varies fastest; a path is found beside the file; what differs in money alone has one plan.
+# The last list varies fastest; a path is relative to the file; scenarios that differ in money alone have one plan.
 assert [line["scenario"]["deadline"] for line in first[:4]] == ["10d", "1000d"] * 2
 assert first[0]["step_s"] == first[16]["step_s"], "a copy of the model"
 assert first[0]["cost_usd"] * 1.75 - first[2]["cost_usd"] < 1e-6 * first[2]["cost_usd"]
@@ -57,7 +57,7 @@ END_PYTHON
 grep -q 'scenario 32: nonesuch: expected' said || complain "a bad scenario is told as: $(cat said)"
 grep -q 'scenarios\? of 39 could not be asked' said || complain "how many is told as: $(tail -1 said)"
 
-# A line of a sweep is what capacity says of the same question.
+# A line of a sweep has the numbers that capacity gives for the same scenario.
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 16 --seq 4k --gbs 64 --tokens 2T --price 3.5 --runs 0 \
     --limit pp=1 --refine none --json >alone.json
 python3 -c '
@@ -77,13 +77,13 @@ cmp merged.jsonl all.jsonl || complain "merged parts have other bytes"
 [[ $? == 1 && ! -e less.jsonl && $(cat said) == *"8 of 39 scenarios are missing: 7 to 14"* ]] ||
     complain "a missing part: $(cat said)"
 
-# Killed at some moment, torn at some byte: the same bytes in the end.
+# After a kill at any moment and a tear at any byte, the final bytes are the same.
 for byte in 0 1 400 5000 20011 "$(($(wc -c <all.jsonl) - 1))"; do
     head -c "$byte" all.jsonl >torn.jsonl
     "$plait" sweep s.json -o torn.jsonl 2>/dev/null && cmp torn.jsonl all.jsonl ||
         complain "torn at byte $byte it does not become whole"
 done
-# Blocks that are written one by one: each moment finds another number of lines.
+# Blocks are written one by one, so that each moment has another number of lines.
 printf '{"scenarios": [{"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq": 4096, "gbs": 8,
   "fix": "pp=1", "tokens": "1T", "price": [%s]}]}' "$(seq -s, 1 1600)" >long.json
 "$plait" sweep long.json -o long.jsonl || complain "a long sweep fails"
@@ -91,7 +91,7 @@ some=0
 for part in 1 2 3 4 5; do
     rm -f killed.jsonl
     "$plait" sweep long.json -o killed.jsonl &
-    # Wait for so much of it, however slow the machine is, then kill.
+    # Wait for a number of lines, however slow the machine is, then kill.
     while kill -0 $! 2>/dev/null; do
         [[ -e killed.jsonl && $(wc -l <killed.jsonl) -ge $((part * 256)) ]] && break
         sleep 0.005
@@ -104,7 +104,7 @@ for part in 1 2 3 4 5; do
 done
 [ $some -gt 0 ] || complain "no run was killed in between"
 
-# The jobs of the array, one by one.
+# The jobs of the array, run one by one.
 "$plait" sweep s.json --sbatch array.sbatch --shards 3 || complain "no script"
 mkdir bin && ln -s "$plait" bin/plait
 for task in 1 2 3; do
@@ -134,7 +134,7 @@ refused 'expected at most 10000000 scenarios' sweep many.json
 refused 'expected at least one scenario' sweep none.json
 refused '/scenarios/0/model: expected at least one value' sweep empty.json
 refused 'or a list of them, found an object' sweep object.json
-# A key that there is not is found before anything is searched.
+# An unknown key is found before anything is searched.
 for key in strategy:'the key refine (none for exhaustive, layouts for dp, stages for milp, all for auto), found "strategy"' gpu:'the key "gpus", found "gpu"' zzzz:'a key that docs/reference/files/scenarios.md lists, found "zzzz"'; do
     printf '{"scenarios": [{"model": "llama-3.1-8b"}, {"%s": 8}]}' "${key%%:*}" >key.json
     refused "key.json:/scenarios/1/${key%%:*}: expected ${key#*:}" sweep key.json
@@ -156,12 +156,12 @@ refused 'found another' merge part1.jsonl <(sed 's/"step_s": [0-9]/"step_s": 77/
 sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl >changed.jsonl
 refused 'found another' merge part1.jsonl changed.jsonl
 refused 'No such file' merge nowhere.jsonl
-# What two sweeps have alike in their words tells them apart by how they are dealt.
+# Two sweeps with the same texts in other lists are different sweeps.
 printf '{"scenarios": [{"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq": "4k", "gbs": 64}, {"model": "llama-3.1-8b", "cluster": "dgx-h100"}]}' >one.json
 printf '{"scenarios": [{"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq": "4k"}, {"gbs": 64, "model": "llama-3.1-8b", "cluster": "dgx-h100"}]}' >two.json
 digest() { "$plait" sweep "$1" 2>/dev/null | head -1 | cut -d'"' -f4; }
 [ "$(digest one.json)" != "$(digest two.json)" ] || complain "two sweeps have one digest"
-# Somebody else's file stays as it is, and what is read is not written over.
+# A file of another sweep is not overwritten, nor is the file that is read.
 printf 'notes without an end' >notes
 refused 'expected lines of this sweep' sweep s.json -o notes
 [ "$(cat notes)" == 'notes without an end' ] || complain "notes are gone"

@@ -53,7 +53,7 @@ cmp <(COLUMNS=60 ask) <(COLUMNS=60 on_terminal 120 "$question" | grep -v -e elap
 cmp <(COLUMNS=wide ask) <(grep -v -e elapsed -e threads "$scratch/piped") || complain "COLUMNS that is no number matters"
 cmp <(COLUMNS=50 ask --json) <(ask --json) || complain "COLUMNS changes JSON"
 
-# Progress is for a terminal, and gone when the answer comes.
+# Progress appears on a terminal only, and is erased before the answer.
 script -qec "$plait capacity llama-3.1-8b dgx-h100 --gpus 32..64 --tokens 1T --seq 8k --gbs 256 --refine none" /dev/null \
     </dev/null >"$scratch/shown"
 grep -q 'searching .* %' "$scratch/shown" || complain "a terminal sees no progress"

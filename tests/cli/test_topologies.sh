@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_topologies.sh PLAIT - cluster files of every kind of level load, say what they are and have a
-# price; what makes no sense is refused in one line
+# test_topologies.sh PLAIT - cluster files with every kind of level load, describe themselves and have a
+# price; bad values are rejected in one line
 set -u
 
 plait=$(realpath "$1")
@@ -46,7 +46,7 @@ for question in 'dragonfly-plus.json 512' 'dgx-1.json 32' 'torus-of-nodes.json 2
         --precision fp16 >out 2>err || complain "eval $1: $(cat err out)"
 done
 
-# what is written reads back as the same, with the slice that was taken and the placement
+# Written files give the same cluster when read, with the slice and the placement.
 "$plait" search llama-3.1-8b "$examples/torus-of-nodes.json" --gpus 128 --seq 2048 --gbs 512 \
     --runtime maxtext --fix placement=yxz,tp=8 --top 1 -o plans.json >out 2>err ||
     complain "search: $(cat err)"
@@ -56,7 +56,7 @@ grep -q 'placement yxz' again || complain "placement is lost: $(cat again)"
     "$("$plait" eval --plan plans.json:1 --json | grep -o '"step_s": [0-9.]*' | head -1)" ] ||
     complain "another price when read back"
 
-# an older file says mesh of links between all pairs, and torus of sides
+# Older files use mesh for links between all pairs, and torus with sides.
 cat >old.json <<'EOF'
 {"name": "old", "accelerator": "mi300x-192gb", "gpus_per_node": 8, "nodes": 2, "levels": [
  {"name": "xgmi", "kind": "mesh", "gpus": 8, "bandwidth_gb_per_s": 448, "latency_us": 4},

@@ -1,5 +1,5 @@
 #!/bin/bash
-# test_validate.sh PLAIT - plait validate: what it refuses, what it answers, what it draws
+# test_validate.sh PLAIT - plait validate: its errors, its answers, its plot
 set -u
 
 plait=$1
@@ -25,7 +25,7 @@ refused() {
     grep -q -- "$pattern" "$scratch/err" || complain "$(cat "$scratch/err"): lacks $pattern"
 }
 
-# A copy of the first rows with one thing wrong.
+# A copy of the first rows with one wrong value.
 spoilt() { # spoilt SED-SCRIPT
     head -n 4 "$runs" | sed "$1" >"$scratch/runs.csv"
     echo "$scratch/runs.csv"
@@ -48,7 +48,7 @@ truncate -s 65M "$scratch/large.csv"
 refused 'expected at most 67108864 bytes' "$scratch/large.csv"
 refused 'cannot write' "$runs" --plot "$scratch/no/such/folder.svg"
 
-# Every row is answered, in order, and the status says so even where rows have no price.
+# Every row has an answer, in order, and the exit status is 0 even if rows have no price.
 "$plait" validate "$runs" --json >"$scratch/all.json" || complain "status $? of all runs"
 rows=$(($(wc -l <"$runs") - 1))
 [ "$(grep -c '^      "id": ' "$scratch/all.json")" -ge $rows ] || complain "rows are missing"

@@ -12,7 +12,7 @@ trap 'rm -rf "$scratch"' EXIT
 printf 'rank,step_s\n1,3.4\n' >"$scratch/measured.csv"
 head -20 tests/validation/runs.csv >"$scratch/runs.csv"
 
-# Each entry has the words that must be there at any width, such as the columns that define a row, and the command.
+# Each entry has the words that every width must show, such as the columns that define a row, and the command.
 python3 - "$plait" "$scratch" <<'END_PYTHON'
 import os, re, shlex, subprocess, sys
 
@@ -74,7 +74,7 @@ for needed, line in COMMANDS:
         split = [word for word in flat.split() if word.strip(",;") not in known and not re.search(r"\d|^[.FBIWPROG]+$", word)]
         if split:
             wrong.append(f"{where}: words that were whole: {split[:5]}")
-        # The shell reads a pasted command as it would read the unbroken one.
+        # The shell reads a pasted command as the unbroken one.
         for pasted in re.findall(r"^next: (plait (?:.*\\\n)*.*)$", text, re.M):
             then = re.findall(r"^next: (plait .*)$", whole, re.M)
             if shlex.split(words(pasted)) not in [shlex.split(one) for one in then]:
