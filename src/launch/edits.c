@@ -7,8 +7,6 @@
 #include "launch/import.h"
 #include "base/text.h"
 
-// ---- lines -----------------------------------------------------------------------------------
-
 /* A line without its indentation and the comma that may end it. */
 typedef struct config_line {
     const char *text;
@@ -150,7 +148,7 @@ static void add_edit(const char *mark, config_line line, text_builder *out)
     text_append(out, "\n");
 }
 
-// ---- which file of the folder ----------------------------------------------------------------
+/* ---- the file of the folder to compare ---- */
 
 static int keys_shared(const char *text, const char *file)
 {
@@ -179,7 +177,7 @@ static int choose_file(const plait_launch_folder *folder, const char *file, bool
     return best;
 }
 
-// ---- is an added line needed? ------------------------------------------------------------------
+/* ---- added lines without effect ---- */
 
 /* The config without one line, and without comments, since launch repeats the plan in them. */
 static char *config_without(const char *text, config_line gone, plait_arena *arena)
@@ -253,7 +251,7 @@ static plait_status drop_idle(const launch_config *config, config_line line, pla
     return PLAIT_OK;
 }
 
-// ---- flags that launch writes in another way ---------------------------------------------------
+/* ---- flags in other spellings ---- */
 
 /* The next flag of a script at or after *at, and the end of its value. */
 static bool next_flag(const char *text, const char **at, config_line *flag, const char **end)
@@ -319,8 +317,6 @@ static plait_status remove_other_spellings(const launch_config *config, const ch
     }
     return PLAIT_OK;
 }
-
-// ---- the whole -----------------------------------------------------------------------------------
 
 /*
  * Find the config's own spelling of a line: its key and as many values as the line has, with

@@ -201,7 +201,7 @@ plait_status folder_add(plait_launch_folder *folder, const char *name, const cha
     return PLAIT_OK;
 }
 
-/* ---- can it be said? ---- */
+/* ---- checks of a plan ---- */
 
 /*
  * Plans of a runtime with the target's rules are checked against that runtime, others against the

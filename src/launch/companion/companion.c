@@ -12,8 +12,6 @@
 #include "launch/target.h"
 #include "plan/choices.h"
 
-/* ---- groups ---- */
-
 /* Write one group a line, and groups of a single rank all on one line. */
 static void write_group_list(json_writer *json, const launch_group_list *list)
 {
@@ -203,7 +201,7 @@ plait_status companion_write_plan(json_writer *json, const plait_problem *proble
     return write_schedule(json, problem, &plan->degrees, arena, err);
 }
 
-/* ---- what the price tells ---- */
+/* ---- parts of the price ---- */
 
 static bool reduces_gradients(const plait_volume *volume)
 {
@@ -255,8 +253,6 @@ static void write_expected(json_writer *json, const plait_cost *cost)
     json_end_array(json);
     json_end_object(json);
 }
-
-/* ---- the file ---- */
 
 static bool has_cuts(const plait_plan *plan)
 {

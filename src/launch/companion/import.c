@@ -16,7 +16,7 @@
 #include "launch/companion/rank_groups.h"
 #include "plan/split.h"
 
-/* ---- what the rest follows from ---- */
+/* ---- question and degrees ---- */
 
 static plait_status check_question(const json_cursor *root, const plans_entry *entry,
                                    plait_error *err)
@@ -67,7 +67,7 @@ static plait_status check_degrees(const json_cursor *at, const plans_entry *entr
                : json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found others", wrong);
 }
 
-/* ---- what follows ---- */
+/* ---- parts that follow from them ---- */
 
 /* True if a stage lists its own recomputation or offload. */
 static bool stages_choose(const plans_entry *entry)
@@ -159,8 +159,6 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
     }
     return json_parse(text, length, "expected", compare, arena, root, err);
 }
-
-/* ---- the file ---- */
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *entry,
                               plait_error *err)

@@ -48,8 +48,6 @@ static const train_place *place_of(const char *group, const char *name)
     return text_index(group, system) >= 0 ? &train_places[0] : &train_places[3];
 }
 
-/* ---- one line ---- */
-
 static void append_value(const char *value, text_builder *out)
 {
     double number;
@@ -79,8 +77,6 @@ static void append_words(const char *words, text_builder *out)
     }
     text_append_char(out, ']');
 }
-
-/* ---- the blocks ---- */
 
 static void append_place(const launch_args *args, const train_place *place, size_t indent,
                          text_builder *out)
@@ -215,8 +211,6 @@ static void append_hosts(const plait_launch *launch, text_builder *out)
         text_append_printf(out, "\", one a node, %d of them\n", nodes);
     }
 }
-
-/* ---- the files ---- */
 
 static void append_experiment(const plait_launch *launch, text_builder *out)
 {

@@ -113,8 +113,6 @@ const char *flagscale_device(const plait_problem *problem, const plait_stage *st
     return problem->cluster->group[stage->group].accelerator->name;
 }
 
-/* ---- lists ---- */
-
 typedef struct mesh_lists {
     text_builder sizes, experts, devices;
     int meshes;
@@ -177,8 +175,6 @@ static void add_meshes(const plait_problem *problem, const plait_plan *plan, lau
     if (has_experts_apart(plan))
         add_list(own, "--expert-tensor-parallel-size-per-process-mesh", &lists.experts);
 }
-
-/* ---- the whole ---- */
 
 /* Megatron-LM's arguments describe the first mesh; layers have their own list. */
 static void take_first(const plait_plan *plan, megatron_args *args)

@@ -20,8 +20,6 @@ static bool is_dense(const plait_model *model)
     return model->kind[0].ffn == PLAIT_FFN_MLP;
 }
 
-/* ---- lists ---- */
-
 /* "8,8,8": one number for each layer of the model. */
 static void member_same(json_writer *json, const char *key, int layers, int value)
 {
@@ -56,8 +54,6 @@ static int is_sharded(plait_cut cut)
 {
     return cut.zero == 3;
 }
-
-/* ---- parts ---- */
 
 /* Galvatron has one size for tensor parallelism and Ulysses, and a switch between them. */
 static void write_layers(const plait_plan *plan, int layers, bool experts, json_writer *json)
@@ -153,7 +149,7 @@ static void append_parallel(const plait_launch *launch, text_builder *out)
                        on(d->grad_reduce == PLAIT_STATE_FP32));
 }
 
-/* ---- the model: src/rules/rules_galvatron.c says which can be said ---- */
+/* ---- the model; src/rules/rules_galvatron.c decides which the format can express ---- */
 
 static void append_sizes(const plait_problem *problem, int tp, text_builder *out)
 {
@@ -221,8 +217,6 @@ static void append_layers(const plait_model *model, text_builder *out)
                            "    moe_grouped_gemm: true\n",
                            layer->moe.experts, layer->moe.width, layer->moe.topk);
 }
-
-/* ---- the run ---- */
 
 static void append_train(const plait_launch *launch, text_builder *out)
 {

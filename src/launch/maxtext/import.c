@@ -36,7 +36,7 @@ static void warn(config_reader *in, const char *sentence)
     text_append_printf(in->warnings, "%s%s", in->warnings->length > 0 ? "\n" : "", sentence);
 }
 
-// ---- the mesh ------------------------------------------------------------------------------
+/* ---- the mesh ---- */
 
 /*
  * Read an axis that base.yml gives, times one that divides the same dimension and is 1 unless
@@ -199,7 +199,7 @@ static plait_status take_degrees(config_reader *in, plait_error *err)
     return PLAIT_OK;
 }
 
-// ---- batch and pipeline --------------------------------------------------------------------
+/* ---- batch and pipeline ---- */
 
 static plait_status read_pipeline(config_reader *in, int *passes, plait_error *err)
 {
@@ -253,7 +253,7 @@ static plait_status read_batch(config_reader *in, plait_error *err)
     return PLAIT_OK;
 }
 
-// ---- memory, kernels, precision ------------------------------------------------------------
+/* ---- memory, kernels, precision ---- */
 
 static void read_remat(config_reader *in)
 {
@@ -283,8 +283,6 @@ static void read_kernels(config_reader *in)
     give(in->out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
     give(in->out, PLAIT_KEY_GRAD_REDUCE, PLAIT_STATE_BF16);
 }
-
-// ---- the model -----------------------------------------------------------------------------
 
 /* plait's name of a model that both have. */
 static const char *name_of(const char *theirs)
@@ -337,8 +335,6 @@ static plait_status read_model(config_reader *in, const char *noted, plait_error
     }
     return PLAIT_OK;
 }
-
-// ---- the whole -----------------------------------------------------------------------------
 
 /* Values by which a key changes nothing. */
 static bool is_off(const yaml_leaf *leaf)

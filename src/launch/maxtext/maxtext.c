@@ -94,7 +94,7 @@ static void append_head(const plait_launch *launch, text_builder *out)
                          out);
 }
 
-// ---- the plan ------------------------------------------------------------------------------
+/* ---- the plan ---- */
 
 static void append_axes(const char *part, const maxtext_axes *axes, text_builder *out)
 {
@@ -179,8 +179,6 @@ static void append_memory(const plait_problem *problem, const plait_degrees *d, 
                        remat_of(d), attention_of(problem, d),
                        problem->job.precision == PLAIT_FP8 ? "fp8" : "");
 }
-
-// ---- the run -------------------------------------------------------------------------------
 
 static void append_real(const char *key, double number, text_builder *out)
 {

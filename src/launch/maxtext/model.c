@@ -78,8 +78,6 @@ void maxtext_append_model(const plait_model *model, text_builder *out)
         append_experts(model, out);
 }
 
-// ---- in ------------------------------------------------------------------------------------
-
 enum { WIDTH = 1 << 20, HEADS = 1 << 14 };
 
 /* Factors of global_parameter_scale, 2^n, on each size: configs/types.py, get_individual_scales. */

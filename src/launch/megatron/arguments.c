@@ -91,7 +91,7 @@ user_buffers user_buffers_of(const plait_problem *problem, const plait_degrees *
                                                                  : USER_BUFFERS_IPC;
 }
 
-// ---- a row and its field -------------------------------------------------------------------
+/* ---- rows and fields ---- */
 
 const argument_row *megatron_argument(size_t field)
 {
@@ -160,7 +160,7 @@ bool megatron_argument_same(const argument_row *row, const megatron_args *a, con
     return same_text(*(const char *const *)one, *(const char *const *)other);
 }
 
-// ---- defaults ------------------------------------------------------------------------------
+/* ---- defaults ---- */
 
 void megatron_args_init(megatron_args *args)
 {
@@ -173,8 +173,6 @@ void megatron_args_init(megatron_args *args)
         (void)fits;
     }
 }
-
-// ---- out -----------------------------------------------------------------------------------
 
 static bool has_value(const argument_row *row, const megatron_args *args)
 {
@@ -301,8 +299,6 @@ void megatron_args_append(const megatron_args *args, launch_args *out)
     }
 }
 
-/* ---- the text of a value ---- */
-
 static char *join(const launch_flag *flag, const char *open, const char *between, const char *close,
                   plait_arena *arena)
 {
@@ -347,8 +343,6 @@ static const char *text_of(const argument_row *row, const launch_flag *flag, pla
                ? unquoted(flag->value[0], arena)
                : flag->value[0];
 }
-
-/* ---- one row ---- */
 
 static plait_status refuse(const launch_flags *flags, const argument_row *row, const char *text,
                            plait_error *err)

@@ -91,8 +91,6 @@ static void say_words(const char *words, char quote, const char *key, launch_arg
         args_words(out, key, text);
 }
 
-/* ---- groups ---- */
-
 static void say_parallelism(const plait_degrees *d, const megatron_args *args, launch_args *out)
 {
     say(out, "model", MEGATRON_FIELD(tensor_model_parallel_size), args);

@@ -27,8 +27,6 @@ static void switch_if(launch_args *out, const char *name, bool on)
         args_switch(out, name);
 }
 
-/* ---- model ---- */
-
 static int positions_of(const plait_problem *problem)
 {
     const plait_model *const model = problem->model;
@@ -87,8 +85,6 @@ static void append_numerics(const plait_model *model, const model_facts *facts, 
     known_number(out, "--init-method-std", numerics->init_std);
 }
 
-/* ---- plan ---- */
-
 static void append_plan(const plait_problem *problem, const plait_degrees *d, launch_args *out)
 {
     args_group(out, "parallelism");
@@ -111,7 +107,7 @@ static void append_plan(const plait_problem *problem, const plait_degrees *d, la
     args_switch(out, problem->job.precision == PLAIT_FP16 ? "--fp16" : "--bf16");
 }
 
-/* ---- what no plan decides ---- */
+/* ---- values that no plan decides ---- */
 
 /* These schedules have no plateau. */
 static void append_schedule(const launch_training *t, launch_args *out)

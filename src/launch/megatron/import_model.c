@@ -51,8 +51,6 @@ static double or_0(double number)
     return isnan(number) ? 0.0 : number;
 }
 
-/* ---- mixers ---- */
-
 static plait_delta_net delta_net_of(const megatron_args *args)
 {
     return (plait_delta_net){
@@ -196,8 +194,6 @@ static void megatron_read_positions(model_reader *in)
 
 enum { HAS_WINDOW = 1, HAS_EXPERTS = 2, HAS_NO_ROTARY = 4, IS_LINEAR = 8, LAYER_SETS = 16 };
 
-/* ---- lists ---- */
-
 /* The layers that an integer N switches on, among every N. */
 typedef enum switch_period { ON_AT_FIRST, ON_BUT_LAST, ON_AT_LAST } switch_period;
 
@@ -248,8 +244,6 @@ static plait_status read_switch(const model_reader *in, const layer_switch *of, 
     return PLAIT_OK;
 }
 
-/* ---- sets ---- */
-
 static bool is_linear_variant(const char *variant)
 {
     return variant != NULL &&
@@ -269,8 +263,6 @@ static unsigned char possible(const model_reader *in, unsigned set)
         set &= ~(unsigned)(HAS_WINDOW | HAS_NO_ROTARY);
     return (unsigned char)set;
 }
-
-/* ---- kinds ---- */
 
 /* The name of a kind by its switches: "sliding-moe", "no-rotary-dense". */
 static const char *set_name(int set, plait_arena *arena)
@@ -407,8 +399,6 @@ static plait_status read_ffn(model_reader *in, plait_error *err)
     return experts > 0 ? check_groups(in, err) : PLAIT_OK;
 }
 
-/* ---- numbers inside ---- */
-
 static void read_numerics(model_reader *in)
 {
     const megatron_args *const args = in->args;
@@ -449,8 +439,6 @@ static void read_numerics(model_reader *in)
             out.balance = (plait_balance)b;
     in->model->training = out.balance != PLAIT_BALANCE_UNKNOWN ? out : (plait_training){0};
 }
-
-/* ---- the whole ---- */
 
 plait_status megatron_read_model(const megatron_args *args, const launch_flags *flags,
                                  const char *name, const plait_model **out, plait_error *err)

@@ -102,7 +102,7 @@ plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in, p
     return PLAIT_OK;
 }
 
-/* ---- chunks as a split in words ---- */
+/* ---- splits ---- */
 
 static plait_split split_first_and_last(int first, int last)
 {

@@ -148,8 +148,6 @@ bool megatron_is_yaml(const char *text, size_t length)
     return at < end && *at == ':' && (end - at == 1 || isspace((unsigned char)at[1]));
 }
 
-/* ---- values ---- */
-
 /* ${PRIMUS_TP:8} is 8 unless the variable is set; a value without a default is NULL, as null is. */
 static plait_status settle(const char *value, plait_arena *arena, const char **out,
                            plait_error *err)
@@ -218,7 +216,7 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
                      err);
 }
 
-/* ---- which keys are arguments ---- */
+/* ---- keys that are arguments ---- */
 
 /* The section of the arguments: the overrides of a Primus module, else the top. */
 static const char *section_of(const yaml_file *yaml, plait_arena *arena)
@@ -266,8 +264,6 @@ static plait_status word_beside(const yaml_arguments *in, const char *key, const
     return leaf != NULL && leaf->values == 1 ? settle(leaf->value[0], in->out->arena, out, err)
                                              : PLAIT_OK;
 }
-
-/* ---- the whole ---- */
 
 static plait_status read_primus(yaml_arguments *in, plait_error *err)
 {

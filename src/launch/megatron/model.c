@@ -38,8 +38,6 @@ double model_number(double number)
     return number > 0.0 ? number : (double)NAN;
 }
 
-/* ---- tests ---- */
-
 bool layer_has_experts(const plait_layer *layer)
 {
     return layer->ffn == PLAIT_FFN_MOE;
@@ -59,8 +57,6 @@ static bool layer_is_linear(const plait_layer *layer)
 {
     return layer->mixer == PLAIT_MIXER_DELTA_NET;
 }
-
-/* ---- lists ---- */
 
 static bool holds_at(const plait_model *model, int layer, layer_test *test)
 {
@@ -124,8 +120,6 @@ static plait_status model_mixed_list(const plait_model *model, layer_test *test,
     *out = model_layer_list(model, test, arena);
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
-
-/* ---- mixers ---- */
 
 static void take_mla(const plait_mla *mla, megatron_args *out)
 {
@@ -232,10 +226,6 @@ static void take_positions(const plait_model *model, const model_facts *facts, m
     else
         take_rotary(&model->numerics.rope, facts->mla, out);
 }
-
-/* ---- which layers have it ---- */
-
-/* ---- which layers have it ---- */
 
 static plait_status take_window(const plait_model *model, int window, plait_arena *arena,
                                 megatron_args *out, plait_error *err)

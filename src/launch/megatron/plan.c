@@ -315,8 +315,6 @@ static void take_state(const plait_problem *problem, const plait_degrees *d, meg
         d->fp8_params && problem->job.precision == PLAIT_MXFP8 && out->overlap_param_gather;
 }
 
-/* ---- the whole ---- */
-
 /* Set values that a run needs and no plan decides; with these it starts on random tokens. */
 static void take_placeholders(const plait_problem *problem, megatron_args *out)
 {

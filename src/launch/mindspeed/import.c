@@ -5,7 +5,7 @@
 
 #include "launch/megatron/import_parts.h"
 
-/* ---- flags that are others' by another name ---- */
+/* ---- flags with another name ---- */
 
 typedef struct own_flag {
     const char *name;
@@ -50,7 +50,7 @@ static const char *value_of(const launch_flags *flags, const char *name)
     return flag != NULL && !is_off(flag) ? flag->value[0] : NULL;
 }
 
-/* ---- words of its own ---- */
+/* ---- flags without a counterpart ---- */
 
 static int number_of(const launch_flags *flags, const char *name)
 {
@@ -171,8 +171,6 @@ static plait_status translate_layers(launch_flags *flags, plait_error *err)
     return flags_add(flags, "pipeline_model_parallel_layout", text_builder_finish(&layout, NULL),
                      err);
 }
-
-/* ---- the whole ---- */
 
 /*
  * Options that change the cost of a step and that plait has no term for. Names of

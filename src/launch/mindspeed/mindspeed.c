@@ -10,8 +10,6 @@
 #include "launch/write/training.h"
 #include "launch/write/scripts.h"
 
-/* ---- attention ---- */
-
 /* ---- positions ---- */
 
 static void say_number(launch_args *own, const char *name, double number, double otherwise)

@@ -108,8 +108,6 @@ static plait_status read_enabled(const json_cursor *root, const char *section, i
     return json_is_null(&at) ? PLAIT_OK : read_bool(&at, "enabled", out, err);
 }
 
-/* ---- sections ---- */
-
 enum { DEVICE_NONE, DEVICE_CPU, DEVICE_NVME };
 
 static plait_status read_device(const json_cursor *at, int *device, plait_error *err)

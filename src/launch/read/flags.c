@@ -17,8 +17,6 @@
 
 static const char *const on_value[] = {"true"};
 
-/* ---- the list ---- */
-
 plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err)
 {
     launch_flag *const list =
@@ -83,7 +81,7 @@ static plait_status add_word(launch_flags *flags, const char *const *word, int l
     return flags_put(flags, flag, err);
 }
 
-/* ---- which commands are the launch ---- */
+/* ---- choice of the launch ---- */
 
 static bool starts_job(const char *word)
 {
@@ -164,7 +162,7 @@ bool flags_starts(const shell_words *words, int command)
     return launches(word, c->count) && count_options(word, c->count) > 0;
 }
 
-/* Of two equal launches take the last; prefer one that surely runs, and one after `exit` least. */
+/* Take the last of two equal launches; prefer one that surely runs, and one after `exit` least. */
 int flags_launch(const shell_words *words)
 {
     int best = -1, most = 0;
@@ -293,8 +291,6 @@ plait_status flags_read(const char *text, size_t length, const char *file, const
         return json_parse(text, length, file, read_members, arena, out, err);
     return read_script(text, length, call, out, err);
 }
-
-/* ---- asking ---- */
 
 static launch_flag *find_last(const launch_flags *flags, const char *name)
 {

@@ -9,8 +9,6 @@
 
 enum { MAX_NODES = 1 << 20, MAX_GPUS = PLAIT_MAX_GPUS };
 
-/* ---- one number ---- */
-
 static int by_option(const launch_flags *flags, const char *const *names)
 {
     for (int number; *names != NULL; names++) {

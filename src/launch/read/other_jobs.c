@@ -518,8 +518,6 @@ static plait_status check_words(const launch_flags *flags, plait_error *err)
     return PLAIT_OK;
 }
 
-/* ---- the whole ---- */
-
 static plait_status check_yaml(const yaml_file *yaml, plait_arena *arena, plait_error *err)
 {
     launch_flags flags;

@@ -44,8 +44,6 @@ static plait_status fail(const yaml_reader *in, const char *expected, const char
                       found);
 }
 
-/* ---- one line ---- */
-
 /* The end of a string in quotes; NULL if it does not end. '' is a quote inside single quotes. */
 static const char *behind_string(const char *at)
 {
@@ -183,8 +181,6 @@ static plait_status read_brackets(yaml_reader *in, const char *text, plait_error
     return at[1] == '\0' ? PLAIT_OK : fail(in, "a list that ends its line", text, err);
 }
 
-/* ---- keys ---- */
-
 static plait_status remember(yaml_reader *in, const char *path, plait_error *err)
 {
     const char **list;
@@ -306,8 +302,6 @@ static plait_status read_line(yaml_reader *in, char *line, plait_error *err)
     return line[0] == '-' && (line[1] == ' ' || line[1] == '\0') ? read_item(in, column, line, err)
                                                                  : read_key(in, column, line, err);
 }
-
-/* ---- the file ---- */
 
 plait_status yaml_read(const char *text, size_t length, const char *name, plait_arena *arena,
                        yaml_file *out, plait_error *err)

@@ -36,7 +36,7 @@ static const char *prelude(const serving_role *role, const serving_engine *engin
     return role->nodes > 1 && engine->prelude != NULL ? engine->prelude : "";
 }
 
-// ---- scripts -------------------------------------------------------------------------------
+/* ---- scripts ---- */
 
 /* Give each of the workers that share a node its own GPUs. */
 static void append_devices(const serving_role *role, text_builder *out)
@@ -148,7 +148,7 @@ const char *serving_router(const serving_role role[2], const char *program, cons
         role[0].workers, role[0].port, behind, role[1].workers, role[1].port, program);
 }
 
-// ---- Kubernetes ----------------------------------------------------------------------------
+/* ---- Kubernetes ---- */
 
 static const char *image_of(const serving_role *role, const char *usual)
 {
@@ -257,7 +257,7 @@ plait_status serving_kubernetes(const serving_role *role, const serving_engine *
     return folder_add(out, name, manifest_of(role, engine), false, err);
 }
 
-// ---- Dynamo --------------------------------------------------------------------------------
+/* ---- Dynamo ---- */
 
 static void append_service(const serving_role *role, const serving_engine *engine,
                            text_builder *out)

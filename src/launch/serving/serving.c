@@ -23,8 +23,6 @@ plait_serve_target plait_serve_target_of(plait_engine_kind kind)
     return (plait_serve_target)kind;
 }
 
-// ---- numbers -------------------------------------------------------------------------------
-
 static double ranks_of(const serving_role *role)
 {
     return role->worker.dp_attention;
@@ -58,8 +56,6 @@ const char *serving_plain_name(const plait_model *model, plait_arena *arena)
         *c = text_is_alphanumeric(*c) ? text_lower(*c) : '-';
     return name;
 }
-
-// ---- heads ---------------------------------------------------------------------------------
 
 /* Requirements on the checkpoint that no flag can satisfy. */
 static const char *checkpoint_note(plait_weight_format format)
@@ -96,8 +92,6 @@ const char *serving_head(const serving_role *role, const char *what)
         plait_weight_name[plan->weights], plait_kv_name[plan->kv], load->input, load->output,
         checkpoint_note(plan->weights));
 }
-
-// ---- what is asked -------------------------------------------------------------------------
 
 static bool is_word(const char *text)
 {
@@ -147,8 +141,6 @@ static plait_status check(const plait_serve_launch *launch, plait_engine_kind ki
     }
     return PLAIT_OK;
 }
-
-// ---- all files -----------------------------------------------------------------------------
 
 static int fill_roles(const plait_serve_launch *launch, plait_arena *arena, serving_role role[2])
 {

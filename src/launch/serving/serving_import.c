@@ -114,8 +114,6 @@ typedef struct reading {
     serving_import *out;
 } reading;
 
-// ---- values --------------------------------------------------------------------------------
-
 static plait_status read_count(const reading *r, const launch_flag *flag, int *out,
                                plait_error *err)
 {
@@ -167,7 +165,7 @@ static int drafts_of(const char *word)
     return value >= 1 && value <= 16 ? (int)value : 0;
 }
 
-// ---- flags ---------------------------------------------------------------------------------
+/* ---- flags ---- */
 
 static const known_flag *find(const known_flag *known, const char *name)
 {
@@ -243,8 +241,6 @@ static plait_status add_short_flags(launch_flags *flags, plait_error *err)
     }
     return PLAIT_OK;
 }
-
-// ---- what they mean ------------------------------------------------------------------------
 
 static plait_status settle_sglang(const reading *r, serving_import *out, plait_error *err)
 {

@@ -331,8 +331,6 @@ static plait_status take_recompute(titan_reading *in, plait_error *err)
     return PLAIT_OK;
 }
 
-/* ---- the whole ---- */
-
 /*
  * Set the keys that all configs share: FSDP reduces in buckets, its mesh has one order, tokens are
  * dispatched by NCCL.

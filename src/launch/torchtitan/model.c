@@ -94,8 +94,6 @@ static void append_norm(const plait_model *model, text_builder *out)
                        text_number(known_or(model->numerics.norm_eps, usual), text));
 }
 
-/* ---- attention ---- */
-
 static void append_mla(const plait_model *model, const char *backend, text_builder *out)
 {
     const plait_mla *const mla = &model->kind[0].mla;
@@ -247,8 +245,6 @@ static void titan_append_block(const plait_launch *launch, text_builder *out)
                            dense != NULL ? " if moe else None" : "");
     text_append(out, "        **more,\n    )\n");
 }
-
-/* ---- the model ---- */
 
 static void append_predictions(const plait_model *model, text_builder *out)
 {
@@ -406,7 +402,7 @@ static void append_flavour(const plait_launch *launch, const titan_flavour *flav
     text_append(out, "    return spec\n");
 }
 
-/* ---- any model: what it is made with ---- */
+/* ---- imports for any other model ---- */
 
 static void append_parts_imports(const plait_launch *launch, text_builder *out)
 {

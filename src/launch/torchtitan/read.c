@@ -298,8 +298,6 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
-/* ---- what is not looked at ---- */
-
 static const char *skip_python_string(const char *at, const char *end)
 {
     const char quote = *at;
@@ -347,8 +345,6 @@ static const char *value_end(const char *at, const char *end, bool in_call)
     }
     return end;
 }
-
-/* ---- what is ---- */
 
 /* "parallelism" for ParallelismConfig; NULL: the keys of the class are not read. */
 static const char *section_of(const char *callee)

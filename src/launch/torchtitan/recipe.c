@@ -98,8 +98,6 @@ static void append_real(const char *key, double number, const char *behind, text
     text_append(out, behind);
 }
 
-/* ---- settings ---- */
-
 /* parallelism=ParallelismConfig(key=value, ...): the keys of one section */
 static void append_section(const titan_settings *settings, const char *section, const char *type,
                            text_builder *out)
@@ -122,8 +120,6 @@ static const char *checkpoint_class(const plait_launch *launch)
         return "None";
     return strcmp(checkpoint, "full") == 0 ? "FullAC.Config()" : "SelectiveAC.Config()";
 }
-
-/* ---- the function ---- */
 
 /* default_adamw has no parameters but those of its kwargs. */
 static void append_optimizer(const launch_training *t, text_builder *out)

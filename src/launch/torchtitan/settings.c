@@ -101,7 +101,7 @@ const char *const titan_schedule_name[PLAIT_SCHEDULES] = {
     [PLAIT_DUALPIPE_V] = "DualPipeV",
 };
 
-/* ---- what both versions are told ---- */
+/* ---- settings of both versions ---- */
 
 /* plait's shard group includes the context ranks, torchtitan's degree is multiplied by them. */
 static void add_data_ranks(const plait_degrees *d, titan_settings *out)
@@ -167,7 +167,7 @@ const char *titan_attention(const plait_launch *launch)
     return packed && launch->plan->degrees.cp == 1 ? "varlen" : "flex";
 }
 
-/* ---- the current version ---- */
+/* ---- settings of the present version ---- */
 
 void titan_settings_of(const plait_launch *launch, titan_settings *out)
 {
@@ -192,7 +192,7 @@ void titan_settings_of(const plait_launch *launch, titan_settings *out)
     on_off(out, "compile", "enable_async_tensor_parallel", false);
 }
 
-/* ---- the versions that read TOML ---- */
+/* ---- settings of versions that read TOML ---- */
 
 void titan_toml_settings_of(const plait_launch *launch, titan_settings *out)
 {

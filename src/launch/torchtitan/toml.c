@@ -61,8 +61,6 @@ static void append_split(const plait_launch *launch, text_builder *out)
     text_append(out, "]\n");
 }
 
-/* ---- sections ---- */
-
 static void append_real(const char *key, double number, text_builder *out)
 {
     text_append_printf(out, "%s = ", key);

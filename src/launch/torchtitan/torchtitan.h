@@ -47,8 +47,6 @@ const titan_flavour *titan_flavour_of(const plait_model *model);
 
 bool titan_layer_has_experts(const plait_model *model, int i);
 
-/* ---- settings ---- */
-
 /** torchtitan's words for schedules; NULL: it has none. */
 extern const char *const titan_schedule_name[PLAIT_SCHEDULES];
 
@@ -113,8 +111,6 @@ bool titan_is_compiled(const plait_launch *launch);
 double titan_decay_ratio(const launch_training *training);
 double titan_end(const launch_training *training);
 
-/* ---- the parts of the folder; NULL when out of memory ---- */
-
 const char *titan_recipe(const plait_launch *launch, plait_arena *arena);
 
 /** Also NULL if these versions cannot express the plan: see titan_has_toml. */
@@ -135,8 +131,6 @@ void titan_append_quoted(const char *text, text_builder *out);
 /** Append the value of a setting; `on` and `off` are the language's words of a switch. */
 void titan_append_value(const titan_setting *setting, const char *on, const char *off,
                         text_builder *out);
-
-/* ---- the way back ---- */
 
 /** A key and its value in any notation: "parallelism.tensor_parallel_degree", "8". */
 typedef struct titan_pair {

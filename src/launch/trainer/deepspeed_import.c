@@ -217,8 +217,6 @@ static bool is_on(const launch_flags *flags, const char *const *names)
     return value != NULL && !flags_value_is_off(value);
 }
 
-/* ---- the model ---- */
-
 static plait_status take_model(plan_reader *in, plait_error *err)
 {
     static const char *const names[] = {"model_name_or_path", "model_name", "model", NULL};
@@ -385,7 +383,7 @@ static plait_status script_import(const char *text, size_t length, const char *n
     return *warning != NULL && out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* ---- the JSON alone ---- */
+/* ---- a JSON without a script ---- */
 
 /* Compute the batch of all GPUs, if the file gives that of one GPU and its accumulation steps. */
 static void complete_batch(deepspeed_file *file, int gpus)

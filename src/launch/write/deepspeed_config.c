@@ -18,8 +18,6 @@
 #include "io/json/json_write.h"
 #include "launch/write/training.h"
 
-/* ---- sizes ---- */
-
 static int64_t elements_of(double bytes, double bytes_each)
 {
     return (int64_t)fmin(ceil(bytes / bytes_each), 9e15);
@@ -167,7 +165,7 @@ static void write_recompute(const plait_problem *problem, const plait_degrees *d
     json_end_object(json);
 }
 
-/* ---- training values: a script may bring an optimizer and a schedule of its own ---- */
+/* ---- optimizer and schedule, which a script may bring itself ---- */
 
 static void begin_typed(json_writer *json, const char *key, const char *type)
 {

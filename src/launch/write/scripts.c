@@ -7,7 +7,7 @@
 #include "plait/units.h"
 #include "base/text.h"
 
-/* ---- what the files say of themselves ---- */
+/* ---- heads of files ---- */
 
 /* "16 x h100-80gb-sxm", or of several kinds of nodes "16 x h100-80gb-sxm + 8 x a100-80gb-sxm". */
 static const char *devices(const plait_launch *launch, plait_arena *arena)
@@ -85,8 +85,6 @@ int scripts_nodes(const plait_problem *problem, int *gpus_per_node)
     *gpus_per_node = gpus < shape ? gpus : shape;
     return gpus / *gpus_per_node;
 }
-
-/* ---- one node ---- */
 
 static const char read_arguments[] = "# Lines of %s are `export NAME=value` or arguments.\n"
                                      "args=()\n"

@@ -106,7 +106,7 @@ const char *training_checkpoints(const plait_model *model, plait_arena *arena)
     return plait_arena_printf(arena, "checkpoints/%s", scripts_plain_name(model, name));
 }
 
-/* ---- what is to be edited ---- */
+/* ---- values to edit ---- */
 
 /* List the values that a source leaves open, ", " before each. */
 static void append_open(const plait_training *published, text_builder *out)
