@@ -92,7 +92,6 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     const plait_arena_mark mark = plait_arena_save(arena);
 
     *out = plans_unknown(name);
-    *warning = "";
     // a run.sh of launch reads its arguments from a file beside it, so that importing it would
     // find none
     static const size_t before = sizeof LAUNCH_READS_FROM - 1;
@@ -111,7 +110,14 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     }
     PLAIT_TRY(other_jobs_refuse(text, length, name, call, arena, err));
     plait_arena_rewind(arena, mark);
-    PLAIT_TRY(launch_target_at(target)->import(text, length, name, call, arena, out, warning, err));
+    text_builder warnings;
+
+    text_builder_init(&warnings, arena);
+    PLAIT_TRY(
+        launch_target_at(target)->import(text, length, name, call, arena, out, &warnings, err));
+    *warning = text_builder_finish(&warnings, NULL);
+    if (*warning == NULL)
+        return plait_fail_nomem(err);
     PLAIT_TRY(tidy_model(out, arena, err));
     // no config gives these: ranks lie side by side, x first, since that only numbers them; and
     // every runtime has all ranks wait before the optimizer

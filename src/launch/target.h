@@ -6,6 +6,7 @@
 
 #include "plait/launch.h"
 
+#include "base/text.h"
 #include "launch/call.h"
 #include "io/plans/plans.h"
 
@@ -19,13 +20,13 @@ typedef plait_status launch_renderer(const plait_launch *launch, plait_arena *ar
 /**
  * Reads a config back. Keys that the file does not give stay as plans.h has them.
  *
- * @param name     stands for the file in messages
- * @param call     NULL: nothing is known beside the file
- * @param warning  receives sentences, one a line, on parts of the file that plait cannot price; "" if none
+ * @param name      stands for the file in messages
+ * @param call      NULL: nothing is known beside the file
+ * @param warnings  receives sentences, one a line, on parts of the file that plait cannot price
  */
 typedef plait_status launch_importer(const char *text, size_t length, const char *name,
                                      const launch_call *call, plait_arena *arena, plans_entry *out,
-                                     const char **warning, plait_error *err);
+                                     text_builder *warnings, plait_error *err);
 
 typedef struct launch_target {
     const char *name; /* its word for --target */

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "launch/companion/rank_groups.h"
-#include "launch/target.h"
+#include "launch/import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,15 +29,14 @@ static void check(const plans_entry *entry, plait_arena *arena)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const launch_target *const target = launch_target_at(PLAIT_LAUNCH_COMPANION);
     plait_arena *arena = plait_arena_new();
     plait_error err = {PLAIT_OK, "", ""};
     plans_entry entry;
     const char *warning;
 
     assert(arena != NULL);
-    if (target->import((const char *)data, size, "input", NULL, arena, &entry, &warning, &err) ==
-        PLAIT_OK)
+    if (launch_import(PLAIT_LAUNCH_COMPANION, (const char *)data, size, "input", NULL, arena,
+                      &entry, &warning, &err) == PLAIT_OK)
         check(&entry, arena);
     else
         assert(err.status != PLAIT_OK && err.message[0] != '\0');

@@ -9,7 +9,7 @@
 #include "support/must.h"
 #include "plait/schedule.h"
 #include "launch/companion/rank_groups.h"
-#include "launch/target.h"
+#include "launch/import.h"
 
 // ---- ranks ---------------------------------------------------------------------------------
 
@@ -116,10 +116,10 @@ static const char *render(const plait_launch *launch)
 
 static plait_status import(const char *text, plans_entry *out, plait_error *err)
 {
-    const launch_target *const target = launch_target_at(PLAIT_LAUNCH_COMPANION);
     const char *warning;
 
-    return target->import(text, strlen(text), "launch.json", NULL, arena, out, &warning, err);
+    return launch_import(PLAIT_LAUNCH_COMPANION, text, strlen(text), "launch.json", NULL, arena,
+                         out, &warning, err);
 }
 
 /* The launch.json of what another launch.json says. */
@@ -350,7 +350,6 @@ static void test_memory_that_runs_out__is_an_error_of_both_ways(void **state)
     launched_make(&cases[0], arena, &made);
     do {
         plait_arena *small = plait_arena_new();
-        const launch_target *const target = launch_target_at(PLAIT_LAUNCH_COMPANION);
         plait_launch_folder folder;
         plans_entry entry;
         const char *warning;
@@ -360,8 +359,8 @@ static void test_memory_that_runs_out__is_an_error_of_both_ways(void **state)
         plait_arena_fail_after(calls);
         rendered = plait_launch_render(&made.launch, PLAIT_LAUNCH_COMPANION, small, &folder, &err);
         plait_arena_fail_after(calls++);
-        imported =
-            target->import(text, strlen(text), "launch.json", NULL, small, &entry, &warning, &err);
+        imported = launch_import(PLAIT_LAUNCH_COMPANION, text, strlen(text), "launch.json", NULL,
+                                 small, &entry, &warning, &err);
         plait_arena_fail_after(-1);
         assert_true(rendered == PLAIT_OK || rendered == PLAIT_ERROR_NOMEM);
         assert_true(imported == PLAIT_OK || imported == PLAIT_ERROR_NOMEM);

@@ -4,6 +4,7 @@
 
 #include "support/launched_fixture.h"
 #include "io/plans/plans.h"
+#include "launch/import.h"
 #include "launch/target.h"
 
 static const launched_usual usual = {"llama-3.1-8b", "deepspeed", 16, PLAIT_LAUNCH_DEEPSPEED};
@@ -12,7 +13,8 @@ static void import(const char *text, plans_entry *out, const char **warning)
 {
     plait_error err;
 
-    must(target_deepspeed.import(text, strlen(text), "f.json", NULL, arena, out, warning, &err),
+    must(launch_import(PLAIT_LAUNCH_DEEPSPEED, text, strlen(text), "f.json", NULL, arena, out,
+                       warning, &err),
          &err);
 }
 
@@ -22,9 +24,9 @@ static void assert_refused(const char *text, const char *where, const char *mess
     const char *warning;
     plait_error err;
 
-    assert_int_equal(
-        target_deepspeed.import(text, strlen(text), "f.json", NULL, arena, &entry, &warning, &err),
-        PLAIT_ERROR_RANGE);
+    assert_int_equal(launch_import(PLAIT_LAUNCH_DEEPSPEED, text, strlen(text), "f.json", NULL,
+                                   arena, &entry, &warning, &err),
+                     PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, where);
     assert_string_equal(err.message, message);
 }
@@ -355,8 +357,8 @@ static void test_offload_that_deepspeed_refuses__is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         snprintf(text, sizeof text, "{\"zero_optimization\": {\"stage\": 3, %s}}", rows[i].zero);
-        assert_int_equal(target_deepspeed.import(text, strlen(text), "f.json", NULL, arena, &entry,
-                                                 &warning, &err),
+        assert_int_equal(launch_import(PLAIT_LAUNCH_DEEPSPEED, text, strlen(text), "f.json", NULL,
+                                       arena, &entry, &warning, &err),
                          PLAIT_ERROR_RANGE);
         assert_string_equal(err.where, rows[i].where);
     }
@@ -448,12 +450,12 @@ static void test_files_that_say_nothing__are_refused(void **state)
     plait_error err;
 
     (void)state;
-    assert_int_equal(
-        target_deepspeed.import("{\"a\": 1}", 8, "f.json", NULL, arena, &entry, &warning, &err),
-        PLAIT_ERROR_SCHEMA);
-    assert_int_equal(
-        target_deepspeed.import("echo a", 6, "f.sh", NULL, arena, &entry, &warning, &err),
-        PLAIT_ERROR_SCHEMA);
+    assert_int_equal(launch_import(PLAIT_LAUNCH_DEEPSPEED, "{\"a\": 1}", 8, "f.json", NULL, arena,
+                                   &entry, &warning, &err),
+                     PLAIT_ERROR_SCHEMA);
+    assert_int_equal(launch_import(PLAIT_LAUNCH_DEEPSPEED, "echo a", 6, "f.sh", NULL, arena, &entry,
+                                   &warning, &err),
+                     PLAIT_ERROR_SCHEMA);
 }
 
 static void test_nvme__is_refused(void **state)

@@ -4,6 +4,7 @@
 #include "support/launched_fixture.h"
 #include "io/plans/plans.h"
 #include "support/read_back.h"
+#include "launch/import.h"
 #include "launch/target.h"
 
 static const launched_usual usual = {"gpt-7.5b", "megatron-deepspeed", 16,
@@ -195,8 +196,8 @@ static void test_a_note_of_the_split__gives_way(void **state)
             "--vocab-size 51200 --pipeline-model-parallel-size 4 %s\n",
             files[f].text);
         out = plans_unknown("args.sh");
-        must(target_deepspeed_pipeline.import(text, strlen(text), "args.sh", NULL, arena, &out,
-                                              &warning, &err),
+        must(launch_import(PLAIT_LAUNCH_DEEPSPEED_PIPELINE, text, strlen(text), "args.sh", NULL,
+                           arena, &out, &warning, &err),
              &err);
         assert_true(out.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT));
         assert_int_equal(out.degrees.split.kind, files[f].split);

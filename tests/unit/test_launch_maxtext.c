@@ -4,6 +4,7 @@
 #include "support/launched_fixture.h"
 #include "launch/maxtext/maxtext.h"
 #include "io/plans/plans.h"
+#include "launch/import.h"
 #include "launch/target.h"
 
 static const launched_usual usual = {"llama-3.1-8b", "maxtext", 64, PLAIT_LAUNCH_MAXTEXT};
@@ -31,7 +32,8 @@ static void import_on(int gpus, const char *text, plans_entry *out, const char *
     plait_error err;
 
     *out = plans_unknown("f.yml");
-    must(target_maxtext.import(text, strlen(text), "f.yml", &call, arena, out, warning, &err),
+    must(launch_import(PLAIT_LAUNCH_MAXTEXT, text, strlen(text), "f.yml", &call, arena, out,
+                       warning, &err),
          &err);
 }
 
@@ -42,9 +44,9 @@ static void assert_refused(const char *text, const char *where, const char *mess
     const char *warning;
     plait_error err;
 
-    assert_int_not_equal(
-        target_maxtext.import(text, strlen(text), "f.yml", &call, arena, &entry, &warning, &err),
-        PLAIT_OK);
+    assert_int_not_equal(launch_import(PLAIT_LAUNCH_MAXTEXT, text, strlen(text), "f.yml", &call,
+                                       arena, &entry, &warning, &err),
+                         PLAIT_OK);
     assert_string_equal(err.where, where);
     assert_string_equal(err.message, message);
 }

@@ -3,6 +3,7 @@
 
 #include "support/launched_fixture.h"
 #include "io/plans/plans.h"
+#include "launch/import.h"
 #include "launch/target.h"
 
 static const launched_usual usual = {"llama-3.1-8b", "mindspeed", 16, PLAIT_LAUNCH_MINDSPEED};
@@ -12,7 +13,8 @@ static void import(const char *text, plans_entry *out, const char **warning)
     plait_error err;
 
     *out = plans_unknown("f.sh");
-    must(target_mindspeed.import(text, strlen(text), "f.sh", NULL, arena, out, warning, &err),
+    must(launch_import(PLAIT_LAUNCH_MINDSPEED, text, strlen(text), "f.sh", NULL, arena, out,
+                       warning, &err),
          &err);
 }
 
@@ -22,9 +24,9 @@ static void assert_refused(const char *text, const char *where, const char *mess
     const char *warning;
     plait_error err;
 
-    assert_int_not_equal(
-        target_mindspeed.import(text, strlen(text), "f.sh", NULL, arena, &entry, &warning, &err),
-        PLAIT_OK);
+    assert_int_not_equal(launch_import(PLAIT_LAUNCH_MINDSPEED, text, strlen(text), "f.sh", NULL,
+                                       arena, &entry, &warning, &err),
+                         PLAIT_OK);
     assert_string_equal(err.where, where);
     assert_string_equal(err.message, message);
 }
@@ -197,9 +199,9 @@ static void test_a_file_of_something_else__is_refused(void **state)
     plait_error err;
 
     (void)state;
-    assert_int_not_equal(
-        target_mindspeed.import("echo\n", 5, "f.sh", NULL, arena, &entry, &warning, &err),
-        PLAIT_OK);
+    assert_int_not_equal(launch_import(PLAIT_LAUNCH_MINDSPEED, "echo\n", 5, "f.sh", NULL, arena,
+                                       &entry, &warning, &err),
+                         PLAIT_OK);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 
 #include "support/assert_near.h"
 #include "support/must.h"
+#include "launch/import.h"
 #include "launch/read/plan_reader.h"
 #include "plait/data.h"
 #include "plait/search.h"
@@ -323,7 +324,8 @@ static plans_entry import(const char *text, const char **warning)
     plans_entry entry;
     plait_error err;
 
-    must(target_torchtitan.import(text, strlen(text), "file", NULL, arena, &entry, warning, &err),
+    must(launch_import(PLAIT_LAUNCH_TORCHTITAN, text, strlen(text), "file", NULL, arena, &entry,
+                       warning, &err),
          &err);
     return entry;
 }
@@ -493,8 +495,8 @@ static void test_import__refuses_with_the_place(void **state)
         const char *warning;
         plait_error err;
 
-        assert_int_not_equal(target_torchtitan.import(bad[i][0], strlen(bad[i][0]), "file", NULL,
-                                                      arena, &entry, &warning, &err),
+        assert_int_not_equal(launch_import(PLAIT_LAUNCH_TORCHTITAN, bad[i][0], strlen(bad[i][0]),
+                                           "file", NULL, arena, &entry, &warning, &err),
                              PLAIT_OK);
         if (strstr(err.message, bad[i][1]) == NULL || strncmp(err.where, "file", 4) != 0)
             fail_msg("%s: %s", err.where, err.message);
@@ -532,7 +534,8 @@ static void test_tomls__have_the_clients_own_values(void **state)
     plait_error err;
 
     (void)state;
-    must(target_torchtitan.import(text, strlen(text), "file", &call, arena, &entry, &warning, &err),
+    must(launch_import(PLAIT_LAUNCH_TORCHTITAN, text, strlen(text), "file", &call, arena, &entry,
+                       &warning, &err),
          &err);
     assert_int_equal(entry.gbs, 32);
     assert_int_equal(entry.degrees.dp, 16);
@@ -548,9 +551,9 @@ static void test_files_that_say_nothing__are_refused(void **state)
     plait_error err;
 
     (void)state;
-    assert_int_equal(
-        target_torchtitan.import("echo a", 6, "file", NULL, arena, &entry, &warning, &err),
-        PLAIT_ERROR_SCHEMA);
+    assert_int_equal(launch_import(PLAIT_LAUNCH_TORCHTITAN, "echo a", 6, "file", NULL, arena,
+                                   &entry, &warning, &err),
+                     PLAIT_ERROR_SCHEMA);
 }
 
 int main(void)

@@ -190,10 +190,10 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
 
 plait_status companion_import(const char *text, size_t length, const char *name,
                               const launch_call *call, plait_arena *arena, plans_entry *out,
-                              const char **warning, plait_error *err)
+                              text_builder *warnings, plait_error *err)
 {
     (void)call;
     *out = plans_unknown(name);
-    *warning = "";
+    (void)warnings; // the file holds nothing that plait cannot price
     return json_parse(text, length, name, read_root, arena, out, err);
 }

@@ -31,11 +31,6 @@ static void give(plans_entry *out, plait_key_id key, int value)
     out->given |= PLAIT_KEY_BIT(key);
 }
 
-static void warn(config_reader *in, const char *sentence)
-{
-    text_append_printf(in->warnings, "%s%s", in->warnings->length > 0 ? "\n" : "", sentence);
-}
-
 /* ---- the mesh ---- */
 
 /*
@@ -154,8 +149,9 @@ static void take_shards(config_reader *in)
     const bool over_data = maxtext_is_on(in->yaml, "shard_optimizer_over_data");
 
     if (over_data && shards > 1)
-        warn(in,
-             "optimizer states on more ranks than weights are priced as on those of the weights");
+        import_warn(
+            in->warnings,
+            "optimizer states on more ranks than weights are priced as on those of the weights");
     if (shards > 1 || (mesh->data == 1 && !over_data)) {
         give(in->out, PLAIT_KEY_ZERO, 3);
         give(in->out, PLAIT_KEY_SHARD_GROUP, shards);
@@ -222,7 +218,8 @@ static plait_status read_pipeline(config_reader *in, int *passes, plait_error *e
         *passes = pp;
     if (repeats > 1 ||
         (repeats < 1 && in->out->model != NULL && in->out->model->layers > (double)pp * layers))
-        warn(in, "a circular pipeline is priced as one that each microbatch passes once");
+        import_warn(in->warnings,
+                    "a circular pipeline is priced as one that each microbatch passes once");
     return PLAIT_OK;
 }
 
@@ -264,7 +261,9 @@ static void read_remat(config_reader *in)
     const int policy = text_index(maxtext_word(in->yaml, "remat_policy", "full"), policies);
 
     if (policy < 0) {
-        warn(in, "a remat_policy other than full, minimal and none has no price: it is left open");
+        import_warn(
+            in->warnings,
+            "a remat_policy other than full, minimal and none has no price: it is left open");
         return;
     }
     in->out->degrees.recompute = (plait_recompute){.kind = (unsigned char)kinds[policy]};
@@ -331,7 +330,7 @@ static plait_status read_model(config_reader *in, const char *noted, plait_error
         PLAIT_TRY(plait_model_find(name, in->arena, model, NULL, err));
         in->out->model = model;
     } else if (in->out->model == NULL) {
-        warn(in, "the model is not known, give it with --model");
+        import_warn(in->warnings, "the model is not known, give it with --model");
     }
     return PLAIT_OK;
 }
@@ -373,7 +372,7 @@ static const char *const unpriced[] = {
 
 static void warn_of_unpriced(config_reader *in)
 {
-    bool any = false;
+    import_list list = {in->warnings, "not priced", false};
 
     for (int i = 0; i < in->yaml->count; i++) {
         yaml_leaf *const leaf = &in->yaml->leaf[i];
@@ -381,12 +380,8 @@ static void warn_of_unpriced(config_reader *in)
         if (text_index(leaf->path, unpriced) < 0)
             continue;
         leaf->read = true;
-        if (is_off(leaf))
-            continue;
-        if (!any)
-            warn(in, "not priced");
-        text_append_printf(in->warnings, "%s%s", any ? ", " : ": ", leaf->path);
-        any = true;
+        if (!is_off(leaf))
+            import_list_add(&list, leaf->path);
     }
 }
 
@@ -423,31 +418,28 @@ static plait_status read_all(config_reader *in, const char *noted, plait_error *
 
     in->out->precision = text_starts_with(quantization, "fp8") ? PLAIT_FP8 : PLAIT_BF16;
     if (quantization[0] != '\0' && in->out->precision == PLAIT_BF16)
-        warn(in, "products in int8 and other formats are priced as in bf16");
+        import_warn(in->warnings, "products in int8 and other formats are priced as in bf16");
     if (strcmp(maxtext_word(in->yaml, "dtype", "bfloat16"), "bfloat16") != 0)
-        warn(in, "a dtype other than bfloat16 is priced as bfloat16");
+        import_warn(in->warnings, "a dtype other than bfloat16 is priced as bfloat16");
     warn_of_unpriced(in);
     return check_read(in, err);
 }
 
 plait_status maxtext_import(const char *text, size_t length, const char *name,
                             const launch_call *call, plait_arena *arena, plans_entry *out,
-                            const char **warning, plait_error *err)
+                            text_builder *warnings, plait_error *err)
 {
-    text_builder warnings;
     const char *model;
     yaml_file yaml;
 
-    text_builder_init(&warnings, arena);
     PLAIT_TRY(yaml_read(text, length, name, arena, &yaml, err));
     PLAIT_TRY(notes_read(text, length, name, arena, out, err));
     if (call != NULL && call->gpus > 0)
         out->gpus = call->gpus;
-    config_reader in = {.yaml = &yaml, .arena = arena, .out = out, .warnings = &warnings};
+    config_reader in = {.yaml = &yaml, .arena = arena, .out = out, .warnings = warnings};
     PLAIT_TRY(notes_find(text, length, "model", arena, &model, err));
     PLAIT_TRY(read_all(&in, model, err));
     import_give_plain(out);
     out->runtime = "maxtext";
-    *warning = text_builder_finish(&warnings, NULL);
-    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    return PLAIT_OK;
 }

@@ -103,9 +103,9 @@ static void take_config(const deepspeed_file *file, megatron_args *args, plan_re
         args->fp16 = file->fp16 == true;
     }
     if (file->offload_params || file->offload_optimizer || file->nvme != NULL)
-        import_warn(in, "DeepSpeed's offloading to CPU or NVMe is not priced");
+        import_warn(in->warnings, "DeepSpeed's offloading to CPU or NVMe is not priced");
     if (file->weights == true || file->gradients == true)
-        import_warn(in, "quantized communication (ZeRO++) is not priced");
+        import_warn(in->warnings, "quantized communication (ZeRO++) is not priced");
 }
 
 static plait_status read_config(const char *name, megatron_args *args, plan_reader *in,
@@ -119,11 +119,12 @@ static plait_status read_config(const char *name, megatron_args *args, plan_read
     if (text == NULL || deepspeed_file_parse(text, strlen(text), name, in->flags->arena, &file,
                                              &inner) != PLAIT_OK) {
         PLAIT_TRY(faults_only(inner.status, &inner, err));
-        import_warn(in, text == NULL
-                            ? "the JSON that --deepspeed_config names is neither in the script nor "
-                              "beside it: what it says is taken as not given"
-                            : "the JSON that --deepspeed_config names cannot be read: what it says "
-                              "is taken as not given");
+        import_warn(in->warnings,
+                    text == NULL
+                        ? "the JSON that --deepspeed_config names is neither in the script nor "
+                          "beside it: what it says is taken as not given"
+                        : "the JSON that --deepspeed_config names cannot be read: what it says "
+                          "is taken as not given");
         return PLAIT_OK;
     }
     take_config(&file, args, in);
@@ -171,20 +172,13 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
 /* Arguments that change the price and that plait has no term for. */
 static void warn_of_unpriced(const megatron_args *args, plan_reader *in)
 {
+    import_list list = {in->warnings, "not priced", false};
     megatron_args absent;
-    bool any = false;
 
     megatron_args_init(&absent);
-    for (const argument_row *row = megatron_arguments; row->name != NULL; row++) {
-        if (!row->unpriced || megatron_argument_same(row, args, &absent))
-            continue;
-        text_append_printf(in->warnings, "%s%s",
-                           any                        ? ", "
-                           : in->warnings->length > 0 ? "\nnot priced: "
-                                                      : "not priced: ",
-                           row->name);
-        any = true;
-    }
+    for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
+        if (row->unpriced && !megatron_argument_same(row, args, &absent))
+            import_list_add(&list, row->name);
 }
 
 /* Warn if the file gives only part of a model. */
@@ -206,7 +200,8 @@ static void warn_of_model(const megatron_args *args, plan_reader *in)
         return;
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
         if (parts[p].missing && !any)
-            import_warn(in, "the model is not known, give it with --model; the file does not say ");
+            import_warn(in->warnings,
+                        "the model is not known, give it with --model; the file does not say ");
         if (parts[p].missing)
             text_append_printf(in->warnings, "%s%s", any ? ", " : "", parts[p].said);
         any = any || parts[p].missing;
@@ -254,8 +249,9 @@ static void read_routing(const megatron_args *args, bool of_plait, plan_reader *
         in->out->imbalance = 1.0;
     else if (isnan(args->moe_expert_capacity_factor)) {
         in->out->natural_routing = true;
-        import_warn(in, "routing is natural (no --moe-router-force-load-balancing): the band of "
-                        "the step is wider; --imbalance states how uneven it is");
+        import_warn(in->warnings,
+                    "routing is natural (no --moe-router-force-load-balancing): the band of "
+                    "the step is wider; --imbalance states how uneven it is");
     }
 }
 
@@ -305,8 +301,8 @@ static plait_status take_model(const megatron_args *args, const char *name, cons
         in->out->model = named;
         return PLAIT_OK;
     }
-    import_warn(in, "the model is not known, give it with --model: ");
-    text_append_printf(in->warnings, "%s%.80s%s", changed != NULL ? changed : "plait has no ",
+    text_append_printf(import_warn(in->warnings, "the model is not known, give it with --model: "),
+                       "%s%.80s%s", changed != NULL ? changed : "plait has no ",
                        changed != NULL ? " changes " : "", flag->value[0]);
     return PLAIT_OK;
 }
@@ -375,19 +371,15 @@ plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t
 
 plait_status megatron_import(const char *text, size_t length, const char *name,
                              const launch_call *call, plait_arena *arena, plans_entry *out,
-                             const char **warning, plait_error *err)
+                             text_builder *warnings, plait_error *err)
 {
     launch_flags flags;
-    text_builder warnings;
 
-    text_builder_init(&warnings, arena);
     if (megatron_is_yaml(text, length))
-        PLAIT_TRY(megatron_read_yaml(text, length, name, arena, &flags, &warnings, err));
+        PLAIT_TRY(megatron_read_yaml(text, length, name, arena, &flags, warnings, err));
     else
         PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
     if (flags_are_of_swift(&flags))
-        PLAIT_TRY(megatron_translate_swift(&flags, &warnings, err));
-    PLAIT_TRY(megatron_import_flags(&flags, text, length, call, &warnings, out, err));
-    *warning = text_builder_finish(&warnings, NULL);
-    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+        PLAIT_TRY(megatron_translate_swift(&flags, warnings, err));
+    return megatron_import_flags(&flags, text, length, call, warnings, out, err);
 }

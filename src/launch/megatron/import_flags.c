@@ -14,20 +14,6 @@ static const argument_row *row_of(const char *name)
     return NULL;
 }
 
-/* A warning with a list on one line: "SENTENCE: a, b". */
-typedef struct warned_list {
-    const char *sentence;
-    bool any;
-} warned_list;
-
-static void warn_of(plan_reader *in, warned_list *list, const char *word)
-{
-    if (!list->any)
-        import_warn(in, list->sentence);
-    text_append_printf(in->warnings, "%s%s", list->any ? ", " : ": ", word);
-    list->any = true;
-}
-
 /* The option as a user writes it. */
 static const char *spelled(const launch_flags *flags, const char *name)
 {
@@ -56,7 +42,7 @@ bool megatron_flag_matters(const char *name)
 /* --num-layers $1: the user would have to give the value. */
 static void warn_of_open(plan_reader *in)
 {
-    warned_list list = {"set outside the file, and taken as not given", false};
+    import_list list = {in->warnings, "set outside the file, and taken as not given", false};
 
     for (int i = 0; i < in->flags->count; i++) {
         const launch_flag *const flag = &in->flags->flag[i];
@@ -67,9 +53,8 @@ static void warn_of_open(plan_reader *in)
             !flags_is_last(in->flags, flag) || row->kind == ARGUMENT_SWITCH ||
             row->field == MEGATRON_FIELD(deepspeed_config))
             continue;
-        warn_of(in, &list,
-                plait_arena_printf(in->flags->arena, "%s %s", spelled(in->flags, flag->name),
-                                   origin->text));
+        import_list_add(&list, plait_arena_printf(in->flags->arena, "%s %s",
+                                                  spelled(in->flags, flag->name), origin->text));
     }
 }
 
@@ -113,7 +98,8 @@ static bool is_doubt(const shell_words *script, const shell_origin *origin)
 /* $EXTRA_ARGS: a word that is no option's value may be any options. */
 static void warn_of_holes(plan_reader *in)
 {
-    warned_list list = {"arguments that the file does not hold are taken as not given", false};
+    import_list list = {in->warnings,
+                        "arguments that the file does not hold are taken as not given", false};
     const shell_words *const script = &in->flags->script;
     const shell_command *const launch =
         in->flags->launch >= 0 ? &script->command[in->flags->launch] : NULL;
@@ -129,7 +115,7 @@ static void warn_of_holes(plan_reader *in)
         if (shell_is_option(word[i]))
             option = i;
         else if (origin != NULL && alone && shell_word_open(word[i]) && !is_doubt(script, origin))
-            warn_of(in, &list, origin->text);
+            import_list_add(&list, origin->text);
     }
 }
 
@@ -139,7 +125,7 @@ static void warn_of_holes(plan_reader *in)
  */
 static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
 {
-    warned_list list = {sentence, false};
+    import_list list = {in->warnings, sentence, false};
     const shell_words *const script = &in->flags->script;
 
     for (int d = 0; d < script->doubts; d++) {
@@ -152,9 +138,9 @@ static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
             again = strcmp(script->doubt[before].option, script->doubt[d].option) == 0 &&
                     (!given || script->doubt[before].added);
         if (!again)
-            warn_of(in, &list,
-                    plait_arena_printf(in->flags->arena, "%s (%s)", script->doubt[d].option,
-                                       script->doubt[d].origin));
+            import_list_add(&list,
+                            plait_arena_printf(in->flags->arena, "%s (%s)", script->doubt[d].option,
+                                               script->doubt[d].origin));
     }
 }
 
@@ -188,7 +174,7 @@ static void warn_of_others(plan_reader *in)
         launches += trains(in, c) && (taken->ended || !script->command[c].ended);
     if (launches < 2)
         return;
-    import_warn(in, "the script launches ");
+    import_warn(in->warnings, "the script launches ");
     text_append_printf(in->warnings, "%d times, and the launch of line %d is taken", launches,
                        taken->line);
 }
@@ -198,20 +184,20 @@ static void warn_of_launch(plan_reader *in)
     const shell_words *const script = &in->flags->script;
 
     if (in->flags->doubtful)
-        import_warn(in,
+        import_warn(in->warnings,
                     "the launch stands behind a condition that hangs on what is set outside the "
                     "file");
     if (in->flags->launch >= 0 && script->command[in->flags->launch].ended)
-        import_warn(in, "the launch stands behind an exit, and is not reached");
+        import_warn(in->warnings, "the launch stands behind an exit, and is not reached");
     if (in->flags->launch >= 0)
         warn_of_others(in);
     if (script->sourced != NULL) {
-        import_warn(in, "a file that the script runs in itself is not read: ");
+        import_warn(in->warnings, "a file that the script runs in itself is not read: ");
         text_append(in->warnings, script->sourced);
     }
     if (script->instead == NULL)
         return;
-    import_warn(in, "no command launches: what is read is the value of ");
+    import_warn(in->warnings, "no command launches: what is read is the value of ");
     text_append(in->warnings, script->instead);
 }
 
@@ -224,9 +210,10 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
     warn_of_doubts(in, true, "given, and perhaps once more behind what is set outside the file");
     warn_of_holes(in);
     if (strcmp(args->mlp_type, "standard") != 0)
-        import_warn(in, "the dense layer beside each expert (--mlp-type) is not priced");
+        import_warn(in->warnings, "the dense layer beside each expert (--mlp-type) is not priced");
     if (experts != NULL && experts->values > 1 && strlen(experts->value[1]) > 0 &&
         strspn(experts->value[1], "0123456789") == strlen(experts->value[1]))
-        import_warn(in, "layers with different numbers of experts: each is priced with the first");
+        import_warn(in->warnings,
+                    "layers with different numbers of experts: each is priced with the first");
     warn_of_launch(in);
 }

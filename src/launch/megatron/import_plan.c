@@ -186,8 +186,9 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
         d->split = split_of_chunks(model, d, chunks, layout, own);
         return PLAIT_OK;
     }
-    import_warn(in, "the layout of the pipeline does not hold the layers of a known model: the "
-                    "split is left open");
+    import_warn(in->warnings,
+                "the layout of the pipeline does not hold the layers of a known model: the "
+                "split is left open");
     return PLAIT_OK;
 }
 
@@ -203,7 +204,8 @@ static plait_status complete_first_last(int first, int last, const plait_model *
 
     if (model == NULL) {
         in->out->given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
-        import_warn(in, "layers of the first or last stage alone: the split is left open");
+        import_warn(in->warnings,
+                    "layers of the first or last stage alone: the split is left open");
         return PLAIT_OK;
     }
     if (rest <= 0 || rest % (d->pp - 1) != 0)
@@ -289,8 +291,9 @@ static plait_status chunks_of_layers(const megatron_args *args, const plait_mode
                           "first or last stage, found %d layers a chunk",
                           each);
     if (layers == 0) {
-        import_warn(in, "the chunks of a rank follow from the layers of the model, which are not "
-                        "known: taken as one");
+        import_warn(in->warnings,
+                    "the chunks of a rank follow from the layers of the model, which are not "
+                    "known: taken as one");
         return PLAIT_OK;
     }
     if ((layers + ends) % product(stages, each) != 0)

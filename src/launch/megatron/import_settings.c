@@ -61,7 +61,7 @@ static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, p
         layers, of_stage);
     if (text == NULL)
         return plait_fail_nomem(err);
-    import_warn(in, text);
+    import_warn(in->warnings, text);
     return PLAIT_OK;
 }
 
@@ -90,7 +90,8 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
 
         out->layers = (short)(of_stage < PLAIT_MAX_LAYERS ? of_stage : PLAIT_MAX_LAYERS);
     } else if (layers > 1) {
-        import_warn(in, "recomputation of several layers as one is priced as of each layer");
+        import_warn(in->warnings,
+                    "recomputation of several layers as one is priced as of each layer");
     }
     return PLAIT_OK;
 }
@@ -174,7 +175,7 @@ static plait_status read_precision(const megatron_args *args, plan_reader *in, p
     else if (args->bf16)
         in->out->precision = PLAIT_BF16;
     else
-        import_warn(in, "neither --bf16 nor --fp16: plait prices no training in fp32");
+        import_warn(in->warnings, "neither --bf16 nor --fp16: plait prices no training in fp32");
     return PLAIT_OK;
 }
 
@@ -210,7 +211,7 @@ static plait_status read_activation_offload(const megatron_args *args, plan_read
         if ((plait_offload_modules((unsigned char)set) & ~modules) == 0)
             in->out->degrees.offload_acts = (unsigned char)set;
     if (plait_offload_modules(in->out->degrees.offload_acts) != modules)
-        import_warn(in, "some of --offload-modules are priced as staying on the device");
+        import_warn(in->warnings, "some of --offload-modules are priced as staying on the device");
     return PLAIT_OK;
 }
 
@@ -245,7 +246,8 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
                               "expected fp32, bf16, fp16 or fp8, found \"%.40s\"",
                               args->exp_avg_dtype);
         if (!is(args->exp_avg_dtype, args->exp_avg_sq_dtype))
-            import_warn(in, "the two moments differ in format: both are priced as the first");
+            import_warn(in->warnings,
+                        "the two moments differ in format: both are priced as the first");
     }
     d->optimizer_state = (unsigned char)format;
     d->fp8_params = in->out->precision == PLAIT_NVFP4
@@ -259,7 +261,7 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
         args->optimizer_cpu_offload && tenths > 0 ? PLAIT_OFFLOAD_OPTIMIZER : PLAIT_OFFLOAD_NONE;
     d->offload_share = d->offload == PLAIT_OFFLOAD_NONE || tenths >= 10 ? 0 : (unsigned char)tenths;
     if (args->optimizer_cpu_offload && 10.0 * share - tenths > 1e-6)
-        import_warn(in, "--optimizer-offload-fraction is priced in tenths, rounded down");
+        import_warn(in->warnings, "--optimizer-offload-fraction is priced in tenths, rounded down");
     import_give(in, "offload");
     import_give(in, "offload_share");
     import_give(in, "optimizer_state");
@@ -279,7 +281,7 @@ static plait_status read_dispatcher(const megatron_args *args, plan_reader *in, 
     } else if (is(type, "flex")) {
         d->dispatcher = is(backend, "hybridep") ? PLAIT_DISPATCH_HYBRIDEP : PLAIT_DISPATCH_DEEPEP;
         if (is(backend, "ncclep"))
-            import_warn(in, "the exchanges of NCCL EP are priced as DeepEP's");
+            import_warn(in->warnings, "the exchanges of NCCL EP are priced as DeepEP's");
     } else if (is(type, "allgather")) {
         d->dispatcher = PLAIT_DISPATCH_ALLGATHER;
     } else if (is(type, "alltoall") || is(type, "alltoall_seq")) {
@@ -349,8 +351,9 @@ static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
 
     if (d->ep == 1 && d->cp == 1 && (!shards || (d->tp == 1 && d->pp == 1)))
         return shards ? "deepspeed" : "megatron-deepspeed";
-    import_warn(in, shards ? "DeepSpeed with these degrees has no profile: priced as megatron-fsdp"
-                           : "DeepSpeed with these degrees has no profile: priced as megatron");
+    import_warn(in->warnings,
+                shards ? "DeepSpeed with these degrees has no profile: priced as megatron-fsdp"
+                       : "DeepSpeed with these degrees has no profile: priced as megatron");
     return shards ? "megatron-fsdp" : "megatron";
 }
 
@@ -372,7 +375,7 @@ static void warn_of_masks(const megatron_args *args, plan_reader *in)
         "stage, which prices leave out: --no-create-attention-mask-in-dataloader saves them",
         bytes / PLAIT_GIB);
     if (text != NULL)
-        import_warn(in, text);
+        import_warn(in->warnings, text);
 }
 
 /* The profile does not depend on switches of overlap: these are the plan's grad_sync. */
@@ -415,8 +418,9 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
 
     if (is(in->out->runtime, "megatron") && d->zero == 1 && args->overlap_grad_reduce &&
         !args->overlap_param_gather)
-        import_warn(in, "without --overlap-param-gather the all-gather of parameters is exposed; "
-                        "it is priced as overlapped");
+        import_warn(in->warnings,
+                    "without --overlap-param-gather the all-gather of parameters is exposed; "
+                    "it is priced as overlapped");
     warn_of_masks(args, in);
     return PLAIT_OK;
 }

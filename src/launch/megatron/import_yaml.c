@@ -26,11 +26,6 @@ static plait_status add_defaults(launch_flags *flags, const wrapper_default *row
     return PLAIT_OK;
 }
 
-static void warn(text_builder *warnings, const char *sentence)
-{
-    text_append_printf(warnings, "%s%s", warnings->length > 0 ? "\n" : "", sentence);
-}
-
 static bool is_on(const launch_flags *flags, const char *name)
 {
     static const char *const words[] = {"false", "False", NULL};
@@ -85,8 +80,9 @@ plait_status megatron_translate_swift(launch_flags *flags, text_builder *warning
     if (half && flags_last(flags, "fp16") == NULL)
         PLAIT_TRY(flags_add(flags, "fp16", "true", err));
     if (!is_on(flags, "packing"))
-        warn(warnings, "without --packing true samples keep their own lengths: priced as if each "
-                       "had as many tokens as --max_length allows");
+        import_warn(warnings,
+                    "without --packing true samples keep their own lengths: priced as if each "
+                    "had as many tokens as --max_length allows");
     return add_defaults(flags, swift_defaults, err);
 }
 
@@ -119,8 +115,8 @@ static plait_status megatron_translate_primus(launch_flags *flags, const char *c
     }
     if (known || text_equal(config, "sft_trainer.yaml"))
         return add_defaults(flags, known ? pretraining : tuning, err);
-    warn(warnings,
-         "what the module's config sets stands in another file, and is taken as not given");
+    import_warn(warnings,
+                "what the module's config sets stands in another file, and is taken as not given");
     return PLAIT_OK;
 }
 
@@ -129,7 +125,7 @@ typedef struct yaml_arguments {
     const char *section; /* beginning of their paths: "MODEL_ARGS."; "": they are at the top */
     launch_flags *out;
     text_builder *warnings;
-    bool open; /* a warning of an open value has been written */
+    import_list open; /* warning of values that are set outside the file */
 } yaml_arguments;
 
 bool megatron_is_yaml(const char *text, size_t length)
@@ -201,15 +197,8 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
         PLAIT_TRY(settle(leaf->value[v], arena, &value[v], err));
         if (value[v] != NULL)
             continue;
-        if (strchr(leaf->value[v], '$') != NULL && megatron_flag_matters(name)) {
-            text_append_printf(in->warnings, "%s%s",
-                               in->open ? ", "
-                               : in->warnings->length > 0
-                                   ? "\nset outside the file, and taken as not given: "
-                                   : "set outside the file, and taken as not given: ",
-                               name);
-            in->open = true;
-        }
+        if (strchr(leaf->value[v], '$') != NULL && megatron_flag_matters(name))
+            import_list_add(&in->open, name);
         return PLAIT_OK;
     }
     return flags_put(in->out, (launch_flag){.name = name, .values = leaf->values, .value = value},
@@ -292,7 +281,10 @@ plait_status megatron_read_yaml(const char *text, size_t length, const char *nam
                                 plait_error *err)
 {
     yaml_file yaml;
-    yaml_arguments in = {.yaml = &yaml, .out = out, .warnings = warnings};
+    yaml_arguments in = {.yaml = &yaml,
+                         .out = out,
+                         .warnings = warnings,
+                         .open = {warnings, "set outside the file, and taken as not given", false}};
 
     *out = (launch_flags){.file = name, .arena = arena, .launch = -1};
     PLAIT_TRY(yaml_read(text, length, name, arena, &yaml, err));
@@ -303,8 +295,8 @@ plait_status megatron_read_yaml(const char *text, size_t length, const char *nam
         if (yaml.leaf[i].values > 0 && is_argument(yaml.leaf[i].path, in.section))
             PLAIT_TRY(add_flag(&in, &yaml.leaf[i], err));
     if (yaml.repeated != NULL)
-        text_append_printf(warnings, "%s%.80s stands twice: the last value counts",
-                           warnings->length > 0 ? "\n" : "", yaml.repeated);
+        text_append_printf(import_warn(warnings, ""), "%.80s stands twice: the last value counts",
+                           yaml.repeated);
     if (text_ends_with(in.section, ".overrides."))
         return read_primus(&in, err);
     return is_swift(&yaml) ? megatron_translate_swift(out, warnings, err) : PLAIT_OK;

@@ -103,8 +103,8 @@ static plait_status translate_positions(launch_flags *flags, text_builder *warni
     if (strcmp(type, "llama3") == 0)
         return flags_add(flags, "use_rope_scaling", "true", err);
     if (strcmp(type, "yarn") != 0) {
-        text_append_printf(warnings, "%spositions scaled as %.20s are priced like any",
-                           warnings->length > 0 ? "\n" : "", type);
+        text_append_printf(import_warn(warnings, "positions scaled as "),
+                           "%.20s are priced like any", type);
         return PLAIT_OK;
     }
     if (factor != NULL)
@@ -204,20 +204,14 @@ static const char *const unpriced[] = {
 
 static void warn_of_unpriced(const launch_flags *flags, text_builder *warnings)
 {
-    bool any = false;
+    import_list list = {warnings, "not priced", false};
 
     for (int i = 0; i < flags->count; i++) {
         const launch_flag *const flag = &flags->flag[i];
 
-        if (text_index(flag->name, unpriced) < 0 || flags_last(flags, flag->name) != flag ||
-            is_off(flag))
-            continue;
-        text_append_printf(warnings, "%s%s",
-                           any                    ? ", "
-                           : warnings->length > 0 ? "\nnot priced: "
-                                                  : "not priced: ",
-                           flag->name);
-        any = true;
+        if (text_index(flag->name, unpriced) >= 0 && flags_last(flags, flag->name) == flag &&
+            !is_off(flag))
+            import_list_add(&list, flag->name);
     }
 }
 
@@ -242,17 +236,14 @@ plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings, pl
 
 plait_status mindspeed_import(const char *text, size_t length, const char *name,
                               const launch_call *call, plait_arena *arena, plans_entry *out,
-                              const char **warning, plait_error *err)
+                              text_builder *warnings, plait_error *err)
 {
     launch_flags flags;
-    text_builder warnings;
 
-    text_builder_init(&warnings, arena);
     PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
-    PLAIT_TRY(mindspeed_translate(&flags, &warnings, err));
-    PLAIT_TRY(megatron_import_flags(&flags, text, length, call, &warnings, out, err));
+    PLAIT_TRY(mindspeed_translate(&flags, warnings, err));
+    PLAIT_TRY(megatron_import_flags(&flags, text, length, call, warnings, out, err));
     if (out->runtime == NULL || text_starts_with(out->runtime, "megatron"))
         out->runtime = "mindspeed";
-    *warning = text_builder_finish(&warnings, NULL);
-    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    return PLAIT_OK;
 }

@@ -30,9 +30,22 @@ void import_give_plain(plans_entry *out)
     }
 }
 
-void import_warn(plan_reader *in, const char *sentence)
+text_builder *import_warn(text_builder *warnings, const char *sentence)
 {
-    text_append_printf(in->warnings, "%s%s", in->warnings->length > 0 ? "\n" : "", sentence);
+    text_append_printf(warnings, "%s%s", warnings->length > 0 ? "\n" : "", sentence);
+    return warnings;
+}
+
+void import_list_add(import_list *list, const char *item)
+{
+    if (item == NULL) {
+        list->warnings->failed = true;
+        return;
+    }
+    if (!list->begun)
+        import_warn(list->warnings, list->sentence);
+    text_append_printf(list->warnings, "%s%s", list->begun ? ", " : ": ", item);
+    list->begun = true;
 }
 
 typedef struct note {

@@ -20,8 +20,18 @@ void import_give(plan_reader *in, const char *key);
  */
 void import_give_plain(plans_entry *out);
 
-/** Add a warning on a line of its own. */
-void import_warn(plan_reader *in, const char *sentence);
+/** Add a warning on a line of its own. Returns `warnings`, for text that continues the sentence. */
+text_builder *import_warn(text_builder *warnings, const char *sentence);
+
+/** A warning with a list, "SENTENCE: a, b", which its first item begins. */
+typedef struct import_list {
+    text_builder *warnings;
+    const char *sentence;
+    bool begun;
+} import_list;
+
+/** Add an item; NULL: memory ran out for it. */
+void import_list_add(import_list *list, const char *item);
 
 /**
  * Fill the fields of *out that are still unknown from the notes of a text. A model counts if plait

@@ -16,12 +16,6 @@
 #include "launch/read/plan_reader.h"
 #include "plan/model_queries.h"
 
-void titan_warn(titan_reading *in, const char *sentence)
-{
-    text_append(&in->warning, in->warning.length > 0 ? "\n" : "");
-    text_append(&in->warning, sentence);
-}
-
 const char *titan_find(const titan_reading *in, const char *key)
 {
     return titan_pairs_find(in->pairs, key);
@@ -123,7 +117,8 @@ static plait_status take_tokens(titan_reading *in, plait_error *err)
     if (seq <= 0 || tokens <= 0)
         return PLAIT_OK;
     if (tokens % seq != 0) {
-        titan_warn(in, "a microbatch is not whole sequences of the context: mbs is open");
+        import_warn(in->warnings,
+                    "a microbatch is not whole sequences of the context: mbs is open");
         return PLAIT_OK;
     }
     const int64_t flush = tokens * (d->pp > 1 && microbatches > 0 ? microbatches : 1);
@@ -132,7 +127,8 @@ static plait_status take_tokens(titan_reading *in, plait_error *err)
     if (step > 0 && step % seq == 0 && step / seq <= INT_MAX)
         in->out->gbs = (int)(step / seq);
     if (step > 0 && d->pp > 1 && titan_knows(in, "dp") && step / d->dp > flush)
-        titan_warn(in, "the pipeline is emptied several times a step, and priced as if only once");
+        import_warn(in->warnings,
+                    "the pipeline is emptied several times a step, and priced as if only once");
     return titan_set_number(in, "mbs", tokens / seq, err);
 }
 
@@ -236,13 +232,15 @@ static void warn_of_others(titan_reading *in)
 
     if (titan_switch_of(in, "compile.enable_async_tensor_parallel") == 1 ||
         titan_switch_of(in, "parallelism.enable_async_tensor_parallel") == 1)
-        titan_warn(in, "asynchronous tensor parallelism is priced as the profile has it");
+        import_warn(in->warnings,
+                    "asynchronous tensor parallelism is priced as the profile has it");
     if (dtype != NULL && strcmp(dtype, "bfloat16") == 0)
-        titan_warn(in, "weights and optimizer in bfloat16 are priced as if in float32");
+        import_warn(in->warnings, "weights and optimizer in bfloat16 are priced as if in float32");
     if (titan_switch_of(in, "training.disable_cuda_graphs") == 0)
-        titan_warn(in, "CUDA graphs are not priced");
+        import_warn(in->warnings, "CUDA graphs are not priced");
     if (titan_find(in, "several") != NULL)
-        titan_warn(in, "the file has several configurations: of each key the last one is taken");
+        import_warn(in->warnings,
+                    "the file has several configurations: of each key the last one is taken");
 }
 
 /* ---- degrees ---- */
@@ -325,9 +323,11 @@ static plait_status take_recompute(titan_reading *in, plait_error *err)
         (!in->toml || (option != NULL && strcmp(option, "op") == 0)))
         return titan_set(in, "recompute", "sac", err);
     if (strcmp(mode, "selective") == 0)
-        titan_warn(in, "recomputation of every second layer has no word here: recompute is open");
+        import_warn(in->warnings,
+                    "recomputation of every second layer has no word here: recompute is open");
     else if (mode[0] != '\0')
-        titan_warn(in, "recomputation to a memory budget has no word here: recompute is open");
+        import_warn(in->warnings,
+                    "recomputation to a memory budget has no word here: recompute is open");
     return PLAIT_OK;
 }
 
@@ -463,10 +463,14 @@ static titan_reader *reader_of(const char *text)
 
 plait_status titan_import(const char *text, size_t length, const char *name,
                           const launch_call *call, plait_arena *arena, plans_entry *out,
-                          const char **warning, plait_error *err)
+                          text_builder *warnings, plait_error *err)
 {
     titan_pairs pairs = {.arena = arena};
-    titan_reading in = {.pairs = &pairs, .name = name, .out = out, .notes = plans_unknown(name)};
+    titan_reading in = {.pairs = &pairs,
+                        .name = name,
+                        .out = out,
+                        .warnings = warnings,
+                        .notes = plans_unknown(name)};
     const char *const copy = plait_arena_printf(arena, "%.*s", (int)length, text);
 
     pairs.call = call;
@@ -475,7 +479,6 @@ plait_status titan_import(const char *text, size_t length, const char *name,
         return plait_fail_nomem(err);
     if (strlen(copy) != length)
         return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected text, found a zero byte");
-    text_builder_init(&in.warning, arena);
     titan_reader *const read = reader_of(copy);
     in.toml = read == titan_read_toml;
     in.complete = read != titan_read_shell;
@@ -485,6 +488,5 @@ plait_status titan_import(const char *text, size_t length, const char *name,
     PLAIT_TRY(take_all(&in, err));
     PLAIT_TRY(list_not_read(&in, err));
     PLAIT_TRY(notes_read(copy, strlen(copy), name, arena, out, err));
-    *warning = text_builder_finish(&in.warning, NULL);
-    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    return PLAIT_OK;
 }

@@ -112,8 +112,9 @@ static plait_status take_schedule(titan_reading *in, const char *word, plait_err
 
     if (schedule >= 0)
         return titan_set(in, "schedule", plait_schedule_name[schedule], err);
-    titan_warn(in, "LoopedBFS, InterleavedZeroBubble and schedules of a file have no word here: "
-                   "schedule is open");
+    import_warn(in->warnings,
+                "LoopedBFS, InterleavedZeroBubble and schedules of a file have no word here: "
+                "schedule is open");
     return PLAIT_OK;
 }
 
@@ -140,7 +141,7 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
 
     plait_degrees_get(&in->notes.degrees, PLAIT_KEY_SPLIT, word_noted, sizeof word_noted);
     const char *const noted =
-        plait_arena_text(in->warning.arena, word_noted); // a layout keeps the pointer
+        plait_arena_text(in->pairs->arena, word_noted); // a layout keeps the pointer
     if (noted == NULL)
         return plait_fail_nomem(err);
     if (in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) && deals(noted, parts->layers, d, parts))
@@ -150,8 +151,8 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
             return titan_set(in, "split", *word, err);
     if (in->out->model != NULL && in->out->model->layers == parts->layers &&
         titan_knows(in, "schedule"))
-        return plans_deal_stages(in->out, parts->count, in->warning.arena, err);
-    titan_warn(in, "this split of the layers has no word here: split is open");
+        return plans_deal_stages(in->out, parts->count, in->pairs->arena, err);
+    import_warn(in->warnings, "this split of the layers has no word here: split is open");
     return PLAIT_OK;
 }
 

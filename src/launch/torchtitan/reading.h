@@ -1,6 +1,7 @@
 /* reading.h - a config of torchtitan that is being imported */
 #pragma once
 
+#include "launch/read/plan_reader.h"
 #include "launch/torchtitan/torchtitan.h"
 
 typedef struct titan_reading {
@@ -8,13 +9,10 @@ typedef struct titan_reading {
     const char *name;
     plans_entry *out;
     plans_entry notes; /* entries of the notes alone */
-    text_builder warning;
+    text_builder *warnings;
     bool toml;
     bool complete; /* keys that are not given have torchtitan's defaults, not those of a function */
 } titan_reading;
-
-/** Add a warning. */
-void titan_warn(titan_reading *in, const char *sentence);
 
 /** The text of a key, and the same without quotes; NULL: not given. */
 const char *titan_find(const titan_reading *in, const char *key);

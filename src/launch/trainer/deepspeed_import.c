@@ -131,38 +131,30 @@ static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
     out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 }
 
-/* Start a new line for a sentence. */
-static text_builder *line(text_builder *out)
-{
-    if (out->length > 0)
-        text_append_char(out, '\n');
-    return out;
-}
-
 static void warn(const deepspeed_file *file, text_builder *out)
 {
     if (file->offload_params && !offloads_params(file))
-        text_append(line(out), file->zero < 3
-                                   ? "offload_param is of ZeRO 3 alone and taken as not given"
-                                   : "offload_param without offload_optimizer is not priced: "
-                                     "parameters are taken to stay on the device");
+        import_warn(out, file->zero < 3 ? "offload_param is of ZeRO 3 alone and taken as not given"
+                                        : "offload_param without offload_optimizer is not priced: "
+                                          "parameters are taken to stay on the device");
     if (file->offload_optimizer && 10.0 * file->offload_ratio - offloaded_tenths(file) > 1e-6)
-        text_append_printf(line(out), "the ratio %g of offload_optimizer is priced as %g",
-                           file->offload_ratio, offloaded_tenths(file) / 10.0);
+        text_append_printf(import_warn(out, ""),
+                           "the ratio %g of offload_optimizer is priced as %g", file->offload_ratio,
+                           offloaded_tenths(file) / 10.0);
     if (file->super_offload == true || file->zenflow)
-        text_append_printf(line(out), "not priced, and taken as not given: %s%s%s",
+        text_append_printf(import_warn(out, ""), "not priced, and taken as not given: %s%s%s",
                            file->super_offload == true ? "super_offload" : "",
                            file->super_offload == true && file->zenflow ? ", " : "",
                            file->zenflow ? "zenflow" : "");
     if (file->zero < 3 && (file->weights == true || file->gradients == true || file->hpz > 1))
-        text_append(line(out), "ZeRO++ below stage 3 is not priced");
+        import_warn(out, "ZeRO++ below stage 3 is not priced");
     if (file->zero == 3 && file->hpz > 1)
-        text_append_printf(line(out), "zero_hpz_partition_size %d is priced as the GPUs of a node",
-                           file->hpz);
+        text_append_printf(import_warn(out, ""),
+                           "zero_hpz_partition_size %d is priced as the GPUs of a node", file->hpz);
     if (file->zero > 0 && file->overlap == false)
-        text_append(line(out), "overlap_comm is off; the profile prices it on");
+        import_warn(out, "overlap_comm is off; the profile prices it on");
     if (file->spread_checkpoints == true)
-        text_append(line(out), "activations divided over ranks or moved to CPU are not priced");
+        import_warn(out, "activations divided over ranks or moved to CPU are not priced");
 }
 
 /* Set the keys of the plan that the JSON determines; warnings are sentences, one a line. */
@@ -228,7 +220,7 @@ static plait_status take_model(plan_reader *in, plait_error *err)
     if (model != NULL)
         in->out->model = model;
     else
-        import_warn(in, "the model is not known, give it with --model");
+        import_warn(in->warnings, "the model is not known, give it with --model");
     return PLAIT_OK;
 }
 
@@ -269,7 +261,7 @@ static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_err
     PLAIT_TRY(
         deepspeed_file_parse(empty, strlen(empty), in->flags->file, in->flags->arena, file, err));
     if (name != NULL && !text_equal(name, "true") && !take_built_in(name, file))
-        import_warn(in,
+        import_warn(in->warnings,
                     "the JSON that --deepspeed_config names is neither in the script nor beside "
                     "it, or no config: what it says is taken as not given");
     return PLAIT_OK;
@@ -323,19 +315,16 @@ static void take_job(plan_reader *in, const deepspeed_file *file)
 /* --zero_stage $2: the value is an argument of the script, or set in its environment. */
 static void warn_of_open(plan_reader *in)
 {
-    bool any = false;
+    import_list list = {in->warnings, "set outside the file, and taken as not given", false};
 
     for (int i = 0; i < in->flags->count; i++) {
         const launch_flag *const flag = &in->flags->flag[i];
         const shell_origin *const origin =
             flag->values > 0 ? shell_word_origin(&in->flags->script, flag->value[0]) : NULL;
 
-        if (origin == NULL || !flag->read || !flags_is_last(in->flags, flag))
-            continue;
-        if (!any)
-            import_warn(in, "set outside the file, and taken as not given: ");
-        text_append_printf(in->warnings, "%s--%s %s", any ? ", " : "", flag->name, origin->text);
-        any = true;
+        if (origin != NULL && flag->read && flags_is_last(in->flags, flag))
+            import_list_add(
+                &list, plait_arena_printf(in->flags->arena, "--%s %s", flag->name, origin->text));
     }
 }
 
@@ -352,17 +341,15 @@ static plait_status check_read(const launch_flags *flags, plait_error *err)
 
 static plait_status script_import(const char *text, size_t length, const char *name,
                                   const launch_call *call, plait_arena *arena, plans_entry *out,
-                                  const char **warning, plait_error *err)
+                                  text_builder *warnings, plait_error *err)
 {
     static const char *const checkpoints[] = {"gradient_checkpointing", "activation_checkpointing",
                                               "actor_gradient_checkpointing", NULL};
     static const char *const offload[] = {"offload", NULL};
     launch_flags flags;
-    text_builder warnings;
-    plan_reader in = {&flags, out, &warnings};
+    plan_reader in = {&flags, out, warnings};
     deepspeed_file file;
 
-    text_builder_init(&warnings, arena);
     PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
     PLAIT_TRY(take_model(&in, err));
     PLAIT_TRY(read_config(&in, &file, err));
@@ -370,17 +357,16 @@ static plait_status script_import(const char *text, size_t length, const char *n
     take_precision(&flags, &file);
     if (file.checkpoints < 0)
         file.checkpoints = is_on(&flags, checkpoints);
-    if (is_on(&flags,
-              offload)) // both sections are on the CPU: DeepSpeedExamples' dschat/utils/ds_utils.py
+    // both sections are on the CPU: DeepSpeedExamples' dschat/utils/ds_utils.py
+    if (is_on(&flags, offload))
         file.offload_params = file.offload_optimizer = true;
     out->gpus = call != NULL ? call->gpus : 0;
-    PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
+    PLAIT_TRY(deepspeed_take_file(&file, name, warnings, out, err));
     take_job(&in, &file);
     warn_of_open(&in);
     PLAIT_TRY(check_read(&flags, err));
     out->not_read = flags_not_read(&flags);
-    *warning = text_builder_finish(&warnings, NULL);
-    return *warning != NULL && out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    return out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 /* ---- a JSON without a script ---- */
@@ -404,27 +390,24 @@ static void complete_batch(deepspeed_file *file, int gpus)
 
 plait_status deepspeed_import(const char *text, size_t length, const char *name,
                               const launch_call *call, plait_arena *arena, plans_entry *out,
-                              const char **warning, plait_error *err)
+                              text_builder *warnings, plait_error *err)
 {
     deepspeed_file file;
-    size_t first =
-        0; // index of the first character that is not blank: a JSON begins with a brace, anything else is a script
-    text_builder warnings;
+    size_t first = 0;
 
     *out = plans_unknown(name);
+    // a JSON begins with a brace, anything else is a script
     while (first < length && strchr(" \t\r\n", text[first]) != NULL)
         first++;
     if (first < length && text[first] != '{' && text[first] != '[')
-        return script_import(text, length, name, call, arena, out, warning, err);
-    text_builder_init(&warnings, arena);
+        return script_import(text, length, name, call, arena, out, warnings, err);
     PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
     complete_batch(&file, call != NULL ? call->gpus : 0);
-    PLAIT_TRY(deepspeed_take_file(&file, name, &warnings, out, err));
+    PLAIT_TRY(deepspeed_take_file(&file, name, warnings, out, err));
     if (file.train == DEEPSPEED_OPEN && file.steps > 1)
-        text_append_printf(line(&warnings),
+        text_append_printf(import_warn(warnings, ""),
                            "gradient_accumulation_steps %d: the batch follows from --gpus",
                            file.steps);
     out->not_read = file.not_read;
-    *warning = text_builder_finish(&warnings, NULL);
-    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    return PLAIT_OK;
 }
