@@ -3,9 +3,9 @@
 #
 #   CASE.args    the plan, as `plait eval` takes it, or `serve` and a deployment; behind it `launch`
 #                and options of it, such as --target NAME, where the usual will not do
-#   CASE/        the files
+#   CASE/        the files that the case is about; one case of each target has all of them
 #
-# What can be read back must be the same plan. UPDATE_GOLDEN=1 rewrites the folder for review.
+# What can be read back must be the same plan. UPDATE_GOLDEN=1 rewrites these files for review.
 set -u
 
 plait=$1
@@ -29,13 +29,20 @@ cp -r "$scratch/made" "$scratch/masked"
 [ ! -e "$scratch/made/launch.json" ] || mask_version <"$scratch/made/launch.json" >"$scratch/masked/launch.json"
 
 if [ "${UPDATE_GOLDEN:-0}" = 1 ]; then
-    rm -rf "$case"
-    cp -r "$scratch/masked" "$case"
+    [ -d "$case" ] || cp -r "$scratch/masked" "$case"
+    for file in "$case"/*; do
+        cp "$scratch/masked/${file##*/}" "$file"
+    done
     exit 0
 fi
 
 status=0
-diff -ru "$case" "$scratch/masked" || status=1
+for file in "$case"/*; do
+    diff -u "$file" "$scratch/masked/${file##*/}" || status=1
+done
+if [ -e "$case/run.sh" ] || [ ! -e "$scratch/masked/run.sh" ]; then # a case with all files
+    diff <(ls "$case") <(ls "$scratch/masked") || status=1
+fi
 
 choices() { # the job of a document, and the members of its plan that are choices
     local keys='tp|sp|pp|vpp|cp|cp_comm|ep|etp|dp|zero|shard_group|mbs|recompute|schedule|grad_sync'
