@@ -51,7 +51,7 @@ static bool starts(config_line line, const char *word)
     return line.length >= length && memcmp(line.text, word, length) == 0;
 }
 
-static bool is_said(config_line line)
+static bool has_content(config_line line)
 {
     return line.length > 0 && line.text[0] != '#';
 }
@@ -115,7 +115,7 @@ static const char *find_key(const char *text, config_line key)
 }
 
 /* True if the config has the line's key, or the whole line if the line has no key. */
-static bool speaks_of(const char *text, config_line line)
+static bool mentions(const char *text, config_line line)
 {
     const config_line key = key_of(line);
 
@@ -156,7 +156,7 @@ static int keys_shared(const char *text, const char *file)
     int shared = 0;
 
     while (next_line(&text, &line))
-        shared += is_said(line) && find_key(file, key_of(line)) != NULL;
+        shared += has_content(line) && find_key(file, key_of(line)) != NULL;
     return shared;
 }
 
@@ -189,7 +189,7 @@ static char *config_without(const char *text, config_line gone, plait_arena *are
 
     text_builder_init(&out, arena);
     for (const char *begin = at; next_line(&at, &line); begin = at)
-        if (is_said(line) && !same_line(line, gone))
+        if (has_content(line) && !same_line(line, gone))
             text_append_bytes(&out, begin, (size_t)(at - begin));
     made = text_builder_finish(&out, NULL);
     // in JSON the comma before the last member of an object is removed with it
@@ -202,7 +202,7 @@ static char *config_without(const char *text, config_line gone, plait_arena *are
     return made;
 }
 
-static plait_key_set keys_apart(const plans_entry *a, const plans_entry *b)
+static plait_key_set differing_keys(const plans_entry *a, const plans_entry *b)
 {
     plait_key_set apart = a->given ^ b->given;
 
@@ -214,7 +214,7 @@ static plait_key_set keys_apart(const plans_entry *a, const plans_entry *b)
 
 static bool same_plan(const plans_entry *a, const plans_entry *b)
 {
-    return keys_apart(a, b) == 0 && a->gbs == b->gbs && a->seq == b->seq &&
+    return differing_keys(a, b) == 0 && a->gbs == b->gbs && a->seq == b->seq &&
            a->precision == b->precision && (a->runtime == NULL) == (b->runtime == NULL) &&
            (a->runtime == NULL || text_equal(a->runtime, b->runtime));
 }
@@ -232,21 +232,22 @@ static plait_status read_plan(const launch_config *config, const char *text, pla
 }
 
 /* Remove an added line from *text if the plan that is read from it stays the same. */
-static plait_status drop_idle(const launch_config *config, config_line line, plait_arena *arena,
-                              const char **text, bool *idle, plait_error *err)
+static plait_status drop_without_effect(const launch_config *config, config_line line,
+                                        plait_arena *arena, const char **text, bool *no_effect,
+                                        plait_error *err)
 {
     char *const without = config_without(*text, line, arena);
     plans_entry with_it, without_it;
     bool read = false;
 
-    *idle = false;
+    *no_effect = false;
     if (without == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(read_plan(config, *text, arena, &with_it, &read, err));
     if (read)
         PLAIT_TRY(read_plan(config, without, arena, &without_it, &read, err));
-    *idle = read && same_plan(&with_it, &without_it);
-    if (*idle)
+    *no_effect = read && same_plan(&with_it, &without_it);
+    if (*no_effect)
         *text = without;
     return PLAIT_OK;
 }
@@ -310,7 +311,7 @@ static plait_status remove_other_spellings(const launch_config *config, const ch
             return plait_fail_nomem(err);
         memset(blanked + (flag.text - config->text), ' ', (size_t)(end - flag.text));
         PLAIT_TRY(read_plan(config, blanked, arena, &without, &still, err));
-        if (!still || !(keys_apart(&whole, &without) & changed))
+        if (!still || !(differing_keys(&whole, &without) & changed))
             continue;
         add_edit("- ", (config_line){flag.text, (size_t)(end - flag.text)}, &out->lines);
         memset(out->applied + (flag.text - config->text), ' ', (size_t)(end - flag.text));
@@ -378,7 +379,7 @@ static const char *place_of(const char *text, const char *after, config_line lin
             if (passed)
                 break;
             found = NULL; // the neighbour is in another section
-        } else if (is_said(other) && other.text != line.text && starts(other, "--") == flag &&
+        } else if (has_content(other) && other.text != line.text && starts(other, "--") == flag &&
                    find_own(text, other, &own)) {
             found = own.text;
         }
@@ -418,7 +419,7 @@ static bool has_key(const char *text, config_line line)
     config_line other;
 
     while (next_line(&text, &other))
-        if (is_said(other) && same_line(key_of(other), key_of(line)))
+        if (has_content(other) && same_line(key_of(other), key_of(line)))
             return true;
     return false;
 }
@@ -451,7 +452,7 @@ static plait_status insert_line(const char *before, const char *after, config_li
     if (out->applied == NULL)
         return PLAIT_OK;
     while (!found && next_line(&before, &old))
-        found = is_said(old) && same_line(key_of(old), key_of(line)) &&
+        found = has_content(old) && same_line(key_of(old), key_of(line)) &&
                 find_own(out->applied, old, &own);
     if (!found && !find_own(out->applied, line, &own))
         own = (config_line){place_of(out->applied, after, line), 0};
@@ -492,18 +493,18 @@ plait_status launch_edits_make(const launch_config *config, const plait_launch_f
     text_builder_init(&out.lines, arena);
     PLAIT_TRY(remove_other_spellings(config, before, changed, arena, &out, err));
     for (const char *at = before; next_line(&at, &line);)
-        if (is_said(line) && !has_line(after, line) && speaks_of(file, line) &&
+        if (has_content(line) && !has_line(after, line) && mentions(file, line) &&
             !is_derived(file, line))
             remove_line(config, after, line, &out);
     for (const char *at = after; next_line(&at, &line);) {
-        bool idle = false;
+        bool no_effect = false;
 
-        if (!is_said(line) || has_line(before, line) || has_value(file, line) ||
+        if (!has_content(line) || has_line(before, line) || has_value(file, line) ||
             is_derived(file, line))
             continue;
-        if (key_of(line).length > 0 && !speaks_of(file, line) && !starts(line, "export "))
-            PLAIT_TRY(drop_idle(config, line, arena, &made, &idle, err));
-        if (!idle)
+        if (key_of(line).length > 0 && !mentions(file, line) && !starts(line, "export "))
+            PLAIT_TRY(drop_without_effect(config, line, arena, &made, &no_effect, err));
+        if (!no_effect)
             PLAIT_TRY(insert_line(before, after, line, arena, &out, err));
     }
     *edits = text_builder_finish(&out.lines, NULL);

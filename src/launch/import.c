@@ -46,7 +46,7 @@ static void take_gpus(int gpus, plans_entry *out)
 }
 
 /* A model's name out of a script may hold any characters: make it plain. */
-static plait_status tidy_model(plans_entry *out, plait_arena *arena, plait_error *err)
+static plait_status make_model_name_plain(plans_entry *out, plait_arena *arena, plait_error *err)
 {
     plait_model *model;
 
@@ -118,15 +118,15 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     *warning = text_builder_finish(&warnings, NULL);
     if (*warning == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(tidy_model(out, arena, err));
+    PLAIT_TRY(make_model_name_plain(out, arena, err));
     // no config gives these: ranks lie side by side, x first, since that only numbers them; and
     // every runtime has all ranks wait before the optimizer
-    static const plait_key_id unsaid[] = {PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION};
+    static const plait_key_id constant[] = {PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION};
 
-    for (size_t k = 0; k < sizeof unsaid / sizeof *unsaid; k++) {
-        if (!(out->given & PLAIT_KEY_BIT(unsaid[k])))
-            plait_key_put(&out->degrees, unsaid[k], 0);
-        out->given |= PLAIT_KEY_BIT(unsaid[k]);
+    for (size_t k = 0; k < sizeof constant / sizeof *constant; k++) {
+        if (!(out->given & PLAIT_KEY_BIT(constant[k])))
+            plait_key_put(&out->degrees, constant[k], 0);
+        out->given |= PLAIT_KEY_BIT(constant[k]);
     }
     take_gpus(call != NULL ? call->gpus : 0, out);
     return check_readable(out, arena, err);

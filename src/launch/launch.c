@@ -24,7 +24,7 @@ typedef struct nearest_found {
 } nearest_found;
 
 /* Copy a plan out of the arena in which it was completed. */
-static void keep(nearest_found *best, const plait_degrees *degrees, double step_s)
+static void keep_nearest(nearest_found *best, const plait_degrees *degrees, double step_s)
 {
     const char *const layout = degrees->split.layout;
 
@@ -84,7 +84,7 @@ static plait_status try_without(const plait_problem *problem, const plait_degree
     const plait_status status = price(problem, given, arena, &degrees, &cost, &inner);
     if (status == PLAIT_OK && cost.verdict == PLAIT_FITS &&
         (best->step_s == 0.0 || cost.step_s < best->step_s))
-        keep(best, &degrees, cost.step_s);
+        keep_nearest(best, &degrees, cost.step_s);
     plait_arena_rewind(arena, mark);
     return faults_only(status, &inner, err);
 }
@@ -99,7 +99,7 @@ static plait_status search_all(const plait_problem *problem, plait_arena *arena,
     options.top = 1;
     PLAIT_TRY(plait_search(problem, &options, arena, &result, err));
     if (result.plans > 0)
-        keep(best, &result.plan[0].plan.degrees, result.plan[0].price.step_s);
+        keep_nearest(best, &result.plan[0].plan.degrees, result.plan[0].price.step_s);
     return PLAIT_OK;
 }
 
@@ -207,33 +207,34 @@ plait_status folder_add(plait_launch_folder *folder, const char *name, const cha
  * Plans of a runtime with the target's rules are checked against that runtime, others against the
  * target's.
  */
-static plait_status judge_of(const plait_problem *problem, const launch_target *target,
-                             plait_arena *arena, plait_problem *judge, plait_error *err)
+static plait_status target_problem_of(const plait_problem *problem, const launch_target *target,
+                                      plait_arena *arena, plait_problem *target_problem,
+                                      plait_error *err)
 {
     plait_runtime *runtime;
 
-    *judge = *problem;
+    *target_problem = *problem;
     if (target->runtime == NULL || problem->runtime->rules == target->rules)
         return PLAIT_OK;
     runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
     if (runtime == NULL)
         return plait_fail_nomem(err);
     PLAIT_TRY(plait_runtime_find(target->runtime, arena, runtime, err));
-    judge->runtime = runtime;
+    target_problem->runtime = runtime;
     return PLAIT_OK;
 }
 
 /* A runtime without the plan's attention kernel uses its default kernel. */
-static plait_status suit_kernel(const plait_problem *judge, const plait_launch *launch,
-                                plait_arena *arena, plait_plan *out, plait_error *err)
+static plait_status choose_kernel(const plait_problem *target_problem, const plait_launch *launch,
+                                  plait_arena *arena, plait_plan *out, plait_error *err)
 {
-    const unsigned char kernel = (unsigned char)plait_attention_usual(judge);
+    const unsigned char kernel = (unsigned char)plait_attention_usual(target_problem);
     const plait_plan *const plan = launch->plan;
     plait_stage *stage;
 
     *out = *plan;
-    if (judge->runtime == launch->problem->runtime ||
-        (judge->runtime->can.takes[PLAIT_KEY_ATTENTION] >> plan->degrees.attention & 1U))
+    if (target_problem->runtime == launch->problem->runtime ||
+        (target_problem->runtime->can.takes[PLAIT_KEY_ATTENTION] >> plan->degrees.attention & 1U))
         return PLAIT_OK;
     stage = plait_arena_alloc(arena, (size_t)plan->stages + 1, sizeof *stage);
     if (stage == NULL)
@@ -247,13 +248,13 @@ static plait_status suit_kernel(const plait_problem *judge, const plait_launch *
     return PLAIT_OK;
 }
 
-static plait_status refuse(const plait_problem *judge, const plait_degrees *degrees,
+static plait_status refuse(const plait_problem *target_problem, const plait_degrees *degrees,
                            const launch_target *target, const char *why, plait_arena *arena,
                            plait_error *err)
 {
     const char *nearest;
 
-    PLAIT_TRY(launch_nearest(judge, degrees, arena, &nearest, err));
+    PLAIT_TRY(launch_nearest(target_problem, degrees, arena, &nearest, err));
     return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s%s",
                       target->name, why, nearest);
 }
@@ -261,53 +262,53 @@ static plait_status refuse(const plait_problem *judge, const plait_degrees *degr
 /*
  * Under another runtime than its own the plan has another price, for which no measured band exists.
  */
-static plait_status price_again(plait_problem *judge, const plait_launch *launch,
+static plait_status price_again(plait_problem *target_problem, const plait_launch *launch,
                                 const plait_plan *plan, plait_arena *arena, plait_cost *cost,
                                 plait_error *err)
 {
     *cost = *launch->cost;
-    if (judge->runtime == launch->problem->runtime)
+    if (target_problem->runtime == launch->problem->runtime)
         return PLAIT_OK;
-    judge->band = (plait_band){0};
-    return plait_plan_cost(judge, plan, arena, cost, err);
+    target_problem->band = (plait_band){0};
+    return plait_plan_cost(target_problem, plan, arena, cost, err);
 }
 
 /*
- * Check a plan before its target renders it; *judge, *plan and *cost are those of the target's
+ * Check a plan before its target renders it; *target_problem, *plan and *cost are those of the target's
  * runtime.
  */
 static plait_status check(const plait_launch *launch, const launch_target *target,
-                          plait_arena *arena, plait_problem *judge, plait_plan *plan,
+                          plait_arena *arena, plait_problem *target_problem, plait_plan *plan,
                           plait_cost *cost, plait_error *err)
 {
     const plait_degrees *const degrees = &plan->degrees;
-    const char *lacks;
+    const char *unsupported;
     char why[256];
 
     if (launch->cost->verdict >= PLAIT_OUT_OF_MEMORY)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan that fits, found: %s",
                           launch->cost->why);
-    PLAIT_TRY(judge_of(launch->problem, target, arena, judge, err));
-    PLAIT_TRY(suit_kernel(judge, launch, arena, plan, err));
+    PLAIT_TRY(target_problem_of(launch->problem, target, arena, target_problem, err));
+    PLAIT_TRY(choose_kernel(target_problem, launch, arena, plan, err));
     if (target->runtime != NULL &&
-        !plait_model_check(judge->runtime, judge->model, why, sizeof why))
+        !plait_model_check(target_problem->runtime, target_problem->model, why, sizeof why))
         return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected what %s can say, found: %s",
                           target->name, why);
-    if (plait_plan_check(judge, plan, why, sizeof why) != PLAIT_FITS)
-        return refuse(judge, degrees, target, why, arena, err);
-    if (plait_plan_mixed(judge, plan) && !target->stages_differ)
+    if (plait_plan_check(target_problem, plan, why, sizeof why) != PLAIT_FITS)
+        return refuse(target_problem, degrees, target, why, arena, err);
+    if (plait_plan_mixed(target_problem, plan) && !target->stages_differ)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
                           "expected stages that are alike: launch files for %s have no words for "
                           "others",
                           target->name);
-    lacks = target->lacks != NULL ? target->lacks(launch->problem, plan) : NULL;
-    if (lacks != NULL)
+    unsupported = target->unsupported != NULL ? target->unsupported(launch->problem, plan) : NULL;
+    if (unsupported != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s",
-                          target->name, lacks);
-    PLAIT_TRY(price_again(judge, launch, plan, arena, cost, err));
+                          target->name, unsupported);
+    PLAIT_TRY(price_again(target_problem, launch, plan, arena, cost, err));
     return cost->verdict < PLAIT_OUT_OF_MEMORY
                ? PLAIT_OK
-               : refuse(judge, degrees, target, cost->why, arena, err);
+               : refuse(target_problem, degrees, target, cost->why, arena, err);
 }
 
 /*
@@ -341,7 +342,7 @@ void plait_launch_init_sized(plait_launch *launch, size_t size)
 plait_status plait_launch_render(const plait_launch *launch, plait_launch_target target,
                                  plait_arena *arena, plait_launch_folder *out, plait_error *err)
 {
-    plait_problem judge;
+    plait_problem target_problem;
     plait_plan plan;
     plait_cost cost;
 
@@ -362,8 +363,8 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
     PLAIT_TRY(check_name("account", "an account", launch->account, err));
     const launch_target *const to = targets[target];
 
-    PLAIT_TRY(check(launch, to, arena, &judge, &plan, &cost, err));
-    return to->render(&(plait_launch){.problem = &judge,
+    PLAIT_TRY(check(launch, to, arena, &target_problem, &plan, &cost, err));
+    return to->render(&(plait_launch){.problem = &target_problem,
                                       .plan = &plan,
                                       .cost = &cost,
                                       .container = launch->container,

@@ -35,7 +35,7 @@ typedef struct launch_target {
     plait_rules rules;  /* plans of runtimes with these rules are taken as they are */
     bool stages_differ; /* the format has words for plans whose stages differ */
     /** Returns a sentence when the format has no words for a plan that `rules` allow; else NULL. */
-    const char *(*lacks)(const plait_problem *problem, const plait_plan *plan);
+    const char *(*unsupported)(const plait_problem *problem, const plait_plan *plan);
     launch_renderer *render;
     launch_importer *import; /* NULL: configs of this target are not read */
 } launch_target;

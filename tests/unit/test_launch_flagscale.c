@@ -71,7 +71,7 @@ static void test_stages_of_unlike_degrees__are_meshes(void **state)
     it_is.plan.stage = stage;
     must(megatron_args_of(&it_is.problem, &it_is.plan, arena, &args, &err), &err);
     args_init(&own, arena);
-    assert_null(flagscale_lacks_meshes(&it_is.problem, &it_is.plan));
+    assert_null(flagscale_meshes_unsupported(&it_is.problem, &it_is.plan));
     flagscale_meshes(&it_is.problem, &it_is.plan, &args, &own);
     text_builder_init(&out, arena);
     flagscale_append_train(&own, 2, &out);
@@ -83,12 +83,13 @@ static void test_stages_of_unlike_degrees__are_meshes(void **state)
                            "4, 2]\n"));
     assert_non_null(strstr(text, "    hetero_pipeline_layer_split: [8, 8, 8, 8]\n"));
     stage[1].degrees.cp = 2;
-    assert_string_equal(flagscale_lacks_meshes(&it_is.problem, &it_is.plan), "stages of unlike cp");
+    assert_string_equal(flagscale_meshes_unsupported(&it_is.problem, &it_is.plan),
+                        "stages of unlike cp");
     stage[1].degrees.cp = 1;
     stage[3].degrees.tp = 4;
-    assert_null(flagscale_lacks_meshes(&it_is.problem, &it_is.plan));
+    assert_null(flagscale_meshes_unsupported(&it_is.problem, &it_is.plan));
     it_is.model.tied = true;
-    assert_non_null(flagscale_lacks_meshes(&it_is.problem, &it_is.plan));
+    assert_non_null(flagscale_meshes_unsupported(&it_is.problem, &it_is.plan));
 }
 
 /* 64 sequences on 8 replicas are 8 microbatches: stage 0 recomputes 3 layers, the others none. */
@@ -117,7 +118,7 @@ static void test_recomputation_by_stage__is_a_list_of_layers(void **state)
     assert_non_null(
         strstr(text, "    recompute_num_layers_per_stage_micro_batch: [[1,8,3],[3,8,0]]\n"));
     recompute[4].kind = PLAIT_RECOMPUTE_FULL;
-    assert_non_null(target_flagscale.lacks(&it_is.problem, &it_is.plan));
+    assert_non_null(target_flagscale.unsupported(&it_is.problem, &it_is.plan));
 }
 
 /* The device types of the meshes in the order of the stages, and a line of the hostfile for each. */

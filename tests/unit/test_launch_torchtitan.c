@@ -145,11 +145,11 @@ static void test_deal__is_the_clients_own(void **state)
     int counts[4];
 
     (void)state;
-    assert_true(titan_deal(32, 4, (titan_weights){1, 1, 0}, counts));
+    assert_true(titan_divide_layers(32, 4, (titan_weights){1, 1, 0}, counts));
     assert_memory_equal(counts, by_hand, sizeof counts);
-    assert_false(titan_deal(2, 4, (titan_weights){1, 1, 0}, counts) &&
+    assert_false(titan_divide_layers(2, 4, (titan_weights){1, 1, 0}, counts) &&
                  counts[0] > 0); // a stage of the embedding alone
-    assert_false(titan_deal(4, 4, (titan_weights){2, 0, 0}, counts));
+    assert_false(titan_divide_layers(4, 4, (titan_weights){2, 0, 0}, counts));
 }
 
 /* Chunks of 11 layers need a number of layers a stage: ceil(32 / 11) = 3 chunks are not 2 a rank. */

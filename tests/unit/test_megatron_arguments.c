@@ -320,7 +320,7 @@ static void mark_said(const plait_problem *problem, const char *words, int kerne
     plan.degrees.attention = (unsigned char)kernel;
     must(megatron_args_of(problem, &plan, arena, &args, &err), &err);
     for (int r = 0; megatron_arguments[r].name != NULL; r++)
-        used[r] = used[r] || megatron_args_says(&args, megatron_arguments[r].field);
+        used[r] = used[r] || megatron_args_is_written(&args, megatron_arguments[r].field);
 }
 
 /* A model in plans that between them have all that plans have. */

@@ -289,7 +289,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     return folder_add(out, "launch.json", text, false, err);
 }
 
-static const char *lacks(const plait_problem *problem, const plait_plan *plan)
+static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
     (void)plan;
     if (problem->job.gpus > LAUNCH_MAX_RANKS)
@@ -301,7 +301,7 @@ static const char *lacks(const plait_problem *problem, const plait_plan *plan)
 const launch_target target_companion = {
     .name = "companion",
     .runtime = NULL,
-    .lacks = lacks,
+    .unsupported = unsupported,
     .render = render,
     .import = companion_import,
 };

@@ -82,7 +82,7 @@ static void append_place(const launch_args *args, const train_place *place, size
                          text_builder *out)
 {
     const size_t inner = indent + (place->section == NULL ? 2 : 4);
-    const char *group = "", *said = "";
+    const char *group = "", *group_written = "";
 
     if (place->section == NULL)
         text_append_printf(out, "%*s%s:\n", (int)indent, "", place->block);
@@ -95,9 +95,9 @@ static void append_place(const launch_args *args, const train_place *place, size
             group = option->value;
         if (option->name == NULL || place_of(group, option->name) != place)
             continue;
-        if (said != group && place->section == NULL)
+        if (group_written != group && place->section == NULL)
             text_append_printf(out, "%*s# %s\n", (int)inner, "", group);
-        said = group;
+        group_written = group;
         // --num-layers 32 becomes num_layers: 32
         text_append_repeated(out, ' ', inner);
         for (const char *c = option->name + 2; *c != '\0'; c++)
@@ -301,10 +301,11 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     return folder_add(out, "run.sh", run_script(launch, arena), true, err);
 }
 
-static const char *lacks(const plait_problem *problem, const plait_plan *plan)
+static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
-    return flagscale_says_stages(plan) ? flagscale_lacks_meshes(problem, plan)
-                                       : "stages that recompute otherwise than first layers, whole";
+    return flagscale_can_list_stages(plan)
+               ? flagscale_meshes_unsupported(problem, plan)
+               : "stages that recompute otherwise than first layers, whole";
 }
 
 const launch_target target_flagscale = {
@@ -312,6 +313,6 @@ const launch_target target_flagscale = {
     .runtime = "flagscale",
     .rules = PLAIT_RULES_FLAGSCALE,
     .stages_differ = true,
-    .lacks = lacks,
+    .unsupported = unsupported,
     .render = render,
 };

@@ -19,7 +19,7 @@ PLAIT_MUST_CHECK plait_status flagscale_stages(const plait_problem *problem, con
                                                plait_error *err);
 
 /** True if that list can express the recomputation of a plan. */
-bool flagscale_says_stages(const plait_plan *plan);
+bool flagscale_can_list_stages(const plait_plan *plan);
 
 /**
  * Stages of different degrees: Megatron-LM's arguments are those of the first stage, FlagScale's
@@ -34,7 +34,7 @@ bool flagscale_has_meshes(const plait_plan *plan);
 const char *flagscale_device(const plait_problem *problem, const plait_stage *stage);
 
 /** The first part of a plan that meshes cannot express; NULL: none. */
-const char *flagscale_lacks_meshes(const plait_problem *problem, const plait_plan *plan);
+const char *flagscale_meshes_unsupported(const plait_problem *problem, const plait_plan *plan);
 
 /** Append a list of arguments as the blocks system, model and data, indented by `indent` blanks. */
 void flagscale_append_train(const launch_args *args, int indent, text_builder *out);

@@ -38,7 +38,7 @@ bool flagscale_has_meshes(const plait_plan *plan)
 }
 
 /* A key that all meshes share and in which two stages differ; -1: none. */
-static int unlike_key(const plait_degrees *a, const plait_degrees *b)
+static int differing_key(const plait_degrees *a, const plait_degrees *b)
 {
     static const plait_key_set of_mesh =
         PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
@@ -54,9 +54,9 @@ static int unlike_key(const plait_degrees *a, const plait_degrees *b)
 }
 
 /* The reason why two stages cannot be meshes of one plan; NULL: none. */
-static const char *unlike(const plait_degrees *a, const plait_degrees *b)
+static const char *mesh_conflict(const plait_degrees *a, const plait_degrees *b)
 {
-    const int key = unlike_key(a, b);
+    const int key = differing_key(a, b);
 
     if (key < 0)
         return NULL;
@@ -65,7 +65,7 @@ static const char *unlike(const plait_degrees *a, const plait_degrees *b)
 }
 
 /* True if the ZeRO shards of a stage span only part of its replicas. */
-static bool shards_apart(const plait_degrees *d)
+static bool has_partial_shards(const plait_degrees *d)
 {
     return d->shard_group != d->dp * d->cp;
 }
@@ -78,7 +78,7 @@ static bool has_word(const char *device)
     return device[strcspn(device, " \t\r\n\"\\")] == '\0';
 }
 
-const char *flagscale_lacks_meshes(const plait_problem *problem, const plait_plan *plan)
+const char *flagscale_meshes_unsupported(const plait_problem *problem, const plait_plan *plan)
 {
     const plait_degrees *const first = &plan->stage[0].degrees;
     const plait_degrees *const last = &plan->stage[plan->stages - 1].degrees;
@@ -92,11 +92,11 @@ const char *flagscale_lacks_meshes(const plait_problem *problem, const plait_pla
         const plait_degrees *const d = &plan->stage[s].degrees;
 
         for (int t = 0; t < s; t++)
-            if (unlike(d, &plan->stage[t].degrees) != NULL)
-                return unlike(d, &plan->stage[t].degrees);
+            if (mesh_conflict(d, &plan->stage[t].degrees) != NULL)
+                return mesh_conflict(d, &plan->stage[t].degrees);
         if (!has_word(flagscale_device(problem, &plan->stage[s])))
             return "an accelerator whose name is not one word";
-        if (shards_apart(d))
+        if (has_partial_shards(d))
             return "stages of unlike degrees with ZeRO shards over a part of dp x cp";
     }
     if (shared && first->tp != last->tp)
@@ -138,7 +138,7 @@ static void add_list(launch_args *own, const char *name, text_builder *list)
  * True if a stage distributes experts over ranks, or splits them by another tp than the other
  * products.
  */
-static bool has_experts_apart(const plait_plan *plan)
+static bool has_expert_sizes(const plait_plan *plan)
 {
     for (int s = 0; s < plan->stages; s++)
         if (plan->stage[s].degrees.ep > 1 ||
@@ -172,7 +172,7 @@ static void add_meshes(const plait_problem *problem, const plait_plan *plan, lau
     }
     add_list(own, "--hetero-process-meshes", &lists.sizes);
     add_list(own, "--hetero-device-types", &lists.devices);
-    if (has_experts_apart(plan))
+    if (has_expert_sizes(plan))
         add_list(own, "--expert-tensor-parallel-size-per-process-mesh", &lists.experts);
 }
 
@@ -233,7 +233,7 @@ static int first_full(const plait_recompute *choice, int layers)
     return first;
 }
 
-static bool is_as_said(const plait_plan *plan, const plait_stage *stage)
+static bool follows_degrees(const plait_plan *plan, const plait_stage *stage)
 {
     for (int v = 0, at = 0; v < stage->chunks; v++)
         for (int l = 0; l < stage->chunk[v].last - stage->chunk[v].first; l++, at++)
@@ -245,7 +245,7 @@ static bool is_as_said(const plait_plan *plan, const plait_stage *stage)
 static bool stages_differ(const plait_plan *plan)
 {
     for (int s = 0; s < plan->stages; s++)
-        if (!is_as_said(plan, &plan->stage[s]))
+        if (!follows_degrees(plan, &plan->stage[s]))
             return true;
     return false;
 }
@@ -271,7 +271,7 @@ static bool count_layers(const plait_plan *plan, int *layers)
     return true;
 }
 
-bool flagscale_says_stages(const plait_plan *plan)
+bool flagscale_can_list_stages(const plait_plan *plan)
 {
     int layers[PLAIT_MAX_LAYERS];
 

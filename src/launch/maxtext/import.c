@@ -25,7 +25,7 @@ typedef struct config_reader {
     maxtext_axes mesh;     /* ranks of each axis, inside and between slices */
 } config_reader;
 
-static void give(plans_entry *out, plait_key_id key, int value)
+static void set_key(plans_entry *out, plait_key_id key, int value)
 {
     plait_key_put(&out->degrees, key, value);
     out->given |= PLAIT_KEY_BIT(key);
@@ -97,7 +97,7 @@ static plait_status refuse_mesh(const config_reader *in, const char *expected, d
 
 /*
  * Both parts of a mesh have by default an axis that takes what is left: data between slices, fsdp
- * inside one. The file does not give the number of slices, so if both are open the job is taken as
+ * inside one. The file does not set_key the number of slices, so if both are open the job is taken as
  * one slice.
  */
 static plait_status close_mesh(config_reader *in, maxtext_axes *ici, maxtext_axes *dcn,
@@ -153,19 +153,19 @@ static void take_shards(config_reader *in)
             in->warnings,
             "optimizer states on more ranks than weights are priced as on those of the weights");
     if (shards > 1 || (mesh->data == 1 && !over_data)) {
-        give(in->out, PLAIT_KEY_ZERO, 3);
-        give(in->out, PLAIT_KEY_SHARD_GROUP, shards);
+        set_key(in->out, PLAIT_KEY_ZERO, 3);
+        set_key(in->out, PLAIT_KEY_SHARD_GROUP, shards);
         return;
     }
-    give(in->out, PLAIT_KEY_ZERO, over_data);
-    give(in->out, PLAIT_KEY_SHARD_GROUP, mesh->data);
+    set_key(in->out, PLAIT_KEY_ZERO, over_data);
+    set_key(in->out, PLAIT_KEY_SHARD_GROUP, mesh->data);
 }
 
 /* An axis that is still open gives no degree. */
-static void give_axis(config_reader *in, plait_key_id key, int ranks)
+static void set_axis(config_reader *in, plait_key_id key, int ranks)
 {
     if (ranks > 0)
-        give(in->out, key, ranks);
+        set_key(in->out, key, ranks);
 }
 
 static plait_status take_degrees(config_reader *in, plait_error *err)
@@ -181,15 +181,15 @@ static plait_status take_degrees(config_reader *in, plait_error *err)
     if (exchange < 0)
         return yaml_expected(in->yaml, yaml_find(in->yaml, "context_parallel_strategy"),
                              "all_gather, ring or ulysses", err);
-    give_axis(in, PLAIT_KEY_TP, mesh->tensor);
-    give(in->out, PLAIT_KEY_SP, mesh->tensor > 1);
-    give_axis(in, PLAIT_KEY_PP, mesh->pipeline);
-    give_axis(in, PLAIT_KEY_CP, mesh->context);
-    give(in->out, PLAIT_KEY_CP_COMM, exchanges[exchange]);
-    give_axis(in, PLAIT_KEY_EP, mesh->expert);
-    give_axis(in, PLAIT_KEY_ETP, experts > 1 ? mesh->tensor : 1);
+    set_axis(in, PLAIT_KEY_TP, mesh->tensor);
+    set_key(in->out, PLAIT_KEY_SP, mesh->tensor > 1);
+    set_axis(in, PLAIT_KEY_PP, mesh->pipeline);
+    set_axis(in, PLAIT_KEY_CP, mesh->context);
+    set_key(in->out, PLAIT_KEY_CP_COMM, exchanges[exchange]);
+    set_axis(in, PLAIT_KEY_EP, mesh->expert);
+    set_axis(in, PLAIT_KEY_ETP, experts > 1 ? mesh->tensor : 1);
     if (in->replicas_outside && !(in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_ORDER)))
-        give(in->out, PLAIT_KEY_ORDER, PLAIT_ORDER_TP_CP_PP_DP);
+        set_key(in->out, PLAIT_KEY_ORDER, PLAIT_ORDER_TP_CP_PP_DP);
     if (in->devices_known)
         take_shards(in);
     return PLAIT_OK;
@@ -203,8 +203,8 @@ static plait_status read_pipeline(config_reader *in, int *passes, plait_error *e
     int repeats, layers;
 
     *passes = 1;
-    give(in->out, PLAIT_KEY_VPP, 1);
-    give(in->out, PLAIT_KEY_SCHEDULE, pp > 1 ? PLAIT_GPIPE : PLAIT_1F1B);
+    set_key(in->out, PLAIT_KEY_VPP, 1);
+    set_key(in->out, PLAIT_KEY_SCHEDULE, pp > 1 ? PLAIT_GPIPE : PLAIT_1F1B);
     in->out->degrees.split = (plait_split){.kind = PLAIT_SPLIT_EVEN};
     in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
     if (pp <= 1)
@@ -245,7 +245,7 @@ static plait_status read_batch(config_reader *in, plait_error *err)
                           "expected sequences of a pass, per_device_batch_size times the devices, "
                           "in whole microbatches of %.0f ranks, found %.0f in %d",
                           dp, pass, passes);
-    give(in->out, PLAIT_KEY_MBS, (int)microbatch);
+    set_key(in->out, PLAIT_KEY_MBS, (int)microbatch);
     in->out->gbs = (int)pass * accumulated;
     return PLAIT_OK;
 }
@@ -277,10 +277,10 @@ static void read_kernels(config_reader *in)
         strcmp(maxtext_word(in->yaml, "attention", "autoselected"), "dot_product") == 0;
 
     if (unfused || !noted || in->out->degrees.attention == PLAIT_ATTENTION_UNFUSED)
-        give(in->out, PLAIT_KEY_ATTENTION,
-             unfused ? PLAIT_ATTENTION_UNFUSED : PLAIT_ATTENTION_FUSED);
-    give(in->out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
-    give(in->out, PLAIT_KEY_GRAD_REDUCE, PLAIT_STATE_BF16);
+        set_key(in->out, PLAIT_KEY_ATTENTION,
+                unfused ? PLAIT_ATTENTION_UNFUSED : PLAIT_ATTENTION_FUSED);
+    set_key(in->out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
+    set_key(in->out, PLAIT_KEY_GRAD_REDUCE, PLAIT_STATE_BF16);
 }
 
 /* plait's name of a model that both have. */
@@ -439,7 +439,7 @@ plait_status maxtext_import(const char *text, size_t length, const char *name,
     config_reader in = {.yaml = &yaml, .arena = arena, .out = out, .warnings = warnings};
     PLAIT_TRY(notes_find(text, length, "model", arena, &model, err));
     PLAIT_TRY(read_all(&in, model, err));
-    import_give_plain(out);
+    import_fill_plain(out);
     out->runtime = "maxtext";
     return PLAIT_OK;
 }

@@ -40,7 +40,7 @@ static maxtext_axes axes_of(const plait_degrees *d)
 /*
  * Move the common factor of an axis and the slices from the axis inside to the one between slices.
  */
-static void deal(int *slices, int *ici, int *dcn)
+static void move_common_factor(int *slices, int *ici, int *dcn)
 {
     *dcn = (int)common_divisor(*ici, *slices);
     *ici /= *dcn;
@@ -57,15 +57,15 @@ maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *
     int slices = slice > 0 && problem->job.gpus > slice ? problem->job.gpus / slice : 1;
 
     if (d->order == PLAIT_ORDER_TP_CP_DP_PP)
-        deal(&slices, &mesh.ici.pipeline, &mesh.dcn.pipeline);
-    deal(&slices, &mesh.ici.data, &mesh.dcn.data);
-    deal(&slices, &mesh.ici.fsdp, &mesh.dcn.fsdp);
-    deal(&slices, &mesh.ici.expert, &mesh.dcn.expert);
+        move_common_factor(&slices, &mesh.ici.pipeline, &mesh.dcn.pipeline);
+    move_common_factor(&slices, &mesh.ici.data, &mesh.dcn.data);
+    move_common_factor(&slices, &mesh.ici.fsdp, &mesh.dcn.fsdp);
+    move_common_factor(&slices, &mesh.ici.expert, &mesh.dcn.expert);
     return mesh;
 }
 
 /* Sequences of one device in one pass; MaxText accepts a fraction. */
-static double maxtext_batch_of_device(const plait_problem *problem, const plait_degrees *d)
+static double batch_of_device(const plait_problem *problem, const plait_degrees *d)
 {
     const int passes = d->pp > 1 ? plait_degrees_microbatches(d, problem->job.gbs) : 1;
 
@@ -138,7 +138,7 @@ static void append_batch(const plait_problem *problem, const plait_degrees *d, t
                        "per_device_batch_size: %s\n"
                        "gradient_accumulation_steps: %d\n"
                        "max_target_length: %d\n",
-                       problem->job.gbs, maxtext_real(maxtext_batch_of_device(problem, d), batch),
+                       problem->job.gbs, maxtext_real(batch_of_device(problem, d), batch),
                        d->pp > 1 ? 1 : plait_degrees_microbatches(d, problem->job.gbs),
                        problem->job.seq);
 }

@@ -193,7 +193,8 @@ static bool has_value(const argument_row *row, const megatron_args *args)
     return true;
 }
 
-static bool is_said(const argument_row *row, const megatron_args *args, const megatron_args *absent)
+static bool is_written(const argument_row *row, const megatron_args *args,
+                       const megatron_args *absent)
 {
     if (!has_value(row, args) || row->since > args->core)
         return false;
@@ -202,12 +203,12 @@ static bool is_said(const argument_row *row, const megatron_args *args, const me
     return row->with != 0 && !megatron_argument_same(megatron_argument(row->with), args, absent);
 }
 
-bool megatron_args_says(const megatron_args *args, size_t field)
+bool megatron_args_is_written(const megatron_args *args, size_t field)
 {
     megatron_args absent;
 
     megatron_args_init(&absent);
-    return is_said(megatron_argument(field), args, &absent);
+    return is_written(megatron_argument(field), args, &absent);
 }
 
 int megatron_args_since(const megatron_args *args)
@@ -217,14 +218,14 @@ int megatron_args_since(const megatron_args *args)
 
     megatron_args_init(&absent);
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
-        if (row->since > since && is_said(row, args, &absent))
+        if (row->since > since && is_written(row, args, &absent))
             since = row->since;
     return since;
 }
 
 /* A release need not have an argument whose value is the default. */
-static bool is_missed(const argument_row *row, const megatron_args *args,
-                      const megatron_args *absent)
+static bool is_missing(const argument_row *row, const megatron_args *args,
+                       const megatron_args *absent)
 {
     return row->since > args->core && !row->optional && !row->placeholder && has_value(row, args) &&
            !megatron_argument_same(row, args, absent);
@@ -236,7 +237,7 @@ plait_status megatron_args_check(const megatron_args *args, plait_error *err)
 
     megatron_args_init(&absent);
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
-        if (is_missed(row, args, &absent))
+        if (is_missing(row, args, &absent))
             return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
                               "expected what Megatron Core 0.%d has, found a plan or a model that "
                               "needs %s, which 0.%d brought",
@@ -294,7 +295,7 @@ void megatron_args_append(const megatron_args *args, launch_args *out)
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++) {
         if (row->group != NULL)
             args_group(out, row->group);
-        if (is_said(row, args, &absent))
+        if (is_written(row, args, &absent))
             append_row(row, args, out);
     }
 }

@@ -53,7 +53,7 @@ void megatron_args_init(megatron_args *args);
 void megatron_args_append(const megatron_args *args, launch_args *out);
 
 /** True if a field has to be written. */
-bool megatron_args_says(const megatron_args *args, size_t field);
+bool megatron_args_is_written(const megatron_args *args, size_t field);
 
 /**
  * The first release, N of Megatron Core 0.N.0, with all arguments that have to be written; 0: not

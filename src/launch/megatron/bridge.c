@@ -15,13 +15,13 @@
 #include "launch/write/training.h"
 #include "launch/write/scripts.h"
 
-static void say_text(launch_args *out, const char *key, const char *value)
+static void override_text(launch_args *out, const char *key, const char *value)
 {
     args_text(out, key, value != NULL ? value : "null");
 }
 
 /* In quotes, since some parsers read an unquoted none as null. */
-static void say_word(launch_args *out, const char *key, const char *word)
+static void override_quoted(launch_args *out, const char *key, const char *word)
 {
     const char *const quoted = plait_arena_printf(out->arena, "\"%s\"", word);
 
@@ -31,22 +31,23 @@ static void say_word(launch_args *out, const char *key, const char *word)
         args_words(out, key, quoted);
 }
 
-static void say_bool(launch_args *out, const char *key, bool value)
+static void override_bool(launch_args *out, const char *key, bool value)
 {
-    say_text(out, key, value ? "true" : "false");
+    override_text(out, key, value ? "true" : "false");
 }
 
 /* 0 means not given. */
-static void say_count(launch_args *out, const char *key, int value)
+static void override_count(launch_args *out, const char *key, int value)
 {
     if (value > 0)
         args_int(out, key, value);
     else
-        say_text(out, key, NULL);
+        override_text(out, key, NULL);
 }
 
 /* Write an argument under Megatron-LM's name for it. */
-static void say(launch_args *out, const char *section, size_t field, const megatron_args *args)
+static void override_field(launch_args *out, const char *section, size_t field,
+                           const megatron_args *args)
 {
     const argument_row *const row = megatron_argument(field);
 
@@ -59,17 +60,17 @@ static void say(launch_args *out, const char *section, size_t field, const megat
     if (key == NULL)
         out->failed = true;
     else if (row->kind == ARGUMENT_SWITCH)
-        say_bool(out, key, *(const bool *)value);
+        override_bool(out, key, *(const bool *)value);
     else if (row->kind != ARGUMENT_INT)
-        say_text(out, key, *(const char *const *)value);
+        override_text(out, key, *(const char *const *)value);
     else if (row->absent == NULL)
-        say_count(out, key, *(const int *)value);
+        override_count(out, key, *(const int *)value);
     else
         args_int(out, key, *(const int *)value);
 }
 
 /* ["core_attn","attn_proj"] or [4,2], out of words with blanks between; NULL: none. */
-static void say_words(const char *words, char quote, const char *key, launch_args *out)
+static void override_list(const char *words, char quote, const char *key, launch_args *out)
 {
     text_builder list;
     char *text;
@@ -91,38 +92,39 @@ static void say_words(const char *words, char quote, const char *key, launch_arg
         args_words(out, key, text);
 }
 
-static void say_parallelism(const plait_degrees *d, const megatron_args *args, launch_args *out)
+static void override_parallelism(const plait_degrees *d, const megatron_args *args,
+                                 launch_args *out)
 {
-    say(out, "model", MEGATRON_FIELD(tensor_model_parallel_size), args);
-    say(out, "model", MEGATRON_FIELD(sequence_parallel), args);
-    say(out, "model", MEGATRON_FIELD(pipeline_model_parallel_size), args);
-    say_count(out, "model.virtual_pipeline_model_parallel_size", d->vpp > 1 ? d->vpp : 0);
-    say(out, "model", MEGATRON_FIELD(pipeline_model_parallel_layout), args);
-    say_count(out, "model.num_layers_in_first_pipeline_stage",
-              args->decoder_first_pipeline_num_layers);
-    say_count(out, "model.num_layers_in_last_pipeline_stage",
-              args->decoder_last_pipeline_num_layers);
-    say(out, "model", MEGATRON_FIELD(account_for_embedding_in_pipeline_split), args);
-    say(out, "model", MEGATRON_FIELD(account_for_loss_in_pipeline_split), args);
-    say(out, "model", MEGATRON_FIELD(context_parallel_size), args);
-    if (megatron_args_says(args, MEGATRON_FIELD(cp_comm_type)))
-        say(out, "model", MEGATRON_FIELD(cp_comm_type), args);
+    override_field(out, "model", MEGATRON_FIELD(tensor_model_parallel_size), args);
+    override_field(out, "model", MEGATRON_FIELD(sequence_parallel), args);
+    override_field(out, "model", MEGATRON_FIELD(pipeline_model_parallel_size), args);
+    override_count(out, "model.virtual_pipeline_model_parallel_size", d->vpp > 1 ? d->vpp : 0);
+    override_field(out, "model", MEGATRON_FIELD(pipeline_model_parallel_layout), args);
+    override_count(out, "model.num_layers_in_first_pipeline_stage",
+                   args->decoder_first_pipeline_num_layers);
+    override_count(out, "model.num_layers_in_last_pipeline_stage",
+                   args->decoder_last_pipeline_num_layers);
+    override_field(out, "model", MEGATRON_FIELD(account_for_embedding_in_pipeline_split), args);
+    override_field(out, "model", MEGATRON_FIELD(account_for_loss_in_pipeline_split), args);
+    override_field(out, "model", MEGATRON_FIELD(context_parallel_size), args);
+    if (megatron_args_is_written(args, MEGATRON_FIELD(cp_comm_type)))
+        override_field(out, "model", MEGATRON_FIELD(cp_comm_type), args);
     else
-        say_text(out, "model.cp_comm_type", NULL);
-    say_words(args->hierarchical_context_parallel_sizes, '\0',
-              "model.hierarchical_context_parallel_sizes", out);
+        override_text(out, "model.cp_comm_type", NULL);
+    override_list(args->hierarchical_context_parallel_sizes, '\0',
+                  "model.hierarchical_context_parallel_sizes", out);
     if (args->num_experts > 0) {
-        say(out, "model", MEGATRON_FIELD(expert_model_parallel_size), args);
-        say(out, "model", MEGATRON_FIELD(expert_tensor_parallel_size), args);
+        override_field(out, "model", MEGATRON_FIELD(expert_model_parallel_size), args);
+        override_field(out, "model", MEGATRON_FIELD(expert_tensor_parallel_size), args);
     }
-    say(out, "dist", MEGATRON_FIELD(use_tp_pp_dp_mapping), args);
+    override_field(out, "dist", MEGATRON_FIELD(use_tp_pp_dp_mapping), args);
 }
 
-static void say_batch(const megatron_args *args, launch_args *out)
+static void override_batch(const megatron_args *args, launch_args *out)
 {
-    say(out, "train", MEGATRON_FIELD(micro_batch_size), args);
-    say(out, "train", MEGATRON_FIELD(global_batch_size), args);
-    say(out, "dataset", MEGATRON_FIELD(seq_length), args);
+    override_field(out, "train", MEGATRON_FIELD(micro_batch_size), args);
+    override_field(out, "train", MEGATRON_FIELD(global_batch_size), args);
+    override_field(out, "dataset", MEGATRON_FIELD(seq_length), args);
 }
 
 /* Without modules, the selective granularity recomputes attention alone. */
@@ -134,13 +136,13 @@ static unsigned modules_of(const plait_recompute *recompute)
 }
 
 /* ["core_attn","moe_act"] */
-static void say_modules(unsigned modules, launch_args *out)
+static void override_modules(unsigned modules, launch_args *out)
 {
     text_builder list;
     char *text;
 
     if (modules == 0) {
-        say_text(out, "model.recompute_modules", NULL);
+        override_text(out, "model.recompute_modules", NULL);
         return;
     }
     text_builder_init(&list, out->arena);
@@ -156,78 +158,79 @@ static void say_modules(unsigned modules, launch_args *out)
         args_words(out, "model.recompute_modules", text);
 }
 
-static void say_memory(const plait_recompute *recompute, const megatron_args *args,
-                       launch_args *out)
+static void override_memory(const plait_recompute *recompute, const megatron_args *args,
+                            launch_args *out)
 {
-    say(out, "model", MEGATRON_FIELD(recompute_granularity), args);
-    say(out, "model", MEGATRON_FIELD(recompute_method), args);
-    say(out, "model", MEGATRON_FIELD(recompute_num_layers), args);
-    say_modules(modules_of(recompute), out);
-    say_bool(out, "model.cpu_offloading", false);
-    say(out, "model", MEGATRON_FIELD(fine_grained_activation_offloading), args);
-    say_words(args->offload_modules, '"', "model.offload_modules", out);
+    override_field(out, "model", MEGATRON_FIELD(recompute_granularity), args);
+    override_field(out, "model", MEGATRON_FIELD(recompute_method), args);
+    override_field(out, "model", MEGATRON_FIELD(recompute_num_layers), args);
+    override_modules(modules_of(recompute), out);
+    override_bool(out, "model.cpu_offloading", false);
+    override_field(out, "model", MEGATRON_FIELD(fine_grained_activation_offloading), args);
+    override_list(args->offload_modules, '"', "model.offload_modules", out);
 }
 
 /* Master weights and moments are in fp32, as the price assumes. */
-static void say_optimizer(const megatron_args *args, launch_args *out)
+static void override_optimizer(const megatron_args *args, launch_args *out)
 {
     static const char *const formats[] = {"optimizer.main_params_dtype",
                                           "optimizer.main_grads_dtype", "optimizer.exp_avg_dtype",
                                           "optimizer.exp_avg_sq_dtype"};
     const bool fsdp = args->use_megatron_fsdp;
 
-    say(out, "optimizer", MEGATRON_FIELD(optimizer), args);
-    say(out, "optimizer", MEGATRON_FIELD(use_precision_aware_optimizer), args);
+    override_field(out, "optimizer", MEGATRON_FIELD(optimizer), args);
+    override_field(out, "optimizer", MEGATRON_FIELD(use_precision_aware_optimizer), args);
     for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++)
-        say_text(out, formats[f], "torch.float32");
-    say(out, "optimizer", MEGATRON_FIELD(optimizer_cpu_offload), args);
-    say(out, "optimizer", MEGATRON_FIELD(use_distributed_optimizer), args);
-    say(out, "ddp", MEGATRON_FIELD(use_distributed_optimizer), args);
-    say(out, "ddp", MEGATRON_FIELD(num_distributed_optimizer_instances), args);
-    say(out, "ddp", MEGATRON_FIELD(use_megatron_fsdp), args);
-    say_text(out, "ddp.data_parallel_sharding_strategy",
-             fsdp ? args->data_parallel_sharding_strategy : "no_shard");
-    say(out, "checkpoint", MEGATRON_FIELD(ckpt_format), args);
+        override_text(out, formats[f], "torch.float32");
+    override_field(out, "optimizer", MEGATRON_FIELD(optimizer_cpu_offload), args);
+    override_field(out, "optimizer", MEGATRON_FIELD(use_distributed_optimizer), args);
+    override_field(out, "ddp", MEGATRON_FIELD(use_distributed_optimizer), args);
+    override_field(out, "ddp", MEGATRON_FIELD(num_distributed_optimizer_instances), args);
+    override_field(out, "ddp", MEGATRON_FIELD(use_megatron_fsdp), args);
+    override_text(out, "ddp.data_parallel_sharding_strategy",
+                  fsdp ? args->data_parallel_sharding_strategy : "no_shard");
+    override_field(out, "checkpoint", MEGATRON_FIELD(ckpt_format), args);
     if (fsdp)
-        say(out, "model", MEGATRON_FIELD(gradient_accumulation_fusion), args);
+        override_field(out, "model", MEGATRON_FIELD(gradient_accumulation_fusion), args);
 }
 
 /* Sends between stages overlap if Megatron-LM decides so, as the price of interleaving assumes. */
-static void say_overlap(bool interleaved, const megatron_args *args, launch_args *out)
+static void override_overlap(bool interleaved, const megatron_args *args, launch_args *out)
 {
-    say_text(out, "comm_overlap", NULL);
-    say(out, "ddp", MEGATRON_FIELD(overlap_grad_reduce), args);
-    say(out, "ddp", MEGATRON_FIELD(overlap_param_gather), args);
-    say_bool(out, "ddp.align_param_gather", args->overlap_param_gather && interleaved);
-    say(out, "model", MEGATRON_FIELD(tp_comm_overlap), args);
-    say_bool(out, "model.overlap_p2p_comm", interleaved);
-    say_bool(out, "model.batch_p2p_comm", !interleaved);
-    say(out, "model", MEGATRON_FIELD(overlap_moe_expert_parallel_comm), args);
-    say(out, "model", MEGATRON_FIELD(delay_wgrad_compute), args);
+    override_text(out, "comm_overlap", NULL);
+    override_field(out, "ddp", MEGATRON_FIELD(overlap_grad_reduce), args);
+    override_field(out, "ddp", MEGATRON_FIELD(overlap_param_gather), args);
+    override_bool(out, "ddp.align_param_gather", args->overlap_param_gather && interleaved);
+    override_field(out, "model", MEGATRON_FIELD(tp_comm_overlap), args);
+    override_bool(out, "model.overlap_p2p_comm", interleaved);
+    override_bool(out, "model.batch_p2p_comm", !interleaved);
+    override_field(out, "model", MEGATRON_FIELD(overlap_moe_expert_parallel_comm), args);
+    override_field(out, "model", MEGATRON_FIELD(delay_wgrad_compute), args);
 }
 
-static void say_kernels(const plait_runtime *runtime, const megatron_args *args, launch_args *out)
+static void override_kernels(const plait_runtime *runtime, const megatron_args *args,
+                             launch_args *out)
 {
-    say_text(out, "model.attention_backend", NULL);
-    say(out, "model", MEGATRON_FIELD(masked_softmax_fusion), args);
-    say(out, "model", MEGATRON_FIELD(cross_entropy_loss_fusion), args);
+    override_text(out, "model.attention_backend", NULL);
+    override_field(out, "model", MEGATRON_FIELD(masked_softmax_fusion), args);
+    override_field(out, "model", MEGATRON_FIELD(cross_entropy_loss_fusion), args);
     if (!runtime->kernels.cuda_graphs)
-        say_word(out, "model.cuda_graph_impl", "none");
+        override_quoted(out, "model.cuda_graph_impl", "none");
     if (args->num_experts > 0) {
-        say(out, "model", MEGATRON_FIELD(moe_grouped_gemm), args);
-        say(out, "model", MEGATRON_FIELD(moe_permute_fusion), args);
-        say(out, "model", MEGATRON_FIELD(moe_router_fusion), args);
-        say(out, "model", MEGATRON_FIELD(moe_router_force_load_balancing), args);
-        say(out, "model", MEGATRON_FIELD(moe_token_dispatcher_type), args);
+        override_field(out, "model", MEGATRON_FIELD(moe_grouped_gemm), args);
+        override_field(out, "model", MEGATRON_FIELD(moe_permute_fusion), args);
+        override_field(out, "model", MEGATRON_FIELD(moe_router_fusion), args);
+        override_field(out, "model", MEGATRON_FIELD(moe_router_force_load_balancing), args);
+        override_field(out, "model", MEGATRON_FIELD(moe_token_dispatcher_type), args);
         if (args->moe_flex_dispatcher_backend != NULL)
-            say(out, "model", MEGATRON_FIELD(moe_flex_dispatcher_backend), args);
-        say_bool(out, "model.moe_enable_deepep", false); // older name of the flex backend
-        say_bool(out, "model.moe_shared_expert_overlap", false);
+            override_field(out, "model", MEGATRON_FIELD(moe_flex_dispatcher_backend), args);
+        override_bool(out, "model.moe_enable_deepep", false); // older name of the flex backend
+        override_bool(out, "model.moe_shared_expert_overlap", false);
         if (args->moe_expert_capacity_factor > 0.0) {
-            say(out, "model", MEGATRON_FIELD(moe_expert_capacity_factor), args);
-            say(out, "model", MEGATRON_FIELD(moe_pad_expert_input_to_capacity), args);
+            override_field(out, "model", MEGATRON_FIELD(moe_expert_capacity_factor), args);
+            override_field(out, "model", MEGATRON_FIELD(moe_pad_expert_input_to_capacity), args);
         }
-        say(out, "model", MEGATRON_FIELD(moe_router_padding_for_quantization), args);
+        override_field(out, "model", MEGATRON_FIELD(moe_router_padding_for_quantization), args);
     }
 }
 
@@ -240,7 +243,7 @@ static const char *const precision_sets[PLAIT_PRECISIONS] = {
     [PLAIT_NVFP4] = "bf16_with_nvfp4_mixed",
 };
 
-static void say_rates(const megatron_args *args, launch_args *out)
+static void override_rates(const megatron_args *args, launch_args *out)
 {
     args_number(out, "optimizer.lr", args->lr);
     args_number(out, "optimizer.min_lr", args->min_lr);
@@ -249,41 +252,42 @@ static void say_rates(const megatron_args *args, launch_args *out)
     args_number(out, "optimizer.adam_eps", args->adam_eps);
     args_number(out, "optimizer.weight_decay", args->weight_decay);
     args_number(out, "optimizer.clip_grad", args->clip_grad);
-    say(out, "scheduler", MEGATRON_FIELD(lr_decay_style), args);
-    say(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_style), args);
-    say(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_iters), args);
-    say(out, "scheduler", MEGATRON_FIELD(lr_decay_iters), args);
+    override_field(out, "scheduler", MEGATRON_FIELD(lr_decay_style), args);
+    override_field(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_style), args);
+    override_field(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_iters), args);
+    override_field(out, "scheduler", MEGATRON_FIELD(lr_decay_iters), args);
     args_int(out, "scheduler.lr_warmup_iters", args->lr_warmup_iters);
     if (args->num_experts == 0)
         return;
-    say_word(out, "model.moe_router_load_balancing_type", args->moe_router_load_balancing_type);
+    override_quoted(out, "model.moe_router_load_balancing_type",
+                    args->moe_router_load_balancing_type);
     args_number(out, "model.moe_aux_loss_coeff", args->moe_aux_loss_coeff);
     args_number(out, "model.moe_router_bias_update_rate", args->moe_router_bias_update_rate);
     if (args->mtp_num_layers > 0)
         args_number(out, "model.mtp_loss_scaling_factor", args->mtp_loss_scaling_factor);
 }
 
-static void say_placeholders(const megatron_args *args, int bridge, launch_args *out)
+static void override_placeholders(const megatron_args *args, int bridge, launch_args *out)
 {
     // a recipe pads the size of its tokenizer's vocabulary, so the tokenizer gets the plan's
     args_group(out, "vocabulary, which the recipe takes from its tokenizer");
-    say(out, "tokenizer", MEGATRON_FIELD(tokenizer_type), args);
-    say(out, "tokenizer", MEGATRON_FIELD(vocab_size), args);
+    override_field(out, "tokenizer", MEGATRON_FIELD(tokenizer_type), args);
+    override_field(out, "tokenizer", MEGATRON_FIELD(vocab_size), args);
     if (bridge >= 6) // up to 0.5 the model's own number counts
-        say_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
-    say(out, "model", MEGATRON_FIELD(vocab_size), args);
-    say(out, "model", MEGATRON_FIELD(make_vocab_size_divisible_by), args);
+        override_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
+    override_field(out, "model", MEGATRON_FIELD(vocab_size), args);
+    override_field(out, "model", MEGATRON_FIELD(make_vocab_size_divisible_by), args);
     args_group(out, "yours to edit: schedule, checkpoints; data are the recipe's");
-    say(out, "train", MEGATRON_FIELD(train_iters), args);
-    say_rates(args, out);
-    say(out, bridge >= 4 ? "validation" : "train", MEGATRON_FIELD(eval_iters), args);
-    say(out, "logger", MEGATRON_FIELD(log_interval), args);
-    say(out, "checkpoint", MEGATRON_FIELD(save), args);
-    say(out, "checkpoint", MEGATRON_FIELD(load), args);
-    say(out, "checkpoint", MEGATRON_FIELD(save_interval), args);
-    say(out, "train", MEGATRON_FIELD(manual_gc), args);
-    say(out, "train", MEGATRON_FIELD(manual_gc_interval), args);
-    say(out, "dist", MEGATRON_FIELD(distributed_timeout_minutes), args);
+    override_field(out, "train", MEGATRON_FIELD(train_iters), args);
+    override_rates(args, out);
+    override_field(out, bridge >= 4 ? "validation" : "train", MEGATRON_FIELD(eval_iters), args);
+    override_field(out, "logger", MEGATRON_FIELD(log_interval), args);
+    override_field(out, "checkpoint", MEGATRON_FIELD(save), args);
+    override_field(out, "checkpoint", MEGATRON_FIELD(load), args);
+    override_field(out, "checkpoint", MEGATRON_FIELD(save_interval), args);
+    override_field(out, "train", MEGATRON_FIELD(manual_gc), args);
+    override_field(out, "train", MEGATRON_FIELD(manual_gc_interval), args);
+    override_field(out, "dist", MEGATRON_FIELD(distributed_timeout_minutes), args);
 }
 
 /* A launch as Megatron-Bridge's overrides, one a line; NULL: out of memory. */
@@ -297,20 +301,20 @@ static const char *megatron_overrides(const plait_launch *launch, const megatron
     args_init(&out, arena);
     out.between = '=';
     args_group(&out, "parallelism");
-    say_parallelism(d, args, &out);
+    override_parallelism(d, args, &out);
     args_group(&out, "batch");
-    say_batch(args, &out);
+    override_batch(args, &out);
     args_group(&out, "memory");
-    say_memory(&d->recompute, args, &out);
+    override_memory(&d->recompute, args, &out);
     args_group(&out, "optimizer");
-    say_optimizer(args, &out);
+    override_optimizer(args, &out);
     args_group(&out, "overlap");
-    say_overlap(d->vpp > 1, args, &out);
+    override_overlap(d->vpp > 1, args, &out);
     args_group(&out, "kernels");
-    say_kernels(problem->runtime, args, &out);
+    override_kernels(problem->runtime, args, &out);
     args_group(&out, "precision");
-    say_text(&out, "mixed_precision", precision_sets[problem->job.precision]);
-    say_placeholders(args, megatron_bridge_of(problem->runtime), &out);
+    override_text(&out, "mixed_precision", precision_sets[problem->job.precision]);
+    override_placeholders(args, megatron_bridge_of(problem->runtime), &out);
     return args_shell(&out);
 }
 
@@ -321,7 +325,7 @@ typedef struct recipe_row {
     const char *recipe;
 } recipe_row;
 
-static const recipe_row rows[] = {
+static const recipe_row recipes[] = {
     {"deepseek-v2-lite", 27, 2048, "deepseek_v2_lite_pretrain_config"},
     {"deepseek-v2", 60, 5120, "deepseek_v2_pretrain_config"},
     {"deepseek-v3", 61, 7168, "deepseek_v3_pretrain_config"},
@@ -363,12 +367,12 @@ static bool same_name(const char *name, const char *wanted)
 }
 
 /* The recipe of Megatron-Bridge that builds a model; NULL: none. */
-static const char *megatron_recipe_of(const plait_model *model)
+static const char *recipe_of(const plait_model *model)
 {
-    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
-        if (same_name(model->name, rows[r].model) && model->layers == rows[r].layers &&
-            model->hidden == rows[r].hidden)
-            return rows[r].recipe;
+    for (size_t r = 0; r < sizeof recipes / sizeof recipes[0]; r++)
+        if (same_name(model->name, recipes[r].model) && model->layers == recipes[r].layers &&
+            model->hidden == recipes[r].hidden)
+            return recipes[r].recipe;
     return NULL;
 }
 
@@ -420,7 +424,7 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
 /* A recipe need not list a field of its nested config: ++ sets it in any case. */
 static const char *start(const plait_launch *launch, const megatron_args *args, plait_arena *arena)
 {
-    const char *const recipe = megatron_recipe_of(launch->problem->model);
+    const char *const recipe = recipe_of(launch->problem->model);
     text_builder out;
 
     text_builder_init(&out, arena);
@@ -472,7 +476,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
  * The named precisions reduce in fp16 with fp16 and else in fp32, and keep parameters in 8 bits
  * with one scale per tensor or MXFP8. No override sets formats of the optimizer.
  */
-static const char *lacks(const plait_problem *problem, const plait_plan *plan)
+static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
     const plait_degrees *const d = &plan->degrees;
     const plait_precision precision = problem->job.precision;
@@ -494,6 +498,6 @@ const launch_target target_megatron_bridge = {
     .name = "megatron-bridge",
     .runtime = "megatron",
     .rules = PLAIT_RULES_MEGATRON,
-    .lacks = lacks,
+    .unsupported = unsupported,
     .render = render,
 };

@@ -58,15 +58,6 @@ static void warn_of_open(plan_reader *in)
     }
 }
 
-static char *destination(const char *option, plait_arena *arena)
-{
-    char *const name = plait_arena_text(arena, option + 2);
-
-    for (char *c = name; c != NULL && *c != '\0'; c++)
-        *c = *c == '-' ? '_' : *c;
-    return name;
-}
-
 /* The index of the first word after the program. */
 static int behind_program(const char *const *word, int count)
 {
@@ -80,14 +71,14 @@ static int behind_program(const char *const *word, int count)
 
 static bool is_switch(const char *word, plait_arena *arena)
 {
-    const char *const name = destination(word, arena);
+    const char *const name = flags_destination(word, arena);
     const argument_row *const row = name != NULL ? row_of(name) : NULL;
 
     return row != NULL && row->kind == ARGUMENT_SWITCH;
 }
 
 /* True if another warning lists the options that depend on this value. */
-static bool is_doubt(const shell_words *script, const shell_origin *origin)
+static bool is_listed_doubt(const shell_words *script, const shell_origin *origin)
 {
     for (int d = 0; d < script->doubts; d++)
         if (strcmp(script->doubt[d].origin, origin->text) == 0)
@@ -114,7 +105,8 @@ static void warn_of_holes(plan_reader *in)
 
         if (shell_is_option(word[i]))
             option = i;
-        else if (origin != NULL && alone && shell_word_open(word[i]) && !is_doubt(script, origin))
+        else if (origin != NULL && alone && shell_word_open(word[i]) &&
+                 !is_listed_doubt(script, origin))
             import_list_add(&list, origin->text);
     }
 }
@@ -129,7 +121,7 @@ static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
     const shell_words *const script = &in->flags->script;
 
     for (int d = 0; d < script->doubts; d++) {
-        const char *const name = destination(script->doubt[d].option, in->flags->arena);
+        const char *const name = flags_destination(script->doubt[d].option, in->flags->arena);
         const bool is_given = name != NULL && flags_last(in->flags, name) != NULL;
         bool again = name == NULL || is_given != given || !megatron_flag_matters(name) ||
                      (given && !script->doubt[d].added);
@@ -145,7 +137,7 @@ static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
 }
 
 /* True if a command has options of a training job. */
-static bool trains(const plan_reader *in, int c)
+static bool has_training_options(const plan_reader *in, int c)
 {
     static const char *const told[] = {"--tensor-model-parallel-size",
                                        "--pipeline-model-parallel-size",
@@ -171,7 +163,7 @@ static void warn_of_others(plan_reader *in)
     int launches = 0;
 
     for (int c = 0; c < script->commands; c++)
-        launches += trains(in, c) && (taken->ended || !script->command[c].ended);
+        launches += has_training_options(in, c) && (taken->ended || !script->command[c].ended);
     if (launches < 2)
         return;
     import_warn(in->warnings, "the script launches ");

@@ -340,7 +340,7 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
 /* ---- feed-forward parts ---- */
 
 /* SwiGLU without a given width has two thirds of 4 h, in steps of 64. */
-static int usual_width(int hidden, bool gated)
+static int default_width(int hidden, bool gated)
 {
     return gated ? (int)(4.0 * hidden * 2 / 3 / 64) * 64 : 4 * hidden;
 }
@@ -387,7 +387,7 @@ static plait_status read_ffn(model_reader *in, plait_error *err)
     const int width = args->ffn_hidden_size;
 
     in->full.mlp = (plait_mlp){
-        .width = width > 0 ? width : usual_width(args->hidden_size, gated),
+        .width = width > 0 ? width : default_width(args->hidden_size, gated),
         .gated = gated,
         .bias = args->add_bias_linear,
     };

@@ -50,7 +50,7 @@ static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait
     if (comm == PLAIT_CP_A2A_P2P)
         PLAIT_TRY(check_sizes(args, in, err));
     for (const char *const *key = keys; *key != NULL; key++)
-        import_give(in, *key);
+        import_mark_known(in, *key);
     return PLAIT_OK;
 }
 
@@ -67,7 +67,7 @@ static plait_status read_replicas(const megatron_args *args, plan_reader *in, pl
         return flags_fail(in->flags, MEGATRON_NAME(num_distributed_optimizer_instances), err,
                           "expected a divisor of dp x cp = %d, found %d", d->dp * d->cp, instances);
     d->shard_group = d->dp * d->cp / instances;
-    import_give(in, "shard_group");
+    import_mark_known(in, "shard_group");
     return PLAIT_OK;
 }
 
@@ -85,7 +85,7 @@ static void read_batch(const megatron_args *args, plan_reader *in)
     if (out->gbs == 0 && out->degrees.dp > 0 &&
         args->micro_batch_size <= PLAIT_MAX_GBS / out->degrees.dp)
         out->gbs = args->micro_batch_size * out->degrees.dp; // one microbatch per step
-    import_give(in, "mbs");
+    import_mark_known(in, "mbs");
 }
 
 plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in, plait_error *err)
@@ -159,8 +159,8 @@ static void take_chunks(plan_reader *in, int vpp)
 {
     in->out->degrees.vpp = vpp;
     in->out->degrees.schedule = vpp > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B;
-    import_give(in, "vpp");
-    import_give(in, "schedule");
+    import_mark_known(in, "vpp");
+    import_mark_known(in, "schedule");
 }
 
 static plait_status read_layout(const char *layout, const plait_model *model, plan_reader *in,
@@ -169,7 +169,7 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
     plait_degrees *const d = &in->out->degrees;
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     plait_error wrong;
-    char lacks[160];
+    char why[160];
     int count;
     // no profile of Megatron has the split `spread`; a user's own may
     const bool own = in->out->runtime != NULL && data_is_path(in->out->runtime);
@@ -181,8 +181,8 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
         return flags_fail(in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err,
                           "expected a multiple of %d stages, found \"%.80s\"", d->pp, layout);
     take_chunks(in, count / d->pp);
-    if (model != NULL && layout_holds(model, chunks, count, lacks, sizeof lacks)) {
-        import_give(in, "split");
+    if (model != NULL && layout_holds(model, chunks, count, why, sizeof why)) {
+        import_mark_known(in, "split");
         d->split = split_of_chunks(model, d, chunks, layout, own);
         return PLAIT_OK;
     }
@@ -236,7 +236,8 @@ static plait_split_kind even_split(const megatron_args *args, const plait_model 
  * Without a method, a list beside the arguments assigns the layers of a PipelineModule: use a note
  * if its split is valid.
  */
-static bool note_deals(const megatron_args *args, const plait_model *model, const plan_reader *in)
+static bool note_has_split(const megatron_args *args, const plait_model *model,
+                           const plan_reader *in)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
 
@@ -254,9 +255,9 @@ static plait_status read_split(const megatron_args *args, const plait_model *mod
     const int first = args->decoder_first_pipeline_num_layers;
     const int last = args->decoder_last_pipeline_num_layers;
 
-    if (note_deals(args, model, in))
+    if (note_has_split(args, model, in))
         return PLAIT_OK;
-    import_give(in, "split");
+    import_mark_known(in, "split");
     if (first > 0 && last > 0)
         d->split = split_first_and_last(first, last);
     else if ((first > 0 || last > 0) && d->pp > 1)

@@ -77,7 +77,7 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
     const int layers = args->recompute_num_layers;
     plait_recompute *const out = &in->out->degrees.recompute;
 
-    import_give(in, "recompute");
+    import_mark_known(in, "recompute");
     if (is(args->recompute_granularity, "selective") || args->recompute_activations)
         return read_modules(args, in, out, err);
     if (!is(args->recompute_granularity, "full") || recomputes_no_block(args, in))
@@ -131,11 +131,11 @@ static void read_sharding(const megatron_args *args, plan_reader *in)
                            is(args->DDP_impl, "torch") || is_zero_engine(args)
                        ? PLAIT_SYNC_BUCKETED
                        : PLAIT_SYNC_SHIFTED;
-    import_give(in, "zero");
-    import_give(in, "reshard");
-    import_give(in, "scatter");
-    import_give(in, "quantise");
-    import_give(in, "grad_sync");
+    import_mark_known(in, "zero");
+    import_mark_known(in, "reshard");
+    import_mark_known(in, "scatter");
+    import_mark_known(in, "quantise");
+    import_mark_known(in, "grad_sync");
 }
 
 /* ---- formats and kernels ---- */
@@ -190,7 +190,7 @@ static plait_status read_activation_offload(const megatron_args *args, plan_read
 {
     unsigned modules = 0;
 
-    import_give(in, "offload_acts");
+    import_mark_known(in, "offload_acts");
     if (!args->fine_grained_activation_offloading || args->offload_modules == NULL)
         return PLAIT_OK;
     char **word = text_split(in->flags->arena, args->offload_modules, ' ', NULL);
@@ -230,7 +230,7 @@ static void read_grad_reduce(const megatron_args *args, plan_reader *in)
         half ? (args->accumulate_allreduce_grads_in_fp32 ? PLAIT_STATE_FP32 : PLAIT_STATE_FP16)
              : (args->grad_reduce_in_bf16 ? PLAIT_STATE_BF16 : PLAIT_STATE_FP32);
     if (!args->deepspeed)
-        import_give(in, "grad_reduce");
+        import_mark_known(in, "grad_reduce");
 }
 
 static plait_status read_state(const megatron_args *args, plan_reader *in, plait_error *err)
@@ -262,10 +262,10 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     d->offload_share = d->offload == PLAIT_OFFLOAD_NONE || tenths >= 10 ? 0 : (unsigned char)tenths;
     if (args->optimizer_cpu_offload && 10.0 * share - tenths > 1e-6)
         import_warn(in->warnings, "--optimizer-offload-fraction is priced in tenths, rounded down");
-    import_give(in, "offload");
-    import_give(in, "offload_share");
-    import_give(in, "optimizer_state");
-    import_give(in, "fp8_params");
+    import_mark_known(in, "offload");
+    import_mark_known(in, "offload_share");
+    import_mark_known(in, "optimizer_state");
+    import_mark_known(in, "fp8_params");
     return read_activation_offload(args, in, err);
 }
 
@@ -290,7 +290,7 @@ static plait_status read_dispatcher(const megatron_args *args, plan_reader *in, 
         return flags_fail(in->flags, MEGATRON_NAME(moe_token_dispatcher_type), err,
                           "expected allgather, alltoall or flex, found \"%.40s\"", type);
     }
-    import_give(in, "dispatcher");
+    import_mark_known(in, "dispatcher");
     return PLAIT_OK;
 }
 
@@ -325,7 +325,7 @@ static void read_attention(const megatron_args *args, plan_reader *in)
                                                    : PLAIT_ATTENTION_UNFUSED;
     else
         return;
-    import_give(in, "attention");
+    import_mark_known(in, "attention");
 }
 
 /*
@@ -333,7 +333,7 @@ static void read_attention(const megatron_args *args, plan_reader *in)
  * earlier versions are recognised by their arguments. A user's own profile may be able to do
  * anything.
  */
-static bool note_stands(const char *noted, bool sharded)
+static bool note_counts(const char *noted, bool sharded)
 {
     if (noted == NULL || runtime_alias_find(noted) != NULL)
         return false;
@@ -392,7 +392,7 @@ static void choose_runtime(const megatron_args *args, plan_reader *in)
 {
     plans_entry *const out = in->out;
 
-    if (!note_stands(out->runtime, out->degrees.zero > 1))
+    if (!note_counts(out->runtime, out->degrees.zero > 1))
         out->runtime = args->deepspeed ? deepspeed_runtime(args, in) : megatron_runtime(in);
 }
 
@@ -409,7 +409,7 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
             !args->overlap_moe_expert_parallel_comm ? PLAIT_EP_OVERLAP_NONE
             : args->delay_wgrad_compute             ? PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD
                                                     : PLAIT_EP_OVERLAP_PAIRS;
-        import_give(in, "ep_overlap");
+        import_mark_known(in, "ep_overlap");
     }
     read_attention(args, in);
     choose_runtime(args, in);

@@ -145,8 +145,8 @@ bool megatron_is_yaml(const char *text, size_t length)
 }
 
 /* ${PRIMUS_TP:8} is 8 unless the variable is set; a value without a default is NULL, as null is. */
-static plait_status settle(const char *value, plait_arena *arena, const char **out,
-                           plait_error *err)
+static plait_status resolve_default(const char *value, plait_arena *arena, const char **out,
+                                    plait_error *err)
 {
     const char *const open = strstr(value, "${");
     const char *const colon = open != NULL ? strchr(open, ':') : NULL;
@@ -194,7 +194,7 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
     if (leaf->values == 1 && leaf->value[0][0] == '[')
         return add_list(in->out, name, leaf->value[0], err);
     for (int v = 0; v < leaf->values; v++) {
-        PLAIT_TRY(settle(leaf->value[v], arena, &value[v], err));
+        PLAIT_TRY(resolve_default(leaf->value[v], arena, &value[v], err));
         if (value[v] != NULL)
             continue;
         if (strchr(leaf->value[v], '$') != NULL && megatron_flag_matters(name))
@@ -250,8 +250,9 @@ static plait_status word_beside(const yaml_arguments *in, const char *key, const
     *out = NULL;
     if (path == NULL)
         return plait_fail_nomem(err);
-    return leaf != NULL && leaf->values == 1 ? settle(leaf->value[0], in->out->arena, out, err)
-                                             : PLAIT_OK;
+    return leaf != NULL && leaf->values == 1
+               ? resolve_default(leaf->value[0], in->out->arena, out, err)
+               : PLAIT_OK;
 }
 
 static plait_status read_primus(yaml_arguments *in, plait_error *err)

@@ -94,7 +94,8 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
 static void append_head(const plait_launch *launch, const megatron_args *args, text_builder *out)
 {
     const int since = megatron_args_since(args);
-    const bool forced = megatron_args_says(args, MEGATRON_FIELD(moe_router_force_load_balancing));
+    const bool forced =
+        megatron_args_is_written(args, MEGATRON_FIELD(moe_router_force_load_balancing));
 
     const training_places places = (training_places){
         .data = forced ? "random tokens: --mock-data, --tokenizer-type, and with them alone "
@@ -129,7 +130,7 @@ static const char *arguments(const plait_launch *launch, const megatron_args *ar
     text_append(&out, "\n# environment\n");
     megatron_append_environment(launch, &out);
     if (args->attention_backend != NULL &&
-        !megatron_args_says(args, MEGATRON_FIELD(attention_backend)))
+        !megatron_args_is_written(args, MEGATRON_FIELD(attention_backend)))
         megatron_append_attention(args, &out);
     text_append(&out, list);
     return text_builder_finish(&out, NULL);

@@ -12,7 +12,7 @@
 
 /* ---- positions ---- */
 
-static void say_number(launch_args *own, const char *name, double number, double otherwise)
+static void add_number(launch_args *own, const char *name, double number, double otherwise)
 {
     const double said = number > 0.0 ? number : otherwise;
 
@@ -21,27 +21,27 @@ static void say_number(launch_args *own, const char *name, double number, double
 }
 
 /* None of these has a default: values that a model leaves open are those of Llama 3.1. */
-static void say_llama3(const plait_rope *rope, launch_args *own)
+static void add_llama3(const plait_rope *rope, launch_args *own)
 {
     args_text(own, "--rope-scaling-type", "llama3");
-    say_number(own, "--rope-scaling-factor", rope->factor, 8.0);
-    say_number(own, "--low-freq-factor", rope->low_freq, 1.0);
-    say_number(own, "--high-freq-factor", rope->high_freq, 4.0);
-    say_number(own, "--original-max-position-embeddings", rope->original_seq, 8192.0);
+    add_number(own, "--rope-scaling-factor", rope->factor, 8.0);
+    add_number(own, "--low-freq-factor", rope->low_freq, 1.0);
+    add_number(own, "--high-freq-factor", rope->high_freq, 4.0);
+    add_number(own, "--original-max-position-embeddings", rope->original_seq, 8192.0);
 }
 
-static void say_yarn(const plait_rope *rope, launch_args *own)
+static void add_yarn(const plait_rope *rope, launch_args *own)
 {
     args_text(own, "--rope-scaling-type", "yarn");
-    say_number(own, "--rope-scaling-factor", rope->factor, 0.0);
-    say_number(own, "--beta-fast", rope->beta_fast, 0.0);
-    say_number(own, "--beta-slow", rope->beta_slow, 0.0);
-    say_number(own, "--rope-scaling-mscale", rope->mscale, 0.0);
-    say_number(own, "--rope-scaling-mscale-all-dim", rope->mscale_all_dim, 0.0);
-    say_number(own, "--rope-scaling-original-max-position-embeddings", rope->original_seq, 0.0);
+    add_number(own, "--rope-scaling-factor", rope->factor, 0.0);
+    add_number(own, "--beta-fast", rope->beta_fast, 0.0);
+    add_number(own, "--beta-slow", rope->beta_slow, 0.0);
+    add_number(own, "--rope-scaling-mscale", rope->mscale, 0.0);
+    add_number(own, "--rope-scaling-mscale-all-dim", rope->mscale_all_dim, 0.0);
+    add_number(own, "--rope-scaling-original-max-position-embeddings", rope->original_seq, 0.0);
 }
 
-static void say_positions(const plait_rope *rope, megatron_args *args, launch_args *own)
+static void move_positions(const plait_rope *rope, megatron_args *args, launch_args *own)
 {
     args->rope_type = NULL;
     args->use_rope_scaling = false;
@@ -51,9 +51,9 @@ static void say_positions(const plait_rope *rope, megatron_args *args, launch_ar
     if (strcmp(args->position_embedding_type, "rope") != 0)
         return;
     if (rope->kind == PLAIT_ROPE_LLAMA3)
-        say_llama3(rope, own);
+        add_llama3(rope, own);
     else if (rope->kind == PLAIT_ROPE_YARN)
-        say_yarn(rope, own);
+        add_yarn(rope, own);
 }
 
 /* ---- experts, chunks ---- */
@@ -61,7 +61,7 @@ static void say_positions(const plait_rope *rope, megatron_args *args, launch_ar
 /*
  * Rule MSM3: dense layers precede those with experts. MindSpeed-LLM does not read Megatron's lists.
  */
-static void say_dense_layers(const plait_model *model, megatron_args *args, launch_args *own)
+static void move_dense_layers(const plait_model *model, megatron_args *args, launch_args *own)
 {
     const bool mixed = args->moe_layer_freq != NULL && strcmp(args->moe_layer_freq, "1") != 0;
 
@@ -78,7 +78,7 @@ static void say_dense_layers(const plait_model *model, megatron_args *args, laun
 }
 
 /* MindSpeed reads only the layers of a chunk, where Megatron also takes their number. */
-static void say_chunks(const plait_model *model, const plait_degrees *d, megatron_args *args)
+static void move_chunks(const plait_model *model, const plait_degrees *d, megatron_args *args)
 {
     if (d->vpp == 1 || d->split.kind != PLAIT_SPLIT_EVEN)
         return;
@@ -103,8 +103,8 @@ static bool fuses_products_with_traffic(const plait_problem *problem, const plai
  *
  * @param args  loses arguments that Core 0.12.1 does not parse or its Ascend kernels ignore
  */
-static void mindspeed_words(const plait_problem *problem, const plait_plan *plan,
-                            megatron_args *args, launch_args *own)
+static void move_own_arguments(const plait_problem *problem, const plait_plan *plan,
+                               megatron_args *args, launch_args *own)
 {
     const plait_degrees *const d = &plan->degrees;
 
@@ -114,8 +114,8 @@ static void mindspeed_words(const plait_problem *problem, const plait_plan *plan
         args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.deepseek_spec layer_spec");
     else if (args->qk_layernorm)
         args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.qwen3_spec layer_spec");
-    say_positions(&problem->model->numerics.rope, args, own);
-    say_dense_layers(problem->model, args, own);
+    move_positions(&problem->model->numerics.rope, args, own);
+    move_dense_layers(problem->model, args, own);
     static const char *const algorithms[PLAIT_CP_COMMS] = {
         [PLAIT_CP_P2P] = "megatron_cp_algo",
         [PLAIT_CP_ALLGATHER] = "kvallgather_cp_algo",
@@ -131,7 +131,7 @@ static void mindspeed_words(const plait_problem *problem, const plait_plan *plan
     args_switch(own, "--use-flash-attn");
     if (d->cp > 1)
         args_text(own, "--context-parallel-algo", algorithms[d->cp_comm]);
-    say_chunks(problem->model, d, args);
+    move_chunks(problem->model, d, args);
     const plait_kernel_set *const kernels = &problem->runtime->kernels;
     const bool rotary = strcmp(args->position_embedding_type, "rope") == 0;
 
@@ -212,7 +212,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
     args_init(&own, arena);
-    mindspeed_words(launch->problem, launch->plan, &args, &own);
+    move_own_arguments(launch->problem, launch->plan, &args, &own);
     args_init(&flags, arena);
     megatron_args_append(&args, &flags);
     args_append(&flags, &own);

@@ -148,7 +148,7 @@ static plait_pipeline_shape shape_of(const plait_problem *problem, const plait_d
                                   plait_degrees_microbatches(d, problem->job.gbs)};
 }
 
-static const char *lacks(const plait_problem *problem, const plait_plan *plan)
+static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
     const plait_degrees *const d = &plan->degrees;
     const plait_pipeline_shape shape = shape_of(problem, d);
@@ -294,6 +294,6 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 const launch_target target_pipelining = {
     .name = "pipelining",
     .runtime = NULL,
-    .lacks = lacks,
+    .unsupported = unsupported,
     .render = render,
 };

@@ -294,7 +294,7 @@ static plait_status list_not_read(const json_cursor *root, plait_arena *arena, d
     return out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-static bool says_anything(const json_cursor *root)
+static bool has_keys(const json_cursor *root)
 {
     json_cursor at;
 
@@ -310,7 +310,7 @@ static plait_status read_file(const json_cursor *root, plait_arena *arena, void 
     deepspeed_file *const file = out;
 
     PLAIT_TRY(json_as_object(root, err));
-    if (!says_anything(root))
+    if (!has_keys(root))
         return json_fail(
             root, PLAIT_ERROR_SCHEMA, err,
             "expected a config of DeepSpeed with keys such as zero_optimization, found "

@@ -91,7 +91,7 @@ static bool starts_job(const char *word)
 }
 
 /* Commands whose words are printed, listed or copied, not started. */
-static bool only_talks(const char *word)
+static bool only_prints(const char *word)
 {
     static const char *const words[] = {"echo",  "printf", "cat",  "git",   "pip",  "pip3", "sed",
                                         "tee",   "grep",   "curl", "wget",  "rm",   "cp",   "ls",
@@ -122,13 +122,13 @@ static bool launches(const char *const *word, int count)
     for (int i = 0; i < count; i++)
         if (is_program(word[i]) || starts_swift("megatron", word + i, count - i) ||
             starts_swift("swift", word + i, count - i))
-            return !only_talks(word[0]);
+            return !only_prints(word[0]);
     return false;
 }
 
 bool flags_runs(const shell_words *words, int command)
 {
-    return !only_talks(words->word[words->command[command].first]);
+    return !only_prints(words->word[words->command[command].first]);
 }
 
 bool flags_are_of_swift(const launch_flags *flags)
@@ -186,7 +186,7 @@ bool flags_counts(const shell_words *words, int launch, int command)
 {
     const char *const first = words->word[words->command[command].first];
 
-    return command == launch || (launch < 0 ? !only_talks(first) : starts_job(first));
+    return command == launch || (launch < 0 ? !only_prints(first) : starts_job(first));
 }
 
 static plait_status add_command(launch_flags *flags, const shell_command *command, plait_error *err)

@@ -15,12 +15,12 @@
 #include "launch/read/shell_read.h"
 #include "launch/write/training.h"
 
-void import_give(plan_reader *in, const char *key)
+void import_mark_known(plan_reader *in, const char *key)
 {
     in->out->given |= PLAIT_KEY_BIT(plait_key_find(key));
 }
 
-void import_give_plain(plans_entry *out)
+void import_fill_plain(plans_entry *out)
 {
     for (int k = 0; k < PLAIT_KEYS; k++) {
         if (out->given & PLAIT_KEY_BIT(k) || plait_keys[k].plain < 0)

@@ -13,12 +13,12 @@ typedef struct plan_reader {
 } plan_reader;
 
 /** Mark a key as known. */
-void import_give(plan_reader *in, const char *key);
+void import_mark_known(plan_reader *in, const char *key);
 
 /**
  * Set the keys that are still open and that no file of the software gives to their plainest values.
  */
-void import_give_plain(plans_entry *out);
+void import_fill_plain(plans_entry *out);
 
 /** Add a warning on a line of its own. Returns `warnings`, for text that continues the sentence. */
 text_builder *import_warn(text_builder *warnings, const char *sentence);

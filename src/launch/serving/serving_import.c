@@ -242,7 +242,7 @@ static plait_status add_short_flags(launch_flags *flags, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status settle_sglang(const reading *r, serving_import *out, plait_error *err)
+static plait_status set_sglang_worker(const reading *r, serving_import *out, plait_error *err)
 {
     const int ranks = r->attention ? r->dp : 1;
 
@@ -257,7 +257,7 @@ static plait_status settle_sglang(const reading *r, serving_import *out, plait_e
     return PLAIT_OK;
 }
 
-static void settle_vllm(const reading *r, serving_import *out)
+static void set_vllm_worker(const reading *r, serving_import *out)
 {
     out->worker.tp = r->tp;
     out->worker.dp_attention = r->dp;
@@ -304,9 +304,9 @@ plait_status serving_import_read(plait_engine_kind kind, const char *text, size_
                                flags.flag[f].name);
     }
     if (kind == PLAIT_ENGINE_SGLANG)
-        PLAIT_TRY(settle_sglang(&r, out, err));
+        PLAIT_TRY(set_sglang_worker(&r, out, err));
     else
-        settle_vllm(&r, out);
+        set_vllm_worker(&r, out);
     const bool any = unread.length > 0;
     const char *const list = text_builder_finish(&unread, NULL);
     *warning = !any ? "" : plait_arena_printf(arena, "not read: %s", list != NULL ? list : "");

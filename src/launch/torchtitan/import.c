@@ -95,7 +95,7 @@ plait_status titan_set_number(titan_reading *in, const char *key, int64_t value,
     return titan_set(in, key, text, err);
 }
 
-bool titan_knows(const titan_reading *in, const char *key)
+bool titan_is_known(const titan_reading *in, const char *key)
 {
     return (in->out->given & PLAIT_KEY_BIT(plait_key_find(key))) != 0;
 }
@@ -122,11 +122,11 @@ static plait_status take_tokens(titan_reading *in, plait_error *err)
         return PLAIT_OK;
     }
     const int64_t flush = tokens * (d->pp > 1 && microbatches > 0 ? microbatches : 1);
-    if (step <= 0 && titan_knows(in, "dp") && flush <= 1LL << 40)
+    if (step <= 0 && titan_is_known(in, "dp") && flush <= 1LL << 40)
         step = flush * d->dp;
     if (step > 0 && step % seq == 0 && step / seq <= INT_MAX)
         in->out->gbs = (int)(step / seq);
-    if (step > 0 && d->pp > 1 && titan_knows(in, "dp") && step / d->dp > flush)
+    if (step > 0 && d->pp > 1 && titan_is_known(in, "dp") && step / d->dp > flush)
         import_warn(in->warnings,
                     "the pipeline is emptied several times a step, and priced as if only once");
     return titan_set_number(in, "mbs", tokens / seq, err);
@@ -143,7 +143,7 @@ static plait_status take_sequences(titan_reading *in, plait_error *err)
     PLAIT_TRY(
         titan_number_of(in, "parallelism.pipeline_parallel_microbatch_size", 1 << 20, &micro, err));
     in->out->seq = (int)(seq > 0 ? seq : 0);
-    if (global <= 0 && local > 0 && titan_knows(in, "dp") && local * d->dp <= INT_MAX)
+    if (global <= 0 && local > 0 && titan_is_known(in, "dp") && local * d->dp <= INT_MAX)
         global = local * d->dp;
     in->out->gbs = (int)(global > 0 ? global : 0);
     if (d->pp > 1)
@@ -271,8 +271,8 @@ static plait_status take_world(titan_reading *in, int64_t replicate, int64_t sha
         in->out->gpus = (int)(gpus * (nodes > 0 ? nodes : 1));
     const double product =
         (double)(replicate > 0 ? replicate : 1) * (double)shard * d->tp * d->cp * d->pp;
-    const bool whole =
-        in->complete || (titan_knows(in, "tp") && titan_knows(in, "cp") && titan_knows(in, "pp"));
+    const bool whole = in->complete || (titan_is_known(in, "tp") && titan_is_known(in, "cp") &&
+                                        titan_is_known(in, "pp"));
     if (in->out->gpus == 0 && shard > 0 && whole && product <= INT_MAX)
         in->out->gpus = (int)product;
     if (in->out->gpus == 0)
@@ -288,7 +288,7 @@ static plait_status take_zero(titan_reading *in, plait_error *err)
 
     if (policy == NULL && in->complete)
         policy = "default";
-    if (policy == NULL || (strcmp(policy, "default") == 0 && !titan_knows(in, "pp")))
+    if (policy == NULL || (strcmp(policy, "default") == 0 && !titan_is_known(in, "pp")))
         return PLAIT_OK;
     if (strcmp(policy, "default") == 0) // a pipeline would gather once per microbatch
         policy = in->out->degrees.pp > 1 ? "never" : "always";
@@ -352,8 +352,8 @@ static plait_status take_fixed(titan_reading *in, plait_error *err)
     PLAIT_TRY(titan_set(in, "offload",
                         titan_switch_of(in, "training.enable_cpu_offload") == 1 ? "params" : "none",
                         err));
-    if (in->out->model != NULL && model_has_experts(in->out->model) && titan_knows(in, "ep") &&
-        titan_knows(in, "tp"))
+    if (in->out->model != NULL && model_has_experts(in->out->model) && titan_is_known(in, "ep") &&
+        titan_is_known(in, "tp"))
         PLAIT_TRY(titan_set_number(in, "etp", d->ep == 1 ? d->tp : etp > 0 ? etp : 1, err));
     return PLAIT_OK;
 }
@@ -367,7 +367,7 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     PLAIT_TRY(take_degree(in, "parallelism.context_parallel_degree", "cp", err));
     PLAIT_TRY(take_degree(in, "parallelism.pipeline_parallel_degree", "pp", err));
     PLAIT_TRY(take_degree(in, "parallelism.expert_parallel_degree", "ep", err));
-    if (titan_knows(in, "tp"))
+    if (titan_is_known(in, "tp"))
         PLAIT_TRY(titan_set_number(in, "sp", in->out->degrees.tp > 1 && sp != 0, err));
     if (in->out->degrees.cp > 1)
         PLAIT_TRY(titan_set(in, "cp_comm", "allgather", err));

@@ -120,7 +120,8 @@ static plait_status take_schedule(titan_reading *in, const char *word, plait_err
 
 /* ---- the split ---- */
 
-static bool deals(const char *word, int layers, const plait_degrees *d, const titan_parts *parts)
+static bool split_gives_parts(const char *word, int layers, const plait_degrees *d,
+                              const titan_parts *parts)
 {
     const plait_model model = {.layers = layers};
     plait_degrees degrees = *d;
@@ -144,33 +145,34 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
         plait_arena_text(in->pairs->arena, word_noted); // a layout keeps the pointer
     if (noted == NULL)
         return plait_fail_nomem(err);
-    if (in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) && deals(noted, parts->layers, d, parts))
+    if (in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) &&
+        split_gives_parts(noted, parts->layers, d, parts))
         return titan_set(in, "split", noted, err);
     for (const char *const *word = words; *word != NULL; word++)
-        if (deals(*word, parts->layers, d, parts))
+        if (split_gives_parts(*word, parts->layers, d, parts))
             return titan_set(in, "split", *word, err);
     if (in->out->model != NULL && in->out->model->layers == parts->layers &&
-        titan_knows(in, "schedule"))
+        titan_is_known(in, "schedule"))
         return plans_deal_stages(in->out, parts->count, in->pairs->arena, err);
     import_warn(in->warnings, "this split of the layers has no word here: split is open");
     return PLAIT_OK;
 }
 
 /* Parts that torchtitan's own split gives; none if the number of layers is not known. */
-static void deal(const titan_reading *in, int stages, const titan_weights *weights,
-                 titan_parts *parts)
+static void default_parts(const titan_reading *in, int stages, const titan_weights *weights,
+                          titan_parts *parts)
 {
     const int layers = in->out->model != NULL ? in->out->model->layers : 0;
 
     if (parts->parts > 0 || layers == 0 || stages > layers + 2 || stages > PLAIT_MAX_LAYERS ||
-        !titan_deal(layers, stages, *weights, parts->count))
+        !titan_divide_layers(layers, stages, *weights, parts->count))
         return;
     parts->parts = stages;
     parts->layers = layers;
 }
 
 /* A user's own configuration function may name the parts, which no flag does. */
-static bool names_parts(const titan_reading *in)
+static bool may_name_parts(const titan_reading *in)
 {
     const char *const module = titan_word_of(in, "module");
 
@@ -195,7 +197,7 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
     titan_weights weights;
     titan_parts parts;
 
-    if (!titan_knows(in, "pp"))
+    if (!titan_is_known(in, "pp"))
         return PLAIT_OK;
     const int pp = in->out->degrees.pp;
     if (schedule == NULL && !in->complete && pp > 1)
@@ -208,7 +210,7 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
                    ? PLAIT_OK
                    : titan_set(in, "split", "even", err);
     }
-    if (names_parts(in))
+    if (may_name_parts(in))
         return check_words(in, err);
     titan_parts *const out = &parts;
     const char *const value = titan_find(in, "parallelism.module_fqns_per_model_part");
@@ -225,6 +227,6 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
     if (stages <= 0 || stages % pp != 0)
         return PLAIT_OK;
     PLAIT_TRY(titan_set_number(in, "vpp", stages / pp, err));
-    deal(in, stages, &weights, &parts);
+    default_parts(in, stages, &weights, &parts);
     return parts.parts > 0 ? take_split(in, &parts, err) : PLAIT_OK;
 }

@@ -27,7 +27,7 @@ PLAIT_MUST_CHECK plait_status titan_set(titan_reading *in, const char *key, cons
                                         plait_error *err);
 PLAIT_MUST_CHECK plait_status titan_set_number(titan_reading *in, const char *key, int64_t value,
                                                plait_error *err);
-bool titan_knows(const titan_reading *in, const char *key);
+bool titan_is_known(const titan_reading *in, const char *key);
 
 /** Set schedule, chunks and split; the number of layers is in->out->model's, if it is known. */
 PLAIT_MUST_CHECK plait_status titan_take_pipeline(titan_reading *in, plait_error *err);

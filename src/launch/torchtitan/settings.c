@@ -14,12 +14,12 @@
 #include "plan/model_queries.h"
 
 /* Stages that torchtitan takes by default: one per rank, two with chunked schedules. */
-static int usual_stages(const plait_degrees *d)
+static int default_stages(const plait_degrees *d)
 {
     return d->pp * (d->vpp > 1 ? 2 : 1);
 }
 
-bool titan_deal(int layers, int stages, titan_weights weights, int *counts)
+bool titan_divide_layers(int layers, int stages, titan_weights weights, int *counts)
 {
     const int units = layers + weights.first + weights.last;
     const int each = units / stages;
@@ -39,10 +39,10 @@ static bool gives(const plait_model *model, const plait_degrees *d, const int *w
     const int stages = d->pp * d->vpp;
     int counts[PLAIT_MAX_LAYERS];
 
-    if (!titan_deal(model->layers, stages, *weights, counts) ||
+    if (!titan_divide_layers(model->layers, stages, *weights, counts) ||
         memcmp(counts, wanted, (size_t)stages * sizeof *counts) != 0)
         return false;
-    if (stages == usual_stages(d))
+    if (stages == default_stages(d))
         return true;
     // layers per stage that give torchtitan this number of stages; 0: none
     const int units = model->layers + weights->first + weights->last;

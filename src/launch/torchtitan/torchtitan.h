@@ -90,7 +90,7 @@ typedef struct titan_weights {
  * @param counts  [stages]
  * @return        false for a split that torchtitan refuses
  */
-bool titan_deal(int layers, int stages, titan_weights weights, int *counts);
+bool titan_divide_layers(int layers, int stages, titan_weights weights, int *counts);
 
 /** Weights with which torchtitan's own split is the plan's; false: there are none. */
 bool titan_weights_of(const plait_launch *launch, titan_weights *out);

@@ -2,7 +2,7 @@
  * deepspeed_import.c - a plan out of DeepSpeed's JSON, or of a script that starts training with it
  *
  * The JSON gives batch, ZeRO, shards, number format and, by number_checkpoints, recomputation. All three
- * numbers of the batch together give the data-parallel ranks, and so the GPUs; from two of them and the GPUs
+ * numbers of the batch together set_key the data-parallel ranks, and so the GPUs; from two of them and the GPUs
  * follows the third. Model, sequence length and the kernel of attention stay open.
  *
  * Flags of a script are those of Hugging Face's Trainer and of DeepSpeed-Chat, which train a model of the hub.
@@ -18,7 +18,7 @@
 #include "launch/read/plan_reader.h"
 #include "launch/target.h"
 
-static void give(plans_entry *out, plait_key_id key, int value)
+static void set_key(plans_entry *out, plait_key_id key, int value)
 {
     if (value == DEEPSPEED_OPEN)
         return;
@@ -80,7 +80,7 @@ static bool offloads_params(const deepspeed_file *file)
  * Shards, and under stage 3 the traffic of gathered parameters and gradients and the states on the
  * host.
  */
-static void give_zero(const deepspeed_file *file, int dp, plans_entry *out)
+static void set_zero(const deepspeed_file *file, int dp, plans_entry *out)
 {
     const int quantise = (file->weights == true ? PLAIT_QUANTISE_WEIGHTS : 0) +
                          (file->gradients == true ? PLAIT_QUANTISE_GRADIENTS : 0);
@@ -88,42 +88,42 @@ static void give_zero(const deepspeed_file *file, int dp, plans_entry *out)
 
     if (file->zero == DEEPSPEED_OPEN)
         return;
-    give(out, PLAIT_KEY_ZERO, file->zero);
+    set_key(out, PLAIT_KEY_ZERO, file->zero);
     if (file->zero == 3 && file->mics > 0)
-        give(out, PLAIT_KEY_SHARD_GROUP, file->mics);
+        set_key(out, PLAIT_KEY_SHARD_GROUP, file->mics);
     else if (dp != DEEPSPEED_OPEN)
-        give(out, PLAIT_KEY_SHARD_GROUP, product(dp, file->cp));
+        set_key(out, PLAIT_KEY_SHARD_GROUP, product(dp, file->cp));
     if (file->zero > 0 && file->overlap == true)
-        give(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
-    give(out, PLAIT_KEY_RESHARD,
-         file->zero < 3   ? PLAIT_RESHARD_ALWAYS
-         : file->hpz > 1  ? PLAIT_RESHARD_NODE
-         : file->lives_on ? PLAIT_RESHARD_NEVER
-                          : PLAIT_RESHARD_ALWAYS);
-    give(out, PLAIT_KEY_QUANTISE, file->zero < 3 ? PLAIT_QUANTISE_NONE : quantise);
-    give(out, PLAIT_KEY_SCATTER, PLAIT_SCATTER_MICROBATCH);
-    give(out, PLAIT_KEY_OFFLOAD,
-         offloads_params(file) ? PLAIT_OFFLOAD_PARAMS
-         : tenths > 0          ? PLAIT_OFFLOAD_GRADIENTS
-                               : PLAIT_OFFLOAD_NONE);
-    give(out, PLAIT_KEY_OFFLOAD_SHARE, tenths < 10 ? tenths : 0);
+        set_key(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
+    set_key(out, PLAIT_KEY_RESHARD,
+            file->zero < 3   ? PLAIT_RESHARD_ALWAYS
+            : file->hpz > 1  ? PLAIT_RESHARD_NODE
+            : file->lives_on ? PLAIT_RESHARD_NEVER
+                             : PLAIT_RESHARD_ALWAYS);
+    set_key(out, PLAIT_KEY_QUANTISE, file->zero < 3 ? PLAIT_QUANTISE_NONE : quantise);
+    set_key(out, PLAIT_KEY_SCATTER, PLAIT_SCATTER_MICROBATCH);
+    set_key(out, PLAIT_KEY_OFFLOAD,
+            offloads_params(file) ? PLAIT_OFFLOAD_PARAMS
+            : tenths > 0          ? PLAIT_OFFLOAD_GRADIENTS
+                                  : PLAIT_OFFLOAD_NONE);
+    set_key(out, PLAIT_KEY_OFFLOAD_SHARE, tenths < 10 ? tenths : 0);
 }
 
-static void give_degrees(const deepspeed_file *file, int dp, plans_entry *out)
+static void set_degrees(const deepspeed_file *file, int dp, plans_entry *out)
 {
-    give(out, PLAIT_KEY_TP, file->tp);
-    give(out, PLAIT_KEY_PP, file->pp);
-    give(out, PLAIT_KEY_CP, file->cp);
-    give(out, PLAIT_KEY_EP, file->ep);
-    give(out, PLAIT_KEY_DP, dp);
-    give(out, PLAIT_KEY_MBS, file->micro);
+    set_key(out, PLAIT_KEY_TP, file->tp);
+    set_key(out, PLAIT_KEY_PP, file->pp);
+    set_key(out, PLAIT_KEY_CP, file->cp);
+    set_key(out, PLAIT_KEY_EP, file->ep);
+    set_key(out, PLAIT_KEY_DP, dp);
+    set_key(out, PLAIT_KEY_MBS, file->micro);
     if (file->pp == 1) {
-        give(out, PLAIT_KEY_VPP, 1);
-        give(out, PLAIT_KEY_SCHEDULE, PLAIT_1F1B);
+        set_key(out, PLAIT_KEY_VPP, 1);
+        set_key(out, PLAIT_KEY_SCHEDULE, PLAIT_1F1B);
     }
     if (file->cp > 1)
-        give(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A);
-    give_zero(file, dp, out);
+        set_key(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A);
+    set_zero(file, dp, out);
     if (file->checkpoints == DEEPSPEED_OPEN)
         return;
     out->degrees.recompute = (plait_recompute){
@@ -174,7 +174,7 @@ static plait_status deepspeed_take_file(const deepspeed_file *file, const char *
     out->gbs = file->train != DEEPSPEED_OPEN ? file->train : 0;
     if (file->bf16 == true || file->fp16 == true)
         out->precision = file->bf16 == true ? PLAIT_BF16 : PLAIT_FP16;
-    give_degrees(file, dp, out);
+    set_degrees(file, dp, out);
     warn(file, warnings);
     return PLAIT_OK;
 }

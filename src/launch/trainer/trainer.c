@@ -60,7 +60,7 @@ static const char *script_notes(const plait_launch *launch, const training_place
 }
 
 /* The part of a plan that only the rules of Megatron or torchtitan have words for, or NULL. */
-static const char *lacks(const plait_problem *problem, const plait_plan *plan)
+static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
     const plait_degrees *const d = &plan->degrees;
 
@@ -123,7 +123,7 @@ const launch_target target_deepspeed = {
     .name = "deepspeed",
     .runtime = "deepspeed",
     .rules = PLAIT_RULES_DEEPSPEED,
-    .lacks = lacks,
+    .unsupported = unsupported,
     .render = render_deepspeed,
     .import = deepspeed_import,
 };
@@ -265,6 +265,6 @@ const launch_target target_accelerate = {
     .name = "accelerate",
     .runtime = "fsdp",
     .rules = PLAIT_RULES_FSDP,
-    .lacks = lacks,
+    .unsupported = unsupported,
     .render = render_accelerate,
 };

@@ -46,7 +46,7 @@ static const launch_training placeholders = {
 };
 
 /* Final learning rate as a fraction of the first, in most schedules. */
-static const double usual_end = 0.1;
+static const double default_end = 0.1;
 
 static double known_or(double number, double otherwise)
 {
@@ -88,7 +88,7 @@ launch_training training_of(const plait_problem *problem)
     launch_training out = placeholders;
 
     out.lr = known_or(published->lr, placeholders.lr);
-    out.min_lr = known_or(published->min_lr, usual_end * out.lr);
+    out.min_lr = known_or(published->min_lr, default_end * out.lr);
     out.beta1 = known_or(published->beta1, placeholders.beta1);
     out.beta2 = known_or(published->beta2, placeholders.beta2);
     out.eps = known_or(published->eps, placeholders.eps);
