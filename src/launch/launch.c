@@ -274,8 +274,8 @@ static plait_status price_again(plait_problem *target_problem, const plait_launc
 }
 
 /*
- * Check a plan before its target renders it; *target_problem, *plan and *cost are those of the target's
- * runtime.
+ * Check a plan before its target renders it; *target_problem, *plan and *cost are those of the
+ * target's runtime.
  */
 static plait_status check(const plait_launch *launch, const launch_target *target,
                           plait_arena *arena, plait_problem *target_problem, plait_plan *plan,

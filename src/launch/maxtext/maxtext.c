@@ -8,6 +8,19 @@
 #include "launch/write/training.h"
 #include "launch/write/scripts.h"
 
+const char *maxtext_real(double number, char out[TEXT_NUMBER_SIZE])
+{
+    char text[TEXT_NUMBER_SIZE];
+    const char *const said = text_number(number, text);
+    const size_t mantissa = strcspn(said, "e");
+
+    if (said[mantissa] == '\0' || memchr(said, '.', mantissa) != NULL)
+        snprintf(out, TEXT_NUMBER_SIZE, "%s", said);
+    else
+        snprintf(out, TEXT_NUMBER_SIZE, "%.*s.0%s", (int)mantissa, said, said + mantissa);
+    return out;
+}
+
 int maxtext_axes_product(const maxtext_axes *axes)
 {
     int product = 1;
@@ -85,13 +98,9 @@ static void append_head(const plait_launch *launch, text_builder *out)
                         &places, out);
     // orders of ranks are those of the mesh, and JAX decides their placement
     static const plait_key_id keys[] = {PLAIT_KEY_ORDER, PLAIT_KEY_PLACEMENT};
-    char value[PLAIT_VALUE_SIZE];
 
     notes_append(launch, out);
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-        notes_append_one(plait_keys[keys[k]].name,
-                         plait_degrees_get(&launch->plan->degrees, keys[k], value, sizeof value),
-                         out);
+    notes_append_keys(launch, keys, sizeof keys / sizeof *keys, out);
 }
 
 /* ---- the plan ---- */

@@ -2,9 +2,8 @@
  * bridge.c - Megatron-Bridge: overrides.sh for scripts/training/run_recipe.py
  *
  * As in NVIDIA-NeMo/Megatron-Bridge 067f987 (2026-08-22). A recipe builds the model and sets
- * everything once; the overrides (overrides.c) set again what the price assumed. The model
- * itself is the recipe's, nothing of it is overridden: without a recipe of its name, RECIPE is to
- * name one.
+ * everything once; the overrides set again what the price assumes. The model itself is the
+ * recipe's and not overridden: without a recipe of its name, the user has to set RECIPE.
  */
 #include "launch/megatron/arguments.h"
 
@@ -127,44 +126,21 @@ static void override_batch(const megatron_args *args, launch_args *out)
     override_field(out, "dataset", MEGATRON_FIELD(seq_length), args);
 }
 
-/* Without modules, the selective granularity recomputes attention alone. */
-static unsigned modules_of(const plait_recompute *recompute)
-{
-    if (recompute->kind == PLAIT_RECOMPUTE_SELECTIVE)
-        return 1u << PLAIT_MODULE_core_attn;
-    return recompute->kind == PLAIT_RECOMPUTE_MODULES ? recompute->modules : 0;
-}
-
-/* ["core_attn","moe_act"] */
-static void override_modules(unsigned modules, launch_args *out)
-{
-    text_builder list;
-    char *text;
-
-    if (modules == 0) {
-        override_text(out, "model.recompute_modules", NULL);
-        return;
-    }
-    text_builder_init(&list, out->arena);
-    for (int m = 0; m < PLAIT_MODULES; m++)
-        if (modules >> m & 1u)
-            text_append_printf(&list, "%s\"%s\"", list.length > 0 ? "," : "[",
-                               plait_recompute_module_name[m]);
-    text_append_char(&list, ']');
-    text = text_builder_finish(&list, NULL);
-    if (text == NULL)
-        out->failed = true;
-    else
-        args_words(out, "model.recompute_modules", text);
-}
-
 static void override_memory(const plait_recompute *recompute, const megatron_args *args,
                             launch_args *out)
 {
+    // without modules, the selective granularity recomputes attention alone
+    const char *const modules = recompute->kind == PLAIT_RECOMPUTE_SELECTIVE
+                                    ? plait_recompute_module_name[PLAIT_MODULE_core_attn]
+                                    : args->recompute_modules;
+
     override_field(out, "model", MEGATRON_FIELD(recompute_granularity), args);
     override_field(out, "model", MEGATRON_FIELD(recompute_method), args);
     override_field(out, "model", MEGATRON_FIELD(recompute_num_layers), args);
-    override_modules(modules_of(recompute), out);
+    if (modules != NULL)
+        override_list(modules, '"', "model.recompute_modules", out);
+    else
+        override_text(out, "model.recompute_modules", NULL);
     override_bool(out, "model.cpu_offloading", false);
     override_field(out, "model", MEGATRON_FIELD(fine_grained_activation_offloading), args);
     override_list(args->offload_modules, '"', "model.offload_modules", out);

@@ -262,21 +262,10 @@ static const training_places places = {
     .cluster = true,
 };
 
-/* Facts for an import that neither the arguments nor the JSON contain. */
-static void append_notes(const plait_launch *launch, text_builder *out)
-{
-    static const plait_key_id keys[] = {PLAIT_KEY_SPLIT, PLAIT_KEY_GRAD_REDUCE};
-    char value[PLAIT_VALUE_SIZE];
-
-    notes_append(launch, out);
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-        notes_append_one(plait_keys[keys[k]].name,
-                         plait_degrees_get(&launch->plan->degrees, keys[k], value, sizeof value),
-                         out);
-}
-
 static const char *arguments(const plait_launch *launch, plait_arena *arena)
 {
+    // neither the arguments nor the JSON give these to an import
+    static const plait_key_id keys[] = {PLAIT_KEY_SPLIT, PLAIT_KEY_GRAD_REDUCE};
     launch_args flags;
     text_builder out;
     const char *list;
@@ -288,7 +277,8 @@ static const char *arguments(const plait_launch *launch, plait_arena *arena)
         return NULL;
     text_builder_init(&out, arena);
     scripts_append_head(launch, MEGATRON_ARGS_HEAD, &places, &out);
-    append_notes(launch, &out);
+    notes_append(launch, &out);
+    notes_append_keys(launch, keys, sizeof keys / sizeof *keys, &out);
     text_append(&out, list);
     return text_builder_finish(&out, NULL);
 }

@@ -13,25 +13,22 @@ static bool is(const char *word, const char *other)
 
 /* ---- recomputation ---- */
 
-static plait_status read_modules(const megatron_args *args, plan_reader *in, plait_recompute *out,
-                                 plait_error *err)
+/* Read words as bits, each the index of a name. */
+static plait_status read_names(const plan_reader *in, size_t field, const char *words,
+                               const char *const *names, const char *expected, unsigned *bits,
+                               plait_error *err)
 {
-    char **word;
+    char **word = text_split(in->flags->arena, words, ' ', NULL);
 
-    *out = (plait_recompute){.kind = PLAIT_RECOMPUTE_SELECTIVE};
-    if (args->recompute_modules == NULL)
-        return PLAIT_OK;
-    word = text_split(in->flags->arena, args->recompute_modules, ' ', NULL);
     if (word == NULL)
         return plait_fail_nomem(err);
     for (; *word != NULL; word++) {
-        const int module = text_index(*word, plait_recompute_module_name);
+        const int name = text_index(*word, names);
 
-        if (module < 0)
-            return flags_fail(in->flags, MEGATRON_NAME(recompute_modules), err,
-                              "expected modules that plait knows, found \"%.40s\"", *word);
-        out->kind = PLAIT_RECOMPUTE_MODULES;
-        out->modules |= (unsigned char)(1u << module);
+        if (name < 0)
+            return flags_fail(in->flags, megatron_args_name(field), err,
+                              "expected modules %s, found \"%.40s\"", expected, *word);
+        *bits |= 1u << name;
     }
     return PLAIT_OK;
 }
@@ -78,8 +75,17 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
     plait_recompute *const out = &in->out->degrees.recompute;
 
     import_mark_known(in, "recompute");
-    if (is(args->recompute_granularity, "selective") || args->recompute_activations)
-        return read_modules(args, in, out, err);
+    if (is(args->recompute_granularity, "selective") || args->recompute_activations) {
+        unsigned modules = 0;
+
+        if (args->recompute_modules != NULL)
+            PLAIT_TRY(read_names(in, MEGATRON_FIELD(recompute_modules), args->recompute_modules,
+                                 plait_recompute_module_name, "that plait knows", &modules, err));
+        *out = (plait_recompute){.kind = modules != 0 ? PLAIT_RECOMPUTE_MODULES
+                                                      : PLAIT_RECOMPUTE_SELECTIVE,
+                                 .modules = (unsigned char)modules};
+        return PLAIT_OK;
+    }
     if (!is(args->recompute_granularity, "full") || recomputes_no_block(args, in))
         return PLAIT_OK;
     if (args->recompute_layer_ids != NULL)
@@ -193,20 +199,9 @@ static plait_status read_activation_offload(const megatron_args *args, plan_read
     import_mark_known(in, "offload_acts");
     if (!args->fine_grained_activation_offloading || args->offload_modules == NULL)
         return PLAIT_OK;
-    char **word = text_split(in->flags->arena, args->offload_modules, ' ', NULL);
-
-    if (word == NULL)
-        return plait_fail_nomem(err);
-    for (; *word != NULL; word++) {
-        const int module = text_index(*word, plait_offload_module_name);
-
-        if (module < 0)
-            return flags_fail(in->flags, MEGATRON_NAME(offload_modules), err,
-                              "expected modules whose inputs plait prices on the host, found "
-                              "\"%.40s\"",
-                              *word);
-        modules |= 1u << module;
-    }
+    PLAIT_TRY(read_names(in, MEGATRON_FIELD(offload_modules), args->offload_modules,
+                         plait_offload_module_name, "whose inputs plait prices on the host",
+                         &modules, err));
     for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++)
         if ((plait_offload_modules((unsigned char)set) & ~modules) == 0)
             in->out->degrees.offload_acts = (unsigned char)set;

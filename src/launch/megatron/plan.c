@@ -121,39 +121,20 @@ static void take_degrees(const plait_model *model, const plait_degrees *d, megat
 
 /* ---- memory ---- */
 
-/* "core_attn moe_act" */
-static plait_status take_modules(unsigned modules, plait_arena *arena, megatron_args *out,
-                                 plait_error *err)
+/* "core_attn moe_act": the names of the bits that are set. */
+static plait_status join_names(unsigned bits, const char *const *name, int names,
+                               plait_arena *arena, const char **out, plait_error *err)
 {
     text_builder text;
 
-    if (modules == 0)
+    if (bits == 0)
         return PLAIT_OK;
     text_builder_init(&text, arena);
-    for (int m = 0; m < PLAIT_MODULES; m++)
-        if (modules >> m & 1u)
-            text_append_printf(&text, text.length > 0 ? " %s" : "%s",
-                               plait_recompute_module_name[m]);
-    out->recompute_modules = text_builder_finish(&text, NULL);
-    return out->recompute_modules != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
-/* "core_attn attn_proj" */
-static plait_status take_offload(const plait_degrees *d, plait_arena *arena, megatron_args *out,
-                                 plait_error *err)
-{
-    const unsigned modules = plait_offload_modules(d->offload_acts);
-    text_builder text;
-
-    if (modules == 0)
-        return PLAIT_OK;
-    text_builder_init(&text, arena);
-    for (int m = 0; m < PLAIT_OFFLOAD_MODULES; m++)
-        if (modules >> m & 1u)
-            text_append_printf(&text, text.length > 0 ? " %s" : "%s", plait_offload_module_name[m]);
-    out->fine_grained_activation_offloading = true;
-    out->offload_modules = text_builder_finish(&text, NULL);
-    return out->offload_modules != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    for (int n = 0; n < names; n++)
+        if (bits >> n & 1u)
+            text_append_printf(&text, text.length > 0 ? " %s" : "%s", name[n]);
+    *out = text_builder_finish(&text, NULL);
+    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 static plait_status take_recompute(const plait_degrees *d, plait_arena *arena, megatron_args *out,
@@ -167,7 +148,8 @@ static plait_status take_recompute(const plait_degrees *d, plait_arena *arena, m
         break;
     case PLAIT_RECOMPUTE_MODULES:
         out->recompute_granularity = "selective";
-        return take_modules(recompute->modules, arena, out, err);
+        return join_names(recompute->modules, plait_recompute_module_name, PLAIT_MODULES, arena,
+                          &out->recompute_modules, err);
     case PLAIT_RECOMPUTE_FULL:
         out->recompute_granularity = "full";
         out->recompute_method = recompute->layers > 0 ? "block" : "uniform";
@@ -382,7 +364,9 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
     take_precision(problem->job.precision, problem->runtime->kernels.delayed_scaling, out);
     take_state(problem, d, out);
     PLAIT_TRY(take_recompute(d, arena, out, err));
-    PLAIT_TRY(take_offload(d, arena, out, err));
+    out->fine_grained_activation_offloading = plait_offload_modules(d->offload_acts) != 0;
+    PLAIT_TRY(join_names(plait_offload_modules(d->offload_acts), plait_offload_module_name,
+                         PLAIT_OFFLOAD_MODULES, arena, &out->offload_modules, err));
     PLAIT_TRY(take_context_sizes(problem, d, arena, out, err));
     PLAIT_TRY(megatron_args_of_split(problem, plan, arena, out, err));
     return megatron_args_check(out, err);

@@ -257,17 +257,13 @@ void titan_append_quoted(const char *text, text_builder *out)
 void titan_append_head(const plait_launch *launch, const char *first, const training_places *places,
                        text_builder *out)
 {
-    scripts_append_head(launch, first, places, out);
     static const plait_key_id keys[] = {PLAIT_KEY_VPP, PLAIT_KEY_SPLIT, PLAIT_KEY_CP_COMM,
                                         PLAIT_KEY_ETP};
-    const plait_degrees *const d = &launch->plan->degrees;
-    char text[96];
 
+    scripts_append_head(launch, first, places, out);
     notes_append(launch, out);
     notes_append_one("precision", plait_precision_name[launch->problem->job.precision], out);
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-        notes_append_one(plait_keys[keys[k]].name, plait_degrees_get(d, keys[k], text, sizeof text),
-                         out);
+    notes_append_keys(launch, keys, sizeof keys / sizeof *keys, out);
 }
 
 static void append_words(const char *words, text_builder *out)

@@ -33,6 +33,17 @@ void notes_append(const plait_launch *launch, text_builder *out)
     out->failed = out->failed || name == NULL;
 }
 
+void notes_append_keys(const plait_launch *launch, const plait_key_id *keys, size_t count,
+                       text_builder *out)
+{
+    char value[PLAIT_VALUE_SIZE];
+
+    for (size_t k = 0; k < count; k++)
+        notes_append_one(plait_keys[keys[k]].name,
+                         plait_degrees_get(&launch->plan->degrees, keys[k], value, sizeof value),
+                         out);
+}
+
 /* Values of most published models, for models without published ones. */
 static const launch_training placeholders = {
     .lr = 1e-4,

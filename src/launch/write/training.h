@@ -63,5 +63,9 @@ void training_append_edits(const plait_problem *problem, const training_places *
 /** Append the four notes above. */
 void notes_append(const plait_launch *launch, text_builder *out);
 
+/** Append notes of further keys of the plan. */
+void notes_append_keys(const plait_launch *launch, const plait_key_id *keys, size_t count,
+                       text_builder *out);
+
 /** Append one note more; the value has no line breaks. */
 void notes_append_one(const char *key, const char *value, text_builder *out);
