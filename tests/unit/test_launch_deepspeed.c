@@ -387,6 +387,10 @@ static void test_scripts__say_what_the_json_would(void **state)
     assert_string_equal(warning, "");
     assert_string_equal(entry.not_read, "learning_rate, odd");
     import("deepspeed --num_gpus 8 main.py --model_name_or_path meta-llama/Llama-2-7b-hf \\\n"
+           "  --zero_stage 2 --torch_compile True --use_liger_kernel --sequence_parallel_size 1",
+           &entry, &warning);
+    assert_string_equal(warning, "not priced: torch_compile, use_liger_kernel");
+    import("deepspeed --num_gpus 8 main.py --model_name_or_path meta-llama/Llama-2-7b-hf \\\n"
            "  --per_device_train_batch_size 4 --zero_stage 3 --offload --dtype bf16",
            &entry, &warning);
     assert_int_equal(entry.degrees.offload, PLAIT_OFFLOAD_PARAMS);

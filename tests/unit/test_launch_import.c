@@ -477,6 +477,10 @@ static void test_what_has_no_price__is_said(void **state)
     (void)state;
     import("--optimizer-cpu-offload --cpu-offloading-num-layers 2 --bf16", 0);
     assert_string_equal(warning, "not priced: cpu_offloading_num_layers");
+    import("--bf16 --cuda-graph-impl local --moe-shared-expert-overlap", 0);
+    assert_string_equal(warning, "not priced: cuda_graph_impl, moe_shared_expert_overlap");
+    import("{\"bf16\": true, \"cuda_graph_impl\": \"none\", \"use_sharp\": false}", 0);
+    assert_string_equal(warning, "");
     import("--seq-length 65536 --bf16", 0);
     assert_non_null(strstr(warning, "attention masks"));
     import("--seq-length 65536 --bf16 --no-create-attention-mask-in-dataloader", 0);

@@ -396,6 +396,11 @@ static void test_command__of_a_user_is_read(void **state)
     assert_string_equal(entry.model->name, "llama-3.1-70b");
     assert_false(entry.given & (PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE)));
     assert_string_equal(warning, "CUDA graphs are not priced");
+    import("torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config llama3_8b "
+           "--parallelism.expert_parallel_comm_backend deepep\n",
+           &warning);
+    assert_string_equal(warning,
+                        "dispatchers of tokens other than the standard one are priced as it");
 }
 
 /* 8 * 2048 tokens of 2048 a sequence; TrainingConfig of another function is not another plan. */

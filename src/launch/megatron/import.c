@@ -169,7 +169,28 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
     return PLAIT_OK;
 }
 
-/* Arguments that change the price and that plait has no term for. */
+/*
+ * Flags that change the price, or the model, and that neither the table nor a reader has: CUDA
+ * graphs save launches, shared experts and the optimizer overlap with communication, attention
+ * runs in 8 bits, switches reduce; hybrid and heterogeneous layers, and the decoder of an encoder,
+ * are other models.
+ */
+static const char *const unpriced[] = {"enable_cuda_graph",
+                                       "external_cuda_graph",
+                                       "cuda_graph_impl",
+                                       "moe_shared_expert_overlap",
+                                       "fp8_dot_product_attention",
+                                       "overlap_param_gather_with_optimizer_step",
+                                       "fp8_multi_head_attention",
+                                       "use_sharp",
+                                       "hybrid_override_pattern",
+                                       "hybrid_attention_ratio",
+                                       "hybrid_mlp_ratio",
+                                       "heterogeneous_layers_config_path",
+                                       "standalone_embedding_stage",
+                                       "pipeline_model_parallel_split_rank",
+                                       NULL};
+
 static void warn_of_unpriced(const megatron_args *args, plan_reader *in)
 {
     import_list list = {in->warnings, "not priced", false};
@@ -179,6 +200,12 @@ static void warn_of_unpriced(const megatron_args *args, plan_reader *in)
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
         if (row->unpriced && !megatron_argument_same(row, args, &absent))
             import_list_add(&list, row->name);
+    for (const char *const *name = unpriced; *name != NULL; name++) {
+        const launch_flag *const flag = flags_last(in->flags, *name);
+
+        if (flag != NULL && !flags_value_is_off(flag->value[0]) && flag->value[0][0] != '\0')
+            import_list_add(&list, *name);
+    }
 }
 
 /* Warn if the file gives only part of a model. */

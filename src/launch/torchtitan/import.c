@@ -228,6 +228,8 @@ static void take_runtime(titan_reading *in)
 
 static void warn_of_others(titan_reading *in)
 {
+    const char *const exchange = titan_word_of(in, "parallelism.context_parallel_rotate_method");
+    const char *const dispatcher = titan_word_of(in, "parallelism.expert_parallel_comm_backend");
     const char *const dtype = titan_word_of(in, "training.dtype");
 
     if (titan_switch_of(in, "compile.enable_async_tensor_parallel") == 1 ||
@@ -236,6 +238,13 @@ static void warn_of_others(titan_reading *in)
                     "asynchronous tensor parallelism is priced as the profile has it");
     if (dtype != NULL && strcmp(dtype, "bfloat16") == 0)
         import_warn(in->warnings, "weights and optimizer in bfloat16 are priced as if in float32");
+    if (titan_switch_of(in, "parallelism.pipeline_parallel_expert_parallel_overlap") == 1)
+        import_warn(in->warnings, "overlap of pipeline and experts is not priced");
+    if (exchange != NULL && strcmp(exchange, "alltoall") == 0)
+        import_warn(in->warnings, "context parallelism by alltoall is priced as by allgather");
+    if (dispatcher != NULL && strcmp(dispatcher, "standard") != 0)
+        import_warn(in->warnings,
+                    "dispatchers of tokens other than the standard one are priced as it");
     if (titan_switch_of(in, "training.disable_cuda_graphs") == 0)
         import_warn(in->warnings, "CUDA graphs are not priced");
     if (titan_find(in, "several") != NULL)

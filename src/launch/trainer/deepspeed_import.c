@@ -328,6 +328,21 @@ static void warn_of_open(plan_reader *in)
     }
 }
 
+/* Flags of Hugging Face's Trainer that change the price and that plait has no term for. */
+static void warn_of_unpriced(plan_reader *in)
+{
+    static const char *const unpriced[] = {"torch_compile", "use_liger_kernel", "fsdp",
+                                           "sequence_parallel_size", NULL};
+    import_list list = {in->warnings, "not priced", false};
+
+    for (const char *const *name = unpriced; *name != NULL; name++) {
+        const char *const one[] = {*name, NULL};
+
+        if (is_on(in->flags, one) && number_of(in->flags, one, 0) != 1)
+            import_list_add(&list, *name);
+    }
+}
+
 /* A script of which no flag was read starts no training with DeepSpeed. */
 static plait_status check_read(const launch_flags *flags, plait_error *err)
 {
@@ -363,6 +378,7 @@ static plait_status script_import(const char *text, size_t length, const char *n
     out->gpus = call != NULL ? call->gpus : 0;
     PLAIT_TRY(deepspeed_take_file(&file, name, warnings, out, err));
     take_job(&in, &file);
+    warn_of_unpriced(&in);
     warn_of_open(&in);
     PLAIT_TRY(check_read(&flags, err));
     out->not_read = flags_not_read(&flags);
