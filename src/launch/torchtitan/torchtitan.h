@@ -113,10 +113,6 @@ double titan_end(const launch_training *training);
 
 const char *titan_recipe(const plait_launch *launch, plait_arena *arena);
 
-/** Also NULL if these versions cannot express the plan: see titan_has_toml. */
-const char *titan_toml(const plait_launch *launch, plait_arena *arena);
-bool titan_has_toml(const plait_launch *launch);
-
 /** Append the function `model` of recipe.py, and the imports that it needs. */
 void titan_append_model_imports(const plait_launch *launch, text_builder *out);
 void titan_append_model(const plait_launch *launch, text_builder *out);
