@@ -31,28 +31,32 @@ static void member_same(json_writer *json, const char *key, int layers, int valu
     json_member_string(json, key, text_builder_finish(&list, NULL));
 }
 
-/* One number of each layer's sharding. */
-static void member_cuts(json_writer *json, const char *key, const plait_plan *plan,
-                        int number(plait_cut cut))
+/* One number of each layer of the stages. */
+static void member_each(json_writer *json, const char *key, const plait_plan *plan,
+                        int number(const plait_stage *stage, int layer))
 {
     text_builder list;
 
     text_builder_init(&list, json->out.arena);
     for (int s = 0; s < plan->stages; s++)
         for (int l = 0; l < plan->stage[s].layers; l++)
-            text_append_printf(&list, list.length > 0 ? ",%d" : "%d",
-                               number(plait_cut_of(&plan->stage[s], l)));
+            text_append_printf(&list, list.length > 0 ? ",%d" : "%d", number(&plan->stage[s], l));
     json_member_string(json, key, text_builder_finish(&list, NULL));
 }
 
-static int tp_of(plait_cut cut)
+static int tp_of(const plait_stage *stage, int layer)
 {
-    return cut.tp;
+    return plait_cut_of(stage, layer).tp;
 }
 
-static int is_sharded(plait_cut cut)
+static int is_sharded(const plait_stage *stage, int layer)
 {
-    return cut.zero == 3;
+    return plait_cut_of(stage, layer).zero == 3;
+}
+
+static int is_recomputed(const plait_stage *stage, int layer)
+{
+    return stage->recompute[layer].kind == PLAIT_RECOMPUTE_FULL;
 }
 
 /* Galvatron has one size for tensor parallelism and Ulysses, and a switch between them. */
@@ -64,20 +68,12 @@ static void write_layers(const plait_plan *plan, int layers, bool experts, json_
     if (ulysses)
         member_same(json, "tp_sizes_enc", layers, d->cp);
     else
-        member_cuts(json, "tp_sizes_enc", plan, tp_of);
+        member_each(json, "tp_sizes_enc", plan, tp_of);
     member_same(json, "cp_sizes_enc", layers, ulysses ? 1 : d->cp);
     member_same(json, "tp_consecutive_flags", layers, 1);
-    member_cuts(json, "dp_types_enc", plan, is_sharded);
+    member_each(json, "dp_types_enc", plan, is_sharded);
     member_same(json, "use_sp", layers, ulysses);
-    // layers that are recomputed, stage by stage
-    text_builder list;
-
-    text_builder_init(&list, json->out.arena);
-    for (int s = 0; s < plan->stages; s++)
-        for (int l = 0; l < plan->stage[s].layers; l++)
-            text_append_printf(&list, "%s%d", list.length > 0 ? "," : "",
-                               plan->stage[s].recompute[l].kind == PLAIT_RECOMPUTE_FULL);
-    json_member_string(json, "checkpoint", text_builder_finish(&list, NULL));
+    member_each(json, "checkpoint", plan, is_recomputed);
     if (experts) {
         member_same(json, "ep_sizes_enc", layers, d->ep);
         member_same(json, "tp_of_ep_sizes_enc", layers, d->etp);

@@ -77,14 +77,6 @@ maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *
     return mesh;
 }
 
-/* Sequences of one device in one pass; MaxText accepts a fraction. */
-static double batch_of_device(const plait_problem *problem, const plait_degrees *d)
-{
-    const int passes = d->pp > 1 ? plait_degrees_microbatches(d, problem->job.gbs) : 1;
-
-    return (double)d->mbs * passes / ((double)d->tp * d->cp * d->pp);
-}
-
 static const training_places places = {
     .data = "random tokens: dataset_type",
     .length = "steps",
@@ -112,18 +104,6 @@ static void append_axes(const char *part, const maxtext_axes *axes, text_builder
 #undef X
 }
 
-static void append_pipeline(const plait_problem *problem, const plait_degrees *d, text_builder *out)
-{
-    if (d->pp == 1)
-        return;
-    text_append_printf(out,
-                       "num_layers_per_pipeline_stage: %d\n"
-                       "num_pipeline_repeats: 1\n"
-                       "num_pipeline_microbatches: %d\n",
-                       problem->model->layers / d->pp,
-                       plait_degrees_microbatches(d, problem->job.gbs));
-}
-
 static void append_mesh(const plait_problem *problem, const plait_degrees *d, text_builder *out)
 {
     const maxtext_mesh mesh = maxtext_mesh_of(problem, d);
@@ -135,11 +115,21 @@ static void append_mesh(const plait_problem *problem, const plait_degrees *d, te
     if (d->cp > 1)
         text_append(out, "context_parallel_strategy: \"all_gather\"\n"
                          "context_parallel_load_balance: true\n");
-    append_pipeline(problem, d, out);
+    if (d->pp > 1)
+        text_append_printf(out,
+                           "num_layers_per_pipeline_stage: %d\n"
+                           "num_pipeline_repeats: 1\n"
+                           "num_pipeline_microbatches: %d\n",
+                           problem->model->layers / d->pp,
+                           plait_degrees_microbatches(d, problem->job.gbs));
 }
 
 static void append_batch(const plait_problem *problem, const plait_degrees *d, text_builder *out)
 {
+    const int microbatches = plait_degrees_microbatches(d, problem->job.gbs);
+    const int passes = d->pp > 1 ? microbatches : 1;
+    // sequences of one device in one pass, of which MaxText accepts a fraction
+    const double sequences = (double)d->mbs * passes / ((double)d->tp * d->cp * d->pp);
     char batch[TEXT_NUMBER_SIZE];
 
     text_append_printf(out,
@@ -147,9 +137,8 @@ static void append_batch(const plait_problem *problem, const plait_degrees *d, t
                        "per_device_batch_size: %s\n"
                        "gradient_accumulation_steps: %d\n"
                        "max_target_length: %d\n",
-                       problem->job.gbs, maxtext_real(batch_of_device(problem, d), batch),
-                       d->pp > 1 ? 1 : plait_degrees_microbatches(d, problem->job.gbs),
-                       problem->job.seq);
+                       problem->job.gbs, maxtext_real(sequences, batch),
+                       d->pp > 1 ? 1 : microbatches, problem->job.seq);
 }
 
 static bool is_tpu(const plait_problem *problem)
@@ -159,23 +148,16 @@ static bool is_tpu(const plait_problem *problem)
     return vendor != NULL && strcmp(vendor, "Google") == 0;
 }
 
-static const char *attention_of(const plait_problem *problem, const plait_degrees *d)
-{
-    if (d->attention == PLAIT_ATTENTION_UNFUSED)
-        return "dot_product";
-    return is_tpu(problem) ? "flash" : "cudnn_flash_te";
-}
-
-/* "minimal" keeps every product but that of attention itself. */
-static const char *remat_of(const plait_degrees *d)
-{
-    return d->recompute.kind == PLAIT_RECOMPUTE_FULL        ? "full"
-           : d->recompute.kind == PLAIT_RECOMPUTE_SELECTIVE ? "minimal"
-                                                            : "none";
-}
-
 static void append_memory(const plait_problem *problem, const plait_degrees *d, text_builder *out)
 {
+    // "minimal" keeps every product but that of attention itself
+    const char *const remat = d->recompute.kind == PLAIT_RECOMPUTE_FULL        ? "full"
+                              : d->recompute.kind == PLAIT_RECOMPUTE_SELECTIVE ? "minimal"
+                                                                               : "none";
+    const char *const attention = d->attention == PLAIT_ATTENTION_UNFUSED ? "dot_product"
+                                  : is_tpu(problem)                       ? "flash"
+                                                                          : "cudnn_flash_te";
+
     text_append_printf(out,
                        "\n# memory, kernels, precision\n"
                        "remat_policy: \"%s\"\n"
@@ -185,8 +167,7 @@ static void append_memory(const plait_problem *problem, const plait_degrees *d, 
                        "weight_dtype: \"float32\"\n"
                        "quantization: \"%s\"\n"
                        "use_iota_embed: true\n",
-                       remat_of(d), attention_of(problem, d),
-                       problem->job.precision == PLAIT_FP8 ? "fp8" : "");
+                       remat, attention, problem->job.precision == PLAIT_FP8 ? "fp8" : "");
 }
 
 static void append_real(const char *key, double number, text_builder *out)
@@ -196,42 +177,12 @@ static void append_real(const char *key, double number, text_builder *out)
     text_append_printf(out, "%s: %s\n", key, maxtext_real(number, text));
 }
 
-static double final_fraction(const launch_training *t)
-{
-    return t->decay == PLAIT_LR_CONSTANT || t->lr <= 0.0 ? 1.0 : t->min_lr / t->lr;
-}
-
-/* A plateau before the decay is a schedule of its own; constant rates end where they began. */
-static void append_schedule(const launch_training *t, text_builder *out)
-{
-    const double steps = t->total_steps;
-    const bool plateau = t->decay_steps < t->total_steps - t->warmup_steps;
-
-    append_real("learning_rate", t->lr, out);
-    append_real("learning_rate_final_fraction", final_fraction(t), out);
-    text_append_printf(out, "learning_rate_schedule_steps: %d\n", t->total_steps);
-    append_real("warmup_steps_fraction", t->warmup_steps / steps, out);
-    text_append_printf(out, "lr_schedule_type: \"%s\"\n", plateau ? "wsd" : "cosine");
-    if (!plateau)
-        return;
-    append_real("wsd_decay_steps_fraction", t->decay_steps / steps, out);
-    text_append_printf(out, "wsd_decay_style: \"%s\"\n",
-                       t->decay == PLAIT_LR_COSINE ? "cosine" : "linear");
-}
-
-static void append_optimizer(const launch_training *t, text_builder *out)
-{
-    text_append(out, "opt_type: \"adamw\"\n");
-    append_real("adam_b1", t->beta1, out);
-    append_real("adam_b2", t->beta2, out);
-    append_real("adam_eps", t->eps, out);
-    append_real("adam_weight_decay", t->weight_decay, out);
-    append_real("gradient_clipping_threshold", t->clip, out);
-}
-
 static void append_run(const plait_launch *launch, text_builder *out)
 {
     const launch_training t = training_of(launch->problem);
+    const double steps = t.total_steps;
+    // a plateau before the decay is a schedule of its own; constant rates end where they began
+    const bool plateau = t.decay_steps < t.total_steps - t.warmup_steps;
     char name[SCRIPTS_NAME_SIZE];
 
     scripts_plain_name(launch->problem->model, name);
@@ -243,8 +194,23 @@ static void append_run(const plait_launch *launch, text_builder *out)
                        "dataset_type: \"synthetic\"\n"
                        "steps: %d\n",
                        name, is_tpu(launch->problem) ? "tpu" : "gpu", TRAINING_TRY_STEPS);
-    append_schedule(&t, out);
-    append_optimizer(&t, out);
+    append_real("learning_rate", t.lr, out);
+    append_real("learning_rate_final_fraction",
+                t.decay == PLAIT_LR_CONSTANT || t.lr <= 0.0 ? 1.0 : t.min_lr / t.lr, out);
+    text_append_printf(out, "learning_rate_schedule_steps: %d\n", t.total_steps);
+    append_real("warmup_steps_fraction", t.warmup_steps / steps, out);
+    text_append_printf(out, "lr_schedule_type: \"%s\"\n", plateau ? "wsd" : "cosine");
+    if (plateau) {
+        append_real("wsd_decay_steps_fraction", t.decay_steps / steps, out);
+        text_append_printf(out, "wsd_decay_style: \"%s\"\n",
+                           t.decay == PLAIT_LR_COSINE ? "cosine" : "linear");
+    }
+    text_append(out, "opt_type: \"adamw\"\n");
+    append_real("adam_b1", t.beta1, out);
+    append_real("adam_b2", t.beta2, out);
+    append_real("adam_eps", t.eps, out);
+    append_real("adam_weight_decay", t.weight_decay, out);
+    append_real("gradient_clipping_threshold", t.clip, out);
     text_append_printf(out, "enable_checkpointing: false\ncheckpoint_period: %d\n",
                        TRAINING_SAVE_STEPS);
 }

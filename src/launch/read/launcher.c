@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-enum { MAX_NODES = 1 << 20, MAX_GPUS = PLAIT_MAX_GPUS };
+enum { MAX_NODES = 1 << 20 };
 
 static int by_option(const launch_flags *flags, const char *const *names)
 {
@@ -51,9 +51,7 @@ static int by_resource(const launch_flags *flags)
     return text_parse_int(strrchr(text, ':') + 1, 1, 1 << 12, &number) ? number : 0;
 }
 
-/* ---- the job ---- */
-
-static int of_a_node(const launch_flags *flags)
+static int gpus_of_node(const launch_flags *flags)
 {
     static const char *const started[] = {"nproc_per_node", "num_gpus", NULL};
     static const char *const granted[] = {"gpus_per_node", NULL};
@@ -71,6 +69,29 @@ static int of_a_node(const launch_flags *flags)
     gpus = gpus > 0 ? gpus : by_option(flags, granted);
     gpus = gpus > 0 ? gpus : by_variable(flags, variables);
     return gpus > 0 ? gpus : by_option(flags, tasks);
+}
+
+static int nodes_of_job(const launch_flags *flags)
+{
+    static const char *const options[] = {"nnodes", "num_nodes", "nodes", NULL};
+    static const char *const tasks[] = {"ntasks", NULL}, *const node_tasks[] = {"ntasks_per_node",
+                                                                                NULL};
+    static const char *const variables[] = {"NNODES",  "NUM_NODES", "SLURM_NNODES", "NODES",
+                                            "N_NODES", "NNODE",     "NUM_WORKERS",  NULL};
+    const int all = by_option(flags, tasks), each = by_option(flags, node_tasks);
+    int nodes = by_option(flags, options);
+
+    if (nodes == 0 && each > 0 && all % each == 0)
+        nodes = all / each; // 32 tasks, 8 on a node
+    return nodes > 0 ? nodes : by_variable(flags, variables);
+}
+
+static bool has_any(const launch_flags *flags, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (flags_last(flags, *names) != NULL)
+            return true;
+    return false;
 }
 
 static bool any_word(const shell_words *script, const shell_command *command,
@@ -94,67 +115,29 @@ static bool tasks_are_ranks(const launch_flags *flags)
     const shell_words *const script = &flags->script;
     bool steps = false;
 
-    for (const char *const *name = spawns; *name != NULL; name++)
-        if (flags_last(flags, *name) != NULL)
-            return false;
+    if (has_any(flags, spawns))
+        return false;
     for (int c = 0; c < script->commands; c++)
         steps = steps || any_word(script, &script->command[c], srun);
     return steps && flags->launch >= 0 &&
            !any_word(script, &script->command[flags->launch], spawners);
 }
 
-static int of_tasks(const launch_flags *flags)
-{
-    static const char *const tasks[] = {"ntasks", NULL};
-
-    return tasks_are_ranks(flags) ? by_option(flags, tasks) : 0;
-}
-
-/* 32 tasks, 8 on a node */
-static int of_nodes_by_tasks(const launch_flags *flags)
-{
-    static const char *const tasks[] = {"ntasks", NULL}, *const per_node[] = {"ntasks_per_node",
-                                                                              NULL};
-    const int all = by_option(flags, tasks), each = by_option(flags, per_node);
-
-    return each > 0 && all % each == 0 ? all / each : 0;
-}
-
-static int of_nodes(const launch_flags *flags)
-{
-    static const char *const options[] = {"nnodes", "num_nodes", "nodes", NULL};
-    static const char *const variables[] = {"NNODES",  "NUM_NODES", "SLURM_NNODES", "NODES",
-                                            "N_NODES", "NNODE",     "NUM_WORKERS",  NULL};
-    int nodes = by_option(flags, options);
-
-    nodes = nodes > 0 ? nodes : of_nodes_by_tasks(flags);
-    return nodes > 0 ? nodes : by_variable(flags, variables);
-}
-
-/* torchrun, srun and sbatch take one node by default; DeepSpeed takes its host file. */
-static bool has_one_node(const launch_flags *flags)
-{
-    static const char *const said[] = {"nnodes", "num_nodes", "nodes", "hostfile", NULL};
-
-    for (const char *const *name = said; *name != NULL; name++)
-        if (flags_last(flags, *name) != NULL)
-            return false;
-    return true;
-}
-
 int launcher_gpus(const launch_flags *flags)
 {
     static const char *const total[] = {"world_size", "num_processes", "gpus", NULL};
+    static const char *const tasks[] = {"ntasks", NULL};
     static const char *const variables[] = {"WORLD_SIZE", "NUM_GPUS", "N_GPUS", "NUM_GPU", NULL};
-    const int gpus = of_a_node(flags), nodes = of_nodes(flags);
+    static const char *const several[] = {"nnodes", "num_nodes", "nodes", "hostfile", NULL};
+    const int gpus = gpus_of_node(flags), nodes = nodes_of_job(flags);
+    const int ranks = tasks_are_ranks(flags) ? by_option(flags, tasks) : 0;
 
     if (by_option(flags, total) > 0)
         return by_option(flags, total);
-    if (of_tasks(flags) > 0)
-        return of_tasks(flags) <= MAX_GPUS ? of_tasks(flags) : 0;
+    if (ranks > 0)
+        return ranks <= PLAIT_MAX_GPUS ? ranks : 0;
     if (gpus > 0 && nodes > 0)
-        return nodes <= MAX_GPUS / gpus ? nodes * gpus : 0;
-    if (gpus > 0 && has_one_node(flags))
-        return gpus;
-    return by_variable(flags, variables);
+        return nodes <= PLAIT_MAX_GPUS / gpus ? nodes * gpus : 0;
+    // torchrun, srun and sbatch take one node by default; DeepSpeed takes its host file
+    return gpus > 0 && !has_any(flags, several) ? gpus : by_variable(flags, variables);
 }
