@@ -363,7 +363,7 @@ static bool find_own(const char *text, config_line line, config_line *out)
     return true;
 }
 
-/* Returns the place for a line of launch's file in the config: before a neighbour that both have. */
+/* Returns the place for a line of launch's file in the config: before a neighbour of both. */
 static const char *place_of(const char *text, const char *after, config_line line)
 {
     const bool flag = starts(line, "--");

@@ -10,7 +10,7 @@
 #include "launch/call.h"
 #include "io/plans/plans.h"
 
-/** A line of run.sh that begins with this ends the loop over its arguments; their file and a quote follow. */
+/** Begins the line of run.sh that ends the loop over its arguments; file and quote follow. */
 #define LAUNCH_READS_FROM "done <\"$here/"
 
 /** Renders the files of a plan into a folder in memory. */

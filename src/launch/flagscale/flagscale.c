@@ -2,7 +2,7 @@
  * flagscale.c - FlagScale's run.py: plan.yaml, and the script that starts it
  *
  * One file holds experiment and train: Hydra makes the same config of it as of the two files in the
- * examples. FlagScale's runner starts all nodes by ssh from one, so there is nothing for SLURM here.
+ * examples. FlagScale's runner starts all nodes by ssh from one, so nothing is for SLURM.
  */
 #include "launch/flagscale/flagscale.h"
 

@@ -1,8 +1,8 @@
 /* flagscale.h - FlagScale as a target: Megatron-LM's arguments as the keys of a YAML file
  *
- * As in FlagOpen/FlagScale da4935e (2025-11-13): flagscale/runner/utils.py (flatten_dict_to_args) makes
- * `--some-key value` of each leaf under train.system, train.model and train.data, whatever sections
- * lie between, and train_gpt.py parses that with the parser of Megatron Core 0.15 and with
+ * As in FlagOpen/FlagScale da4935e (2025-11-13): flatten_dict_to_args in flagscale/runner/utils.py
+ * makes `--some-key value` of each leaf under train.system, train.model and train.data, whatever
+ * sections lie between, and train_gpt.py parses that with the parser of Megatron Core 0.15 and with
  * flagscale/train/arguments.py.
  */
 #pragma once

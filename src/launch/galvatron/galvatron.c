@@ -1,10 +1,11 @@
 /*
- * galvatron.c - Galvatron's train_dist.py: strategy.json, train.yaml, and the scripts that start them
+ * galvatron.c - Galvatron's train_dist.py: strategy.json, train.yaml, and scripts that start them
  *
- * As in PKU-DAIR/Hetu-Galvatron cea12ff (2026-06-16): the strategy is the file that its search engine writes and
- * galvatron/core/runtime/hybrid_parallel_config.py reads, a list with one number per layer for each choice.
- * Model, batch, precision and the time of gradient reduction are in the YAML of args_schema.py. The reader of
- * strategies ignores other keys, so plait's own words stand there under "plait".
+ * As in PKU-DAIR/Hetu-Galvatron cea12ff (2026-06-16): the strategy is the file that its search
+ * engine writes and galvatron/core/runtime/hybrid_parallel_config.py reads, a list with one number
+ * per layer for each choice. Model, batch, precision and the time of gradient reduction are in the
+ * YAML of args_schema.py. The reader of strategies ignores other keys, so plait's own words stand
+ * there under "plait".
  */
 #include <math.h>
 

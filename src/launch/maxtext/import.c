@@ -97,7 +97,7 @@ static plait_status refuse_mesh(const config_reader *in, const char *expected, d
 
 /*
  * Both parts of a mesh have by default an axis that takes what is left: data between slices, fsdp
- * inside one. The file does not set_key the number of slices, so if both are open the job is taken as
+ * inside one. The file does not give the number of slices, so if both are open the job is taken as
  * one slice.
  */
 static plait_status close_mesh(config_reader *in, maxtext_axes *ici, maxtext_axes *dcn,
@@ -346,8 +346,8 @@ static bool is_off(const yaml_leaf *leaf)
 }
 
 /*
- * Keys that change what a step costs, and that plait has no term for. Names of src/maxtext/configs/base.yml at
- * AI-Hypercomputer/maxtext e591f30 (2026-08-22).
+ * Keys that change what a step costs, and that plait has no term for. Names of
+ * src/maxtext/configs/base.yml at AI-Hypercomputer/maxtext e591f30 (2026-08-22).
  */
 static const char *const unpriced[] = {
     // parallelism that no plan has

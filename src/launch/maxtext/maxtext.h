@@ -1,9 +1,9 @@
 /*
  * maxtext.h - MaxText as a target: the YAML of a run, whose keys are those of its base.yml
  *
- * As in AI-Hypercomputer/maxtext e591f30 (2026-08-22): src/maxtext/configs/pyconfig.py lays a file over
- * the one that its base_config names, and configs/types.py refuses keys that it does not know. Each axis
- * of the mesh is a product: ici_* inside a slice, dcn_* between slices.
+ * As in AI-Hypercomputer/maxtext e591f30 (2026-08-22): src/maxtext/configs/pyconfig.py lays a file
+ * over the one that its base_config names, and configs/types.py refuses keys that it does not know.
+ * Each axis of the mesh is a product: ici_* inside a slice, dcn_* between slices.
  */
 #pragma once
 

@@ -1,13 +1,14 @@
 /*
  * argument_list.h - Megatron-LM's arguments, one a line, in the order in which a launch writes them
  *
- * Included twice, with macros for the kinds of values: for the fields of megatron_args and for the rows of the table.
- * It undefines these macros. A line has the field's name, its default (NULL: none) and N of the first release, Megatron Core 0.N, whose
- * parser has the flag; 0: no release has it. Other members of argument_row follow. What 0.4 has may be older.
+ * Included twice, with macros for the kinds of values: for the fields of megatron_args and for the
+ * rows of the table. It undefines these macros. A line has the field's name, its default (NULL:
+ * none) and N of the first release, Megatron Core 0.N, whose parser has the flag; 0: no release has
+ * it. Other members of argument_row follow. What 0.4 has may be older.
  *
- * Names, kinds and defaults are those of NVIDIA/Megatron-LM d98e8a6 (2026-08-22). An argument that is at Megatron's own
- * default is not written where that default cannot surprise; several (dropout 0.1, learned positions, one
- * key-value group) are not those of today's models.
+ * Names, kinds and defaults are those of NVIDIA/Megatron-LM d98e8a6 (2026-08-22). An argument that
+ * is at Megatron's own default is not written where that default cannot surprise; several (dropout
+ * 0.1, learned positions, one key-value group) are not those of today's models.
  */
 // clang-format off
 INT(num_layers, NULL, 4, .most = PLAIT_MAX_LAYERS, .group = "model")

@@ -10,7 +10,8 @@
  *     megatron_args_init(&args);
  *     PLAIT_TRY(megatron_args_parse(&flags, &args, err));
  *
- * argument_list.h alone has their names, kinds and defaults. Arguments that neither way uses are left out.
+ * argument_list.h alone has their names, kinds and defaults. Arguments that neither way uses are
+ * left out.
  */
 #pragma once
 
@@ -21,8 +22,8 @@
 #include "launch/write/args.h"
 
 /**
- * Fields have the names under which Megatron's parser stores them. A field without a value is 0, a double NaN, a
- * text NULL; sizes are tokens, layers, or elements.
+ * Fields have the names under which Megatron's parser stores them. A field without a value is 0, a
+ * double NaN, a text NULL; sizes are tokens, layers, or elements.
  */
 typedef struct megatron_args {
 #define FIELD(type, of, ...) type of;
@@ -82,25 +83,23 @@ typedef enum argument_kind {
     ARGUMENT_WHOLE,  /* a double that the parser accepts without point and exponent only */
     ARGUMENT_WORD,   /* a text: the first of several words */
     ARGUMENT_WORDS,  /* a text: words with blanks between them */
-    ARGUMENT_LIST /* a text: "2" for every second layer, or one number per layer, "([0]*3+[1]*58)" */
+    ARGUMENT_LIST    /* a text: "2" for every second layer, or one number each, "([0]*3+[1]*58)" */
 } argument_kind;
 
 typedef struct argument_row {
     const char *name; /* name of the field, in parsed arguments, and of the flag: "num_layers" */
-    const char *
-        flag; /* other name of the flag, "fp8_format"; on a switch it turns the field off; NULL: none */
+    const char *flag; /* other name of the flag; on a switch it turns the field off; NULL: none */
     const char *also; /* name in other releases, which is read too; NULL: none */
     argument_kind kind;
     size_t field;       /* offset in megatron_args */
     const char *absent; /* default as text; NULL: none */
-    int since; /* N of the first release, Megatron Core 0.N.0, with the flag; 0: no release has it */
-    int least, most; /* bounds of an int that is read */
-    size_t
-        with; /* field whose value off its default makes this one written even at its own; 0: none */
-    bool placeholder;  /* no plan depends on it, so any value of a script is accepted */
-    bool optional;     /* releases before `since` can do without it */
-    bool unpriced;     /* it changes the cost of a step, and plait has no term for it */
-    const char *group; /* title of the group of arguments that begins here */
+    int since;          /* N of the first release, Megatron Core 0.N.0, with the flag; 0: none */
+    int least, most;    /* bounds of an int that is read */
+    size_t with;        /* field that makes this one written even at its default; 0: none */
+    bool placeholder;   /* no plan depends on it, so any value of a script is accepted */
+    bool optional;      /* releases before `since` can do without it */
+    bool unpriced;      /* it changes the cost of a step, and plait has no term for it */
+    const char *group;  /* title of the group of arguments that begins here */
 } argument_row;
 
 /** A value of argument_row.with: the argument is always written. */

@@ -34,8 +34,9 @@ static plait_status read_names(const plan_reader *in, size_t field, const char *
 }
 
 /*
- * Primus recomputes the listed layers of the model (primus/backends/megatron/patches/recompute_layer_patches.py
- * of AMD-AGI/Primus). Every chunk is assumed to have an equal share of them, rounded up.
+ * Primus recomputes the listed layers of the model
+ * (primus/backends/megatron/patches/recompute_layer_patches.py of AMD-AGI/Primus). Every chunk is
+ * assumed to have an equal share of them, rounded up.
  */
 static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, plait_error *err)
 {
@@ -62,7 +63,7 @@ static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, p
     return PLAIT_OK;
 }
 
-/* Megatron-LM recomputes the layers of a chunk below recompute_num_layers (megatron/core/recompute.py). */
+/* The layers of a chunk below recompute_num_layers are recomputed (megatron/core/recompute.py). */
 static bool recomputes_no_block(const megatron_args *args, const plan_reader *in)
 {
     return is(args->recompute_method, "block") && args->recompute_num_layers == 0 &&

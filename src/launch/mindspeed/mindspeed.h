@@ -2,8 +2,8 @@
  * mindspeed.h - MindSpeed-LLM as a target: Megatron-LM's arguments, and those of Ascend's kernels
  *
  * As in Ascend/MindSpeed-LLM c77308a (2026-08-21) with Ascend/MindSpeed 028de58 (2026-07-21):
- * mindspeed_llm/features_manager and mindspeed/features_manager add their arguments to the parser of
- * Megatron Core 0.12.1, which pretrain_gpt.py runs.
+ * mindspeed_llm/features_manager and mindspeed/features_manager add their arguments to the parser
+ * of Megatron Core 0.12.1, which pretrain_gpt.py runs.
  */
 #pragma once
 

@@ -25,8 +25,7 @@ typedef struct deepspeed_file {
     int super_offload;
     bool zenflow;
     double offload_ratio; /* fraction of the optimizer on the host, 0 to 1 */
-    const char *
-        not_read; /* keys of the top, of ZeRO and of its offload sections that are not read: "a, b" */
+    const char *not_read; /* keys of the top, ZeRO and its offload that are not read: "a, b" */
 } deepspeed_file;
 
 /** Read the keys; those that do not affect a plan are skipped. */

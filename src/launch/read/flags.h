@@ -61,7 +61,7 @@ int flags_launch(const shell_words *words);
 /** True if the options of a command count beside that launch. */
 bool flags_counts(const shell_words *words, int launch, int command);
 
-/** The last flag of a name, whether its value is known or not; NULL: none. The flag counts as read. */
+/** The last flag of a name, its value known or not, which counts as read; NULL: none. */
 const launch_flag *flags_last(const launch_flags *flags, const char *name);
 
 /** True if a flag is the last one of its name, whose value counts. */

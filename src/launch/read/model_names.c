@@ -1,6 +1,4 @@
-/*
- * model_names.c - models by the names of a hub or a recipe, and the vocabularies of their tokenizers
- */
+/* model_names.c - models by the names of a hub or a recipe, and vocabularies of tokenizers */
 #include "launch/read/model_names.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* model_names.h - models by the names of a hub or a recipe, and the vocabularies of their tokenizers */
+/* model_names.h - models by the names of a hub or a recipe, and vocabularies of tokenizers */
 #pragma once
 
 #include <stdbool.h>

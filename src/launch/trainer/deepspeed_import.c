@@ -1,12 +1,13 @@
 /*
  * deepspeed_import.c - a plan out of DeepSpeed's JSON, or of a script that starts training with it
  *
- * The JSON gives batch, ZeRO, shards, number format and, by number_checkpoints, recomputation. All three
- * numbers of the batch together set_key the data-parallel ranks, and so the GPUs; from two of them and the GPUs
- * follows the third. Model, sequence length and the kernel of attention stay open.
+ * The JSON gives batch, ZeRO, shards, number format and, by number_checkpoints, recomputation. All
+ * three numbers of the batch together give the data-parallel ranks, and so the GPUs; from two of
+ * them and the GPUs follows the third. Model, sequence length and the attention kernel stay open.
  *
- * Flags of a script are those of Hugging Face's Trainer and of DeepSpeed-Chat, which train a model of the hub.
- * The JSON that --deepspeed or --deepspeed_config names is read if the script makes it or has it beside itself.
+ * Flags of a script are those of Hugging Face's Trainer and of DeepSpeed-Chat, which train a model
+ * of the hub. The JSON that --deepspeed or --deepspeed_config names is read if the script makes it
+ * or has it beside itself.
  */
 #include <string.h>
 

@@ -1,14 +1,15 @@
 /*
  * trainer.c - training scripts of the user under DeepSpeed (ZeRO) and under accelerate (FSDP2)
  *
- * Both wrap a model that the user's own code builds, so no key of their configs says model, sequence length,
- * attention or recomputation: run.sh lists these as work of the training script.
+ * Both wrap a model that the user's own code builds, so no key of their configs says model,
+ * sequence length, attention or recomputation: run.sh lists these as work of the training script.
  *
- * Keys of accelerate are those of huggingface/accelerate 16cb6eb (2026-07-24): a key at the top that
- * ClusterConfig has no field for is refused; the others become the arguments of `accelerate launch`, and those
- * of parallelism_config are spelled out in full, since only fsdp_, fp8_ and dynamo_ are put in front where they
- * are missing. With fsdp_version 2 the strategies of version 1 have no meaning: ZeRO-3 is
- * fsdp_reshard_after_forward, ZeRO-2 its opposite, and hybrid shards are a mesh of two axes.
+ * Keys of accelerate are those of huggingface/accelerate 16cb6eb (2026-07-24): a key at the top
+ * that ClusterConfig has no field for is refused; the others become the arguments of `accelerate
+ * launch`, and those of parallelism_config are spelled out in full, since only fsdp_, fp8_ and
+ * dynamo_ are put in front where they are missing. With fsdp_version 2 the strategies of version 1
+ * have no meaning: ZeRO-3 is fsdp_reshard_after_forward, ZeRO-2 its opposite, and hybrid shards are
+ * a mesh of two axes.
  */
 #include <stdio.h>
 
@@ -19,7 +20,7 @@
 #include "launch/write/scripts.h"
 #include "plan/model_queries.h"
 
-/* Comment lines for the head of run.sh, `# plait: KEY VALUE` lines among them; `more` may be NULL. */
+/* Comment lines for the head of run.sh, with `# plait: KEY VALUE` lines; `more` may be NULL. */
 static const char *script_notes(const plait_launch *launch, const training_places *places,
                                 const char *more, plait_arena *arena)
 {
@@ -187,8 +188,8 @@ static const char *accelerate_config(const plait_launch *launch, plait_arena *ar
 }
 
 /*
- * Gradients of each microbatch are reduced: with no_sync they would be summed whole until the last microbatch,
- * for which no plan has the memory.
+ * Gradients of each microbatch are reduced: with no_sync they would be summed whole until the last
+ * microbatch, for which no plan has the memory.
  */
 static bool reduces_each_microbatch(const plait_launch *launch)
 {

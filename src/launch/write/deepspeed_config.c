@@ -2,14 +2,14 @@
  * deepspeed_config.c - DeepSpeed's ds_config.json, for its ZeRO engine and for its pipeline engine
  *
  * Keys and their meaning are those of deepspeedai/DeepSpeed edaa722 (0.19.6, 2026-08-22). Sections
- * refuse unknown keys; at the top unknown ones are dropped in silence, so that nothing of plait's own
- * can stand there. Model, sequence length and attention stay with the training script.
+ * refuse unknown keys; at the top unknown ones are dropped in silence, so that nothing of plait's
+ * own can stand there. Model, sequence length and attention stay with the training script.
  *
  * Shards over fewer ranks than there are replicas: MiCS divides weights, gradients and optimizer
  * states over mics_shard_size neighbouring ranks and reduces gradients between the groups
  * (zero/mics_utils.py), which is what `shard_group` means. zero_hpz_partition_size only keeps a
- * second copy of the weights in such groups, while gradients and states stay divided over all ranks:
- * that is `reshard` node, with the GPUs of a node as the group.
+ * second copy of the weights in such groups, while gradients and states stay divided over all
+ * ranks: that is `reshard` node, with the GPUs of a node as the group.
  */
 #include "launch/write/deepspeed_config.h"
 

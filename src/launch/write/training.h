@@ -1,8 +1,8 @@
 /*
- * training.h - values that no plan decides, the list of values to edit, and notes of the plan in comments
+ * training.h - values that no plan decides, the list of values to edit, and notes of the plan
  *
- * Where a model says with what it was trained, learning rates and schedule are those, else placeholders with
- * which a run starts; the list at the head of a file says which.
+ * Where a model says with what it was trained, learning rates and schedule are those, else
+ * placeholders with which a run starts; the list at the head of a file says which.
  *
  * Notes hold what a config has no words for, and plait reads them back:
  *
@@ -11,7 +11,8 @@
  *     # plait: attention flash2
  *     # plait: model llama-3.1-70b
  *
- * Any key of a plan may stand there too, and seq, gbs and precision. The config itself counts before the notes.
+ * Any key of a plan may stand there too, and seq, gbs and precision. The config itself counts
+ * before the notes.
  */
 #pragma once
 
