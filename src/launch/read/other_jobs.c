@@ -281,135 +281,85 @@ static plait_status keys_as_flags(const yaml_file *yaml, plait_arena *arena, lau
 
 /* ---- software ---- */
 
-/*
- * A mark of software: in a YAML a key at the beginning of a line; in a script a word of a command,
- * which ends in '.' if more may follow. Its job is the value of other keys, or the next word.
- */
-typedef struct other_software {
+/* A mark of software, and a second one that must be there too; NULL: none. */
+/* A mark of software, and a second one that must be there too; NULL: none. */
     const char *name;
     const char *mark;
-    const char *and; /* second mark that must be there too; NULL: none */
-    const char *job[2];
+    const char *and;
 } other_software;
 
+/* Keys of a YAML at the beginning of a line. */
 static const other_software by_key[] = {
-    {"LLaMA-Factory", "finetuning_type", NULL, {"stage", "finetuning_type"}},
-    {"LLaMA-Factory", "stage", "model_name_or_path", {"stage", NULL}},
-    {"verl", "actor_rollout_ref", NULL, {NULL, NULL}},
-    {"axolotl", "base_model", "datasets", {"rl", "adapter"}},
-    {"NeMo RL", "policy", "grpo", {NULL, NULL}},
-    {"NeMo RL", "policy", "dpo", {NULL, NULL}},
-    {"TRL", "model_name_or_path", "dataset_name", {NULL, NULL}},
-    {"FlagScale", "experiment", "action", {NULL, NULL}},
-    {"FlagScale", "system", "data", {NULL, NULL}},
+    {"LLaMA-Factory", "finetuning_type", NULL},
+    {"LLaMA-Factory", "stage", "model_name_or_path"},
+    {"verl", "actor_rollout_ref", NULL},
+    {"axolotl", "base_model", "datasets"},
+    {"NeMo RL", "policy", "grpo"},
+    {"NeMo RL", "policy", "dpo"},
+    {"TRL", "model_name_or_path", "dataset_name"},
+    {"FlagScale", "experiment", "action"},
+    {"FlagScale", "system", "data"},
 };
 
+/* Words of a command, prefixes if they end in . or =, and the list of words of which one follows. */
 static const other_software by_word[] = {
-    {"LLaMA-Factory", "llamafactory-cli", NULL, {"stage", "finetuning_type"}},
-    {"verl", "verl.", NULL, {"algorithm.adv_estimator", NULL}},
-    {"verl", "actor_rollout_ref.", NULL, {"algorithm.adv_estimator", NULL}},
-    {"verl", "algorithm.adv_estimator=", NULL, {"algorithm.adv_estimator", NULL}},
-    {"axolotl", "axolotl", "train", {NULL, NULL}},
-    {"axolotl", "axolotl.", NULL, {NULL, NULL}},
-    {"TRL", "trl", "sft", {"trl", NULL}},
-    {"TRL", "trl", "dpo", {"trl", NULL}},
-    {"TRL", "trl", "grpo", {"trl", NULL}},
-    {"TRL", "trl", "kto", {"trl", NULL}},
-    {"TRL", "trl", "reward", {"trl", NULL}},
-    {"TRL", "trl", "rloo", {"trl", NULL}},
-    {"OpenRLHF", "openrlhf.", NULL, {NULL, NULL}},
-    {"ms-swift", "swift", "rlhf", {"rlhf_type", NULL}},
-    {"ms-swift", "megatron", "rlhf", {"rlhf_type", NULL}},
+    {"LLaMA-Factory", "llamafactory-cli", NULL},
+    {"verl", "verl.", NULL},
+    {"verl", "actor_rollout_ref.", NULL},
+    {"verl", "algorithm.adv_estimator=", NULL},
+    {"axolotl", "axolotl", " train "},
+    {"axolotl", "axolotl.", NULL},
+    {"TRL", "trl", " sft dpo grpo kto reward rloo "},
+    {"OpenRLHF", "openrlhf.", NULL},
+    {"ms-swift", "swift", " rlhf "},
+    {"ms-swift", "megatron", " rlhf "},
 };
 
-/* Parts of the script's own path, or of a word of a command, and the job of each. */
-static const struct {
-    const char *name, *part, *job;
-} by_path[] = {
-    {"DeepSpeed-Chat", "step2_dpo_finetuning", "dpo"},
-    {"DeepSpeed-Chat", "step2_reward_model_finetuning", "reward"},
-    {"DeepSpeed-Chat", "step3_rlhf_finetuning", "rlhf"},
-    {"TRL", "scripts/dpo.py", "dpo"},
-    {"TRL", "scripts/kto.py", "kto"},
-    {"TRL", "scripts/grpo.py", "grpo"},
-    {"TRL", "scripts/reward.py", "reward"},
-    {"TRL", "scripts/reward_modeling.py", "reward"},
-    {"TRL", "scripts/rloo.py", "rloo"},
-    {"TRL", "trl/experimental/", ""},
-    {"FastChat", "train/train_lora.py", "lora"},
+/* Parts of the script's own path, or of a word of a command. */
+static const other_software by_path[] = {
+    {"DeepSpeed-Chat", "step2_dpo_finetuning", NULL},
+    {"DeepSpeed-Chat", "step2_reward_model_finetuning", NULL},
+    {"DeepSpeed-Chat", "step3_rlhf_finetuning", NULL},
+    {"TRL", "scripts/dpo.py", NULL},
+    {"TRL", "scripts/kto.py", NULL},
+    {"TRL", "scripts/grpo.py", NULL},
+    {"TRL", "scripts/reward.py", NULL},
+    {"TRL", "scripts/reward_modeling.py", NULL},
+    {"TRL", "scripts/rloo.py", NULL},
+    {"TRL", "trl/experimental/", NULL},
+    {"FastChat", "train/train_lora.py", NULL},
 };
 
-/* A word of the text; `at` is NULL if there is none. */
-typedef struct found_word {
-    const char *at;
-    int width;
-} found_word;
-
-static plait_status refuse_software(const other_software *of, const found_word *job,
-                                    const char *file, plait_error *err)
+static plait_status refuse_software(const char *software, const char *file, plait_error *err)
 {
-    const bool both = job[0].width > 0 && job[1].width > 0;
-    static const char *const pretrainers[] = {"FlagScale", "Galvatron", NULL};
-    const bool full = text_index(of->name, pretrainers) >= 0 ||
-                      (job[1].width == 4 && strncmp(job[1].at, "full", 4) == 0 &&
-                       ((job[0].width == 3 && strncmp(job[0].at, "sft", 3) == 0) ||
-                        (job[0].width == 2 && strncmp(job[0].at, "pt", 2) == 0)));
-
-    if (full)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, file,
-                          "expected a launch script or a config that plait reads, found a file of "
-                          "%s: its files are not read yet",
-                          of->name);
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, file,
-                      "expected a launch of full training, found a file of %s%s%.*s%s%.*s: plait "
-                      "does not support its jobs yet",
-                      of->name, job[0].width > 0 || job[1].width > 0 ? ", job " : "", job[0].width,
-                      job[0].width > 0 ? job[0].at : "", both ? " with " : "", job[1].width,
-                      job[1].width > 0 ? job[1].at : "");
+    return plait_fail(
+        err, PLAIT_ERROR_SCHEMA, file,
+        "expected full training in a format that plait reads, found a file of %s: its "
+        "jobs are not supported yet",
+        software);
 }
 
-/* A word such as false or none gets width 0; other words are cut at 40 bytes. */
-static found_word word_at(const char *at, size_t width)
-{
-    static const char *const nothing[] = {"false", "null", "none", NULL};
-
-    for (const char *const *word = nothing; *word != NULL; word++)
-        if (strlen(*word) == width && strncmp(at, *word, width) == 0)
-            width = 0;
-    return (found_word){at, (int)(width < 40 ? width : 40)};
-}
-
-/* The value of "KEY:" at the beginning of a line, without quotes and comment. */
-static found_word key_value(const char *text, const char *key)
+/* True if "KEY:" begins a line. */
+static bool has_key(const char *text, const char *key)
 {
     const size_t width = strlen(key);
 
     for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
         line += *line == '\n';
-        if (strncmp(line, key, width) != 0 || line[width] != ':')
-            continue;
-        const char *const value = line + width + 1 + strspn(line + width + 1, " \"'");
-        return word_at(value, strcspn(value, " \"'#\r\n"));
+        if (strncmp(line, key, width) == 0 && line[width] == ':')
+            return true;
     }
-    return (found_word){NULL, 0};
+    return false;
 }
 
 static plait_status check_keys(const char *text, const char *file, plait_error *err)
 {
-    for (size_t s = 0; s < sizeof by_key / sizeof *by_key; s++) {
-        const other_software *const of = &by_key[s];
-        found_word job[2] = {{NULL, 0}, {NULL, 0}};
-
-        if (key_value(text, of->mark).at == NULL ||
-            (of->and != NULL && key_value(text, of->and).at == NULL))
-            continue;
-        for (int j = 0; j < 2 && of->job[j] != NULL; j++)
-            job[j] = key_value(text, of->job[j]);
-        return refuse_software(of, job, file, err);
-    }
+    for (size_t s = 0; s < sizeof by_key / sizeof *by_key; s++)
+        if (has_key(text, by_key[s].mark) &&
+            (by_key[s].and == NULL || has_key(text, by_key[s].and)))
+            return refuse_software(by_key[s].name, file, err);
     if (strstr(text, "\"tp_sizes_enc\"") != NULL) // a key in the JSON of its strategies
-        return refuse_software(&(other_software){.name = "Galvatron"}, (found_word[2]){{NULL, 0}},
-                               file, err);
+        return refuse_software("Galvatron", file, err);
     return PLAIT_OK;
 }
 
@@ -420,24 +370,6 @@ static bool has_mark(const char *word, const char *mark)
 
     return last == '.' || last == '=' ? text_starts_with(word, mark)
                                       : text_equal(file_base_name(word), mark);
-}
-
-/* The value of a key among words: KEY=VALUE, --KEY VALUE, or the word after KEY. */
-static found_word word_value(const char *const *word, int count, const char *key)
-{
-    const size_t width = strlen(key);
-
-    for (int i = 0; i < count; i++) {
-        const char *at = word[i] + 2 * text_starts_with(word[i], "--");
-
-        if (strncmp(at, key, width) != 0 || !shell_word_known(at))
-            continue;
-        if (at[width] == '=')
-            return word_at(at + width + 1, strlen(at + width + 1));
-        if (at[width] == '\0' && i + 1 < count && shell_word_known(word[i + 1]))
-            return word_at(word[i + 1], strlen(word[i + 1]));
-    }
-    return (found_word){NULL, 0};
 }
 
 /*
@@ -453,7 +385,7 @@ static bool is_of(const other_software *of, const char *const *word, int count)
 {
     for (int i = 0; i < count; i++)
         if (has_mark(word[i], of->mark) && !(i > 0 && takes_value(word[i - 1])) &&
-            (of->and == NULL || (i + 1 < count && text_equal(word[i + 1], of->and))))
+            (of->and == NULL || (i + 1 < count && has_word(of->and, word[i + 1]))))
             return true;
     return false;
 }
@@ -461,12 +393,8 @@ static bool is_of(const other_software *of, const char *const *word, int count)
 static plait_status check_path(const char *path, const char *file, plait_error *err)
 {
     for (size_t p = 0; p < sizeof by_path / sizeof *by_path; p++)
-        if (strstr(path, by_path[p].part) != NULL) {
-            const other_software of = {.name = by_path[p].name};
-            const found_word job[2] = {word_at(by_path[p].job, strlen(by_path[p].job)), {NULL, 0}};
-
-            return refuse_software(&of, job, file, err);
-        }
+        if (strstr(path, by_path[p].mark) != NULL)
+            return refuse_software(by_path[p].name, file, err);
     return PLAIT_OK;
 }
 
@@ -500,18 +428,10 @@ static plait_status check_words(const launch_flags *flags, plait_error *err)
     const shell_words *const script = &flags->script;
 
     for (int c = 0; c < script->commands; c++)
-        for (size_t s = 0; s < sizeof by_word / sizeof *by_word; s++) {
-            const other_software *const of = &by_word[s];
-            const char *const *const word = script->word + script->command[c].first;
-            const int count = script->command[c].count;
-            found_word job[2] = {{NULL, 0}, {NULL, 0}};
-
-            if (!flags_runs(script, c) || !is_of(of, word, count))
-                continue;
-            for (int j = 0; j < 2 && of->job[j] != NULL; j++)
-                job[j] = word_value(word, count, of->job[j]);
-            return refuse_software(of, job, flags->file, err);
-        }
+        for (size_t s = 0; s < sizeof by_word / sizeof *by_word && flags_runs(script, c); s++)
+            if (is_of(&by_word[s], script->word + script->command[c].first,
+                      script->command[c].count))
+                return refuse_software(by_word[s].name, flags->file, err);
     for (int c = 0; c < script->commands; c++)
         for (int i = 0; i < script->command[c].count && flags_runs(script, c); i++)
             PLAIT_TRY(check_word(flags, script->word[script->command[c].first + i], err));
@@ -566,7 +486,6 @@ plait_status other_jobs_refuse(const char *text, size_t length, const char *name
     PLAIT_TRY(check_words(&flags, err));
     PLAIT_TRY(check_path(name, name, err));
     if (begins_line(copy, "openrlhf.cli."))
-        return refuse_software(&(other_software){.name = "OpenRLHF"}, (found_word[2]){{NULL, 0}},
-                               name, err);
+        return refuse_software("OpenRLHF", name, err);
     return check_methods(&flags, flags.script.commands > 0 ? "--" : "", err);
 }
