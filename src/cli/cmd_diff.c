@@ -10,7 +10,7 @@
 #include "io/data/data.h"
 #include "base/status.h"
 #include "report/lines.h"
-#include "io/model/model_write.h"
+#include "io/model/model_file.h"
 #include "plait/data.h"
 #include "io/plans/plans.h"
 #include "report/report_diff.h"

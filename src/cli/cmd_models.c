@@ -5,7 +5,7 @@
 #include "io/data/data.h"
 #include "io/json/json_write.h"
 #include "report/lines.h"
-#include "io/model/model_write.h"
+#include "io/model/model_file.h"
 #include "plait/block.h"
 #include "plait/data.h"
 #include "report/report.h"

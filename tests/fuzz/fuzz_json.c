@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "io/json/json.h"
-#include "io/json/json_scan.h"
+#include "io/json/json_private.h"
 #include "base/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "io/model/model_write.h"
+#include "io/model/model_file.h"
 #include "plait/model.h"
 #include "support/same_numerics.h"
 

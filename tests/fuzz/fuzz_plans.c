@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "io/cluster/cluster_write.h"
-#include "io/model/model_write.h"
+#include "io/model/model_file.h"
 #include "io/plans/plans.h"
 #include "support/same_numerics.h"
 

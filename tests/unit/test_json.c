@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "io/json/json.h"
-#include "io/json/json_scan.h"
+#include "io/json/json_private.h"
 
 typedef struct json_fixture {
     plait_arena *arena;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/model/model_write.h"
+#include "io/model/model_file.h"
 #include "plait/model.h"
 #include "support/same_numerics.h"
 #include "base/text.h"

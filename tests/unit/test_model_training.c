@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/assert_near.h"
-#include "io/model/model_write.h"
+#include "io/model/model_file.h"
 #include "support/must.h"
 #include "plait/data.h"
 #include "launch/write/training.h"

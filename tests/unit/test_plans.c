@@ -4,7 +4,7 @@
 
 #include "support/arena_fixture.h"
 #include "support/assert_near.h"
-#include "io/model/model_write.h"
+#include "io/model/model_file.h"
 #include "support/must.h"
 #include "io/plans/plans.h"
 

@@ -26,7 +26,7 @@ plait_gemm_fit accelerator_default_gemm(const accelerator_family *family, plait_
     if (precision != PLAIT_BF16)
         fit = gemm[stand_in[precision]];
     fit.measured = fit.measured && precision == PLAIT_FP16; // the same kernels
-    fields_lay_over(accelerator_gemm_fields, &family->gemm[precision], &fit);
+    fields_copy_filled(accelerator_gemm_fields, &family->gemm[precision], &fit);
     return fit;
 }
 
@@ -49,7 +49,7 @@ plait_grouped_fit accelerator_default_grouped(const accelerator_family *family,
                                        : grouped_from_plain(family, &accelerator->gemm[precision]);
 
     fit.measured = fit.measured && precision == PLAIT_FP16;
-    fields_lay_over(accelerator_grouped_fields, &family->grouped[precision], &fit);
+    fields_copy_filled(accelerator_grouped_fields, &family->grouped[precision], &fit);
     return fit;
 }
 

@@ -136,7 +136,7 @@ static plait_status take_from(const json_cursor *block, const field *fields,
     PLAIT_TRY(accelerator_family_name(block, "from", file->arena, &name, err));
     lender = *file->shared;
     PLAIT_TRY(load(name, &behind, err));
-    fields_lay_over(fields, (const char *)&lender + place, numbers);
+    fields_copy_filled(fields, (const char *)&lender + place, numbers);
     return PLAIT_OK;
 }
 

@@ -1,4 +1,4 @@
-/* fields.c - blocks of plain numbers and switches, read and written by a table */
+/* fields.c - reader and writer of JSON blocks by tables of their members */
 #include "io/json/fields.h"
 
 #include <assert.h>
@@ -8,49 +8,31 @@
 
 #include "base/number_range.h"
 
-enum { MOST_KEYS = 48 };
+enum { MAX_KEYS = 48 };
 
-static double unit_of(double unit)
+static double unit_of(const field *f)
 {
-    return unit == 0.0 ? 1.0 : unit;
+    return f->unit == 0.0 ? 1.0 : f->unit;
 }
 
-static size_t doubles_of(const field *f)
+static size_t numbers_of(const field *f)
 {
     return f->count > 0 ? f->count : 1;
 }
 
-static void *place(void *block, const field *f)
+static void *member(void *block, const field *f)
 {
     return (char *)block + f->offset;
 }
 
-static const void *place_in(const void *block, const field *f)
+static const void *const_member(const void *block, const field *f)
 {
     return (const char *)block + f->offset;
 }
 
-static plait_status keys_check(const json_cursor *at, const field *fields, const char *const *also,
-                               plait_error *err)
-{
-    const char *keys[MOST_KEYS + 1];
-    size_t count = 0;
+/* ---- reading ---- */
 
-    for (; fields->key != NULL; fields++) {
-        assert(count < MOST_KEYS);
-        keys[count++] = fields->key;
-    }
-    for (; also != NULL && *also != NULL; also++) {
-        assert(count < MOST_KEYS);
-        keys[count++] = *also;
-    }
-    assert(count < MOST_KEYS);
-    keys[count++] = "source";
-    keys[count] = NULL;
-    return json_keys_among(at, keys, err);
-}
-
-/* The number at the cursor itself: the field's, or an element of its array. */
+/* Reads a number at the cursor: the field's own, or an element of its array. */
 static plait_status read_number(const json_cursor *at, const field *f, double *out,
                                 plait_error *err)
 {
@@ -63,11 +45,10 @@ static plait_status read_number(const json_cursor *at, const field *f, double *o
     if (f->most > 0.0 && number > f->most)
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %g, found %g", f->most,
                          number);
-    if (!number_has_size(number * unit_of(f->unit)))
+    if (!number_has_size(number * unit_of(f)))
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a number from %g to %g, found %g",
-                         NUMBER_SAID_LEAST / unit_of(f->unit), NUMBER_SAID_MOST / unit_of(f->unit),
-                         number);
-    *out = number * unit_of(f->unit);
+                         NUMBER_SAID_LEAST / unit_of(f), NUMBER_SAID_MOST / unit_of(f), number);
+    *out = number * unit_of(f);
     return PLAIT_OK;
 }
 
@@ -90,19 +71,48 @@ static plait_status read_field(const json_cursor *at, const field *f, void *out,
 
     if (f->is_bool)
         return (f->required ? json_bool : json_bool_optional)(at, f->key, out, err);
+    if (f->is_int)
+        return (f->required ? json_int : json_int_optional)(at, f->key, (int)f->least, (int)f->most,
+                                                            out, err);
     if (!f->required && !json_has(at, f->key))
         return PLAIT_OK;
     PLAIT_TRY(json_value(at, f->key, &child, err));
     return (f->count > 0 ? read_array : read_number)(&child, f, out, err);
 }
 
+static plait_status read_block(const json_cursor *at, const field *fields, const char *const *also,
+                               bool has_source, void *out, plait_error *err)
+{
+    const char *keys[MAX_KEYS + 2];
+    size_t count = 0;
+
+    for (const field *f = fields; f->key != NULL; f++) {
+        assert(count < MAX_KEYS);
+        keys[count++] = f->key;
+    }
+    for (; also != NULL && *also != NULL; also++) {
+        assert(count < MAX_KEYS);
+        keys[count++] = *also;
+    }
+    if (has_source)
+        keys[count++] = "source";
+    keys[count] = NULL;
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    for (const field *f = fields; f->key != NULL; f++)
+        PLAIT_TRY(read_field(at, f, member(out, f), err));
+    return PLAIT_OK;
+}
+
 plait_status fields_read(const json_cursor *at, const field *fields, const char *const *also,
                          void *out, plait_error *err)
 {
-    PLAIT_TRY(keys_check(at, fields, also, err));
-    for (const field *f = fields; f->key != NULL; f++)
-        PLAIT_TRY(read_field(at, f, place(out, f), err));
-    return PLAIT_OK;
+    return read_block(at, fields, also, true, out, err);
+}
+
+plait_status fields_read_strictly(const json_cursor *at, const field *fields,
+                                  const char *const *also, void *out, plait_error *err)
+{
+    return read_block(at, fields, also, false, out, err);
 }
 
 plait_status fields_read_optional(const json_cursor *at, const char *key, const field *fields,
@@ -114,13 +124,15 @@ plait_status fields_read_optional(const json_cursor *at, const char *key, const 
     return json_is_null(&child) ? PLAIT_OK : fields_read(&child, fields, NULL, out, err);
 }
 
-/* 2.47e-6 s in us is 2.4699999999999998 by division; twelve digits are enough for any fit. */
+/* ---- writing ---- */
+
+/* Twelve digits are enough for any fit: 2.47e-6 s in us is 2.4699999999999998 by division alone. */
 static double in_unit(double number, double unit)
 {
     char digits[32];
-    double rounded = number / unit_of(unit);
+    double rounded = number / unit;
 
-    if (unit_of(unit) == 1.0)
+    if (unit == 1.0)
         return number;
     text_format(digits, sizeof digits, "%.12g", rounded);
     return text_parse_number(digits, &rounded) ? rounded : number / unit;
@@ -131,68 +143,71 @@ void fields_write_number(json_writer *json, const char *key, double number, doub
     json_member_number(json, key, in_unit(number, unit));
 }
 
-static void write_array(json_writer *json, const field *f, const double *numbers)
-{
-    json_write_key(json, f->key);
-    json_begin_row(json);
-    for (size_t i = 0; i < f->count; i++)
-        json_write_number(json, in_unit(numbers[i], f->unit));
-    json_end_array(json);
-}
-
 void fields_write(json_writer *json, const field *fields, const void *block)
 {
     for (const field *f = fields; f->key != NULL; f++) {
-        const void *at = place_in(block, f);
+        const void *const at = const_member(block, f);
+        const double *const number = at;
 
-        if (f->is_bool)
+        if (f->is_bool) {
             json_member_bool(json, f->key, *(const bool *)at);
-        else if (f->count > 0)
-            write_array(json, f, at);
-        else
-            fields_write_number(json, f->key, *(const double *)at, f->unit);
+        } else if (f->is_int) {
+            json_member_int64(json, f->key, *(const int *)at);
+        } else if (f->count == 0) {
+            fields_write_number(json, f->key, *number, unit_of(f));
+        } else {
+            json_member_row(json, f->key);
+            for (size_t i = 0; i < f->count; i++)
+                json_write_number(json, in_unit(number[i], unit_of(f)));
+            json_end_array(json);
+        }
     }
 }
 
-static bool any_number(const field *f, const double *number)
+void fields_write_member(json_writer *json, const char *key, const field *fields, const void *block)
 {
-    for (size_t i = 0; i < doubles_of(f); i++)
-        if (number[i] != 0.0)
-            return true;
-    return false;
+    json_member_object(json, key);
+    fields_write(json, fields, block);
+    json_end_object(json);
 }
 
-bool fields_known(const field *fields, const void *block)
+/* ---- numbers of a block ---- */
+
+bool fields_any(const field *fields, const void *block)
 {
-    for (const field *f = fields; f->key != NULL; f++)
-        if (f->is_bool ? *(const bool *)place_in(block, f) : any_number(f, place_in(block, f)))
+    for (const field *f = fields; f->key != NULL; f++) {
+        const double *const number = const_member(block, f);
+
+        if (f->is_bool && *(const bool *)const_member(block, f))
             return true;
+        for (size_t i = 0; !f->is_bool && i < numbers_of(f); i++)
+            if (number[i] != 0.0)
+                return true;
+    }
     return false;
 }
-
-/* ---- blanks ---- */
 
 void fields_blank(const field *fields, void *block)
 {
     for (const field *f = fields; f->key != NULL; f++) {
-        double *number = place(block, f);
+        double *const number = member(block, f);
 
-        for (size_t i = 0; i < doubles_of(f); i++)
+        for (size_t i = 0; i < numbers_of(f); i++)
             number[i] = (double)NAN;
     }
 }
 
-/* An array is said as a whole: its first number tells. */
+/* A file gives all numbers of an array, so the first one is enough. */
 static bool is_blank(const field *f, const void *block)
 {
-    return isnan(*(const double *)place_in(block, f));
+    return isnan(*(const double *)const_member(block, f));
 }
 
-void fields_lay_over(const field *fields, const void *from, void *to)
+void fields_copy_filled(const field *fields, const void *from, void *to)
 {
     for (const field *f = fields; f->key != NULL; f++)
         if (!is_blank(f, from))
-            memcpy(place(to, f), place_in(from, f), doubles_of(f) * sizeof(double));
+            memcpy(member(to, f), const_member(from, f), numbers_of(f) * sizeof(double));
 }
 
 const char *fields_first_blank(const field *fields, const void *block)

@@ -1,12 +1,10 @@
-/* fields.h - blocks of plain numbers and switches in JSON, by a table that reader and writer share
+/* fields.h - tables of the members of a JSON block, which its reader and its writer share
  *
  *     static const field link_fields[] = {
  *         {"latency_us", JSON_POSITIVE, .unit = PLAIT_US, FIELD_AT(plait_link, latency_s)},
  *         {.key = NULL},
  *     };
  *     PLAIT_TRY(fields_read(&at, link_fields, NULL, &link, err));
- *
- * Each block may also have a "source", which is for its human readers.
  */
 #pragma once
 
@@ -16,49 +14,63 @@
 #include "io/json/json.h"
 #include "io/json/json_write.h"
 
+/**
+ * One member: a double, an int, a bool, or an array of doubles. `range`, `unit` and `count` apply to doubles;
+ * `least` and `most` bound doubles, where 0 means no bound, and ints. A member that is not required leaves
+ * the struct unchanged if it is missing.
+ */
 typedef struct field {
     const char *key;
     json_range range;
-    double least;  /* smallest number allowed; 0: any of the range */
-    double most;   /* largest number allowed; 0: any */
-    double unit;   /* what one unit of the key is in base units; 0: 1 */
-    bool required; /* else what the struct holds before stays */
-    bool is_bool;  /* a bool, else a double */
-    size_t count;  /* of an array of exactly so many doubles; 0: one double, or bool */
+    double least, most; /* bounds, in units of the key */
+    double unit;        /* base units in one unit of the key; 0: 1 */
+    bool required;
+    bool is_bool;
+    bool is_int;
+    size_t count; /* length of an array of doubles; 0: a single value */
     size_t offset;
 } field;
 
 #define FIELD_AT(type, member) .offset = offsetof(type, member)
 
 /**
- * Reads the block at the cursor.
+ * Reads the block at the cursor. A block may also have a "source" for its human readers.
  *
- * @param also  other keys that the caller reads itself, ended by NULL; may be NULL
- * @param out   the struct that the offsets are in, filled with the defaults
+ * @param also  other keys, which the caller reads itself; ended by NULL, or NULL
+ * @param out   the struct of the offsets, filled with the defaults
  */
 plait_status fields_read(const json_cursor *at, const field *fields, const char *const *also,
                          void *out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** The same for a member that may be missing. */
+/** Like fields_read(), but the block may have no "source". */
+plait_status fields_read_strictly(const json_cursor *at, const field *fields,
+                                  const char *const *also, void *out,
+                                  plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads the block of a member, which may be missing. */
 plait_status fields_read_optional(const json_cursor *at, const char *key, const field *fields,
                                   void *out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** Writes the members of the block, without the braces around them. */
+/** Writes the members of the block into an object that the caller has begun. */
 void fields_write(json_writer *json, const field *fields, const void *block);
 
-/* A blank is a number that nobody has said: NaN, which no JSON can say. */
+/** Writes the block as a member that is an object. */
+void fields_write_member(json_writer *json, const char *key, const field *fields,
+                         const void *block);
 
-/** Makes every number of the block blank; the block has no switches. */
+/** Writes a number in `unit`, without the digits that the division adds. */
+void fields_write_number(json_writer *json, const char *key, double number, double unit);
+
+/** Whether the block has a number other than 0 or a bool that is true. */
+bool fields_any(const field *fields, const void *block);
+
+/* Blank numbers are NaN, which no file can hold. Blocks with blanks have only doubles. */
+
+/** Makes every number of the block blank. */
 void fields_blank(const field *fields, void *block);
 
-/** Copies the numbers that are not blank over those of another block. */
-void fields_lay_over(const field *fields, const void *from, void *to);
+/** Copies the numbers of a block that are not blank to another block. */
+void fields_copy_filled(const field *fields, const void *from, void *to);
 
-/** The key of the first number that is blank; NULL when there is none. */
+/** The key of the first blank number; NULL if there is none. */
 const char *fields_first_blank(const field *fields, const void *block);
-
-/** Whether any number of the block is not zero, or any switch on. */
-bool fields_known(const field *fields, const void *block);
-
-/** A number with its unit taken out, without the digits that the division makes up. */
-void fields_write_number(json_writer *json, const char *key, double number, double unit);

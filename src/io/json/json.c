@@ -1,8 +1,5 @@
-/* json.c - documents, and cursors that move through them and say where they are
- *
- * The getters of numbers, strings and words are in json_get.c.
- */
-#include "io/json/json.h"
+/* json.c - documents, cursors and their errors; the getters of values are in json_get.c */
+#include "io/json/json_private.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,22 +9,12 @@
 #include <cjson/cJSON.h>
 
 #include "base/fail.h"
-#include "io/file.h"
-#include "io/json/json_private.h"
-#include "io/json/json_scan.h"
 #include "base/text.h"
+#include "io/file.h"
 
 /* ---- documents ---- */
 
-/* Where the first thing behind the value stands: the end of the text, but for blanks. */
-static size_t after_blanks(const char *text, size_t length, size_t at)
-{
-    while (at < length && strchr(" \t\r\n", text[at]) != NULL)
-        at++;
-    return at;
-}
-
-/* Names that a document gives by its keys are printed as those of its strings are. */
+/* Keys may be printed as names, so they are as plain as strings. */
 static bool keys_are_plain(const struct cJSON *value)
 {
     for (; value != NULL; value = value->next)
@@ -37,7 +24,7 @@ static bool keys_are_plain(const struct cJSON *value)
     return true;
 }
 
-/* After the scan, the parser refuses only mistakes of grammar, unless memory runs out. */
+/* After the scan the parser fails only on wrong grammar or without memory. */
 static plait_status parse_tree(const char *text, size_t length, json_document *doc,
                                plait_error *err)
 {
@@ -53,7 +40,9 @@ static plait_status parse_tree(const char *text, size_t length, json_document *d
     if (doc->tree == NULL)
         return json_fail_at(text, length, (size_t)(end - text), doc->name, "JSON", err);
 
-    rest = after_blanks(text, length, (size_t)(end - text));
+    rest = (size_t)(end - text);
+    while (rest < length && strchr(" \t\r\n", text[rest]) != NULL)
+        rest++;
     if (rest == length && keys_are_plain(doc->tree))
         return PLAIT_OK;
     json_document_free(doc);
@@ -136,7 +125,7 @@ plait_status json_parse(const char *text, size_t length, const char *name, json_
 
 /* ---- errors: "file:/a/0/b" ---- */
 
-/* Text that stops growing when its fixed room is full. */
+/* A text of limited size, which is cut off where it does not fit. */
 typedef struct place_text {
     char *text;
     size_t size;
@@ -150,7 +139,7 @@ static void place_append(place_text *place, char c)
     place->text[place->length] = '\0';
 }
 
-/* RFC 6901: in a pointer, "~" is written ~0 and "/" is written ~1. */
+/* In a JSON pointer, "~" is written ~0 and "/" is written ~1 (RFC 6901). */
 static void place_append_key(place_text *place, const char *key)
 {
     place_append(place, '/');
@@ -161,7 +150,7 @@ static void place_append_key(place_text *place, const char *key)
     }
 }
 
-/* Recursion is as deep as the document, which is at most JSON_MAX_DEPTH. */
+/* Recursion is at most JSON_MAX_DEPTH deep. */
 static void place_append_cursor(place_text *place, const json_cursor *at)
 {
     char index[24];
@@ -245,7 +234,7 @@ const char *json_found(const json_cursor *at, char out[JSON_FOUND_SIZE])
 
 /* ---- objects and arrays ---- */
 
-/* "latency_us, source" of a list of words, cut where the room ends. */
+/* Joins words, "latency_us, source"; a list that does not fit ends with "...". */
 static const char *word_list(const char *const *words, char *out, size_t size)
 {
     size_t length = 0;
@@ -287,7 +276,8 @@ plait_status json_keys_among(const json_cursor *at, const char *const *keys, pla
     return PLAIT_OK;
 }
 
-/* The member with a key, NULL when there is none. A key that nobody checked may be there twice. */
+/* Finds a member; child->value is NULL if it is missing. A key may occur twice if the reader did not call
+ * json_keys_among(). */
 static plait_status find_member(const json_cursor *at, const char *key, json_cursor *child,
                                 plait_error *err)
 {
@@ -309,7 +299,7 @@ static plait_status find_member(const json_cursor *at, const char *key, json_cur
     return PLAIT_OK;
 }
 
-/* A bit of cJSON's type word above those that cJSON uses; cJSON_Is...() compare the low byte only. */
+/* A bit of cJSON's type word that cJSON does not use; cJSON_Is...() compare only the low byte. */
 enum { VALUE_WAS_READ = 1 << 16 };
 
 void json_mark_read(const json_cursor *at, const char *key)

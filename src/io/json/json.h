@@ -1,9 +1,8 @@
-/* json.h - reading JSON with errors that say where
+/* json.h - reader of JSON documents whose errors name the place
  *
- * A document is read, then looked at through cursors, which live on the stack and know their
- * parents. Only when something is wrong do they spell the place, as the file and a JSON pointer:
- * "clusters/dgx-h100.json:/links/1/bandwidth_gb_per_s". Each message has the form `expected ...,
- * found ...`.
+ * A reader goes through a parsed document with cursors on the stack. A cursor points to its parent, so an
+ * error can name its place as the file and a JSON pointer:
+ * "clusters/dgx-h100.json:/links/1/bandwidth_gb_per_s". Each message has the form `expected ..., found ...`.
  *
  *     static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
  *                                   plait_error *err)
@@ -19,14 +18,14 @@
  *
  *     return json_load(path, read_root, arena, &cluster, err);
  *
- * A getter comes in up to three forms:
+ * A getter has up to three forms:
  *
- *     json_number(at, "key", ...)            the member must be there
- *     json_number_optional(at, "key", ...)   *out stays as it is when the member is missing or null
- *     json_as_number(at, ...)                the value at the cursor itself, an element of an array
+ *     json_number(at, "key", ...)            reads a required member
+ *     json_number_optional(at, "key", ...)   leaves *out unchanged if the member is missing or null
+ *     json_as_number(at, ...)                reads the value at the cursor, such as an array's element
  *
  * Strings are copied into the caller's arena and outlive the document; cursors and their keys do
- * not. A parent cursor must outlive its children: it is on the stack of a caller, or of the same
+ * not. A parent cursor must outlive its children: it is on the stack of a caller or of the same
  * function.
  */
 #pragma once
@@ -42,14 +41,14 @@ struct cJSON;
 
 typedef struct json_document {
     struct cJSON *tree;
-    const char *name; /* the path, or what stands for it in messages */
+    const char *name; /* path, or name of a text in messages */
 } json_document;
 
 typedef struct json_cursor {
-    const struct cJSON *value;        /* NULL: an optional array or object that is not there */
+    const struct cJSON *value;        /* NULL: missing optional array or object */
     const struct json_cursor *parent; /* NULL at the root */
-    const char *key; /* in an object; NULL in an array; the document's name at the root */
-    size_t index;    /* in an array or in the iteration over an object */
+    const char *key; /* key in the parent object; NULL in an array; document's name at the root */
+    size_t index;    /* position in the parent, counted by json_first() and json_next() */
 } json_cursor;
 
 typedef enum json_range {
@@ -61,14 +60,14 @@ typedef enum json_range {
 
 /* ---- documents ---- */
 
-/** Files above this size are refused unread. */
+/** Size of the largest document. */
 #define JSON_MAX_BYTES ((size_t)64 * 1024 * 1024)
 
-/** Reads a file; on success *doc is to be freed. `arena` keeps only a copy of the path. */
+/** Reads a file. On success the caller frees *doc; `arena` gets only a copy of the path. */
 plait_status json_document_read(const char *path, plait_arena *arena, json_document *doc,
                                 plait_error *err) PLAIT_MUST_CHECK;
 
-/** The same for a text in memory, which need not end with a zero; `name` stands for the path. */
+/** Parses a text, which needs no zero byte at its end; messages have `name` as its path. */
 plait_status json_document_parse(const char *text, size_t length, const char *name,
                                  plait_arena *arena, json_document *doc,
                                  plait_error *err) PLAIT_MUST_CHECK;
@@ -77,45 +76,44 @@ void json_document_free(json_document *doc);
 
 json_cursor json_document_root(const json_document *doc);
 
-/** Reads what a document is about from its root; `out` is of the reader's own type. */
+/** Reads a value from a document's root; `out` has the type that the reader expects. */
 typedef plait_status json_reader(const json_cursor *root, plait_arena *arena, void *out,
                                  plait_error *err);
 
-/** Reads a file by its reader; the document is freed, whether that fails or not. */
+/** Calls a reader on the root of a file, and frees the document. */
 plait_status json_load(const char *path, json_reader *read, plait_arena *arena, void *out,
                        plait_error *err) PLAIT_MUST_CHECK;
 
-/** The same for a text in memory; `name` stands for the path. */
+/** Calls a reader on the root of a text, whose path is `name` in messages. */
 plait_status json_parse(const char *text, size_t length, const char *name, json_reader *read,
                         plait_arena *arena, void *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /* ---- objects and arrays ---- */
 
 /**
- * Checks that the value is an object, that all its keys are among `keys` (NULL ends them), and that
- * none is there twice. The message for an unknown key names the known one that was probably meant.
+ * Checks that the value is an object, that all its keys are among `keys` (NULL ends the list), and that
+ * each key occurs once. The message for an unknown key names the nearest known one.
  */
 plait_status json_keys_among(const json_cursor *at, const char *const *keys,
                              plait_error *err) PLAIT_MUST_CHECK;
 
-/** Whether the object has the key, other than null. False when `at` is not an object. */
+/** Whether `at` is an object with the key and a value other than null. */
 bool json_has(const json_cursor *at, const char *key);
 
 /**
- * Whether a getter has found this member by its key. json_has(), json_first() and json_next() do not count as
- * reading. json_mark_read() marks a member that the reader skips on purpose.
+ * Whether a getter has found this member by its key; json_has(), json_first() and json_next() do not mark
+ * members. json_mark_read() marks a member that the reader skips on purpose.
  */
 bool json_was_read(const json_cursor *at);
 void json_mark_read(const json_cursor *at, const char *key);
 
-/* Kinds of a value, to tell documents apart by content. */
-bool json_is_null(const json_cursor *at); /* also when an optional value is not there */
+bool json_is_null(const json_cursor *at); /* true also for a missing optional value */
 bool json_is_number(const json_cursor *at);
 bool json_is_string(const json_cursor *at);
 bool json_is_object(const json_cursor *at);
 bool json_is_array(const json_cursor *at);
 
-/** A member of any kind. With json_value_optional, json_is_null(child) tells that there is none. */
+/** Moves *child to a member of any kind; after json_value_optional(), json_is_null(child) if it is missing. */
 plait_status json_value(const json_cursor *at, const char *key, json_cursor *child,
                         plait_error *err) PLAIT_MUST_CHECK;
 plait_status json_value_optional(const json_cursor *at, const char *key, json_cursor *child,
@@ -130,17 +128,16 @@ plait_status json_array(const json_cursor *at, const char *key, json_cursor *chi
 plait_status json_array_optional(const json_cursor *at, const char *key, json_cursor *child,
                                  plait_error *err) PLAIT_MUST_CHECK;
 
-/** Fails unless the value is an object, or an array. */
 plait_status json_as_object(const json_cursor *at, plait_error *err) PLAIT_MUST_CHECK;
 plait_status json_as_array(const json_cursor *at, plait_error *err) PLAIT_MUST_CHECK;
 
-/** Elements of an array or members of an object; 0 for anything else. */
+/** Number of elements of an array or members of an object; 0 for other values. */
 size_t json_count(const json_cursor *at);
 
-/** Moves `child` to the first element or member; false when there is none. */
+/** Moves `child` to the first element or member; false if there is none. */
 bool json_first(const json_cursor *at, json_cursor *child);
 
-/** Moves on to the next one; false at the end. */
+/** Moves `child` to the next element or member; false at the end. */
 bool json_next(json_cursor *child);
 
 /* ---- values ---- */
@@ -152,8 +149,8 @@ plait_status json_number_optional(const json_cursor *at, const char *key, json_r
 plait_status json_as_number(const json_cursor *at, json_range range, double *out,
                             plait_error *err) PLAIT_MUST_CHECK;
 
-/* An integer has no fraction and lies within [min, max]. JSON numbers are doubles: 64-bit integers
- * are exact up to 2^53 - 1 and refused beyond it. */
+/* Integers from min to max. JSON numbers are doubles, which hold integers exactly up to 2^53 - 1; larger
+ * ones are refused. */
 plait_status json_int(const json_cursor *at, const char *key, int min, int max, int *out,
                       plait_error *err) PLAIT_MUST_CHECK;
 plait_status json_int_optional(const json_cursor *at, const char *key, int min, int max, int *out,
@@ -181,12 +178,13 @@ plait_status json_string_optional(const json_cursor *at, const char *key, plait_
 plait_status json_as_string(const json_cursor *at, plait_arena *arena, const char **out,
                             plait_error *err) PLAIT_MUST_CHECK;
 
-/* A string out of a list that NULL ends; *out is its index, ready for an enum in that order. */
+/* A word of a list that NULL ends; *out is its index. */
 plait_status json_word(const json_cursor *at, const char *key, const char *const *words, int *out,
                        plait_error *err) PLAIT_MUST_CHECK;
 plait_status json_word_optional(const json_cursor *at, const char *key, const char *const *words,
                                 int *out, plait_error *err) PLAIT_MUST_CHECK;
-/** ["p2p", "a2a"] as bits; without `words`, integers from 0 to `most`. */
+
+/** An array such as ["p2p", "a2a"] as bits; without `words` its elements are integers from 0 to `most`. */
 plait_status json_mask(const json_cursor *at, const char *key, const char *const *words, int most,
                        unsigned *mask, plait_error *err) PLAIT_MUST_CHECK;
 plait_status json_as_word(const json_cursor *at, const char *const *words, int *out,
@@ -195,8 +193,8 @@ plait_status json_as_word(const json_cursor *at, const char *const *words, int *
 /* ---- comparison ---- */
 
 /**
- * Fails at the first place where a value is not what another document has there: numbers, words,
- * lengths of arrays, keys of objects (64 at most, in any order).
+ * Fails at the first difference from the value of another document: in numbers, words, lengths of arrays
+ * or keys of objects (at most 64, in any order).
  */
 plait_status json_same(const json_cursor *found, const json_cursor *expected,
                        plait_error *err) PLAIT_MUST_CHECK;
@@ -204,18 +202,18 @@ plait_status json_same(const json_cursor *found, const json_cursor *expected,
 /* ---- errors ---- */
 
 /**
- * Fails at the cursor's place, for checks that only the caller can make:
+ * Fails at the cursor's place:
  *
  *     return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a divisor of 64, found %d", kv);
  */
 plait_status json_fail(const json_cursor *at, plait_status status, plait_error *err,
                        const char *fmt, ...) PLAIT_MUST_CHECK PLAIT_PRINTF(4, 5);
 
-/** The same at a member of the object, whether it is there or not. */
+/** Fails at a member of the object, which may be missing. */
 plait_status json_fail_key(const json_cursor *at, const char *key, plait_status status,
                            plait_error *err, const char *fmt, ...) PLAIT_MUST_CHECK
     PLAIT_PRINTF(5, 6);
 
-/** "expected a number, found true", as PLAIT_ERROR_SCHEMA. */
+/** Fails (SCHEMA) with a message such as "expected a number, found true". */
 plait_status json_fail_type(const json_cursor *at, const char *expected,
                             plait_error *err) PLAIT_MUST_CHECK;

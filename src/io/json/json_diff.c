@@ -1,4 +1,4 @@
-/* json_diff.c - two trees side by side */
+/* json_diff.c - differences between two documents: all of them, or the first */
 #include "io/json/json_diff.h"
 
 #include <math.h>
@@ -8,8 +8,10 @@
 
 #include "base/grow.h"
 #include "base/text.h"
+#include "io/json/json_private.h"
 
-enum { MOST_ELEMENTS = 8000 }; /* of one array or object: they are matched in pairs */
+/* Size of the largest array or object: matching elements by name takes quadratic time. */
+enum { MAX_ELEMENTS = 8000 };
 
 typedef struct differ {
     const char *const *names;
@@ -21,7 +23,7 @@ typedef struct differ {
 
 /* ---- values as text ---- */
 
-/* A scalar, or how much there is. */
+/* Prints a scalar, or the size of an array or object. */
 static const char *text_of(const cJSON *value, plait_arena *arena)
 {
     char number[TEXT_NUMBER_SIZE];
@@ -66,8 +68,8 @@ static void add_name(text_builder *out, const cJSON *value)
         text_append_number(out, value->valuedouble);
 }
 
-/* "dgx-h100 64": what an element calls itself; "" where it has no name, NULL out of memory. */
-static const char *name_of(const differ *d, const cJSON *element)
+/* The name of an element by its own keys, "dgx-h100 64"; "" if it has none, NULL if out of memory. */
+static const char *element_name(const differ *d, const cJSON *element)
 {
     text_builder out;
 
@@ -85,15 +87,14 @@ static const char *name_of(const differ *d, const cJSON *element)
     return text_builder_finish(&out, NULL);
 }
 
-/* An array of elements of which each has a name of its own. */
 typedef struct named_list {
     int count;
-    bool named;
+    bool named; /* every element has a name that no other has */
     const cJSON **element;
     const char **name;
 } named_list;
 
-static bool has_doubles(const named_list *list)
+static bool has_duplicates(const named_list *list)
 {
     for (int i = 0; i < list->count; i++)
         for (int j = 0; j < i; j++)
@@ -115,17 +116,17 @@ static plait_status list_elements(const differ *d, const cJSON *array, named_lis
     cJSON_ArrayForEach(element, array)
     {
         out->element[out->count] = element;
-        out->name[out->count] = name_of(d, element);
+        out->name[out->count] = element_name(d, element);
         if (out->name[out->count] == NULL)
             return plait_fail_nomem(d->err);
         out->named = out->named && out->name[out->count][0] != '\0';
         out->count++;
     }
-    out->named = out->named && !has_doubles(out);
+    out->named = out->named && !has_duplicates(out);
     return PLAIT_OK;
 }
 
-static const cJSON *named(const named_list *list, const char *name)
+static const cJSON *find_named(const named_list *list, const char *name)
 {
     for (int i = 0; i < list->count; i++)
         if (strcmp(list->name[i], name) == 0)
@@ -133,7 +134,7 @@ static const cJSON *named(const named_list *list, const char *name)
     return NULL;
 }
 
-/* ---- the walk ---- */
+/* ---- comparison ---- */
 
 static plait_status compare(differ *d, const char *at, const cJSON *a, const cJSON *b);
 
@@ -142,9 +143,9 @@ static plait_status compare_named(differ *d, const char *at, const named_list *a
 {
     for (int i = 0; i < b->count; i++)
         PLAIT_TRY(compare(d, plait_arena_printf(d->arena, "%s/%s", at, b->name[i]),
-                          named(a, b->name[i]), b->element[i]));
+                          find_named(a, b->name[i]), b->element[i]));
     for (int i = 0; i < a->count; i++)
-        if (named(b, a->name[i]) == NULL)
+        if (find_named(b, a->name[i]) == NULL)
             PLAIT_TRY(
                 add(d, plait_arena_printf(d->arena, "%s/%s", at, a->name[i]), a->element[i], NULL));
     return PLAIT_OK;
@@ -165,7 +166,8 @@ static plait_status compare_arrays(differ *d, const char *at, const cJSON *a, co
     return PLAIT_OK;
 }
 
-static bool is_of_the_run(const char *key)
+/* Two runs of the same command differ in these. */
+static bool differs_between_runs(const char *key)
 {
     return strcmp(key, "elapsed_s") == 0 || strcmp(key, "threads") == 0;
 }
@@ -176,13 +178,13 @@ static plait_status compare_objects(differ *d, const char *at, const cJSON *a, c
 
     cJSON_ArrayForEach(member, b)
     {
-        if (!is_of_the_run(member->string))
+        if (!differs_between_runs(member->string))
             PLAIT_TRY(compare(d, plait_arena_printf(d->arena, "%s/%s", at, member->string),
                               cJSON_GetObjectItemCaseSensitive(a, member->string), member));
     }
     cJSON_ArrayForEach(member, a)
     {
-        if (!is_of_the_run(member->string) &&
+        if (!differs_between_runs(member->string) &&
             cJSON_GetObjectItemCaseSensitive(b, member->string) == NULL)
             PLAIT_TRY(
                 add(d, plait_arena_printf(d->arena, "%s/%s", at, member->string), member, NULL));
@@ -194,9 +196,9 @@ static plait_status compare(differ *d, const char *at, const cJSON *a, const cJS
 {
     if (at == NULL)
         return plait_fail_nomem(d->err);
-    if (cJSON_GetArraySize(a) > MOST_ELEMENTS || cJSON_GetArraySize(b) > MOST_ELEMENTS)
+    if (cJSON_GetArraySize(a) > MAX_ELEMENTS || cJSON_GetArraySize(b) > MAX_ELEMENTS)
         return plait_fail(d->err, PLAIT_ERROR_RANGE, at, "expected at most %d elements, found more",
-                          MOST_ELEMENTS);
+                          MAX_ELEMENTS);
     if (a == NULL || b == NULL)
         return add(d, at, a, b);
     if (cJSON_IsArray(a) && cJSON_IsArray(b))
@@ -213,4 +215,62 @@ plait_status json_diff(const json_cursor *a, const json_cursor *b, const char *c
 
     *out = (json_changes){0};
     return compare(&d, "", a->value, b->value);
+}
+
+/* ---- json_same ---- */
+
+/* Number of keys of the largest object that json_same() compares. */
+enum { MAX_KEYS = 64 };
+
+static plait_status fail_different(const json_cursor *found, const json_cursor *expected,
+                                   plait_error *err)
+{
+    char here[JSON_FOUND_SIZE], there[JSON_FOUND_SIZE];
+
+    return json_fail(found, PLAIT_ERROR_RANGE, err, "expected %s, found %s",
+                     json_found(expected, there), json_found(found, here));
+}
+
+static plait_status same_arrays(const json_cursor *found, const json_cursor *expected,
+                                plait_error *err)
+{
+    json_cursor here, there;
+
+    if (json_count(found) != json_count(expected))
+        return json_fail(found, PLAIT_ERROR_RANGE, err, "expected %zu elements, found %zu",
+                         json_count(expected), json_count(found));
+    json_first(found, &here);
+    for (bool more = json_first(expected, &there); more; more = json_next(&there)) {
+        PLAIT_TRY(json_same(&here, &there, err));
+        json_next(&here);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status same_objects(const json_cursor *found, const json_cursor *expected,
+                                 plait_error *err)
+{
+    const char *keys[MAX_KEYS + 1] = {NULL};
+    json_cursor here, there;
+    int count = 0;
+
+    for (bool more = json_first(expected, &there); more && count < MAX_KEYS;
+         more = json_next(&there))
+        keys[count++] = there.key;
+    PLAIT_TRY(json_keys_among(found, keys, err));
+    for (bool more = json_first(expected, &there); more; more = json_next(&there)) {
+        PLAIT_TRY(json_value(found, there.key, &here, err));
+        PLAIT_TRY(json_same(&here, &there, err));
+    }
+    return PLAIT_OK;
+}
+
+plait_status json_same(const json_cursor *found, const json_cursor *expected, plait_error *err)
+{
+    if (json_is_array(expected) && json_is_array(found))
+        return same_arrays(found, expected, err);
+    if (json_is_object(expected) && json_is_object(found))
+        return same_objects(found, expected, err);
+    return cJSON_Compare(found->value, expected->value, 1) ? PLAIT_OK
+                                                           : fail_different(found, expected, err);
 }

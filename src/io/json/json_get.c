@@ -1,19 +1,16 @@
-/* json_get.c - the typed getters of the JSON reader
- *
- * Each kind of value has one function that reads the value at a cursor; the forms for members of an
- * object find the member and call it.
- */
+/* json_get.c - typed getters of the JSON reader: json_as_NAME reads the value at a cursor, and json_NAME and
+ * json_NAME_optional find a member and call it */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
 #include <cjson/cJSON.h>
 
-#include "io/json/json_private.h"
 #include "base/number_range.h"
 #include "base/text.h"
+#include "io/json/json_private.h"
 
-/* Up to here a whole double is the integer that the file says; 2^53 may stand for 2^53 + 1. */
+/* Up to here a double is the integer in the file; 2^53 may have been read from 2^53 + 1. */
 static const int64_t exact_max = ((int64_t)1 << 53) - 1;
 
 static const struct range {
@@ -90,7 +87,7 @@ plait_status json_as_int64(const json_cursor *at, int64_t min, int64_t max, int6
 
 plait_status json_as_int(const json_cursor *at, int min, int max, int *out, plait_error *err)
 {
-    int64_t number = 0; // gcc does not see that a failure is never PLAIT_OK
+    int64_t number = 0; // for gcc, which cannot infer that a failure is never PLAIT_OK
 
     PLAIT_TRY(json_as_int64(at, min, max, &number, err));
     *out = (int)number;

@@ -1,5 +1,5 @@
-/* json_scan.c - what the JSON library would let pass */
-#include "io/json/json_scan.h"
+/* json_scan.c - strict scan of a JSON text before cJSON parses it */
+#include "io/json/json_private.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 
-/* cJSON copies a number into 64 bytes and reads on behind the 63rd. */
-enum { LONGEST_NUMBER = 63 };
+/* cJSON copies a number into 64 bytes and splits a longer one. */
+enum { MAX_NUMBER_LENGTH = 63 };
 
 #define NO_INFINITY "a number or null, since JSON has neither NaN nor Infinity"
 
@@ -16,12 +16,12 @@ typedef struct json_text {
     const char *text;
     size_t length;
     size_t at;
-    size_t string; /* where the last one began */
-    bool unclosed; /* it has no end */
-    int depth;
+    size_t string; /* offset of the last string */
+    bool unclosed; /* the last string has no end */
+    int depth;     /* open arrays and objects */
 } json_text;
 
-/* The byte to be read next, or '\0' behind the end; a zero byte in the text is refused as such. */
+/* The next byte, or '\0' at the end. */
 static char current(const json_text *scan)
 {
     return scan->at < scan->length ? scan->text[scan->at] : '\0';
@@ -57,7 +57,7 @@ static bool starts_word(const json_text *scan, const char *word)
     return scan->length - scan->at >= length && memcmp(scan->text + scan->at, word, length) == 0;
 }
 
-/* Moves past digits, of which there must be one. */
+/* Moves past at least one digit. */
 static bool skip_digits(json_text *scan)
 {
     const size_t start = scan->at;
@@ -69,8 +69,8 @@ static bool skip_digits(json_text *scan)
 
 /* number = ["-"] ("0" | digit1-9 digits) ["." digits] [("e" | "E") ["+" | "-"] digits]
  *
- * This and the functions below move past what they accept and return NULL, or return what was
- * expected where they stopped. */
+ * This function and the two below move past the token and return NULL, or return what they expected where
+ * they stopped. */
 static const char *scan_number(json_text *scan)
 {
     const size_t start = scan->at;
@@ -93,10 +93,10 @@ static const char *scan_number(json_text *scan)
         if (!skip_digits(scan))
             return "a digit in the exponent";
     }
-    return scan->at - start <= LONGEST_NUMBER ? NULL : "a number of at most 63 characters";
+    return scan->at - start <= MAX_NUMBER_LENGTH ? NULL : "a number of at most 63 characters";
 }
 
-/* A string, from quote to quote. An unclosed one is left to the parser. */
+/* Scans a string from quote to quote. The parser refuses an unclosed one. */
 static const char *scan_string(json_text *scan)
 {
     scan->string = scan->at;
@@ -133,7 +133,6 @@ static const char *scan_token(json_text *scan)
     return NULL;
 }
 
-/* What stands at `offset`, for a message. */
 static void describe_byte(const char *text, size_t length, size_t offset, char *out, size_t size)
 {
     const unsigned char c = offset < length ? (unsigned char)text[offset] : 0;

@@ -1,4 +1,4 @@
-/* json_write.c - writing JSON, the same bytes for the same values */
+/* json_write.c - writer of JSON, with the same bytes for the same values */
 #include "io/json/json_write.h"
 
 #include <assert.h>
@@ -20,7 +20,6 @@ static void new_line(json_writer *json)
     text_append_repeated(&json->out, ' ', 2 * (size_t)json->depth);
 }
 
-/* What stands between two things: after a key nothing, else a comma and a new line. */
 static void begin_item(json_writer *json)
 {
     if (!json->after_key) {
@@ -87,7 +86,8 @@ void json_begin_object_row(json_writer *json)
         json->row = json->depth;
 }
 
-/* A character that is not plain; of what is no UTF-8 the sign that stands for such bytes. */
+/* Escapes a character that is not plain, so that a terminal which shows the document does not obey it. A
+ * malformed byte becomes U+FFFD. Returns the number of bytes escaped. */
 static size_t append_escaped(text_builder *out, const char *text, size_t left)
 {
     const size_t length = text_utf8_length(text, left);
@@ -101,7 +101,6 @@ static size_t append_escaped(text_builder *out, const char *text, size_t left)
     return length > 0 ? length : 1;
 }
 
-/* Nobody who prints the document is steered by what it quotes. */
 static void append_quoted(text_builder *out, const char *text)
 {
     size_t left = strlen(text);
@@ -172,6 +171,24 @@ void json_write_null(json_writer *json)
 {
     begin_item(json);
     text_append(&json->out, "null");
+}
+
+void json_member_object(json_writer *json, const char *key)
+{
+    json_write_key(json, key);
+    json_begin_object(json);
+}
+
+void json_member_array(json_writer *json, const char *key)
+{
+    json_write_key(json, key);
+    json_begin_array(json);
+}
+
+void json_member_row(json_writer *json, const char *key)
+{
+    json_write_key(json, key);
+    json_begin_row(json);
 }
 
 void json_member_string(json_writer *json, const char *key, const char *text)

@@ -1,4 +1,4 @@
-/* json_write.h - writing JSON, the same bytes for the same values
+/* json_write.h - writer of JSON, with the same bytes for the same values
  *
  *     json_writer json;
  *
@@ -9,9 +9,8 @@
  *     json_end_object(&json);
  *     PLAIT_TRY(json_writer_finish(&json, &text, &length, err));
  *
- * gives two blanks of indentation a level, one member or element a line, and a final newline. Only
- * running out of memory can go wrong, and only json_writer_finish says so. Unbalanced calls are
- * failed asserts.
+ * The text has two blanks of indentation a level, one member or element a line, and a final newline. The
+ * only error is a lack of memory, which json_writer_finish returns. Unbalanced calls fail an assert.
  */
 #pragma once
 
@@ -19,15 +18,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plait/error.h"
 #include "base/text.h"
+#include "plait/error.h"
 
 typedef struct json_writer {
     text_builder out;
     int depth;
-    int row;        /* the depth at which a row began, what is inside stays on its line; 0: none */
-    bool empty;     /* nothing has been written yet inside the innermost array or object */
-    bool after_key; /* the next value belongs on the line of its key */
+    int row;        /* depth inside the outermost row, which is on one line; 0: in no row */
+    bool empty;     /* the innermost array or object is empty so far */
+    bool after_key; /* a key has been written whose value is next */
 } json_writer;
 
 void json_writer_init(json_writer *json, plait_arena *arena);
@@ -37,31 +36,32 @@ void json_end_object(json_writer *json);
 void json_begin_array(json_writer *json);
 void json_end_array(json_writer *json);
 
-/** Begins an array that stays on one line, with all that is inside it; json_end_array ends it. */
+/* An array, or an object, that is on one line with everything in it. */
 void json_begin_row(json_writer *json);
-
-/** The same of an object; json_end_object ends it. */
 void json_begin_object_row(json_writer *json);
 
 void json_write_key(json_writer *json, const char *key);
 
-/** UTF-8 passes; quotes, backslashes and control characters are escaped. NULL becomes null. */
+/** Escapes quotes, backslashes and characters that are not plain text (text.h). NULL becomes null. */
 void json_write_string(json_writer *json, const char *text);
 
-/** The shortest digits that read back as the same double; infinities and NaN become null. */
+/** Writes the shortest digits that read back as the same double; infinities and NaN become null. */
 void json_write_number(json_writer *json, double number);
 void json_write_int64(json_writer *json, int64_t number);
 void json_write_bool(json_writer *json, bool value);
 void json_write_null(json_writer *json);
 
-/* A key and its value in one call. */
+/* A key and its value, or the beginning of its value. */
+void json_member_object(json_writer *json, const char *key);
+void json_member_array(json_writer *json, const char *key);
+void json_member_row(json_writer *json, const char *key);
 void json_member_string(json_writer *json, const char *key, const char *text);
 void json_member_number(json_writer *json, const char *key, double number);
 void json_member_int64(json_writer *json, const char *key, int64_t number);
 void json_member_bool(json_writer *json, const char *key, bool value);
-void json_member_version(json_writer *json); /* "plait": that of the program that writes */
+void json_member_version(json_writer *json); /* "plait": version of this library */
 void json_member_null(json_writer *json, const char *key);
 
-/** The finished document, in the writer's arena, ended by a newline; `length` may be NULL. */
+/** Returns the document in the writer's arena; `length` may be NULL. */
 plait_status json_writer_finish(json_writer *json, const char **text, size_t *length,
                                 plait_error *err) PLAIT_MUST_CHECK;

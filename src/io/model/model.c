@@ -1,50 +1,43 @@
-/* model.c - loading a model: which of the two formats it is */
+/* model.c - loading a model in either format, and the checks that both formats have */
 #include "plait/model.h"
 
 #include "plait/data.h"
 
-#include "io/json/json.h"
-#include "io/model/model_private.h"
+#include "io/model/model_file.h"
 
-static bool is_hugging_face(const json_cursor *root)
-{
-    return json_has(root, "model_type") || json_has(root, "architectures");
-}
-
-/* What a document is read into. */
-typedef struct model_answer {
+typedef struct model_result {
     plait_model *model;
     const char **warning; /* may be NULL */
-} model_answer;
+} model_result;
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
                               plait_error *err)
 {
-    const model_answer *const answer = out;
+    const model_result *const result = out;
     const char *ignored = "";
 
-    *answer->model = (plait_model){0};
+    *result->model = (plait_model){0};
     PLAIT_TRY(json_as_object(root, err));
-    if (is_hugging_face(root))
-        PLAIT_TRY(model_read_hf(root, arena, answer->model, &ignored, err));
+    if (json_has(root, "model_type") || json_has(root, "architectures"))
+        PLAIT_TRY(model_read_hf(root, arena, result->model, &ignored, err));
     else
-        PLAIT_TRY(model_read_plait(root, arena, answer->model, err));
-    if (answer->warning != NULL)
-        *answer->warning = ignored;
+        PLAIT_TRY(model_read_plait(root, arena, result->model, err));
+    if (result->warning != NULL)
+        *result->warning = ignored;
     return PLAIT_OK;
 }
 
 plait_status plait_model_load(const char *path, plait_arena *arena, plait_model *out,
                               const char **warning, plait_error *err)
 {
-    return json_load(path, read_root, arena, &(model_answer){out, warning}, err);
+    return json_load(path, read_root, arena, &(model_result){out, warning}, err);
 }
 
 plait_status plait_model_parse(const char *text, size_t length, const char *name,
                                plait_arena *arena, plait_model *out, const char **warning,
                                plait_error *err)
 {
-    return json_parse(text, length, name, read_root, arena, &(model_answer){out, warning}, err);
+    return json_parse(text, length, name, read_root, arena, &(model_result){out, warning}, err);
 }
 
 plait_status plait_model_find(const char *name, plait_arena *arena, plait_model *out,
@@ -54,4 +47,56 @@ plait_status plait_model_find(const char *name, plait_arena *arena, plait_model 
 
     PLAIT_TRY(plait_data_find(PLAIT_DATA_MODELS, name, arena, &path, err));
     return plait_model_load(path, arena, out, warning, err);
+}
+
+/* ---- checks of two numbers ---- */
+
+plait_status model_check_kv_heads(const json_cursor *at, const char *key, int heads, int kv_heads,
+                                  plait_error *err)
+{
+    if (kv_heads > heads || heads % kv_heads != 0)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                             "expected a divisor of the %d heads, found %d", heads, kv_heads);
+    return PLAIT_OK;
+}
+
+plait_status model_check_head_dim(const json_cursor *at, const char *key, int hidden, int heads,
+                                  int *head_dim, plait_error *err)
+{
+    if (*head_dim > 0)
+        return PLAIT_OK;
+    if (hidden % heads != 0 || hidden / heads > MODEL_MAX_HEAD_DIM)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                             "expected a head size, since %d heads do not share a width of %d "
+                             "evenly, found nothing",
+                             heads, hidden);
+    *head_dim = hidden / heads;
+    return PLAIT_OK;
+}
+
+plait_status model_check_topk(const json_cursor *at, const char *key, int experts, int topk,
+                              plait_error *err)
+{
+    if (topk > experts)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                             "expected at most the %d experts, found %d", experts, topk);
+    return PLAIT_OK;
+}
+
+plait_status model_check_groups(const json_cursor *at, const char *groups_key, const char *topk_key,
+                                const plait_moe *moe, plait_error *err)
+{
+    if ((moe->groups == 0) != (moe->group_topk == 0))
+        return json_fail_key(at, topk_key, PLAIT_ERROR_RANGE, err,
+                             "expected %s and %s together, found %d and %d", groups_key, topk_key,
+                             moe->groups, moe->group_topk);
+    if (moe->groups > 0 && moe->experts % moe->groups != 0)
+        return json_fail_key(at, groups_key, PLAIT_ERROR_RANGE, err,
+                             "expected a divisor of the %d experts, found %d", moe->experts,
+                             moe->groups);
+    if (moe->group_topk > moe->groups)
+        return json_fail_key(at, topk_key, PLAIT_ERROR_RANGE, err,
+                             "expected at most the %d groups, found %d", moe->groups,
+                             moe->group_topk);
+    return PLAIT_OK;
 }

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "io/model/model_private.h"
+#include "io/model/model_file.h"
 
 /* What a class fixes, or what it means when the file does not say. */
 enum hf_trait {

@@ -1,4 +1,4 @@
-/* model_plait.c - plait's own model files: kinds of layers by name, and runs of layers
+/* model_plait.c - reader and writer of plait's model files: kinds of layers by name, and runs of layers
  *
  *     "kinds":  {"dense": {"mla": {...}, "mlp": {...}}, "moe": {"like": "dense", "moe": {...}}},
  *     "layers": [{"kind": "dense", "count": 3}, {"kind": "moe", "count": 58}]
@@ -7,87 +7,22 @@
  */
 #include <string.h>
 
-#include "io/model/model_numerics.h"
-#include "io/model/model_training.h"
-#include "io/model/model_plait.h"
-
 #include "plait/serve.h"
 
-/* What the parts of a file need to know of the whole. */
+#include "io/model/model_file.h"
+
+/* The kinds and layers of a file while it is read. */
 typedef struct model_file {
     plait_arena *arena;
     plait_model *model;
     plait_layer kind[PLAIT_MAX_LAYER_KINDS];
-    const char *kind_name[PLAIT_MAX_LAYER_KINDS + 1]; /* NULL behind the last, for json_word */
+    const char *kind_name[PLAIT_MAX_LAYER_KINDS + 1]; /* ends with NULL, as a list of words */
     unsigned char layer_kind[PLAIT_MAX_LAYERS];
 } model_file;
 
-/* ---- a kind of layer ---- */
+/* ---- kinds of layers ---- */
 
-/* At most one of these parts is in a kind. */
-static plait_status read_mixer(const json_cursor *at, int hidden, plait_layer *out,
-                               plait_error *err)
-{
-    static const struct {
-        const char *key;
-        plait_mixer_kind kind;
-    } mixers[] = {{"attention", PLAIT_MIXER_ATTENTION},
-                  {"mla", PLAIT_MIXER_MLA},
-                  {"delta_net", PLAIT_MIXER_DELTA_NET},
-                  {"mamba", PLAIT_MIXER_MAMBA}};
-    const char *found = NULL;
-    json_cursor part;
-
-    for (size_t m = 0; m < sizeof mixers / sizeof *mixers; m++) {
-        if (!json_has(at, mixers[m].key))
-            continue;
-        if (found != NULL)
-            return json_fail_key(at, mixers[m].key, PLAIT_ERROR_SCHEMA, err,
-                                 "expected one mixer, found %s and %s", found, mixers[m].key);
-        found = mixers[m].key;
-        out->mixer = mixers[m].kind;
-    }
-    if (found == NULL)
-        return PLAIT_OK;
-
-    PLAIT_TRY(json_object(at, found, &part, err));
-    out->attention = (plait_attention){0};
-    out->mla = (plait_mla){0};
-    out->delta_net = (plait_delta_net){0};
-    out->mamba = (plait_mamba){0};
-    switch (out->mixer) {
-    case PLAIT_MIXER_MLA:
-        return model_read_mla(&part, &out->mla, err);
-    case PLAIT_MIXER_DELTA_NET:
-        return model_read_delta_net(&part, &out->delta_net, err);
-    case PLAIT_MIXER_MAMBA:
-        return model_read_mamba(&part, hidden, &out->mamba, err);
-    case PLAIT_MIXER_NONE:
-    case PLAIT_MIXER_ATTENTION:
-    case PLAIT_MIXER_KINDS:
-        break;
-    }
-    return model_read_attention(&part, hidden, &out->attention, err);
-}
-
-static plait_status read_ffn(const json_cursor *at, plait_layer *out, plait_error *err)
-{
-    const bool has_mlp = json_has(at, "mlp"), has_moe = json_has(at, "moe");
-    json_cursor part;
-
-    if (!has_mlp && !has_moe)
-        return PLAIT_OK;
-    if (has_mlp && has_moe)
-        return json_fail_key(at, "moe", PLAIT_ERROR_SCHEMA, err,
-                             "expected one feed-forward part, found mlp and moe");
-    out->mlp = (plait_mlp){0};
-    out->moe = (plait_moe){0};
-    out->ffn = has_mlp ? PLAIT_FFN_MLP : PLAIT_FFN_MOE;
-    PLAIT_TRY(json_object(at, has_mlp ? "mlp" : "moe", &part, err));
-    return has_mlp ? model_read_mlp(&part, &out->mlp, err) : model_read_moe(&part, &out->moe, err);
-}
-
-/* An opaque layer states its costs instead of its parts. */
+/* An opaque kind has costs instead of parts. */
 static plait_status read_opaque_kind(const json_cursor *at, plait_layer *out, plait_error *err)
 {
     static const char *const keys[] = {"opaque", NULL};
@@ -99,7 +34,7 @@ static plait_status read_opaque_kind(const json_cursor *at, plait_layer *out, pl
     return model_read_opaque(&costs, &out->given, err);
 }
 
-/* A kind begins as a copy of the one that it is like; a part that it names replaces that part. */
+/* A kind with "like" starts as a copy of that kind, and its own parts replace those of the copy. */
 static plait_status read_kind(const json_cursor *at, model_file *file, plait_layer *out,
                               plait_error *err)
 {
@@ -120,8 +55,8 @@ static plait_status read_kind(const json_cursor *at, model_file *file, plait_lay
     if (like >= 0)
         *out = file->kind[like];
     out->name = name;
-    PLAIT_TRY(read_mixer(at, file->model->hidden, out, err));
-    PLAIT_TRY(read_ffn(at, out, err));
+    PLAIT_TRY(model_read_mixer(at, file->model->hidden, out, err));
+    PLAIT_TRY(model_read_ffn(at, out, err));
     if (out->mixer == PLAIT_MIXER_NONE && out->ffn == PLAIT_FFN_NONE)
         return json_fail(at, PLAIT_ERROR_SCHEMA, err,
                          "expected a mixer, a feed-forward part or both, found neither");
@@ -132,19 +67,6 @@ static plait_status read_kind(const json_cursor *at, model_file *file, plait_lay
     return json_bool_optional(at, "parallel_residual", &out->parallel_residual, err);
 }
 
-static plait_status check_kind_name(const json_cursor *at, const model_file *file, int kinds,
-                                    plait_error *err)
-{
-    if (kinds == PLAIT_MAX_LAYER_KINDS)
-        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected at most %d kinds, found more",
-                         PLAIT_MAX_LAYER_KINDS);
-    for (int k = 0; k < kinds; k++)
-        if (strcmp(file->kind_name[k], at->key) == 0)
-            return json_fail(at, PLAIT_ERROR_SCHEMA, err,
-                             "expected each kind once, found \"%s\" twice", at->key);
-    return PLAIT_OK;
-}
-
 static plait_status read_kinds(const json_cursor *root, model_file *file, plait_error *err)
 {
     json_cursor all, at;
@@ -152,7 +74,13 @@ static plait_status read_kinds(const json_cursor *root, model_file *file, plait_
 
     PLAIT_TRY(json_object(root, "kinds", &all, err));
     for (bool more = json_first(&all, &at); more; more = json_next(&at)) {
-        PLAIT_TRY(check_kind_name(&at, file, kinds, err));
+        if (kinds == PLAIT_MAX_LAYER_KINDS)
+            return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d kinds, found more",
+                             PLAIT_MAX_LAYER_KINDS);
+        for (int k = 0; k < kinds; k++)
+            if (strcmp(file->kind_name[k], at.key) == 0)
+                return json_fail(&at, PLAIT_ERROR_SCHEMA, err,
+                                 "expected each kind once, found \"%s\" twice", at.key);
         file->kind[kinds].name = plait_arena_text(file->arena, at.key);
         if (file->kind[kinds].name == NULL)
             return plait_fail_nomem(err);
@@ -240,7 +168,7 @@ static plait_status read_mtp(const json_cursor *root, model_file *file, plait_er
     return json_int_optional(&at, "count", 1, MODEL_MAX_MTP, &model->mtp_layers, err);
 }
 
-/* ---- the whole ---- */
+/* ---- the model ---- */
 
 static plait_status read_embedding(const json_cursor *root, plait_model *model, plait_error *err)
 {
@@ -257,7 +185,7 @@ static plait_status read_embedding(const json_cursor *root, plait_model *model, 
     return json_int_optional(&at, "patch_dim", 0, MODEL_MAX_WIDTH, &model->patch_dim, err);
 }
 
-/* What the source counts is for people and for tests; here it only has to be well formed. */
+/* Published counts are for people and for tests; plait only checks their form. */
 static plait_status check_published(const json_cursor *root, plait_error *err)
 {
     static const char *const words[] = {"with-mtp", "with-vision", "without-embedding",
@@ -274,21 +202,12 @@ static plait_status check_published(const json_cursor *root, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status read_weights(const json_cursor *root, plait_model *model, plait_error *err)
-{
-    int format = -1;
-
-    PLAIT_TRY(json_word_optional(root, "weights", plait_weight_name, &format, err));
-    if (format > PLAIT_WEIGHT_BF16)
-        model->weights = plait_weight_name[format];
-    return PLAIT_OK;
-}
-
-static plait_status read_whole(const json_cursor *root, plait_arena *arena, plait_model *model,
-                               plait_error *err)
+/* Reads all keys but kinds and layers. */
+static plait_status read_properties(const json_cursor *root, plait_arena *arena, plait_model *model,
+                                    plait_error *err)
 {
     static const char *const norms[] = {"rms", "layer", NULL};
-    int norm;
+    int norm, weights = -1;
 
     model->family = "";
     PLAIT_TRY(json_string(root, "name", arena, &model->name, err));
@@ -300,7 +219,9 @@ static plait_status read_whole(const json_cursor *root, plait_arena *arena, plai
     PLAIT_TRY(json_int(root, "hidden", 1, MODEL_MAX_HIDDEN, &model->hidden, err));
     PLAIT_TRY(json_int(root, "vocab", 1, MODEL_MAX_VOCAB, &model->vocab, err));
     PLAIT_TRY(json_int_optional(root, "max_seq", 0, MODEL_MAX_SEQ, &model->max_seq, err));
-    PLAIT_TRY(read_weights(root, model, err));
+    PLAIT_TRY(json_word_optional(root, "weights", plait_weight_name, &weights, err));
+    if (weights > PLAIT_WEIGHT_BF16)
+        model->weights = plait_weight_name[weights];
     PLAIT_TRY(json_word(root, "norm", norms, &norm, err));
     PLAIT_TRY(json_bool_optional(root, "tied", &model->tied, err));
     PLAIT_TRY(json_bool_optional(root, "head_bias", &model->head_bias, err));
@@ -312,21 +233,12 @@ static plait_status read_whole(const json_cursor *root, plait_arena *arena, plai
     return read_embedding(root, model, err);
 }
 
-/* Kinds that a layer or a prediction module has; the others would be asked of every plan for nothing. */
-static unsigned used_kinds(const model_file *file)
-{
-    const plait_model *const model = file->model;
-    unsigned used = model->mtp_layers > 0 ? 1u << model->mtp_kind : 0u;
-
-    for (int i = 0; i < model->layers; i++)
-        used |= 1u << file->layer_kind[i];
-    return used;
-}
-
+/* Copies layers, and the kinds that a layer or a prediction module has, into the arena. Unused kinds would
+ * only cost time in every plan. */
 static plait_status keep_layers(const model_file *file, plait_error *err)
 {
     plait_model *const model = file->model;
-    const unsigned used = used_kinds(file);
+    unsigned used = model->mtp_layers > 0 ? 1u << model->mtp_kind : 0u;
     plait_layer *kind = plait_arena_alloc(file->arena, (size_t)model->kinds, sizeof *kind);
     unsigned char *layer_kind =
         plait_arena_alloc(file->arena, (size_t)model->layers, sizeof *layer_kind);
@@ -335,6 +247,8 @@ static plait_status keep_layers(const model_file *file, plait_error *err)
 
     if (kind == NULL || layer_kind == NULL)
         return plait_fail_nomem(err);
+    for (int i = 0; i < model->layers; i++)
+        used |= 1u << file->layer_kind[i];
     for (int k = 0; k < model->kinds; k++) {
         if (!(used >> k & 1u))
             continue;
@@ -378,9 +292,101 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
     model_file file = {.arena = arena, .model = out};
 
     PLAIT_TRY(json_keys_among(at, keys, err));
-    PLAIT_TRY(read_whole(at, arena, out, err));
+    PLAIT_TRY(read_properties(at, arena, out, err));
     PLAIT_TRY(read_kinds(at, &file, err));
     PLAIT_TRY(read_layers(at, &file, err));
     PLAIT_TRY(read_mtp(at, &file, err));
     return keep_layers(&file, err);
+}
+
+/* ---- writing ---- */
+
+static const char *kind_of(const plait_model *model, int layer)
+{
+    return model->kind[model->layer_kind[layer]].name;
+}
+
+/* The shortest pattern of at most 64 layers whose repetition is the list of layers; 0 if there is none. */
+static int period_of(const plait_model *model)
+{
+    for (int period = 1; period <= 64 && period < model->layers; period++) {
+        int i = period;
+
+        if (model->layers % period != 0)
+            continue;
+        while (i < model->layers && model->layer_kind[i] == model->layer_kind[i - period])
+            i++;
+        if (i == model->layers)
+            return period;
+    }
+    return 0;
+}
+
+static void write_layers(json_writer *json, const plait_model *model)
+{
+    const int period = period_of(model);
+
+    json_member_array(json, "layers");
+    if (period > 1) {
+        json_begin_object(json);
+        json_member_row(json, "pattern");
+        for (int i = 0; i < period; i++)
+            json_write_string(json, kind_of(model, i));
+        json_end_array(json);
+        json_member_int64(json, "count", model->layers / period);
+        json_end_object(json);
+    }
+    for (int first = 0, last; period <= 1 && first < model->layers; first = last) {
+        for (last = first + 1; last < model->layers; last++)
+            if (model->layer_kind[last] != model->layer_kind[first])
+                break;
+        json_begin_object(json);
+        json_member_string(json, "kind", kind_of(model, first));
+        json_member_int64(json, "count", last - first);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static const char *text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+void model_write(json_writer *json, const plait_model *model)
+{
+    json_begin_object(json);
+    json_member_string(json, "name", text_or_empty(model->name));
+    json_member_string(json, "family", text_or_empty(model->family));
+    json_member_string(json, "source", text_or_empty(model->source));
+    json_member_int64(json, "hidden", model->hidden);
+    json_member_int64(json, "vocab", model->vocab);
+    json_member_int64(json, "max_seq", model->max_seq);
+    if (model->weights != NULL)
+        json_member_string(json, "weights", model->weights);
+    json_member_string(json, "norm", model->layer_norm ? "layer" : "rms");
+    json_member_bool(json, "tied", model->tied);
+    json_member_bool(json, "head_bias", model->head_bias);
+    json_member_bool(json, "dropout", model->dropout);
+    json_member_object(json, "embedding");
+    json_member_int64(json, "learned_positions", model->learned_positions);
+    json_member_bool(json, "norm", model->embedding_norm);
+    json_member_int64(json, "patch_dim", model->patch_dim);
+    json_end_object(json);
+    model_write_numerics(json, &model->numerics);
+    model_write_training(json, &model->training);
+    json_member_object(json, "kinds");
+    for (int k = 0; k < model->kinds; k++) {
+        json_write_key(json, model->kind[k].name);
+        model_write_kind(json, &model->kind[k]);
+    }
+    json_end_object(json);
+    write_layers(json, model);
+    if (model->mtp_layers > 0) {
+        json_member_object(json, "mtp");
+        json_member_string(json, "kind", model->kind[model->mtp_kind].name);
+        json_member_int64(json, "count", model->mtp_layers);
+        json_end_object(json);
+    }
+    json_end_object(json);
 }

@@ -10,7 +10,7 @@
 #include "io/data/data.h"
 #include "io/file.h"
 #include "io/json/json.h"
-#include "io/model/model_private.h"
+#include "io/model/model_file.h"
 #include "io/plans/plans_read.h"
 #include "base/text.h"
 

@@ -6,7 +6,7 @@
 #include "io/cluster/cluster_write.h"
 #include "io/data/data.h"
 #include "io/file.h"
-#include "io/model/model_write.h"
+#include "io/model/model_file.h"
 #include "plait/runtime.h"
 #include "plait/schedule.h"
 #include "io/plans/plans_sharding.h"

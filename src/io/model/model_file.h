@@ -1,0 +1,72 @@
+/* model_file.h - models as JSON: plait's model files, and Hugging Face configs */
+#pragma once
+
+#include "plait/job.h"
+#include "plait/model.h"
+
+#include "io/json/json.h"
+#include "io/json/json_write.h"
+
+/* Upper bounds: the product of any two of them fits an int, and sums over layers stay exact. */
+enum {
+    MODEL_MAX_HIDDEN = 1 << 20,
+    MODEL_MAX_VOCAB = 1 << 24,
+    MODEL_MAX_SEQ = PLAIT_MAX_SEQ,
+    MODEL_MAX_WIDTH = 1 << 24,
+    MODEL_MAX_HEADS = 1 << 15,
+    MODEL_MAX_HEAD_DIM = 1 << 14,
+    MODEL_MAX_RANK = 1 << 20,
+    MODEL_MAX_EXPERTS = 1 << 16,
+    MODEL_MAX_STATE = 1 << 16,
+    MODEL_MAX_CONV = 1 << 10,
+    MODEL_MAX_POSITIONS = 1 << 26,
+    MODEL_MAX_NORMS = 16,
+    MODEL_MAX_MTP = 64
+};
+
+/** Reads a plait model, whose format is in docs/reference/files/model.md. *out lives in `arena`. */
+plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_model *out,
+                              plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads a Hugging Face config.json. *out and *warning live in `arena`. */
+plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_model *out,
+                           const char **warning, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Writes a model as a plait model with every key, so that reading it gives the same model. */
+void model_write(json_writer *json, const plait_model *model);
+
+// ---- model.c: checks of two numbers, whose errors are at the second one's key ------------------
+
+plait_status model_check_kv_heads(const json_cursor *at, const char *key, int heads, int kv_heads,
+                                  plait_error *err) PLAIT_MUST_CHECK;
+
+/** Replaces a *head_dim of 0 by hidden / heads. */
+plait_status model_check_head_dim(const json_cursor *at, const char *key, int hidden, int heads,
+                                  int *head_dim, plait_error *err) PLAIT_MUST_CHECK;
+plait_status model_check_topk(const json_cursor *at, const char *key, int experts, int topk,
+                              plait_error *err) PLAIT_MUST_CHECK;
+plait_status model_check_groups(const json_cursor *at, const char *groups_key, const char *topk_key,
+                                const plait_moe *moe, plait_error *err) PLAIT_MUST_CHECK;
+
+// ---- model_parts.c: a kind of layer ------------------------------------------------------------
+
+/* Each leaves *out unchanged if the kind does not have the part. */
+plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *out,
+                              plait_error *err) PLAIT_MUST_CHECK;
+plait_status model_read_ffn(const json_cursor *kind, plait_layer *out,
+                            plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads the costs of a kind that has no parts. */
+plait_status model_read_opaque(const json_cursor *at, plait_opaque *out,
+                               plait_error *err) PLAIT_MUST_CHECK;
+void model_write_kind(json_writer *json, const plait_layer *kind);
+
+// ---- model_blocks.c: blocks of a model that no price depends on --------------------------------
+
+/* A block that is missing is read as all zero, and a block of zeros is not written. */
+plait_status model_read_numerics(const json_cursor *model, plait_numerics *out,
+                                 plait_error *err) PLAIT_MUST_CHECK;
+void model_write_numerics(json_writer *json, const plait_numerics *numerics);
+plait_status model_read_training(const json_cursor *model, plait_arena *arena, plait_training *out,
+                                 plait_error *err) PLAIT_MUST_CHECK;
+void model_write_training(json_writer *json, const plait_training *training);

@@ -1,0 +1,281 @@
+/* model_parts.c - the parts of a kind of layer in a plait model file, read and written by tables */
+#include "io/model/model_file.h"
+
+#include "io/json/fields.h"
+
+#define INT(key, low, high, type)                                                                  \
+    {                                                                                              \
+#key, .is_int = true, .least = (low), .most = (high), FIELD_AT(type, key)                  \
+    }
+#define REQUIRED(key, low, high, type)                                                             \
+    {                                                                                              \
+#key, .is_int = true, .least = (low), .most = (high), .required = true,                    \
+              FIELD_AT(type, key)                                                                  \
+    }
+#define BOOL(key, type)                                                                            \
+    {                                                                                              \
+#key, .is_bool = true, FIELD_AT(type, key)                                                 \
+    }
+
+/* ---- mixers ---- */
+
+static const field attention_fields[] = {
+    REQUIRED(heads, 1, MODEL_MAX_HEADS, plait_attention),
+    INT(kv_heads, 1, MODEL_MAX_HEADS, plait_attention),
+    INT(head_dim, 1, MODEL_MAX_HEAD_DIM, plait_attention),
+    INT(window, 0, MODEL_MAX_SEQ, plait_attention),
+    INT(chunk, 0, MODEL_MAX_SEQ, plait_attention),
+    BOOL(qkv_bias, plait_attention),
+    BOOL(out_bias, plait_attention),
+    BOOL(qk_norm, plait_attention),
+    BOOL(rotary, plait_attention),
+    BOOL(gate, plait_attention),
+    BOOL(sinks, plait_attention),
+    BOOL(shared_kv, plait_attention),
+    BOOL(full_mask, plait_attention),
+    {.key = NULL},
+};
+static const field mla_fields[] = {
+    REQUIRED(heads, 1, MODEL_MAX_HEADS, plait_mla),
+    INT(q_rank, 0, MODEL_MAX_RANK, plait_mla),
+    REQUIRED(kv_rank, 1, MODEL_MAX_RANK, plait_mla),
+    REQUIRED(nope_dim, 1, MODEL_MAX_HEAD_DIM, plait_mla),
+    REQUIRED(rope_dim, 0, MODEL_MAX_HEAD_DIM, plait_mla),
+    REQUIRED(v_dim, 1, MODEL_MAX_HEAD_DIM, plait_mla),
+    {.key = NULL},
+};
+static const field delta_net_fields[] = {
+    REQUIRED(key_heads, 1, MODEL_MAX_HEADS, plait_delta_net),
+    REQUIRED(value_heads, 1, MODEL_MAX_HEADS, plait_delta_net),
+    REQUIRED(key_dim, 1, MODEL_MAX_HEAD_DIM, plait_delta_net),
+    REQUIRED(value_dim, 1, MODEL_MAX_HEAD_DIM, plait_delta_net),
+    INT(conv, 1, MODEL_MAX_CONV, plait_delta_net),
+    {.key = NULL},
+};
+static const field mamba_fields[] = {
+    REQUIRED(inner, 1, MODEL_MAX_WIDTH, plait_mamba),
+    INT(state, 1, MODEL_MAX_STATE, plait_mamba),
+    INT(conv, 1, MODEL_MAX_CONV, plait_mamba),
+    INT(dt_rank, 1, MODEL_MAX_RANK, plait_mamba),
+    {.key = NULL},
+};
+
+static plait_status read_attention(const json_cursor *at, int hidden, plait_attention *out,
+                                   plait_error *err)
+{
+    out->rotary = true;
+    PLAIT_TRY(fields_read_strictly(at, attention_fields, NULL, out, err));
+    if (out->kv_heads == 0)
+        out->kv_heads = out->heads;
+    PLAIT_TRY(model_check_kv_heads(at, "kv_heads", out->heads, out->kv_heads, err));
+    return model_check_head_dim(at, "head_dim", hidden, out->heads, &out->head_dim, err);
+}
+
+/* The indexer has all of its keys or none. */
+static plait_status read_mla(const json_cursor *at, plait_mla *out, plait_error *err)
+{
+    static const char *const indexer[] = {"index_heads", "index_dim", "index_topk", NULL};
+
+    PLAIT_TRY(fields_read_strictly(at, mla_fields, indexer, out, err));
+    if (!json_has(at, "index_heads") && !json_has(at, "index_dim") && !json_has(at, "index_topk"))
+        return PLAIT_OK;
+    PLAIT_TRY(json_int(at, "index_heads", 1, MODEL_MAX_HEADS, &out->index_heads, err));
+    PLAIT_TRY(json_int(at, "index_dim", 1, MODEL_MAX_HEAD_DIM, &out->index_dim, err));
+    return json_int(at, "index_topk", 1, MODEL_MAX_SEQ, &out->index_topk, err);
+}
+
+static plait_status read_delta_net(const json_cursor *at, plait_delta_net *out, plait_error *err)
+{
+    out->conv = 4;
+    PLAIT_TRY(fields_read_strictly(at, delta_net_fields, NULL, out, err));
+    return model_check_kv_heads(at, "key_heads", out->value_heads, out->key_heads, err);
+}
+
+plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *out,
+                              plait_error *err)
+{
+    static const char *const keys[PLAIT_MIXER_KINDS] = {[PLAIT_MIXER_ATTENTION] = "attention",
+                                                        [PLAIT_MIXER_MLA] = "mla",
+                                                        [PLAIT_MIXER_DELTA_NET] = "delta_net",
+                                                        [PLAIT_MIXER_MAMBA] = "mamba"};
+    const char *found = NULL;
+    json_cursor part;
+
+    for (int m = 0; m < PLAIT_MIXER_KINDS; m++) {
+        if (keys[m] == NULL || !json_has(kind, keys[m]))
+            continue;
+        if (found != NULL)
+            return json_fail_key(kind, keys[m], PLAIT_ERROR_SCHEMA, err,
+                                 "expected one mixer, found %s and %s", found, keys[m]);
+        found = keys[m];
+        out->mixer = (plait_mixer_kind)m;
+    }
+    if (found == NULL)
+        return PLAIT_OK;
+
+    PLAIT_TRY(json_object(kind, found, &part, err));
+    out->attention = (plait_attention){0};
+    out->mla = (plait_mla){0};
+    out->delta_net = (plait_delta_net){0};
+    out->mamba = (plait_mamba){0};
+    switch (out->mixer) {
+    case PLAIT_MIXER_MLA:
+        return read_mla(&part, &out->mla, err);
+    case PLAIT_MIXER_DELTA_NET:
+        return read_delta_net(&part, &out->delta_net, err);
+    case PLAIT_MIXER_MAMBA:
+        out->mamba = (plait_mamba){.state = 16, .conv = 4, .dt_rank = (hidden + 15) / 16};
+        return fields_read_strictly(&part, mamba_fields, NULL, &out->mamba, err);
+    default:
+        return read_attention(&part, hidden, &out->attention, err);
+    }
+}
+
+/* ---- feed-forward parts ---- */
+
+static const field mlp_fields[] = {
+    REQUIRED(width, 1, MODEL_MAX_WIDTH, plait_mlp),
+    BOOL(gated, plait_mlp),
+    BOOL(bias, plait_mlp),
+    {.key = NULL},
+};
+static const field moe_fields[] = {
+    REQUIRED(experts, 1, MODEL_MAX_EXPERTS, plait_moe),
+    REQUIRED(topk, 1, MODEL_MAX_EXPERTS, plait_moe),
+    REQUIRED(width, 1, MODEL_MAX_WIDTH, plait_moe),
+    INT(shared_width, 0, MODEL_MAX_WIDTH, plait_moe),
+    INT(groups, 0, MODEL_MAX_EXPERTS, plait_moe),
+    INT(group_topk, 0, MODEL_MAX_EXPERTS, plait_moe),
+    BOOL(gated, plait_moe),
+    BOOL(bias, plait_moe),
+    BOOL(router_bias, plait_moe),
+    BOOL(shared_gate, plait_moe),
+    {.key = NULL},
+};
+
+static plait_status read_moe(const json_cursor *at, plait_moe *out, plait_error *err)
+{
+    static const char *const also[] = {"capacity", "padded", NULL};
+
+    out->gated = true;
+    PLAIT_TRY(fields_read_strictly(at, moe_fields, also, out, err));
+    PLAIT_TRY(json_number_optional(at, "capacity", JSON_NON_NEGATIVE, &out->capacity, err));
+    PLAIT_TRY(json_bool_optional(at, "padded", &out->padded, err));
+    if (out->capacity > out->experts)
+        return json_fail_key(at, "capacity", PLAIT_ERROR_RANGE, err,
+                             "expected at most the number of experts, %d, found %g", out->experts,
+                             out->capacity);
+    if (out->padded && out->capacity <= 0.0)
+        return json_fail_key(at, "padded", PLAIT_ERROR_RANGE, err,
+                             "expected a capacity to fill up to, found none");
+    PLAIT_TRY(model_check_topk(at, "topk", out->experts, out->topk, err));
+    return model_check_groups(at, "groups", "group_topk", out, err);
+}
+
+plait_status model_read_ffn(const json_cursor *kind, plait_layer *out, plait_error *err)
+{
+    const bool has_mlp = json_has(kind, "mlp"), has_moe = json_has(kind, "moe");
+    json_cursor part;
+
+    if (!has_mlp && !has_moe)
+        return PLAIT_OK;
+    if (has_mlp && has_moe)
+        return json_fail_key(kind, "moe", PLAIT_ERROR_SCHEMA, err,
+                             "expected one feed-forward part, found mlp and moe");
+    out->mlp = (plait_mlp){.gated = has_mlp};
+    out->moe = (plait_moe){0};
+    out->ffn = has_mlp ? PLAIT_FFN_MLP : PLAIT_FFN_MOE;
+    PLAIT_TRY(json_object(kind, has_mlp ? "mlp" : "moe", &part, err));
+    return has_mlp ? fields_read_strictly(&part, mlp_fields, NULL, &out->mlp, err)
+                   : read_moe(&part, &out->moe, err);
+}
+
+/* ---- kinds without parts ---- */
+
+/* Far above the cost of any layer, and far below what sums over layers and tokens could overflow. */
+static const double opaque_max = 1e18;
+
+static plait_status read_cost(const json_cursor *at, const char *key, double *out, plait_error *err)
+{
+    PLAIT_TRY(json_number(at, key, JSON_NON_NEGATIVE, out, err));
+    return *out <= opaque_max ? PLAIT_OK
+                              : json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
+                                              "expected at most 1e18, found %g", *out);
+}
+
+plait_status model_read_opaque(const json_cursor *at, plait_opaque *out, plait_error *err)
+{
+    static const char *const keys[] = {"params", "forward_flops", "forward_bytes",
+                                       "activation_bytes", NULL};
+
+    PLAIT_TRY(json_keys_among(at, keys, err));
+    PLAIT_TRY(read_cost(at, "params", &out->params, err));
+    PLAIT_TRY(read_cost(at, "forward_flops", &out->forward_flops, err));
+    PLAIT_TRY(read_cost(at, "forward_bytes", &out->forward_bytes, err));
+    return read_cost(at, "activation_bytes", &out->activation_bytes, err);
+}
+
+/* ---- writing ---- */
+
+static void write_opaque(json_writer *json, const plait_opaque *costs)
+{
+    json_member_object(json, "opaque");
+    json_member_number(json, "params", costs->params);
+    json_member_number(json, "forward_flops", costs->forward_flops);
+    json_member_number(json, "forward_bytes", costs->forward_bytes);
+    json_member_number(json, "activation_bytes", costs->activation_bytes);
+    json_end_object(json);
+}
+
+static void write_mixer(json_writer *json, const plait_layer *kind)
+{
+    switch (kind->mixer) {
+    case PLAIT_MIXER_NONE:
+    case PLAIT_MIXER_KINDS:
+        break;
+    case PLAIT_MIXER_ATTENTION:
+        fields_write_member(json, "attention", attention_fields, &kind->attention);
+        break;
+    case PLAIT_MIXER_MLA:
+        json_member_object(json, "mla");
+        fields_write(json, mla_fields, &kind->mla);
+        if (kind->mla.index_heads > 0) {
+            json_member_int64(json, "index_heads", kind->mla.index_heads);
+            json_member_int64(json, "index_dim", kind->mla.index_dim);
+            json_member_int64(json, "index_topk", kind->mla.index_topk);
+        }
+        json_end_object(json);
+        break;
+    case PLAIT_MIXER_DELTA_NET:
+        fields_write_member(json, "delta_net", delta_net_fields, &kind->delta_net);
+        break;
+    case PLAIT_MIXER_MAMBA:
+        fields_write_member(json, "mamba", mamba_fields, &kind->mamba);
+        break;
+    }
+}
+
+void model_write_kind(json_writer *json, const plait_layer *kind)
+{
+    json_begin_object(json);
+    if (kind->opaque) {
+        write_opaque(json, &kind->given);
+        json_end_object(json);
+        return;
+    }
+    json_member_int64(json, "norms", kind->norms);
+    json_member_bool(json, "parallel_residual", kind->parallel_residual);
+    write_mixer(json, kind);
+    if (kind->ffn == PLAIT_FFN_MLP)
+        fields_write_member(json, "mlp", mlp_fields, &kind->mlp);
+    if (kind->ffn == PLAIT_FFN_MOE) {
+        json_member_object(json, "moe");
+        fields_write(json, moe_fields, &kind->moe);
+        if (kind->moe.capacity > 0.0) {
+            json_member_number(json, "capacity", kind->moe.capacity);
+            json_member_bool(json, "padded", kind->moe.padded);
+        }
+        json_end_object(json);
+    }
+    json_end_object(json);
+}
