@@ -1,17 +1,105 @@
 /* model_hf.c - a Hugging Face config.json as a model
  *
- * The decoder's object and its class are found first; then the sizes are read, each layer gets its
- * parts, and layers of the same parts become one kind. What an absent key means, and what the class
- * fixes without a key, is in model_hf_class.c.
+ * The reader finds the decoder's object and its class, reads the sizes, gives each layer its parts, and makes
+ * one kind of all layers with the same parts.
  */
 #include "io/model/model_hf.h"
-#include "plait/serve.h"
 
 #include <string.h>
 
 #include "base/status.h"
-#include "io/model/model_hf_numerics.h"
 #include "base/text.h"
+#include "plait/serve.h"
+
+/* ---- keys ---- */
+
+bool hf_mentions(const json_cursor *at, const char *key)
+{
+    json_cursor member;
+
+    for (bool more = json_first(at, &member); more; more = json_next(&member))
+        if (strcmp(member.key, key) == 0)
+            return true;
+    return false;
+}
+
+const char *hf_name(const hf_config *hf, const char *const *names)
+{
+    for (const char *const *name = names; *name != NULL; name++)
+        if (json_has(hf->text, *name))
+            return *name;
+    return names[0];
+}
+
+void hf_skip(const hf_config *hf, const char *const *keys)
+{
+    for (; *keys != NULL; keys++)
+        json_mark_read(hf->text, *keys);
+}
+
+/* A file may have one quantity under two names; a second name with the same number is marked as read. */
+static void skip_copies(const hf_config *hf, const char *const *names, int number)
+{
+    json_cursor at;
+    int copy;
+
+    for (bool more = json_first(hf->text, &at); more; more = json_next(&at))
+        if (text_index(at.key, names) >= 0 &&
+            json_as_int(&at, number, number, &copy, NULL) == PLAIT_OK)
+            json_mark_read(hf->text, at.key);
+}
+
+plait_status hf_int(const hf_config *hf, const char *const *names, int min, int max, int *out,
+                    plait_error *err)
+{
+    PLAIT_TRY(json_int(hf->text, hf_name(hf, names), min, max, out, err));
+    skip_copies(hf, names, *out);
+    return PLAIT_OK;
+}
+
+plait_status hf_int_optional(const hf_config *hf, const char *const *names, int min, int max,
+                             int *out, plait_error *err)
+{
+    PLAIT_TRY(json_int_optional(hf->text, hf_name(hf, names), min, max, out, err));
+    skip_copies(hf, names, *out);
+    return PLAIT_OK;
+}
+
+plait_status hf_int_or(const hf_config *hf, const char *const *names, int min, int max, int absent,
+                       int *out, plait_error *err)
+{
+    *out = absent;
+    return absent > 0 ? hf_int_optional(hf, names, min, max, out, err)
+                      : hf_int(hf, names, min, max, out, err);
+}
+
+bool hf_has_trait(const hf_config *hf, enum hf_trait trait)
+{
+    return (hf->class.traits & (unsigned)trait) != 0;
+}
+
+bool hf_has_numeric_trait(const hf_config *hf, enum hf_numeric_trait trait)
+{
+    return (hf->class.numeric_traits & (unsigned)trait) != 0;
+}
+
+plait_status hf_flag(const hf_config *hf, const char *key, bool absent, bool *out, plait_error *err)
+{
+    *out = absent;
+    return json_bool_optional(hf->text, key, out, err);
+}
+
+plait_status hf_number(const json_cursor *at, const char *const *names, json_range range,
+                       double none, double *out, plait_error *err)
+{
+    for (const char *const *name = names; *name != NULL; name++) {
+        if (!hf_mentions(at, *name))
+            continue;
+        *out = none;
+        return json_number_optional(at, *name, range, out, err);
+    }
+    return PLAIT_OK;
+}
 
 /* ---- the class ---- */
 
@@ -26,29 +114,10 @@ static plait_status refuse_encoder_decoder(const json_cursor *at, plait_error *e
     return PLAIT_OK;
 }
 
-static plait_status refuse_class(const json_cursor *at, const char *type, plait_error *err)
+/* The first of "architectures"; "" if the file has none. */
+static plait_status read_architecture(const hf_config *hf, const char **out, plait_error *err)
 {
-    const char *const what = hf_class_refused(type);
-
-    if (what != NULL)
-        return json_fail_key(at, "model_type", PLAIT_ERROR_SCHEMA, err,
-                             "expected a decoder of attention or Mamba layers, found %s (%s)", type,
-                             what);
-    return PLAIT_OK;
-}
-
-static plait_status refuse_tower(const json_cursor *root, const json_cursor *text, plait_error *err)
-{
-    if (text == root && json_has(root, "vision_config") && !json_has(root, "hidden_size"))
-        return json_fail(root, PLAIT_ERROR_SCHEMA, err,
-                         "expected a text decoder, found a vision tower only");
-    return PLAIT_OK;
-}
-
-/* The first of "architectures", where nothing says the model_type; "" otherwise. */
-static plait_status read_architecture(const hf_config *hf, const json_cursor *at, const char **out,
-                                      plait_error *err)
-{
+    const json_cursor *const at = json_has(hf->text, "architectures") ? hf->text : hf->root;
     json_cursor list, first;
 
     *out = "";
@@ -58,49 +127,35 @@ static plait_status read_architecture(const hf_config *hf, const json_cursor *at
     return json_as_string(&first, hf->arena, out, err);
 }
 
-static plait_status find_class(hf_config *hf, const char *type, plait_error *err)
-{
-    const char *architecture = "";
-
-    hf->class = hf_class_find(type);
-    if (type[0] == '\0')
-        PLAIT_TRY(read_architecture(hf, json_has(hf->text, "architectures") ? hf->text : hf->root,
-                                    &architecture, err));
-    if (architecture[0] != '\0')
-        hf->class = hf_class_of_architecture(architecture);
-    return PLAIT_OK;
-}
-
-/* The decoder's own model_type, or that of the whole where it has none. */
+/* The class is the decoder's own model_type, or that of the whole file, or follows from "architectures". */
 static plait_status read_class(hf_config *hf, plait_error *err)
 {
     const json_cursor *const at = json_has(hf->text, "model_type") ? hf->text : hf->root;
-    const char *type = "";
+    const char *type = "", *architecture = "", *refused;
 
     PLAIT_TRY(refuse_encoder_decoder(hf->root, err));
     PLAIT_TRY(refuse_encoder_decoder(hf->text, err));
     PLAIT_TRY(json_string_optional(at, "model_type", hf->arena, &type, err));
-    PLAIT_TRY(refuse_class(at, type, err));
-    PLAIT_TRY(refuse_tower(hf->root, hf->text, err));
-    PLAIT_TRY(find_class(hf, type, err));
-    hf->known = hf->class != NULL;
-    if (!hf->known) {
-        hf->guessed = hf_class_guess(type, hf->text);
-        hf->class = &hf->guessed;
-        PLAIT_TRY(hf_check_guess(hf->text, err));
-    }
-    return PLAIT_OK;
+    refused = hf_class_refused(type);
+    if (refused != NULL)
+        return json_fail_key(at, "model_type", PLAIT_ERROR_SCHEMA, err,
+                             "expected a decoder of attention or Mamba layers, found %s (%s)", type,
+                             refused);
+    if (hf->text == hf->root && json_has(hf->root, "vision_config") &&
+        !json_has(hf->root, "hidden_size"))
+        return json_fail(hf->root, PLAIT_ERROR_SCHEMA, err,
+                         "expected a text decoder, found a vision tower only");
+    if (type[0] == '\0')
+        PLAIT_TRY(read_architecture(hf, &architecture, err));
+    hf->known = architecture[0] != '\0' ? hf_class_of_architecture(architecture, &hf->class)
+                                        : hf_class_find(type, &hf->class);
+    if (hf->known)
+        return PLAIT_OK;
+    hf->class = hf_class_guess(type, hf->text);
+    return hf_check_guess(hf->text, err);
 }
 
-/* ---- sizes of the whole ---- */
-
-/* Its own word, or that of the file around it, or the class's. */
-static plait_status read_tied(const hf_config *hf, bool *out, plait_error *err)
-{
-    *out = hf_has_trait(hf, HF_TIED);
-    PLAIT_TRY(json_bool_optional(hf->root, "tie_word_embeddings", out, err));
-    return json_bool_optional(hf->text, "tie_word_embeddings", out, err);
-}
+/* ---- sizes ---- */
 
 static plait_status read_dropout(const hf_config *hf, bool *out, plait_error *err)
 {
@@ -121,15 +176,15 @@ static plait_status read_dropout(const hf_config *hf, bool *out, plait_error *er
     return PLAIT_OK;
 }
 
-/* OPT's table has two rows more than positions; MPT has a table unless it has ALiBi. */
+/* The table of OPT has two rows more than positions; MPT has a table unless it has ALiBi. */
 static plait_status read_learned_positions(const hf_config *hf, int *out, plait_error *err)
 {
-    const bool is_opt = strcmp(hf->class->type, "opt") == 0;
+    const bool is_opt = strcmp(hf->class.type, "opt") == 0;
     bool table = hf_has_trait(hf, HF_LEARNED_POSITIONS);
     bool alibi = false;
     json_cursor attention;
 
-    if (strcmp(hf->class->type, "mpt") == 0) {
+    if (strcmp(hf->class.type, "mpt") == 0) {
         PLAIT_TRY(json_object_optional(hf->text, "attn_config", &attention, err));
         if (!json_is_null(&attention))
             PLAIT_TRY(json_bool_optional(&attention, "alibi", &alibi, err));
@@ -147,7 +202,7 @@ static plait_status read_learned_positions(const hf_config *hf, int *out, plait_
     return PLAIT_OK;
 }
 
-/* The projections between two widths of OPT-350M have no place in a model. */
+/* A plait_model has no projections between two widths, as OPT-350M has them. */
 static plait_status check_embedding_width(const hf_config *hf, plait_error *err)
 {
     int width = hf->model->hidden;
@@ -159,7 +214,7 @@ static plait_status check_embedding_width(const hf_config *hf, plait_error *err)
     return PLAIT_OK;
 }
 
-/* quantization_config, as transformers writes it; NULL: none, or one that no engine here has. */
+/* The format in transformers' quantization_config; NULL if the file has none that plait prices. */
 static plait_status read_weights(const hf_config *hf, const char **out, plait_error *err)
 {
     static const struct {
@@ -200,10 +255,12 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
 
     PLAIT_TRY(hf_int(hf, hidden, 1, MODEL_MAX_HIDDEN, &model->hidden, err));
     PLAIT_TRY(hf_int(hf, layers, 1, PLAIT_MAX_LAYERS, &model->layers, err));
-    PLAIT_TRY(hf_int_or(hf, vocab, 1, MODEL_MAX_VOCAB, hf->class->vocab, &model->vocab, err));
+    PLAIT_TRY(hf_int_or(hf, vocab, 1, MODEL_MAX_VOCAB, hf->class.vocab, &model->vocab, err));
     PLAIT_TRY(hf_int_optional(hf, max_seq, 1, MODEL_MAX_SEQ, &model->max_seq, err));
     PLAIT_TRY(read_weights(hf, &model->weights, err));
-    PLAIT_TRY(read_tied(hf, &model->tied, err));
+    model->tied = hf_has_trait(hf, HF_TIED);
+    PLAIT_TRY(json_bool_optional(hf->root, "tie_word_embeddings", &model->tied, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "tie_word_embeddings", &model->tied, err));
     PLAIT_TRY(read_dropout(hf, &model->dropout, err));
     PLAIT_TRY(check_embedding_width(hf, err));
     model->layer_norm = hf_has_trait(hf, HF_LAYER_NORM);
@@ -212,10 +269,10 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     return read_learned_positions(hf, &model->learned_positions, err);
 }
 
-/* "models/Qwen3-8B/config.json" is called Qwen3-8B, "qwen3-8b.json" qwen3-8b. */
+/* "models/Qwen3-8B/config.json" has the name Qwen3-8B, "qwen3-8b.json" the name qwen3-8b. */
 static const char *name_of_file(plait_arena *arena, const char *path)
 {
-    char *name = text_plain(arena, path); // a folder may be called anything
+    char *name = text_plain(arena, path); // the name of a folder may have any characters
     char *slash;
 
     if (name == NULL)
@@ -231,7 +288,7 @@ static const char *name_of_file(plait_arena *arena, const char *path)
 static plait_status read_names(const hf_config *hf, plait_error *err)
 {
     hf->model->name = name_of_file(hf->arena, hf->root->key);
-    hf->model->family = hf->class->type;
+    hf->model->family = hf->class.type;
     hf->model->source = plait_arena_printf(hf->arena, "Hugging Face config (%s)",
                                            text_plain(hf->arena, hf->root->key));
     return hf->model->name == NULL || hf->model->source == NULL ? plait_fail_nomem(err) : PLAIT_OK;
@@ -239,7 +296,7 @@ static plait_status read_names(const hf_config *hf, plait_error *err)
 
 /* ---- layers and kinds ---- */
 
-/* A kind is named by what tells it from the others: its mixer, its feed-forward part, or both. */
+/* The name of a kind has only what differs between kinds: its mixer, its feed-forward part, or both. */
 static const char *kind_name(const hf_config *hf, hf_mixer mixer, bool moe, bool mixers_differ,
                              bool ffns_differ)
 {
@@ -293,7 +350,7 @@ static bool all_equal(const unsigned char *values, int count)
     return true;
 }
 
-/* Kinds in the order in which they first appear. */
+/* Kinds are in the order in which they first appear. */
 static plait_status read_kinds(const hf_config *hf, const unsigned char *mixer,
                                const unsigned char *moe, plait_layer *kind,
                                unsigned char *layer_kind, plait_error *err)
@@ -301,7 +358,7 @@ static plait_status read_kinds(const hf_config *hf, const unsigned char *mixer,
     plait_model *const model = hf->model;
     const bool mixers_differ = !all_equal(mixer, model->layers);
     const bool ffns_differ = !all_equal(moe, model->layers);
-    int known[HF_MIXERS][2] = {{0}}; /* index + 1 */
+    int known[HF_MIXERS][2] = {{0}}; /* index + 1 of the kind; 0: not read */
 
     for (int i = 0; i < model->layers; i++) {
         int *const seen = &known[mixer[i]][moe[i]];
@@ -345,7 +402,7 @@ static plait_status read_layers(const hf_config *hf, plait_error *err)
     return read_kinds(hf, mixer, moe, kind, layer_kind, err);
 }
 
-/* A multi-token-prediction module is a layer like the last one. */
+/* A module for multi-token prediction has the kind of the last layer. */
 static plait_status read_mtp(const hf_config *hf, plait_error *err)
 {
     static const char *const names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers", NULL};
@@ -357,7 +414,7 @@ static plait_status read_mtp(const hf_config *hf, plait_error *err)
     return PLAIT_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the model ---- */
 
 plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_model *out,
                            const char **warning, plait_error *err)

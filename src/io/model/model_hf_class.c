@@ -1,26 +1,52 @@
-/* model_hf_class.c - the Hugging Face classes that plait knows, and what it does with others
+/* model_hf_class.c - the Hugging Face classes that plait has rules for, and the guess for others
  *
- * A row says what the class fixes in code rather than in config.json. Source: the configuration and
- * modeling files of each class in huggingface/transformers.
+ * A row has what the class fixes in code, and what an absent key of config.json means. Source: the
+ * configuration and modeling files of each class in huggingface/transformers.
  */
 #include <string.h>
 
-#include "io/model/model_hf.h"
-#include "io/model/model_hf_numerics.h"
 #include "base/text.h"
+#include "io/model/model_hf.h"
 
+// clang-format off
 #define GPT2_TRAITS                                                                                \
     (HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_NO_ROTARY |           \
      HF_LEARNED_POSITIONS)
-#define GPT_OSS_TRAITS (HF_QKV_BIAS | HF_SINKS | HF_ROUTER_BIAS | HF_EXPERT_BIAS)
-#define LLAMA4_TRAITS (HF_SHARED_MLP | HF_QK_NORM | HF_NO_ROTARY_FULL)
-#define GEMMA4_TRAITS (HF_TIED | HF_FOUR_NORMS | HF_QK_NORM | HF_SHARED_MLP | HF_MOE_ON_REQUEST)
 #define QWEN2                                                                                      \
     .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096
 #define QWEN3                                                                                      \
     .traits = HF_QK_NORM, .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096,                       \
     .attention_bias = "attention_bias"
-#define QWEN3_NEXT_TRAITS (HF_QK_NORM | HF_GATED_ATTENTION | HF_SHARED_GATE)
+#define GEMMA3                                                                                     \
+    .traits = HF_TIED | HF_FOUR_NORMS | HF_QK_NORM, .pattern = HF_PATTERN_LAST_FULL, .period = 6,  \
+    .window = 4096, .vocab = 262208, .heads = 8, .kv_heads = 4, .head_dim = 256,                   \
+    .attention_bias = "attention_bias", .numeric_traits = HF_EMBEDDING_ROOT,                       \
+    .activation = PLAIT_GELU_TANH, .rope_base = 1e6, .rope_local_base = 1e4, .query_scalar = 256
+/* Attention scores of Gemma 4 are not scaled. Its full layers have positions of another kind, which the file
+ * names. */
+#define GEMMA4                                                                                     \
+    .traits = HF_TIED | HF_FOUR_NORMS | HF_QK_NORM | HF_SHARED_MLP | HF_MOE_ON_REQUEST,            \
+    .pattern = HF_PATTERN_LAST_FULL, .period = 6, .window = 512, .head_dim = 256,                  \
+    .attention_bias = "attention_bias", .numeric_traits = HF_EMBEDDING_ROOT | HF_NORMALISED,       \
+    .activation = PLAIT_GELU_TANH, .rope_base = 1e6, .rope_local_base = 1e4, .query_scalar = 1
+#define LLAMA4                                                                                     \
+    .traits = HF_SHARED_MLP | HF_QK_NORM | HF_NO_ROTARY_FULL, .pattern = HF_PATTERN_ROPE_CHUNK,    \
+    .period = 4, .head_dim = 128, .kv_heads = 8, .attention_bias = "attention_bias",               \
+    .numeric_traits = HF_INTERLEAVED | HF_QK_L2_NORM, .norm_eps = 1e-5, .rope_base = 5e5,          \
+    .score = PLAIT_ROUTER_SIGMOID
+#define GLM4_MOE                                                                                   \
+    .traits = HF_NO_OUT_BIAS | HF_ROUTER_BIAS, .first_dense = 1, .shared = 1, .head_dim = 128,     \
+    .kv_heads = 8, .attention_bias = "attention_bias",                                             \
+    .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5, .rope_fraction = 0.5,  \
+    .score = PLAIT_ROUTER_SIGMOID
+#define DEEPSEEK_V3                                                                                \
+    .traits = HF_ROUTER_BIAS, .first_dense = 3, .shared = 1,                                       \
+    .numeric_traits = HF_INTERLEAVED | HF_NORMALISED | HF_CORRECTION_BIAS,                         \
+    .score = PLAIT_ROUTER_SIGMOID, .router_scale = 2.5
+#define QWEN3_NEXT                                                                                 \
+    .traits = HF_QK_NORM | HF_GATED_ATTENTION | HF_SHARED_GATE, .pattern = HF_PATTERN_LAST_LINEAR, \
+    .period = 4, .head_dim = 256, .kv_heads = 2, .attention_bias = "attention_bias",               \
+    .rope_fraction = 0.25
 
 static const hf_class classes[] = {
     /* decoders of one kind of layer, the newer ones first */
@@ -28,18 +54,18 @@ static const hf_class classes[] = {
     {.type = "mistral", .pattern = HF_PATTERN_ALL_WINDOW, .window = 4096, .kv_heads = 8},
     {.type = "mistral3", .pattern = HF_PATTERN_ALL_WINDOW},
     {.type = "ministral", .pattern = HF_PATTERN_ALL_WINDOW},
-    {.type = "granite", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
-    {.type = "phi3", .pattern = HF_PATTERN_ALL_WINDOW},
-    {.type = "arcee",
-     .traits = HF_PLAIN_MLP,
-     .attention_bias = "attention_bias",
-     .mlp_bias = "mlp_bias"},
-    {.type = "apertus", .traits = HF_PLAIN_MLP | HF_QK_NORM, .attention_bias = "attention_bias"},
-    {.type = "bitnet", .kv_heads = 5, .attention_bias = "attention_bias"},
+    {.type = "granite", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",
+     .query_scalar = 1},
+    {.type = "phi3", .pattern = HF_PATTERN_ALL_WINDOW, .norm_eps = 1e-5},
+    {.type = "arcee", .traits = HF_PLAIN_MLP, .attention_bias = "attention_bias",
+     .mlp_bias = "mlp_bias", .activation = PLAIT_RELU2, .norm_eps = 1e-5},
+    {.type = "apertus", .traits = HF_PLAIN_MLP | HF_QK_NORM, .attention_bias = "attention_bias",
+     .norm_eps = 1e-5, .rope_base = 12e6},
+    {.type = "bitnet", .kv_heads = 5, .attention_bias = "attention_bias", .activation = PLAIT_RELU2,
+     .norm_eps = 1e-5, .rope_base = 5e5},
     {.type = "minicpm", .traits = HF_TIED, .attention_bias = "attention_bias"},
     /* The first Qwen; its modeling_qwen.py is beside the weights on the Hugging Face Hub. */
-    {.type = "qwen",
-     .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_HALF_WIDTH,
+    {.type = "qwen", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_HALF_WIDTH,
      .attention_bias = "qkv_bias"},
     {.type = "qwen2", QWEN2},
     {.type = "qwen3", QWEN3, .head_dim = 128},
@@ -48,212 +74,150 @@ static const hf_class classes[] = {
     {.type = "qwen2_5_vl", QWEN2},
     {.type = "qwen2_5_vl_text", QWEN2},
     {.type = "qwen3_vl_text", QWEN3, .head_dim = 128},
-    {.type = "seed_oss",
-     .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS,
-     .head_dim = 128,
-     .attention_bias = "attention_bias",
-     .mlp_bias = "mlp_bias"},
-    {.type = "ernie4_5", .traits = HF_TIED, .attention_bias = "use_bias", .mlp_bias = "use_bias"},
-    {.type = "olmo2", .traits = HF_QK_NORM, .attention_bias = "attention_bias"},
-    {.type = "smollm3", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
-    {.type = "gemma", .traits = HF_TIED, .head_dim = 256, .attention_bias = "attention_bias"},
-    {.type = "cohere",
-     .traits = HF_TIED | HF_PARALLEL | HF_ONE_NORM,
-     .attention_bias = "attention_bias"},
-    {.type = "cohere2",
-     .traits = HF_TIED | HF_PARALLEL | HF_ONE_NORM | HF_NO_ROTARY_FULL,
-     .pattern = HF_PATTERN_LAST_FULL,
-     .period = 4,
-     .window = 4096,
-     .attention_bias = "attention_bias"},
-    {.type = "stablelm",
-     .traits = HF_LAYER_NORM | HF_NO_OUT_BIAS,
-     .attention_bias = "use_qkv_bias"},
+    {.type = "seed_oss", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .head_dim = 128,
+     .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
+    {.type = "ernie4_5", .traits = HF_TIED, .attention_bias = "use_bias", .mlp_bias = "use_bias",
+     .norm_eps = 1e-5, .rope_base = 5e5},
+    {.type = "olmo2", .traits = HF_QK_NORM, .attention_bias = "attention_bias",
+     .numeric_traits = HF_QK_NORM_WHOLE, .norm_eps = 1e-5},
+    {.type = "smollm3", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",
+     .rope_base = 2e6},
+    {.type = "gemma", .traits = HF_TIED, .head_dim = 256, .attention_bias = "attention_bias",
+     .numeric_traits = HF_EMBEDDING_ROOT, .activation = PLAIT_GELU_TANH},
+    {.type = "cohere", .traits = HF_TIED | HF_PARALLEL | HF_ONE_NORM,
+     .attention_bias = "attention_bias", .numeric_traits = HF_INTERLEAVED, .norm_eps = 1e-5,
+     .logit_scale = 0.0625},
+    {.type = "cohere2", .traits = HF_TIED | HF_PARALLEL | HF_ONE_NORM | HF_NO_ROTARY_FULL,
+     .pattern = HF_PATTERN_LAST_FULL, .period = 4, .window = 4096,
+     .attention_bias = "attention_bias", .numeric_traits = HF_INTERLEAVED, .norm_eps = 1e-5,
+     .logit_scale = 0.0625},
+    {.type = "stablelm", .traits = HF_LAYER_NORM | HF_NO_OUT_BIAS, .attention_bias = "use_qkv_bias",
+     .rope_fraction = 0.25},
     {.type = "starcoder2",
      .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS,
-     .pattern = HF_PATTERN_ALL_WINDOW,
-     .attention_bias = "use_bias",
-     .mlp_bias = "use_bias"},
-    {.type = "nemotron",
-     .traits = HF_LAYER_NORM | HF_PLAIN_MLP,
-     .attention_bias = "attention_bias",
-     .mlp_bias = "mlp_bias"},
+     .pattern = HF_PATTERN_ALL_WINDOW, .attention_bias = "use_bias", .mlp_bias = "use_bias",
+     .activation = PLAIT_GELU_TANH},
+    {.type = "nemotron", .traits = HF_LAYER_NORM | HF_PLAIN_MLP, .attention_bias = "attention_bias",
+     .mlp_bias = "mlp_bias", .activation = PLAIT_RELU2, .rope_fraction = 0.5},
     {.type = "phi",
      .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_PARALLEL |
-               HF_ONE_NORM | HF_HEAD_BIAS},
+               HF_ONE_NORM | HF_HEAD_BIAS,
+     .activation = PLAIT_GELU_TANH, .rope_fraction = 0.5},
     {.type = "falcon",
      .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_PARALLEL | HF_ONE_NORM | HF_MULTI_QUERY,
-     .attention_bias = "bias",
-     .mlp_bias = "bias"},
-    {.type = "gpt2", .traits = GPT2_TRAITS | HF_DROPOUT},
-    {.type = "gpt_bigcode", .traits = GPT2_TRAITS | HF_DROPOUT | HF_MULTI_QUERY},
-    {.type = "opt",
-     .traits = GPT2_TRAITS | HF_DROPOUT,
-     .attention_bias = "enable_bias",
-     .mlp_bias = "enable_bias"},
+     .attention_bias = "bias", .mlp_bias = "bias", .activation = PLAIT_GELU},
+    {.type = "gpt2", .traits = GPT2_TRAITS | HF_DROPOUT, .activation = PLAIT_GELU_TANH},
+    {.type = "gpt_bigcode", .traits = GPT2_TRAITS | HF_DROPOUT | HF_MULTI_QUERY,
+     .activation = PLAIT_GELU_TANH},
+    {.type = "opt", .traits = GPT2_TRAITS | HF_DROPOUT, .attention_bias = "enable_bias",
+     .mlp_bias = "enable_bias", .activation = PLAIT_RELU},
     {.type = "gptj",
-     .traits =
-         HF_LAYER_NORM | HF_PLAIN_MLP | HF_MLP_BIAS | HF_PARALLEL | HF_ONE_NORM | HF_HEAD_BIAS},
+     .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_MLP_BIAS | HF_PARALLEL | HF_ONE_NORM | HF_HEAD_BIAS,
+     .numeric_traits = HF_INTERLEAVED, .activation = PLAIT_GELU_TANH, .rotary_dim = 64},
     {.type = "gpt_neox",
      .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_PARALLEL,
-     .attention_bias = "attention_bias"},
+     .attention_bias = "attention_bias", .activation = PLAIT_GELU, .rope_fraction = 0.25},
     {.type = "bloom",
      .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_NO_ROTARY |
-               HF_EMBEDDING_NORM},
-    {.type = "mpt", .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_NO_ROTARY},
+               HF_EMBEDDING_NORM,
+     .numeric_traits = HF_ALIBI | HF_OWN_ACTIVATION, .activation = PLAIT_GELU_TANH},
+    {.type = "mpt", .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_NO_ROTARY,
+     .activation = PLAIT_GELU},
 
     /* windowed and full layers in turn */
-    {.type = "gemma2",
-     .traits = HF_TIED | HF_FOUR_NORMS,
-     .pattern = HF_PATTERN_EVEN_WINDOW,
-     .window = 4096,
-     .head_dim = 256,
-     .attention_bias = "attention_bias"},
-    {.type = "gemma3",
-     .traits = HF_TIED | HF_FOUR_NORMS | HF_QK_NORM,
-     .pattern = HF_PATTERN_LAST_FULL,
-     .period = 6,
-     .window = 4096,
-     .vocab = 262208,
-     .heads = 8,
-     .kv_heads = 4,
-     .head_dim = 256,
-     .attention_bias = "attention_bias"},
-    {.type = "gemma3_text",
-     .traits = HF_TIED | HF_FOUR_NORMS | HF_QK_NORM,
-     .pattern = HF_PATTERN_LAST_FULL,
-     .period = 6,
-     .window = 4096,
-     .vocab = 262208,
-     .heads = 8,
-     .kv_heads = 4,
-     .head_dim = 256,
-     .attention_bias = "attention_bias"},
-
-    {.type = "olmo3",
-     .traits = HF_QK_NORM,
-     .pattern = HF_PATTERN_LAST_FULL,
-     .period = 4,
-     .window = 4096,
-     .attention_bias = "attention_bias"},
-    {.type = "exaone4",
-     .traits = HF_QK_NORM | HF_NO_ROTARY_FULL,
-     .pattern = HF_PATTERN_LAST_FULL,
-     .period = 4,
-     .window = 4096},
+    {.type = "gemma2", .traits = HF_TIED | HF_FOUR_NORMS, .pattern = HF_PATTERN_EVEN_WINDOW,
+     .window = 4096, .head_dim = 256, .attention_bias = "attention_bias",
+     .numeric_traits = HF_EMBEDDING_ROOT, .activation = PLAIT_GELU_TANH, .query_scalar = 256,
+     .attention_softcap = 50, .logit_softcap = 30},
+    {.type = "gemma3", GEMMA3},
+    {.type = "gemma3_text", GEMMA3},
+    {.type = "olmo3", .traits = HF_QK_NORM, .pattern = HF_PATTERN_LAST_FULL, .period = 4,
+     .window = 4096, .attention_bias = "attention_bias", .numeric_traits = HF_QK_NORM_WHOLE,
+     .norm_eps = 1e-5, .rope_base = 5e5},
+    {.type = "exaone4", .traits = HF_QK_NORM | HF_NO_ROTARY_FULL, .pattern = HF_PATTERN_LAST_FULL,
+     .period = 4, .window = 4096, .norm_eps = 1e-5},
 
     /* experts */
-    {.type = "mixtral", .pattern = HF_PATTERN_ALL_WINDOW, .kv_heads = 8},
-    {.type = "olmoe", .traits = HF_QK_NORM, .attention_bias = "attention_bias"},
-    {.type = "granitemoe", .attention_bias = "attention_bias"},
-    {.type = "granitemoeshared", .attention_bias = "attention_bias"},
-    {.type = "ernie4_5_moe",
-     .traits = HF_TIED | HF_ROUTER_BIAS,
-     .first_dense = 1,
-     .shared = 2,
-     .attention_bias = "use_bias",
-     .mlp_bias = "use_bias"},
-    {.type = "minimax_m2", .traits = HF_QK_NORM | HF_ROUTER_BIAS},
-    {.type = "qwen2_moe",
-     .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_SHARED_GATE,
-     .pattern = HF_PATTERN_LATE_WINDOW,
-     .window = 4096,
-     .attention_bias = "qkv_bias"},
+    {.type = "mixtral", .pattern = HF_PATTERN_ALL_WINDOW, .kv_heads = 8,
+     .numeric_traits = HF_NORMALISED, .norm_eps = 1e-5, .rope_base = 1e6},
+    {.type = "olmoe", .traits = HF_QK_NORM, .attention_bias = "attention_bias",
+     .numeric_traits = HF_QK_NORM_WHOLE, .norm_eps = 1e-5},
+    {.type = "granitemoe", .attention_bias = "attention_bias", .numeric_traits = HF_NORMALISED,
+     .query_scalar = 1},
+    {.type = "granitemoeshared", .attention_bias = "attention_bias",
+     .numeric_traits = HF_NORMALISED, .query_scalar = 1},
+    {.type = "ernie4_5_moe", .traits = HF_TIED | HF_ROUTER_BIAS, .first_dense = 1, .shared = 2,
+     .attention_bias = "use_bias", .mlp_bias = "use_bias",
+     .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5, .rope_base = 5e5},
+    {.type = "minimax_m2", .traits = HF_QK_NORM | HF_ROUTER_BIAS,
+     .numeric_traits = HF_QK_NORM_WHOLE | HF_NORMALISED | HF_CORRECTION_BIAS,
+     .score = PLAIT_ROUTER_SIGMOID},
+    {.type = "qwen2_moe", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_SHARED_GATE,
+     .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096, .attention_bias = "qkv_bias"},
     {.type = "qwen3_moe", QWEN3},
     {.type = "qwen3_vl_moe_text", QWEN3},
     {.type = "deepseek", .attention_bias = "attention_bias"},
-    {.type = "deepseek_v2"},
-    {.type = "deepseek_v3", .traits = HF_ROUTER_BIAS, .first_dense = 3, .shared = 1},
-    {.type = "deepseek_v32", .traits = HF_ROUTER_BIAS, .first_dense = 3, .shared = 1},
-    {.type = "kimi_k2", .traits = HF_ROUTER_BIAS, .first_dense = 3, .shared = 1},
-    {.type = "glm4_moe",
-     .traits = HF_NO_OUT_BIAS | HF_ROUTER_BIAS,
-     .first_dense = 1,
-     .shared = 1,
-     .head_dim = 128,
-     .kv_heads = 8,
-     .attention_bias = "attention_bias"},
-    {.type = "glm4_moe_text",
-     .traits = HF_NO_OUT_BIAS | HF_ROUTER_BIAS,
-     .first_dense = 1,
-     .shared = 1,
-     .head_dim = 128,
-     .kv_heads = 8,
-     .attention_bias = "attention_bias"},
-    {.type = "glm_moe_dsa", .traits = HF_ROUTER_BIAS, .first_dense = 3, .shared = 1},
-    {.type = "gpt_oss",
-     .traits = GPT_OSS_TRAITS,
-     .pattern = HF_PATTERN_EVEN_WINDOW,
-     .window = 128,
-     .head_dim = 64,
-     .kv_heads = 8,
-     .attention_bias = "attention_bias"},
-    {.type = "llama4",
-     .traits = LLAMA4_TRAITS,
-     .pattern = HF_PATTERN_ROPE_CHUNK,
-     .period = 4,
-     .head_dim = 128,
-     .kv_heads = 8,
-     .attention_bias = "attention_bias"},
-    {.type = "llama4_text",
-     .traits = LLAMA4_TRAITS,
-     .pattern = HF_PATTERN_ROPE_CHUNK,
-     .period = 4,
-     .head_dim = 128,
-     .kv_heads = 8,
-     .attention_bias = "attention_bias"},
-    {.type = "gemma4",
-     .traits = GEMMA4_TRAITS,
-     .pattern = HF_PATTERN_LAST_FULL,
-     .period = 6,
-     .window = 512,
-     .head_dim = 256,
-     .attention_bias = "attention_bias"},
-    {.type = "gemma4_text",
-     .traits = GEMMA4_TRAITS,
-     .pattern = HF_PATTERN_LAST_FULL,
-     .period = 6,
-     .window = 512,
-     .head_dim = 256,
-     .attention_bias = "attention_bias"},
+    {.type = "deepseek_v2", .numeric_traits = HF_INTERLEAVED},
+    {.type = "deepseek_v3", DEEPSEEK_V3},
+    {.type = "deepseek_v32", DEEPSEEK_V3},
+    {.type = "kimi_k2", DEEPSEEK_V3},
+    {.type = "glm4_moe", GLM4_MOE},
+    {.type = "glm4_moe_text", GLM4_MOE},
+    {.type = "glm_moe_dsa", DEEPSEEK_V3, .norm_eps = 1e-5},
+    {.type = "gpt_oss", .traits = HF_QKV_BIAS | HF_SINKS | HF_ROUTER_BIAS | HF_EXPERT_BIAS,
+     .pattern = HF_PATTERN_EVEN_WINDOW, .window = 128, .head_dim = 64, .kv_heads = 8,
+     .attention_bias = "attention_bias", .numeric_traits = HF_OWN_ACTIVATION | HF_NORMALISED,
+     .activation = PLAIT_CLAMPED_SWIGLU, .norm_eps = 1e-5, .rope_base = 150000},
+    {.type = "llama4", LLAMA4},
+    {.type = "llama4_text", LLAMA4},
+    {.type = "gemma4", GEMMA4},
+    {.type = "gemma4_text", GEMMA4},
 
     /* linear attention */
-    {.type = "qwen3_next",
-     .traits = QWEN3_NEXT_TRAITS,
-     .pattern = HF_PATTERN_LAST_LINEAR,
-     .period = 4,
-     .head_dim = 256,
-     .kv_heads = 2,
-     .attention_bias = "attention_bias"},
-    {.type = "qwen3_5_text",
-     .traits = QWEN3_NEXT_TRAITS,
-     .pattern = HF_PATTERN_LAST_LINEAR,
-     .period = 4,
-     .head_dim = 256,
-     .kv_heads = 2,
-     .attention_bias = "attention_bias"},
-    {.type = "qwen3_5_moe_text",
-     .traits = QWEN3_NEXT_TRAITS,
-     .pattern = HF_PATTERN_LAST_LINEAR,
-     .period = 4,
-     .head_dim = 256,
-     .kv_heads = 2,
-     .attention_bias = "attention_bias"},
+    {.type = "qwen3_next", QWEN3_NEXT, .numeric_traits = HF_NORMALISED},
+    {.type = "qwen3_5_text", QWEN3_NEXT},
+    {.type = "qwen3_5_moe_text", QWEN3_NEXT, .numeric_traits = HF_NORMALISED},
 
     /* state spaces */
-    {.type = "mamba", .traits = HF_MAMBA | HF_TIED},
-    {.type = "falcon_mamba", .traits = HF_MAMBA | HF_TIED},
+    {.type = "mamba", .traits = HF_MAMBA | HF_TIED, .norm_eps = 1e-5},
+    {.type = "falcon_mamba", .traits = HF_MAMBA | HF_TIED, .norm_eps = 1e-5},
 };
+// clang-format on
 
-const hf_class *hf_class_find(const char *type)
+static double or_default(double number, double usual)
 {
-    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++)
-        if (strcmp(classes[c].type, type) == 0)
-            return &classes[c];
-    return NULL;
+    return number != 0.0 ? number : usual;
 }
 
-/* Is the name that of a type, "Qwen3MoeForCausalLM" of "qwen3_moe"? */
+/* Fills in what most classes have: silu, an epsilon of 1e-6 (1e-5 with LayerNorm), rotary positions of base
+ * 10000 over all of a head, and a softmax over all experts whose weights are not scaled. */
+static hf_class with_defaults(const hf_class *row)
+{
+    hf_class out = *row;
+
+    if (out.activation == PLAIT_ACTIVATION_UNKNOWN)
+        out.activation = PLAIT_SILU;
+    if (out.score == PLAIT_ROUTER_UNKNOWN)
+        out.score = PLAIT_ROUTER_SOFTMAX;
+    out.norm_eps =
+        or_default(out.norm_eps, (out.traits & (unsigned)HF_LAYER_NORM) != 0 ? 1e-5 : 1e-6);
+    out.rope_base = or_default(out.rope_base, 1e4);
+    out.rope_fraction = or_default(out.rope_fraction, 1.0);
+    out.router_scale = or_default(out.router_scale, 1.0);
+    return out;
+}
+
+bool hf_class_find(const char *type, hf_class *out)
+{
+    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++)
+        if (strcmp(classes[c].type, type) == 0) {
+            *out = with_defaults(&classes[c]);
+            return true;
+        }
+    return false;
+}
+
+/* "Qwen3MoeForCausalLM" is an architecture of "qwen3_moe". */
 static bool names_type(const char *architecture, const char *type)
 {
     static const char *const ends[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration",
@@ -265,15 +229,17 @@ static bool names_type(const char *architecture, const char *type)
     return text_index(architecture, ends) >= 0;
 }
 
-const hf_class *hf_class_of_architecture(const char *architecture)
+bool hf_class_of_architecture(const char *architecture, hf_class *out)
 {
     for (size_t c = 0; c < sizeof classes / sizeof *classes; c++)
-        if (names_type(architecture, classes[c].type))
-            return &classes[c];
-    return NULL;
+        if (names_type(architecture, classes[c].type)) {
+            *out = with_defaults(&classes[c]);
+            return true;
+        }
+    return false;
 }
 
-/* Some of these have all the familiar keys, and would pass for what they are not. */
+/* Some of these have all keys of a decoder and would be read as one. */
 const char *hf_class_refused(const char *type)
 {
     static const struct {
@@ -342,22 +308,26 @@ plait_status hf_check_guess(const json_cursor *text, plait_error *err)
     return PLAIT_OK;
 }
 
-/* As Llama, unless a key says otherwise: most decoders since 2023 are. */
+/* Most decoders since 2023 are like Llama, so an unknown class is, except where its keys differ. */
 hf_class hf_class_guess(const char *type, const json_cursor *text)
 {
     static const char *const gates[] = {"silu", "swish", "swiglu", "geglu", NULL};
     const bool rms = json_has(text, "rms_norm_eps");
     const bool layer = json_has(text, "layer_norm_eps") || json_has(text, "layer_norm_epsilon");
-    bool said = false, gated = rms;
-    hf_class guess = {.type = type, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"};
+    bool has_activation = false, gated = rms;
+    hf_class guess = {.type = type,
+                      .attention_bias = "attention_bias",
+                      .mlp_bias = "mlp_bias",
+                      .rope_fraction = 1.0,
+                      .router_scale = 1.0};
 
     for (const char *const *key = hf_activation_keys; *key != NULL; key++) {
-        said = said || json_has(text, *key);
+        has_activation = has_activation || json_has(text, *key);
         gated = gated || text_is_one_of(text, *key, gates);
     }
     if (layer && !rms)
         guess.traits |= HF_LAYER_NORM;
-    if (!gated && (said || layer))
+    if (!gated && (has_activation || layer))
         guess.traits |= HF_PLAIN_MLP;
     return guess;
 }

@@ -1,20 +1,18 @@
 /* model_hf_ignored.c - the keys of a Hugging Face config that the reader did not use
  *
- * The JSON reader marks each member that a getter found (json_was_read()). A member without the mark falls into
- * one of three groups: keys without bearing on cost are skipped silently, keys that give a size or a number of
- * parts stop the reading, since a price without that part would be wrong, and all other keys are named in a
- * warning.
+ * The JSON reader marks each member that a getter found (json_was_read()). Members without the mark are in three
+ * groups: keys without influence on cost are skipped, keys that give a size or a number of parts are an error,
+ * since the price would lack that part, and a warning names all other keys.
  */
 #include <math.h>
 #include <string.h>
 
 #include "io/model/model_hf.h"
-#include "io/model/model_hf_numerics.h"
 #include "base/text.h"
 
 /* ---- kinds of keys ---- */
 
-/* Keys that have a size word or a value that is set, and no bearing on the cost of the decoder. */
+/* Keys without influence on the cost of the decoder, although they have a size word or a value. */
 // clang-format off
 static const char *const harmless_keys[] = {
     /* how the file was made, and how transformers runs the model */
@@ -47,19 +45,19 @@ static const char *const harmless_keys[] = {
 static const char *const harmless_ends[] = {
     "_token", "_token_id", "_token_ids", "_token_index", "_dropout", "_dropout_prob", "_pdrop",
     "_dtype", "_eps", "_epsilon", "_coef", "_coeff", "_loss_alpha", "_rope_theta", "_init_std", NULL};
-/* Keys with these beginnings and ends are harmless unless they give a size, as rope_head_dim does. */
+/* Keys with these beginnings or ends are harmless unless they give a size, as rope_head_dim does. */
 static const char *const mostly_harmless_starts[] = {
     "_", "rope_", "rotary_emb_", "task_", "id2", "label2", "initializer_", "init_", "router_", "summary_", NULL};
 static const char *const mostly_harmless_ends[] = {"_tokens", "_scaling_factor", NULL};
-/* Beside a nested decoder, keys with one of these words describe the other towers and what joins them. */
+/* Beside a nested decoder, keys with one of these words describe other towers and their connectors. */
 static const char *const tower_words[] = {
     "audio", "connector", "downsample", "image", "media", "mm", "multimodal", "patch", "perceiver", "pixel",
     "projection", "projector", "resampler", "select", "spatial", "speech", "thumbnail", "video", "vision", "visual",
     "vit", NULL};
 
-/* Parts that are left out of the model on purpose. The published weights of MiniMax-M2 have no modules for
- * multi-token prediction, although their configs count them. "intermediate_size" is unused when all layers have
- * experts of another width. */
+/* Parts that the model omits on purpose. The published weights of MiniMax-M2 have no modules for multi-token
+ * prediction, although their configs count them. "intermediate_size" is unused if all layers have experts of
+ * another width. */
 static const char *const left_out[] = {
     "intermediate_size", "vision_config", "audio_config", "num_mtp_modules", "mtp_transformer_layers", NULL};
 
@@ -69,7 +67,8 @@ static const char *const size_words[] = {
     "indexer", "inner", "intermediate", "interval", "kernel", "kv", "latent", "layer", "layers", "linear", "lora",
     "mamba", "memory", "mlp", "moe", "mult", "multiple", "n", "num", "pattern", "period", "rank", "ratio", "ratios", "size",
     "sizes", "sliding", "sparse", "ssm", "state", "stride", "swa", "topk", "types", "width", "window", NULL};
-/* Fractions give a size with a ratio word, or with "multiplier" beside a width word; texts with a spelling word. */
+/* A fraction gives a size if its key has a ratio word, or "multiplier" and a width word; a text, if its key has a
+ * spelling word. */
 static const char *const ratio_words[] = {"expand", "expansion", "mult", "ratio", NULL};
 static const char *const width_words[] = {"dim", "ffn", "hidden", "intermediate", "mlp", "width", NULL};
 static const char *const spelling_words[] = {"pattern", "types", NULL};
@@ -91,18 +90,13 @@ static bool ends_as(const char *key, const char *const *ends)
     return false;
 }
 
-static bool is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-/* The length of the first word: words end at "_" or "-", and before a capital after a small letter. */
+/* Words end at "_" or "-", and before a capital letter after a small one. */
 static size_t word_length(const char *key)
 {
     size_t length = strcspn(key, "_-");
 
     for (size_t i = 1; i < length; i++)
-        if (is_upper(key[i]) && !is_upper(key[i - 1]))
+        if (text_lower(key[i]) != key[i] && text_lower(key[i - 1]) == key[i - 1])
             length = i;
     return length;
 }
@@ -115,7 +109,7 @@ static bool is_word(const char *text, size_t length, const char *word)
     return word[length] == '\0';
 }
 
-/* Whether one of the words of `key` is among `words`: "num_experts" and "numExperts" have the same words. */
+/* "num_experts" and "numExperts" have the same words. */
 static bool has_word(const char *key, const char *const *words)
 {
     while (*key != '\0') {
@@ -142,8 +136,8 @@ static bool is_absent(const json_cursor *at)
     return json_is_null(at) || (json_as_bool(at, &flag, NULL) == PLAIT_OK && !flag);
 }
 
-/* Lists by layer that say for every layer what plait assumes anyway, and periods and factors of 1. */
-static bool says_the_usual(const json_cursor *at)
+/* Periods and factors of 1, and lists that give every layer the type that plait assumes. */
+static bool has_default_value(const json_cursor *at)
 {
     static const char *const full[] = {"full", NULL};
     json_cursor element;
@@ -191,22 +185,22 @@ static bool is_harmless(const json_cursor *at)
 
 typedef struct unread_keys {
     text_names named;
-    text_builder sizes; /* the sizes behind the first one */
-    json_cursor first;  /* the first key that gives a size; its value is NULL when there is none */
+    json_cursor first;  /* first key that gives a size; its value is NULL if there is none */
+    text_builder sizes; /* the other keys that give a size */
 } unread_keys;
 
-/* A list that grows beyond `room` bytes is closed with "...". */
-static void append_key(text_builder *list, const char *key, size_t room)
+/* Appends a key; a list that grows beyond `limit` bytes ends with "...". */
+static void append_key(text_builder *list, const char *key, size_t limit)
 {
-    if (list->length >= room)
+    if (list->length >= limit)
         return;
     text_append(list, list->length > 0 ? ", " : "");
     text_append(list, key);
-    if (list->length >= room)
+    if (list->length >= limit)
         text_append(list, ", ...");
 }
 
-/* The reader looked at the key, and its word is none that is known. */
+/* The reader found the key, but plait does not have its word. */
 static bool is_unknown_activation(const hf_config *hf, const char *key)
 {
     return hf->model->numerics.activation == PLAIT_ACTIVATION_UNKNOWN &&
@@ -231,7 +225,7 @@ static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *ou
         text_names_add(&out->named, at->key);
         return;
     }
-    if ((json_was_read(at) && !window) || is_absent(at) || is_harmless(at) || says_the_usual(at))
+    if ((json_was_read(at) && !window) || is_absent(at) || is_harmless(at) || has_default_value(at))
         return;
     if (text_index(at->key, left_out) >= 0 || !(window || gives_a_size(at)))
         text_names_add(&out->named, at->key);
@@ -250,8 +244,8 @@ static void sort_keys(const hf_config *hf, const json_cursor *object, unread_key
 }
 
 /*
- * Sort the keys around a nested decoder. Other towers are named; the sizes of what joins them to the decoder have
- * no bearing on it, nor has a size that the decoder's own object repeats.
+ * Sorts the keys around a nested decoder. Other towers are named in the warning. The sizes of their connectors,
+ * and sizes that the decoder's own object repeats, do not matter.
  */
 static void sort_outer_keys(const hf_config *hf, unread_keys *out)
 {
@@ -270,7 +264,7 @@ static void sort_outer_keys(const hf_config *hf, unread_keys *out)
     }
 }
 
-/* ---- the verdict ---- */
+/* ---- result ---- */
 
 static plait_status refuse_size(const hf_config *hf, unread_keys *keys, plait_error *err)
 {
@@ -282,7 +276,7 @@ static plait_status refuse_size(const hf_config *hf, unread_keys *keys, plait_er
         "expected only sizes that plait understands, found \"%.60s\"%s%s; plait cannot "
         "price this yet for %.40s",
         keys->first.key, more[0] != '\0' ? ", " : "", more,
-        hf->class->type[0] != '\0' ? hf->class->type : "a model without model_type");
+        hf->class.type[0] != '\0' ? hf->class.type : "a model without model_type");
 }
 
 static plait_status write_warning(const hf_config *hf, unread_keys *keys, const char **out,
@@ -296,8 +290,8 @@ static plait_status write_warning(const hf_config *hf, unread_keys *keys, const 
     if (!hf->known)
         *out = plait_arena_printf(
             hf->arena, "%s%s%s and was read like llama; ignored: %s",
-            hf->class->type[0] != '\0' ? "the model type \"" : "the file says no model_type",
-            hf->class->type, hf->class->type[0] != '\0' ? "\" is not known" : "",
+            hf->class.type[0] != '\0' ? "the model type \"" : "the file says no model_type",
+            hf->class.type, hf->class.type[0] != '\0' ? "\" is not known" : "",
             list[0] != '\0' ? list : "nothing");
     else if (list[0] != '\0')
         *out = plait_arena_printf(hf->arena, "ignored: %s", list);

@@ -1,4 +1,4 @@
-/* model_hf_layers.c - which layer of a Hugging Face config has which mixer, and which have experts */
+/* model_hf_layers.c - the mixer of each layer of a Hugging Face config, and which layers have experts */
 #include <string.h>
 
 #include "io/model/model_hf.h"
@@ -31,14 +31,14 @@ static plait_status mixers_by_name(const hf_config *hf, unsigned char *mixer, pl
     return PLAIT_OK;
 }
 
-/* "no_rope_layers": 1 where a layer does have rotary positions, and then it sees only its chunk. */
+/* "no_rope_layers" is 1 for a layer with rotary positions, which then sees only its chunk. */
 static plait_status mixers_by_rope(const hf_config *hf, unsigned char *mixer, plait_error *err)
 {
     json_cursor list, at;
     int rotary;
 
     for (int i = 0; i < hf->model->layers; i++)
-        mixer[i] = (i + 1) % hf->class->period == 0 ? HF_FULL : HF_CHUNKED;
+        mixer[i] = (i + 1) % hf->class.period == 0 ? HF_FULL : HF_CHUNKED;
     PLAIT_TRY(json_array_optional(hf->text, "no_rope_layers", &list, err));
     if (json_count(&list) == 0)
         return PLAIT_OK;
@@ -54,7 +54,7 @@ static plait_status mixers_by_rope(const hf_config *hf, unsigned char *mixer, pl
 static plait_status mixers_by_period(const hf_config *hf, const char *key, hf_mixer other,
                                      unsigned char *mixer, plait_error *err)
 {
-    int period = hf->class->period;
+    int period = hf->class.period;
 
     PLAIT_TRY(json_int_optional(hf->text, key, 1, PLAIT_MAX_LAYERS, &period, err));
     for (int i = 0; i < hf->model->layers; i++)
@@ -76,7 +76,7 @@ static plait_status mixers_by_class(const hf_config *hf, unsigned char *mixer, p
 {
     const int layers = hf->model->layers;
 
-    switch (hf->class->pattern) {
+    switch (hf->class.pattern) {
     case HF_PATTERN_LAST_FULL:
         return mixers_by_period(hf, "sliding_window_pattern", HF_SLIDING, mixer, err);
     case HF_PATTERN_LAST_LINEAR:
@@ -118,7 +118,7 @@ plait_status hf_mixers_of_layers(const hf_config *hf, unsigned char *mixer, plai
 
 /* ---- experts ---- */
 
-/* Every `step`th layer, the last of each group of them. */
+/* Keeps experts in the last of every `step` layers. */
 static plait_status keep_every(const hf_config *hf, const char *key, unsigned char *moe,
                                plait_error *err)
 {
@@ -131,7 +131,7 @@ static plait_status keep_every(const hf_config *hf, const char *key, unsigned ch
     return PLAIT_OK;
 }
 
-/* A list of the layers that have experts, or of those that have none. */
+/* Reads a list of layers with experts, or of layers without. */
 static plait_status read_listed(const hf_config *hf, const char *key, unsigned char value,
                                 unsigned char *moe, plait_error *err)
 {
@@ -147,7 +147,7 @@ static plait_status read_listed(const hf_config *hf, const char *key, unsigned c
     return PLAIT_OK;
 }
 
-/* DeepSeek: every `freq`th layer, counted from the first one of all; others list a 0 or 1 a layer. */
+/* DeepSeek has a period, counted from the first layer; other classes list a 0 or 1 a layer. */
 static plait_status read_frequency(const hf_config *hf, unsigned char *moe, plait_error *err)
 {
     json_cursor value, at;
@@ -169,11 +169,11 @@ static plait_status read_frequency(const hf_config *hf, unsigned char *moe, plai
     return PLAIT_OK;
 }
 
-/* ERNIE gives the first and the last layer with experts; -1 is the last layer of all. */
+/* ERNIE has the first and the last layer with experts; -1 is the model's last layer. */
 static plait_status clear_ends(const hf_config *hf, unsigned char *moe, plait_error *err)
 {
     static const char *const first[] = {"first_k_dense_replace", "moe_layer_start_index", NULL};
-    int dense = hf->class->first_dense, last = -1;
+    int dense = hf->class.first_dense, last = -1;
 
     PLAIT_TRY(hf_int_optional(hf, first, 0, PLAIT_MAX_LAYERS, &dense, err));
     PLAIT_TRY(json_int_optional(hf->text, "moe_layer_end_index", -1, PLAIT_MAX_LAYERS, &last, err));
@@ -199,7 +199,7 @@ static plait_status read_named(const hf_config *hf, unsigned char *moe, plait_er
     return PLAIT_OK;
 }
 
-/* No class has two of these rules, so that their order does not matter but for the lists. */
+/* No class has two of these rules; their order matters only for the lists. */
 plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe, plait_error *err)
 {
     static const char *const rules[] = {

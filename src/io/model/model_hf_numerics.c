@@ -1,8 +1,8 @@
-/* model_hf_numerics.c - activation, epsilon, caps and scales out of a Hugging Face config
+/* model_hf_numerics.c - activation, epsilon, scales, positions and routing of a Hugging Face config
  *
- * Of a class that is not in the table, only what the file says is known.
+ * An unknown class has only the numbers that its file gives.
  */
-#include "io/model/model_hf_numerics.h"
+#include "io/model/model_hf.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,15 +37,14 @@ static plait_activation activation_named(const char *name)
     return PLAIT_ACTIVATION_UNKNOWN;
 }
 
-static plait_status read_activation(const hf_config *hf, const hf_class_numerics *known,
-                                    plait_activation *out, plait_error *err)
+static plait_status read_activation(const hf_config *hf, plait_activation *out, plait_error *err)
 {
     const char *const key = hf_name(hf, hf_activation_keys);
     const char *word;
 
-    *out = known->activation;
+    *out = hf->class.activation;
     hf_skip(hf, hf_activation_keys);
-    if (!json_has(hf->text, key) || hf_has_numerics_trait(known, HF_OWN_ACTIVATION))
+    if (!json_has(hf->text, key) || hf_has_numeric_trait(hf, HF_OWN_ACTIVATION))
         return PLAIT_OK;
     PLAIT_TRY(json_string(hf->text, key, hf->arena, &word, err));
     *out = activation_named(word);
@@ -54,38 +53,44 @@ static plait_status read_activation(const hf_config *hf, const hf_class_numerics
 
 /* ---- attention ---- */
 
-/* A bias by distance: of the class, or on request; MPT asks inside its object for attention. */
-static plait_status read_alibi(const hf_config *hf, const hf_class_numerics *known, bool *out,
-                               plait_error *err)
+/* MPT has the key inside its object for attention. */
+static plait_status read_alibi(const hf_config *hf, bool *out, plait_error *err)
 {
     json_cursor attention;
 
-    PLAIT_TRY(hf_flag(hf, "alibi", hf_has_numerics_trait(known, HF_ALIBI), out, err));
-    if (strcmp(hf->class->type, "mpt") != 0)
+    PLAIT_TRY(hf_flag(hf, "alibi", hf_has_numeric_trait(hf, HF_ALIBI), out, err));
+    if (strcmp(hf->class.type, "mpt") != 0)
         return PLAIT_OK;
     PLAIT_TRY(json_object_optional(hf->text, "attn_config", &attention, err));
     return json_is_null(&attention) ? PLAIT_OK : json_bool_optional(&attention, "alibi", out, err);
 }
 
-static void read_qk_norm(const hf_config *hf, const hf_class_numerics *known, plait_numerics *out)
+static void read_qk_norm(const hf_config *hf, plait_numerics *out)
 {
     bool norm = false;
 
     for (int k = 0; k < hf->model->kinds; k++)
         norm = norm || hf->model->kind[k].attention.qk_norm;
-    out->qk_l2_norm = norm && hf_has_numerics_trait(known, HF_QK_L2_NORM);
-    out->qk_norm_whole = norm && hf_has_numerics_trait(known, HF_QK_NORM_WHOLE);
+    out->qk_l2_norm = norm && hf_has_numeric_trait(hf, HF_QK_L2_NORM);
+    out->qk_norm_whole = norm && hf_has_numeric_trait(hf, HF_QK_NORM_WHOLE);
 }
 
-/* Granite states the scale itself, MPT in its object for attention, Gemma what to take the root of. */
-static plait_status read_attention_scale(const hf_config *hf, const hf_class_numerics *known,
-                                         double *out, plait_error *err)
+static const plait_attention *first_attention(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION)
+            return &model->kind[k].attention;
+    return NULL;
+}
+
+/* Granite has the scale itself, MPT has it in its object for attention, Gemma has the number whose root divides. */
+static plait_status read_attention_scale(const hf_config *hf, double *out, plait_error *err)
 {
     static const char *const scalars[] = {"query_pre_attn_scalar", NULL};
     static const char *const scales[] = {"attention_multiplier", NULL};
     static const char *const softmax_scales[] = {"softmax_scale", NULL};
-    const plait_attention *const attention = hf_attention(hf->model);
-    double scalar = known->query_scalar, usual;
+    const plait_attention *const attention = first_attention(hf->model);
+    double scalar = hf->class.query_scalar, usual;
     json_cursor config;
 
     if (attention == NULL)
@@ -104,7 +109,7 @@ static plait_status read_attention_scale(const hf_config *hf, const hf_class_num
 
 /* ---- scales ---- */
 
-/* A factor of one does nothing. */
+/* A factor of one has no effect and is left out. */
 static plait_status read_factor(const hf_config *hf, const char *key, double *out, plait_error *err)
 {
     const char *const names[] = {key, NULL};
@@ -115,16 +120,15 @@ static plait_status read_factor(const hf_config *hf, const char *key, double *ou
     return PLAIT_OK;
 }
 
-/* Granite divides logits, Cohere multiplies them; MPT may say it in words. */
-static plait_status read_logit_scale(const hf_config *hf, const hf_class_numerics *known,
-                                     double *out, plait_error *err)
+/* Granite divides logits, Cohere multiplies them; MPT may have a word. */
+static plait_status read_logit_scale(const hf_config *hf, double *out, plait_error *err)
 {
     static const char *const words[] = {"inv_sqrt_d_model", NULL};
     json_cursor at;
     double divisor = 0.0;
     int word;
 
-    *out = known->logit_scale;
+    *out = hf->class.logit_scale;
     PLAIT_TRY(json_value_optional(hf->text, "logit_scale", &at, err));
     if (json_is_string(&at)) {
         PLAIT_TRY(json_as_word(&at, words, &word, err));
@@ -142,21 +146,245 @@ static plait_status read_logit_scale(const hf_config *hf, const hf_class_numeric
     return PLAIT_OK;
 }
 
-static plait_status read_scales(const hf_config *hf, const hf_class_numerics *known,
-                                plait_numerics *out, plait_error *err)
+static plait_status read_scales(const hf_config *hf, plait_numerics *out, plait_error *err)
 {
-    if (hf_has_numerics_trait(known, HF_EMBEDDING_ROOT))
+    if (hf_has_numeric_trait(hf, HF_EMBEDDING_ROOT))
         out->embedding_scale = sqrt(hf->model->hidden);
     PLAIT_TRY(read_factor(hf, "embedding_multiplier", &out->embedding_scale, err));
     PLAIT_TRY(read_factor(hf, "residual_multiplier", &out->residual_scale, err));
-    PLAIT_TRY(read_attention_scale(hf, known, &out->attention_scale, err));
-    return read_logit_scale(hf, known, &out->logit_scale, err);
+    PLAIT_TRY(read_attention_scale(hf, &out->attention_scale, err));
+    return read_logit_scale(hf, &out->logit_scale, err);
+}
+
+/* ---- rotary positions ----
+ *
+ *     "rope_theta": 1e4, "rope_scaling": {"type": "yarn", "factor": 40, ...}       until transformers 4
+ *     "rope_parameters": {"rope_theta": 1e4, "rope_type": "yarn", ...}             since transformers 5
+ *     "rope_parameters": {"full_attention": {...}, "sliding_attention": {...}}
+ */
+
+static bool has_rotary(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *const layer = &model->kind[k];
+
+        if (layer->mixer == PLAIT_MIXER_MLA
+                ? layer->mla.rope_dim > 0
+                : layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.rotary)
+            return true;
+    }
+    return false;
+}
+
+/* "type" and "rope_type" are the same key; without them the kind is "default". */
+static plait_status read_rope_kind(const hf_config *hf, const json_cursor *at, plait_rope_kind *out,
+                                   plait_error *err)
+{
+    const char *word = "default";
+
+    PLAIT_TRY(json_string_optional(at, "type", hf->arena, &word, err));
+    PLAIT_TRY(json_string_optional(at, "rope_type", hf->arena, &word, err));
+    *out = PLAIT_ROPE_OTHER;
+    if (strcmp(word, "default") == 0)
+        *out = PLAIT_ROPE_PLAIN;
+    for (int kind = PLAIT_ROPE_LINEAR; kind <= PLAIT_ROPE_YARN; kind++)
+        if (strcmp(word, plait_rope_kind_name[kind]) == 0)
+            *out = (plait_rope_kind)kind;
+    return PLAIT_OK;
+}
+
+/* The default of a scaling that needs an original length is the length of the model. */
+static plait_status read_original_seq(const hf_config *hf, const json_cursor *at, plait_rope *out,
+                                      plait_error *err)
+{
+    static const char key[] = "original_max_position_embeddings";
+
+    if (out->kind == PLAIT_ROPE_LLAMA3 || out->kind == PLAIT_ROPE_YARN)
+        out->original_seq = hf->model->max_seq;
+    PLAIT_TRY(json_int_optional(hf->text, key, 1, MODEL_MAX_SEQ, &out->original_seq, err));
+    return json_int_optional(at, key, 1, MODEL_MAX_SEQ, &out->original_seq, err);
+}
+
+static plait_status read_yarn(const json_cursor *at, plait_rope *out, plait_error *err)
+{
+    out->beta_fast = 32.0;
+    out->beta_slow = 1.0;
+    PLAIT_TRY(json_number_optional(at, "beta_fast", JSON_POSITIVE, &out->beta_fast, err));
+    PLAIT_TRY(json_number_optional(at, "beta_slow", JSON_POSITIVE, &out->beta_slow, err));
+    PLAIT_TRY(json_number_optional(at, "mscale", JSON_NON_NEGATIVE, &out->mscale, err));
+    return json_number_optional(at, "mscale_all_dim", JSON_NON_NEGATIVE, &out->mscale_all_dim, err);
+}
+
+static plait_status read_llama3(const json_cursor *at, plait_rope *out, plait_error *err)
+{
+    PLAIT_TRY(json_number(at, "low_freq_factor", JSON_POSITIVE, &out->low_freq, err));
+    return json_number(at, "high_freq_factor", JSON_POSITIVE, &out->high_freq, err);
+}
+
+/* YaRN without a factor stretches the original length to that of the model. */
+static plait_status read_rope_factor(const hf_config *hf, const json_cursor *at, plait_rope *out,
+                                     plait_error *err)
+{
+    if (out->kind == PLAIT_ROPE_YARN && out->original_seq > 0)
+        out->factor = (double)hf->model->max_seq / out->original_seq;
+    if (out->kind == PLAIT_ROPE_OTHER || out->factor > 0.0)
+        return json_number_optional(at, "factor", JSON_POSITIVE, &out->factor, err);
+    return json_number(at, "factor", JSON_POSITIVE, &out->factor, err);
+}
+
+static plait_status read_rope_scaling(const hf_config *hf, const json_cursor *at, plait_rope *out,
+                                      plait_error *err)
+{
+    PLAIT_TRY(read_rope_kind(hf, at, &out->kind, err));
+    if (out->kind == PLAIT_ROPE_PLAIN)
+        return PLAIT_OK;
+    PLAIT_TRY(read_original_seq(hf, at, out, err));
+    PLAIT_TRY(read_rope_factor(hf, at, out, err));
+    if (out->kind == PLAIT_ROPE_LLAMA3)
+        return read_llama3(at, out, err);
+    return out->kind == PLAIT_ROPE_YARN ? read_yarn(at, out, err) : PLAIT_OK;
+}
+
+/* Old files have these keys at the top, new files inside the object. */
+static plait_status read_rope_base(const json_cursor *at, plait_rope *out, plait_error *err)
+{
+    static const char *const base[] = {"rope_theta", "rotary_emb_base", NULL};
+    static const char *const fraction[] = {"partial_rotary_factor", "rotary_pct", NULL};
+
+    PLAIT_TRY(hf_number(at, base, JSON_POSITIVE, out->base, &out->base, err));
+    return hf_number(at, fraction, JSON_FRACTION, out->fraction, &out->fraction, err);
+}
+
+/* GPT-J counts the elements that are rotated; null is all of them. */
+static plait_status read_rotary_dim(const hf_config *hf, double *fraction, plait_error *err)
+{
+    const plait_attention *const attention = first_attention(hf->model);
+    int elements = hf_mentions(hf->text, "rotary_dim") ? 0 : hf->class.rotary_dim;
+
+    if (attention == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(json_int_optional(hf->text, "rotary_dim", 1, attention->head_dim, &elements, err));
+    if (elements > 0 && elements < attention->head_dim)
+        *fraction = (double)elements / attention->head_dim;
+    return PLAIT_OK;
+}
+
+static plait_status read_rope_object(const hf_config *hf, const json_cursor *at, plait_rope *out,
+                                     plait_error *err)
+{
+    PLAIT_TRY(read_rope_base(at, out, err));
+    return read_rope_scaling(hf, at, out, err);
+}
+
+/* The model has the positions of its full layers; windowed layers may have another base. */
+static plait_status read_rope_parameters(const hf_config *hf, const json_cursor *at,
+                                         plait_rope *out, plait_error *err)
+{
+    json_cursor full, sliding;
+
+    PLAIT_TRY(json_object_optional(at, "full_attention", &full, err));
+    PLAIT_TRY(json_object_optional(at, "sliding_attention", &sliding, err));
+    if (json_is_null(&full) && json_is_null(&sliding))
+        return read_rope_object(hf, at, out, err);
+    if (!json_is_null(&full))
+        PLAIT_TRY(read_rope_object(hf, &full, out, err));
+    if (json_is_null(&sliding))
+        return PLAIT_OK;
+    return json_number_optional(&sliding, "rope_theta", JSON_POSITIVE, &out->local_base, err);
+}
+
+static bool has_windows(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION && model->kind[k].attention.window > 0)
+            return true;
+    return false;
+}
+
+static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error *err)
+{
+    static const char *const local_base[] = {"rope_local_base_freq", NULL};
+    json_cursor object;
+
+    if (!has_rotary(hf->model))
+        return PLAIT_OK;
+    *out = (plait_rope){.base = hf->class.rope_base,
+                        .local_base = hf->class.rope_local_base,
+                        .fraction = hf->class.rope_fraction};
+    PLAIT_TRY(read_rope_base(hf->text, out, err));
+    PLAIT_TRY(read_rotary_dim(hf, &out->fraction, err));
+    PLAIT_TRY(hf_number(hf->text, local_base, JSON_POSITIVE, 0.0, &out->local_base, err));
+    PLAIT_TRY(hf_flag(hf, "rope_interleave", hf_has_numeric_trait(hf, HF_INTERLEAVED),
+                      &out->interleaved, err));
+    PLAIT_TRY(json_object_optional(hf->text, "rope_scaling", &object, err));
+    if (!json_is_null(&object))
+        PLAIT_TRY(read_rope_object(hf, &object, out, err));
+    PLAIT_TRY(json_object_optional(hf->text, "rope_parameters", &object, err));
+    if (!json_is_null(&object))
+        PLAIT_TRY(read_rope_parameters(hf, &object, out, err));
+    if (out->local_base == out->base || !has_windows(hf->model))
+        out->local_base = 0.0;
+    return PLAIT_OK;
+}
+
+/* ---- routing ---- */
+
+static bool has_experts(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return false;
+}
+
+static plait_status read_score(const hf_config *hf, plait_router_score *out, plait_error *err)
+{
+    const char *word = NULL;
+
+    PLAIT_TRY(json_string_optional(hf->text, "scoring_func", hf->arena, &word, err));
+    if (word == NULL)
+        return PLAIT_OK;
+    *out = PLAIT_ROUTER_UNKNOWN;
+    for (int score = PLAIT_ROUTER_SOFTMAX; score < PLAIT_ROUTER_SCORES; score++)
+        if (strcmp(word, plait_router_score_name[score]) == 0)
+            *out = (plait_router_score)score;
+    return PLAIT_OK;
+}
+
+/* DeepSeek's "noaux_tc": loads are balanced by a bias, not by a loss. */
+static plait_status read_correction_bias(const hf_config *hf, bool *out, plait_error *err)
+{
+    const char *method = NULL;
+
+    PLAIT_TRY(json_string_optional(hf->text, "topk_method", hf->arena, &method, err));
+    if (method != NULL)
+        *out = strcmp(method, "noaux_tc") == 0;
+    return PLAIT_OK;
+}
+
+static plait_status read_router(const hf_config *hf, plait_router *out, plait_error *err)
+{
+    static const char *const scale[] = {"routed_scaling_factor", NULL};
+    static const char *const aux_loss[] = {"router_aux_loss_coef", "aux_loss_alpha", NULL};
+
+    if (!has_experts(hf->model))
+        return PLAIT_OK;
+    *out = (plait_router){
+        .score = hf->class.score,
+        .normalised = hf_has_numeric_trait(hf, HF_NORMALISED),
+        .correction_bias = hf_has_numeric_trait(hf, HF_CORRECTION_BIAS),
+        .scale = hf->class.router_scale,
+    };
+    PLAIT_TRY(read_score(hf, &out->score, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "norm_topk_prob", &out->normalised, err));
+    PLAIT_TRY(read_correction_bias(hf, &out->correction_bias, err));
+    PLAIT_TRY(hf_number(hf->text, scale, JSON_POSITIVE, out->scale, &out->scale, err));
+    return hf_number(hf->text, aux_loss, JSON_NON_NEGATIVE, 0.0, &out->aux_loss, err);
 }
 
 /* ---- the whole ---- */
 
-static plait_status read_numbers(const hf_config *hf, const hf_class_numerics *known,
-                                 plait_numerics *out, plait_error *err)
+static plait_status read_numbers(const hf_config *hf, plait_numerics *out, plait_error *err)
 {
     static const char *const eps[] = {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon",
                                       "norm_epsilon", "norm_eps",       NULL};
@@ -164,9 +392,9 @@ static plait_status read_numbers(const hf_config *hf, const hf_class_numerics *k
     static const char *const attention_cap[] = {"attn_logit_softcapping", NULL};
     static const char *const logit_cap[] = {"final_logit_softcapping", NULL};
 
-    out->norm_eps = known->norm_eps;
-    out->attention_softcap = known->attention_softcap;
-    out->logit_softcap = known->logit_softcap;
+    out->norm_eps = hf->class.norm_eps;
+    out->attention_softcap = hf->class.attention_softcap;
+    out->logit_softcap = hf->class.logit_softcap;
     PLAIT_TRY(hf_number(hf->text, eps, JSON_FRACTION, out->norm_eps, &out->norm_eps, err));
     PLAIT_TRY(hf_number(hf->text, init, JSON_FRACTION, 0.0, &out->init_std, err));
     PLAIT_TRY(
@@ -176,16 +404,12 @@ static plait_status read_numbers(const hf_config *hf, const hf_class_numerics *k
 
 plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_error *err)
 {
-    hf_class_numerics known = {.rope_fraction = 1.0, .router_scale = 1.0};
-
-    if (hf->known)
-        known = hf_class_numerics_of(hf->class);
     *out = (plait_numerics){0};
-    PLAIT_TRY(read_activation(hf, &known, &out->activation, err));
-    PLAIT_TRY(read_numbers(hf, &known, out, err));
-    PLAIT_TRY(read_alibi(hf, &known, &out->alibi, err));
-    read_qk_norm(hf, &known, out);
-    PLAIT_TRY(read_scales(hf, &known, out, err));
-    PLAIT_TRY(hf_read_rope(hf, &known, &out->rope, err));
-    return hf_read_router(hf, &known, &out->router, err);
+    PLAIT_TRY(read_activation(hf, &out->activation, err));
+    PLAIT_TRY(read_numbers(hf, out, err));
+    PLAIT_TRY(read_alibi(hf, &out->alibi, err));
+    read_qk_norm(hf, out);
+    PLAIT_TRY(read_scales(hf, out, err));
+    PLAIT_TRY(read_rope(hf, &out->rope, err));
+    return read_router(hf, &out->router, err);
 }

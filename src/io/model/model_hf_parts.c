@@ -1,4 +1,4 @@
-/* model_hf_parts.c - one mixer or one feed-forward part out of a Hugging Face config */
+/* model_hf_parts.c - the mixers and feed-forward parts of a Hugging Face config */
 #include "io/model/model_hf.h"
 
 static const char *const heads_names[] = {"num_attention_heads", "n_head", "n_heads", NULL};
@@ -28,7 +28,7 @@ static const char *const shared_names[] = {"n_shared_experts", "num_shared_exper
 
 /* ---- attention ---- */
 
-/* Whether linear layers have biases: a key of the file (MPT has its opposite), else the class. */
+/* Reads whether linear layers have biases: from a key of the file (MPT has its opposite), else from the class. */
 static plait_status read_bias(const hf_config *hf, const char *key, enum hf_trait absent, bool *out,
                               plait_error *err)
 {
@@ -44,7 +44,7 @@ static plait_status read_bias(const hf_config *hf, const char *key, enum hf_trai
     return PLAIT_OK;
 }
 
-/* Falcon and StarCoder say "multi_query", and then the number of key and value heads means nothing. */
+/* With "multi_query", Falcon and StarCoder ignore the number of key and value heads. */
 static plait_status read_multi_query(const hf_config *hf, bool *out, plait_error *err)
 {
     bool grouped = false;
@@ -57,7 +57,7 @@ static plait_status read_multi_query(const hf_config *hf, bool *out, plait_error
     return PLAIT_OK;
 }
 
-/* An absent number is the class's; a null one is that of the heads. */
+/* An absent number is the class's, a null one is the number of heads. */
 static plait_status read_kv_heads(const hf_config *hf, plait_attention *out, plait_error *err)
 {
     bool multi_query;
@@ -69,16 +69,16 @@ static plait_status read_kv_heads(const hf_config *hf, plait_attention *out, pla
         out->kv_heads = 1;
         return PLAIT_OK;
     }
-    if (hf->class->kv_heads > 0 && !hf_mentions(hf->text, kv_heads_names[0]))
-        out->kv_heads = hf->class->kv_heads;
+    if (hf->class.kv_heads > 0 && !hf_mentions(hf->text, kv_heads_names[0]))
+        out->kv_heads = hf->class.kv_heads;
     return hf_int_optional(hf, kv_heads_names, 1, MODEL_MAX_HEADS, &out->kv_heads, err);
 }
 
 plait_status hf_window(const hf_config *hf, int *out, plait_error *err)
 {
-    bool used = hf->class->pattern != HF_PATTERN_LATE_WINDOW;
+    bool used = hf->class.pattern != HF_PATTERN_LATE_WINDOW;
 
-    *out = hf_mentions(hf->text, "sliding_window") ? 0 : hf->class->window;
+    *out = hf_mentions(hf->text, "sliding_window") ? 0 : hf->class.window;
     PLAIT_TRY(json_int_optional(hf->text, "sliding_window", 0, MODEL_MAX_SEQ, out, err));
     PLAIT_TRY(json_bool_optional(hf->text, "use_sliding_window", &used, err));
     if (!used)
@@ -86,7 +86,7 @@ plait_status hf_window(const hf_config *hf, int *out, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Gemma 4: the full layers have heads of their own size and number, and values that are the keys. */
+/* The full layers of Gemma 4 have their own size and number of heads, and keys that are also the values. */
 static plait_status read_full_layer(const hf_config *hf, plait_attention *out, plait_error *err)
 {
     PLAIT_TRY(json_bool_optional(hf->text, "attention_k_eq_v", &out->shared_kv, err));
@@ -97,20 +97,15 @@ static plait_status read_full_layer(const hf_config *hf, plait_attention *out, p
                              err);
 }
 
-static plait_status read_qk_norm(const hf_config *hf, bool *out, plait_error *err)
-{
-    *out = hf_has_trait(hf, HF_QK_NORM);
-    PLAIT_TRY(json_bool_optional(hf->text, "qk_norm", out, err));
-    return json_bool_optional(hf->text, "use_qk_norm", out, err);
-}
-
-/* Llama 4 and Command R7B: the full layers have no positions, hence no norm that goes with them. */
+/* The full layers of Llama 4 and Command R7B have no positions, and therefore no norm of q and k. */
 static plait_status read_positions(const hf_config *hf, hf_mixer which, plait_attention *out,
                                    plait_error *err)
 {
     bool alibi = false;
 
-    PLAIT_TRY(read_qk_norm(hf, &out->qk_norm, err));
+    out->qk_norm = hf_has_trait(hf, HF_QK_NORM);
+    PLAIT_TRY(json_bool_optional(hf->text, "qk_norm", &out->qk_norm, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "use_qk_norm", &out->qk_norm, err));
     PLAIT_TRY(json_bool_optional(hf->text, "alibi", &alibi, err));
     out->rotary = !alibi && !hf_has_trait(hf, HF_NO_ROTARY);
     if (which == HF_FULL && hf_has_trait(hf, HF_NO_ROTARY_FULL)) {
@@ -125,8 +120,8 @@ static plait_status read_shape(const hf_config *hf, hf_mixer which, plait_attent
 {
     const json_cursor *const at = hf->text;
 
-    out->head_dim = hf->class->head_dim;
-    PLAIT_TRY(hf_int_or(hf, heads_names, 1, MODEL_MAX_HEADS, hf->class->heads, &out->heads, err));
+    out->head_dim = hf->class.head_dim;
+    PLAIT_TRY(hf_int_or(hf, heads_names, 1, MODEL_MAX_HEADS, hf->class.heads, &out->heads, err));
     PLAIT_TRY(hf_int_optional(hf, head_dim_names, 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err));
     PLAIT_TRY(read_kv_heads(hf, out, err));
     if (which == HF_FULL)
@@ -143,7 +138,7 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
 
     *out = (plait_attention){.sinks = hf_has_trait(hf, HF_SINKS)};
     PLAIT_TRY(read_shape(hf, which, out, err));
-    PLAIT_TRY(read_bias(hf, hf->class->attention_bias, HF_QKV_BIAS, &bias, err));
+    PLAIT_TRY(read_bias(hf, hf->class.attention_bias, HF_QKV_BIAS, &bias, err));
     out->qkv_bias = bias;
     out->out_bias = bias && !hf_has_trait(hf, HF_NO_OUT_BIAS);
     PLAIT_TRY(read_positions(hf, which, out, err));
@@ -238,7 +233,7 @@ plait_status hf_read_mamba(const hf_config *hf, plait_layer *out, plait_error *e
 
 /* ---- feed-forward parts ---- */
 
-/* The older classes leave the width out when it is the usual multiple of the hidden one. */
+/* Older classes leave out the width if it is the default multiple of the hidden width. */
 static plait_status read_dense_width(const hf_config *hf, int *out, plait_error *err)
 {
     double ratio = 4.0;
@@ -262,7 +257,7 @@ plait_status hf_read_mlp(const hf_config *hf, plait_layer *out, plait_error *err
 {
     out->ffn = PLAIT_FFN_MLP;
     out->mlp = (plait_mlp){.gated = !hf_has_trait(hf, HF_PLAIN_MLP)};
-    PLAIT_TRY(read_bias(hf, hf->class->mlp_bias, HF_MLP_BIAS, &out->mlp.bias, err));
+    PLAIT_TRY(read_bias(hf, hf->class.mlp_bias, HF_MLP_BIAS, &out->mlp.bias, err));
     PLAIT_TRY(read_dense_width(hf, &out->mlp.width, err));
     if (!hf_has_trait(hf, HF_HALF_WIDTH))
         return PLAIT_OK;
@@ -288,10 +283,10 @@ plait_status hf_experts(const hf_config *hf, int *out, plait_error *err)
     return hf_int_optional(hf, experts_names, 0, MODEL_MAX_EXPERTS, out, err);
 }
 
-/* Shared experts: so many of the experts' width, one of a width of its own, or a dense MLP. */
+/* Shared experts are a number of experts, one expert with a width of its own, or a dense MLP. */
 static plait_status read_shared(const hf_config *hf, plait_moe *out, plait_error *err)
 {
-    int shared = hf->class->shared;
+    int shared = hf->class.shared;
 
     PLAIT_TRY(hf_int_optional(hf, shared_names, 0, MODEL_MAX_EXPERTS, &shared, err));
     if (shared > MODEL_MAX_WIDTH / out->width)
@@ -306,7 +301,7 @@ static plait_status read_shared(const hf_config *hf, plait_moe *out, plait_error
     return PLAIT_OK;
 }
 
-/* One group is none: it limits nothing. */
+/* A single group limits nothing, so the model has none. */
 static plait_status read_groups(const hf_config *hf, plait_moe *out, plait_error *err)
 {
     PLAIT_TRY(json_int_optional(hf->text, "n_group", 0, MODEL_MAX_EXPERTS, &out->groups, err));
