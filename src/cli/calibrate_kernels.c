@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "calibrate/calibrate.h"
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 #include "cli/command.h"
 #include "report/lines.h"
 #include "calibrate/network.h"

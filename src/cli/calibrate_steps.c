@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cli/plan_request.h"
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 #include "cli/command.h"
 #include "report/lines.h"
 #include "cli/imported.h"

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 #include "cli/command.h"
 #include "io/data/data.h"
 #include "io/json/json_write.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 #include "cli/command.h"
 #include "io/data/data.h"
 #include "base/status.h"

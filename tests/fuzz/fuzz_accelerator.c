@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 #include "plait/cluster.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

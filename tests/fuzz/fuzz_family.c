@@ -4,13 +4,16 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "io/cluster/accelerator_private.h"
+#include "io/cluster/cluster_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const accelerator_family *family)
 {
-    plait_accelerator a = {.hbm_bytes_per_s = 3e12, .scale_up_bytes_per_s = 4e11, .power_w = 700.0};
+    plait_accelerator a = {.hbm_bytes_per_s = 3e12,
+                           .scale_up_bytes_per_s = 4e11,
+                           .power_w = 700.0,
+                           .scale_up_pcie = true};
 
     for (int p = 0; p < PLAIT_PRECISIONS; p++) {
         a.gemm[p] = accelerator_default_gemm(family, (plait_precision)p, a.gemm);
@@ -21,9 +24,10 @@ static void check(const accelerator_family *family)
     for (int k = 0; k < PLAIT_ATTENTION_KERNELS; k++)
         assert(accelerator_default_attention(family, (plait_attention_kernel)k).e[1] > 0.0);
     for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
-        assert(isfinite(
-            accelerator_default_collective(family, true, (plait_collective_op)op, &a).b_s[2]));
-    accelerator_default_scalars(family, false, &a);
+        assert(
+            isfinite(accelerator_default_collective(family, (plait_collective_op)op, &a).b_s[2]));
+    a.scale_up_pcie = false;
+    accelerator_default_scalars(family, &a);
     assert(isfinite(a.idle_w) && a.p2p.bytes_per_s <= a.scale_up_bytes_per_s);
 }
 

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 #include "io/model/model_file.h"
 #include "io/plans/plans.h"
 #include "support/same_numerics.h"

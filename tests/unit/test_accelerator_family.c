@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/cluster/accelerator_family.h"
+#include "io/cluster/cluster_file.h"
 #include "support/must.h"
 #include "plait/data.h"
 

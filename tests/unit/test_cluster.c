@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "support/assert_near.h"
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 #include "plait/data.h"
 
 static plait_error err;

@@ -1,7 +1,7 @@
 /* test_lacks.c - kernels that accelerators have not, and what is refused or chosen for it */
 #include <string.h>
 
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 #include "support/launched.h"
 #include "support/must.h"
 #include "plait/plan.h"

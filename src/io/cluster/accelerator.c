@@ -1,12 +1,11 @@
-/* accelerator.c - one accelerator as JSON: data-sheet figures, the node it is sold in, its fits */
+/* accelerator.c - an accelerator as JSON: data sheet, node and fits */
 #include <limits.h>
 #include <string.h>
 
 #include "plait/data.h"
 #include "plait/units.h"
 
-#include "io/cluster/accelerator_private.h"
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 
 #define ACCELERATOR(member) FIELD_AT(plait_accelerator, member)
 
@@ -116,8 +115,7 @@ static plait_status read_torus(const json_cursor *at, int torus[3], plait_error 
     return PLAIT_OK;
 }
 
-static plait_status read_scale_up(const json_cursor *at, bool *pcie, plait_accelerator *out,
-                                  plait_error *err)
+static plait_status read_scale_up(const json_cursor *at, plait_accelerator *out, plait_error *err)
 {
     static const char *const also[] = {"kind", "domain", "torus", "wrap_block", NULL};
     int kind = SCALE_UP_SWITCH;
@@ -135,7 +133,7 @@ static plait_status read_scale_up(const json_cursor *at, bool *pcie, plait_accel
     if (kind != SCALE_UP_TORUS && json_has(&block, "wrap_block"))
         return json_fail_key(&block, "wrap_block", PLAIT_ERROR_SCHEMA, err,
                              "expected it only where kind is torus");
-    *pcie = kind == SCALE_UP_PCIE;
+    out->scale_up_pcie = kind == SCALE_UP_PCIE;
     out->scale_up_full = kind == SCALE_UP_FULL || kind == SCALE_UP_MESH;
     return json_int_optional(&block, "wrap_block", 1, 1024, &out->wrap_block, err);
 }
@@ -146,17 +144,7 @@ static const field node_fields[] = {
     {.key = NULL},
 };
 
-static plait_status read_node(const json_cursor *at, plait_accelerator *out, plait_error *err)
-{
-    static const char *const also[] = {"accelerators", NULL};
-    json_cursor block;
-
-    PLAIT_TRY(json_object(at, "node", &block, err));
-    PLAIT_TRY(fields_read(&block, node_fields, also, out, err));
-    return json_int(&block, "accelerators", 1, 4096, &out->gpus_per_node, err);
-}
-
-/* ---- the whole ---- */
+/* ---- the accelerator ---- */
 
 static plait_status read_identity(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
                                   plait_error *err)
@@ -172,21 +160,17 @@ static plait_status read_identity(const json_cursor *at, plait_arena *arena, pla
     return PLAIT_OK;
 }
 
-static plait_status read_family(const json_cursor *at, plait_arena *arena, accelerator_family *out,
-                                plait_error *err)
+/* "lacks": {"kernels": ["flash3", "fp8_block"], "source": "..."} */
+plait_status accelerator_read_lacks(const json_cursor *at, unsigned *lacks, plait_error *err)
 {
-    const char *name = "other";
+    static const char *const keys[] = {"kernels", "source", NULL};
+    json_cursor block;
 
-    PLAIT_TRY(accelerator_family_name(at, "family", arena, &name, err));
-    return accelerator_family_find(name, arena, out, err);
-}
-
-/* Of one that names no family nothing is known: it is not for us to refuse. */
-static plait_status read_lacks(const json_cursor *at, const accelerator_family *family,
-                               plait_accelerator *out, plait_error *err)
-{
-    out->lacks = json_has(at, "family") ? family->lacks : 0;
-    return accelerator_read_lacks(at, &out->lacks, err);
+    PLAIT_TRY(json_object_optional(at, "lacks", &block, err));
+    if (json_is_null(&block))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&block, keys, err));
+    return json_mask(&block, "kernels", plait_kernel_name, 0, lacks, err);
 }
 
 static plait_status read_price(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
@@ -201,10 +185,10 @@ static plait_status read_price(const json_cursor *at, plait_arena *arena, plait_
     return json_string_optional(&price, "source", arena, &out->price_source, err);
 }
 
-static plait_status read_sheet(const json_cursor *at, const accelerator_family *family, bool *pcie,
+static plait_status read_sheet(const json_cursor *at, const accelerator_family *family,
                                plait_arena *arena, plait_accelerator *out, plait_error *err)
 {
-    json_cursor memory;
+    json_cursor memory, node;
 
     PLAIT_TRY(read_peaks(at, family, out, err));
     PLAIT_TRY(json_int(at, "compute_units", 1, 100000, &out->sms, err));
@@ -212,8 +196,11 @@ static plait_status read_sheet(const json_cursor *at, const accelerator_family *
     PLAIT_TRY(fields_read(&memory, memory_fields, NULL, out, err));
     PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err));
     PLAIT_TRY(read_price(at, arena, out, err));
-    PLAIT_TRY(read_scale_up(at, pcie, out, err));
-    return read_node(at, out, err);
+    PLAIT_TRY(read_scale_up(at, out, err));
+    PLAIT_TRY(json_object(at, "node", &node, err));
+    PLAIT_TRY(
+        fields_read(&node, node_fields, (const char *const[]){"accelerators", NULL}, out, err));
+    return json_int(&node, "accelerators", 1, 4096, &out->gpus_per_node, err);
 }
 
 static plait_status read_scalars(const json_cursor *at, plait_accelerator *out, plait_error *err)
@@ -221,8 +208,7 @@ static plait_status read_scalars(const json_cursor *at, plait_accelerator *out, 
     json_cursor memory_op;
     double ratio = out->wgrad_ratio, spread = out->speed_spread;
 
-    PLAIT_TRY(
-        fields_read_optional(at, "power", power_fields, out, err)); // idle_w, over its default
+    PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err)); // idle_w over its default
     PLAIT_TRY(fields_read_optional(at, "sustained", sustained_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "host", host_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "p2p", p2p_fields, out, err));
@@ -250,19 +236,21 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
         "memory_op",     "gemm",        "grouped_gemm", "attention",    "attention_decode",
         "collectives",   "wgrad_ratio", "lacks",        "speed_spread", NULL,
     };
+    const char *name = "other";
     accelerator_family family;
-    bool pcie = false;
 
     *out = (plait_accelerator){0};
     PLAIT_TRY(json_keys_among(at, keys, err));
     PLAIT_TRY(read_identity(at, arena, out, err));
-    PLAIT_TRY(read_family(at, arena, &family, err));
-    PLAIT_TRY(read_lacks(at, &family, out, err));
-    PLAIT_TRY(read_sheet(at, &family, &pcie, arena, out, err));
-    out->scale_up_pcie = pcie;
-    accelerator_default_scalars(&family, pcie, out);
+    PLAIT_TRY(accelerator_family_name(at, "family", arena, &name, err));
+    PLAIT_TRY(accelerator_family_find(name, arena, &family, err));
+    // Without a family the hardware is unknown, so no kernel is refused.
+    out->lacks = json_has(at, "family") ? family.lacks : 0;
+    PLAIT_TRY(accelerator_read_lacks(at, &out->lacks, err));
+    PLAIT_TRY(read_sheet(at, &family, arena, out, err));
+    accelerator_default_scalars(&family, out);
     PLAIT_TRY(read_scalars(at, out, err));
-    return accelerator_read_fits(at, &family, pcie, out, err);
+    return accelerator_read_fits(at, &family, out, err);
 }
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
@@ -285,20 +273,10 @@ plait_status plait_accelerator_parse(const char *text, size_t length, const char
 
 /* ---- writing ---- */
 
-static void write_block(json_writer *json, const char *key, const field *fields,
-                        const plait_accelerator *accelerator)
-{
-    json_write_key(json, key);
-    json_begin_object(json);
-    fields_write(json, fields, accelerator);
-    json_end_object(json);
-}
-
-/* A rate of 0 is one that the sheet does not have; it is left out, since a rate is above 0. */
+/* A rate of 0 is missing in the data sheet and is left out, since rates in files are above 0. */
 static void write_peaks(json_writer *json, const plait_accelerator *accelerator)
 {
-    json_write_key(json, "peak_tflops");
-    json_begin_object(json);
+    json_member_object(json, "peak_tflops");
     for (const field *f = peak_fields; f->key != NULL; f++) {
         const double rate = *(const double *)((const char *)accelerator + f->offset);
 
@@ -308,7 +286,7 @@ static void write_peaks(json_writer *json, const plait_accelerator *accelerator)
     json_end_object(json);
 }
 
-static void write_known(json_writer *json, const char *key, double number)
+static void write_or_null(json_writer *json, const char *key, double number)
 {
     if (number > 0.0)
         json_member_number(json, key, number);
@@ -320,8 +298,7 @@ static void write_scale_up(json_writer *json, const plait_accelerator *accelerat
 {
     const bool torus = accelerator->torus[0] > 0;
 
-    json_write_key(json, "scale_up");
-    json_begin_object(json);
+    json_member_object(json, "scale_up");
     json_member_string(json, "kind",
                        scale_up_name[torus                        ? SCALE_UP_TORUS
                                      : accelerator->scale_up_full ? SCALE_UP_FULL
@@ -330,38 +307,13 @@ static void write_scale_up(json_writer *json, const plait_accelerator *accelerat
     json_member_int64(json, "domain", accelerator->scale_up_domain);
     fields_write(json, scale_up_fields, accelerator);
     if (torus) {
-        json_write_key(json, "torus");
-        json_begin_row(json);
+        json_member_row(json, "torus");
         for (int axis = 0; axis < 3; axis++)
             json_write_int64(json, accelerator->torus[axis]);
         json_end_array(json);
     }
     if (accelerator->wrap_block > 0)
         json_member_int64(json, "wrap_block", accelerator->wrap_block);
-    json_end_object(json);
-}
-
-static void write_node(json_writer *json, const plait_accelerator *accelerator)
-{
-    json_write_key(json, "node");
-    json_begin_object(json);
-    json_member_int64(json, "accelerators", accelerator->gpus_per_node);
-    fields_write(json, node_fields, accelerator);
-    json_end_object(json);
-}
-
-static void write_power_and_price(json_writer *json, const plait_accelerator *accelerator)
-{
-    json_write_key(json, "power");
-    json_begin_object(json);
-    write_known(json, "limit_w", accelerator->power_w);
-    json_member_number(json, "idle_w", accelerator->idle_w);
-    json_end_object(json);
-    json_write_key(json, "price");
-    json_begin_object(json);
-    write_known(json, "usd_per_hour", accelerator->usd_per_hour);
-    if (accelerator->price_source != NULL)
-        json_member_string(json, "source", accelerator->price_source);
     json_end_object(json);
 }
 
@@ -374,17 +326,34 @@ void accelerator_write(json_writer *json, const plait_accelerator *accelerator)
     json_member_string(json, "confidence", confidence_name[accelerator->confidence]);
     write_peaks(json, accelerator);
     json_member_int64(json, "compute_units", accelerator->sms);
-    write_block(json, "memory", memory_fields, accelerator);
-    write_power_and_price(json, accelerator);
+    fields_write_member(json, "memory", memory_fields, accelerator);
+    json_member_object(json, "power");
+    write_or_null(json, "limit_w", accelerator->power_w);
+    json_member_number(json, "idle_w", accelerator->idle_w);
+    json_end_object(json);
+    json_member_object(json, "price");
+    write_or_null(json, "usd_per_hour", accelerator->usd_per_hour);
+    if (accelerator->price_source != NULL)
+        json_member_string(json, "source", accelerator->price_source);
+    json_end_object(json);
     write_scale_up(json, accelerator);
-    write_node(json, accelerator);
-    write_block(json, "sustained", sustained_fields, accelerator);
+    json_member_object(json, "node");
+    json_member_int64(json, "accelerators", accelerator->gpus_per_node);
+    fields_write(json, node_fields, accelerator);
+    json_end_object(json);
+    fields_write_member(json, "sustained", sustained_fields, accelerator);
     json_member_number(json, "wgrad_ratio", accelerator->wgrad_ratio);
     json_member_number(json, "speed_spread", accelerator->speed_spread);
-    write_block(json, "memory_op", memory_op_fields, accelerator);
-    write_block(json, "p2p", p2p_fields, accelerator);
-    write_block(json, "host", host_fields, accelerator);
-    accelerator_write_lacks(json, accelerator->lacks);
+    fields_write_member(json, "memory_op", memory_op_fields, accelerator);
+    fields_write_member(json, "p2p", p2p_fields, accelerator);
+    fields_write_member(json, "host", host_fields, accelerator);
+    json_member_object(json, "lacks");
+    json_member_row(json, "kernels");
+    for (int k = 0; k < PLAIT_KERNELS; k++)
+        if (accelerator->lacks >> k & 1u)
+            json_write_string(json, plait_kernel_name[k]);
+    json_end_array(json);
+    json_end_object(json);
     accelerator_write_fits(json, accelerator);
     json_end_object(json);
 }

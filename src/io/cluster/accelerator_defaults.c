@@ -1,17 +1,17 @@
 /*
- * accelerator_defaults.c - what stands in for a measurement, by the numbers of a family
+ * accelerator_defaults.c - numbers of a family that stand in for an accelerator's measurements
  *
- * A file that has its own fit overrides these; what comes from here is marked as not measured. The
- * numbers are in clusters/families; here are the rules by which one precision stands in for another.
+ * An accelerator's own fit overrides these, which are marked as not measured. The numbers are in
+ * clusters/families; the rules by which one precision stands in for another are here.
  */
 #include <math.h>
 
-#include "io/cluster/accelerator_private.h"
+#include "io/cluster/cluster_file.h"
 
 /*
- * Whose numbers a precision has where its family says none. fp16 has the units of bf16 at the same
- * rate. fp8 without a fit has the fractions of bf16, with the passes to quantise that common.json
- * says. Block scales without a fit and mxfp8, of which no kernel tables were found, are as fp8.
+ * The precision whose numbers replace those that a family does not have. fp16 has the units of bf16 at the
+ * same rate. fp8 has the fractions of bf16 and the quantisation passes of common.json. Block scales, mxfp8
+ * (no kernel tables were found) and nvfp4 have the numbers of fp8.
  */
 static const plait_precision stand_in[PLAIT_PRECISIONS] = {
     [PLAIT_FP16] = PLAIT_BF16, [PLAIT_FP8] = PLAIT_BF16,  [PLAIT_FP8_BLOCK] = PLAIT_FP8,
@@ -25,18 +25,8 @@ plait_gemm_fit accelerator_default_gemm(const accelerator_family *family, plait_
 
     if (precision != PLAIT_BF16)
         fit = gemm[stand_in[precision]];
-    fit.measured = fit.measured && precision == PLAIT_FP16; // the same kernels
+    fit.measured = fit.measured && precision == PLAIT_FP16; // fp16 and bf16 have the same kernels
     fields_copy_filled(accelerator_gemm_fields, &family->gemm[precision], &fit);
-    return fit;
-}
-
-/* Where a family has no fit of experts: the emax of their plain product with the rest of its bf16. */
-static plait_grouped_fit grouped_from_plain(const accelerator_family *family,
-                                            const plait_gemm_fit *plain)
-{
-    plait_grouped_fit fit = family->grouped[PLAIT_BF16];
-
-    fit.emax = plain->emax;
     return fit;
 }
 
@@ -45,15 +35,17 @@ plait_grouped_fit accelerator_default_grouped(const accelerator_family *family,
                                               const plait_accelerator *accelerator)
 {
     const bool as_another = precision == PLAIT_FP16 || precision == PLAIT_MXFP8;
-    plait_grouped_fit fit = as_another ? accelerator->grouped[stand_in[precision]]
-                                       : grouped_from_plain(family, &accelerator->gemm[precision]);
+    plait_grouped_fit fit =
+        as_another ? accelerator->grouped[stand_in[precision]] : family->grouped[PLAIT_BF16];
 
+    if (!as_another) // bf16's fit of experts with the emax of the plain product
+        fit.emax = accelerator->gemm[precision].emax;
     fit.measured = fit.measured && precision == PLAIT_FP16;
     fields_copy_filled(accelerator_grouped_fields, &family->grouped[precision], &fit);
     return fit;
 }
 
-/* Heads wider than 128 run at its rate. Kernels that are not fused have no fit of their own. */
+/* Heads wider than 128 have the rate of 128. Kernels that are not fused have no fit of their own. */
 plait_attention_fit accelerator_default_attention(const accelerator_family *family,
                                                   plait_attention_kernel kernel)
 {
@@ -70,21 +62,21 @@ plait_attention_fit accelerator_default_attention(const accelerator_family *fami
     };
 }
 
-/* What a ring reaches inside the scale-up domain with large messages. */
-static double ring_bytes_per_s(const accelerator_family *family, bool pcie,
+/* Rate of a ring inside the scale-up domain with large messages. */
+static double ring_bytes_per_s(const accelerator_family *family,
                                const plait_accelerator *accelerator)
 {
-    return (pcie ? family->pcie_ring_share : family->ring_share) *
+    return (accelerator->scale_up_pcie ? family->pcie_ring_share : family->ring_share) *
            accelerator->scale_up_bytes_per_s;
 }
 
 /* Data passes twice in an all-reduce, once in the others. */
-plait_collective_fit accelerator_default_collective(const accelerator_family *family, bool pcie,
+plait_collective_fit accelerator_default_collective(const accelerator_family *family,
                                                     plait_collective_op op,
                                                     const plait_accelerator *accelerator)
 {
     const double share = op == PLAIT_ALL_REDUCE ? 1.0 : family->collective.single_pass_share;
-    const double bus_bytes_per_s = ring_bytes_per_s(family, pcie, accelerator);
+    const double bus_bytes_per_s = ring_bytes_per_s(family, accelerator);
     plait_collective_fit fit = {
         .local_bytes_per_s = family->collective.hbm_share * accelerator->hbm_bytes_per_s,
     };
@@ -97,7 +89,7 @@ plait_collective_fit accelerator_default_collective(const accelerator_family *fa
     return fit;
 }
 
-/* A send between neighbours: one link of a torus, one of those to all peers, else the whole port. */
+/* Share of the port that a send to a neighbour uses: one link of a torus, one of the links to all peers, or all. */
 static double neighbour_share(const plait_accelerator *accelerator)
 {
     int axes = 0;
@@ -114,12 +106,11 @@ static double idle_w(const accelerator_family *family, double limit_w)
     const double w =
         fmin(fmax(family->idle_share * limit_w, family->idle_least_w), family->idle_most_w);
 
-    return limit_w == 0.0 ? 0.0 : w; // unknown
+    return limit_w == 0.0 ? 0.0 : w; // 0: unknown
 }
 
-/* Clocks under load over burst clocks: boards with little power hold theirs. */
-void accelerator_default_scalars(const accelerator_family *family, bool pcie,
-                                 plait_accelerator *out)
+/* Only boards of much power reduce their clocks under load. */
+void accelerator_default_scalars(const accelerator_family *family, plait_accelerator *out)
 {
     const bool capped = out->power_w >= family->sustained_from_w;
 
@@ -133,5 +124,5 @@ void accelerator_default_scalars(const accelerator_family *family, bool pcie,
     out->p2p.latency_s = family->p2p_latency_s;
     out->host_bytes_per_s = family->host_bytes_per_s;
     out->host_adam_s = family->host_adam_s;
-    out->p2p.bytes_per_s = ring_bytes_per_s(family, pcie, out) * neighbour_share(out);
+    out->p2p.bytes_per_s = ring_bytes_per_s(family, out) * neighbour_share(out);
 }

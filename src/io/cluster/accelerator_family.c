@@ -1,5 +1,5 @@
-/* accelerator_family.c - a family of accelerators as JSON: its own numbers over those that all share */
-#include "io/cluster/accelerator_family.h"
+/* accelerator_family.c - a family of accelerators as JSON: its own numbers over those of common.json */
+#include "io/cluster/cluster_file.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -7,18 +7,16 @@
 #include "plait/data.h"
 #include "plait/units.h"
 
-#include "io/cluster/accelerator_private.h"
-
-/* Families that stand behind one another by "from": more are a circle, or as hard to follow. */
-enum { MOST_BEHIND = 3 };
+/* Longest chain of families by "from": a longer one is a circle, or as hard to follow. */
+enum { MAX_CHAIN = 3 };
 
 static const char common[] = "common";
 
-/* A file on its way into *family. */
+/* A file while it is read into *family. */
 typedef struct family_file {
     accelerator_family *family;
-    const accelerator_family *shared; /* what common.json says; NULL: this is common.json */
-    int behind;                       /* how many families there are that take from this one */
+    const accelerator_family *shared; /* numbers of common.json; NULL: this is common.json */
+    int chain;                        /* families that refer to this one by "from", in a chain */
     plait_arena *arena;
 } family_file;
 
@@ -96,7 +94,7 @@ static const field collective_fields[] = {
     {.key = NULL},
 };
 
-/* The blocks of a family that are one for all precisions. */
+/* The blocks of a family that do not depend on the precision. */
 static const struct family_block {
     const char *key;
     const field *fields;
@@ -112,35 +110,29 @@ enum { BLOCKS = sizeof blocks / sizeof blocks[0] };
 
 static plait_status load(const char *name, family_file *file, plait_error *err);
 
-static plait_status check_from(const json_cursor *block, const family_file *file, plait_error *err)
-{
-    if (file->shared == NULL)
-        return json_fail_key(block, "from", PLAIT_ERROR_SCHEMA, err,
-                             "expected numbers, which all families start from, found a family");
-    if (file->behind == MOST_BEHIND)
-        return json_fail_key(block, "from", PLAIT_ERROR_RANGE, err,
-                             "expected numbers, found a family behind %d others", MOST_BEHIND);
-    return PLAIT_OK;
-}
-
-/* The numbers that the family `from` has in the same block; what this block says goes over them. */
-static plait_status take_from(const json_cursor *block, const field *fields,
+/* Copies the numbers that the family `from` has in the same block. */
+static plait_status copy_from(const json_cursor *block, const field *fields,
                               const family_file *file, void *numbers, plait_error *err)
 {
     const ptrdiff_t place = (char *)numbers - (char *)file->family;
     accelerator_family lender;
-    family_file behind = {&lender, file->shared, file->behind + 1, file->arena};
+    family_file other = {&lender, file->shared, file->chain + 1, file->arena};
     const char *name = common;
 
-    PLAIT_TRY(check_from(block, file, err));
+    if (file->shared == NULL)
+        return json_fail_key(block, "from", PLAIT_ERROR_SCHEMA, err,
+                             "expected numbers, which all families start from, found a family");
+    if (file->chain == MAX_CHAIN)
+        return json_fail_key(block, "from", PLAIT_ERROR_RANGE, err,
+                             "expected numbers, found a family behind %d others", MAX_CHAIN);
     PLAIT_TRY(accelerator_family_name(block, "from", file->arena, &name, err));
     lender = *file->shared;
-    PLAIT_TRY(load(name, &behind, err));
+    PLAIT_TRY(load(name, &other, err));
     fields_copy_filled(fields, (const char *)&lender + place, numbers);
     return PLAIT_OK;
 }
 
-/* The block `key`, if it is there, over the numbers that were known without it. */
+/* Reads the block `key`, if the file has it, over the numbers so far. */
 static plait_status read_block(const json_cursor *at, const char *key, const field *fields,
                                const family_file *file, void *numbers, plait_error *err)
 {
@@ -151,7 +143,7 @@ static plait_status read_block(const json_cursor *at, const char *key, const fie
     if (json_is_null(&block))
         return PLAIT_OK;
     if (json_has(&block, "from"))
-        PLAIT_TRY(take_from(&block, fields, file, numbers, err));
+        PLAIT_TRY(copy_from(&block, fields, file, numbers, err));
     return fields_read(&block, fields, also, numbers, err);
 }
 
@@ -185,7 +177,7 @@ static plait_status read_decode(const json_cursor *at, const family_file *file, 
     return PLAIT_OK;
 }
 
-/* ---- what must be there ---- */
+/* ---- required numbers ---- */
 
 static plait_status check_block(const json_cursor *at, const char *key, const field *fields,
                                 const void *numbers, plait_error *err)
@@ -199,9 +191,9 @@ static plait_status check_block(const json_cursor *at, const char *key, const fi
                          "expected a number here or in %s.json, found none", common);
 }
 
-/* Other precisions may say nothing, and an expert's product may have the emax of the plain one. */
-static plait_status check_whole(const json_cursor *at, const accelerator_family *family,
-                                plait_error *err)
+/* Other precisions than bf16 may be blank, and a grouped product may have the emax of the plain one. */
+static plait_status check_required(const json_cursor *at, const accelerator_family *family,
+                                   plait_error *err)
 {
     const json_cursor gemm = {.parent = at, .key = "gemm"};
     const json_cursor grouped = {.parent = at, .key = "grouped_gemm"};
@@ -221,34 +213,28 @@ static plait_status check_whole(const json_cursor *at, const accelerator_family 
     return PLAIT_OK;
 }
 
-/* ---- the whole ---- */
-
-static plait_status check_keys(const json_cursor *root, plait_error *err)
-{
-    enum { OTHERS = 6 };
-    const char *keys[BLOCKS + OTHERS + 1] = {"name",         "source",           "gemm",
-                                             "grouped_gemm", "attention_decode", "lacks"};
-
-    for (int b = 0; b < BLOCKS; b++)
-        keys[OTHERS + b] = blocks[b].key;
-    return json_keys_among(root, keys, err);
-}
+/* ---- the family ---- */
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
                               plait_error *err)
 {
+    enum { OTHERS = 6 };
+    const char *keys[BLOCKS + OTHERS + 1] = {"name",         "source",           "gemm",
+                                             "grouped_gemm", "attention_decode", "lacks"};
     const family_file *file = out;
     accelerator_family *family = file->family;
 
-    PLAIT_TRY(check_keys(root, err));
+    for (int b = 0; b < BLOCKS; b++)
+        keys[OTHERS + b] = blocks[b].key;
+    PLAIT_TRY(json_keys_among(root, keys, err));
     PLAIT_TRY(json_string(root, "name", arena, &family->name, err));
     for (int b = 0; b < BLOCKS; b++)
         PLAIT_TRY(read_block(root, blocks[b].key, blocks[b].fields, file, family, err));
     PLAIT_TRY(read_products(root, file, err));
     PLAIT_TRY(read_decode(root, file, err));
     PLAIT_TRY(accelerator_read_lacks(root, &family->lacks, err));
-    // Of another family only the block that is asked for matters.
-    return file->shared != NULL && file->behind == 0 ? check_whole(root, family, err) : PLAIT_OK;
+    // A family that another refers to needs only the block that the other copies.
+    return file->shared != NULL && file->chain == 0 ? check_required(root, family, err) : PLAIT_OK;
 }
 
 static plait_status load(const char *name, family_file *file, plait_error *err)
@@ -297,7 +283,7 @@ plait_status accelerator_family_parse(const char *text, size_t length, const cha
     return json_parse(text, length, name, read_root, arena, &file, err);
 }
 
-/* What families there are, ended by NULL: what the folders hold, but for what all of them share. */
+/* The names of all families, which are the files but common.json; NULL ends them. */
 static plait_status list_families(plait_arena *arena, const char *const **out, plait_error *err)
 {
     const char *const *names;
@@ -315,7 +301,7 @@ static plait_status list_families(plait_arena *arena, const char *const **out, p
     return PLAIT_OK;
 }
 
-/* Where there is no data at all, finding a family says so better than a list of none. */
+/* Without any data the error of accelerator_family_find() is better than that of an empty list. */
 plait_status accelerator_family_name(const json_cursor *at, const char *key, plait_arena *arena,
                                      const char **name, plait_error *err)
 {

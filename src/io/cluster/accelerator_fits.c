@@ -1,79 +1,76 @@
-/* accelerator_fits.c - fitted constants of an accelerator: what its file has, over its family's */
+/* accelerator_fits.c - fitted constants of an accelerator: its own over its family's */
 #include <string.h>
 
 #include "plait/units.h"
 
-#include "io/cluster/accelerator_private.h"
+#include "io/cluster/cluster_file.h"
 
 #define GEMM(member) FIELD_AT(plait_gemm_fit, member)
 const field accelerator_gemm_fields[] = {
-    {"emax", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.0, GEMM(emax)},
-    {"k0", .range = JSON_NON_NEGATIVE, .most = 1e9, GEMM(k0)},
-    {"q", .range = JSON_FRACTION, GEMM(q)},
-    {"r128", .range = JSON_POSITIVE, .least = 1e-3, .most = 2.0, GEMM(r128)},
-    {"r64", .range = JSON_POSITIVE, .least = 1e-3, .most = 2.0, GEMM(r64)},
-    {"r32", .range = JSON_POSITIVE, .least = 1e-3, .most = 2.0, GEMM(r32)},
-    {"eb", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.5, GEMM(eb)},
-    {"t0_us", .range = JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, GEMM(t0_s)},
-    {"p", .range = JSON_POSITIVE, .least = 0.5, .most = 100.0, GEMM(p)},
-    {"cq", .range = JSON_NON_NEGATIVE, .most = 1e6, GEMM(cq)},
+    {"emax", JSON_POSITIVE, .least = 1e-3, .most = 1.0, GEMM(emax)},
+    {"k0", JSON_NON_NEGATIVE, .most = 1e9, GEMM(k0)},
+    {"q", JSON_FRACTION, GEMM(q)},
+    {"r128", JSON_POSITIVE, .least = 1e-3, .most = 2.0, GEMM(r128)},
+    {"r64", JSON_POSITIVE, .least = 1e-3, .most = 2.0, GEMM(r64)},
+    {"r32", JSON_POSITIVE, .least = 1e-3, .most = 2.0, GEMM(r32)},
+    {"eb", JSON_POSITIVE, .least = 1e-3, .most = 1.5, GEMM(eb)},
+    {"t0_us", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, GEMM(t0_s)},
+    {"p", JSON_POSITIVE, .least = 0.5, .most = 100.0, GEMM(p)},
+    {"cq", JSON_NON_NEGATIVE, .most = 1e6, GEMM(cq)},
     {.key = NULL},
 };
 
 #define GROUPED(member) FIELD_AT(plait_grouped_fit, member)
 const field accelerator_grouped_fields[] = {
-    {"emax", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.0, GROUPED(emax)},
-    {"rs", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.0, GROUPED(rs)},
-    {"k0", .range = JSON_NON_NEGATIVE, .most = 1e9, GROUPED(k0)},
-    {"eb", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.5, GROUPED(eb)},
-    {"t0_us", .range = JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, GROUPED(t0_s)},
-    {"permute_passes", .range = JSON_NON_NEGATIVE, .most = 1e6, GROUPED(permute_passes)},
+    {"emax", JSON_POSITIVE, .least = 1e-3, .most = 1.0, GROUPED(emax)},
+    {"rs", JSON_POSITIVE, .least = 1e-3, .most = 1.0, GROUPED(rs)},
+    {"k0", JSON_NON_NEGATIVE, .most = 1e9, GROUPED(k0)},
+    {"eb", JSON_POSITIVE, .least = 1e-3, .most = 1.5, GROUPED(eb)},
+    {"t0_us", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, GROUPED(t0_s)},
+    {"permute_passes", JSON_NON_NEGATIVE, .most = 1e6, GROUPED(permute_passes)},
     {.key = NULL},
 };
 
 #define ATTENTION(member) FIELD_AT(plait_attention_fit, member)
 static const field attention_fields[] = {
-    {"s0", .range = JSON_NON_NEGATIVE, .most = 1e9, ATTENTION(s0)},
-    {"q", .range = JSON_FRACTION, ATTENTION(q)},
-    {"t0_us", .range = JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, ATTENTION(t0_s)},
-    {"fp8_rate", .range = JSON_POSITIVE, .least = 1e-2, .most = 2.0, ATTENTION(fp8_rate)},
-    {"backward_ratio", .range = JSON_POSITIVE, .least = 1e-2, .most = 20.0,
-     ATTENTION(backward_ratio)},
+    {"s0", JSON_NON_NEGATIVE, .most = 1e9, ATTENTION(s0)},
+    {"q", JSON_FRACTION, ATTENTION(q)},
+    {"t0_us", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, ATTENTION(t0_s)},
+    {"fp8_rate", JSON_POSITIVE, .least = 1e-2, .most = 2.0, ATTENTION(fp8_rate)},
+    {"backward_ratio", JSON_POSITIVE, .least = 1e-2, .most = 20.0, ATTENTION(backward_ratio)},
     {.key = NULL},
 };
 
 #define DECODE(member) FIELD_AT(plait_decode_fit, member)
 const field accelerator_decode_fields[] = {
-    {"eb", .range = JSON_POSITIVE, .least = 1e-3, .most = 1.5, DECODE(eb)},
-    {"few", .range = JSON_NON_NEGATIVE, .most = 1e6, DECODE(few)},
-    {"t0_us", .range = JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, DECODE(t0_s)},
+    {"eb", JSON_POSITIVE, .least = 1e-3, .most = 1.5, DECODE(eb)},
+    {"few", JSON_NON_NEGATIVE, .most = 1e6, DECODE(few)},
+    {"t0_us", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_US, DECODE(t0_s)},
     {.key = NULL},
 };
 
-/* No kernel is slower than a ten-thousandth of the peak. */
-#define LEAST_SHARE 1e-4
+/* Smallest fraction of the peak that a kernel may have. */
+#define MIN_SHARE 1e-4
 
 static const char *const head_widths[] = {"64", "128", "192", "256"};
 
 #define COLLECTIVE(member) FIELD_AT(plait_collective_fit, member)
 static const field collective_fields[] = {
-    {"a_us", .range = JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .count = 3,
-     COLLECTIVE(a_s)},
-    {"b_us", .range = JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .count = 3,
-     COLLECTIVE(b_s)},
-    {"bus_gb_per_s", .range = JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB,
-     .count = 3, COLLECTIVE(bytes_per_s)},
-    {"local_gb_per_s", .range = JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB,
+    {"a_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .count = 3, COLLECTIVE(a_s)},
+    {"b_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, .count = 3, COLLECTIVE(b_s)},
+    {"bus_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB, .count = 3,
+     COLLECTIVE(bytes_per_s)},
+    {"local_gb_per_s", JSON_POSITIVE, .least = 1e-6, .most = 1e9, .unit = PLAIT_GB,
      COLLECTIVE(local_bytes_per_s)},
-    {"nvls_a_us", .range = JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, COLLECTIVE(nvls_a_s)},
-    {"nvls_gb_per_s", .range = JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_GB,
+    {"nvls_a_us", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_US, COLLECTIVE(nvls_a_s)},
+    {"nvls_gb_per_s", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_GB,
      COLLECTIVE(nvls_bytes_per_s)},
     {.key = NULL},
 };
 
-/* The member `key` of an object whose keys are all among `keys`; *child is null without it. */
-static plait_status block_of(const json_cursor *at, const char *key, json_cursor *child,
-                             plait_error *err)
+/* Finds a member of a section; *child is null if either is missing. */
+static plait_status find_block(const json_cursor *at, const char *key, json_cursor *child,
+                               plait_error *err)
 {
     if (json_is_null(at)) {
         *child = *at;
@@ -82,9 +79,9 @@ static plait_status block_of(const json_cursor *at, const char *key, json_cursor
     return json_object_optional(at, key, child, err);
 }
 
-/* The object `key` of the accelerator: keys of `words` from the `from`th on, and "source". */
-static plait_status section_of(const json_cursor *at, const char *key, const char *const *words,
-                               int from, int to, json_cursor *section, plait_error *err)
+/* Finds a section, whose keys are words[from] to words[to - 1] and "source". */
+static plait_status find_section(const json_cursor *at, const char *key, const char *const *words,
+                                 int from, int to, json_cursor *section, plait_error *err)
 {
     const char *keys[16];
     int count = 0;
@@ -102,25 +99,22 @@ static plait_status section_of(const json_cursor *at, const char *key, const cha
 plait_status accelerator_products(const json_cursor *at, const char *key, json_cursor *section,
                                   plait_error *err)
 {
-    return section_of(at, key, plait_precision_name, 0, PLAIT_PRECISIONS, section, err);
+    return find_section(at, key, plait_precision_name, 0, PLAIT_PRECISIONS, section, err);
 }
 
 plait_status accelerator_decodes(const json_cursor *at, json_cursor *section, plait_error *err)
 {
-    return section_of(at, "attention_decode", plait_kv_name, 0, PLAIT_KV_FORMATS, section, err);
+    return find_section(at, "attention_decode", plait_kv_name, 0, PLAIT_KV_FORMATS, section, err);
 }
 
-/*
- * The fit `key` of a section, over the default that *fit has: it counts as measured, unless it says
- * otherwise.
- */
+/* Reads the fit `key` of a section over the default in *fit. A fit in a file is measured by default. */
 static plait_status read_fit(const json_cursor *section, const char *key, const field *fields,
                              void *fit, bool *measured, plait_error *err)
 {
     static const char *const also[] = {"measured", NULL};
     json_cursor block;
 
-    PLAIT_TRY(block_of(section, key, &block, err));
+    PLAIT_TRY(find_block(section, key, &block, err));
     if (json_is_null(&block))
         return PLAIT_OK;
     *measured = true;
@@ -130,7 +124,7 @@ static plait_status read_fit(const json_cursor *section, const char *key, const 
 
 /* ---- matrix products ---- */
 
-/* fp16 stands in for bf16 where there is no bf16: the bf16 entry is what prices 16-bit products. */
+/* The bf16 entry prices 16-bit products, so hardware without bf16 has fp16 in its place. */
 static const char *precision_key(const plait_accelerator *out, int precision)
 {
     return plait_precision_name[precision == PLAIT_BF16 && out->fp16_only ? PLAIT_FP16 : precision];
@@ -175,15 +169,15 @@ static plait_status read_width(const json_cursor *widths, int i, double missing,
 {
     e[i] = missing;
     PLAIT_TRY(json_number_optional(widths, head_widths[i], JSON_POSITIVE, &e[i], err));
-    if (e[i] < LEAST_SHARE || e[i] > 1.0)
+    if (e[i] < MIN_SHARE || e[i] > 1.0)
         return json_fail_key(widths, head_widths[i], PLAIT_ERROR_RANGE, err,
-                             "expected a fraction of the peak from %g to 1, found %g", LEAST_SHARE,
+                             "expected a fraction of the peak from %g to 1, found %g", MIN_SHARE,
                              e[i]);
     return PLAIT_OK;
 }
 
-/* {"64": 0.45, "128": 0.58}: a width that is missing has the rate of the next narrower one, and 64
- * the family's share of that of 128. */
+/* {"64": 0.45, "128": 0.58}: a missing width has the rate of the next narrower one, and 64 has the family's
+ * share of the rate of 128. */
 static plait_status read_widths(const json_cursor *at, const accelerator_family *family,
                                 double e[4], plait_error *err)
 {
@@ -207,13 +201,13 @@ static plait_status read_attention(const json_cursor *at, const accelerator_fami
     static const char *const also[] = {"e", "measured", NULL};
     json_cursor section, block;
 
-    PLAIT_TRY(section_of(at, "attention", plait_attention_kernel_name, PLAIT_ATTENTION_FLASH,
-                         PLAIT_ATTENTION_KERNELS, &section, err));
+    PLAIT_TRY(find_section(at, "attention", plait_attention_kernel_name, PLAIT_ATTENTION_FLASH,
+                           PLAIT_ATTENTION_KERNELS, &section, err));
     for (int k = 0; k < PLAIT_ATTENTION_KERNELS; k++) {
         plait_attention_fit *fit = &out->attention[k];
 
         *fit = accelerator_default_attention(family, (plait_attention_kernel)k);
-        PLAIT_TRY(block_of(&section, plait_attention_kernel_name[k], &block, err));
+        PLAIT_TRY(find_block(&section, plait_attention_kernel_name[k], &block, err));
         if (json_is_null(&block))
             continue;
         fit->measured = true;
@@ -243,16 +237,16 @@ static plait_status read_decode(const json_cursor *at, const accelerator_family 
 /* ---- collectives ---- */
 
 static plait_status read_collectives(const json_cursor *at, const accelerator_family *family,
-                                     bool pcie, plait_accelerator *out, plait_error *err)
+                                     plait_accelerator *out, plait_error *err)
 {
     json_cursor section;
 
-    PLAIT_TRY(section_of(at, "collectives", plait_collective_name, 0, PLAIT_FITTED_COLLECTIVES,
-                         &section, err));
+    PLAIT_TRY(find_section(at, "collectives", plait_collective_name, 0, PLAIT_FITTED_COLLECTIVES,
+                           &section, err));
     for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++) {
         plait_collective_fit *fit = &out->collective[op];
 
-        *fit = accelerator_default_collective(family, pcie, (plait_collective_op)op, out);
+        *fit = accelerator_default_collective(family, (plait_collective_op)op, out);
         PLAIT_TRY(read_fit(&section, plait_collective_name[op], collective_fields, fit,
                            &fit->measured, err));
     }
@@ -260,13 +254,13 @@ static plait_status read_collectives(const json_cursor *at, const accelerator_fa
 }
 
 plait_status accelerator_read_fits(const json_cursor *at, const accelerator_family *family,
-                                   bool pcie, plait_accelerator *out, plait_error *err)
+                                   plait_accelerator *out, plait_error *err)
 {
     PLAIT_TRY(read_gemm(at, family, out, err));
     PLAIT_TRY(read_grouped(at, family, out, err));
     PLAIT_TRY(read_attention(at, family, out, err));
     PLAIT_TRY(read_decode(at, family, out, err));
-    return read_collectives(at, family, pcie, out, err);
+    return read_collectives(at, family, out, err);
 }
 
 /* ---- writing ---- */
@@ -274,34 +268,16 @@ plait_status accelerator_read_fits(const json_cursor *at, const accelerator_fami
 static void write_fit(json_writer *json, const char *key, const field *fields, const void *fit,
                       bool measured)
 {
-    json_write_key(json, key);
-    json_begin_object(json);
+    json_member_object(json, key);
     fields_write(json, fields, fit);
     json_member_bool(json, "measured", measured);
     json_end_object(json);
 }
 
-static void write_products(json_writer *json, const plait_accelerator *accelerator)
+static void write_attention(json_writer *json, const char *key, const plait_attention_fit *fit)
 {
-    json_write_key(json, "gemm");
-    json_begin_object(json);
-    for (int p = accelerator->fp16_only; p < PLAIT_PRECISIONS; p++)
-        write_fit(json, plait_precision_name[p], accelerator_gemm_fields, &accelerator->gemm[p],
-                  accelerator->gemm[p].measured);
-    json_end_object(json);
-    json_write_key(json, "grouped_gemm");
-    json_begin_object(json);
-    for (int p = accelerator->fp16_only; p < PLAIT_PRECISIONS; p++)
-        write_fit(json, plait_precision_name[p], accelerator_grouped_fields,
-                  &accelerator->grouped[p], accelerator->grouped[p].measured);
-    json_end_object(json);
-}
-
-static void write_attention(json_writer *json, const plait_attention_fit *fit)
-{
-    json_begin_object(json);
-    json_write_key(json, "e");
-    json_begin_object(json);
+    json_member_object(json, key);
+    json_member_object(json, "e");
     for (int i = 0; i < 4; i++)
         json_member_number(json, head_widths[i], fit->e[i]);
     json_end_object(json);
@@ -312,22 +288,28 @@ static void write_attention(json_writer *json, const plait_attention_fit *fit)
 
 void accelerator_write_fits(json_writer *json, const plait_accelerator *accelerator)
 {
-    write_products(json, accelerator);
-    json_write_key(json, "attention");
-    json_begin_object(json);
-    for (int k = PLAIT_ATTENTION_FLASH; k < PLAIT_ATTENTION_KERNELS; k++) {
-        json_write_key(json, plait_attention_kernel_name[k]);
-        write_attention(json, &accelerator->attention[k]);
-    }
+    const int first = accelerator->fp16_only; // without bf16
+
+    json_member_object(json, "gemm");
+    for (int p = first; p < PLAIT_PRECISIONS; p++)
+        write_fit(json, plait_precision_name[p], accelerator_gemm_fields, &accelerator->gemm[p],
+                  accelerator->gemm[p].measured);
     json_end_object(json);
-    json_write_key(json, "attention_decode");
-    json_begin_object(json);
+    json_member_object(json, "grouped_gemm");
+    for (int p = first; p < PLAIT_PRECISIONS; p++)
+        write_fit(json, plait_precision_name[p], accelerator_grouped_fields,
+                  &accelerator->grouped[p], accelerator->grouped[p].measured);
+    json_end_object(json);
+    json_member_object(json, "attention");
+    for (int k = PLAIT_ATTENTION_FLASH; k < PLAIT_ATTENTION_KERNELS; k++)
+        write_attention(json, plait_attention_kernel_name[k], &accelerator->attention[k]);
+    json_end_object(json);
+    json_member_object(json, "attention_decode");
     for (int f = 0; f < PLAIT_KV_FORMATS; f++)
         write_fit(json, plait_kv_name[f], accelerator_decode_fields, &accelerator->decode[f],
                   accelerator->decode[f].measured);
     json_end_object(json);
-    json_write_key(json, "collectives");
-    json_begin_object(json);
+    json_member_object(json, "collectives");
     for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
         write_fit(json, plait_collective_name[op], collective_fields, &accelerator->collective[op],
                   accelerator->collective[op].measured);

@@ -1,15 +1,12 @@
-/* cluster.c - a cluster as JSON: what a node is, and the levels of links from the GPU outwards */
+/* cluster.c - a cluster as JSON: nodes, and levels of links from the GPU outwards */
 #include <limits.h>
 #include <string.h>
 
 #include "plait/data.h"
 #include "plait/units.h"
 
-#include "io/cluster/accelerator_private.h"
-#include "io/cluster/cluster_private.h"
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 #include "io/data/data.h"
-#include "base/text.h"
 
 #define LEVEL(member) FIELD_AT(plait_level, member)
 static const field level_fields[] = {
@@ -59,7 +56,7 @@ static plait_status read_level(const json_cursor *at, plait_arena *arena, plait_
     return PLAIT_OK;
 }
 
-/* Levels nest: each joins a whole number of the ones before. */
+/* A level joins a whole number of units of the level before. */
 static plait_status check_nesting(const json_cursor *at, const plait_level *inner,
                                   const plait_level *level, plait_error *err)
 {
@@ -74,7 +71,7 @@ static plait_status check_nesting(const json_cursor *at, const plait_level *inne
     return PLAIT_OK;
 }
 
-/* Scattering needs a level above, and reduction in switches is of networks beyond the domain. */
+/* Scattering needs a level above, and only networks beyond the domain reduce in switches. */
 static plait_status read_network(const json_cursor *at, size_t index, size_t levels,
                                  plait_level *level, plait_error *err)
 {
@@ -98,9 +95,8 @@ static plait_status read_network(const json_cursor *at, size_t index, size_t lev
     return PLAIT_OK;
 }
 
-/* `out` has room for PLAIT_MAX_LEVELS. */
-static plait_status read_levels(const json_cursor *at, plait_arena *arena, plait_level *out,
-                                int *levels, plait_error *err)
+static plait_status read_levels(const json_cursor *at, plait_arena *arena,
+                                plait_level out[PLAIT_MAX_LEVELS], int *levels, plait_error *err)
 {
     json_cursor list, level;
 
@@ -121,9 +117,54 @@ static plait_status read_levels(const json_cursor *at, plait_arena *arena, plait
     return PLAIT_OK;
 }
 
-/* ---- nodes ---- */
+/* ---- groups ---- */
 
-/* A name, or the accelerator itself. A path would depend on where the program runs. */
+plait_status cluster_group_links(plait_arena *arena, int levels, const plait_level *level,
+                                 plait_node_group *group, plait_error *err)
+{
+    plait_level *const own = plait_arena_alloc(arena, (size_t)levels, sizeof *own);
+
+    if (own == NULL)
+        return plait_fail_nomem(err);
+    memcpy(own, level, (size_t)levels * sizeof *own);
+    group->levels = levels;
+    group->level = own;
+    return PLAIT_OK;
+}
+
+/* The first group that is equal to group h and has a number of nodes, too; h itself if there is none. */
+static int equal_group(const plait_cluster *cluster, int h)
+{
+    for (int g = 0; g < h; g++)
+        if (cluster->group[g].nodes > 0 && cluster->group[h].nodes > 0 &&
+            plait_cluster_alike(cluster, g, h))
+            return g;
+    return h;
+}
+
+void cluster_merge_groups(plait_cluster *cluster)
+{
+    int kept = 1;
+
+    for (int h = 1; h < cluster->groups; h++) {
+        cluster->group[kept] = cluster->group[h];
+        const int equal = equal_group(cluster, kept);
+        if (equal == kept)
+            kept++;
+        else
+            cluster->group[equal].nodes += cluster->group[kept].nodes;
+    }
+    cluster->groups = kept;
+    if (kept > 1 || cluster->group[0].levels == 0)
+        return;
+    cluster->levels = cluster->group[0].levels; // a single group
+    memcpy(cluster->level, cluster->group[0].level,
+           (size_t)cluster->levels * sizeof *cluster->level);
+    cluster->group[0].levels = 0;
+    cluster->group[0].level = NULL;
+}
+
+/* Reads a name or an accelerator. A path is refused, since it would depend on the current folder. */
 static plait_status read_accelerator(const json_cursor *at, plait_arena *arena,
                                      const plait_accelerator **out, plait_error *err)
 {
@@ -171,9 +212,9 @@ static plait_status check_reach(const json_cursor *at, const plait_level *level,
                          reach);
 }
 
-/* What only one of several groups has: links of its own, and the name of its site. */
-static plait_status read_own(const json_cursor *at, plait_arena *arena, plait_node_group *group,
-                             plait_error *err)
+/* Reads the keys of a group in a list: links of its own, and its site. */
+static plait_status read_links(const json_cursor *at, plait_arena *arena, plait_node_group *group,
+                               plait_error *err)
 {
     plait_level level[PLAIT_MAX_LEVELS] = {0};
     int levels = 0;
@@ -202,7 +243,7 @@ static plait_status read_groups(const json_cursor *list, plait_arena *arena, pla
                              "expected nothing behind a group without a number of nodes");
         PLAIT_TRY(json_keys_among(&group, keys, err));
         PLAIT_TRY(read_group(&group, arena, &out->group[group.index], err));
-        PLAIT_TRY(read_own(&group, arena, &out->group[group.index], err));
+        PLAIT_TRY(read_links(&group, arena, &out->group[group.index], err));
     }
     out->groups = (int)json_count(list);
     return PLAIT_OK;
@@ -226,7 +267,7 @@ static plait_status read_nodes(const json_cursor *at, plait_arena *arena, plait_
     return read_groups(&list, arena, out, err);
 }
 
-/* GPUs of all groups; 0 when a group has no end. */
+/* Sets the GPUs of all groups; 0 if a group has any number of nodes. */
 static plait_status count_gpus(const json_cursor *at, plait_cluster *out, plait_error *err)
 {
     int64_t gpus = 0;
@@ -243,7 +284,7 @@ static plait_status count_gpus(const json_cursor *at, plait_cluster *out, plait_
     return PLAIT_OK;
 }
 
-/* What joins sites: a level between groups, which has neither size nor shape. */
+/* Reads the links that join sites: a level between groups, without size or shape. */
 static plait_status read_between(const json_cursor *at, plait_cluster *out, plait_error *err)
 {
     json_cursor between;
@@ -344,8 +385,7 @@ static void write_level(json_writer *json, const plait_level *level)
 
 static void write_levels(json_writer *json, const plait_level *level, int levels)
 {
-    json_write_key(json, "levels");
-    json_begin_array(json);
+    json_member_array(json, "levels");
     for (int l = 0; l < levels; l++)
         write_level(json, &level[l]);
     json_end_array(json);
@@ -371,28 +411,16 @@ void cluster_write(json_writer *json, const plait_cluster *cluster)
     json_begin_object(json);
     json_member_string(json, "name", cluster->name);
     json_member_string(json, "source", cluster->source);
-    json_write_key(json, "groups");
-    json_begin_array(json);
+    json_member_array(json, "groups");
     for (int g = 0; g < cluster->groups; g++)
         write_group(json, &cluster->group[g]);
     json_end_array(json);
     write_levels(json, cluster->level, cluster->levels);
-    if (cluster->between.link.bytes_per_s > 0.0) {
-        json_write_key(json, "between");
-        json_begin_object(json);
-        fields_write(json, level_fields, &cluster->between);
-        json_end_object(json);
-    }
-    json_write_key(json, "power");
-    json_begin_object(json);
-    fields_write(json, power_fields, cluster);
-    json_end_object(json);
+    if (cluster->between.link.bytes_per_s > 0.0)
+        fields_write_member(json, "between", level_fields, &cluster->between);
+    fields_write_member(json, "power", power_fields, cluster);
     json_member_number(json, "host_speed", cluster->host_speed);
-    if (cluster->host_memory_bytes > 0.0) {
-        json_write_key(json, "host");
-        json_begin_object(json);
-        fields_write(json, host_fields, cluster);
-        json_end_object(json);
-    }
+    if (cluster->host_memory_bytes > 0.0)
+        fields_write_member(json, "host", host_fields, cluster);
     json_end_object(json);
 }

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "io/cluster/cluster_private.h"
+#include "io/cluster/cluster_file.h"
 #include "io/data/data.h"
 
-/* "h100-80gb-sxm:64x8" has a colon where a path has none: behind the last '/'. */
+/* "h100-80gb-sxm:64x8" has a colon after the last '/'. */
 static bool is_synthetic(const char *text)
 {
     const char *slash = strrchr(text, '/');
@@ -35,7 +35,7 @@ static plait_status find_nodes(const char *name, plait_arena *arena, plait_clust
     return plait_cluster_load(path, arena, out, err);
 }
 
-/* The number before an 'x', and what follows it; 0: the text does not begin so; -1: out of range. */
+/* Cuts "8x" off the text and returns the number; 0 if the text does not start so, -1 if it is out of range. */
 static int cut_count(const char **text)
 {
     char *end;
@@ -47,7 +47,7 @@ static int cut_count(const char **text)
     return count >= 1 && count <= CLUSTER_MAX_GPUS ? (int)count : -1;
 }
 
-/* 8xH100: GPUs; 2x8xH100: nodes of that many GPUs. */
+/* 8xH100 is a number of GPUs, 2x8xH100 a number of nodes and the GPUs of each. */
 static plait_status find_counted(const char *text, plait_arena *arena, plait_cluster *out,
                                  plait_error *err)
 {

@@ -3,14 +3,14 @@
  *
  *     {"kind": "torus", "gpus": 16, "sides": [4, 4]}                         both axes close
  *     {"kind": "torus", "gpus": 16, "sides": [4, 4], "wrap": [true, false]}  a cylinder
- *     {"kind": "ring", "gpus": 8}, {"kind": "hypercube", "gpus": 8}          sides follow
+ *     {"kind": "ring", "gpus": 8}, {"kind": "hypercube", "gpus": 8}          sides follow from gpus
  */
 #include <limits.h>
 #include <string.h>
 
-#include "io/cluster/cluster_private.h"
+#include "io/cluster/cluster_file.h"
 
-enum { MOST_SIDE = 1024 };
+enum { MAX_SIDE = 1024 };
 
 int cluster_ports(const int *side)
 {
@@ -28,7 +28,7 @@ static plait_status check_product(const json_cursor *list, int below, int64_t un
 {
     const int64_t gpus = units * below;
 
-    if (level->gpus == INT_MAX && gpus <= CLUSTER_MAX_GPUS) // the sides say how many
+    if (level->gpus == INT_MAX && gpus <= CLUSTER_MAX_GPUS) // gpus follows from the sides
         level->gpus = (int)gpus;
     if (gpus == level->gpus)
         return PLAIT_OK;
@@ -46,36 +46,38 @@ static plait_status check_product(const json_cursor *list, int below, int64_t un
 }
 
 /* "torus" is an older name of "sides". */
+static const char *sides_key(const json_cursor *at)
+{
+    return json_has(at, "torus") && !json_has(at, "sides") ? "torus" : "sides";
+}
+
 static plait_status read_sides(const json_cursor *at, int below, plait_level *level,
                                plait_error *err)
 {
-    const char *const key = json_has(at, "torus") && !json_has(at, "sides") ? "torus" : "sides";
     json_cursor list, side;
     int64_t units = 1;
 
-    PLAIT_TRY(json_array(at, key, &list, err));
+    PLAIT_TRY(json_array(at, sides_key(at), &list, err));
     if (json_count(&list) < 1 || json_count(&list) > PLAIT_MAX_SIDES)
         return json_fail(&list, PLAIT_ERROR_SCHEMA, err, "expected 1 to %d numbers, found %zu",
                          PLAIT_MAX_SIDES, json_count(&list));
     for (bool more = json_first(&list, &side); more; more = json_next(&side)) {
-        PLAIT_TRY(json_as_int(&side, 1, MOST_SIDE, &level->side[side.index], err));
+        PLAIT_TRY(json_as_int(&side, 1, MAX_SIDE, &level->side[side.index], err));
         level->wrap[side.index] = level->kind == PLAIT_LEVEL_TORUS;
-        if (units <= CLUSTER_MAX_GPUS) // more is refused, however much
+        if (units <= CLUSTER_MAX_GPUS) // a larger product is refused
             units *= level->side[side.index];
     }
     return check_product(&list, below, units, level, err);
 }
 
-/* A list of true and false, one for each side. */
 static plait_status read_wrap(const json_cursor *at, plait_level *level, plait_error *err)
 {
-    const char *const key = json_has(at, "torus") && !json_has(at, "sides") ? "torus" : "sides";
     json_cursor list, sides, axis;
 
     PLAIT_TRY(json_array_optional(at, "wrap", &list, err));
     if (json_is_null(&list))
         return PLAIT_OK;
-    PLAIT_TRY(json_array(at, key, &sides, err));
+    PLAIT_TRY(json_array(at, sides_key(at), &sides, err));
     if (json_count(&list) != json_count(&sides))
         return json_fail(&list, PLAIT_ERROR_SCHEMA, err,
                          "expected true or false for each of %zu sides, found %zu",
@@ -87,7 +89,6 @@ static plait_status read_wrap(const json_cursor *at, plait_level *level, plait_e
 
 // ---- kinds ---------------------------------------------------------------------------------
 
-/* One closed axis of all units. */
 static plait_status make_ring(const json_cursor *at, int below, plait_level *level,
                               plait_error *err)
 {
@@ -118,20 +119,7 @@ static plait_status make_hypercube(const json_cursor *at, int below, plait_level
     return PLAIT_OK;
 }
 
-static plait_status make_grid(const json_cursor *at, int below, plait_level *level,
-                              plait_error *err)
-{
-    switch (level->kind) {
-    case PLAIT_LEVEL_RING:
-        return make_ring(at, below, level, err);
-    case PLAIT_LEVEL_HYPERCUBE:
-        return make_hypercube(at, below, level, err);
-    default:
-        return read_sides(at, below, level, err);
-    }
-}
-
-/* Keys that say nothing of this kind are a mistake. */
+/* Refuses keys that this kind of level does not have. */
 static plait_status check_keys(const json_cursor *at, const plait_level *level, plait_error *err)
 {
     static const struct {
@@ -158,7 +146,7 @@ static plait_status check_keys(const json_cursor *at, const plait_level *level, 
 plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *level,
                                 plait_error *err)
 {
-    // Files from before there were grids say mesh of direct links between all, which has no sides.
+    // In older files a mesh is a full graph, and has no sides.
     if (level->kind == PLAIT_LEVEL_MESH && !json_has(at, "sides"))
         level->kind = PLAIT_LEVEL_FULL;
     PLAIT_TRY(check_keys(at, level, err));
@@ -166,9 +154,11 @@ plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *l
         return PLAIT_OK;
     for (int a = 0; a < PLAIT_MAX_SIDES; a++)
         level->side[a] = 1;
-    PLAIT_TRY(make_grid(at, below, level, err));
+    PLAIT_TRY((level->kind == PLAIT_LEVEL_RING        ? make_ring
+               : level->kind == PLAIT_LEVEL_HYPERCUBE ? make_hypercube
+                                                      : read_sides)(at, below, level, err));
     PLAIT_TRY(read_wrap(at, level, err));
-    PLAIT_TRY(json_int_optional(at, "wrap_block", 1, MOST_SIDE, &level->wrap_block, err));
+    PLAIT_TRY(json_int_optional(at, "wrap_block", 1, MAX_SIDE, &level->wrap_block, err));
     level->ports = cluster_ports(level->side);
     if (level->ports == 0)
         level->ports = 1; // a single unit sends nothing
@@ -177,8 +167,8 @@ plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *l
 
 // ---- writing -------------------------------------------------------------------------------
 
-/* Behind the last side of more than one unit nothing need be said. */
-static int sides_said(const int *side)
+/* Number of sides without the last ones of a single unit. */
+static int count_sides(const int *side)
 {
     int sides = 1;
 
@@ -193,18 +183,16 @@ void cluster_write_shape(json_writer *json, const plait_level *level)
     const bool cut = level->whole.gpus > 0;
     const int *const side = cut ? level->whole.side : level->side;
     const bool *const wrap = cut ? level->whole.wrap : level->wrap;
-    const int sides = sides_said(side);
+    const int sides = count_sides(side);
 
     if (level->kind == PLAIT_LEVEL_TORUS || level->kind == PLAIT_LEVEL_MESH) {
-        json_write_key(json, "sides");
-        json_begin_row(json);
+        json_member_row(json, "sides");
         for (int a = 0; a < sides; a++)
             json_write_int64(json, side[a]);
         json_end_array(json);
     }
     if (level->kind == PLAIT_LEVEL_TORUS) {
-        json_write_key(json, "wrap");
-        json_begin_row(json);
+        json_member_row(json, "wrap");
         for (int a = 0; a < sides; a++)
             json_write_bool(json, wrap[a]);
         json_end_array(json);

@@ -1,10 +1,10 @@
 /*
- * cluster_synthetic.c - a cluster from a string
+ * cluster_synthetic.c - a cluster from a text
  *
  *     h100-80gb-sxm:64x8,nic=400                                    64 nodes of 8, 400 Gb/s a GPU
  *     h100-80gb-sxm:16x8+a100-80gb-sxm:16x8,nic=200,between=100     two groups
  *
- * Options speak of the group before them, `between` of what joins the groups.
+ * Options apply to the group before them; `between` is the rate between groups.
  */
 #include <limits.h>
 #include <stdint.h>
@@ -13,8 +13,8 @@
 #include "plait/data.h"
 #include "plait/units.h"
 
-#include "io/cluster/cluster_private.h"
 #include "base/text.h"
+#include "io/cluster/cluster_file.h"
 
 /*
  * The network of a synthetic cluster is InfiniBand without oversubscription: 0.95 of the wire (46
@@ -44,9 +44,9 @@ static const plait_level scale_up = {
 typedef struct cluster_shape {
     char *accelerator;
     int nodes;           /* 0: as many as a job takes */
-    int gpus;            /* of a node; 0: the accelerator's own */
-    double nic_gbps;     /* 0: the accelerator's own */
-    double between_gbps; /* to other groups; 0: as inside one */
+    int gpus;            /* GPUs of a node; 0: default of the accelerator */
+    double nic_gbps;     /* 0: default of the accelerator */
+    double between_gbps; /* rate to other groups; 0: rate inside the group */
 } cluster_shape;
 
 /* ---- parsing ---- */
@@ -74,17 +74,7 @@ static plait_status parse_rate(const char *text, const char *option, const char 
     return PLAIT_OK;
 }
 
-static plait_status parse_option(const char *text, const char *option, cluster_shape *shape,
-                                 plait_error *err)
-{
-    if (text_starts_with(option, "nic="))
-        return parse_rate(text, option, "nic=", &shape->nic_gbps, err);
-    if (text_starts_with(option, "between="))
-        return parse_rate(text, option, "between=", &shape->between_gbps, err);
-    return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected nic=GBPS, found \"%s\"", option);
-}
-
-/* `shape->accelerator` is a copy of the text that is cut up. */
+/* Cuts `shape->accelerator`, which is a copy of the text, at its colon. */
 static plait_status parse_shape(const char *text, cluster_shape *shape, plait_error *err)
 {
     char *size = strrchr(shape->accelerator, ':');
@@ -103,9 +93,15 @@ static plait_status parse_shape(const char *text, cluster_shape *shape, plait_er
         return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected at most %d GPUs, found %lld",
                           CLUSTER_MAX_GPUS, (long long)shape->nodes * shape->gpus);
     while (options != NULL) {
-        char *rest = text_cut(options, ',');
+        char *const rest = text_cut(options, ',');
 
-        PLAIT_TRY(parse_option(text, options, shape, err));
+        if (text_starts_with(options, "nic="))
+            PLAIT_TRY(parse_rate(text, options, "nic=", &shape->nic_gbps, err));
+        else if (text_starts_with(options, "between="))
+            PLAIT_TRY(parse_rate(text, options, "between=", &shape->between_gbps, err));
+        else
+            return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected nic=GBPS, found \"%s\"",
+                              options);
         options = rest;
     }
     return PLAIT_OK;
@@ -119,8 +115,8 @@ static int least(int a, int b)
 }
 
 /*
- * How many GPUs one scale-up domain joins. It is the accelerator's, not the node's: where it spans
- * several nodes (NVL72, a TPU pod), whole nodes of it; where it is inside one, what the node has.
+ * GPUs of one scale-up domain. It belongs to the accelerator, not to the node: a domain of several nodes
+ * (NVL72, a TPU pod) has whole nodes, a smaller one is inside the node.
  */
 static int domain_gpus(const plait_accelerator *accelerator, int node)
 {
@@ -132,7 +128,7 @@ static int domain_gpus(const plait_accelerator *accelerator, int node)
 
 /*
  * The torus of `gpus` chips along the accelerator's axes: 8 chips of a 4x4 torus are 4x2, whose second
- * axis does not close. A chip has its links whether they are used or not.
+ * axis does not close. A chip has all its ports even if some are unused.
  */
 static void domain_torus(const plait_accelerator *accelerator, int gpus, plait_level *level)
 {
@@ -147,7 +143,7 @@ static void domain_torus(const plait_accelerator *accelerator, int gpus, plait_l
             level->side[axis]--;
         gpus /= level->side[axis];
     }
-    level->side[0] *= gpus; // what no axis could take: a longer ring
+    level->side[0] *= gpus; // chips beyond the torus make its first axis longer
     for (int axis = 0; axis < 3; axis++)
         level->wrap[axis] = level->side[axis] >= whole[axis];
     level->ports = cluster_ports(whole);
@@ -188,7 +184,7 @@ static void build(const plait_accelerator *accelerator, const cluster_shape *sha
     out->host_speed = 1.0;
 }
 
-/* One group; `part` is cut up. */
+/* Makes a cluster of one group from a part of the text, which it cuts. */
 static plait_status make_group(const char *text, char *part, cluster_shape *shape,
                                plait_arena *arena, plait_cluster *out, plait_error *err)
 {
@@ -208,7 +204,7 @@ static plait_status make_group(const char *text, char *part, cluster_shape *shap
                : PLAIT_OK;
 }
 
-/* The clusters of all parts as groups of one, which has the links of its first. */
+/* Joins clusters of one group each; the result has the links of the first. */
 static plait_status join_groups(const char *text, const plait_cluster *part, size_t parts,
                                 double between_gbps, plait_arena *arena, plait_cluster *out,
                                 plait_error *err)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/cluster/cluster_private.h"
+#include "io/cluster/cluster_file.h"
 #include "io/data/data.h"
 #include "io/file.h"
 #include "io/json/json.h"

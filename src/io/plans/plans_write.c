@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "io/cluster/cluster_write.h"
+#include "io/cluster/cluster_file.h"
 #include "io/data/data.h"
 #include "io/file.h"
 #include "io/model/model_file.h"

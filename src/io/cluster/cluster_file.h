@@ -1,0 +1,152 @@
+/* cluster_file.h - accelerators, their families and clusters as JSON */
+#pragma once
+
+#include "plait/cluster.h"
+
+#include "io/json/fields.h"
+
+// ---- families (accelerator_family.c) -----------------------------------------------------------
+
+/**
+ * A family of accelerators, whose constants stand in for measurements by the rules of
+ * accelerator_defaults.c. It is clusters/families/NAME.json over clusters/families/common.json, which has what
+ * all families share.
+ *
+ * A number that no file gives is blank (fields.h): only in precisions other than bf16, and the emax of
+ * bf16's grouped fit. A share multiplies the wire's rate, except where its field names something else.
+ */
+typedef struct accelerator_family {
+    const char *name;
+    plait_gemm_fit gemm[PLAIT_PRECISIONS];
+    plait_grouped_fit grouped[PLAIT_PRECISIONS];
+    struct {
+        double e128[PLAIT_ATTENTION_KERNELS]; /* at head width 128; from PLAIT_ATTENTION_FLASH on */
+        double e64_over_e128;
+        double fp8_rate; /* of the fused kernel */
+        double s0, q, t0_s, backward_ratio;
+    } attention;
+    plait_decode_fit decode[PLAIT_KV_FORMATS]; /* never measured */
+    struct {
+        double a_s[3], b_s[3];    /* b_s of an all-reduce */
+        double single_pass_share; /* share of b_s where data passes once */
+        double ring_share[3];     /* share of a ring's rate, for small, middle and large messages */
+        double hbm_share;         /* share of the HBM's rate for the copy of the rank's own shard */
+    } collective;
+    double ring_share, pcie_ring_share; /* rate of a ring with large messages */
+    double p2p_latency_s;
+    double host_bytes_per_s, host_adam_s;
+    double bf16_over_fp32;   /* matrix units over vector units, if the data sheet has no fp32 */
+    double sustained_from_w; /* board power from which `sustained` applies */
+    double sustained[2];     /* bf16; fp8 and narrower */
+    double wgrad_ratio;
+    double speed_spread;
+    double idle_share, idle_least_w, idle_most_w; /* share of the board's power limit, and bounds */
+    double memory_op_fraction, memory_op_t0_s;
+    unsigned lacks; /* bits of plait_kernel */
+} accelerator_family;
+
+/** Loads a family by its name. *out lives in `arena`. */
+plait_status accelerator_family_find(const char *name, plait_arena *arena, accelerator_family *out,
+                                     plait_error *err) PLAIT_MUST_CHECK;
+
+/** Parses a text instead of the family's own file; messages have `name` as its path. */
+plait_status accelerator_family_parse(const char *text, size_t length, const char *name,
+                                      plait_arena *arena, accelerator_family *out,
+                                      plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads a member that names a family; *name stays unchanged if the member is missing or null. */
+plait_status accelerator_family_name(const json_cursor *at, const char *key, plait_arena *arena,
+                                     const char **name, plait_error *err) PLAIT_MUST_CHECK;
+
+// ---- defaults of a family (accelerator_defaults.c) ---------------------------------------------
+
+/** @param gemm  fits of the precisions before this one, already read */
+plait_gemm_fit accelerator_default_gemm(const accelerator_family *family, plait_precision precision,
+                                        const plait_gemm_fit *gemm);
+plait_grouped_fit accelerator_default_grouped(const accelerator_family *family,
+                                              plait_precision precision,
+                                              const plait_accelerator *accelerator);
+plait_attention_fit accelerator_default_attention(const accelerator_family *family,
+                                                  plait_attention_kernel kernel);
+plait_collective_fit accelerator_default_collective(const accelerator_family *family,
+                                                    plait_collective_op op,
+                                                    const plait_accelerator *accelerator);
+
+/** Sets sustained clocks, idle power, memory passes, sends and host numbers. */
+void accelerator_default_scalars(const accelerator_family *family, plait_accelerator *out);
+
+// ---- fits (accelerator_fits.c) -----------------------------------------------------------------
+
+extern const field accelerator_gemm_fields[];
+extern const field accelerator_grouped_fields[];
+extern const field accelerator_decode_fields[];
+
+/** Finds the section "gemm" or "grouped_gemm", whose keys are precisions; null if it is missing. */
+plait_status accelerator_products(const json_cursor *at, const char *key, json_cursor *section,
+                                  plait_error *err) PLAIT_MUST_CHECK;
+
+/** Finds the section "attention_decode", whose keys are formats of the cache; null if it is missing. */
+plait_status accelerator_decodes(const json_cursor *at, json_cursor *section,
+                                 plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads "gemm", "attention", "attention_decode", "grouped_gemm" and "collectives" over the family's defaults. */
+plait_status accelerator_read_fits(const json_cursor *at, const accelerator_family *family,
+                                   plait_accelerator *out, plait_error *err) PLAIT_MUST_CHECK;
+void accelerator_write_fits(json_writer *json, const plait_accelerator *accelerator);
+
+// ---- accelerators (accelerator.c) --------------------------------------------------------------
+
+/** Reads the kernels that the hardware does not have; *lacks stays unchanged if the block is missing. */
+plait_status accelerator_read_lacks(const json_cursor *at, unsigned *lacks,
+                                    plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads an accelerator from the object at the cursor, as a cluster may have one. */
+plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
+                              plait_error *err) PLAIT_MUST_CHECK;
+
+/** Writes an accelerator in the format of its files, with every default. */
+void accelerator_write(json_writer *json, const plait_accelerator *accelerator);
+
+// ---- clusters ----------------------------------------------------------------------------------
+
+enum {
+    CLUSTER_MAX_NODE = 4096,     /* GPUs of a node */
+    CLUSTER_MAX_NODES = 1 << 20, /* nodes of a group */
+    CLUSTER_MAX_GPUS = 1 << 22
+};
+
+/* Host, fans and NICs of a node of eight take 0.5 to 1 kW: an assumption. */
+#define CLUSTER_GPU_OVERHEAD_W 125.0
+/* Facility power over IT power of a modern site: 1.1 to 1.2. */
+#define CLUSTER_PUE 1.2
+
+/** Reads a cluster from the object at the cursor, as a file of plans has one. */
+plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_cluster *out,
+                          plait_error *err) PLAIT_MUST_CHECK;
+
+/**
+ * Writes a cluster in the format of its files, with its accelerators in full, so that it can be read without
+ * other files. The number of GPUs taken of it is not written.
+ */
+void cluster_write(json_writer *json, const plait_cluster *cluster);
+
+/**
+ * Reads the sides of a grid and which axes close, and derives its ports.
+ *
+ * @param below  accelerators of one of the units that the grid joins
+ */
+plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *level,
+                                plait_error *err) PLAIT_MUST_CHECK;
+
+/** Writes the shape of the whole grid, even if only a part of it is taken. */
+void cluster_write_shape(json_writer *json, const plait_level *level);
+
+/** Number of links of a unit: two along each axis, one along an axis of two units. */
+int cluster_ports(const int *side);
+
+/** Gives a group links of its own, which live in `arena`. */
+plait_status cluster_group_links(plait_arena *arena, int levels, const plait_level *level,
+                                 plait_node_group *group, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Merges equal groups. If one group is left, its links become the cluster's. */
+void cluster_merge_groups(plait_cluster *cluster);
