@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "io/runtime/runtime_variant.h"
+#include "io/runtime/runtime_file.h"
 #include "base/text.h"
 
 /* Repeats of one plan differ by some percent: residuals below this are noise. */

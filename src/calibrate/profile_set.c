@@ -8,7 +8,7 @@
 #include "calibrate/names.h"
 #include "base/numbers.h"
 #include "plait/data.h"
-#include "io/runtime/runtime_variant.h"
+#include "io/runtime/runtime_file.h"
 
 /*
  * A source that nothing was fitted to is off by about so much, which no number of its own rows

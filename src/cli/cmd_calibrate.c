@@ -13,7 +13,7 @@
 #include "cli/terminal.h"
 #include "io/file.h"
 #include "io/folder.h"
-#include "io/runtime/runtime_variant.h"
+#include "io/runtime/runtime_file.h"
 #include "plait/data.h"
 #include "plait/serve_runs.h"
 #include "report/lines.h"

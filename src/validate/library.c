@@ -5,7 +5,7 @@
 
 #include "io/data/data.h"
 #include "base/status.h"
-#include "io/runtime/runtime_variant.h"
+#include "io/runtime/runtime_file.h"
 
 typedef enum item_kind {
     ITEM_CLUSTER,

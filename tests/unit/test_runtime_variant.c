@@ -6,7 +6,7 @@
 #include "support/must.h"
 #include "plait/data.h"
 #include "rules/runtime_features.h"
-#include "io/runtime/runtime_variant.h"
+#include "io/runtime/runtime_file.h"
 
 /* ---- dates ---- */
 

@@ -1,4 +1,4 @@
-/* engine.c - profiles of serving engines: clusters/engines/NAME.json */
+/* engine.c - profiles of serving engines, clusters/engines/NAME.json */
 #include <string.h>
 
 #include "io/json/fields.h"
@@ -43,6 +43,8 @@ static const field band_fields[] = {
 
 static plait_status read_bands(const json_cursor *at, plait_engine *out, plait_error *err)
 {
+    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+        out->band[f][0] = out->band[f][1] = 1.0;
     PLAIT_TRY(fields_read_optional(at, "band", band_fields, out, err));
     for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
         if (out->band[f][0] > out->band[f][1])
@@ -52,7 +54,7 @@ static plait_status read_bands(const json_cursor *at, plait_engine *out, plait_e
     return PLAIT_OK;
 }
 
-/* The keys of the numbers that runs determine. */
+/* Reads the keys of the numbers that runs determine. */
 static plait_status read_determined(const json_cursor *at, plait_engine *out, plait_error *err)
 {
     static const char *const keys[] = {
@@ -63,10 +65,9 @@ static plait_status read_determined(const json_cursor *at, plait_engine *out, pl
     json_cursor list, item;
 
     PLAIT_TRY(json_array_optional(at, "determined", &list, err));
-    if (json_is_null(&list))
-        return PLAIT_OK;
     for (bool more = json_first(&list, &item); more; more = json_next(&item)) {
         int number = 0;
+
         PLAIT_TRY(json_as_word(&item, keys, &number, err));
         out->determined[number] = true;
     }
@@ -85,8 +86,6 @@ static plait_status read_engine(const json_cursor *at, plait_arena *arena, void 
 
     *out = (plait_engine){.vendor = ""};
     plait_engine_assume(out);
-    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
-        out->band[f][0] = out->band[f][1] = 1.0;
     PLAIT_TRY(json_keys_among(at, keys, err));
     PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
     PLAIT_TRY(json_string(at, "source", arena, &out->source, err));
@@ -127,19 +126,20 @@ plait_status plait_engine_list(plait_arena *arena, plait_engine **profiles, size
     return PLAIT_OK;
 }
 
-/* Newest first: is a, that may be used at a month, of an earlier end than b? */
-static bool is_closer(const plait_engine *a, const plait_engine *b)
+/* Whether a month, or else a version, is within the profile's last one. */
+static bool covers(const plait_engine *p, int month, int version)
 {
-    if (b == NULL)
+    if (p->until == 0)
         return true;
-    return a->until != 0 && (b->until == 0 || a->until < b->until);
-}
-
-static bool is_as_old(const plait_engine *p, int month, int version)
-{
     if (month != 0)
         return month <= p->until;
     return version != 0 && p->before != 0 && version < p->before;
+}
+
+/* Of two profiles that cover a month, the one that ends earlier is closer. */
+static bool ends_earlier(const plait_engine *a, const plait_engine *b)
+{
+    return b == NULL || (a->until != 0 && (b->until == 0 || a->until < b->until));
 }
 
 const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
@@ -147,19 +147,18 @@ const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
                                     int version)
 {
     const plait_engine *found = NULL;
-    bool own = false; // a profile of this very vendor goes before those of any
+    bool own = false; // `found` is a profile of this vendor, which precedes those of any vendor
 
     for (size_t i = 0; i < count; i++) {
         const plait_engine *p = &profiles[i];
         const bool same = p->vendor[0] != '\0' && strcmp(p->vendor, vendor) == 0;
-        const bool usable = p->kind == kind && (p->vendor[0] == '\0' || same) &&
-                            (p->until == 0 || is_as_old(p, month, version));
-        if (!usable || (own && !same))
+
+        if (p->kind != kind || !(p->vendor[0] == '\0' || same) || !covers(p, month, version) ||
+            (own && !same))
             continue;
-        if ((same && !own) || is_closer(p, found)) {
+        if ((same && !own) || ends_earlier(p, found))
             found = p;
-            own = own || same;
-        }
+        own = own || same;
     }
     return found;
 }

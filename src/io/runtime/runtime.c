@@ -1,12 +1,11 @@
-/* runtime.c - a runtime profile as JSON: what software can run, overlaps, keeps */
+/* runtime.c - a runtime profile as JSON: what software supports, overlaps and keeps in memory */
 #include "plait/runtime.h"
 
 #include <string.h>
 
-#include "io/json/fields.h"
 #include "base/runtime_numbers.h"
-#include "io/runtime/runtime_private.h"
-#include "io/runtime/runtime_variant.h"
+#include "io/json/fields.h"
+#include "io/runtime/runtime_file.h"
 
 #define RUNTIME(member) FIELD_AT(plait_runtime, member)
 #define NUMBER(name, member, kind, low, high, base)                                                \
@@ -69,12 +68,12 @@ static const field resident_fields[] = {
 };
 
 /*
- * What a key that is missing stands for: neutral factors, nothing fused or hidden, mixed-precision
- * Adam with fp32 gradients (18 bytes a parameter), and activations in bf16 with fused kernels. What
- * is not neutral is what the shipped profiles say, with its source.
+ * Values of missing keys: neutral factors, nothing fused or hidden, mixed-precision Adam with fp32 gradients
+ * (18 bytes a parameter), and activations in bf16 with fused kernels. Numbers that are not neutral are those of
+ * the shipped profiles, which have their sources.
  */
 enum { as_norm_out = -1 };
-static const plait_runtime unsaid = {
+static const plait_runtime defaults_of_keys = {
     .source = "",
     .held = "",
     .family = "",
@@ -125,18 +124,8 @@ static const plait_runtime unsaid = {
 
 /* ---- defaults of a plan ---- */
 
-/* A default must be something that the software can. */
-static plait_status check_able(const json_cursor *at, const char *key, unsigned mask, int value,
-                               const char *able, plait_error *err)
-{
-    if ((mask >> value & 1u) == 0)
-        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
-                             "expected one of those in /can/%s, found another", able);
-    return PLAIT_OK;
-}
-
-/* The plain value where the software can take it, else the first that it can. */
-int runtime_fallback(const plait_key *row, unsigned mask)
+/* The plain value if the software supports it, otherwise the first one that it supports. */
+int runtime_default(const plait_key *row, unsigned mask)
 {
     int bit = 0;
 
@@ -147,14 +136,14 @@ int runtime_fallback(const plait_key *row, unsigned mask)
     return bit;
 }
 
-/* A key without a plain value has to be stated. */
+/* A key without a plain value is required. */
 static plait_status read_default(const json_cursor *at, const plait_capabilities *can,
                                  plait_key_id key, int *out, plait_error *err)
 {
     const plait_key *const row = &plait_keys[key];
     json_cursor value;
 
-    *out = row->kind == PLAIT_KEY_NUMBER ? row->low : runtime_fallback(row, can->takes[key]);
+    *out = row->kind == PLAIT_KEY_NUMBER ? row->low : runtime_default(row, can->takes[key]);
     if (!row->habit)
         return PLAIT_OK;
     PLAIT_TRY(json_value_optional(at, row->name, &value, err));
@@ -162,7 +151,10 @@ static plait_status read_default(const json_cursor *at, const plait_capabilities
         return PLAIT_OK;
     PLAIT_TRY(row->words != NULL ? json_word(at, row->name, row->words, out, err)
                                  : json_int(at, row->name, row->low, row->high, out, err));
-    return check_able(at, row->name, can->takes[key], *out, row->able, err);
+    if ((can->takes[key] >> *out & 1u) == 0)
+        return json_fail_key(at, row->name, PLAIT_ERROR_RANGE, err,
+                             "expected one of those in /can/%s, found another", row->able);
+    return PLAIT_OK;
 }
 
 static plait_status read_defaults(const json_cursor *at, const plait_capabilities *can,
@@ -182,7 +174,7 @@ static plait_status read_defaults(const json_cursor *at, const plait_capabilitie
     return PLAIT_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the profile ---- */
 
 static plait_status read_identity(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                   plait_error *err)
@@ -199,7 +191,7 @@ static plait_status read_identity(const json_cursor *at, plait_arena *arena, pla
     return PLAIT_OK;
 }
 
-/* What a profile does not tell apart. */
+/* Outputs of norms that a profile does not distinguish are kept like norm_out. */
 static void follow_norm_out(double *keeps)
 {
     static const plait_tensor also[] = {PLAIT_TENSOR_linear_norm_out, PLAIT_TENSOR_router_in};
@@ -211,7 +203,7 @@ static void follow_norm_out(double *keeps)
 
 const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1] = {"runs", "family", NULL};
 
-/* Who determined the numbers that are fitted: for the reader of the file, not for prices. */
+/* "determined_by" has the sources of fitted numbers, for people only. */
 static plait_status check_sources(const json_cursor *at, plait_error *err)
 {
     static const char *const keys[] = {"gemm",       "memory",     "attention", "host_us",
@@ -229,7 +221,7 @@ static plait_status check_sources(const json_cursor *at, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Software without measured runs that runs the kernels and collectives of another takes its numbers. */
+/* Software without measured runs may have the numbers of other software with the same kernels and collectives. */
 static plait_status read_numbers_of(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                     plait_error *err)
 {
@@ -257,7 +249,7 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
     };
     json_cursor can, defaults;
 
-    *out = unsaid;
+    *out = defaults_of_keys;
     PLAIT_TRY(json_keys_among(at, keys, err));
     PLAIT_TRY(read_identity(at, arena, out, err));
     PLAIT_TRY(runtime_read_releases(at, arena, out, err));
@@ -277,7 +269,7 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
     return fields_read_optional(at, "residents", resident_fields, out, err);
 }
 
-/* What it does not say is as the software of today has it. */
+/* Keys that a variant does not have are those of the software's own profile. */
 static plait_status read_variant(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                  plait_error *err)
 {

@@ -1,12 +1,12 @@
-/* runtime_capabilities.c - the plan space that a piece of software can express */
+/* runtime_capabilities.c - the plan space that a piece of software supports */
 #include <string.h>
 
-#include "io/runtime/runtime_private.h"
 #include "base/text.h"
+#include "io/runtime/runtime_file.h"
 
 /* ---- lists of words, as bits ---- */
 
-/* A plan has one value of each key, so the list has one too. */
+/* A plan has a value for each key, so a list has at least one. */
 static plait_status read_mask(const json_cursor *at, const char *key, const char *const *words,
                               int most, unsigned *mask, plait_error *err)
 {
@@ -67,31 +67,14 @@ static plait_status read_module_sets(const json_cursor *at, plait_capabilities *
     return PLAIT_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- all keys ---- */
 
-/* A list that is left out has the plain value alone; a key without one has to be stated. */
-static plait_status read_list(const json_cursor *at, plait_key_id key, unsigned *mask,
-                              plait_error *err)
-{
-    const plait_key *const row = &plait_keys[key];
-    json_cursor list;
-
-    *mask = plait_key_all(key);
-    if (row->able == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(json_array_optional(at, row->able, &list, err));
-    if (json_is_null(&list) && row->plain >= 0) {
-        *mask = 1u << row->plain;
-        return PLAIT_OK;
-    }
-    return read_mask(at, row->able, row->words, row->high, mask, err);
-}
-
-/* What a profile says of one key of a plan. A number that it leaves out is not supported. */
+/* A missing number is not supported. A missing list has only the plain value; a key without one is required. */
 static plait_status read_key(const json_cursor *at, plait_key_id key, plait_capabilities *out,
                              plait_error *err)
 {
     const plait_key *const row = &plait_keys[key];
+    json_cursor list;
 
     if (row->kind == PLAIT_KEY_NUMBER) {
         out->most[key] = row->able != NULL ? 1 : row->high;
@@ -99,7 +82,15 @@ static plait_status read_key(const json_cursor *at, plait_key_id key, plait_capa
                    ? PLAIT_OK
                    : json_int_optional(at, row->able, 1, row->high, &out->most[key], err);
     }
-    return read_list(at, key, &out->takes[key], err);
+    out->takes[key] = plait_key_all(key);
+    if (row->able == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(json_array_optional(at, row->able, &list, err));
+    if (json_is_null(&list) && row->plain >= 0) {
+        out->takes[key] = 1u << row->plain;
+        return PLAIT_OK;
+    }
+    return read_mask(at, row->able, row->words, row->high, &out->takes[key], err);
 }
 
 static plait_status read_switches(const json_cursor *at, plait_capabilities *out, plait_error *err)
@@ -115,9 +106,9 @@ static plait_status read_switches(const json_cursor *at, plait_capabilities *out
     return json_bool_optional(at, "full_layers", &out->full_layers, err);
 }
 
-/* A plan or a layer. */
-static plait_status read_cutter(const json_cursor *at, const char *key, unsigned char *out,
-                                plait_error *err)
+/* tp and zero are one for the plan, or chosen for each layer. */
+static plait_status read_plan_or_layer(const json_cursor *at, const char *key, unsigned char *out,
+                                       plait_error *err)
 {
     int by = PLAIT_BY_PLAN;
 
@@ -129,21 +120,12 @@ static plait_status read_cutter(const json_cursor *at, const char *key, unsigned
     return PLAIT_OK;
 }
 
-/* Kinds of recomputation that only a whole plan has: none where nothing is said. */
-static plait_status read_alike(const json_cursor *at, unsigned *mask, plait_error *err)
+/* Whether plan, stages or layers have choices of their own; by default only the plan does. */
+static plait_status read_granularities(const json_cursor *at, plait_capabilities *out,
+                                       plait_error *err)
 {
     const plait_key *const row = &plait_keys[PLAIT_KEY_RECOMPUTE];
     json_cursor list;
-
-    *mask = 0;
-    PLAIT_TRY(json_array_optional(at, "recompute_alike", &list, err));
-    return json_is_null(&list) ? PLAIT_OK
-                               : read_mask(at, "recompute_alike", row->words, row->high, mask, err);
-}
-
-/* Who has choices of its own: the whole plan alone where nothing is said. */
-static plait_status read_choosers(const json_cursor *at, plait_capabilities *out, plait_error *err)
-{
     int recompute = PLAIT_BY_PLAN, offload = PLAIT_BY_PLAN;
 
     PLAIT_TRY(json_word_optional(at, "recompute_by", plait_chooser_name, &recompute, err));
@@ -156,9 +138,13 @@ static plait_status read_choosers(const json_cursor *at, plait_capabilities *out
                              "expected stage or layer, since stages differ, found plan");
     out->recompute_by = (unsigned char)recompute;
     out->offload_by = (unsigned char)offload;
-    PLAIT_TRY(read_cutter(at, "tp_by", &out->tp_by, err));
-    PLAIT_TRY(read_cutter(at, "zero_by", &out->zero_by, err));
-    return read_alike(at, &out->recompute_alike, err);
+    PLAIT_TRY(read_plan_or_layer(at, "tp_by", &out->tp_by, err));
+    PLAIT_TRY(read_plan_or_layer(at, "zero_by", &out->zero_by, err));
+    out->recompute_alike = 0; // kinds that all layers must share
+    PLAIT_TRY(json_array_optional(at, "recompute_alike", &list, err));
+    return json_is_null(&list) ? PLAIT_OK
+                               : read_mask(at, "recompute_alike", row->words, row->high,
+                                           &out->recompute_alike, err);
 }
 
 static plait_status check_names(const json_cursor *at, plait_error *err)
@@ -187,7 +173,7 @@ plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities
     for (int key = 0; key < PLAIT_KEYS; key++)
         PLAIT_TRY(read_key(at, (plait_key_id)key, out, err));
     PLAIT_TRY(read_switches(at, out, err));
-    PLAIT_TRY(read_choosers(at, out, err));
+    PLAIT_TRY(read_granularities(at, out, err));
     PLAIT_TRY(read_mask(at, "precision", plait_precision_name, 0, &out->precision, err));
     return read_module_sets(at, out, err);
 }

@@ -1,19 +1,19 @@
-/* runtime_since.c - which release brought what, and the software as a release has it */
+/* runtime_since.c - the release that brought each feature, and the software as of a release */
 #include <string.h>
 
-#include "io/runtime/runtime_private.h"
 #include "base/text.h"
+#include "io/runtime/runtime_file.h"
 
 // ---- reading -------------------------------------------------------------------------------
 
-/* A member of "since" that is no list of a plan's key, and what its values are. */
+/* A member of "since" that is not a key of a plan. */
 typedef struct since_member {
     const char *name;
     int key;
-    const char *const *words; /* NULL: the member itself names a release */
+    const char *const *words; /* its values; NULL: the member itself names a release */
 } since_member;
 
-static const since_member others[] = {
+static const since_member features[] = {
     {"precision", PLAIT_FEATURE_PRECISION, plait_precision_name},
     {"recompute_modules", PLAIT_FEATURE_MODULE, plait_recompute_module_name},
     {"model", PLAIT_FEATURE_MODEL, plait_model_part_name},
@@ -25,14 +25,14 @@ static const since_member others[] = {
     {"current_scaling", PLAIT_FEATURE_CURRENT_SCALING, NULL},
 };
 
-/* The values of a key without words are its numbers. */
+/* A key without words has numbers. */
 static const char *const digits[] = {"0", "1", "2", "3", NULL};
 
 static bool find_member(const char *name, since_member *out)
 {
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (text_equal(name, others[i].name)) {
-            *out = others[i];
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        if (text_equal(name, features[i].name)) {
+            *out = features[i];
             return true;
         }
     for (int key = 0; key < PLAIT_KEYS; key++)
@@ -46,34 +46,28 @@ static bool find_member(const char *name, since_member *out)
     return false;
 }
 
-static plait_status read_release_of(const json_cursor *at, const plait_runtime *runtime,
-                                    size_t *out, plait_error *err)
+static plait_status read_feature(const json_cursor *at, const since_member *of,
+                                 const plait_runtime *runtime, plait_feature *out, plait_error *err)
 {
-    plait_arena *const scratch = plait_arena_new();
+    plait_arena *scratch;
     const char *name = "";
     plait_status status;
 
+    *out = (plait_feature){.key = of->key};
+    out->value = of->words != NULL ? text_index(at->key, of->words) : 0;
+    if (out->value < 0)
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a value of %s", of->name);
+    scratch = plait_arena_new();
     if (scratch == NULL)
         return plait_fail_nomem(err);
     status = json_as_string(at, scratch, &name, err);
-    *out = 0;
-    while (*out < runtime->releases && !text_equal(name, runtime->release[*out].name))
-        ++*out;
-    if (status == PLAIT_OK && *out == runtime->releases)
+    while (out->since < runtime->releases && !text_equal(name, runtime->release[out->since].name))
+        out->since++;
+    if (status == PLAIT_OK && out->since == runtime->releases)
         status = json_fail(at, PLAIT_ERROR_RANGE, err,
                            "expected a release that /releases has, found \"%.40s\"", name);
     plait_arena_free(scratch);
     return status;
-}
-
-static plait_status read_feature(const json_cursor *at, const since_member *of,
-                                 const plait_runtime *runtime, plait_feature *out, plait_error *err)
-{
-    out->key = of->key;
-    out->value = of->words != NULL ? text_index(at->key, of->words) : 0;
-    if (out->value < 0)
-        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a value of %s", of->name);
-    return read_release_of(at, runtime, &out->since, err);
 }
 
 static plait_status read_member(const json_cursor *at, plait_runtime *runtime, plait_feature *list,
@@ -113,7 +107,7 @@ plait_status runtime_read_since(const json_cursor *at, plait_arena *arena, plait
     return PLAIT_OK;
 }
 
-// ---- the software as a release has it ------------------------------------------------------
+// ---- the software as of a release ----------------------------------------------------------
 
 static void drop_module(plait_capabilities *can, int module)
 {
@@ -123,13 +117,6 @@ static void drop_module(plait_capabilities *can, int module)
         if (!(can->module_set[s] >> module & 1u))
             can->module_set[kept++] = can->module_set[s];
     can->module_sets = kept;
-}
-
-static void drop_value(plait_runtime *runtime, int key, int value)
-{
-    runtime->can.takes[key] &= ~(1u << value);
-    if (runtime->defaults.key[key] == value)
-        runtime->defaults.key[key] = runtime_fallback(&plait_keys[key], runtime->can.takes[key]);
 }
 
 static void drop(plait_runtime *runtime, const plait_feature *feature)
@@ -158,8 +145,11 @@ static void drop(plait_runtime *runtime, const plait_feature *feature)
     case PLAIT_FEATURE_CURRENT_SCALING:
         runtime->kernels.delayed_scaling = true;
         break;
-    default:
-        drop_value(runtime, feature->key, feature->value);
+    default: // a value of a plan's key
+        can->takes[feature->key] &= ~(1u << feature->value);
+        if (runtime->defaults.key[feature->key] == feature->value)
+            runtime->defaults.key[feature->key] =
+                runtime_default(&plait_keys[feature->key], can->takes[feature->key]);
     }
 }
 

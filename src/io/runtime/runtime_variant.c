@@ -1,26 +1,20 @@
-/* runtime_variant.c - software as it was at a date */
-#include "io/runtime/runtime_variant.h"
+/* runtime_variant.c - software as it was in a month or a release */
+#include "io/runtime/runtime_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/data/data.h"
-#include "io/runtime/runtime_private.h"
 #include "base/text.h"
+#include "io/data/data.h"
 
 /* ---- dates ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 int runtime_date(const char *text)
 {
-    if (strlen(text) != 5 || text[2] != '.' || !is_digit(text[0]) || !is_digit(text[1]) ||
-        !is_digit(text[3]) || !is_digit(text[4]))
+    if (strlen(text) != 5 || strspn(text, "0123456789") != 2 || text[2] != '.' ||
+        strspn(text + 3, "0123456789") != 2)
         return 0;
 
     const int year = 10 * (text[0] - '0') + text[1] - '0';
@@ -83,7 +77,7 @@ int runtime_variant_at(const int *dates, size_t count, int date)
     return 0;
 }
 
-/* ---- finding one ---- */
+/* ---- releases ---- */
 
 /* "core-v0.14.0" is the version v0.14.0 of the product core. */
 static const char *version_of(const char *release)
@@ -93,10 +87,10 @@ static const char *version_of(const char *release)
     return dash != NULL ? dash + 1 : release;
 }
 
-/* Room for the name of a release; a longer one names none. */
+/* Size of the name of a release; a longer text is none. */
 enum { RELEASE_SIZE = 64 };
 
-/* "v0.14" begins v0.14.0 and v0.14.0rc1, and not v0.140.0; a number without a point begins too many. */
+/* "v0.14" begins v0.14.0 and v0.14.0rc1, but not v0.140.0. A number without a point would begin too many. */
 static bool begins(const char *when, const char *name)
 {
     const size_t length = strlen(when);
@@ -105,8 +99,8 @@ static bool begins(const char *when, const char *name)
            (name[length] == '\0' || name[length] == '.' || name[length] == 'r');
 }
 
-/* "core_v0.14.0" of a tag, "core_r0.14.0" of its branch, "0.14" and "V0.14": as the list spells them. */
-static const char *spelled(const char *when, char out[RELEASE_SIZE])
+/* Spells a tag "core_v0.14.0", its branch "core_r0.14.0", "0.14" and "V0.14" as the list of releases does. */
+static const char *normalise(const char *when, char out[RELEASE_SIZE])
 {
     const size_t product = strcspn(when, "-_");
     const bool named = when[product] != '\0';
@@ -121,11 +115,11 @@ static const char *spelled(const char *when, char out[RELEASE_SIZE])
     return out;
 }
 
-/* The latest release with this number: two products may both have it. */
+/* The latest release with this number, which two products may have. */
 static const plait_release *release_named(const plait_runtime *newest, const char *text)
 {
     char spelling[RELEASE_SIZE];
-    const char *const when = spelled(text, spelling);
+    const char *const when = normalise(text, spelling);
 
     for (size_t i = newest->releases; i-- > 0;)
         if (begins(when, newest->release[i].name) ||
@@ -190,7 +184,7 @@ static plait_status fail_unheld(const plait_runtime *newest, const char *name, c
                       runtime_month(newest->release[0].date, month), held, when);
 }
 
-/* WHEN as a month, and the release of it; NULL: the profile has none, or none as old. */
+/* Resolves WHEN to a month and a release; *at is NULL if the profile has no release that old. */
 static plait_status date_of(const plait_runtime *newest, const char *name, const char *when,
                             plait_arena *arena, const plait_release **at, int *out,
                             plait_error *err)
@@ -202,7 +196,7 @@ static plait_status date_of(const plait_runtime *newest, const char *name, const
     return *out > 0 ? PLAIT_OK : fail_unheld(newest, name, when, arena, err);
 }
 
-/* A file has to be what its name says. */
+/* A file must have the name of the variant. */
 static plait_status load_variant(const char *software, int date, plait_arena *arena,
                                  plait_runtime *out, plait_error *err)
 {
@@ -220,7 +214,7 @@ static plait_status load_variant(const char *software, int date, plait_arena *ar
     return PLAIT_OK;
 }
 
-/* A variant may be of months before the first release; beside that no older software is held. */
+/* Software before the first release is known only through a variant of those months. */
 static plait_status check_held(const plait_runtime *found, const char *software, const char *when,
                                size_t variants, plait_arena *arena, plait_error *err)
 {
@@ -263,7 +257,7 @@ plait_status runtime_find_dated(const char *software, const char *when, bool hel
     return held ? check_held(out, software, when, count, arena, err) : PLAIT_OK;
 }
 
-/* ---- files ---- */
+/* ---- references between files ---- */
 
 static plait_status read_release(const json_cursor *at, plait_arena *arena, plait_runtime *of,
                                  plait_release *out, plait_error *err)
@@ -305,7 +299,7 @@ plait_status runtime_read_releases(const json_cursor *at, plait_arena *arena, pl
     return PLAIT_OK;
 }
 
-/* A profile that others refer to may refer to none: two files cannot form a circle. */
+/* A profile that others refer to may not refer to a third one, so files cannot form a circle. */
 static plait_status read_whole(const json_cursor *root, plait_arena *arena, void *out,
                                plait_error *err)
 {
@@ -335,37 +329,28 @@ plait_status runtime_read_other(const json_cursor *at, const char *key, plait_ar
     return json_load(path, read_whole, arena, out, err);
 }
 
-/* "megatron@25.09" of "megatron" */
-static plait_status last_month(const json_cursor *at, const char *name, const char *of, int *out,
-                               plait_error *err)
-{
-    const size_t length = strlen(of);
-
-    *out =
-        strncmp(name, of, length) == 0 && name[length] == '@' ? runtime_date(name + length + 1) : 0;
-    if (*out > 0)
-        return PLAIT_OK;
-    return json_fail_key(at, "name", PLAIT_ERROR_RANGE, err,
-                         "expected %.40s@YY.MM, the last month that it is of, found \"%.80s\"", of,
-                         name);
-}
-
 plait_status runtime_read_base(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                plait_error *err)
 {
     const char *name, *of;
-    int until;
 
     PLAIT_TRY(json_string(at, "name", arena, &name, err));
     PLAIT_TRY(runtime_read_other(at, "variant_of", arena, &of, out, err));
-    PLAIT_TRY(last_month(at, name, of, &until, err));
+
+    const size_t length = strlen(of);
+    const bool matches = strncmp(name, of, length) == 0 && name[length] == '@';
+    const int until = matches ? runtime_date(name + length + 1) : 0;
+    if (until == 0)
+        return json_fail_key(at, "name", PLAIT_ERROR_RANGE, err,
+                             "expected %.40s@YY.MM, the last month that it is of, found \"%.80s\"",
+                             of, name);
     out->name = name;
     out->software = of;
     out->date = out->until = until;
     return PLAIT_OK;
 }
 
-/* A plan that is read back elsewhere finds the same file. */
+/* An absolute path finds the same file when a plan is read in another folder. */
 static plait_status absolute_path(const char *path, plait_arena *arena, const char **out,
                                   plait_error *err)
 {

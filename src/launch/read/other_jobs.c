@@ -282,7 +282,7 @@ static plait_status keys_as_flags(const yaml_file *yaml, plait_arena *arena, lau
 /* ---- software ---- */
 
 /* A mark of software, and a second one that must be there too; NULL: none. */
-/* A mark of software, and a second one that must be there too; NULL: none. */
+typedef struct other_software {
     const char *name;
     const char *mark;
     const char *and;
