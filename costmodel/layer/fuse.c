@@ -193,16 +193,10 @@ static void report_already(const layer_row *row, const plait_layer *layer,
         fused[PLAIT_FUSE_SP_EP_SP].fate = PLAIT_FUSED_ALREADY;
 }
 
-void fuse_layers_report(const plait_problem *problem, const layer_row *row,
-                        const stage_parts *parts, double microbatches,
-                        plait_fused fused[PLAIT_FUSION_RULES])
+void fuse_layer_report(const plait_problem *problem, const layer_row *row, int kind, double times,
+                       plait_fused fused[PLAIT_FUSION_RULES])
 {
-    for (int i = 0; i < parts->count; i++) {
-        const int kind = parts->part[i].row;
-        if (kind >= ROW_EMBEDDING)
-            continue;
-        report_already(row, &problem->model->kind[kind], fused);
-        for (int r = 0; r < LAYER_RULES; r++)
-            report_rule(problem, row, kind, r, microbatches * parts->part[i].count, fused);
-    }
+    report_already(row, &problem->model->kind[kind], fused);
+    for (int r = 0; r < LAYER_RULES; r++)
+        report_rule(problem, row, kind, r, times, fused);
 }

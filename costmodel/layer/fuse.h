@@ -3,11 +3,10 @@
  *
  *     fuse_choose, fuse_block       a layer's own collectives, decided once a row      (C.142)
  *     fused_boundary                what passes between two chunks of a pipeline       (C.143)
- *     cheaper_sum_of                a step with boundaries as they are or fused
  */
 #pragma once
 
-#include "costmodel/stage/stage_sum.h"
+#include "costmodel/layer/layer_row.h"
 
 // fuse.c
 /** Bits 1 << PLAIT_FUSE_... of the rules that make a kind of layer faster on this row's links. */
@@ -15,10 +14,9 @@ unsigned fuse_choose(const plait_problem *problem, const layer_row *row, int kin
 /** Rewrites the collectives of one pass of a layer by these rules. */
 void fuse_block(const plait_layer *layer, const plait_shard *shard, plait_pass_kind pass,
                 unsigned rules, plait_block *block);
-/** What each rule inside layers does to a stage of these parts, `microbatches` a step. */
-void fuse_layers_report(const plait_problem *problem, const layer_row *row,
-                        const stage_parts *parts, double microbatches,
-                        plait_fused fused[PLAIT_FUSION_RULES]);
+/** Adds the effect of each rule inside layers to a report: `times` layers of a kind in a step. */
+void fuse_layer_report(const plait_problem *problem, const layer_row *row, int kind, double times,
+                       plait_fused fused[PLAIT_FUSION_RULES]);
 
 /** One collective that a fused boundary takes away or adds, at the chunk before it or behind it. */
 typedef struct boundary_change {
@@ -54,33 +52,9 @@ fused_boundary fused_boundary_of_plan(const plait_problem *problem, const plait_
                                       const layer_row *row);
 /** Most seconds of a microbatch that a fused boundary can save, whatever the pipeline. */
 double fused_boundary_most_s(const plait_problem *problem, const layer_row *row);
-/** How many boundaries a load begins behind (true), or ends in front of. */
-double load_boundaries(const plait_degrees *degrees, const stage_load *load, bool behind);
-/** What so many boundaries before (that it ends in front of) and behind save a microbatch. */
-plait_chunk_time boundary_saves(const fused_boundary *boundary, double before, double behind);
-/** The parts with every boundary fused, their loads in `room`. */
-step_parts parts_fused(const step_parts *parts, const fused_boundary *boundary, stage_load *room);
-/**
- * The sum with these boundaries or without, whichever is less; exact where both are.
- *
- * @param fused  room for all loads
- */
-step_sum cheaper_sum_of(const step_parts *parts, const fused_boundary *boundary, stage_load *fused);
-/**
- * The same of one plan, each simulated where it is only a bound.
- *
- * @param fused   the loads with fused boundaries, where chosen
- * @param chosen  are they fused?
- */
-PLAIT_MUST_CHECK plait_status simulated_sum_of(const step_parts *parts, const plait_plan *plan,
-                                               const layer_row *row, const gather_row *gather,
-                                               const fused_boundary *boundary, stage_load *fused,
-                                               plait_pipelines *memo, plait_arena *arena,
-                                               step_sum *sum, bool *chosen, plait_error *err);
-/** Adds what the boundaries change of a load's terms, one microbatch. */
-void fused_boundary_terms(const plait_problem *problem, const plait_degrees *degrees,
-                          const layer_row *row, const fused_boundary *boundary,
-                          const stage_load *load, double terms[LAYER_TERMS]);
-/** What the rule does to the boundaries of one stage in a step. */
+/** One send between stages: bytes on the wire, and the software's time for it. (C.64) */
+double pipeline_send_s(const plait_problem *problem, const plait_degrees *degrees,
+                       const layer_row *row);
+/** The effect of the rule on the boundaries of one stage in a step. */
 plait_fused fused_boundary_report(const plait_problem *problem, const plait_degrees *degrees,
                                   const fused_boundary *boundary, bool chosen);

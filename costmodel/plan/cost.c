@@ -1,8 +1,8 @@
 /*
  * cost.c - the price of one full plan, every term kept
  *
- * The same rows, parts and sums as a table's (table.c), stage by stage instead of class by class, and
- * with each layer's time broken down by what it is spent on. A property test holds the two equal.
+ * A plan has the same rows, parts and sums as a table (table.c), stage by stage instead of class by
+ * class, and keeps each layer's time by term. A property test compares the two.
  */
 #include "plait/cost.h"
 
@@ -12,181 +12,126 @@
 #include "plait/units.h"
 #include "costmodel/plan/cost_parts.h"
 #include "costmodel/stage/layer_sharding.h"
-#include "costmodel/layer/fuse.h"
 #include "rules/plan_check.h"
 #include "plan/problem_check.h"
 
-/* Everything that pricing one plan looks at. */
+/* The rows of one plan, and the costs of its stages. */
 typedef struct plan_rows {
     const plait_problem *problem;
     const plait_plan *plan;
-    layer_row row;
-    gather_row gather;
-    sync_routes routes;
-    double send_s;
-    plait_stage *held;  /* [stages]: what each rank holds */
-    stage_parts *parts; /* [stages] */
-    stage_load *load;
-    stage_load *fused; /* the same where boundaries are fused */
-    stage_sync *sync;
-    stage_state *state;
-    stage_part *room;      /* of one chunk */
-    stage_run *run;        /* each stage is its own */
-    plait_rank_run *ranks; /* room of step_sum_of */
+    int microbatches;
+    plait_stage_sort *pricer;
+    plait_stage *held;     /* [stages], the chunks that each rank holds */
+    stage_parts *parts;    /* [stages] */
+    stage_cost *cost;      /* [stages], with fused boundaries if `fuses` */
+    stage_cost *fused;     /* [stages], scratch: the costs with fused boundaries */
+    stage_run *run;        /* [stages], each stage its own */
+    plait_rank_run *ranks; /* scratch of step_sum_of */
     fused_boundary boundary;
-    bool fuses;     /* boundaries are fused: `load` has what they save */
-    bool unlike;    /* layers are cut unlike each other ... */
-    plan_cuts cuts; /* ... so */
+    bool fuses;
+    bool sharded;             /* layers are sharded differently: */
+    plan_shardings shardings; /* valid if `sharded` */
 } plan_rows;
 
 // ---- stages --------------------------------------------------------------------------------
 
-/* One chunk of what a rank holds, alone. */
-static stage_load chunk_alone(const plan_rows *rows, int s, int v)
-{
-    const stage_parts parts =
-        stage_parts_of_chunk(rows->problem->model, &rows->held[s], v, rows->room);
-    stage_load load = {.count = 1};
-
-    stage_load_add_parts(rows->problem, &rows->row, &rows->gather, &parts, &load);
-    return load;
-}
-
-/* The times of a rank's ends, and what its chunks keep in flight: of unlike ones, one by one. */
-static void take_chunks(const plan_rows *rows, int s, int microbatches, stage_load *load)
+/*
+ * Times of a rank's first and last chunk, and activations in flight: of uneven chunks the sum over
+ * chunks.
+ */
+static void add_chunks(const plan_rows *rows, const stage_rows *own, int s, stage_load *load)
 {
     const plait_stage *held = &rows->held[s];
     double in_flight[PLAIT_MAX_LAYERS];
     stage_load chunk = {0};
 
-    load->first = load->last = chunk_time_of(load);
-    load->held_bytes = load->in_flight * load->saved_bytes;
     if (held->chunks == 1)
         return;
-    const bool unlike =
-        stage_chunks_held(&rows->plan->degrees, held->chunk, s, microbatches, in_flight);
-    if (unlike)
+    const bool uneven =
+        stage_chunks_in_flight(&rows->plan->degrees, held->chunk, s, rows->microbatches, in_flight);
+    if (uneven)
         load->held_bytes = 0.0;
     for (int v = 0; v < held->chunks; v++) {
-        if (!unlike && v > 0 && v < held->chunks - 1)
+        if (!uneven && v > 0 && v < held->chunks - 1)
             continue;
-        chunk = chunk_alone(rows, s, v);
+        const stage_parts parts =
+            stage_parts_of_chunk(rows->problem->model, held, v, rows->pricer->part);
+        chunk = stage_load_of(own, &parts, 0.0);
         load->first = v == 0 ? chunk_time_of(&chunk) : load->first;
-        load->held_bytes += unlike ? in_flight[v] * chunk.saved_bytes : 0.0;
+        load->held_bytes += uneven ? in_flight[v] * chunk.saved_bytes : 0.0;
     }
     load->last = chunk_time_of(&chunk);
 }
 
-/* Times, bytes and parameters of one stage: its parts times how often it has them. */
-static stage_load sum_stage(const plan_rows *rows, int s)
+static stage_cost cost_of_stage(const plan_rows *rows, int s)
 {
     const plait_degrees *d = &rows->plan->degrees;
-    const int m = plait_degrees_microbatches(d, rows->problem->job.gbs);
-    const stage_parts *parts = &rows->parts[s];
-    stage_load load = {
-        .index = s,
-        .count = 1,
-        .in_flight = plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, s, d->vpp, m),
-        .embedding = stage_parts_have(parts, ROW_EMBEDDING),
-        .loss = stage_parts_have(parts, ROW_HEAD) || stage_parts_have(parts, ROW_MTP_HEAD),
-    };
+    const double in_flight =
+        plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, s, d->vpp, rows->microbatches);
 
-    stage_load_add_parts(rows->problem, &rows->row, &rows->gather, parts, &load);
-    take_chunks(rows, s, m, &load);
-    return load;
-}
-
-/* The same where its layers are cut unlike each other. */
-static void sum_cut_stage(plan_rows *rows, int s)
-{
-    const plait_degrees *d = &rows->plan->degrees;
-    const int m = plait_degrees_microbatches(d, rows->problem->job.gbs);
-
-    rows->load[s] = (stage_load){
-        .index = s,
-        .count = 1,
-        .in_flight = plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, s, d->vpp, m)};
-    cuts_sum_stage(&rows->cuts, s, &rows->load[s], &rows->state[s], &rows->sync[s]);
-    rows->run[s] = (stage_run){s, 1};
-}
-
-static void sum_stages(plan_rows *rows)
-{
-    for (int s = 0; s < rows->plan->stages; s++) {
-        if (rows->unlike) {
-            sum_cut_stage(rows, s);
-            continue;
-        }
-        const plait_degrees *own = &rows->plan->stage[s].degrees;
-        const sync_routes routes = routes_of_stage(rows->problem, &rows->routes, own);
-        rows->load[s] = sum_stage(rows, s);
-        rows->state[s] = stage_state_of(rows->problem, own, &rows->row, &routes.state, routes.ways,
-                                        &rows->load[s]);
-        rows->sync[s] = stage_sync_of(rows->problem, own, &routes, &rows->load[s]);
-        rows->run[s] = (stage_run){s, 1};
+    if (rows->sharded) {
+        stage_cost cost = sharded_stage_cost(&rows->shardings, s, in_flight);
+        cost.buffers_bytes = stage_buffer_bytes(rows->problem, d, &rows->pricer->row, &cost.load);
+        return cost;
     }
+    const sync_routes routes =
+        routes_of_stage(rows->problem, &rows->pricer->routes, &rows->plan->stage[s].degrees);
+    stage_rows own = stage_rows_of(rows->pricer);
+    own.degrees = &rows->plan->stage[s].degrees;
+    own.routes = &routes;
+    stage_cost cost = {.load = stage_load_of(&own, &rows->parts[s], in_flight)};
+    cost.load.index = s;
+    add_chunks(rows, &own, s, &cost.load);
+    stage_cost_complete(&own, &cost);
+    return cost;
 }
 
 /*
- * The stages' sum, with fused boundaries where that is shorter; where a sum is only a bound of the
- * pipeline, that is simulated. (C.76, C.143)
+ * The step, with fused boundaries if that is shorter. A pipeline whose sum is only a bound is
+ * simulated. (C.76, C.143)
  */
-static plait_status sum_step(plan_rows *rows, plait_pipelines *memo, plait_arena *arena,
+static plait_status sum_step(plan_rows *rows, plait_pipelines *cache, plait_arena *arena,
                              step_sum *sum, plait_error *err)
 {
-    const plait_degrees *d = &rows->plan->degrees;
+    const stage_rows prices = stage_rows_of(rows->pricer);
     const step_parts parts = {
         .problem = rows->problem,
-        .degrees = d,
-        .microbatches = plait_degrees_microbatches(d, rows->problem->job.gbs),
-        .send_s = rows->send_s,
-        .loads = rows->plan->stages,
-        .load = rows->load,
-        .sync = rows->sync,
+        .degrees = &rows->plan->degrees,
+        .microbatches = rows->microbatches,
+        .send_s = pipeline_send_s(rows->problem, &rows->plan->degrees, &rows->pricer->row),
+        .costs = rows->plan->stages,
+        .cost = rows->cost,
         .runs = rows->plan->stages,
         .run = rows->run,
         .ranks = rows->ranks,
     };
 
-    PLAIT_TRY(simulated_sum_of(&parts, rows->plan, &rows->row, &rows->gather, &rows->boundary,
-                               rows->fused, memo, arena, sum, &rows->fuses, err));
+    PLAIT_TRY(simulated_sum_of(&parts, rows->plan, &prices, &rows->boundary, rows->fused, cache,
+                               arena, sum, &rows->fuses, err));
     if (rows->fuses)
-        rows->load = rows->fused;
+        rows->cost = rows->fused;
     return PLAIT_OK;
 }
 
-/* What `auto` made of each rule, for the slowest stage. */
+/* The decision that `auto` made for each rule, in the slowest stage. */
 static void fill_fused(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
 {
     const plait_degrees *d = &rows->plan->degrees;
+    const stage_parts *parts = &rows->parts[sum->slowest];
 
     cost->fuses = d->fusion != PLAIT_FUSION_NONE;
     if (!cost->fuses)
         return;
-    fuse_layers_report(rows->problem, &rows->row, &rows->parts[sum->slowest],
-                       plait_degrees_microbatches(d, rows->problem->job.gbs), cost->fused);
+    for (int i = 0; i < parts->count; i++)
+        if (parts->part[i].row < ROW_EMBEDDING)
+            fuse_layer_report(rows->problem, &rows->pricer->row, parts->part[i].row,
+                              (double)rows->microbatches * parts->part[i].count, cost->fused);
     if (rows->boundary.known)
         cost->fused[rows->boundary.rule] =
             fused_boundary_report(rows->problem, d, &rows->boundary, rows->fuses);
 }
 
 // ---- terms ---------------------------------------------------------------------------------
-
-void stage_terms(const plait_problem *problem, const layer_row *row, const gather_row *gather,
-                 const stage_parts *parts, double terms[LAYER_TERMS])
-{
-    double of_part[LAYER_TERMS];
-
-    for (int t = 0; t < LAYER_TERMS; t++)
-        terms[t] = 0.0;
-    for (int i = 0; i < parts->count; i++) {
-        const stage_part *part = &parts->part[i];
-        layer_terms_of(problem, &row->price[part->row], &gather->layer[part->row], part->choice,
-                       of_part);
-        for (int t = 0; t < LAYER_TERMS; t++)
-            terms[t] += parts->share * part->count * of_part[t];
-    }
-}
 
 double sum_of_terms(const plait_step_time *step)
 {
@@ -198,7 +143,7 @@ double sum_of_terms(const plait_step_time *step)
     return sum;
 }
 
-/* C.98: a factor on the step; NaN, which writes as null, where no evidence speaks. */
+/* C.98: a factor on the step; NaN, which is written as null, without evidence. */
 double band_edge(double step_s, double factor)
 {
     return factor > 0.0 ? factor * step_s : (double)NAN;
@@ -210,22 +155,22 @@ double band_edge(double step_s, double factor)
  */
 static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
 {
-    const double m = plait_degrees_microbatches(&rows->plan->degrees, rows->problem->job.gbs);
+    const stage_rows prices = stage_rows_of(rows->pricer);
+    const double m = rows->microbatches;
     double terms[LAYER_TERMS];
 
-    if (rows->unlike)
-        cuts_terms(&rows->cuts, sum->slowest, terms);
+    if (rows->sharded)
+        sharded_stage_terms(&rows->shardings, sum->slowest, terms);
     else
-        stage_terms(rows->problem, &rows->row, &rows->gather, &rows->parts[sum->slowest], terms);
+        stage_terms(&prices, &rows->parts[sum->slowest], terms);
     if (rows->fuses)
-        fused_boundary_terms(rows->problem, &rows->plan->degrees, &rows->row, &rows->boundary,
-                             &rows->load[sum->slowest], terms);
+        fused_boundary_terms(&prices, &rows->boundary, &rows->cost[sum->slowest].load, terms);
     cost->step = (plait_step_time){
 #define X(name) .name##_s = m * terms[LAYER_##name],
         LAYER_TERM_LIST(X)
 #undef X
             .pp_comm_s = sum->pp_comm_s,
-        .bubble_s = larger(0.0, sum->pipeline_s - sum->busy_s), // sums in another order
+        .bubble_s = larger(0.0, sum->pipeline_s - sum->busy_s), // added in another order
         .dp_comm_s = sum->dp_comm_s,
         .optimizer_s = sum->optimizer_s,
     };
@@ -245,23 +190,12 @@ static void fill_syncs(const plan_rows *rows, plait_cost *cost)
 
     for (int how = 0; how < PLAIT_GRAD_SYNCS; how++) {
         d.grad_sync = (unsigned char)how;
-        cost->sync_step_s[how] =
-            cost->step_s - cost->step.dp_comm_s +
-            sync_exposed_s(rows->problem, &d, rows->load, rows->sync, rows->plan->stages);
+        cost->sync_step_s[how] = cost->step_s - cost->step.dp_comm_s +
+                                 sync_exposed_s(rows->problem, &d, rows->cost, rows->plan->stages);
     }
 }
 
 // ---- memory --------------------------------------------------------------------------------
-
-double stage_away_bytes(const layer_row *row, const stage_parts *parts)
-{
-    double bytes = 0.0;
-
-    for (int i = 0; i < parts->count; i++)
-        bytes += parts->share * parts->part[i].count *
-                 layer_away_bytes(&row->price[parts->part[i].row], parts->part[i].choice);
-    return bytes;
-}
 
 /* The fullest GPU's terms, and every stage's peak. */
 static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_cost *cost)
@@ -270,21 +204,14 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
     double host_bytes = 0.0;
 
     for (int s = 0; s < rows->plan->stages; s++) {
-        const stage_load *load = &rows->load[s];
-        const plait_memory memory =
-            stage_memory(rows->problem, d, &rows->row, load, &rows->state[s]);
-        if (!rows->unlike) // which nothing is offloaded of (rule P46)
-            host_bytes = larger(host_bytes,
-                                stage_host_bytes(rows->problem, &rows->plan->stage[s].degrees, load,
-                                                 stage_away_bytes(&rows->row, &rows->parts[s])));
-        stages[s] = (plait_stage_cost){
-            .forward_s = load->forward_s,
-            .backward_s = load->backward_s,
-            .memory_bytes = memory.peak_bytes,
-            .allocated_bytes = memory.allocated_bytes,
-            .reserved_bytes = memory.reserved_bytes,
-            .in_flight = load->in_flight,
-        };
+        const stage_cost *stage = &rows->cost[s];
+        const plait_memory memory = stage_memory(rows->problem, d, stage);
+        if (!rows->sharded) // such layers offload nothing (rule P46)
+            host_bytes =
+                larger(host_bytes,
+                       stage_host_bytes(rows->problem, &rows->plan->stage[s].degrees, &stage->load,
+                                        stage_away_bytes(&rows->pricer->row, &rows->parts[s])));
+        stages[s] = stage_cost_report(stage, &memory);
         if (s == 0 || memory.peak_bytes > cost->memory.peak_bytes) {
             cost->memory = memory;
             cost->fullest_stage = s;
@@ -378,26 +305,23 @@ plait_confidence confidence_of(const plait_problem *problem, const plait_degrees
 
 // ---- the price -----------------------------------------------------------------------------
 
-/* Parts of every rank, and room for those of one chunk. */
+/* The parts of every rank. */
 static bool list_parts(plan_rows *rows, plait_arena *arena)
 {
-    const plait_schedule schedule = (plait_schedule)rows->plan->degrees.schedule;
-    int most = 0;
+    const double share = 1.0 / plait_schedule_copies((plait_schedule)rows->plan->degrees.schedule);
 
     for (int s = 0; s < rows->plan->stages; s++) {
         plait_stage *stage = &rows->held[s];
         if (!stage_of_rank(rows->plan, s, arena, stage))
             return false;
-        stage_part *room =
-            plait_arena_alloc(arena, (size_t)stage_parts_most(stage->layers), sizeof *room);
-        if (!room)
+        stage_part *part =
+            plait_arena_alloc(arena, (size_t)stage_parts_most(stage->layers), sizeof *part);
+        if (!part)
             return false;
-        rows->parts[s] = stage_parts_of(rows->problem->model, stage, room);
-        rows->parts[s].share = 1.0 / plait_schedule_copies(schedule);
-        most = stage->layers > most ? stage->layers : most;
+        rows->parts[s] = stage_parts_of(rows->problem->model, stage, part);
+        rows->parts[s].share = share;
     }
-    rows->room = plait_arena_alloc(arena, (size_t)stage_parts_most(most), sizeof *rows->room);
-    return rows->room != NULL;
+    return true;
 }
 
 static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan, plait_arena *arena)
@@ -407,32 +331,33 @@ static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
 
     if (!rows)
         return NULL;
-    rows->problem = problem;
-    rows->plan = plan;
-    rows->held = plait_arena_alloc(arena, stages, sizeof *rows->held);
-    rows->parts = plait_arena_alloc(arena, stages, sizeof *rows->parts);
-    rows->load = plait_arena_alloc(arena, stages, sizeof *rows->load);
-    rows->fused = plait_arena_alloc(arena, stages, sizeof *rows->fused);
-    rows->sync = plait_arena_alloc(arena, stages, sizeof *rows->sync);
-    rows->state = plait_arena_alloc(arena, stages, sizeof *rows->state);
-    rows->run = plait_arena_alloc(arena, stages, sizeof *rows->run);
-    rows->ranks = plait_arena_alloc(arena, stages, sizeof *rows->ranks);
-    if (!rows->held || !rows->parts || !rows->load || !rows->fused || !rows->sync || !rows->state ||
-        !rows->run || !rows->ranks || !list_parts(rows, arena))
+    *rows = (plan_rows){
+        .problem = problem,
+        .plan = plan,
+        .microbatches = plait_degrees_microbatches(&plan->degrees, problem->job.gbs),
+        .pricer = stage_pricer_new(problem, &plan->degrees, problem->model->layers, arena),
+        .held = plait_arena_alloc(arena, stages, sizeof *rows->held),
+        .parts = plait_arena_alloc(arena, stages, sizeof *rows->parts),
+        .cost = plait_arena_alloc(arena, stages, sizeof *rows->cost),
+        .fused = plait_arena_alloc(arena, stages, sizeof *rows->fused),
+        .run = plait_arena_alloc(arena, stages, sizeof *rows->run),
+        .ranks = plait_arena_alloc(arena, stages, sizeof *rows->ranks),
+        .sharded = plait_plan_cuts(plan),
+    };
+    if (!rows->pricer || !rows->held || !rows->parts || !rows->cost || !rows->fused || !rows->run ||
+        !rows->ranks || !list_parts(rows, arena) ||
+        (rows->sharded && !plan_shardings_of(problem, plan, arena, &rows->shardings)))
         return NULL;
-    layer_row_fill(problem, layer_key_of(&plan->degrees), &rows->row);
-    rows->routes = sync_routes_of(problem, &plan->degrees);
-    gather_row_fill(problem, &plan->degrees, &rows->routes, &rows->row, &rows->gather);
-    rows->send_s = pipeline_send_s(problem, &plan->degrees, &rows->row);
-    rows->boundary = fused_boundary_of_plan(problem, plan, &rows->row);
-    rows->unlike = plait_plan_cuts(plan);
-    if (rows->unlike && !plan_cuts_of(problem, plan, arena, &rows->cuts))
-        return NULL;
+    rows->boundary = fused_boundary_of_plan(problem, plan, &rows->pricer->row);
+    for (int s = 0; s < plan->stages; s++) {
+        rows->cost[s] = cost_of_stage(rows, s);
+        rows->run[s] = (stage_run){s, 1};
+    }
     return rows;
 }
 
 plait_status plait_plan_cost_again(const plait_problem *problem, const plait_plan *plan,
-                                   plait_pipelines *memo, plait_arena *arena, plait_cost *cost,
+                                   plait_pipelines *cache, plait_arena *arena, plait_cost *cost,
                                    plait_error *err)
 {
     *cost = (plait_cost){.verdict = PLAIT_INVALID};
@@ -445,15 +370,14 @@ plait_status plait_plan_cost_again(const plait_problem *problem, const plait_pla
     plait_cluster cluster;
     if (plait_plan_mixed(problem, plan))
         return plan_of_group(problem, plan, &of_group, &cluster)
-                   ? plait_plan_cost_again(&of_group, plan, memo, arena, cost, err)
+                   ? plait_plan_cost_again(&of_group, plan, cache, arena, cost, err)
                    : mixed_cost(problem, plan, arena, cost, err);
     plan_rows *rows = new_rows(problem, plan, arena);
     plait_stage_cost *stages = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
     if (!rows || !stages)
         return plait_fail_nomem(err);
-    sum_stages(rows);
     step_sum sum;
-    PLAIT_TRY(sum_step(rows, memo, arena, &sum, err));
+    PLAIT_TRY(sum_step(rows, cache, arena, &sum, err));
     fill_time(rows, &sum, cost);
     fill_syncs(rows, cost);
     fill_memory(rows, stages, cost);
@@ -461,11 +385,11 @@ plait_status plait_plan_cost_again(const plait_problem *problem, const plait_pla
     fill_rates(rows, cost);
     plait_cost_money(problem, cost);
     fill_fused(rows, &sum, cost);
-    if (rows->unlike) // whose calls are listed nowhere
+    if (rows->sharded) // no list of the calls of such layers
         return PLAIT_OK;
-    return volumes_of(problem, &plan->degrees, &rows->row, &rows->parts[sum.slowest],
-                      &rows->load[sum.slowest], &sum, rows->fuses ? &rows->boundary : NULL, arena,
-                      cost)
+    return volumes_of(problem, &plan->degrees, &rows->pricer->row, &rows->parts[sum.slowest],
+                      &rows->cost[sum.slowest].load, &sum, rows->fuses ? &rows->boundary : NULL,
+                      arena, cost)
                ? PLAIT_OK
                : plait_fail_nomem(err);
 }

@@ -1,12 +1,7 @@
 /* cost_parts.h - what full prices of uniform and of mixed plans fill in alike */
 #pragma once
 
-#include "costmodel/stage/stage_sum.h"
-
-// cost.c
-/** One microbatch of a stage, by term. */
-void stage_terms(const plait_problem *problem, const layer_row *row, const gather_row *gather,
-                 const stage_parts *parts, double terms[LAYER_TERMS]);
+#include "costmodel/stage/stage_cost.h"
 
 // utilisation.c
 /** FLOPs a token of a plan: attention as whole squares, and what of them causal kernels skip. */
@@ -34,6 +29,8 @@ static inline bool attention_skips(unsigned char kernel)
  */
 void cost_rates(const token_flops *flops, bool skips, double tokens_per_s, double peak,
                 plait_cost *cost);
+
+// cost.c
 double sum_of_terms(const plait_step_time *step);
 /** C.98: a factor on the step; NaN, which writes as null, where no evidence speaks. */
 double band_edge(double step_s, double factor);
@@ -46,3 +43,12 @@ plait_confidence confidence_of(const plait_problem *problem, const plait_degrees
 /** The price of a legal plan whose stages differ; *cost has its confidence. */
 PLAIT_MUST_CHECK plait_status mixed_cost(const plait_problem *problem, const plait_plan *plan,
                                          plait_arena *arena, plait_cost *cost, plait_error *err);
+
+// volume.c
+/**
+ * The communication of the slowest stage; `boundary`: the fused boundaries, or NULL. The list lives in
+ * `arena`; false when out of memory.
+ */
+bool volumes_of(const plait_problem *problem, const plait_degrees *degrees, const layer_row *row,
+                const stage_parts *parts, const stage_load *load, const step_sum *sum,
+                const fused_boundary *boundary, plait_arena *arena, plait_cost *cost);

@@ -3,30 +3,30 @@
  *
  *     step = pipeline (C.73) + sends (C.224, C.225) + gradients, parameters, optimizer: the longest (C.226)
  *
- * Each stage is summed on its own nodes (stage_pricer.h). A step waits for the stage that works longest;
+ * Each stage is summed on its own nodes (stage_pricer.c). A step waits for the stage that works longest;
  * memory, energy and dollars are those of the nodes that a stage sits on.
  */
 #include <math.h>
 
 #include "costmodel/plan/cost_parts.h"
 #include "plait/units.h"
-#include "costmodel/stage/stage_pricer.h"
 
-/* Everything that pricing one plan looks at. */
+/* The pricer and the cost of each stage, and what lies between them. */
 typedef struct mixed_rows {
     const plait_problem *problem;
     const plait_plan *plan;
     int microbatches;
-    plait_stage_sort **sort; /* [stages]: neighbours may share one */
-    sorted_stage *stage;     /* [stages]; their parts are of the last one alone */
+    plait_stage_sort **pricer; /* [stages]; neighbours may share one */
+    stage_cost *cost;          /* [stages] */
+    stage_parts *parts;        /* [stages] */
     plait_between_stages between;
     double pipeline_s;
     int slowest;
 } mixed_rows;
 
-// ---- sorts ---------------------------------------------------------------------------------
+// ---- stages --------------------------------------------------------------------------------
 
-static bool same_sort(const plait_stage *a, const plait_stage *b)
+static bool same_pricer(const plait_stage *a, const plait_stage *b)
 {
     plait_degrees as_a = b->degrees;
 
@@ -37,34 +37,46 @@ static bool same_sort(const plait_stage *a, const plait_stage *b)
     return a->group == b->group;
 }
 
-static bool make_sorts(mixed_rows *rows, plait_arena *arena)
+static bool make_pricers(mixed_rows *rows, plait_arena *arena)
 {
     const plait_plan *plan = rows->plan;
+    const size_t stages = (size_t)plan->stages;
 
-    rows->sort = plait_arena_alloc(arena, (size_t)plan->stages, sizeof(plait_stage_sort *));
-    rows->stage = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *rows->stage);
-    if (!rows->sort || !rows->stage)
+    rows->pricer = plait_arena_alloc(arena, stages, sizeof(plait_stage_sort *));
+    rows->cost = plait_arena_alloc(arena, stages, sizeof *rows->cost);
+    rows->parts = plait_arena_alloc(arena, stages, sizeof *rows->parts);
+    if (!rows->pricer || !rows->cost || !rows->parts)
         return false;
     for (int s = 0; s < plan->stages; s++) {
-        plait_degrees d = plan->stage[s].degrees;
-        d.pp = plait_stage_sort_stages(rows->problem, plan->stage[s].group, &d); // (C.221)
-        rows->sort[s] = s > 0 && same_sort(&plan->stage[s], &plan->stage[s - 1])
-                            ? rows->sort[s - 1]
-                            : plait_stage_sort_new(rows->problem, plan->stage[s].group, &d, arena);
-        if (!rows->sort[s])
+        const plait_stage *stage = &plan->stage[s];
+        plait_degrees d = stage->degrees;
+        d.pp = plait_stage_sort_stages(rows->problem, stage->group, &d); // (C.221)
+        rows->pricer[s] = s > 0 && same_pricer(stage, &plan->stage[s - 1])
+                              ? rows->pricer[s - 1]
+                              : plait_stage_sort_new(rows->problem, stage->group, &d, arena);
+        if (!rows->pricer[s])
             return false;
     }
     return true;
 }
 
-static sorted_stage sum_stage(const mixed_rows *rows, int s)
+/* Parts of each stage are listed apart: a pricer that stages share has room for one stage. */
+static bool cost_stages(mixed_rows *rows, plait_arena *arena)
 {
     const plait_plan *plan = rows->plan;
-    const int end = s == 0 ? plan->stages - 1 : 0;
 
-    return stage_sort_sum(
-        rows->sort[s], &plan->stage[s], plan->stage[end].group,
-        plait_schedule_in_flight(PLAIT_1F1B, plan->stages, s, 1, rows->microbatches));
+    for (int s = 0; s < plan->stages; s++) {
+        const int end = s == 0 ? plan->stages - 1 : 0;
+        stage_part *part =
+            plait_arena_alloc(arena, (size_t)stage_parts_most(plan->stage[s].layers), sizeof *part);
+        if (!part)
+            return false;
+        rows->cost[s] = stage_pricer_sum(
+            rows->pricer[s], &plan->stage[s], plan->stage[end].group,
+            plait_schedule_in_flight(PLAIT_1F1B, plan->stages, s, 1, rows->microbatches), NULL);
+        rows->parts[s] = stage_parts_of(rows->problem->model, &plan->stage[s], part);
+    }
+    return true;
 }
 
 static void sum_plan(mixed_rows *rows)
@@ -73,14 +85,12 @@ static void sum_plan(mixed_rows *rows)
     double longest_s = 0.0;
 
     for (int s = 0; s < rows->plan->stages; s++) {
-        rows->stage[s] = sum_stage(rows, s);
-        const stage_load *load = &rows->stage[s].load;
-        const plait_chunk_time time = chunk_time_of(load);
-        const plait_stage_price price = stage_sort_price_of(rows->sort[s], &rows->stage[s]);
-        plait_chain_pass(&walk, rows->plan->stages, rows->microbatches, time);
+        const stage_load *load = &rows->cost[s].load;
+        const plait_stage_price price = stage_pricer_price(rows->pricer[s], &rows->cost[s]);
+        plait_chain_pass(&walk, rows->plan->stages, rows->microbatches, chunk_time_of(load));
         plait_between_add_stage(&rows->between, &price);
         if (s > 0)
-            plait_between_add_boundary(&rows->between, rows->sort[s - 1], rows->sort[s]);
+            plait_between_add_boundary(&rows->between, rows->pricer[s - 1], rows->pricer[s]);
         if (load->forward_s + load->backward_s > longest_s) {
             longest_s = load->forward_s + load->backward_s;
             rows->slowest = s;
@@ -89,24 +99,23 @@ static void sum_plan(mixed_rows *rows)
     rows->pipeline_s = walk.whole_s;
 }
 
-// ---- what it comes to ----------------------------------------------------------------------
+// ---- the cost of the plan ------------------------------------------------------------------
 
 static void fill_time(const mixed_rows *rows, plait_cost *cost)
 {
     const double m = rows->microbatches;
-    const sorted_stage slowest = sum_stage(rows, rows->slowest);
-    const plait_stage_sort *sort = rows->sort[rows->slowest];
+    const stage_rows prices = stage_rows_of(rows->pricer[rows->slowest]);
+    const stage_load *slowest = &rows->cost[rows->slowest].load;
     double terms[LAYER_TERMS];
 
-    stage_terms(&sort->problem, &sort->row, &sort->gather, &slowest.parts, terms);
+    stage_terms(&prices, &rows->parts[rows->slowest], terms);
     cost->step = (plait_step_time){
 #define X(name) .name##_s = m * terms[LAYER_##name],
         LAYER_TERM_LIST(X)
 #undef X
             .pp_comm_s = plait_between_sends_s(rows->problem, &rows->between, rows->microbatches,
                                                rows->pipeline_s),
-        .bubble_s =
-            larger(0.0, rows->pipeline_s - m * (slowest.load.forward_s + slowest.load.backward_s)),
+        .bubble_s = larger(0.0, rows->pipeline_s - m * (slowest->forward_s + slowest->backward_s)),
         .dp_comm_s = rows->between.reduce_s + rows->between.gather_s,
         .optimizer_s = rows->between.optimizer_s,
     };
@@ -118,7 +127,7 @@ static void fill_time(const mixed_rows *rows, plait_cost *cost)
         cost->sync_step_s[how] = cost->step_s; // no other way has a price where stages differ
 }
 
-/* The fullest stage is the one that runs out most likely, on its own nodes. */
+/* The fullest stage is the most likely to run out of memory on its own nodes. */
 static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_cost *cost)
 {
     const plait_problem *problem = rows->problem;
@@ -127,22 +136,14 @@ static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_
     cost->stage = stages;
     cost->stages = rows->plan->stages;
     for (int s = 0; s < cost->stages; s++) {
-        const plait_stage_sort *sort = rows->sort[s];
-        const sorted_stage *stage = &rows->stage[s];
-        plait_memory memory =
-            stage_memory(&sort->problem, &sort->degrees, &sort->row, &stage->load, &stage->state);
-        memory.capacity_bytes = plait_capacity_bytes(&sort->problem, problem->risk);
+        const plait_stage_sort *pricer = rows->pricer[s];
+        const stage_cost *stage = &rows->cost[s];
+        plait_memory memory = stage_memory(&pricer->problem, &pricer->degrees, stage);
+        memory.capacity_bytes = plait_capacity_bytes(&pricer->problem, problem->risk);
         host_bytes =
-            larger(host_bytes, stage_host_bytes(&sort->problem, &sort->degrees, &stage->load,
-                                                stage_away_bytes(&sort->row, &stage->parts)));
-        stages[s] = (plait_stage_cost){
-            .forward_s = stage->load.forward_s,
-            .backward_s = stage->load.backward_s,
-            .memory_bytes = memory.peak_bytes,
-            .allocated_bytes = memory.allocated_bytes,
-            .reserved_bytes = memory.reserved_bytes,
-            .in_flight = stage->load.in_flight,
-        };
+            larger(host_bytes, stage_host_bytes(&pricer->problem, &pricer->degrees, &stage->load,
+                                                stage_away_bytes(&pricer->row, &rows->parts[s])));
+        stages[s] = stage_cost_report(stage, &memory);
         if (memory.peak_bytes / memory.capacity_bytes > highest) {
             highest = memory.peak_bytes / memory.capacity_bytes;
             cost->memory = memory;
@@ -154,10 +155,10 @@ static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_
     cost->memory.high_bytes = band.high * cost->memory.peak_bytes;
     cost->memory.host_bytes = host_bytes;
     cost->memory.host_capacity_bytes = problem->cluster->host_memory_bytes;
-    cost_judge(&rows->sort[cost->fullest_stage]->problem, cost);
+    cost_judge(&rows->pricer[cost->fullest_stage]->problem, cost);
 }
 
-/* GPUs of a stage weigh as many as they are; idle groups are no part of the price. (C.228) */
+/* Stages are weighted by their GPUs; idle groups are not part of the price. (C.228) */
 static void fill_rates(const mixed_rows *rows, plait_cost *cost)
 {
     const plait_job *job = &rows->problem->job;
@@ -168,28 +169,29 @@ static void fill_rates(const mixed_rows *rows, plait_cost *cost)
 
     cost->cost_usd = cost->energy_j = 0.0;
     for (int s = 0; s < rows->plan->stages; s++) {
-        const sorted_stage stage = sum_stage(rows, s);
-        plait_problem of_stage = rows->sort[s]->problem;
+        const stage_load *load = &rows->cost[s].load;
+        const plait_degrees *d = &rows->pricer[s]->degrees;
+        plait_problem of_stage = rows->pricer[s]->problem;
         const plait_accelerator *gpu = plait_cluster_accelerator(of_stage.cluster, 0);
         const double m = rows->microbatches;
 
-        of_stage.job.gpus /= rows->sort[s]->degrees.pp;
+        of_stage.job.gpus /= d->pp;
         const double share = of_stage.job.gpus / gpus;
         const plait_price price = {
             .step_s = cost->step_s,
-            .busy_s = m * stage.load.busy_s,
-            .moving_s = m * stage.load.moving_s + rows->between.optimizer_s,
+            .busy_s = m * load->busy_s,
+            .moving_s = m * load->moving_s + rows->between.optimizer_s,
         };
         peak += share * gpu->peak_flops_per_s[job->precision];
-        stage_add_rerun(rows->problem, &stage.parts, &flops);
-        skips = skips && attention_skips(rows->sort[s]->degrees.attention);
+        stage_add_rerun(rows->problem, &rows->parts[s], &flops);
+        skips = skips && attention_skips(d->attention);
         cost->busy_s += share * price.busy_s;
         cost->moving_s += share * price.moving_s;
         cost->cost_usd += gpu->usd_per_hour > 0.0
                               ? of_stage.job.gpus * gpu->usd_per_hour * cost->step_s / PLAIT_HOUR
                               : (double)NAN;
         cost->energy_j += plait_energy_j(&of_stage, price);
-        const plait_confidence confidence = confidence_of(&of_stage, &rows->sort[s]->degrees);
+        const plait_confidence confidence = confidence_of(&of_stage, d);
         cost->confidence = confidence < cost->confidence ? confidence : cost->confidence;
     }
     cost_rates(&flops, skips, plait_job_tokens(job) / cost->step_s / gpus, peak, cost);
@@ -205,7 +207,7 @@ plait_status mixed_cost(const plait_problem *problem, const plait_plan *plan, pl
     };
     plait_stage_cost *stages = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
 
-    if (!stages || !make_sorts(&rows, arena))
+    if (!stages || !make_pricers(&rows, arena) || !cost_stages(&rows, arena))
         return plait_fail_nomem(err);
     sum_plan(&rows);
     fill_time(&rows, cost);

@@ -4,7 +4,7 @@
  * A send takes what C.64 says; what the price exposes of it in the steady state is part of the actions.
  * Gradients of a rank take what C.65 says of all its chunks, each chunk its share.
  */
-#include "costmodel/layer/fuse.h"
+#include "costmodel/stage/stage_cost.h"
 #include "plan/problem_check.h"
 #include "costmodel/plan/timeline_tail.h"
 #include "plan/ranges.h"
@@ -13,12 +13,9 @@
 typedef struct plan_prices {
     const plait_problem *problem;
     const plait_plan *plan;
-    layer_row row;
-    gather_row gather;
-    sync_routes routes;
+    plait_stage_sort *pricer;
     plait_pipeline_shape shape;
     int stages;
-    stage_part *room;
     plait_sim_stage *stage; /* [stages] */
     plait_sim_exchange *exchange;
     double *reduce_s;
@@ -56,7 +53,6 @@ static plan_prices *new_prices(const plait_problem *problem, const plait_plan *p
     const plait_degrees *d = &plan->degrees;
     const plait_pipeline_shape shape = pipeline_shape_of(problem, d);
     const size_t ranks = (size_t)shape.ranks, stages = ranks * (size_t)shape.chunks;
-    const size_t parts = (size_t)stage_parts_most(2 * problem->model->layers);
     plan_prices *p = plait_arena_alloc(arena, 1, sizeof *p);
 
     if (!p)
@@ -66,7 +62,7 @@ static plan_prices *new_prices(const plait_problem *problem, const plait_plan *p
         .plan = plan,
         .shape = shape,
         .stages = (int)stages,
-        .room = plait_arena_alloc(arena, parts, sizeof *p->room),
+        .pricer = stage_pricer_new(problem, d, 2 * problem->model->layers, arena),
         .stage = plait_arena_alloc(arena, stages, sizeof *p->stage),
         .exchange = plait_arena_alloc(arena, stages, sizeof *p->exchange),
         .reduce_s = plait_arena_alloc(arena, stages, sizeof *p->reduce_s),
@@ -74,25 +70,10 @@ static plan_prices *new_prices(const plait_problem *problem, const plait_plan *p
         .gather_s = plait_arena_alloc(arena, ranks, sizeof *p->gather_s),
         .actions = plait_arena_alloc(arena, ranks, sizeof *p->actions),
     };
-    if (!p->room || !p->stage || !p->exchange || !p->reduce_s || !p->optimizer_s || !p->gather_s ||
-        !p->actions)
+    if (!p->pricer || !p->stage || !p->exchange || !p->reduce_s || !p->optimizer_s ||
+        !p->gather_s || !p->actions)
         return NULL;
-    layer_row_fill(problem, layer_key_of(d), &p->row);
-    p->routes = sync_routes_of(problem, d);
-    gather_row_fill(problem, d, &p->routes, &p->row, &p->gather);
     return p;
-}
-
-static stage_load load_of_parts(const plan_prices *p, const stage_parts *parts)
-{
-    stage_load load = {
-        .count = 1,
-        .embedding = stage_parts_have(parts, ROW_EMBEDDING),
-        .loss = stage_parts_have(parts, ROW_HEAD) || stage_parts_have(parts, ROW_MTP_HEAD),
-    };
-
-    stage_load_add_parts(p->problem, &p->row, &p->gather, parts, &load);
-    return load;
 }
 
 /* All that a rank holds, once a step. */
@@ -100,14 +81,15 @@ static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sy
                              plait_error *err)
 {
     const plait_degrees *own = &p->plan->stage[r].degrees;
-    const sync_routes routes = routes_of_stage(p->problem, &p->routes, own);
+    const sync_routes routes = routes_of_stage(p->problem, &p->pricer->routes, own);
+    const stage_rows rows = stage_rows_of(p->pricer);
     plait_stage held;
 
     if (!stage_of_rank(p->plan, r, arena, &held))
         return plait_fail_nomem(err);
-    stage_parts parts = stage_parts_of(p->problem->model, &held, p->room);
+    stage_parts parts = stage_parts_of(p->problem->model, &held, p->pricer->part);
     parts.share = 1.0 / plait_schedule_copies(p->shape.schedule);
-    const stage_load load = load_of_parts(p, &parts);
+    const stage_load load = stage_load_of(&rows, &parts, 0.0);
     *sync = stage_sync_of(p->problem, own, &routes, &load);
     p->optimizer_s[r] = optimizer_left_s(&load, sync);
     p->gather_s[r] = gather_left_s(&p->problem->runtime->overlap,
@@ -127,15 +109,18 @@ static void add_exchange(const layer_price *price, double count, plait_sim_excha
 static void sum_chunks(plan_prices *p, int r)
 {
     const plait_stage *own = &p->plan->stage[r];
+    const stage_rows rows = stage_rows_of(p->pricer);
 
     for (int v = 0; v < own->chunks; v++) {
         const int s = plait_schedule_chunk(p->shape.schedule, p->shape.ranks, r, v);
-        const stage_parts parts = stage_parts_of_chunk(p->problem->model, own, v, p->room);
-        const stage_load load = load_of_parts(p, &parts);
-        p->reduce_s[s] = stage_sync_of(p->problem, &p->plan->degrees, &p->routes, &load).reduce_s;
+        const stage_parts parts = stage_parts_of_chunk(p->problem->model, own, v, p->pricer->part);
+        const stage_load load = stage_load_of(&rows, &parts, 0.0);
+        p->reduce_s[s] =
+            stage_sync_of(p->problem, &p->plan->degrees, &p->pricer->routes, &load).reduce_s;
         p->exchange[s] = (plait_sim_exchange){0};
         for (int i = 0; i < parts.count; i++)
-            add_exchange(&p->row.price[parts.part[i].row], parts.part[i].count, &p->exchange[s]);
+            add_exchange(&p->pricer->row.price[parts.part[i].row], parts.part[i].count,
+                         &p->exchange[s]);
     }
 }
 
@@ -171,12 +156,12 @@ static plait_status price_chunks(plan_prices *p, const plait_cost *cost, plait_a
                                  plait_error *err)
 {
     const plait_degrees *d = &p->plan->degrees;
-    const fused_boundary boundary = fused_boundary_of_plan(p->problem, p->plan, &p->row);
+    const stage_rows rows = stage_rows_of(p->pricer);
+    const fused_boundary boundary = fused_boundary_of_plan(p->problem, p->plan, rows.row);
     const bool fuses = boundary.known && cost->fused[boundary.rule].fate == PLAIT_FUSED;
 
-    PLAIT_TRY(pipeline_chunks(p->problem, p->plan, &p->row, &p->gather, fuses ? &boundary : NULL,
-                              arena, p->stage, err));
-    add_sends(p->problem, fuses ? boundary.send_s : pipeline_send_s(p->problem, d, &p->row),
+    PLAIT_TRY(pipeline_chunks(&rows, p->plan, fuses ? &boundary : NULL, arena, p->stage, err));
+    add_sends(p->problem, fuses ? boundary.send_s : pipeline_send_s(p->problem, d, rows.row),
               p->stages, p->stage);
     return share_gradients(p, arena, err);
 }

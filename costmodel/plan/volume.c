@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "costmodel/layer/fuse.h"
+#include "costmodel/plan/cost_parts.h"
 #include "base/grow.h"
 
 static bool is_between(const plait_route *route)

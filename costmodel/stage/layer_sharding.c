@@ -1,56 +1,220 @@
 /*
- * layer_sharding.c - stages whose layers are cut unlike each other: each cut by its own degrees, and their sum
+ * layer_sharding.c - stages whose layers are sharded differently: the cost of each sharding, and their sum
  *
- *     cut     row of layers, gathers, routes of the degrees that it has                       (C.280)
- *     stage   the sums of its cuts, and what lies between them                      (C.281 to C.283)
+ *     relocation  the hidden state on its way from one sharding to the next                   (C.281)
+ *     share       seconds and bytes of the layers of one sharding; shares add up    (C.282 to C.284)
+ *     stage       the sum over its shardings, with the relocations between them
  */
 #include "costmodel/stage/layer_sharding.h"
 
-#include "costmodel/plan/cost_parts.h"
-#include "plan/layer_sharding.h"
 #include "plait/stage.h"
+#include "plan/layer_sharding.h"
 
-// ---- the cuts of a plan --------------------------------------------------------------------
+// ---- between two layers --------------------------------------------------------------------
 
-static int cut_index(const plan_cuts *cuts, plait_cut cut)
+/* A whole hidden state of these sequences, 16 bits an entry. */
+static double hidden_bytes(const plait_problem *problem, double sequences)
+{
+    return 2.0 * sequences * problem->job.seq * problem->model->hidden;
+}
+
+/* Sequences of a microbatch that a rank has with this tp. */
+static double sequences_of(const plait_degrees *d, int tp)
+{
+    return (double)d->mbs * tp / d->tp;
+}
+
+static double all_gather_s(const plait_problem *problem, const plait_degrees *d, int ranks,
+                           int stride, double bytes)
+{
+    const plait_group_shape shape = {
+        .ranks = ranks, .runs = 1, .run = {{ranks, stride}}, .placement = d->placement};
+    const plait_route route = plait_route_of(problem->cluster, shape);
+
+    return plait_collective_s(&route, network_of(problem), PLAIT_ALL_GATHER, bytes);
+}
+
+/* Whole on the ranks of the old cut, joined where the new one has more of them, and copied once. */
+static double one_way_s(const plait_problem *problem, const plait_degrees *d, int from, int to)
+{
+    const double old_bytes = hidden_bytes(problem, sequences_of(d, from));
+    const double new_bytes = hidden_bytes(problem, sequences_of(d, to));
+    const double whole_s = all_gather_s(problem, d, from * d->cp, 1, old_bytes);
+    const double joined_s =
+        to > from ? all_gather_s(problem, d, to / from, from * d->cp, new_bytes) : 0.0;
+
+    return whole_s + joined_s +
+           problem->runtime->factor.memory *
+               plait_memory_op_s(plait_cluster_accelerator(problem->cluster, 0),
+                                 2.0 * larger(old_bytes, new_bytes));
+}
+
+plait_relocation plait_relocation_of(const plait_problem *problem, const plait_degrees *d, int from,
+                                     int to)
+{
+    if (from == to)
+        return (plait_relocation){0};
+    return (plait_relocation){
+        .forward_s = one_way_s(problem, d, from, to),
+        .backward_s = one_way_s(problem, d, to, from),
+        .bytes = hidden_bytes(problem, sequences_of(d, from) + sequences_of(d, to)),
+    };
+}
+
+void plait_relocation_add(plait_relocation *sum, plait_relocation more)
+{
+    sum->forward_s += more.forward_s;
+    sum->backward_s += more.backward_s;
+    sum->bytes = larger(sum->bytes, more.bytes);
+}
+
+// ---- shares --------------------------------------------------------------------------------
+
+/* Buffers shaped like the widest layer, which every stage has once. */
+static double transient_bytes(const plait_stage_sort *pricer)
+{
+    const stage_load nothing = {.count = 1};
+
+    return stage_state_of(&pricer->problem, &pricer->degrees, &pricer->row, &pricer->routes.state,
+                          pricer->routes.ways, &nothing)
+        .buffers_bytes;
+}
+
+/* Transients and exchanges of a sharding; of all shardings in a stage the largest counts. */
+static double spare_bytes(const plait_stage_sort *pricer, const stage_cost *cost)
+{
+    const bool any = cost->load.dense + cost->load.expert > 0.0;
+
+    return any ? transient_bytes(pricer) + pricer->row.exchange_bytes : 0.0;
+}
+
+/* Messages and logits of the plan's own sharding; NCCL's buffers for the groups of another. */
+static double beside_bytes(const plait_stage_sort *pricer, const stage_cost *cost, bool own)
+{
+    const plait_degrees *const d = &pricer->degrees;
+
+    if (own)
+        return cost->buffers_bytes - pricer->row.exchange_bytes;
+    return communicator_bytes(&pricer->problem, plait_group_replicas(d)) +
+           communicator_bytes(&pricer->problem, plait_group_of(d, PLAIT_AXIS_TP));
+}
+
+plait_cut_share plait_cut_share_of(plait_stage_sort *pricer, const plait_stage *stage, bool own)
+{
+    const stage_cost cost = stage_pricer_sum(pricer, stage, pricer->group, 0.0, NULL);
+    const stage_state *const state = &cost.state;
+
+    return (plait_cut_share){
+        .time = chunk_time_of(&cost.load),
+        .saved_bytes = cost.load.saved_bytes,
+        .live_bytes = cost.load.live_bytes,
+        .state_bytes = state->weights_bytes + state->gradients_bytes + state->optimizer_bytes +
+                       state->buffers_bytes - transient_bytes(pricer) +
+                       beside_bytes(pricer, &cost, own),
+        .spare_bytes = spare_bytes(pricer, &cost),
+        .reduce_s = cost.sync.reduce_s,
+        .gather_s = cost.sync.gather_s,
+        .optimizer_s = cost.sync.optimizer_s,
+    };
+}
+
+plait_layer_cost plait_cut_layer_cost(const plait_stage_sort *sort, int kind,
+                                      plait_recompute recompute)
+{
+    const plait_choice choice = {.recompute = recompute};
+    const layer_time time =
+        layer_time_of(&sort->problem, &sort->row.price[kind], &sort->gather.layer[kind], choice);
+
+    return (plait_layer_cost){time.forward_s, time.backward_s, time.weight_s, time.saved_bytes,
+                              time.live_bytes};
+}
+
+void plait_cut_share_add(plait_cut_share *sum, const plait_cut_share *more)
+{
+    sum->time.forward_s += more->time.forward_s;
+    sum->time.backward_s += more->time.backward_s;
+    sum->time.weight_s += more->time.weight_s;
+    sum->saved_bytes += more->saved_bytes;
+    sum->live_bytes = larger(sum->live_bytes, more->live_bytes);
+    sum->state_bytes += more->state_bytes;
+    sum->spare_bytes = larger(sum->spare_bytes, more->spare_bytes);
+    sum->reduce_s += more->reduce_s;
+    sum->gather_s += more->gather_s;
+    sum->optimizer_s += more->optimizer_s;
+}
+
+double plait_cut_peak(const plait_stage_sort *own, const plait_cut_share *sum, double in_flight)
+{
+    return own->problem.runtime->keep.fragmentation *
+               (sum->state_bytes + sum->spare_bytes + in_flight * sum->saved_bytes +
+                sum->live_bytes) +
+           runtime_fixed_bytes(&own->problem, &own->degrees);
+}
+
+plait_stage_tail plait_cut_tail(const plait_stage_sort *own, int stage, const plait_cut_share *sum)
+{
+    const stage_cost cost = {
+        .load = {.index = stage,
+                 .count = 1,
+                 .forward_s = sum->time.forward_s,
+                 .backward_s = sum->time.backward_s},
+        .sync = {.reduce_s = sum->reduce_s,
+                 .gather_s = sum->gather_s,
+                 .optimizer_s = sum->optimizer_s},
+    };
+
+    return stage_tail(&own->problem, &own->degrees, &cost);
+}
+
+double plait_cut_sends_s(const plait_stage_sort *own)
+{
+    const plait_degrees *const d = &own->degrees;
+
+    return sends_exposed_s(&own->problem, d, plait_degrees_microbatches(d, own->problem.job.gbs),
+                           pipeline_send_s(&own->problem, d, &own->row));
+}
+
+// ---- the shardings of a plan ---------------------------------------------------------------
+
+static int sharding_index(const plan_shardings *all, plait_cut sharding)
 {
     int c = 0;
 
-    while (c < cuts->sorts && !cut_same(cuts->cut[c], cut))
+    while (c < all->count && !cut_same(all->sharding[c], sharding))
         c++;
     return c;
 }
 
-static bool add_cut(plan_cuts *cuts, plait_cut cut, plait_arena *arena)
+static bool add_sharding(plan_shardings *all, plait_cut sharding, plait_arena *arena)
 {
-    const plait_degrees d = plait_degrees_cut(&cuts->plan->degrees, cut);
+    const plait_degrees d = plait_degrees_cut(&all->plan->degrees, sharding);
 
-    if (cut_index(cuts, cut) < cuts->sorts)
+    if (sharding_index(all, sharding) < all->count)
         return true;
-    cuts->cut[cuts->sorts] = cut;
-    cuts->sort[cuts->sorts] = plait_stage_sort_new(cuts->problem, 0, &d, arena);
-    return cuts->sort[cuts->sorts++] != NULL;
+    all->sharding[all->count] = sharding;
+    all->pricer[all->count] = plait_stage_sort_new(all->problem, 0, &d, arena);
+    return all->pricer[all->count++] != NULL;
 }
 
-bool plan_cuts_of(const plait_problem *problem, const plait_plan *plan, plait_arena *arena,
-                  plan_cuts *out)
+bool plan_shardings_of(const plait_problem *problem, const plait_plan *plan, plait_arena *arena,
+                       plan_shardings *out)
 {
     const size_t layers = (size_t)problem->model->layers + 1;
 
-    *out = (plan_cuts){
+    *out = (plan_shardings){
         .problem = problem,
         .plan = plan,
-        .cut = plait_arena_alloc(arena, layers, sizeof *out->cut),
-        .sort = plait_arena_alloc(arena, layers, sizeof(plait_stage_sort *)),
+        .sharding = plait_arena_alloc(arena, layers, sizeof *out->sharding),
+        .pricer = plait_arena_alloc(arena, layers, sizeof(plait_stage_sort *)),
         .chunk = plait_arena_alloc(arena, 2 * layers, sizeof *out->chunk),
         .recompute = plait_arena_alloc(arena, layers, sizeof *out->recompute),
     };
-    if (!out->cut || !out->sort || !out->chunk || !out->recompute ||
-        !add_cut(out, cut_of_degrees(&plan->degrees), arena))
+    if (!out->sharding || !out->pricer || !out->chunk || !out->recompute ||
+        !add_sharding(out, cut_of_degrees(&plan->degrees), arena))
         return false;
     for (int s = 0; s < plan->stages; s++)
         for (int i = 0; i < plan->stage[s].layers; i++)
-            if (!add_cut(out, plait_cut_of(&plan->stage[s], i), arena))
+            if (!add_sharding(out, plait_cut_of(&plan->stage[s], i), arena))
                 return false;
     return true;
 }
@@ -58,128 +222,124 @@ bool plan_cuts_of(const plait_problem *problem, const plait_plan *plan, plait_ar
 // ---- one stage -----------------------------------------------------------------------------
 
 /*
- * The layers of stage s that have cut c, each a chunk of its own; the ends have the plan's. It lives until the
- * next is asked for.
+ * The layers of stage s that have sharding c, each a chunk of its own; the ends have the plan's. The
+ * view is valid until the next call.
  */
-static plait_stage layers_of_cut(const plan_cuts *cuts, int s, int c)
+static plait_stage layers_with(const plan_shardings *all, int s, int c)
 {
-    const plait_stage *const stage = &cuts->plan->stage[s];
+    const plait_stage *const stage = &all->plan->stage[s];
     plait_stage view = {
-        .chunk = cuts->chunk, .degrees = cuts->sort[c]->degrees, .recompute = cuts->recompute};
+        .chunk = all->chunk, .degrees = all->pricer[c]->degrees, .recompute = all->recompute};
 
     for (int v = 0, at = 0; v < stage->chunks; v++) {
-        cuts->chunk[view.chunks] = stage->chunk[v];
-        cuts->chunk[view.chunks].last = stage->chunk[v].first;
+        all->chunk[view.chunks] = stage->chunk[v];
+        all->chunk[view.chunks].last = stage->chunk[v].first;
         view.chunks += c == 0;
         for (int l = stage->chunk[v].first; l < stage->chunk[v].last; l++, at++)
-            if (cut_same(plait_cut_of(stage, at), cuts->cut[c])) {
-                cuts->chunk[view.chunks++] = (plait_chunk){.first = l, .last = l + 1};
-                cuts->recompute[view.layers++] = stage->recompute[at];
+            if (cut_same(plait_cut_of(stage, at), all->sharding[c])) {
+                all->chunk[view.chunks++] = (plait_chunk){.first = l, .last = l + 1};
+                all->recompute[view.layers++] = stage->recompute[at];
             }
     }
     return view;
 }
 
-/* The tp of the layer before stage s; of the first, the embedding's. */
-static int tp_before(const plan_cuts *cuts, int s)
+/* The tp of the layer before stage s; before the first layer, the embedding's. */
+static int tp_before(const plait_plan *plan, int s)
 {
     for (int t = s - 1; t >= 0; t--)
-        if (cuts->plan->stage[t].layers > 0)
-            return plait_cut_of(&cuts->plan->stage[t], cuts->plan->stage[t].layers - 1).tp;
-    return cuts->plan->degrees.tp;
+        if (plan->stage[t].layers > 0)
+            return plait_cut_of(&plan->stage[t], plan->stage[t].layers - 1).tp;
+    return plan->degrees.tp;
 }
 
 /* In front of each layer of another tp, and of the head. */
-static plait_relocation relocations_of(const plan_cuts *cuts, int s)
+static plait_relocation relocations_of(const plan_shardings *all, int s)
 {
-    const plait_plan *const plan = cuts->plan;
+    const plait_plan *const plan = all->plan;
     const plait_stage *const stage = &plan->stage[s];
     const int ends = s == plan->stages - 1;
-    int from = tp_before(cuts, s);
+    int from = tp_before(plan, s);
     plait_relocation sum = {0};
 
     for (int i = 0; i < stage->layers + ends; i++) {
         const int to = i < stage->layers ? plait_cut_of(stage, i).tp : plan->degrees.tp;
-        plait_relocation_add(&sum, plait_relocation_of(cuts->problem, &plan->degrees, from, to));
+        plait_relocation_add(&sum, plait_relocation_of(all->problem, &plan->degrees, from, to));
         from = to;
     }
     return sum;
 }
 
-static void add_load(stage_load *sum, const stage_load *more)
-{
-    sum->embedding = sum->embedding || more->embedding;
-    sum->loss = sum->loss || more->loss;
-    sum->forward_s += more->forward_s;
-    sum->backward_s += more->backward_s;
-    sum->weight_s += more->weight_s;
-    sum->busy_s += more->busy_s;
-    sum->moving_s += more->moving_s;
-    sum->saved_bytes += more->saved_bytes;
-    sum->held_bytes += more->held_bytes;
-    sum->live_bytes = larger(sum->live_bytes, more->live_bytes);
-    sum->dense += more->dense;
-    sum->expert += more->expert;
-}
-
-static void add_sync(stage_sync *sum, const stage_sync *more)
-{
-    sum->reduce_s += more->reduce_s;
-    sum->across_s += more->across_s;
-    sum->gather_s += more->gather_s;
-    sum->optimizer_s += more->optimizer_s;
-    sum->downs = more->downs;
-}
-
-/* Buffers are those that the share has beyond what stage_memory adds of the plan's own row. */
-static void add_state(stage_state *sum, const plait_stage_sort *sort, const sorted_stage *more,
+/*
+ * Adds the layers of one sharding. Buffers are those that this share has beyond what the plan's own
+ * row adds to every stage (sharded_stage_cost).
+ */
+static void add_share(stage_cost *sum, const plait_stage_sort *pricer, const stage_cost *more,
                       bool own)
 {
-    sum->weights_bytes += more->state.weights_bytes;
-    sum->gradients_bytes += more->state.gradients_bytes;
-    sum->optimizer_bytes += more->state.optimizer_bytes;
-    sum->buffers_bytes += more->state.buffers_bytes - cut_transient_bytes(sort) +
-                          (own ? 0.0 : cut_beside_bytes(sort, more, false));
+    sum->load.embedding = sum->load.embedding || more->load.embedding;
+    sum->load.loss = sum->load.loss || more->load.loss;
+    sum->load.forward_s += more->load.forward_s;
+    sum->load.backward_s += more->load.backward_s;
+    sum->load.weight_s += more->load.weight_s;
+    sum->load.busy_s += more->load.busy_s;
+    sum->load.moving_s += more->load.moving_s;
+    sum->load.saved_bytes += more->load.saved_bytes;
+    sum->load.held_bytes += more->load.held_bytes;
+    sum->load.live_bytes = larger(sum->load.live_bytes, more->load.live_bytes);
+    sum->load.dense += more->load.dense;
+    sum->load.expert += more->load.expert;
+    sum->state.weights_bytes += more->state.weights_bytes;
+    sum->state.gradients_bytes += more->state.gradients_bytes;
+    sum->state.optimizer_bytes += more->state.optimizer_bytes;
+    sum->state.buffers_bytes += more->state.buffers_bytes - transient_bytes(pricer) +
+                                (own ? 0.0 : beside_bytes(pricer, more, false));
+    sum->sync.reduce_s += more->sync.reduce_s;
+    sum->sync.across_s += more->sync.across_s;
+    sum->sync.gather_s += more->sync.gather_s;
+    sum->sync.optimizer_s += more->sync.optimizer_s;
+    sum->sync.downs = more->sync.downs;
 }
 
-void cuts_sum_stage(const plan_cuts *cuts, int s, stage_load *load, stage_state *state,
-                    stage_sync *sync)
+stage_cost sharded_stage_cost(const plan_shardings *all, int s, double in_flight)
 {
-    const plait_relocation relocation = relocations_of(cuts, s);
+    const plait_stage_sort *const own = all->pricer[0];
+    const plait_relocation relocation = relocations_of(all, s);
+    stage_cost sum = {.load = {.index = s,
+                               .count = 1,
+                               .in_flight = in_flight,
+                               .forward_s = relocation.forward_s,
+                               .backward_s = relocation.backward_s}};
     double spare = 0.0;
 
-    *state = (stage_state){0};
-    *sync = (stage_sync){0};
-    load->forward_s = relocation.forward_s;
-    load->backward_s = relocation.backward_s;
-    for (int c = 0; c < cuts->sorts; c++) {
-        const plait_stage layers = layers_of_cut(cuts, s, c);
+    for (int c = 0; c < all->count; c++) {
+        const plait_stage layers = layers_with(all, s, c);
         if (c > 0 && layers.layers == 0)
             continue;
-        const sorted_stage sum = stage_sort_sum(cuts->sort[c], &layers, 0, load->in_flight);
-        add_load(load, &sum.load);
-        add_sync(sync, &sum.sync);
-        add_state(state, cuts->sort[c], &sum, c == 0);
-        spare = larger(spare, cut_spare_bytes(cuts->sort[c], &sum));
+        const stage_cost cost = stage_pricer_sum(all->pricer[c], &layers, 0, in_flight, NULL);
+        add_share(&sum, all->pricer[c], &cost, c == 0);
+        spare = larger(spare, spare_bytes(all->pricer[c], &cost));
     }
-    load->first = load->last = chunk_time_of(load);
-    state->buffers_bytes += spare - cuts->sort[0]->row.exchange_bytes + relocation.bytes;
+    sum.load.first = sum.load.last = chunk_time_of(&sum.load);
+    sum.state.buffers_bytes += spare - own->row.exchange_bytes + relocation.bytes;
+    return sum;
 }
 
-void cuts_terms(const plan_cuts *cuts, int s, double terms[LAYER_TERMS])
+void sharded_stage_terms(const plan_shardings *all, int s, double terms[LAYER_TERMS])
 {
-    const plait_relocation relocation = relocations_of(cuts, s);
-    double of_cut[LAYER_TERMS];
+    const plait_relocation relocation = relocations_of(all, s);
+    double of_share[LAYER_TERMS];
 
     for (int t = 0; t < LAYER_TERMS; t++)
         terms[t] = 0.0;
-    for (int c = 0; c < cuts->sorts; c++) {
-        const plait_stage layers = layers_of_cut(cuts, s, c);
-        const sorted_stage sum = stage_sort_sum(cuts->sort[c], &layers, 0, 0.0);
-        stage_terms(&cuts->sort[c]->problem, &cuts->sort[c]->row, &cuts->sort[c]->gather,
-                    &sum.parts, of_cut);
+    for (int c = 0; c < all->count; c++) {
+        const plait_stage layers = layers_with(all, s, c);
+        const stage_rows rows = stage_rows_of(all->pricer[c]);
+        const stage_parts parts =
+            stage_parts_of(all->problem->model, &layers, all->pricer[c]->part);
+        stage_terms(&rows, &parts, of_share);
         for (int t = 0; t < LAYER_TERMS; t++)
-            terms[t] += of_cut[t];
+            terms[t] += of_share[t];
     }
     terms[LAYER_tp_comm] += relocation.forward_s + relocation.backward_s;
 }

@@ -1,35 +1,25 @@
-/* layer_sharding.h - stages whose layers are cut unlike each other */
+/* layer_sharding.h - stages whose layers are sharded differently (docs/rules.md, P44 to P47) */
 #pragma once
 
-#include "costmodel/stage/stage_pricer.h"
+#include "costmodel/stage/stage_cost.h"
 
-// layer_sharding_cost.c
-/** Buffers shaped like the widest layer, whatever the stage holds. */
-double cut_transient_bytes(const plait_stage_sort *sort);
-/** Transients and exchanges of a cut that the stage has layers of; of all its cuts the largest is there. */
-double cut_spare_bytes(const plait_stage_sort *sort, const sorted_stage *sum);
-/** The plan's own: messages and logits; another: NCCL's buffers for groups that the plan has not. */
-double cut_beside_bytes(const plait_stage_sort *sort, const sorted_stage *sum, bool own);
-
-// layer_sharding.c
-/** The cuts of a plan, and what each makes of a layer. */
-typedef struct plan_cuts {
+/** The shardings of a plan, and the pricer of each. */
+typedef struct plan_shardings {
     const plait_problem *problem;
     const plait_plan *plan;
-    int sorts;
-    plait_cut *cut;          /* [sorts], the plan's own first */
-    plait_stage_sort **sort; /* likewise */
-    plait_chunk *chunk;      /* room for the runs of one stage's layers */
+    int count;
+    plait_cut *sharding;       /* [count], the plan's own first */
+    plait_stage_sort **pricer; /* [count] */
+    plait_chunk *chunk;        /* scratch: runs of one stage's layers */
     plait_recompute *recompute;
-} plan_cuts;
+} plan_shardings;
 
-/** Everything of *out lives in `arena`; false when out of memory. */
-bool plan_cuts_of(const plait_problem *problem, const plait_plan *plan, plait_arena *arena,
-                  plan_cuts *out);
+/** Everything in *out lives in `arena`; false when out of memory. */
+bool plan_shardings_of(const plait_problem *problem, const plait_plan *plan, plait_arena *arena,
+                       plan_shardings *out);
 
-/** Stage s, with `in_flight` microbatches at hand. (C.282 to C.284) */
-void cuts_sum_stage(const plan_cuts *cuts, int s, stage_load *load, stage_state *state,
-                    stage_sync *sync);
+/** Stage s: the sum over its shardings, and the layout changes between them. (C.282 to C.284) */
+stage_cost sharded_stage_cost(const plan_shardings *shardings, int s, double in_flight);
 
 /** One microbatch of stage s, by term. */
-void cuts_terms(const plan_cuts *cuts, int s, double terms[LAYER_TERMS]);
+void sharded_stage_terms(const plan_shardings *shardings, int s, double terms[LAYER_TERMS]);

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "costmodel/stage/stage_sum.h"
+#include "costmodel/stage/stage_cost.h"
 
 static bool tells_nodes_apart(const plait_degrees *d)
 {
@@ -440,8 +440,8 @@ double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const s
  * Bulk synchronisation (Alpa) puts each stage's reduction on the way of the next: times of all stages
  * add up, and a load may stand for several (C.67). Else the slowest of what sticks out counts.
  */
-double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, const stage_load *loads,
-                      const stage_sync *syncs, int count)
+double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, const stage_cost *cost,
+                      int count)
 {
     const plait_overlaps *overlap = &problem->runtime->overlap;
     const plait_grad_sync how = grad_sync_of(problem, d);
@@ -450,12 +450,27 @@ double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, cons
     double gather_s_left = 0.0;
 
     for (int i = 0; i < count; i++)
-        backward_s = smaller(backward_s, loads[i].backward_s);
+        backward_s = smaller(backward_s, cost[i].load.backward_s);
     for (int i = 0; i < count; i++) {
-        const double left_s = reduction_exposed_s(overlap, how, &loads[i], &syncs[i], backward_s);
-        reduce_left_s = how == PLAIT_SYNC_BULK ? reduce_left_s + loads[i].count * left_s
+        const stage_load *load = &cost[i].load;
+        const stage_sync *sync = &cost[i].sync;
+        const double left_s = reduction_exposed_s(overlap, how, load, sync, backward_s);
+        reduce_left_s = how == PLAIT_SYNC_BULK ? reduce_left_s + load->count * left_s
                                                : larger(reduce_left_s, left_s);
-        gather_s_left = larger(gather_s_left, gather_left_s(overlap, how, &loads[i], &syncs[i]));
+        gather_s_left = larger(gather_s_left, gather_left_s(overlap, how, load, sync));
     }
     return reduce_left_s + gather_s_left;
+}
+
+plait_stage_tail stage_tail(const plait_problem *problem, const plait_degrees *d,
+                            const stage_cost *cost)
+{
+    const stage_cost reduced = {.load = cost->load, .sync.reduce_s = cost->sync.reduce_s};
+    const stage_cost gathered = {.load = cost->load, .sync.gather_s = cost->sync.gather_s};
+
+    return (plait_stage_tail){
+        .reduce_s = sync_exposed_s(problem, d, &reduced, 1),
+        .gather_s = sync_exposed_s(problem, d, &gathered, 1),
+        .optimizer_s = optimizer_left_s(&cost->load, &cost->sync),
+    };
 }

@@ -6,7 +6,7 @@
  *
  * Sends are apart: a price adds them (C.64).
  */
-#include "costmodel/layer/fuse.h"
+#include "costmodel/stage/stage_cost.h"
 
 plait_pipeline_shape pipeline_shape_of(const plait_problem *problem, const plait_degrees *d)
 {
@@ -46,23 +46,21 @@ static void take_boundaries(const fused_boundary *boundary, const plait_chunk *c
 }
 
 /* The v-th chunk of rank r is plan->stage[r].chunk[v]. */
-plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *plan,
-                             const layer_row *row, const gather_row *gather,
+plait_status pipeline_chunks(const stage_rows *rows, const plait_plan *plan,
                              const fused_boundary *boundary, plait_arena *arena,
                              plait_sim_stage *out, plait_error *err)
 {
     const plait_degrees *d = &plan->degrees;
-    stage_part *room =
-        plait_arena_alloc(arena, (size_t)stage_parts_most(most_layers(plan)), sizeof *room);
+    stage_part *part =
+        plait_arena_alloc(arena, (size_t)stage_parts_most(most_layers(plan)), sizeof *part);
 
-    if (!room)
+    if (!part)
         return plait_fail_nomem(err);
     for (int s = 0; s < plan->stages; s++)
         for (int v = 0; v < plan->stage[s].chunks; v++) {
             const stage_parts parts =
-                stage_parts_of_chunk(problem->model, &plan->stage[s], v, room);
-            stage_load load = {.count = 1};
-            stage_load_add_parts(problem, row, gather, &parts, &load);
+                stage_parts_of_chunk(rows->problem->model, &plan->stage[s], v, part);
+            stage_load load = stage_load_of(rows, &parts, 0.0);
             if (boundary)
                 take_boundaries(boundary, &plan->stage[s].chunk[v], &load);
             out[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, s, v)] =
@@ -74,13 +72,13 @@ plait_status pipeline_chunks(const plait_problem *problem, const plait_plan *pla
 /* ---- how long ---- */
 
 /* One pipeline of so many microbatches, from its first action to its last. */
-static plait_status span_of(plait_pipelines *memo, const plait_pipeline_shape *shape,
+static plait_status span_of(plait_pipelines *cache, const plait_pipeline_shape *shape,
                             const plait_sim_stage *stage, bool barrier, plait_arena *scratch,
                             double *s, plait_error *err)
 {
     plait_sim_spans spans;
 
-    PLAIT_TRY(span_memo_spans(memo, shape, stage, scratch, &spans, err));
+    PLAIT_TRY(span_memo_spans(cache, shape, stage, scratch, &spans, err));
     *s = barrier ? spans.pipeline_s : spans.rank_s;
     return PLAIT_OK;
 }
@@ -102,7 +100,7 @@ static int microbatches_simulated(const plait_pipeline_shape *shape)
 }
 
 /* What is not simulated goes on as the last quarter of what is. (C.76) */
-static plait_status extended_span(plait_pipelines *memo, plait_pipeline_shape shape,
+static plait_status extended_span(plait_pipelines *cache, plait_pipeline_shape shape,
                                   const plait_sim_stage *stage, bool barrier, plait_arena *arena,
                                   double *s, plait_error *err)
 {
@@ -111,23 +109,22 @@ static plait_status extended_span(plait_pipelines *memo, plait_pipeline_shape sh
     double before_s = 0.0;
 
     shape.microbatches = microbatches_simulated(&shape);
-    PLAIT_TRY(span_of(memo, &shape, stage, barrier, arena, s, err));
+    PLAIT_TRY(span_of(cache, &shape, stage, barrier, arena, s, err));
     if (shape.microbatches == all)
         return PLAIT_OK;
     const int quarter = shape.microbatches / period / 4 * period;
     const int left = all - shape.microbatches;
     shape.microbatches -= quarter;
-    PLAIT_TRY(span_of(memo, &shape, stage, barrier, arena, &before_s, err));
+    PLAIT_TRY(span_of(cache, &shape, stage, barrier, arena, &before_s, err));
     *s += (*s - before_s) * left / quarter;
     return PLAIT_OK;
 }
 
-plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *plan,
-                               const layer_row *row, const gather_row *gather,
-                               const fused_boundary *boundary, plait_pipelines *memo,
+plait_status pipeline_simulate(const stage_rows *rows, const plait_plan *plan,
+                               const fused_boundary *boundary, plait_pipelines *cache,
                                plait_arena *arena, double *pipeline_s, plait_error *err)
 {
-    const plait_pipeline_shape shape = pipeline_shape_of(problem, &plan->degrees);
+    const plait_pipeline_shape shape = pipeline_shape_of(rows->problem, &plan->degrees);
     const size_t stages = (size_t)shape.ranks * (size_t)shape.chunks;
     plait_sim_stage *stage = plait_arena_alloc(arena, stages, sizeof *stage);
     double s;
@@ -136,8 +133,8 @@ plait_status pipeline_simulate(const plait_problem *problem, const plait_plan *p
         return plait_fail_nomem(err);
     if (!plait_schedule_has_actions(&shape))
         return PLAIT_OK;
-    PLAIT_TRY(pipeline_chunks(problem, plan, row, gather, boundary, arena, stage, err));
-    PLAIT_TRY(extended_span(memo, shape, stage, !plan->degrees.post_validation, arena, &s, err));
-    *pipeline_s = larger(*pipeline_s, s); // whose sums are in another order
+    PLAIT_TRY(pipeline_chunks(rows, plan, boundary, arena, stage, err));
+    PLAIT_TRY(extended_span(cache, shape, stage, !plan->degrees.post_validation, arena, &s, err));
+    *pipeline_s = larger(*pipeline_s, s); // the bound adds in another order
     return PLAIT_OK;
 }

@@ -1,12 +1,12 @@
 /*
- * stage_pricer.c - stages that differ: each priced on its own nodes, and what lies between them
+ * stage_pricer.c - heterogeneous pipelines: the price of a stage on its own nodes, and between stages
  *
- *     sort    row of layers, gathers, routes: those of a plan that has these degrees in all stages, on
- *             its node group alone                                                          (C.221)
- *     stage   parts, load, state, sync: the sums that every price makes
- *     sends   one way each, over what joins the two groups                                  (C.222)
+ *     pricer   rows, gathers and routes of a plan that has these degrees in all stages, on its node
+ *              group alone                                                                (C.221)
+ *     stage    the sums that every price makes (stage_cost.c)
+ *     sends    one way each, over the link between the two groups                         (C.222)
  */
-#include "costmodel/stage/stage_pricer.h"
+#include "costmodel/stage/stage_cost.h"
 
 #include <math.h>
 
@@ -19,25 +19,45 @@ int plait_stage_sort_stages(const plait_problem *problem, int group, const plait
     return stages < 2 ? 2 : stages < layers ? (int)stages : layers;
 }
 
+plait_stage_sort *stage_pricer_new(const plait_problem *problem, const plait_degrees *d, int layers,
+                                   plait_arena *arena)
+{
+    plait_stage_sort *pricer = plait_arena_alloc(arena, 1, sizeof *pricer);
+
+    if (!pricer)
+        return NULL;
+    pricer->part = plait_arena_alloc(arena, (size_t)stage_parts_most(layers), sizeof *pricer->part);
+    if (!pricer->part)
+        return NULL;
+    pricer->problem = *problem;
+    pricer->degrees = *d;
+    pricer->whole = problem->cluster;
+    layer_row_fill(&pricer->problem, layer_key_of(d), &pricer->row);
+    pricer->routes = sync_routes_of(&pricer->problem, d);
+    gather_row_fill(&pricer->problem, d, &pricer->routes, &pricer->row, &pricer->gather);
+    return pricer;
+}
+
 plait_stage_sort *plait_stage_sort_new(const plait_problem *problem, int group,
                                        const plait_degrees *d, plait_arena *arena)
 {
-    const size_t parts = (size_t)stage_parts_most(problem->model->layers);
-    plait_stage_sort *sort = plait_arena_alloc(arena, 1, sizeof *sort);
+    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
 
-    if (!sort)
+    if (!cluster)
         return NULL;
-    sort->part = plait_arena_alloc(arena, parts, sizeof *sort->part);
-    if (!sort->part)
+    const plait_problem of_group = plait_problem_of_group(problem, group, d, cluster);
+    plait_stage_sort *pricer = stage_pricer_new(&of_group, d, problem->model->layers, arena);
+    if (!pricer)
         return NULL;
-    sort->problem = plait_problem_of_group(problem, group, d, &sort->cluster);
-    sort->degrees = *d;
-    sort->whole = problem->cluster;
-    sort->group = group;
-    layer_row_fill(&sort->problem, layer_key_of(d), &sort->row);
-    sort->routes = sync_routes_of(&sort->problem, d);
-    gather_row_fill(&sort->problem, d, &sort->routes, &sort->row, &sort->gather);
-    return sort;
+    pricer->whole = problem->cluster;
+    pricer->group = group;
+    return pricer;
+}
+
+stage_rows stage_rows_of(const plait_stage_sort *pricer)
+{
+    return (stage_rows){&pricer->problem, &pricer->degrees, &pricer->row, &pricer->gather,
+                        &pricer->routes};
 }
 
 double plait_stage_sort_capacity_bytes(const plait_stage_sort *sort, double risk)
@@ -47,7 +67,7 @@ double plait_stage_sort_capacity_bytes(const plait_stage_sort *sort, double risk
 
 // ---- one stage -----------------------------------------------------------------------------
 
-/* Two GPUs of unlike groups. (C.220) */
+/* Two GPUs of different groups. (C.220) */
 static plait_route pair_route(const plait_cluster *pair)
 {
     const plait_group_shape two = {.ranks = 2, .runs = 1, .run = {{2, 1}}};
@@ -55,69 +75,54 @@ static plait_route pair_route(const plait_cluster *pair)
     return plait_route_of(pair, two);
 }
 
-/* The two copies of a tied embedding meet over what joins their groups. (C.227) */
-static stage_sync sync_of(const plait_stage_sort *sort, const stage_load *load, int other)
+/* The two copies of a tied embedding exchange gradients over the link between their groups. (C.227) */
+stage_cost stage_pricer_sum(plait_stage_sort *pricer, const plait_stage *stage, int other,
+                            double in_flight, stage_parts *parts)
 {
-    if (other == sort->group || !sort->problem.model->tied)
-        return stage_sync_of(&sort->problem, &sort->degrees, &sort->routes, load);
-    const plait_cluster pair = plait_cluster_of_pair(sort->whole, sort->group, other);
-    sync_routes routes = sort->routes;
+    const stage_parts list = stage_parts_of(pricer->problem.model, stage, pricer->part);
+    stage_rows rows = stage_rows_of(pricer);
+    sync_routes routes;
 
-    routes.ends = pair_route(&pair);
-    return stage_sync_of(&sort->problem, &sort->degrees, &routes, load);
+    if (parts)
+        *parts = list;
+    if (other != pricer->group && pricer->problem.model->tied) {
+        const plait_cluster pair = plait_cluster_of_pair(pricer->whole, pricer->group, other);
+        routes = pricer->routes;
+        routes.ends = pair_route(&pair);
+        rows.routes = &routes;
+    }
+    return stage_cost_of(&rows, &list, in_flight);
 }
 
-sorted_stage stage_sort_sum(plait_stage_sort *sort, const plait_stage *stage, int other,
-                            double in_flight)
+plait_stage_price stage_pricer_price(const plait_stage_sort *pricer, const stage_cost *cost)
 {
-    const plait_problem *problem = &sort->problem;
-    sorted_stage out = {.parts = stage_parts_of(problem->model, stage, sort->part)};
-
-    out.load = (stage_load){
-        .count = 1,
-        .in_flight = in_flight,
-        .embedding = stage_parts_have(&out.parts, ROW_EMBEDDING),
-        .loss = stage_parts_have(&out.parts, ROW_HEAD),
-    };
-    stage_load_add_parts(problem, &sort->row, &sort->gather, &out.parts, &out.load);
-    out.load.held_bytes = in_flight * out.load.saved_bytes;
-    out.state = stage_state_of(problem, &sort->degrees, &sort->row, &sort->routes.state,
-                               sort->routes.ways, &out.load);
-    out.sync = sync_of(sort, &out.load, other);
-    return out;
-}
-
-plait_stage_price stage_sort_price_of(const plait_stage_sort *sort, const sorted_stage *stage)
-{
-    const stage_load *load = &stage->load;
+    const plait_problem *problem = &pricer->problem;
+    const plait_degrees *d = &pricer->degrees;
+    const stage_load *load = &cost->load;
     const double gather_s =
-        gather_left_s(&sort->problem.runtime->overlap, grad_sync_of(&sort->problem, &sort->degrees),
-                      load, &stage->sync);
-    stage_load idle = *load;
+        gather_left_s(&problem->runtime->overlap, grad_sync_of(problem, d), load, &cost->sync);
+    stage_cost idle = *cost;
 
-    idle.held_bytes = 0.0;
+    idle.load.held_bytes = 0.0;
     return (plait_stage_price){
         .forward_s = load->forward_s,
         .backward_s = load->backward_s,
-        .state_bytes =
-            stage_memory(&sort->problem, &sort->degrees, &sort->row, &idle, &stage->state)
-                .peak_bytes,
-        .flight_bytes = sort->problem.runtime->keep.fragmentation * load->saved_bytes,
-        .reduce_s =
-            sync_exposed_s(&sort->problem, &sort->degrees, load, &stage->sync, 1) - gather_s,
+        .state_bytes = stage_memory(problem, d, &idle).peak_bytes,
+        .flight_bytes = problem->runtime->keep.fragmentation * load->saved_bytes,
+        .reduce_s = sync_exposed_s(problem, d, cost, 1) - gather_s,
         .gather_s = gather_s,
-        .optimizer_s = optimizer_left_s(load, &stage->sync),
+        .optimizer_s = optimizer_left_s(load, &cost->sync),
         .busy_s = load->busy_s,
         .moving_s = load->moving_s,
     };
 }
 
-plait_stage_price plait_stage_sort_price(plait_stage_sort *sort, const plait_stage *stage,
+plait_stage_price plait_stage_sort_price(plait_stage_sort *pricer, const plait_stage *stage,
                                          int other)
 {
-    const sorted_stage sum = stage_sort_sum(sort, stage, other, 0.0);
+    const stage_cost cost = stage_pricer_sum(pricer, stage, other, 0.0, NULL);
 
-    return stage_sort_price_of(sort, &sum);
+    return stage_pricer_price(pricer, &cost);
 }
 
 // ---- between stages ------------------------------------------------------------------------

@@ -3,20 +3,10 @@
  *
  *     step = pipeline (C.71 to C.75) + sends (C.64) + gradients and parameters (C.66) + optimizer (C.69)
  *
- * A load may stand for several stages alike (`count`), which is what makes a price of a search cheap
- * and a full price the same sum.
+ * One cost may represent several equal stages (load.count), which makes a search cheap and gives a full
+ * price the same sum.
  */
-#include "costmodel/stage/stage_sum.h"
-
-/* C.64: a send's bytes on the wire, and what the software spends on it. */
-double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, const layer_row *row)
-{
-    if (d->pp == 1)
-        return 0.0;
-    const plait_route route = plait_route_of(problem->cluster, plait_group_of(d, PLAIT_AXIS_PP));
-    return plait_p2p_s(&route, network_of(problem), row->p2p_bytes) +
-           problem->runtime->factor.p2p_s;
-}
+#include "costmodel/stage/stage_cost.h"
 
 /*
  * The fill and drain wait for 2(p-1) sends whatever overlaps. In the steady state a rank sends and
@@ -54,7 +44,7 @@ double pipeline_sends(const plait_problem *problem, const plait_degrees *d)
 static plait_pipeline_load pipeline_load(const step_parts *parts)
 {
     for (int i = 0; i < parts->runs; i++) {
-        const stage_load *load = &parts->load[parts->run[i].load];
+        const stage_load *load = &parts->cost[parts->run[i].cost].load;
         parts->ranks[i] = (plait_rank_run){
             .ranks = parts->run[i].stages,
             .all = {load->forward_s, load->backward_s, load->weight_s},
@@ -90,8 +80,8 @@ static void take_slowest(const step_parts *parts, step_sum *sum)
     const double pairs = pairs_of(parts);
     double longest_s = 0.0;
 
-    for (int i = 0; i < parts->loads; i++) {
-        const stage_load *load = &parts->load[i];
+    for (int i = 0; i < parts->costs; i++) {
+        const stage_load *load = &parts->cost[i].load;
         const double alone_s = parts->microbatches * (load->forward_s + load->backward_s);
         const double paired_s = pairs * load->paired_s[parts->degrees->ep_overlap];
         longest_s = larger(longest_s, alone_s);
@@ -126,16 +116,16 @@ step_sum step_sum_of(const step_parts *parts)
                     .exact = plait_pipeline_exact(schedule, &pipeline)};
 
     take_slowest(parts, &sum);
-    for (int i = 0; i < parts->loads; i++) {
-        const stage_load *load = &parts->load[i];
+    for (int i = 0; i < parts->costs; i++) {
+        const stage_load *load = &parts->cost[i].load;
         const double share = load->count * (double)parts->microbatches / d->pp;
         sum.busy_s_a_gpu += share * load->busy_s;
         sum.moving_s_a_gpu += share * load->moving_s;
-        sum.optimizer_s = larger(sum.optimizer_s, optimizer_left_s(load, &parts->sync[i]));
+        sum.optimizer_s = larger(sum.optimizer_s, optimizer_left_s(load, &parts->cost[i].sync));
     }
     sum.moving_s_a_gpu += sum.optimizer_s;
     sum.pp_comm_s = sends_exposed_s(parts->problem, d, parts->microbatches, parts->send_s);
-    sum.dp_comm_s = sync_exposed_s(parts->problem, d, parts->load, parts->sync, parts->loads);
+    sum.dp_comm_s = sync_exposed_s(parts->problem, d, parts->cost, parts->costs);
     step_sum_take(&sum, sum.alone_s);
     return sum;
 }

@@ -213,8 +213,8 @@ static void fill_lean_loads(const plait_table *table, class_list *list)
     for (int c = 0; c < list->count; c++) {
         stage_class all = list->of[c];
         all.ends = 0;
-        list->lean[c] = begin_load(&table->row, &all);
-        add_layers(&all, table->lean_time, &list->lean[c]);
+        list->lean[c].load = begin_load(&table->row, &all);
+        add_layers(&all, table->lean_time, &list->lean[c].load);
     }
 }
 
@@ -235,14 +235,14 @@ static plait_price lean_price(plait_table *table, const plait_degrees *d, double
     double fullest = 0.0;
 
     for (int c = 0; c < table->ranks.count; c++) {
-        stage_load *load = &table->ranks.lean[c];
+        stage_load *load = &table->ranks.lean[c].load;
         take_chunks(&table->ranks.of[c], table->chunks.lean, load);
         fullest = larger(fullest, lean_peak_bytes(table, &lean, &bytes, load));
     }
     if (fullest > most_bytes)
         return (plait_price){.peak_bytes = fullest};
     table_pace(table, d);
-    const step_sum sum = table_sum(table, &lean, table->ranks.lean, table->no_sync);
+    const step_sum sum = table_sum(table, &lean, table->ranks.lean);
     return lean_of(sum, fullest);
 }
 
@@ -270,8 +270,8 @@ static void fill_chosen_loads(const plait_table *table, const layer_choice *choi
     for (int c = 0; c < list->count; c++) {
         if (!table->lean_based || table_has_module(&list->of[c]))
             table_fill_base(table, ends, mtp, &list->of[c], &list->lean_base[c]);
-        list->lean[c] = list->lean_base[c];
-        add_chosen_layers(table, &list->of[c], choice, &list->lean[c]);
+        list->lean[c].load = list->lean_base[c];
+        add_chosen_layers(table, &list->of[c], choice, &list->lean[c].load);
     }
 }
 
@@ -301,8 +301,9 @@ static double lean_activations_peak(plait_table *table)
     fill_lean_loads(table, &table->chunks);
     fill_lean_loads(table, &table->ranks);
     for (int c = 0; c < table->ranks.count; c++) {
-        take_chunks(&table->ranks.of[c], table->chunks.lean, &table->ranks.lean[c]);
-        fullest = larger(fullest, table_peak_bytes(table, c, &table->ranks.lean[c]));
+        stage_load *load = &table->ranks.lean[c].load;
+        take_chunks(&table->ranks.of[c], table->chunks.lean, load);
+        fullest = larger(fullest, table_peak_bytes(table, c, load));
     }
     return fullest;
 }
@@ -312,14 +313,14 @@ static double lean_activations_peak(plait_table *table)
  * hides. On the slowest stage it costs more than it hides, unless `slowest` is -1; on another it may cost
  * nothing.
  */
-static double least_sync_s(const step_parts *parts, int slowest, stage_load *room)
+static double least_sync_s(const step_parts *parts, int slowest, stage_cost *scratch)
 {
-    for (int i = 0; i < parts->loads; i++) {
-        room[i] = parts->load[i];
+    for (int i = 0; i < parts->costs; i++) {
+        scratch[i] = parts->cost[i];
         if (i != slowest)
-            room[i].backward_s = HUGE_VAL;
+            scratch[i].load.backward_s = HUGE_VAL;
     }
-    return sync_exposed_s(parts->problem, parts->degrees, room, parts->sync, parts->loads);
+    return sync_exposed_s(parts->problem, parts->degrees, scratch, parts->costs);
 }
 
 /* The same of the optimizer: gradients on their way to the host may all hide. */
@@ -327,8 +328,8 @@ static double least_optimizer_s(const step_parts *parts)
 {
     double longest_s = 0.0;
 
-    for (int i = 0; i < parts->loads; i++)
-        longest_s = larger(longest_s, parts->sync[i].optimizer_s);
+    for (int i = 0; i < parts->costs; i++)
+        longest_s = larger(longest_s, parts->cost[i].sync.optimizer_s);
     return longest_s;
 }
 
@@ -336,13 +337,13 @@ static double least_optimizer_s(const step_parts *parts)
  * Lower bound on the step with any recomputation, from the step without. If the pipeline's time is itself a
  * bound, the slowest stage may wait for another, and its recomputation may cost nothing either.
  */
-static plait_price least_price_of(const step_parts *parts, double peak_bytes, stage_load *room)
+static plait_price least_price_of(const step_parts *parts, double peak_bytes, stage_cost *scratch)
 {
     step_sum sum = step_sum_of(parts);
     const int paying = sum.exact ? sum.slowest : -1;
     const double hideable_s = sum.optimizer_s - least_optimizer_s(parts);
 
-    sum.total_s -= hideable_s + sum.dp_comm_s - least_sync_s(parts, paying, room);
+    sum.total_s -= hideable_s + sum.dp_comm_s - least_sync_s(parts, paying, scratch);
     sum.moving_s_a_gpu -= hideable_s;
     return lean_of(sum, peak_bytes);
 }
@@ -357,11 +358,11 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
     table_fill(table, &plain);
     table_select_lean(table, d->ep_overlap);
     const double peak_bytes = lean_activations_peak(table);
-    const step_parts parts = parts_of_classes(table, &plain, table->ranks.load, table->sync);
-    const plait_price price = least_price_of(&parts, peak_bytes, table->ranks.lean);
+    const step_parts parts = parts_of_classes(table, &plain, table->ranks.cost);
+    const plait_price price = least_price_of(&parts, peak_bytes, table->scratch);
     if (!table->boundary.faster)
         return price;
     const step_parts fused = parts_fused(&parts, &table->boundary, table->fused);
-    const plait_price other = least_price_of(&fused, peak_bytes, table->ranks.lean);
+    const plait_price other = least_price_of(&fused, peak_bytes, table->scratch);
     return other.step_s < price.step_s ? other : price;
 }

@@ -24,14 +24,14 @@ static bool make_list(class_list *list, size_t most, size_t kinds, plait_arena *
 {
     list->of = plait_arena_alloc(arena, most, sizeof *list->of);
     list->base = plait_arena_alloc(arena, most, sizeof *list->base);
-    list->load = plait_arena_alloc(arena, most, sizeof *list->load);
+    list->cost = plait_arena_alloc(arena, most, sizeof *list->cost);
     list->lean = plait_arena_alloc(arena, most, sizeof *list->lean);
     list->lean_base = plait_arena_alloc(arena, most, sizeof *list->lean_base);
     list->leading = plait_arena_alloc(arena, 2 * most * kinds, sizeof *list->leading);
     list->held = plait_arena_alloc(arena, most, sizeof *list->held);
     list->part =
         plait_arena_alloc(arena, most * (size_t)stage_parts_most((int)kinds), sizeof *list->part);
-    return list->of && list->base && list->load && list->lean && list->lean_base && list->leading &&
+    return list->of && list->base && list->cost && list->lean && list->lean_base && list->leading &&
            list->part && list->held;
 }
 
@@ -56,19 +56,14 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->time = plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->time);
     table->chosen_time =
         plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->chosen_time);
-    table->sync = plait_arena_alloc(arena, stages, sizeof *table->sync);
-    table->state = plait_arena_alloc(arena, stages, sizeof *table->state);
-    table->buffers_bytes = plait_arena_alloc(arena, stages, sizeof *table->buffers_bytes);
-    table->no_sync = plait_arena_alloc(arena, stages, sizeof *table->no_sync);
     table->run = plait_arena_alloc(arena, stages, sizeof *table->run);
     table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
     table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
-    table->frame_sync = plait_arena_alloc(arena, stages, sizeof *table->frame_sync);
+    table->scratch = plait_arena_alloc(arena, 2 * stages, sizeof *table->scratch);
     table->frame_run = plait_arena_alloc(arena, stages, sizeof *table->frame_run);
-    // Of each rank two chunks are looked at, and DualPipe's ranks hold two stages.
+    // A rank has a first and a last chunk, and under DualPipe two stages.
     return table->row.memo && table->spans && table->classes && table->time && table->chosen_time &&
-                   table->sync && table->state && table->buffers_bytes && table->no_sync &&
-                   table->run && table->rank_run && table->fused && table->frame_sync &&
+                   table->run && table->rank_run && table->fused && table->scratch &&
                    table->frame_run && make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
@@ -168,8 +163,7 @@ static int ends_slot_of(const plait_table *table, const plait_degrees *d)
     return table->problem.model->mtp_layers > 0 ? table_slot_of(usual_choice(d)) : SLOT_NONE;
 }
 
-/* The times of the ends that know no choice, by ROW_... - ROW_EMBEDDING. */
-static const layer_time *end_times_of(plait_table *table)
+const layer_time *table_end_times(plait_table *table)
 {
     const plait_choice none = {.offload_acts = 0};
 
@@ -203,14 +197,14 @@ bool table_has_module(const stage_class *class)
 /* Of all classes, or of those alone that a choice changes. */
 static void fill_bases(plait_table *table, const plait_degrees *d, bool all, class_list *list)
 {
-    const layer_time *const end = end_times_of(table);
+    const layer_time *const end = table_end_times(table);
     const layer_time *const mtp = table_times(table, usual_choice(d)) + table->kinds;
 
     for (int c = 0; c < list->count; c++) {
         if (!all && !table_has_module(&list->of[c]))
             continue;
         table_fill_base(table, end, mtp, &list->of[c], &list->base[c]);
-        list->load[c] = list->base[c];
+        list->cost[c].load = list->base[c];
     }
 }
 
@@ -224,16 +218,10 @@ static void fill_ends(plait_table *table, const plait_degrees *d, bool all)
 /* State, reductions and buffers: by weights alone. */
 static void fill_classes(plait_table *table, const plait_degrees *d)
 {
-    const plait_problem *problem = &table->problem;
-    const sync_routes *routes = &table->routes;
+    const stage_rows rows = table_rows(table, d);
 
-    for (int c = 0; c < table->ranks.count; c++) {
-        const stage_load *base = &table->ranks.base[c];
-        table->state[c] =
-            stage_state_of(problem, d, &table->row, &routes->state, routes->ways, base);
-        table->buffers_bytes[c] = stage_buffer_bytes(problem, d, &table->row, base);
-        table->sync[c] = stage_sync_of(problem, d, &table->routes, base);
-    }
+    for (int c = 0; c < table->ranks.count; c++)
+        stage_cost_complete(&rows, &table->ranks.cost[c]);
 }
 
 static void forget_times(plait_table *table)
@@ -322,10 +310,10 @@ void table_select(plait_table *table, const plait_degrees *d)
 
 double table_peak_bytes(const plait_table *table, int c, const stage_load *load)
 {
-    const stage_state *state = &table->state[c];
+    const stage_state *state = &table->ranks.cost[c].state;
     const double allocated = state->weights_bytes + state->gradients_bytes +
                              state->optimizer_bytes + stage_activation_bytes(load) +
-                             state->buffers_bytes + table->buffers_bytes[c];
+                             state->buffers_bytes + table->ranks.cost[c].buffers_bytes;
 
     return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
 }
@@ -343,8 +331,8 @@ static layer_choice choice_of(plait_table *table, const plait_degrees *d)
 static void fill_loads(const plait_table *table, const layer_choice *choice, class_list *list)
 {
     for (int c = 0; c < list->count; c++) {
-        take_ends(&list->base[c], &list->load[c]);
-        add_chosen_layers(table, &list->of[c], choice, &list->load[c]);
+        take_ends(&list->base[c], &list->cost[c].load);
+        add_chosen_layers(table, &list->of[c], choice, &list->cost[c].load);
     }
 }
 
@@ -355,7 +343,7 @@ void table_fill(plait_table *table, const plait_degrees *d)
     fill_loads(table, &choice, &table->chunks);
     fill_loads(table, &choice, &table->ranks);
     for (int c = 0; c < table->ranks.count; c++)
-        take_chunks(&table->ranks.of[c], table->chunks.load, &table->ranks.load[c]);
+        take_chunks(&table->ranks.of[c], table->chunks.cost, &table->ranks.cost[c].load);
 }
 
 /*
@@ -365,11 +353,11 @@ void table_fill(plait_table *table, const plait_degrees *d)
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
     table_fill(table, d);
-    const step_sum sum = table_sum(table, d, table->ranks.load, table->sync);
+    const step_sum sum = table_sum(table, d, table->ranks.cost);
     double fullest = 0.0;
 
     for (int c = 0; c < table->ranks.count; c++)
-        fullest = larger(fullest, table_peak_bytes(table, c, &table->ranks.load[c]));
+        fullest = larger(fullest, table_peak_bytes(table, c, &table->ranks.cost[c].load));
     return price_of(&sum, fullest);
 }
 
@@ -421,15 +409,16 @@ static known_pipeline *known_pipeline_of(plait_table *table, const plait_degrees
 static plait_status simulate_fused(plait_table *table, const plait_degrees *d, plait_arena *scratch,
                                    plait_price *price, plait_error *err)
 {
-    const step_parts parts = parts_of_classes(table, d, table->ranks.load, table->sync);
+    const step_parts parts = parts_of_classes(table, d, table->ranks.cost);
+    const stage_rows rows = table_rows(table, d);
     const plait_arena_mark mark = plait_arena_save(scratch);
     plait_plan plan;
     step_sum sum;
     bool chosen;
 
     PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
-    PLAIT_TRY(simulated_sum_of(&parts, &plan, &table->row, &table->gather, &table->boundary,
-                               table->fused, table->spans, scratch, &sum, &chosen, err));
+    PLAIT_TRY(simulated_sum_of(&parts, &plan, &rows, &table->boundary, table->fused, table->spans,
+                               scratch, &sum, &chosen, err));
     plait_arena_rewind(scratch, mark);
     price->step_s = sum.total_s;
     price->exact = true;
@@ -440,18 +429,18 @@ plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
                                     plait_arena *scratch, plait_price *price, plait_error *err)
 {
     known_pipeline *known = known_pipeline_of(table, d);
-    const step_parts parts = parts_of_classes(table, d, table->ranks.load, table->sync);
+    const step_parts parts = parts_of_classes(table, d, table->ranks.cost);
     step_sum sum = step_sum_of(&parts);
 
     if (table->boundary.faster)
         return simulate_fused(table, d, scratch, price, err);
     if (known->rows != table->rows) {
+        const stage_rows rows = table_rows(table, d);
         const plait_arena_mark mark = plait_arena_save(scratch);
         plait_plan plan;
         known->s = sum.alone_s;
         PLAIT_TRY(plait_plan_expand(&table->problem, d, scratch, &plan, err));
-        PLAIT_TRY(pipeline_simulate(&table->problem, &plan, &table->row, &table->gather, NULL,
-                                    table->spans, scratch, &known->s, err));
+        PLAIT_TRY(pipeline_simulate(&rows, &plan, NULL, table->spans, scratch, &known->s, err));
         plait_arena_rewind(scratch, mark);
         known->rows = table->rows;
     }

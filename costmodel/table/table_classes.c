@@ -55,7 +55,7 @@ static bool same_class(const plait_table *table, const stage_class *a, const sta
 {
     const size_t size = (size_t)(a->depth + 1) * (size_t)table->kinds * sizeof *a->leading;
 
-    return a->unlike == 0 && b->unlike == 0 && a->depth == b->depth && a->first == b->first &&
+    return a->uneven == 0 && b->uneven == 0 && a->depth == b->depth && a->first == b->first &&
            a->last == b->last && same_ends(a, b) && memcmp(a->leading, b->leading, size) == 0;
 }
 
@@ -90,7 +90,7 @@ static int place_class(const plait_table *table, class_list *list, const stage_c
     list->of[list->count] = *class;
     list->leads += (size_t)(class->depth + 1) * (size_t)table->kinds;
     list->parts += (size_t) class->parts.count;
-    list->holds += (size_t) class->unlike;
+    list->holds += (size_t) class->uneven;
     return list->count++;
 }
 
@@ -116,18 +116,18 @@ static int chunks_of_rank(const plait_degrees *d, const plait_chunk *all, int ra
 }
 
 /* Where a rank's chunks differ, each of them and how often it is in flight. */
-static void take_unlike(plait_table *table, const plait_degrees *d, const plait_chunk *chunk,
+static void take_uneven(plait_table *table, const plait_degrees *d, const plait_chunk *chunk,
                         stage_class *class)
 {
     double in_flight[PLAIT_MAX_LAYERS];
     held_chunk *held = table->ranks.held + table->ranks.holds;
 
-    if (!stage_chunks_held(d, chunk, class->stage, table->microbatches, in_flight))
+    if (!stage_chunks_in_flight(d, chunk, class->stage, table->microbatches, in_flight))
         return;
     for (int v = 0; v < d->vpp; v++)
         held[v] = (held_chunk){place_chunk(table, d, &chunk[v]), in_flight[v]};
     class->held = held;
-    class->unlike = d->vpp;
+    class->uneven = d->vpp;
 }
 
 /* Ranks are one class when their first and last chunks are, too. */
@@ -145,14 +145,14 @@ static stage_class class_of_rank(plait_table *table, const plait_degrees *d, con
     if (chunks > 1) {
         class.first = place_chunk(table, d, &chunk[0]);
         class.last = place_chunk(table, d, &chunk[chunks - 1]);
-        take_unlike(table, d, chunk, &class);
+        take_uneven(table, d, chunk, &class);
     }
     return class;
 }
 
 static void add_to_runs(plait_table *table, int class)
 {
-    if (table->runs > 0 && table->run[table->runs - 1].load == class)
+    if (table->runs > 0 && table->run[table->runs - 1].cost == class)
         table->run[table->runs - 1].stages++;
     else
         table->run[table->runs++] = (stage_run){class, 1};

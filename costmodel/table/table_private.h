@@ -1,44 +1,53 @@
 /* table_private.h - what a table remembers, and the sums that prices and bounds share */
 #pragma once
 
-#include "base/numbers.h"
-#include "costmodel/layer/fuse.h"
+#include "costmodel/stage/stage_cost.h"
 
 typedef struct class_memo class_memo;
 
-/* A chunk of a rank, and its microbatches in flight. (C.260) */
+/* A chunk of a rank with uneven chunks, and its microbatches in flight. (C.260) */
 typedef struct held_chunk {
     int class;
     double in_flight;
 } held_chunk;
 
-/* One class of ranks, or of chunks: what it is made of, and how many of each kind lead its chunks. */
+/* A class of equal ranks, or of equal chunks, and the layers and ends that it has. */
 typedef struct stage_class {
-    int stage; /* the earliest of it */
+    int stage; /* the earliest of the class */
     int count;
-    int first, last; /* of a rank of several chunks: the classes of its first and its last */
-    int unlike;      /* chunks of a rank whose chunks differ: so many held_chunk follow */
+    int first, last; /* classes of a rank's first and last chunk; -1: it has one chunk */
+    int uneven;      /* number of held chunks of a rank with uneven chunks; else 0 */
     const held_chunk *held;
     int depth;         /* layers of the longest chunk */
-    int ends;          /* so many parts are ends of the model, and come first */
+    int ends;          /* number of parts that are ends of the model, which come first */
     stage_parts parts; /* without their recompute choices */
     double in_flight;
-    const unsigned short
-        *leading; /* [depth + 1][kinds]: of each kind in the first N of each chunk */
+    const unsigned short *leading; /* [depth + 1][kinds]: layers of each kind among the first N of
+                                      each chunk */
 } stage_class;
 
-/* Classes, what each adds up to, and room for what they are made of. */
+/*
+ * Classes of ranks or of chunks, with their sums. All arrays are made once, for the most classes there
+ * can be, and point into each other:
+ *
+ *     of[c].parts.part  -> part[parts used]      base[c]        weights, and times of the ends
+ *     of[c].leading     -> leading[leads used]   cost[c].load   base[c] and the layers of the point
+ *     of[c].held        -> held[holds used]      lean[c].load   lean_base[c] and the leanest layers
+ *
+ * Only classes of ranks have cost[c].state, .buffers_bytes and .sync, which depend on weights alone;
+ * lean[c] never has any (bounds leave them out).
+ */
 typedef struct class_list {
     int count;
     stage_class *of;
-    stage_load *base;      /* weights, and the ends' times */
-    stage_load *load;      /* with the layers of the point */
-    stage_load *lean;      /* without gathers and with the leanest recomputation, for bounds */
-    stage_load *lean_base; /* weights, and the ends' times without gathers */
+    stage_load *base;
+    stage_cost *cost;
+    stage_cost *lean;
+    stage_load *lean_base; /* weights, and times of the ends without gathers */
     unsigned short *leading;
     stage_part *part;
     held_chunk *held;
-    size_t leads, parts, holds; /* used of each */
+    size_t leads, parts, holds; /* entries used of each */
 } class_list;
 
 /* none, selective, sac, full, then each set of modules. */
@@ -106,10 +115,8 @@ struct plait_table {
     plait_rank_run *rank_run;
 
     /* by class of ranks */
-    stage_load *fused; /* loads where boundaries are fused, and those of frames */
-    stage_sync *sync;
-    stage_state *state;
-    double *buffers_bytes; /* that do not depend on recomputation */
+    stage_cost *fused;   /* costs with fused boundaries */
+    stage_cost *scratch; /* costs of frames, and of a bound */
 
     /* the same without gathers and with the leanest recomputation, for bounds */
     unsigned lean_known; /* bits 1 << plait_ep_overlap: made for this row of layers */
@@ -130,10 +137,8 @@ struct plait_table {
     stage_load light_load;         /* the whole model's */
     layer_key computed;            /* that `computed_s` is of */
     double computed_s[ROW_PRICES]; /* of one layer, by row */
-    stage_sync *no_sync;           /* zeros */
 
-    stage_sync *frame_sync; /* room for the price of frames */
-    stage_run *frame_run;
+    stage_run *frame_run; /* scratch: runs of frames */
 };
 
 /** The chunks of a point; a layout that is still open deals nothing. */
@@ -164,7 +169,13 @@ const layer_time *table_times(plait_table *table, plait_choice choice);
 /** Brings all rows and the loads of all classes, in `table->ranks`, to the point's keys. */
 void table_fill(plait_table *table, const plait_degrees *d);
 
-/** C.81 to C.84 of one class of ranks with this load, from entries that are remembered. */
+/** The cached rows, for these degrees. */
+static inline stage_rows table_rows(const plait_table *table, const plait_degrees *d)
+{
+    return (stage_rows){&table->problem, d, &table->row, &table->gather, &table->routes};
+}
+
+/** C.81 to C.84 of one class of ranks with this load, from cached entries. */
 double table_peak_bytes(const plait_table *table, int c, const stage_load *load);
 
 /** Times and bytes of the row's layers that no choice of recomputation and offload undercuts: lean_time. */
@@ -198,6 +209,9 @@ void table_fill_base(const plait_table *table, const layer_time *end, const laye
 
 /** Does a class have a prediction module? */
 bool table_has_module(const stage_class *class);
+
+/** The times of the ends that do not depend on a choice, by ROW_... - ROW_EMBEDDING. */
+const layer_time *table_end_times(plait_table *table);
 
 // ---- sums, inline: a price takes tens of nanoseconds ----------------------------------------
 
@@ -279,32 +293,32 @@ static inline void add_chosen_layers(const plait_table *table, const stage_class
 }
 
 /* A rank's ends: of the chunks that it has, or itself. And what all of them keep in flight. */
-static inline void take_chunks(const stage_class *class, const stage_load *chunks, stage_load *load)
+static inline void take_chunks(const stage_class *class, const stage_cost *chunks, stage_load *load)
 {
     load->first = load->last = chunk_time_of(load);
     load->held_bytes = load->in_flight * load->saved_bytes;
-    if (class->unlike > 0)
+    if (class->uneven > 0)
         load->held_bytes = 0.0;
-    for (int i = 0; i < class->unlike; i++)
-        load->held_bytes += class->held[i].in_flight * chunks[class->held[i].class].saved_bytes;
+    for (int i = 0; i < class->uneven; i++)
+        load->held_bytes +=
+            class->held[i].in_flight * chunks[class->held[i].class].load.saved_bytes;
     if (class->first >= 0) {
-        load->first = chunk_time_of(&chunks[class->first]);
-        load->last = chunk_time_of(&chunks[class->last]);
+        load->first = chunk_time_of(&chunks[class->first].load);
+        load->last = chunk_time_of(&chunks[class->last].load);
     }
 }
 
 /* What the step of these loads adds up, one of each class of ranks. */
 static inline step_parts parts_of_classes(const plait_table *table, const plait_degrees *d,
-                                          const stage_load *load, const stage_sync *sync)
+                                          const stage_cost *cost)
 {
     return (step_parts){
         .problem = &table->problem,
         .degrees = d,
         .microbatches = table->microbatches,
         .send_s = table->send_s,
-        .loads = table->ranks.count,
-        .load = load,
-        .sync = sync,
+        .costs = table->ranks.count,
+        .cost = cost,
         .runs = table->runs,
         .run = table->run,
         .ranks = table->rank_run,
@@ -313,9 +327,9 @@ static inline step_parts parts_of_classes(const plait_table *table, const plait_
 
 /* Their step, with boundaries fused where that makes it shorter. */
 static inline step_sum table_sum(const plait_table *table, const plait_degrees *d,
-                                 const stage_load *load, const stage_sync *sync)
+                                 const stage_cost *cost)
 {
-    const step_parts parts = parts_of_classes(table, d, load, sync);
+    const step_parts parts = parts_of_classes(table, d, cost);
 
     return table->boundary.faster ? cheaper_sum_of(&parts, &table->boundary, table->fused)
                                   : step_sum_of(&parts);

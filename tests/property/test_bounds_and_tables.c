@@ -15,7 +15,7 @@
 #include "support/must.h"
 #include "plait/data.h"
 #include "plait/search.h"
-#include "costmodel/stage/stage_sum.h"
+#include "costmodel/stage/stage_cost.h"
 #include "support/world.h"
 
 // ---- random numbers (splitmix64) -----------------------------------------------------------

@@ -11,7 +11,7 @@
 #include "plait/limits.h"
 #include "plait/runtime.h"
 #include "plait/simulate.h"
-#include "costmodel/stage/stage_sum.h"
+#include "costmodel/stage/stage_cost.h"
 #include "costmodel/plan/timeline_tail.h"
 
 enum { SHAPES = FEW_DRAWS ? 400 : 2000, MOST_RANKS = 24, MOST_STAGES = 3 * MOST_RANKS };
@@ -107,14 +107,14 @@ static double exposed_s(const pipeline *p, bool shifts)
     const plait_problem problem = {.runtime = &runtime};
     const plait_degrees d = {.pp = p->shape.ranks,
                              .grad_sync = shifts ? PLAIT_SYNC_SHIFTED : PLAIT_SYNC_BULK};
-    stage_load load[MOST_RANKS];
-    stage_sync sync[MOST_RANKS];
+    stage_cost cost[MOST_RANKS];
 
-    for (int s = 0; s < p->shape.ranks; s++) {
-        load[s] = (stage_load){.index = s, .count = 1, .backward_s = p->backward_s};
-        sync[s] = (stage_sync){.reduce_s = p->gradients_s[s]};
-    }
-    return sync_exposed_s(&problem, &d, load, sync, p->shape.ranks);
+    for (int s = 0; s < p->shape.ranks; s++)
+        cost[s] = (stage_cost){
+            .load = {.index = s, .count = 1, .backward_s = p->backward_s},
+            .sync = {.reduce_s = p->gradients_s[s]},
+        };
+    return sync_exposed_s(&problem, &d, cost, p->shape.ranks);
 }
 
 /* ---- what holds ---- */

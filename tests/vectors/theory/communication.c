@@ -1,7 +1,7 @@
 /* communication.c - volumes of papers, and what they hide behind */
 #include "support/assert_near.h"
 #include "plait/fuse.h"
-#include "costmodel/stage/stage_sum.h"
+#include "costmodel/stage/stage_cost.h"
 #include "vectors/theory/theory.h"
 
 /* One microbatch a step of 8 replicas, gradients and parameters of two bytes. */

@@ -1,6 +1,6 @@
 /* limits.c - when communication binds, and experts */
 #include "plait/limits.h"
-#include "costmodel/stage/stage_sum.h"
+#include "costmodel/stage/stage_cost.h"
 #include "vectors/theory/theory.h"
 
 // ---- when communication binds, and gradients moved out of the last backward ---------------
@@ -62,20 +62,19 @@ static double commshift_time(const json_cursor *in)
         .pp = stages, .zero = 0, .grad_sync = shifts ? PLAIT_SYNC_SHIFTED : PLAIT_SYNC_BULK};
     const plait_runtime runtime = paper();
     const plait_problem problem = {.runtime = &runtime};
-    stage_load load[16] = {{0}};
-    stage_sync sync[16] = {{0}};
+    stage_cost cost[16] = {0};
     json_cursor list, g;
 
     assert_true(stages <= 16);
     assert_int_equal(json_array(in, "g", &list, NULL), PLAIT_OK);
     for (bool more = json_first(&list, &g); more; more = json_next(&g)) {
         assert_true(g.index < (size_t)stages);
-        load[g.index] = (stage_load){.index = (int)g.index, .count = 1};
-        load[g.index].backward_s = number(in, "b");
-        assert_int_equal(json_as_number(&g, JSON_POSITIVE, &sync[g.index].reduce_s, NULL),
-                         PLAIT_OK);
+        stage_cost *stage = &cost[g.index];
+        stage->load =
+            (stage_load){.index = (int)g.index, .count = 1, .backward_s = number(in, "b")};
+        assert_int_equal(json_as_number(&g, JSON_POSITIVE, &stage->sync.reduce_s, NULL), PLAIT_OK);
     }
-    return pipe_time(in) + sync_exposed_s(&problem, &d, load, sync, stages);
+    return pipe_time(in) + sync_exposed_s(&problem, &d, cost, stages);
 }
 
 // ---- experts ----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /* memory.c - parameters, state and activations of papers */
 #include "plait/fuse.h"
-#include "costmodel/stage/stage_sum.h"
+#include "costmodel/stage/stage_cost.h"
 #include "vectors/theory/theory.h"
 
 static void ask_state(world *w, const json_cursor *in)

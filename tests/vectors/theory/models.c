@@ -1,5 +1,5 @@
 /* models.c - parameters, FLOPs and layouts of models */
-#include "costmodel/stage/stage_sum.h"
+#include "costmodel/stage/stage_cost.h"
 #include "plait/units.h"
 #include "vectors/theory/theory.h"
 

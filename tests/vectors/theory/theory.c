@@ -4,7 +4,7 @@
 #include "support/everything.h"
 #include "plait/data.h"
 #include "plait/fuse.h"
-#include "costmodel/stage/stage_sum.h"
+#include "costmodel/stage/stage_cost.h"
 #include "vectors/theory/theory.h"
 
 plait_arena *theory_arena;

@@ -1,45 +1,38 @@
 /*
- * rank_loads.c - a point before its layers are dealt: what each layer and each end would add to a rank (C.261)
+ * rank_loads.c - what each layer and each end of the model adds to a rank, before layers are assigned (C.261)
  *
- * The same rows and sums as a price, of loads that hold one part each: what memory and state add up
- * linearly, and what every rank has beside them.
+ * The rows and sums of a price, of loads that hold one part each: memory and state are linear in parts.
  */
 #include <stddef.h>
 #include <string.h>
 
-#include "costmodel/layer/fuse.h"
 #include "costmodel/table/table_private.h"
 
-/* What all parts of one point are made of. */
+/* The rows of one point. */
 typedef struct part_maker {
-    const plait_table *table;
-    const plait_degrees *degrees;
-    const gather_row *gather;
-    const sync_routes *routes;
-    double pairs; /* of a microbatch's work, the share that is paired */
+    stage_rows rows;
+    double pairs; /* share of a microbatch's work that is paired */
 } part_maker;
 
-/* Bytes of a rank with this load, activations apart. */
+/* Bytes of a rank with this load, without activations. */
 static double rank_bytes(const part_maker *maker, const stage_load *load)
 {
-    const plait_problem *problem = &maker->table->problem;
-    const layer_row *row = &maker->table->row;
-    const stage_state state = stage_state_of(problem, maker->degrees, row, &maker->routes->state,
-                                             maker->routes->ways, load);
+    stage_cost cost = {.load = *load};
 
-    return problem->runtime->keep.fragmentation *
-           (state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
-            state.buffers_bytes + stage_buffer_bytes(problem, maker->degrees, row, load));
+    stage_cost_add_state(&maker->rows, &cost);
+    return maker->rows.problem->runtime->keep.fragmentation *
+           (cost.state.weights_bytes + cost.state.gradients_bytes + cost.state.optimizer_bytes +
+            cost.state.buffers_bytes + cost.buffers_bytes);
 }
 
 /* Layers offload, the ends of the model do not. */
 static void add_row(const part_maker *maker, int r, plait_recompute recompute, stage_load *load)
 {
-    const layer_price *price = &maker->table->row.price[r];
+    const layer_price *price = &maker->rows.row->price[r];
     const bool layer = r < ROW_EMBEDDING || r == ROW_MTP;
-    const plait_choice choice = {recompute, layer ? maker->degrees->offload_acts : 0};
+    const plait_choice choice = {recompute, layer ? maker->rows.degrees->offload_acts : 0};
     const layer_time time =
-        layer_time_of(&maker->table->problem, price, &maker->gather->layer[r], choice);
+        layer_time_of(maker->rows.problem, price, &maker->rows.gather->layer[r], choice);
 
     stage_load_add(load, 1.0, &time);
     stage_load_add_weights(load, 1.0, price);
@@ -48,8 +41,8 @@ static void add_row(const part_maker *maker, int r, plait_recompute recompute, s
 /* What depends on the choice. */
 static void take_times(const part_maker *maker, const stage_load *load, plait_portion *out)
 {
-    const double paired_s = load->paired_s[maker->degrees->ep_overlap];
-    const double loss = maker->table->problem.runtime->keep.fragmentation;
+    const double paired_s = load->paired_s[maker->rows.degrees->ep_overlap];
+    const double loss = maker->rows.problem->runtime->keep.fragmentation;
 
     out->time = (plait_chunk_time){load->forward_s, load->backward_s, load->weight_s};
     out->work_s = load->forward_s + load->backward_s - maker->pairs * paired_s;
@@ -87,7 +80,7 @@ static plait_portion part_of_row(const part_maker *maker, int r, plait_recompute
 static void add_table(const part_maker *maker, bool needed, stage_load *load)
 {
     if (needed)
-        stage_load_add_weights(load, 1.0, &maker->table->row.price[ROW_TABLE]);
+        stage_load_add_weights(load, 1.0, &maker->rows.row->price[ROW_TABLE]);
 }
 
 /* Have the first and the last chunk one rank? */
@@ -105,7 +98,7 @@ static plait_portion module_part(const part_maker *maker, plait_recompute recomp
     stage_load load = {.count = 1};
 
     add_row(maker, ROW_MTP, recompute, &load);
-    add_table(maker, !maker->table->problem.model->tied && !ends_meet(maker->degrees), &load);
+    add_table(maker, !maker->rows.problem->model->tied && !ends_meet(maker->rows.degrees), &load);
     return part_of(maker, &load);
 }
 
@@ -116,24 +109,24 @@ static plait_portion loss_part(const part_maker *maker)
     stage_load load = {.count = 1, .loss = true};
 
     add_row(maker, ROW_HEAD, none, &load);
-    for (int m = 0; m < maker->table->problem.model->mtp_layers; m++)
+    for (int m = 0; m < maker->rows.problem->model->mtp_layers; m++)
         add_row(maker, ROW_MTP_HEAD, none, &load);
-    add_table(maker, maker->table->problem.model->tied && !ends_meet(maker->degrees), &load);
+    add_table(maker, maker->rows.problem->model->tied && !ends_meet(maker->rows.degrees), &load);
     return part_of(maker, &load);
 }
 
 /* Sends, and the optimizer of the mean rank, which that of the fullest is at least. */
 static double after_s(const part_maker *maker, const plait_portions *out)
 {
-    const plait_problem *problem = &maker->table->problem;
-    const plait_degrees *d = maker->degrees;
-    const layer_row *row = &maker->table->row;
+    const plait_problem *problem = maker->rows.problem;
+    const plait_degrees *d = maker->rows.degrees;
+    const layer_row *row = maker->rows.row;
     const plait_model *model = problem->model;
     stage_load mean = {.count = 1};
 
     for (int i = 0; i < model->layers; i++)
         stage_load_add_weights(&mean, 1.0 / d->pp, &row->price[model->layer_kind[i]]);
-    const stage_sync sync = stage_sync_of(problem, d, maker->routes, &mean);
+    const stage_sync sync = stage_sync_of(problem, d, maker->rows.routes, &mean);
     return sync.optimizer_s +
            sends_exposed_s(problem, d, out->microbatches, pipeline_send_s(problem, d, row));
 }
@@ -145,6 +138,15 @@ static double pairs_of(const plait_degrees *d, int microbatches)
                ? 0.0
                : plait_schedule_pairs((plait_schedule)d->schedule, d->pp, d->vpp, microbatches) /
                      microbatches;
+}
+
+static part_maker maker_of(const plait_table *table, const plait_degrees *d,
+                           const known_portions *known)
+{
+    return (part_maker){
+        {&table->problem, d, &table->row, &known->gather, &known->routes},
+        pairs_of(d, known->out.microbatches),
+    };
 }
 
 /* Do two points differ in their choice at most? Nearly always they do to the byte. */
@@ -180,8 +182,7 @@ static void know_portions(plait_table *table, const plait_degrees *d, known_port
         .fused_s = table->row.boundary_s,
     };
     plait_portions *out = &known->out;
-    const part_maker maker = {table, d, &known->gather, &known->routes,
-                              pairs_of(d, out->microbatches)};
+    const part_maker maker = maker_of(table, d, known);
     for (int k = 0; k < table->kinds; k++)
         out->layer[k] = part_of_row(&maker, k, none);
     out->embedding = part_of_row(&maker, ROW_EMBEDDING, none);
@@ -213,8 +214,7 @@ plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *d
         know_portions(table, d, known);
     plait_portions out;
     take_known(table, &known->out, &out);
-    const part_maker maker = {table, d, &known->gather, &known->routes,
-                              pairs_of(d, out.microbatches)};
+    const part_maker maker = maker_of(table, d, known);
     all.layers = 0;
     out.leading = some ? d->recompute.layers / d->vpp : -1;
     for (int k = 0; k < table->kinds; k++) {

@@ -1,12 +1,14 @@
 /*
- * stage_parts.c - what a stage is made of, and the sum of it
+ * stage_cost.c - the parts of a stage, and their sum
  *
  *     stage 0 of 2, 8 layers, full:2     embedding x1, layer x2 (full), layer x6
  *     stage 1, one prediction module     head x1, table x1, mtp x1, mtp head x1, layer x2 (full), ..
  */
-#include "costmodel/stage/stage_sum.h"
+#include "costmodel/stage/stage_cost.h"
 
-/* The five ends come first, each in its own place. */
+// ---- parts ---------------------------------------------------------------------------------
+
+/* At most five ends of the model, which come first. */
 enum { MOST_ENDS = ROW_PRICES - ROW_EMBEDDING };
 
 int stage_parts_most(int layers)
@@ -32,9 +34,9 @@ static void add_part(stage_part *part, int *count, int row, int more, plait_choi
 }
 
 /*
- * Embedding, head and prediction modules, whose logits are made where the loss is. A copy of the table
- * stands where a stage needs it and does not have it: beside a tied head, and for the modules that
- * read it. (C.81)
+ * Embedding, head and prediction modules, whose logits are computed in the stage of the loss. A stage
+ * holds a copy of the embedding table if it needs the table and does not have the embedding: for a
+ * tied head, and for prediction modules. (C.81)
  */
 static void add_ends(const plait_model *model, const plait_stage *stage, stage_part *part,
                      int *count)
@@ -57,26 +59,26 @@ static void add_ends(const plait_model *model, const plait_stage *stage, stage_p
     add_part(part, count, ROW_MTP_HEAD, loss ? model->mtp_layers : 0, none);
 }
 
-stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *room)
+stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *part)
 {
     int count = 0;
     int at = 0;
 
-    add_ends(model, stage, room, &count);
+    add_ends(model, stage, part, &count);
     for (int c = 0; c < stage->chunks; c++)
         for (int i = stage->chunk[c].first; i < stage->chunk[c].last; i++, at++) {
             plait_choice choice = {.offload_acts = stage->degrees.offload_acts};
             if (stage->recompute)
                 choice.recompute = stage->recompute[at];
             choice.recompute.layers = 0;
-            add_part(room, &count, model->layer_kind[i], 1, choice);
+            add_part(part, &count, model->layer_kind[i], 1, choice);
         }
-    return (stage_parts){count, room, 1.0};
+    return (stage_parts){count, part, 1.0};
 }
 
-/* As a stage of its own: layers before it have their recomputation before its. */
+/* The chunk as a stage of its own, with the recomputation of its own layers. */
 stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *stage, int v,
-                                 stage_part *room)
+                                 stage_part *part)
 {
     plait_stage alone = *stage;
     int before = 0;
@@ -86,10 +88,10 @@ stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *st
     alone.chunks = 1;
     alone.chunk = &stage->chunk[v];
     alone.recompute = stage->recompute ? stage->recompute + before : NULL;
-    return stage_parts_of(model, &alone, room);
+    return stage_parts_of(model, &alone, part);
 }
 
-/* A layer's choice for each layer of two stages, one behind the other. */
+/* The choices of two stages' layers, one stage after the other. */
 static bool join_recompute(const plait_stage *a, const plait_stage *b, plait_arena *arena,
                            plait_stage *out)
 {
@@ -125,25 +127,27 @@ bool stage_of_rank(const plait_plan *plan, int rank, plait_arena *arena, plait_s
     return !own->recompute || join_recompute(own, mirrored, arena, out);
 }
 
-bool stage_chunks_held(const plait_degrees *d, const plait_chunk *chunk, int rank, int microbatches,
-                       double *held)
+bool stage_chunks_in_flight(const plait_degrees *d, const plait_chunk *chunk, int rank,
+                            int microbatches, double *in_flight)
 {
     double layers[PLAIT_MAX_LAYERS];
-    bool unlike = false;
+    bool uneven = false;
 
     if (d->vpp == 1)
         return false;
     for (int v = 0; v < d->vpp; v++) {
         layers[v] = chunk[v].last - chunk[v].first;
-        unlike = unlike || layers[v] != layers[0];
+        uneven = uneven || layers[v] != layers[0];
     }
-    if (unlike)
+    if (uneven)
         plait_schedule_held((plait_schedule)d->schedule, d->pp, rank, d->vpp, microbatches, layers,
-                            held);
-    return unlike;
+                            in_flight);
+    return uneven;
 }
 
-bool stage_parts_have(const stage_parts *parts, int row)
+// ---- sums ----------------------------------------------------------------------------------
+
+static bool have_row(const stage_parts *parts, int row)
 {
     for (int i = 0; i < parts->count; i++)
         if (parts->part[i].row == row)
@@ -151,15 +155,82 @@ bool stage_parts_have(const stage_parts *parts, int row)
     return false;
 }
 
-void stage_load_add_parts(const plait_problem *problem, const layer_row *row,
-                          const gather_row *gather, const stage_parts *parts, stage_load *load)
+stage_load stage_load_of(const stage_rows *rows, const stage_parts *parts, double in_flight)
 {
+    stage_load load = {
+        .count = 1,
+        .in_flight = in_flight,
+        .embedding = have_row(parts, ROW_EMBEDDING),
+        .loss = have_row(parts, ROW_HEAD),
+    };
+
     for (int i = 0; i < parts->count; i++) {
         const stage_part *part = &parts->part[i];
-        const layer_price *price = &row->price[part->row];
+        const layer_price *price = &rows->row->price[part->row];
         const layer_time time =
-            layer_time_of(problem, price, &gather->layer[part->row], part->choice);
-        stage_load_add(load, parts->share * part->count, &time);
-        stage_load_add_weights(load, parts->share * part->count, price);
+            layer_time_of(rows->problem, price, &rows->gather->layer[part->row], part->choice);
+        stage_load_add(&load, parts->share * part->count, &time);
+        stage_load_add_weights(&load, parts->share * part->count, price);
     }
+    load.first = load.last = chunk_time_of(&load);
+    load.held_bytes = in_flight * load.saved_bytes;
+    return load;
+}
+
+void stage_cost_add_state(const stage_rows *rows, stage_cost *cost)
+{
+    cost->state = stage_state_of(rows->problem, rows->degrees, rows->row, &rows->routes->state,
+                                 rows->routes->ways, &cost->load);
+    cost->buffers_bytes = stage_buffer_bytes(rows->problem, rows->degrees, rows->row, &cost->load);
+}
+
+void stage_cost_complete(const stage_rows *rows, stage_cost *cost)
+{
+    stage_cost_add_state(rows, cost);
+    cost->sync = stage_sync_of(rows->problem, rows->degrees, rows->routes, &cost->load);
+}
+
+stage_cost stage_cost_of(const stage_rows *rows, const stage_parts *parts, double in_flight)
+{
+    stage_cost cost = {.load = stage_load_of(rows, parts, in_flight)};
+
+    stage_cost_complete(rows, &cost);
+    return cost;
+}
+
+void stage_terms(const stage_rows *rows, const stage_parts *parts, double terms[LAYER_TERMS])
+{
+    double of_part[LAYER_TERMS];
+
+    for (int t = 0; t < LAYER_TERMS; t++)
+        terms[t] = 0.0;
+    for (int i = 0; i < parts->count; i++) {
+        const stage_part *part = &parts->part[i];
+        layer_terms_of(rows->problem, &rows->row->price[part->row], &rows->gather->layer[part->row],
+                       part->choice, of_part);
+        for (int t = 0; t < LAYER_TERMS; t++)
+            terms[t] += parts->share * part->count * of_part[t];
+    }
+}
+
+double stage_away_bytes(const layer_row *row, const stage_parts *parts)
+{
+    double bytes = 0.0;
+
+    for (int i = 0; i < parts->count; i++)
+        bytes += parts->share * parts->part[i].count *
+                 layer_away_bytes(&row->price[parts->part[i].row], parts->part[i].choice);
+    return bytes;
+}
+
+plait_stage_cost stage_cost_report(const stage_cost *cost, const plait_memory *memory)
+{
+    return (plait_stage_cost){
+        .forward_s = cost->load.forward_s,
+        .backward_s = cost->load.backward_s,
+        .memory_bytes = memory->peak_bytes,
+        .allocated_bytes = memory->allocated_bytes,
+        .reserved_bytes = memory->reserved_bytes,
+        .in_flight = cost->load.in_flight,
+    };
 }

@@ -1,0 +1,374 @@
+/*
+ * stage_cost.h - from the parts of a stage to a step: the one sum that prices, bounds and tables share
+ *
+ *     stage_parts   the layers and ends of a stage, equal ones counted
+ *        |  stage_rows: price of each part under one set of degrees
+ *        v
+ *     stage_cost    load   seconds, bytes and parameters of its parts    (C.80, C.82)
+ *                   state  parameters, gradients, optimizer in memory    (C.81)
+ *                   sync   gradients, optimizer, gathers once a step     (C.65, C.69)
+ *        |  one for each stage, or for each class of equal stages
+ *        v
+ *     step_sum      pipeline, sends, exposed reductions, optimizer       (C.80)
+ *
+ * A uniform plan has one stage_rows for all its stages (cost.c). A heterogeneous plan has one a stage
+ * (stage_pricer.c), a plan with per-layer sharding one a sharding (layer_sharding.c). A table caches
+ * the rows of the last point and the stage_cost of each class (table.c).
+ */
+#pragma once
+
+#include "base/numbers.h"
+#include "costmodel/layer/fuse.h"
+#include "costmodel/schedule/span_cache.h"
+#include "plait/schedule.h"
+#include "plait/simulate.h"
+#include "plait/stage.h"
+
+// ---- one stage -----------------------------------------------------------------------------
+
+/** Equal parts of a stage: one row of prices, with one choice of what they keep for backward. */
+typedef struct stage_part {
+    short row; /* of layer_row.price */
+    short count;
+    plait_choice choice;
+} stage_part;
+
+/** The parts of a stage, ends of the model first. */
+typedef struct stage_parts {
+    int count;
+    const stage_part *part;
+    double
+        share; /* of all microbatches that pass each part: 1, or 1/2 if a rank holds two stages */
+} stage_parts;
+
+/** The sum of a stage's parts, on one rank. Times are of one microbatch. */
+typedef struct stage_load {
+    int index; /* of the earliest of `count` equal stages */
+    int count;
+    bool embedding;
+    bool loss;
+    double in_flight; /* microbatches at the peak of memory */
+    double forward_s;
+    double backward_s;
+    double weight_s;        /* weight-gradient part of backward_s */
+    plait_chunk_time first; /* first chunk of the rank, which is the whole of a rank with one */
+    plait_chunk_time last;  /* last chunk, likewise */
+    double paired_s[PLAIT_EP_OVERLAPS]; /* time that a pair of microbatches saves */
+    double busy_s;                      /* of both passes, products and attention */
+    double moving_s;                    /* of both passes, memory-bound kernels */
+    double saved_bytes;                 /* activations of one microbatch in all chunks */
+    double held_bytes;                  /* activations of all microbatches in flight */
+    double live_bytes;                  /* largest layer rebuilt for its backward */
+    double dense;                       /* parameters outside the routed experts */
+    double expert;                      /* parameters of routed experts */
+} stage_load;
+
+/** State of one stage in memory. */
+typedef struct stage_state {
+    double weights_bytes;
+    double gradients_bytes;
+    double optimizer_bytes;
+    double buffers_bytes; /* buffers that grow with parameters */
+} stage_state;
+
+/** Gradients and parameters of one stage, once a step. */
+typedef struct stage_sync {
+    double reduce_s;    /* reduction of all gradients */
+    double across_s;    /* part of reduce_s between the holders of one shard */
+    double gather_s;    /* ZeRO-1 and -2: parameters after the optimizer */
+    double optimizer_s; /* optimizer step */
+    double down_s;      /* gradients to the host, overlapped with one backward */
+    double downs;       /* backward passes a step that send gradients to the host */
+} stage_sync;
+
+/** A stage, or a class of equal stages: everything that a step adds up. */
+typedef struct stage_cost {
+    stage_load load;
+    stage_state state;
+    double buffers_bytes; /* buffers that do not grow with parameters (C.83) */
+    stage_sync sync;
+} stage_cost;
+
+/** Number of ranks that share a shard, over all nodes and inside a scale-up domain. */
+typedef struct shard_ways {
+    int dense, expert;
+    int node_dense, node_expert;
+} shard_ways;
+
+/** Routes among the ranks of a shard in one domain, and among one rank of each domain. */
+typedef struct shard_nodes {
+    plait_route inside, across;
+} shard_nodes;
+
+/** State formats, shards, and routes of the groups that reduce gradients and gather parameters. */
+typedef struct sync_routes {
+    plait_state_bytes state; /* bytes a parameter in the plan's formats */
+    shard_ways ways;
+    plait_route shard;    /* ranks of one ZeRO shard group */
+    plait_route replicas; /* holders of the same shard */
+    plait_route expert_shard;
+    plait_route expert_replicas;
+    shard_nodes dense_nodes; /* if the plan distinguishes domains (C.169, C.171) */
+    shard_nodes expert_nodes;
+    plait_route ends; /* first and last stage, which share a tied embedding */
+    plait_network network;
+} sync_routes;
+
+/** A view of the prices that one set of degrees gives every part of a stage. */
+typedef struct stage_rows {
+    const plait_problem *problem;
+    const plait_degrees *degrees;
+    const layer_row *row;
+    const gather_row *gather;
+    const sync_routes *routes;
+} stage_rows;
+
+/** Owner of the rows of stages on one node group with one set of degrees. */
+struct plait_stage_sort {
+    plait_problem problem; /* of the group alone, in a heterogeneous plan */
+    plait_degrees degrees;
+    const plait_cluster *whole; /* all groups */
+    int group;
+    layer_row row;
+    gather_row gather;
+    sync_routes routes;
+    stage_part *part; /* parts of the stage summed last */
+};
+
+/** Times of a chunk. */
+static inline plait_chunk_time chunk_time_of(const stage_load *load)
+{
+    return (plait_chunk_time){load->forward_s, load->backward_s, load->weight_s};
+}
+
+/**
+ * Adds the times and bytes of `count` parts of one row: times add up, of what is rebuilt one layer at
+ * a time the largest counts. Inline: the inner loop of a search. (C.80, C.82)
+ */
+static inline void stage_load_add(stage_load *load, double count, const layer_time *time)
+{
+    load->forward_s += count * time->forward_s;
+    load->backward_s += count * time->backward_s;
+    load->weight_s += count * time->weight_s;
+    load->busy_s += count * time->busy_s;
+    load->moving_s += count * time->moving_s;
+    load->saved_bytes += count * time->saved_bytes;
+    load->live_bytes = larger(load->live_bytes, time->live_bytes);
+}
+
+/** Adds the terms that do not depend on recomputation: parameters and pairs. */
+static inline void stage_load_add_weights(stage_load *load, double count, const layer_price *price)
+{
+    for (int how = PLAIT_EP_OVERLAP_PAIRS; how < PLAIT_EP_OVERLAPS; how++)
+        load->paired_s[how] += count * price->paired_s[how];
+    load->dense += count * price->weights.dense;
+    load->expert += count * price->weights.expert;
+}
+
+// stage_cost.c
+/** Upper bound on the number of parts of a stage with this many layers, for any choices. */
+int stage_parts_most(int layers);
+/**
+ * The chunks of one stage as parts, equal ones counted; stage->recompute has one entry a layer.
+ *
+ * @param part  [stage_parts_most] filled
+ */
+stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *part);
+/** Chunk v of the stage, as parts. */
+stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *stage, int v,
+                                 stage_part *part);
+/**
+ * The chunks that a rank holds: its stage, and under DualPipe the mirrored one too.
+ *
+ * @return  false when out of memory
+ */
+bool stage_of_rank(const plait_plan *plan, int rank, plait_arena *arena, plait_stage *out);
+/**
+ * Microbatches in flight of each chunk of a rank, [vpp]; false if its chunks have equally many
+ * layers, or belong to two stages: then the schedule's mean holds for each. (C.260)
+ */
+bool stage_chunks_in_flight(const plait_degrees *degrees, const plait_chunk *chunk, int rank,
+                            int microbatches, double *in_flight);
+
+/** The sum of these parts as a stage of its own; its first and last chunk are itself. */
+stage_load stage_load_of(const stage_rows *rows, const stage_parts *parts, double in_flight);
+/** Fills the state and the buffers of a stage from the parameters of its load. */
+void stage_cost_add_state(const stage_rows *rows, stage_cost *cost);
+/** Fills state, buffers and sync from the load. */
+void stage_cost_complete(const stage_rows *rows, stage_cost *cost);
+/** All terms of these parts: stage_load_of, completed. */
+stage_cost stage_cost_of(const stage_rows *rows, const stage_parts *parts, double in_flight);
+/** One microbatch of these parts, by term. */
+void stage_terms(const stage_rows *rows, const stage_parts *parts, double terms[LAYER_TERMS]);
+/** Activations of a microbatch that these parts offload to the host. (C.166) */
+double stage_away_bytes(const layer_row *row, const stage_parts *parts);
+/** The public summary of a stage whose memory is known. */
+plait_stage_cost stage_cost_report(const stage_cost *cost, const plait_memory *memory);
+
+// stage_pricer.c
+/** Rows of these degrees on the whole cluster; NULL: out of memory. `layers`: most of one stage. */
+plait_stage_sort *stage_pricer_new(const plait_problem *problem, const plait_degrees *degrees,
+                                   int layers, plait_arena *arena);
+stage_rows stage_rows_of(const plait_stage_sort *pricer);
+/**
+ * A stage of a heterogeneous plan. Its parts live in the pricer until the next stage is summed.
+ *
+ * @param other  node group at the other end of the pipeline, which a tied embedding is shared with
+ * @param parts  filled; NULL: not needed
+ */
+stage_cost stage_pricer_sum(plait_stage_sort *pricer, const plait_stage *stage, int other,
+                            double in_flight, stage_parts *parts);
+/** What such a stage leaves exposed after the pipeline, and its memory with nothing in flight. */
+plait_stage_price stage_pricer_price(const plait_stage_sort *pricer, const stage_cost *cost);
+
+// overlap.c
+double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes);
+void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
+                     const sync_routes *routes, const layer_row *row, gather_row *out);
+/** Bytes of a parameter as it is gathered, and of a gradient as it is scattered. */
+double gathered_value_bytes(const plait_degrees *degrees, const plait_state_bytes *state);
+double scattered_value_bytes(const plait_degrees *degrees, const plait_state_bytes *state);
+/** Bytes of a tied embedding's gradient that the two ends of a pipeline exchange. */
+double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *degrees,
+                           const plait_state_bytes *state);
+sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *degrees);
+/** The same routes with the state of a stage that has its own offload. (C.240) */
+sync_routes routes_of_stage(const plait_problem *problem, const sync_routes *routes,
+                            const plait_degrees *own);
+stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degrees,
+                         const sync_routes *routes, const stage_load *load);
+/** The collective that reduces gradients, by the plan and what the software supports. */
+plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degrees *degrees);
+plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *degrees);
+/** Part of the gathered parameters that the next forward does not hide. (C.66) */
+double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const stage_load *load,
+                     const stage_sync *sync);
+/** Exposed reductions and gathers of all stages. (C.66, C.67) */
+double sync_exposed_s(const plait_problem *problem, const plait_degrees *degrees,
+                      const stage_cost *cost, int count);
+/** What one stage leaves exposed; by grad_sync shifted a lower bound. */
+plait_stage_tail stage_tail(const plait_problem *problem, const plait_degrees *degrees,
+                            const stage_cost *cost);
+
+// memory.c
+/** GPUs of the job on one node: they share its processors and its memory. */
+int node_gpus(const plait_problem *problem);
+/** Host memory of a node full of ranks of this stage; away: activations of a microbatch. (C.382) */
+double stage_host_bytes(const plait_problem *problem, const plait_degrees *degrees,
+                        const stage_load *load, double away_bytes);
+shard_ways shard_ways_of(const plait_degrees *degrees);
+stage_state stage_state_of(const plait_problem *problem, const plait_degrees *degrees,
+                           const layer_row *row, const plait_state_bytes *state, shard_ways ways,
+                           const stage_load *load);
+plait_memory stage_memory(const plait_problem *problem, const plait_degrees *degrees,
+                          const stage_cost *cost);
+double stage_activation_bytes(const stage_load *load);
+double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *degrees,
+                          const layer_row *row, const stage_load *load);
+/** NCCL's buffers of one group, if it leaves its scale-up domain. (C.84) */
+double communicator_bytes(const plait_problem *problem, plait_group_shape group);
+double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *degrees);
+/** The accepted risk; the default if `risk` is 0 or no probability. */
+double risk_accepted(double risk);
+/** The band of a peak: the problem's, or the default without evidence. */
+plait_band risk_band(const plait_problem *problem);
+
+// ---- all stages ----------------------------------------------------------------------------
+
+/** Neighbouring stages that share one cost. */
+typedef struct stage_run {
+    int cost; /* index into the costs */
+    int stages;
+} stage_run;
+
+/** Inputs of a step's sum. */
+typedef struct step_parts {
+    const plait_problem *problem;
+    const plait_degrees *degrees;
+    int microbatches;
+    double send_s; /* one send between stages */
+    int costs;
+    const stage_cost *cost; /* [costs] */
+    int runs;
+    const stage_run *run;  /* [runs], from the first stage to the last */
+    plait_rank_run *ranks; /* [runs], scratch */
+} step_parts;
+
+typedef struct step_sum {
+    double pipeline_s;    /* pipeline less what pairs of microbatches hide; a bound unless exact */
+    bool exact;           /* no simulation could find a longer pipeline */
+    double alone_s;       /* pipeline without pairs */
+    double hidden_s;      /* time that pairs hide of alone_s */
+    double most_hidden_s; /* upper bound on hidden_s, whichever stage is slowest */
+    double paired_s;      /* time that pairs hide in the slowest stage */
+    double busy_s;        /* all microbatches of the slowest stage, paired where they are */
+    double pp_comm_s;
+    double dp_comm_s;
+    double optimizer_s;
+    double total_s;
+    double busy_s_a_gpu; /* mean over stages, all microbatches */
+    double moving_s_a_gpu;
+    int slowest; /* index into the costs */
+} step_sum;
+
+// step.c
+step_sum step_sum_of(const step_parts *parts);
+/** Optimizer of a stage, and the exposed part of its gradients on their way to the host. (C.165) */
+double optimizer_left_s(const stage_load *load, const stage_sync *sync);
+/** Replaces the bound of a pipeline by its simulated time. */
+void step_sum_take(step_sum *sum, double pipeline_s);
+/** Sends of a step, exposed or hidden: a rank's own, and those of others that it waits for. (C.64) */
+double pipeline_sends(const plait_problem *problem, const plait_degrees *degrees);
+/** Exposed sends. (C.64) */
+double sends_exposed_s(const plait_problem *problem, const plait_degrees *degrees, int microbatches,
+                       double send_s);
+
+// fused_step.c
+/** Number of boundaries that a load begins after (`behind`), or that it ends in front of. */
+double load_boundaries(const plait_degrees *degrees, const stage_load *load, bool behind);
+/** Time that fused boundaries save a microbatch: `before` at the ends of chunks, `behind` at begins. */
+plait_chunk_time boundary_saves(const fused_boundary *boundary, double before, double behind);
+/** The parts with every boundary fused, their costs in `fused`. */
+step_parts parts_fused(const step_parts *parts, const fused_boundary *boundary, stage_cost *fused);
+/**
+ * The smaller sum with these boundaries or without; exact if both are.
+ *
+ * @param fused  scratch for all costs
+ */
+step_sum cheaper_sum_of(const step_parts *parts, const fused_boundary *boundary, stage_cost *fused);
+/**
+ * The sum of one plan, simulated where it is only a bound. (C.76)
+ *
+ * @param fused   the costs with fused boundaries, if chosen
+ * @param chosen  whether boundaries are fused
+ */
+PLAIT_MUST_CHECK plait_status simulated_sum_of(const step_parts *parts, const plait_plan *plan,
+                                               const stage_rows *rows,
+                                               const fused_boundary *boundary, stage_cost *fused,
+                                               plait_pipelines *cache, plait_arena *arena,
+                                               step_sum *sum, bool *chosen, plait_error *err);
+/** Adds the changes of fused boundaries to a load's terms, one microbatch. */
+void fused_boundary_terms(const stage_rows *rows, const fused_boundary *boundary,
+                          const stage_load *load, double terms[LAYER_TERMS]);
+
+// pipeline.c
+/**
+ * The pipeline of a legal plan, simulated with the times of its chunks and no sends. (C.76)
+ *
+ * @param cache       spans of schedules simulated before; NULL: none
+ * @param pipeline_s  in: its lower bound, which stays if the schedule has no list of actions
+ */
+PLAIT_MUST_CHECK plait_status pipeline_simulate(const stage_rows *rows, const plait_plan *plan,
+                                                const fused_boundary *boundary,
+                                                plait_pipelines *cache, plait_arena *arena,
+                                                double *pipeline_s, plait_error *err);
+/**
+ * The chunks of a plan in the order of its pipeline, without sends.
+ *
+ * @param boundary  fused boundaries; NULL: as they are
+ * @param out       [pp * vpp]
+ */
+PLAIT_MUST_CHECK plait_status pipeline_chunks(const stage_rows *rows, const plait_plan *plan,
+                                              const fused_boundary *boundary, plait_arena *arena,
+                                              plait_sim_stage *out, plait_error *err);
+plait_pipeline_shape pipeline_shape_of(const plait_problem *problem, const plait_degrees *degrees);
