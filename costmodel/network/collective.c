@@ -172,7 +172,7 @@ static double passing_s(const plait_route *route, plait_network network, int l, 
     const int inside = route->joined[l - 1];
     const double rate = level_rate(route, network, l, route_units(route, l));
 
-    if (link_kind_of(&route->cluster->level[l])->grid)
+    if (plait_level_is_grid(&route->cluster->level[l]))
         return grid_all_to_all_s(route, l, rate, bytes);
     return plait_switch_all_to_all_s(bytes * route->ranks, inside * rate,
                                      (route->ranks + inside - 1) / inside, 0);
@@ -301,8 +301,7 @@ static double outer_s(const plait_route *route, plait_network network, plait_col
  */
 static double scatter_s(const plait_route *route, plait_network network, double bytes)
 {
-    const link_kind *const kind = link_kind_of(&route->cluster->level[0]);
-    const bool grid = kind->grid;
+    const bool grid = plait_level_is_grid(&route->cluster->level[0]);
     const bool pairs = !grid && route->cluster->level[0].kind != PLAIT_LEVEL_SWITCH;
     const double n = route->ranks;
     const double stays = route->levels > 1 ? route->joined[0] : pairs ? 0.5 * n : 1.0;
@@ -332,7 +331,7 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
 /* Links that share the rate which a send has one of. */
 static double link_ports(const plait_level *level)
 {
-    return link_kind_of(level)->grid ? level->ports : 1.0;
+    return plait_level_is_grid(level) ? level->ports : 1.0;
 }
 
 double plait_p2p_s(const plait_route *route, plait_network network, double bytes)

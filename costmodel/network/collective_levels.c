@@ -32,7 +32,7 @@ static double level_s(const plait_route *route, plait_network network, int l,
         return domain_s(route, route->joined[0], op, bytes);
     const double rate = level_rate(route, network, l, route_units(route, l));
     const double rounds = op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
-    if (!link_kind_of(&cluster->level[l])->grid)
+    if (!plait_level_is_grid(&cluster->level[l]))
         return rounds *
                port_gather_s(route, l, rate, level_latency_s(cluster, l) + network.hop_s, bytes);
     return op == PLAIT_ALL_REDUCE ? grid_reduce_s(route, l, rate, bytes)

@@ -44,7 +44,7 @@ plait_route plait_route_of(const plait_cluster *cluster, plait_group_shape group
     }
     route.joined[route.levels - 1] = group.ranks; // the outermost level joins whatever is left
     for (int l = 0; l < route.levels; l++)
-        if (link_kind_of(&cluster->level[l])->grid)
+        if (plait_level_is_grid(&cluster->level[l]))
             grid_place(&group, l, &route);
     return route;
 }

@@ -22,11 +22,6 @@ const link_kind *link_kind_of(const plait_level *level)
     return kinds[level->kind];
 }
 
-bool plait_level_is_grid(const plait_level *level)
-{
-    return link_kind_of(level)->grid;
-}
-
 int plait_level_units(const plait_cluster *cluster, int l)
 {
     const int reach = cluster->level[l].gpus;
@@ -65,7 +60,7 @@ int route_units(const plait_route *route, int l)
 bool route_uses_grid(const plait_route *route)
 {
     for (int l = 0; l < route->levels; l++)
-        if (link_kind_of(&route->cluster->level[l])->grid)
+        if (plait_level_is_grid(&route->cluster->level[l]))
             return true;
     return false;
 }

@@ -11,7 +11,6 @@
 #include "plait/collective.h"
 
 typedef struct link_kind {
-    bool grid; /* has axes: what topology_grid.c offers serves any level of it */
 
     /** Inside the domain: all-gather, reduce-scatter of `ranks`, which hold `bytes` together. */
     double (*gather_s)(const plait_route *route, int ranks, plait_collective_op op, double bytes);

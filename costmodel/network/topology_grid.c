@@ -154,7 +154,6 @@ static double all_to_all_s(const plait_route *route, int ranks, double bytes)
 }
 
 const link_kind link_grid = {
-    .grid = true,
     .gather_s = gather_s,
     .reduce_s = reduce_s,
     .all_to_all_s = all_to_all_s,

@@ -12,7 +12,7 @@
 #include "plait/units.h"
 #include "costmodel/plan/cost_parts.h"
 #include "costmodel/stage/layer_sharding.h"
-#include "rules/plan_check.h"
+#include "plan/heterogeneous.h"
 #include "plan/problem_check.h"
 
 /* The rows of one plan, and the costs of its stages. */

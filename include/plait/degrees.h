@@ -329,8 +329,6 @@ typedef struct plait_key {
     bool
         numerics; /* changes what a step computes: searched only where that is allowed or asked for */
     int plain;    /* what software has that says nothing, and tables leave out; -1: none */
-    /** The value that a runtime takes unless told; may look at the keys before it. */
-    int (*usual)(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
     /** Does the key say anything beside the others? NULL: always. */
     bool (*matters)(const plait_problem *problem, const plait_degrees *degrees);
     const char *title; /* of its column in tables */
@@ -383,7 +381,10 @@ void plait_traits_of(const plait_degrees *degrees, int trait[PLAIT_TRAITS]);
 /** The keys that tell plans apart to a person: tp, pp, vpp, cp, ep, mbs, recompute, zero. */
 plait_key_set plait_telling_keys(void);
 
-/** Has a point the value that the software would give it? */
+/** The value that the runtime takes if a plan does not give one; may depend on the keys before it. */
+int plait_key_default(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
+
+/** Does a point have the default value of a key? */
 bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *degrees,
                         plait_key_id key);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "plan/kernels.h"
+#include "rules/kernels.h"
 #include "search/pipeline/heterogeneous.h"
 #include "rules/plan_check.h"
 #include "search/space/space.h"

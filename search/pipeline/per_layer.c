@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "search/pipeline/per_layer.h"
+#include "rules/plan_check.h"
 #include "plan/layer_sharding.h"
 
 bool per_layer_applies(const plait_problem *problem, const plait_degrees *d)

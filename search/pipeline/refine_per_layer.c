@@ -12,6 +12,7 @@
 
 #include "search/answer.h"
 #include "search/pipeline/per_layer.h"
+#include "rules/plan_check.h"
 #include "plan/layer_sharding.h"
 #include "search/pipeline/refine.h"
 

@@ -11,7 +11,7 @@
 
 static int usual(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
-    return plait_keys[key].usual(problem, d, key);
+    return plait_key_default(problem, d, key);
 }
 
 // ---- rows ----------------------------------------------------------------------------------

@@ -83,8 +83,7 @@ static bool has_pairs(const plan_space *space)
 
 static row_dispatchers choose(const plan_space *space, const plait_degrees *row)
 {
-    const int usual =
-        plait_keys[PLAIT_KEY_DISPATCHER].usual(space->problem, row, PLAIT_KEY_DISPATCHER);
+    const int usual = plait_key_default(space->problem, row, PLAIT_KEY_DISPATCHER);
     candidate c[PLAIT_DISPATCHERS];
     const int count = list_candidates(space, *row, c);
     const candidate *const fastest = fastest_of(c, count, usual);

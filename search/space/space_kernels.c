@@ -6,7 +6,7 @@
  *
  * A price depends on the kernel through these three alone, and does not fall with any of them.
  */
-#include "plan/kernels.h"
+#include "rules/kernels.h"
 #include "plait/cost.h"
 #include "plait/plan.h"
 #include "search/space/space_private.h"

@@ -110,7 +110,7 @@ static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
     const int count = free_key->usual_only
                           ? free_key->values.count
                           : values_of(space, &d, free_key->key, free_key->values.count);
-    const int usual = plait_keys[free_key->key].usual(space->problem, &d, free_key->key);
+    const int usual = plait_key_default(space->problem, &d, free_key->key);
 
     for (int i = 0; i < count; i++) {
         if (free_key->usual_only && free_key->values.value[i] != usual)
@@ -166,14 +166,14 @@ static int leanest(const plan_space *space, const plait_degrees *d, int k)
         if (plan_formats_legal(space->problem, &sharded, &nobody_asks))
             return free_key->values.value[i];
     }
-    return plait_keys[free_key->key].usual(space->problem, &sharded, free_key->key);
+    return plait_key_default(space->problem, &sharded, free_key->key);
 }
 
 static void put_default(const plan_space *space, plait_degrees *d, int k)
 {
     const plait_key_id key = space->free_key[k].key;
 
-    plait_key_put(d, key, plait_keys[key].usual(space->problem, d, key));
+    plait_key_put(d, key, plait_key_default(space->problem, d, key));
 }
 
 static int least_chunks(unsigned char schedule)

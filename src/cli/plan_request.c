@@ -49,7 +49,7 @@ static void free_default_keys(const plait_problem *problem, const plans_entry *f
     plait_degrees d = file->degrees;
 
     before.job.gpus = file->gpus > 0 ? file->gpus : problem->job.gpus;
-    d.dp = plait_keys[PLAIT_KEY_DP].usual(&before, &d, PLAIT_KEY_DP); // files only check dp
+    d.dp = plait_key_default(&before, &d, PLAIT_KEY_DP); // files only check dp
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key_id key = (plait_key_id)k;
 

@@ -8,7 +8,7 @@
 #include "plait/evidence.h"
 #include "plait/plan.h"
 
-#include "plan/kernels.h"
+#include "rules/kernels.h"
 #include "rules/runtime_features.h"
 #include "cli/terminal.h"
 #include "base/shell_word.h"

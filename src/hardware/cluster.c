@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/problem_parts.h"
-#include "costmodel/network/topology.h"
+#include "hardware/cluster_check.h"
+#include "plait/degrees.h"
 
 /* Of attention: PLAIT_ATTENTION_X at the index `at` + PLAIT_ATTENTION_X. */
 #define ATTENTION_WORDS(at)                                                                        \
@@ -41,6 +41,22 @@ const char *const plait_collective_name[PLAIT_COLLECTIVES + 1] = {
     PLAIT_COLLECTIVE_LIST(X)
 #undef X
         NULL};
+
+bool plait_level_is_grid(const plait_level *level)
+{
+    return level->kind != PLAIT_LEVEL_SWITCH && level->kind != PLAIT_LEVEL_FULL;
+}
+
+const int *plait_placement_axes(plait_placement placement)
+{
+    static const int axes[PLAIT_PLACEMENTS][PLAIT_MAX_SIDES] = {
+        [PLAIT_PLACE_XYZ] = {0, 1, 2, 3, 4, 5}, [PLAIT_PLACE_XZY] = {0, 2, 1, 3, 4, 5},
+        [PLAIT_PLACE_YXZ] = {1, 0, 2, 3, 4, 5}, [PLAIT_PLACE_YZX] = {1, 2, 0, 3, 4, 5},
+        [PLAIT_PLACE_ZXY] = {2, 0, 1, 3, 4, 5}, [PLAIT_PLACE_ZYX] = {2, 1, 0, 3, 4, 5},
+    };
+
+    return (unsigned)placement < PLAIT_PLACEMENTS ? axes[placement] : NULL;
+}
 
 /* GPUs of a node group; a group without a count has no end. */
 static int64_t group_gpus(const plait_node_group *group)

@@ -4,11 +4,13 @@
  * A file says of each number how far it may go. A question may go further, such as what a network of
  * twice the rate would give; here is refused what no price can be made of.
  */
-#include "plan/problem_parts.h"
+#include "hardware/cluster_check.h"
 
 #include <limits.h>
 
 #include "base/number_range.h"
+#include "base/text.h"
+#include "plait/job.h"
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
@@ -16,6 +18,15 @@
 static plait_status refuse(const char *what, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, "cluster", "expected %s, found another value", what);
+}
+
+plait_status parts_check_name(const char *whole, const char *name, plait_error *err)
+{
+    return name && text_is_plain(name)
+               ? PLAIT_OK
+               : plait_fail(err, PLAIT_ERROR_RANGE, whole,
+                            "expected a name of printable characters on one line, found another "
+                            "value");
 }
 
 // ---- numbers -------------------------------------------------------------------------------

@@ -192,15 +192,6 @@ plait_launch_target plait_launch_target_of(const plait_runtime *runtime)
     return PLAIT_LAUNCH_COMPANION; // the companion takes any plan
 }
 
-plait_status folder_add(plait_launch_folder *folder, const char *name, const char *text,
-                        bool executable, plait_error *err)
-{
-    if (text == NULL || folder->files == PLAIT_MAX_LAUNCH_FILES)
-        return plait_fail_nomem(err);
-    folder->file[folder->files++] = (plait_launch_file){name, text, executable};
-    return PLAIT_OK;
-}
-
 /* ---- checks of a plan ---- */
 
 /*

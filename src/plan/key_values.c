@@ -72,11 +72,6 @@ void plait_key_put(plait_degrees *d, plait_key_id key, int value)
     }
 }
 
-bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    return is_key(key) && plait_key_value(d, key) == plait_keys[key].usual(problem, d, key);
-}
-
 bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id key)
 {
     return plait_key_value(a, key) == plait_key_value(b, key) &&
@@ -94,20 +89,4 @@ bool plait_key_speaks(const plait_problem *problem, const plait_degrees *d, plai
 
     return (row->matters == NULL || row->matters(problem, d)) && value != row->plain &&
            value >= row->low; // dp is 0 where no dp makes up the world
-}
-
-/* The optimizer on the host takes gradients along where the software knows no other way (DeepSpeed). */
-static void name_offload(const plait_runtime *runtime, plait_degrees *d)
-{
-    if (d->offload == PLAIT_OFFLOAD_OPTIMIZER && plait_optimizer_takes_gradients(runtime))
-        d->offload = PLAIT_OFFLOAD_GRADIENTS;
-}
-
-void plait_degrees_fill(const plait_problem *problem, plait_key_set given, plait_degrees *d)
-{
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (!(given & PLAIT_KEY_BIT(key)))
-            plait_key_put(d, (plait_key_id)key,
-                          plait_keys[key].usual(problem, d, (plait_key_id)key));
-    name_offload(problem->runtime, d);
 }

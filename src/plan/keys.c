@@ -8,7 +8,6 @@
 #include "plait/runtime.h"
 #include "plait/schedule.h"
 #include "base/saturating.h"
-#include "rules/rules.h"
 #include "plan/model_queries.h"
 
 const char *const plait_cp_comm_name[PLAIT_CP_COMMS + 1] = {"p2p", "allgather", "a2a", "a2a+p2p",
@@ -69,119 +68,6 @@ const char *const plait_recompute_module_name[PLAIT_MODULES + 1] = {PLAIT_RECOMP
                                                                         NULL};
 #undef X
 
-// ---- the value that a runtime takes unless told --------------------------------------------
-
-static int usual_one(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    (void)problem, (void)d, (void)key;
-    return 1;
-}
-
-static int usual_none(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    (void)problem, (void)d, (void)key;
-    return 0;
-}
-
-/* What the profile says, which may depend on nothing else. */
-static int usual_of_runtime(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    (void)d;
-    return problem->runtime->defaults.key[key];
-}
-
-static int usual_attention(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    (void)d, (void)key;
-    return (int)plait_attention_usual(problem);
-}
-
-static int usual_sp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    return d->tp > 1 && (problem->runtime->can.takes[key] >> 1 & 1u);
-}
-
-static int usual_etp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    const rule_set *set = rule_set_of(problem->runtime->rules);
-
-    (void)key;
-    while (set->etp == NULL && set->base != NULL)
-        set = set->base;
-    return set->etp ? set->etp(problem, d) : 1;
-}
-
-static int usual_dp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    const int dp = plait_degrees_dp(problem->job.gpus, d->tp, d->pp, d->cp);
-
-    (void)key;
-    return dp > 0 ? dp : 1;
-}
-
-static int usual_shard_group(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    const int replicas = product(d->dp, d->cp);
-
-    (void)problem, (void)key;
-    return replicas < PLAIT_MAX_GPUS ? replicas
-                                     : PLAIT_MAX_GPUS; // of a world that no check has seen
-}
-
-/* A schedule that somebody asked for may need two. */
-static int usual_chunks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    (void)problem, (void)key;
-    return plait_schedule_chunks((plait_schedule)d->schedule) == 2 ? 2 : 1;
-}
-
-/* Other schedules end on the rank where they began. */
-static bool ranks_end_apart(const plait_problem *problem, const plait_degrees *d)
-{
-    (void)problem;
-    return d->pp > 1 && d->schedule >= PLAIT_ZB_H1;
-}
-
-static int first_that_takes(unsigned takes, int chunks)
-{
-    for (int s = 0; s < PLAIT_SCHEDULES; s++)
-        if ((takes >> s & 1u) && plait_schedule_takes((plait_schedule)s, chunks))
-            return s;
-    return PLAIT_INTERLEAVED; // the software has none, and the check says so
-}
-
-/* 1F1B where there is one stage, or where the software has it; chunks ask for a schedule of them. */
-static int usual_schedule(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    const unsigned takes = problem->runtime->can.takes[key];
-
-    if (d->vpp > 1)
-        return first_that_takes(takes, d->vpp);
-    return d->pp == 1 || (takes >> PLAIT_1F1B & 1u) ? PLAIT_1F1B
-                                                    : problem->runtime->defaults.key[key];
-}
-
-/* fp16 jobs of software that reduces in fp32 to spare bf16 its rounding reduce in their own format. */
-static int usual_grad_reduce(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    const unsigned takes = problem->runtime->can.takes[key];
-    const bool half = problem->job.precision == PLAIT_FP16 && (takes >> PLAIT_STATE_FP16 & 1u);
-
-    return half ? PLAIT_STATE_FP16 : usual_of_runtime(problem, d, key);
-}
-
-/*
- * As NVIDIA's recipes have it: wherever the products take 8-bit weights in a format that can be kept,
- * and masters lie in shards of the optimizer.
- */
-static int usual_fp8_params(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    const plait_precision precision = problem->job.precision;
-
-    return (precision == PLAIT_FP8 || precision == PLAIT_MXFP8) && d->zero > 0 &&
-           d->offload == PLAIT_OFFLOAD_NONE && (problem->runtime->can.takes[key] >> 1 & 1u);
-}
-
 // ---- does a key say anything beside the others? --------------------------------------------
 
 static bool several_tensor_ranks(const plait_problem *problem, const plait_degrees *d)
@@ -223,6 +109,13 @@ static bool shards_apart(const plait_problem *problem, const plait_degrees *d)
 static bool gradients_travel(const plait_problem *problem, const plait_degrees *d)
 {
     return has_replicas(problem, d) || (problem->model->tied && d->pp > 1);
+}
+
+/* Other schedules end on the rank where they began. */
+static bool ranks_end_apart(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->pp > 1 && d->schedule >= PLAIT_ZB_H1;
 }
 
 static bool stages_and_replicas(const plait_problem *problem, const plait_degrees *d)
@@ -283,146 +176,134 @@ static bool is_fused(const plait_problem *problem, const plait_degrees *d)
 
 // clang-format off: one key a stanza
 const plait_key plait_keys[PLAIT_KEYS] = {
-    [PLAIT_KEY_TP] = {NAMED(tp), DEGREE, .able = "max_tp", NOTHING_PLAIN, .usual = usual_one,
-                      .title = "tp", .help = "tensor parallelism"},
-    [PLAIT_KEY_SP] = {NAMED(sp), .kind = PLAIT_KEY_SWITCH, .high = 1, .plain = 1, .usual = usual_sp,
+    [PLAIT_KEY_TP] = {NAMED(tp), DEGREE, .able = "max_tp", NOTHING_PLAIN, .title = "tp",
+                      .help = "tensor parallelism"},
+    [PLAIT_KEY_SP] = {NAMED(sp), .kind = PLAIT_KEY_SWITCH, .high = 1, .plain = 1,
                       .matters = several_tensor_ranks, .title = "sp", .value = "0|1",
                       .help = "sequence parallelism beside it; 1 when tp > 1"},
-    [PLAIT_KEY_PP] = {NAMED(pp), DEGREE, .able = "max_pp", NOTHING_PLAIN, .usual = usual_one,
-                      .title = "pp", .help = "pipeline stages"},
-    [PLAIT_KEY_VPP] = {NAMED(vpp), DEGREE, .able = "max_vpp", .plain = 1, .usual = usual_chunks,
-                       .title = "vpp", .help = "model chunks a pipeline rank; 1: not interleaved"},
-    [PLAIT_KEY_CP] = {NAMED(cp), DEGREE, .able = "max_cp", .plain = 1, .usual = usual_one,
-                      .title = "cp", .help = "context parallelism"},
+    [PLAIT_KEY_PP] = {NAMED(pp), DEGREE, .able = "max_pp", NOTHING_PLAIN, .title = "pp",
+                      .help = "pipeline stages"},
+    [PLAIT_KEY_VPP] = {NAMED(vpp), DEGREE, .able = "max_vpp", .plain = 1, .title = "vpp",
+                       .help = "model chunks a pipeline rank; 1: not interleaved"},
+    [PLAIT_KEY_CP] = {NAMED(cp), DEGREE, .able = "max_cp", .plain = 1, .title = "cp",
+                      .help = "context parallelism"},
     [PLAIT_KEY_CP_COMM] = {NAMED(cp_comm), WORD(plait_cp_comm_name), .able = "cp_comm",
-                           .habit = true, NOTHING_PLAIN, .usual = usual_of_runtime,
-                           .matters = several_context_ranks, .title = "cp comm", .value = "HOW",
+                           .habit = true, NOTHING_PLAIN, .matters = several_context_ranks,
+                           .title = "cp comm", .value = "HOW",
                            .help = "p2p (ring), allgather, a2a (Ulysses), a2a+p2p (both)"},
-    [PLAIT_KEY_EP] = {NAMED(ep), DEGREE, .able = "max_ep", .plain = 1, .usual = usual_one,
-                      .title = "ep",
+    [PLAIT_KEY_EP] = {NAMED(ep), DEGREE, .able = "max_ep", .plain = 1, .title = "ep",
                       .help = "expert parallelism, out of the ranks of tp, cp and dp"},
-    [PLAIT_KEY_ETP] = {NAMED(etp), DEGREE, NOTHING_PLAIN, .usual = usual_etp,
-                       .matters = has_experts, .title = "etp",
+    [PLAIT_KEY_ETP] = {NAMED(etp), DEGREE, NOTHING_PLAIN, .matters = has_experts, .title = "etp",
                        .help = "tensor parallelism inside an expert"},
     [PLAIT_KEY_DISPATCHER] = {NAMED(dispatcher), WORD(plait_dispatcher_name), .able = "dispatcher",
                               .habit = true, .plain = PLAIT_DISPATCH_ALLTOALL,
-                              .usual = usual_of_runtime, .matters = several_expert_ranks,
-                              .title = "dispatcher", .value = "HOW",
+                              .matters = several_expert_ranks, .title = "dispatcher",
+                              .value = "HOW",
                               .help = "tokens to experts: alltoall, allgather, deepep, deepep-fp8, "
                                       "hybridep; as the runtime would"},
     [PLAIT_KEY_EP_OVERLAP] =
         {NAMED(ep_overlap), WORD(plait_ep_overlap_name), .able = "ep_overlap", .habit = true,
-         .plain = PLAIT_EP_OVERLAP_NONE, .usual = usual_of_runtime, .matters = several_expert_ranks,
-         .title = "ep overlap", .value = "HOW",
+         .plain = PLAIT_EP_OVERLAP_NONE, .matters = several_expert_ranks, .title = "ep overlap",
+         .value = "HOW",
          .help = "expert communication behind another microbatch's compute: none, pairs, "
                  "pairs-delayed-wgrad"},
-    [PLAIT_KEY_DP] = {NAMED(dp), FOLLOWS, NOTHING_PLAIN, .usual = usual_dp, .title = "dp",
+    [PLAIT_KEY_DP] = {NAMED(dp), FOLLOWS, NOTHING_PLAIN, .title = "dp",
                       .help = "data parallelism; follows from the others, so it is only checked"},
     [PLAIT_KEY_ZERO] = {NAMED(zero), .kind = PLAIT_KEY_SMALL_NUMBER, .high = 3, .able = "zero",
-                        .habit = true, NOTHING_PLAIN, .usual = usual_of_runtime,
-                        .matters = has_replicas, .title = "ZeRO", .value = "0..3",
-                        .help = "ZeRO stage"},
-    [PLAIT_KEY_SHARD_GROUP] = {NAMED(shard_group), FOLLOWS, NOTHING_PLAIN,
-                               .usual = usual_shard_group, .matters = shards_apart,
+                        .habit = true, NOTHING_PLAIN, .matters = has_replicas, .title = "ZeRO",
+                        .value = "0..3", .help = "ZeRO stage"},
+    [PLAIT_KEY_SHARD_GROUP] = {NAMED(shard_group), FOLLOWS, NOTHING_PLAIN, .matters = shards_apart,
                                .title = "shard",
                                .help = "ranks that one ZeRO shard is spread over; dp cp"},
     [PLAIT_KEY_RESHARD] = {NAMED(reshard), WORD(plait_reshard_name), .able = "reshard",
-                           .plain = PLAIT_RESHARD_ALWAYS, .usual = usual_none,
-                           .matters = weights_are_gathered, .title = "reshard", .value = "WHEN",
+                           .plain = PLAIT_RESHARD_ALWAYS, .matters = weights_are_gathered,
+                           .title = "reshard", .value = "WHEN",
                            .help = "gathered parameters of ZeRO-3 are dropped behind each pass "
                                    "(always), behind backward (never), or kept over a node (node)"},
     [PLAIT_KEY_SCATTER] = {NAMED(scatter), WORD(plait_scatter_name), .able = "scatter",
-                           .plain = PLAIT_SCATTER_MICROBATCH, .usual = usual_none,
-                           .matters = gradients_are_sharded, .title = "scatter", .value = "WHEN",
+                           .plain = PLAIT_SCATTER_MICROBATCH, .matters = gradients_are_sharded,
+                           .title = "scatter", .value = "WHEN",
                            .help = "gradients of ZeRO-2 and -3 are scattered by each microbatch or "
                                    "once a step"},
     [PLAIT_KEY_QUANTISE] = {NAMED(quantise), WORD(plait_quantise_name), .able = "quantise",
-                            .numerics = true, .plain = PLAIT_QUANTISE_NONE, .usual = usual_none,
+                            .numerics = true, .plain = PLAIT_QUANTISE_NONE,
                             .matters = weights_are_gathered, .title = "quantise", .value = "WHAT",
                             .help = "what travels in fewer bits under ZeRO-3 (ZeRO++): none, "
                                     "weights in 8, gradients in 4, both"},
-    [PLAIT_KEY_MBS] = {NAMED(mbs), DEGREE, NOTHING_PLAIN, .usual = usual_one, .title = "mbs",
+    [PLAIT_KEY_MBS] = {NAMED(mbs), DEGREE, NOTHING_PLAIN, .title = "mbs",
                        .help = "sequences of one microbatch on one data-parallel rank"},
     [PLAIT_KEY_ATTENTION] =
         {NAMED(attention), WORD(plait_attention_kernel_name), .able = "attention",
-         .habit = true, NOTHING_PLAIN, .usual = usual_attention, .title = "attention",
-         .value = "KERNEL",
+         .habit = true, NOTHING_PLAIN, .title = "attention", .value = "KERNEL",
          .help = "kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2, "
                  "flash3, fused"},
     [PLAIT_KEY_RECOMPUTE] =
         {NAMED(recompute), .kind = PLAIT_KEY_OF_RECOMPUTE, .words = plait_recompute_name,
-         .able = "recompute", NOTHING_PLAIN, .usual = usual_of_runtime, .title = "recompute",
-         .value = "WHAT",
+         .able = "recompute", NOTHING_PLAIN, .title = "recompute", .value = "WHAT",
          .help = "none, selective, full, full:N (N layers a stage), modules:a+b, sac; the least "
                  "that fits"},
     [PLAIT_KEY_OFFLOAD_ACTS] =
         {NAMED(offload_acts), WORD(plait_offload_acts_name), .able = "offload_acts", .plain = 0,
-         .usual = usual_none, .matters = inputs_are_offloaded, .title = "offload acts",
-         .value = "MODULES",
+         .matters = inputs_are_offloaded, .title = "offload acts", .value = "MODULES",
          .help = "inputs of modules that wait for backward in host memory: none, core_attn, "
                  "core_attn+attn_proj, expert_fc1, moe_act, ..."},
     [PLAIT_KEY_SCHEDULE] =
         {NAMED(schedule), WORD(plait_schedule_name), .able = "schedules", NOTHING_PLAIN,
-         .usual = usual_schedule, .title = "schedule", .value = "NAME",
+         .title = "schedule", .value = "NAME",
          .help = "naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, dualpipe, ...; 1f1b, or "
                  "interleaved when vpp > 1"},
     [PLAIT_KEY_POST_VALIDATION] =
         {NAMED(post_validation), .kind = PLAIT_KEY_SWITCH, .high = 1, .able = "post_validation",
-         .plain = 0, .usual = usual_none, .matters = ranks_end_apart, .title = "post-validation",
-         .value = "0|1",
+         .plain = 0, .matters = ranks_end_apart, .title = "post-validation", .value = "0|1",
          .help = "gradients are checked behind the optimizer, so that no rank waits for all "
                  "others before it; 0"},
     [PLAIT_KEY_GRAD_SYNC] = {NAMED(grad_sync), WORD(plait_grad_sync_name), .able = "grad_sync",
-                             .habit = true, .plain = PLAIT_SYNC_BUCKETED, .usual = usual_of_runtime,
+                             .habit = true, .plain = PLAIT_SYNC_BUCKETED,
                              .matters = gradients_travel, .title = "grad sync", .value = "HOW",
                              .help = "bulk, bucketed, shifted; as the runtime would"},
     [PLAIT_KEY_FUSION] = {NAMED(fusion), WORD(fusion_name), .able = "fusion",
-                          .plain = PLAIT_FUSION_NONE, .usual = usual_none, .matters = is_fused,
-                          .title = "fusion", .value = "WHAT",
+                          .plain = PLAIT_FUSION_NONE, .matters = is_fused, .title = "fusion",
+                          .value = "WHAT",
                           .help = "collectives of adjacent parallelisms fused: none, or auto, "
                                   "where that is faster"},
     [PLAIT_KEY_SPLIT] =
         {NAMED(split), .kind = PLAIT_KEY_OF_SPLIT, .words = plait_split_name, .able = "splits",
-         .plain = PLAIT_SPLIT_EVEN, .usual = usual_of_runtime, .title = "split", .value = "HOW",
+         .plain = PLAIT_SPLIT_EVEN, .title = "split", .value = "HOW",
          .help = "layers to stages: even, embedding, loss, both, first-last:F,L, spread, cost, "
                  "layout:TEXT (Megatron's spelling); the one that balances the stages"},
     [PLAIT_KEY_ORDER] = {NAMED(order), WORD(plait_order_name), .able = "orders",
-                         .plain = PLAIT_ORDER_TP_CP_DP_PP, .usual = usual_of_runtime,
-                         .matters = stages_and_replicas, .title = "order", .value = "AXES",
+                         .plain = PLAIT_ORDER_TP_CP_DP_PP, .matters = stages_and_replicas,
+                         .title = "order", .value = "AXES",
                          .help = "order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp"},
     [PLAIT_KEY_PLACEMENT] = {NAMED(placement), WORD(plait_placement_name), .able = "placements",
-                             .plain = PLAIT_PLACE_XYZ, .usual = usual_none, .matters = sides_differ,
+                             .plain = PLAIT_PLACE_XYZ, .matters = sides_differ,
                              .title = "placement", .value = "AXES",
                              .help = "order in which ranks run along the axes of a torus or mesh "
                                      "whose sides differ: xyz, xzy, yxz, yzx, zxy, zyx; xyz"},
     [PLAIT_KEY_GRAD_REDUCE] =
         {NAMED(grad_reduce), WORD(plait_state_format_name), .able = "grad_reduce", .habit = true,
-         .numerics = true, .plain = PLAIT_STATE_FP32, .usual = usual_grad_reduce, .title = "grads",
-         .value = "FORMAT",
+         .numerics = true, .plain = PLAIT_STATE_FP32, .title = "grads", .value = "FORMAT",
          .help = "gradient buffer and its reduction: fp32, bf16, fp16; as the "
                  "runtime would"},
     [PLAIT_KEY_OPTIMIZER_STATE] = {NAMED(optimizer_state), WORD(plait_state_format_name),
                                    .able = "optimizer_state", .numerics = true,
-                                   .plain = PLAIT_STATE_FP32, .usual = usual_of_runtime,
-                                   .title = "moments", .value = "FORMAT",
+                                   .plain = PLAIT_STATE_FP32, .title = "moments", .value = "FORMAT",
                                    .help = "Adam's moments: fp32, bf16, fp8 (precision-aware "
                                            "optimizer); master weights stay in fp32"},
     [PLAIT_KEY_FP8_PARAMS] = {NAMED(fp8_params), .kind = PLAIT_KEY_SWITCH, .high = 1,
                               .able = "fp8_params", .numerics = true, .plain = 0,
-                              .usual = usual_fp8_params, .matters = products_are_narrow,
-                              .title = "fp8 params", .value = "0|1",
+                              .matters = products_are_narrow, .title = "fp8 params", .value = "0|1",
                               .help = "parameters kept and gathered in the 8-bit format of the "
                                       "products; 1 where the runtime can"},
     [PLAIT_KEY_OFFLOAD] = {NAMED(offload), WORD(plait_offload_name), .able = "offload",
-                           .numerics = true, .plain = PLAIT_OFFLOAD_NONE, .usual = usual_of_runtime,
-                           .title = "offload", .value = "WHAT",
+                           .numerics = true, .plain = PLAIT_OFFLOAD_NONE, .title = "offload",
+                           .value = "WHAT",
                            .help = "none; optimizer: its state and step in host memory; gradients: "
                                    "these too (what DeepSpeed calls offload_optimizer); params: "
                                    "parameters too, under ZeRO 3"},
     [PLAIT_KEY_OFFLOAD_SHARE] = {NAMED(offload_share), WORD(plait_offload_share_name),
-                                 .numerics = true, .plain = 0, .usual = usual_none,
-                                 .matters = is_offloaded, .title = "offload share",
-                                 .value = "SHARE",
+                                 .numerics = true, .plain = 0, .matters = is_offloaded,
+                                 .title = "offload share", .value = "SHARE",
                                  .help = "of the optimizer that --offload takes, in tenths; 1"},
 };
 // clang-format on

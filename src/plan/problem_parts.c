@@ -9,13 +9,6 @@ static plait_status refuse(const char *whole, const char *what, plait_error *err
     return plait_fail(err, PLAIT_ERROR_RANGE, whole, "expected %s, found another value", what);
 }
 
-plait_status parts_check_name(const char *whole, const char *name, plait_error *err)
-{
-    return name && text_is_plain(name)
-               ? PLAIT_OK
-               : refuse(whole, "a name of printable characters on one line", err);
-}
-
 // ---- a model -------------------------------------------------------------------------------
 
 static bool mixer_holds(const plait_layer *layer)

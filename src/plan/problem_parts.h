@@ -6,15 +6,11 @@
  */
 #pragma once
 
+#include "hardware/cluster_check.h"
 #include "plait/runtime.h"
 
 PLAIT_MUST_CHECK plait_status model_check_parts(const plait_model *model, plait_error *err);
-PLAIT_MUST_CHECK plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err);
 PLAIT_MUST_CHECK plait_status runtime_check_parts(const plait_runtime *runtime, plait_error *err);
 
 /** Of a model, what no price reads: words and numbers of its training and numerics. */
 PLAIT_MUST_CHECK plait_status model_check_unpriced(const plait_model *model, plait_error *err);
-
-/** What a model, an accelerator or software is called ends in messages, scripts and YAML. */
-PLAIT_MUST_CHECK plait_status parts_check_name(const char *whole, const char *name,
-                                               plait_error *err);

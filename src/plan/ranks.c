@@ -32,17 +32,6 @@ const plait_axis *plait_order_axes(plait_order order)
 
 // ---- physical axes -------------------------------------------------------------------------
 
-const int *plait_placement_axes(plait_placement placement)
-{
-    static const int axes[PLAIT_PLACEMENTS][PLAIT_MAX_SIDES] = {
-        [PLAIT_PLACE_XYZ] = {0, 1, 2, 3, 4, 5}, [PLAIT_PLACE_XZY] = {0, 2, 1, 3, 4, 5},
-        [PLAIT_PLACE_YXZ] = {1, 0, 2, 3, 4, 5}, [PLAIT_PLACE_YZX] = {1, 2, 0, 3, 4, 5},
-        [PLAIT_PLACE_ZXY] = {2, 0, 1, 3, 4, 5}, [PLAIT_PLACE_ZYX] = {2, 1, 0, 3, 4, 5},
-    };
-
-    return (unsigned)placement < PLAIT_PLACEMENTS ? axes[placement] : NULL;
-}
-
 /* An axis that is not there takes no rank, wherever it stands in the order. */
 static int next_axis(const plait_level *level, const int *axes, int *at)
 {

@@ -2,7 +2,7 @@
 #include "plait/schedule.h"
 
 #include "base/saturating.h"
-#include "plan/kernels.h"
+#include "rules/kernels.h"
 #include "plan/layout.h"
 #include "rules/plan_check.h"
 #include "plan/problem_check.h"

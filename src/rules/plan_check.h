@@ -72,14 +72,6 @@ bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
 /** Do the stages hold each layer once and in order, whatever their degrees are? */
 bool plan_stages_hold(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);
 
-/**
- * Is it a plan of one node group, with the same degrees in all stages? Then it is priced as such.
- *
- * @param cluster  is filled where it is: of_group points to it
- */
-bool plan_of_group(const plait_problem *problem, const plait_plan *plan, plait_problem *of_group,
-                   plait_cluster *cluster);
-
 /** A plan whose stages differ: each against its own nodes, and all against each other. */
 bool plan_mixed_legal(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);
 
@@ -88,3 +80,14 @@ bool plan_mixed_legal(const plait_problem *problem, const plait_plan *plan, cons
  * Asked where stages lie inside replicas; of dense parameters and of experts. (rule P3)
  */
 bool plan_shards_nest(const plait_problem *problem, const plait_degrees *degrees);
+
+// plan_check_sharding.c
+/** May layer `at` of stage `s` of a plan of these legal degrees have this sharding? (P44, P45, P47) */
+bool cut_legal(const plait_problem *problem, const plait_degrees *degrees, plait_cut cut, int s,
+               int at, const plan_reason *why);
+
+/** Do layers with another sharding have a price beside these degrees? (rule P46) */
+bool cuts_have_price(const plait_degrees *degrees, const plan_reason *why);
+
+/** May all layers of the plan have their sharding? */
+bool plan_cuts_legal(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);

@@ -1,5 +1,5 @@
 /*
- * plan_check_mixed.c - plans whose stages differ: what a stage asks for, and which such plans are legal
+ * plan_check_mixed.c - which plans with different stages are legal
  *
  *     stage 0, 1   group 0   tp 4  dp 32  mbs 2       H100: 64 sequences a microbatch
  *     stage 2      group 1   tp 8  dp 16  mbs 4       A100: the same 64
@@ -7,58 +7,8 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "plan/choices.h"
-#include "base/saturating.h"
+#include "plan/heterogeneous.h"
 #include "rules/plan_check.h"
-
-// ---- what a stage asks for -----------------------------------------------------------------
-
-/* Has a plan one value of every key but those that stages choose by themselves? */
-static bool stages_alike(const plait_plan *plan)
-{
-    const plait_key_set chosen = PLAN_OWN_KEYS | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
-
-    for (int s = 0; s < plan->stages; s++)
-        for (int key = 0; key < PLAIT_KEYS; key++)
-            if (!(chosen & PLAIT_KEY_BIT(key)) &&
-                !plait_key_same(&plan->stage[s].degrees, &plan->degrees, (plait_key_id)key))
-                return false;
-    return true;
-}
-
-bool plait_plan_mixed(const plait_problem *p, const plait_plan *plan)
-{
-    return !plait_cluster_priced(p->cluster, p->job.gpus, NULL, 0) ||
-           (p->runtime->can.stages_differ && !stages_alike(plan));
-}
-
-static int stage_gpus(const plait_stage *stage)
-{
-    return product(product(stage->degrees.tp, stage->degrees.cp), stage->degrees.dp);
-}
-
-int plait_plan_gpus(const plait_plan *plan, int g)
-{
-    int64_t gpus = 0;
-
-    for (int s = 0; s < plan->stages; s++)
-        if (g < 0 || plan->stage[s].group == g)
-            gpus += stage_gpus(&plan->stage[s]);
-    return gpus < INT_MAX ? (int)gpus : INT_MAX;
-}
-
-plait_problem plait_problem_of_group(const plait_problem *p, int g, const plait_degrees *d,
-                                     plait_cluster *cluster)
-{
-    const int gpus = product(product(product(d->pp, d->tp), d->cp), d->dp);
-    plait_problem of_group = *p;
-
-    *cluster = plait_cluster_of_group(p->cluster, g, gpus);
-    of_group.cluster = cluster;
-    of_group.job.group_gpus = plait_cluster_taken(p->cluster, p->job.gpus, g);
-    of_group.job.gpus = gpus;
-    return of_group;
-}
 
 // ---- which are legal -----------------------------------------------------------------------
 
@@ -183,26 +133,6 @@ static bool stage_legal(const plait_problem *p, const plait_plan *plan, int s,
     const plait_problem of_stage = plait_problem_of_group(p, plan->stage[s].group, &d, &cluster);
     return plan_layers_legal(&of_stage, &d, why) && plan_ranks_legal(&of_stage, &d, why) &&
            plan_recompute_legal(&of_stage, &d, why) && plan_choice_legal(&of_stage, plan, s, why);
-}
-
-/* All on one sort of node, with the same degrees: a plan of that group as any other. */
-static bool is_of_one_group(const plait_plan *plan)
-{
-    for (int s = 1; s < plan->stages; s++)
-        if (plan->stage[s].group != plan->stage[0].group)
-            return false;
-    return stages_alike(plan);
-}
-
-bool plan_of_group(const plait_problem *p, const plait_plan *plan, plait_problem *of_group,
-                   plait_cluster *cluster)
-{
-    const int g = plan->stages > 0 ? plan->stage[0].group : -1;
-
-    if (!is_of_one_group(plan) || g < 0 || g >= p->cluster->groups)
-        return false;
-    *of_group = plait_problem_of_group(p, g, &plan->degrees, cluster);
-    return true;
 }
 
 bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)

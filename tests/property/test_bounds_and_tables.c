@@ -273,7 +273,7 @@ static void random_formats(const plait_problem *p, plait_degrees *d)
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         plait_key_put(d, formats[i],
                       once_in(4) ? random_bit(p->runtime->can.takes[formats[i]])
-                                 : plait_keys[formats[i]].usual(p, d, formats[i]));
+                                 : plait_key_default(p, d, formats[i]));
 }
 
 /* Keys of what is sharded, synchronised and rebuilt: those that a bound leaves open. */

@@ -11,7 +11,7 @@
 
 #include "support/assert_near.h"
 #include "support/everything.h"
-#include "plan/kernels.h"
+#include "rules/kernels.h"
 #include "support/must.h"
 #include "plait/cost.h"
 #include "plait/plan.h"
@@ -559,7 +559,7 @@ static bool has_experts(const plait_model *model)
 static void usual_formats(const plait_problem *problem, plait_degrees *d)
 {
     for (int key = PLAIT_KEY_GRAD_REDUCE; key < PLAIT_KEYS; key++)
-        plait_key_put(d, (plait_key_id)key, plait_keys[key].usual(problem, d, (plait_key_id)key));
+        plait_key_put(d, (plait_key_id)key, plait_key_default(problem, d, (plait_key_id)key));
 }
 
 /* Without replicas every ZeRO stage is the same: the lowest that these formats may have is enough. */

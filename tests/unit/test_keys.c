@@ -15,7 +15,7 @@ static void test_every_row__is_whole(void **state)
         const bool listed = row->kind != PLAIT_KEY_NUMBER && row->kind != PLAIT_KEY_SMALL_NUMBER &&
                             row->kind != PLAIT_KEY_SWITCH;
 
-        assert_true(row->name && row->title && row->value && row->help && row->usual);
+        assert_true(row->name && row->title && row->value && row->help);
         assert_int_equal(listed, row->words != NULL);
         assert_true(listed || row->high > row->low);
         assert_true(row->plain >= -1);

@@ -392,3 +392,12 @@ plait_status scripts_add(const plait_launch *launch, const launch_program *progr
         folder_add(out, "submit.sbatch", submit_script(launch, program, job, arena), true, err));
     return folder_add(out, "pytorchjob.yaml", manifest(launch, program, job, arena), false, err);
 }
+
+plait_status folder_add(plait_launch_folder *folder, const char *name, const char *text,
+                        bool executable, plait_error *err)
+{
+    if (text == NULL || folder->files == PLAIT_MAX_LAUNCH_FILES)
+        return plait_fail_nomem(err);
+    folder->file[folder->files++] = (plait_launch_file){name, text, executable};
+    return PLAIT_OK;
+}

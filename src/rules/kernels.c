@@ -2,7 +2,7 @@
  *
  * What an accelerator lacks is data (clusters/families); here is what asks for it.
  */
-#include "plan/kernels.h"
+#include "rules/kernels.h"
 
 #include "plait/plan.h"
 

@@ -1,0 +1,165 @@
+/*
+ * defaults.c - the value of each key that a runtime takes if a plan does not give it
+ *
+ * A default may depend on the keys before it in plait_keys. A key without an entry has the default 0.
+ */
+#include "base/saturating.h"
+#include "plait/plan.h"
+#include "plait/schedule.h"
+#include "rules/rules.h"
+
+static int default_one(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    (void)problem, (void)d, (void)key;
+    return 1;
+}
+
+/* The value in the profile, which does not depend on other keys. */
+static int default_of_runtime(const plait_problem *problem, const plait_degrees *d,
+                              plait_key_id key)
+{
+    (void)d;
+    return problem->runtime->defaults.key[key];
+}
+
+static int default_attention(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    (void)d, (void)key;
+    return (int)plait_attention_usual(problem);
+}
+
+static int default_sp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    return d->tp > 1 && (problem->runtime->can.takes[key] >> 1 & 1u);
+}
+
+static int default_etp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    const rule_set *set = rule_set_of(problem->runtime->rules);
+
+    (void)key;
+    while (set->etp == NULL && set->base != NULL)
+        set = set->base;
+    return set->etp ? set->etp(problem, d) : 1;
+}
+
+static int default_dp(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    const int dp = plait_degrees_dp(problem->job.gpus, d->tp, d->pp, d->cp);
+
+    (void)key;
+    return dp > 0 ? dp : 1;
+}
+
+static int default_shard_group(const plait_problem *problem, const plait_degrees *d,
+                               plait_key_id key)
+{
+    const int replicas = product(d->dp, d->cp);
+
+    (void)problem, (void)key;
+    return replicas < PLAIT_MAX_GPUS ? replicas
+                                     : PLAIT_MAX_GPUS; // of a world that no check has seen
+}
+
+/* A given schedule may need two chunks. */
+static int default_chunks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    (void)problem, (void)key;
+    return plait_schedule_chunks((plait_schedule)d->schedule) == 2 ? 2 : 1;
+}
+
+static int first_that_takes(unsigned takes, int chunks)
+{
+    for (int s = 0; s < PLAIT_SCHEDULES; s++)
+        if ((takes >> s & 1u) && plait_schedule_takes((plait_schedule)s, chunks))
+            return s;
+    return PLAIT_INTERLEAVED; // the software has none, and the check says so
+}
+
+/* 1F1B for one stage, or if the software has it; several chunks need a schedule that takes them. */
+static int default_schedule(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    const unsigned takes = problem->runtime->can.takes[key];
+
+    if (d->vpp > 1)
+        return first_that_takes(takes, d->vpp);
+    return d->pp == 1 || (takes >> PLAIT_1F1B & 1u) ? PLAIT_1F1B
+                                                    : problem->runtime->defaults.key[key];
+}
+
+/* fp16 jobs reduce in fp16, even if the software reduces bf16 gradients in fp32 to avoid rounding. */
+static int default_grad_reduce(const plait_problem *problem, const plait_degrees *d,
+                               plait_key_id key)
+{
+    const unsigned takes = problem->runtime->can.takes[key];
+    const bool half = problem->job.precision == PLAIT_FP16 && (takes >> PLAIT_STATE_FP16 & 1u);
+
+    return half ? PLAIT_STATE_FP16 : default_of_runtime(problem, d, key);
+}
+
+/*
+ * As in NVIDIA's recipes: if products take 8-bit weights in a format that can be stored, and master
+ * weights are sharded with the optimizer.
+ */
+static int default_fp8_params(const plait_problem *problem, const plait_degrees *d,
+                              plait_key_id key)
+{
+    const plait_precision precision = problem->job.precision;
+
+    return (precision == PLAIT_FP8 || precision == PLAIT_MXFP8) && d->zero > 0 &&
+           d->offload == PLAIT_OFFLOAD_NONE && (problem->runtime->can.takes[key] >> 1 & 1u);
+}
+
+static int (*const default_of[PLAIT_KEYS])(const plait_problem *problem, const plait_degrees *d,
+                                           plait_key_id key) = {
+    [PLAIT_KEY_TP] = default_one,
+    [PLAIT_KEY_SP] = default_sp,
+    [PLAIT_KEY_PP] = default_one,
+    [PLAIT_KEY_VPP] = default_chunks,
+    [PLAIT_KEY_CP] = default_one,
+    [PLAIT_KEY_CP_COMM] = default_of_runtime,
+    [PLAIT_KEY_EP] = default_one,
+    [PLAIT_KEY_ETP] = default_etp,
+    [PLAIT_KEY_DISPATCHER] = default_of_runtime,
+    [PLAIT_KEY_EP_OVERLAP] = default_of_runtime,
+    [PLAIT_KEY_DP] = default_dp,
+    [PLAIT_KEY_ZERO] = default_of_runtime,
+    [PLAIT_KEY_SHARD_GROUP] = default_shard_group,
+    [PLAIT_KEY_MBS] = default_one,
+    [PLAIT_KEY_ATTENTION] = default_attention,
+    [PLAIT_KEY_RECOMPUTE] = default_of_runtime,
+    [PLAIT_KEY_SCHEDULE] = default_schedule,
+    [PLAIT_KEY_GRAD_SYNC] = default_of_runtime,
+    [PLAIT_KEY_SPLIT] = default_of_runtime,
+    [PLAIT_KEY_ORDER] = default_of_runtime,
+    [PLAIT_KEY_GRAD_REDUCE] = default_grad_reduce,
+    [PLAIT_KEY_OPTIMIZER_STATE] = default_of_runtime,
+    [PLAIT_KEY_FP8_PARAMS] = default_fp8_params,
+    [PLAIT_KEY_OFFLOAD] = default_of_runtime,
+};
+
+int plait_key_default(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    return default_of[key] ? default_of[key](problem, d, key) : 0;
+}
+
+bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    return key >= 0 && key < PLAIT_KEYS &&
+           plait_key_value(d, key) == plait_key_default(problem, d, key);
+}
+
+/* An optimizer on the host takes the gradients too if the software cannot keep them apart (DeepSpeed). */
+static void name_offload(const plait_runtime *runtime, plait_degrees *d)
+{
+    if (d->offload == PLAIT_OFFLOAD_OPTIMIZER && plait_optimizer_takes_gradients(runtime))
+        d->offload = PLAIT_OFFLOAD_GRADIENTS;
+}
+
+void plait_degrees_fill(const plait_problem *problem, plait_key_set given, plait_degrees *d)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!(given & PLAIT_KEY_BIT(key)))
+            plait_key_put(d, (plait_key_id)key, plait_key_default(problem, d, (plait_key_id)key));
+    name_offload(problem->runtime, d);
+}
