@@ -356,27 +356,17 @@ static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
     return rows;
 }
 
-plait_status plait_plan_cost_again(const plait_problem *problem, const plait_plan *plan,
-                                   plait_pipelines *cache, plait_arena *arena, plait_cost *cost,
-                                   plait_error *err)
+/* A plan of one set of degrees on one kind of node. */
+static plait_status uniform_cost(const plait_problem *problem, const plait_plan *plan,
+                                 plait_pipelines *cache, plait_arena *arena, plait_cost *cost,
+                                 plait_error *err)
 {
-    *cost = (plait_cost){.verdict = PLAIT_INVALID};
-    PLAIT_TRY(problem_check(problem, err));
-    if (plait_plan_check(problem, plan, cost->why, sizeof cost->why) == PLAIT_INVALID)
-        return PLAIT_OK;
-    cost->confidence = confidence_of(problem, &plan->degrees);
-
-    plait_problem of_group;
-    plait_cluster cluster;
-    if (plait_plan_mixed(problem, plan))
-        return plan_of_group(problem, plan, &of_group, &cluster)
-                   ? plait_plan_cost_again(&of_group, plan, cache, arena, cost, err)
-                   : mixed_cost(problem, plan, arena, cost, err);
     plan_rows *rows = new_rows(problem, plan, arena);
     plait_stage_cost *stages = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
+    step_sum sum;
+
     if (!rows || !stages)
         return plait_fail_nomem(err);
-    step_sum sum;
     PLAIT_TRY(sum_step(rows, cache, arena, &sum, err));
     fill_time(rows, &sum, cost);
     fill_syncs(rows, cost);
@@ -394,8 +384,35 @@ plait_status plait_plan_cost_again(const plait_problem *problem, const plait_pla
                : plait_fail_nomem(err);
 }
 
-plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *plan,
+plait_status plait_plan_cost(const plait_checked_plan *checked, plait_pipelines *pipelines,
                              plait_arena *arena, plait_cost *cost, plait_error *err)
 {
-    return plait_plan_cost_again(problem, plan, NULL, arena, cost, err);
+    const plait_problem *problem = checked->problem;
+    const plait_plan *plan = checked->plan;
+    plait_problem of_group;
+    plait_cluster cluster;
+
+    bool mixed = plait_plan_mixed(problem, plan);
+
+    *cost = (plait_cost){.verdict = PLAIT_INVALID};
+    if (mixed && plan_of_group(problem, plan, &of_group, &cluster)) {
+        problem = &of_group;
+        mixed = false;
+    }
+    cost->confidence = confidence_of(problem, &plan->degrees);
+    return mixed ? mixed_cost(problem, plan, arena, cost, err)
+                 : uniform_cost(problem, plan, pipelines, arena, cost, err);
+}
+
+plait_status plait_plan_evaluate(const plait_problem *problem, const plait_plan *plan,
+                                 plait_pipelines *pipelines, plait_arena *arena, plait_cost *cost,
+                                 plait_error *err)
+{
+    plait_checked_plan checked;
+
+    *cost = (plait_cost){.verdict = PLAIT_INVALID};
+    PLAIT_TRY(problem_check(problem, err));
+    if (plait_plan_check(problem, plan, &checked, cost->why, sizeof cost->why) == PLAIT_INVALID)
+        return PLAIT_OK;
+    return plait_plan_cost(&checked, pipelines, arena, cost, err);
 }

@@ -453,5 +453,5 @@ plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
 plait_status plait_table_plan_cost(plait_table *table, const plait_plan *plan, plait_arena *arena,
                                    plait_cost *cost, plait_error *err)
 {
-    return plait_plan_cost_again(&table->problem, plan, table->spans, arena, cost, err);
+    return plait_plan_evaluate(&table->problem, plan, table->spans, arena, cost, err);
 }

@@ -1,11 +1,11 @@
 /*
  * cost.h - the price of a plan: seconds and bytes.
  *
- * Two ways in. plait_plan_cost prices one full plan and keeps every term: time by name, memory by
- * name, stages, collectives. For a search, a table is made once per (model, cluster, job):
- * plait_degrees_cost adds its entries up for one point, plait_degrees_bound gives what no
- * completion of a point can undercut. Both read the same terms, and a property test holds them
- * equal. Who prices plans again with other numbers, as fits do, keeps a plait_pipelines.
+ * Two entry points. plait_plan_cost prices one checked plan and keeps every term: time by name, memory
+ * by name, stages, collectives; plait_plan_evaluate checks the plan first. For a search, a table is made
+ * once per (model, cluster, job): plait_degrees_cost adds its entries up for one point,
+ * plait_degrees_bound gives a lower bound over all completions of a point. Both read the same terms,
+ * and a property test compares them. A caller that prices many plans keeps a plait_pipelines.
  *
  * The step time is a sum of exposed terms on the slowest stage; hidden communication is listed
  * apart (plait_volume). Every equation is numbered in docs/model.
@@ -134,15 +134,36 @@ typedef struct plait_cost {
     char why[256];  /* when the plan does not fit: one sentence */
 } plait_cost;
 
+/** Cache of the schedules simulated by one thread, whatever their problems and times: at most 24 MiB. */
+typedef struct plait_pipelines plait_pipelines;
+
+/** To be freed; NULL: out of memory. */
+plait_pipelines *plait_pipelines_new(void);
+
+/** NULL is fine. */
+void plait_pipelines_free(plait_pipelines *pipelines);
+
 /**
- * Price one full plan, every term.
+ * Price one checked plan, every term.
  *
- * @param arena  cost->stage and cost->volume live in it
- * @return       NOMEM only; a plan that does not fit or divide is a verdict in *cost
+ * @param pipelines  cache of simulated schedules; NULL: none. The price is the same to the bit
+ * @param arena      cost->stage and cost->volume live in it
+ * @return           NOMEM only; a plan that does not fit is a verdict in *cost
  */
-PLAIT_MUST_CHECK plait_status plait_plan_cost(const plait_problem *problem, const plait_plan *plan,
-                                              plait_arena *arena, plait_cost *cost,
-                                              plait_error *err);
+PLAIT_MUST_CHECK plait_status plait_plan_cost(const plait_checked_plan *checked,
+                                              plait_pipelines *pipelines, plait_arena *arena,
+                                              plait_cost *cost, plait_error *err);
+
+/**
+ * Check a plan and price it.
+ *
+ * @return  RANGE for a problem that is incomplete (plait_problem), or NOMEM; a plan that is not legal
+ *          has the verdict PLAIT_INVALID in *cost, and the reason in cost->why
+ */
+PLAIT_MUST_CHECK plait_status plait_plan_evaluate(const plait_problem *problem,
+                                                  const plait_plan *plan,
+                                                  plait_pipelines *pipelines, plait_arena *arena,
+                                                  plait_cost *cost, plait_error *err);
 
 /** A point's price, as the search needs it. */
 typedef struct plait_price {
@@ -259,27 +280,7 @@ PLAIT_MUST_CHECK plait_status plait_degrees_simulate(plait_table *table,
 /** plait_memory's host_bytes of one legal point. (C.382) */
 double plait_degrees_host_bytes(plait_table *table, const plait_degrees *degrees);
 
-/** Schedules that have been simulated, of one thread: 24 MiB at most. */
-typedef struct plait_pipelines plait_pipelines;
-
-/** To be freed; NULL: out of memory. */
-plait_pipelines *plait_pipelines_new(void);
-
-/** NULL is fine. */
-void plait_pipelines_free(plait_pipelines *pipelines);
-
-/**
- * plait_plan_cost to the bit, sooner where pipelines like the plan's have been simulated, whatever their
- * problems and times were.
- *
- * @param pipelines  learns the plan's; NULL: as plait_plan_cost
- */
-PLAIT_MUST_CHECK plait_status plait_plan_cost_again(const plait_problem *problem,
-                                                    const plait_plan *plan,
-                                                    plait_pipelines *pipelines, plait_arena *arena,
-                                                    plait_cost *cost, plait_error *err);
-
-/** plait_plan_cost of the table's problem, sooner where pipelines like the plan's have been simulated. */
+/** plait_plan_evaluate for the table's problem, with the table's cache of simulated schedules. */
 PLAIT_MUST_CHECK plait_status plait_table_plan_cost(plait_table *table, const plait_plan *plan,
                                                     plait_arena *arena, plait_cost *cost,
                                                     plait_error *err);

@@ -72,7 +72,7 @@ typedef struct plait_cut {
 typedef struct plait_stage {
     int chunks; /* = vpp */
     const plait_chunk *chunk;
-    plait_degrees degrees; /* the plan's, but for offload (docs/reference/rules.md) */
+    plait_degrees degrees;            /* the plan's, but for offload (docs/reference/rules.md) */
     const plait_recompute *recompute; /* one a layer of its chunks in order */
     const plait_cut *cut;             /* likewise; NULL: all as `degrees` say */
     int layers;                       /* over all chunks */
@@ -130,15 +130,25 @@ PLAIT_MUST_CHECK plait_status plait_plan_lay(const plait_degrees *degrees,
                                              plait_plan *out, plait_error *err);
 
 /**
+ * A plan that is legal for a problem, which plait_plan_cost takes. plait_plan_check fills it. Both
+ * structs must outlive it and stay as they were checked.
+ */
+typedef struct plait_checked_plan {
+    const plait_problem *problem;
+    const plait_plan *plan;
+} plait_checked_plan;
+
+/**
  * Is this plan legal: are its degrees, do its stages hold each layer once, and does it hold nothing
  * that the price does not read? Stages may have degrees of their own where the runtime has
  * `stages_differ` (P31 to P34 of docs/reference/rules.md).
  *
- * @param why   as in plait_degrees_check
- * @return      PLAIT_INVALID or PLAIT_FITS (memory is not looked at)
+ * @param checked  filled if the plan is legal; may be NULL
+ * @param why      as in plait_degrees_check
+ * @return         PLAIT_INVALID or PLAIT_FITS (memory is not checked)
  */
-plait_verdict plait_plan_check(const plait_problem *problem, const plait_plan *plan, char *why,
-                               size_t size);
+plait_verdict plait_plan_check(const plait_problem *problem, const plait_plan *plan,
+                               plait_checked_plan *checked, char *why, size_t size);
 
 /**
  * Is this a plan whose stages differ: over a cluster of several sorts of nodes, or with degrees that are

@@ -162,7 +162,7 @@ static plait_status search_best(const plait_capacity_ask *ask, double below_s, p
         return PLAIT_OK;
     row->fits = true;
     row->plan = result.plan[0].plan;
-    return plait_plan_cost(row->problem, &row->plan, arena, &row->cost, err);
+    return plait_plan_evaluate(row->problem, &row->plan, NULL, arena, &row->cost, err);
 }
 
 plait_status capacity_find_below(const plait_capacity_ask *ask, const plait_problem *problem,

@@ -52,8 +52,8 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
     plait_cost best;
     plait_cost other;
 
-    PLAIT_TRY(plait_plan_cost(problem, &winner->plan, arena, &best, err));
-    PLAIT_TRY(plait_plan_cost(problem, &why->best.plan, arena, &other, err));
+    PLAIT_TRY(plait_plan_evaluate(problem, &winner->plan, NULL, arena, &best, err));
+    PLAIT_TRY(plait_plan_evaluate(problem, &why->best.plan, NULL, arena, &other, err));
     const double slower = other.step_s / best.step_s - 1.0;
     const named_term loss = largest_loss(&best.step, &other.step);
     if (slower <= 0.0)
@@ -485,7 +485,7 @@ plait_status plait_sensitivities(const plait_problem *problem, const plait_plan 
 {
     plait_cost today;
 
-    PLAIT_TRY(plait_plan_cost(problem, plan, arena, &today, err));
+    PLAIT_TRY(plait_plan_evaluate(problem, plan, NULL, arena, &today, err));
     for (int i = 0; i < PLAIT_SENSITIVITIES; i++) {
         plait_accelerator gpu = *plait_cluster_accelerator(problem->cluster, 0);
         plait_cluster cluster = *problem->cluster;
@@ -500,7 +500,7 @@ plait_status plait_sensitivities(const plait_problem *problem, const plait_plan 
         // With more memory the plan may recompute less.
         if (changes[i].change == more_memory && today.verdict == PLAIT_FITS)
             PLAIT_TRY(plait_plan_choose_recompute(&changed, plan, arena, &chosen, err));
-        PLAIT_TRY(plait_plan_cost(&changed, &chosen, arena, &cost, err));
+        PLAIT_TRY(plait_plan_evaluate(&changed, &chosen, NULL, arena, &cost, err));
         // The chosen recomputation is uniform, and may be slower than that of a plan with one per stage.
         const double step_s =
             changes[i].change == more_memory ? fmin(cost.step_s, today.step_s) : cost.step_s;

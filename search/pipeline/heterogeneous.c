@@ -91,7 +91,7 @@ static plait_status rank(const hetero_problem *q, const plait_plan *plan, int in
     plait_cost cost;
     unsigned groups = 0;
 
-    PLAIT_TRY(plait_plan_cost(q->problem, plan, q->arena, &cost, err));
+    PLAIT_TRY(plait_plan_evaluate(q->problem, plan, NULL, q->arena, &cost, err));
     for (int s = 0; s < plan->stages; s++)
         groups |= 1u << plan->stage[s].group;
     *out = (plait_ranked){.plan = *plan,

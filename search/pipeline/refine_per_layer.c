@@ -222,7 +222,7 @@ static bool solve_split(const search_run *run, per_layer_point *point, const pla
     if (!result.fits)
         return false;
     if (per_layer_plan(point, chunks, &result, arena, plan, NULL) != PLAIT_OK ||
-        plait_plan_cost(run->problem, plan, arena, cost, NULL) != PLAIT_OK) {
+        plait_plan_evaluate(run->problem, plan, NULL, arena, cost, NULL) != PLAIT_OK) {
         out->failed = true;
         return false;
     }

@@ -109,7 +109,7 @@ static bool choose(per_stage_attempt *at, const plait_degrees *d, const plait_ch
     if (!result.refines || !result.fits || result.step_s >= at->limit_s)
         return false;
     if (per_stage_plan(&at->input, d, chunks, &result, arena, plan, NULL) != PLAIT_OK ||
-        plait_plan_cost(at->run->problem, plan, arena, cost, NULL) != PLAIT_OK) {
+        plait_plan_evaluate(at->run->problem, plan, NULL, arena, cost, NULL) != PLAIT_OK) {
         at->out->failed = true;
         return false;
     }

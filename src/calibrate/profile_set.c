@@ -41,8 +41,7 @@ double profile_step_s(const plait_runtime *numbers, const profile_point *ran_as,
         place_set(&runtime, k, place_value(numbers, k));
     problem.runtime = &runtime;
     if (plait_plan_expand(&problem, &ran_as->degrees, scratch, &plan, NULL) == PLAIT_OK &&
-        plait_plan_cost_again(&problem, &plan, ran_as->pipelines, scratch, &cost, NULL) ==
-            PLAIT_OK &&
+        plait_plan_evaluate(&problem, &plan, ran_as->pipelines, scratch, &cost, NULL) == PLAIT_OK &&
         cost.step_s > 0.0)
         s = cost.step_s;
     plait_arena_rewind(scratch, mark);

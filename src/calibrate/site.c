@@ -76,7 +76,7 @@ static double step_s(const void *context, const void *what)
     problem.cluster = cluster;
     if (cluster != NULL && plait_cluster_take(cluster, problem.job.gpus, NULL) == PLAIT_OK &&
         plait_plan_expand(&problem, &point->degrees, subject->scratch, &plan, NULL) == PLAIT_OK &&
-        plait_plan_cost_again(&problem, &plan, subject->pipelines, subject->scratch, &cost, NULL) ==
+        plait_plan_evaluate(&problem, &plan, subject->pipelines, subject->scratch, &cost, NULL) ==
             PLAIT_OK &&
         cost.step_s > 0.0)
         s = cost.step_s;

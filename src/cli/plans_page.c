@@ -51,7 +51,7 @@ static plait_status simulate(reporting *r, plait_error *err)
                               "--timeline trace.json` writes them all";
         return PLAIT_OK;
     }
-    PLAIT_TRY(plait_plan_cost(&problem, &plan->plan, r->arena, &cost, err));
+    PLAIT_TRY(plait_plan_evaluate(&problem, &plan->plan, NULL, r->arena, &cost, err));
     const plait_status status =
         plait_plan_simulate(&problem, &plan->plan, &cost, r->arena, &r->timeline, &r->no_timeline);
     if (status != PLAIT_OK)

@@ -200,7 +200,8 @@ static plait_status find_plan(scenario *s)
     } else if (status == PLAIT_OK) {
         s->row.fits = true;
         s->row.plan = found.plan[0].plan;
-        return plait_plan_cost(&s->problem, &s->row.plan, s->arena, &s->row.cost, &s->err);
+        return plait_plan_evaluate(&s->problem, &s->row.plan, NULL, s->arena, &s->row.cost,
+                                   &s->err);
     } else {
         return plait_fail(&s->err, status, refusal.where, "%s", refusal.message);
     }

@@ -64,7 +64,7 @@ static plait_status price(const plait_problem *problem, plait_key_set given, pla
     if (plait_degrees_check(problem, degrees, NULL, 0) != PLAIT_FITS)
         return PLAIT_OK;
     PLAIT_TRY(plait_plan_expand(problem, degrees, arena, &plan, err));
-    return plait_plan_cost(problem, &plan, arena, cost, err);
+    return plait_plan_evaluate(problem, &plan, NULL, arena, cost, err);
 }
 
 static plait_status try_without(const plait_problem *problem, const plait_degrees *wanted,
@@ -261,7 +261,7 @@ static plait_status price_again(plait_problem *target_problem, const plait_launc
     if (target_problem->runtime == launch->problem->runtime)
         return PLAIT_OK;
     target_problem->band = (plait_band){0};
-    return plait_plan_cost(target_problem, plan, arena, cost, err);
+    return plait_plan_evaluate(target_problem, plan, NULL, arena, cost, err);
 }
 
 /*
@@ -285,7 +285,7 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
         !plait_model_check(target_problem->runtime, target_problem->model, why, sizeof why))
         return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected what %s can say, found: %s",
                           target->name, why);
-    if (plait_plan_check(target_problem, plan, why, sizeof why) != PLAIT_FITS)
+    if (plait_plan_check(target_problem, plan, NULL, why, sizeof why) != PLAIT_FITS)
         return refuse(target_problem, degrees, target, why, arena, err);
     if (plait_plan_mixed(target_problem, plan) && !target->stages_differ)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan",

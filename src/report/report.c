@@ -13,7 +13,7 @@ plait_status report_price(const plait_problem *problem, const plait_plan *plan, 
                           plait_arena *arena, report_plan *out, plait_error *err)
 {
     *out = (report_plan){.rank = rank, .degrees = plan->degrees};
-    PLAIT_TRY(plait_plan_cost(problem, plan, arena, &out->cost, err));
+    PLAIT_TRY(plait_plan_evaluate(problem, plan, NULL, arena, &out->cost, err));
     out->verdict = out->cost.verdict;
     memcpy(out->why, out->cost.why, sizeof out->why);
     if (out->verdict == PLAIT_INVALID)
@@ -53,7 +53,7 @@ static plait_status price_uneven(const plait_problem *problem, const plait_plan 
     *runtime = *problem->runtime;
     runtime->factor.ep_imbalance = imbalance;
     uneven.runtime = runtime;
-    return plait_plan_cost(&uneven, plan, arena, out, err);
+    return plait_plan_evaluate(&uneven, plan, NULL, arena, out, err);
 }
 
 plait_status report_natural(const plait_problem *problem, plait_arena *arena, report_plan *plan,

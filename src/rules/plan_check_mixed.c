@@ -152,7 +152,7 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
     if (!groups_hold(p, plan, why))
         return false;
     if (plan_of_group(p, plan, &of_group, &cluster))
-        return plait_plan_check(&of_group, plan, why->text, why->size) != PLAIT_INVALID;
+        return plait_plan_check(&of_group, plan, NULL, why->text, why->size) != PLAIT_INVALID;
     if (!plan_stages_hold(p, plan, why) || !microbatches_agree(plan, why) ||
         !runs_begin_well(p, plan, why))
         return false;

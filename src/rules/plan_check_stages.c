@@ -91,23 +91,29 @@ bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const pla
            dealt_as_said(p, plan, why);
 }
 
-plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan, char *why,
-                               size_t size)
+static bool plan_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+{
+    plait_error wrong;
+
+    if (!question_holds(p, why) || !values_hold(plan_check_values(plan, &wrong), &wrong, why))
+        return false;
+    if (plait_plan_mixed(p, plan))
+        return plan_mixed_legal(p, plan, why);
+    return plan_layers_legal(p, &plan->degrees, why) && plan_ranks_legal(p, &plan->degrees, why) &&
+           plan_stages_agree(p, plan, why) && plan_choices_legal(p, plan, why) &&
+           plan_cuts_legal(p, plan, why);
+}
+
+plait_verdict plait_plan_check(const plait_problem *p, const plait_plan *plan,
+                               plait_checked_plan *checked, char *why, size_t size)
 {
     const plan_reason reason = {why, size};
-    plait_error wrong;
 
     if (size > 0 && why)
         why[0] = '\0';
-    if (!question_holds(p, &reason) ||
-        !values_hold(plan_check_values(plan, &wrong), &wrong, &reason))
+    if (!plan_legal(p, plan, &reason))
         return PLAIT_INVALID;
-    if (plait_plan_mixed(p, plan))
-        return plan_mixed_legal(p, plan, &reason) ? PLAIT_FITS : PLAIT_INVALID;
-    return plan_layers_legal(p, &plan->degrees, &reason) &&
-                   plan_ranks_legal(p, &plan->degrees, &reason) &&
-                   plan_stages_agree(p, plan, &reason) && plan_choices_legal(p, plan, &reason) &&
-                   plan_cuts_legal(p, plan, &reason)
-               ? PLAIT_FITS
-               : PLAIT_INVALID;
+    if (checked)
+        *checked = (plait_checked_plan){p, plan};
+    return PLAIT_FITS;
 }

@@ -173,7 +173,7 @@ static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
     PLAIT_TRY(make_legal(at, out, err));
     PLAIT_TRY(find_band(at, rules, &out->problem, err));
     PLAIT_TRY(plait_plan_expand(&out->problem, &out->degrees, at->arena, &plan, err));
-    PLAIT_TRY(plait_plan_cost(&out->problem, &plan, at->arena, &out->cost, err));
+    PLAIT_TRY(plait_plan_evaluate(&out->problem, &plan, NULL, at->arena, &out->cost, err));
     if (out->cost.verdict == PLAIT_INVALID || !(out->cost.step_s > 0.0) ||
         !isfinite(out->cost.step_s))
         return plait_fail(err, PLAIT_ERROR_RANGE, "", "%s",

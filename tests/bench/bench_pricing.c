@@ -109,7 +109,7 @@ static int64_t price_full(void *context)
     for (int i = 0; i < TIMES; i++) {
         const plait_arena_mark mark = plait_arena_save(q->arena);
         if (plait_plan_expand(&q->problem, &d, q->arena, &plan, NULL) != PLAIT_OK ||
-            plait_plan_cost(&q->problem, &plan, q->arena, &cost, NULL) != PLAIT_OK)
+            plait_plan_evaluate(&q->problem, &plan, NULL, q->arena, &cost, NULL) != PLAIT_OK)
             return 1;
         plait_arena_rewind(q->arena, mark);
     }

@@ -98,7 +98,7 @@ static void check_plan(const plait_problem *problem, const plait_ranked *ranked,
     plait_cost cost;
     plait_error err;
 
-    assert(plait_plan_cost(problem, &ranked->plan, arena, &cost, &err) == PLAIT_OK);
+    assert(plait_plan_evaluate(problem, &ranked->plan, NULL, arena, &cost, &err) == PLAIT_OK);
     assert(isfinite(cost.step_s) && cost.step_s > 0.0);
     assert(isfinite(cost.memory.peak_bytes) && cost.memory.peak_bytes >= 0.0);
     assert(ranked->price.peak_bytes <= plait_capacity_bytes(problem, problem->risk));

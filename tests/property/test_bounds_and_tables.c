@@ -450,7 +450,7 @@ static plait_cost full_price(const plait_problem *p, const plait_degrees *d)
     plait_error err;
 
     must(plait_plan_expand(p, d, prices, &plan, &err), &err);
-    must(plait_plan_cost(p, &plan, prices, &cost, &err), &err);
+    must(plait_plan_evaluate(p, &plan, NULL, prices, &cost, &err), &err);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s: %s", spelled(p, d), cost.why);
     return cost;

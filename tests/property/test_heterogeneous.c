@@ -179,7 +179,7 @@ static bool legal(enumeration *e)
     for (int s = 0; s < e->stages; s++)
         e->stage[s].degrees.split = plan.degrees.split;
     plan.stage = e->stage;
-    return plait_plan_check(&e->w->problem, &plan, why, sizeof why) == PLAIT_FITS;
+    return plait_plan_check(&e->w->problem, &plan, NULL, why, sizeof why) == PLAIT_FITS;
 }
 
 static double weight_of(const enumeration *e)
@@ -506,7 +506,7 @@ static void test_mixed_price__is_the_uniform_one_where_nodes_are_as_good_as_equa
     for (int s = 0; s < 4; s++)
         chunk[s] = plan.stage[s].chunk[0];
     must(plait_plan_lay(&d, chunk, arena, &plan, &err), &err);
-    must(plait_plan_cost(&w.problem, &plan, arena, &uniform, &err), &err);
+    must(plait_plan_evaluate(&w.problem, &plan, NULL, arena, &uniform, &err), &err);
     assert_string_equal(uniform.why, "");
 
     other = even;
@@ -521,7 +521,7 @@ static void test_mixed_price__is_the_uniform_one_where_nodes_are_as_good_as_equa
         stage[s].group = s / 2;
     }
     plan.stage = stage;
-    must(plait_plan_cost(&w.problem, &plan, arena, &mixed, &err), &err);
+    must(plait_plan_evaluate(&w.problem, &plan, NULL, arena, &mixed, &err), &err);
     assert_string_equal(mixed.why, "");
     assert_near(mixed.step_s, uniform.step_s, 1e-9 * uniform.step_s);
     assert_near(mixed.memory.peak_bytes, uniform.memory.peak_bytes, 1.0);

@@ -473,7 +473,7 @@ static void check_launch(const launch_subject *subject, const question *q, const
     plait_error err;
 
     must(plait_plan_expand(&q->problem, d, arena, &plan, &err), &err);
-    must(plait_plan_cost(&q->problem, &plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&q->problem, &plan, NULL, arena, &cost, &err), &err);
     const plait_launch launch = {.problem = &q->problem, .plan = &plan, .cost = &cost};
     if (plait_launch_render(&launch, subject->target, arena, &folder, &err) != PLAIT_OK)
         fail_msg("%s\n%s", spelled(q, d), err.message);

@@ -120,7 +120,7 @@ static void price(brute *all)
 
     d.split.layout = all->text;
     must(plait_plan_expand(&all->of->problem, &d, arena, &plan, &err), &err);
-    must(plait_plan_cost(&all->of->problem, &plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&all->of->problem, &plan, NULL, arena, &cost, &err), &err);
     assert_int_not_equal(cost.verdict, PLAIT_INVALID);
     plait_arena_rewind(arena, mark);
     all->layouts++;
@@ -227,7 +227,7 @@ static void check(instance *of)
     plait_error err;
     d.split.layout = found.text;
     must(plait_plan_expand(&of->problem, &d, arena, &plan, &err), &err);
-    must(plait_plan_cost(&of->problem, &plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&of->problem, &plan, NULL, arena, &cost, &err), &err);
     assert_near_relative(cost.step_s, found.price.step_s, 1e-9);
     assert_near_relative(cost.memory.peak_bytes, found.price.peak_bytes, 1e-9);
     // 1F1B is solved for its pipeline; what follows that may be longer on another rank, and is then no proof.

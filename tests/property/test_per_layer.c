@@ -84,7 +84,7 @@ static void ask(world *w)
     plait_error err;
 
     must(plait_plan_expand(&w->problem, &w->degrees, scratch, &plan, &err), &err);
-    must(plait_plan_cost(&w->problem, &plan, scratch, &cost, &err), &err);
+    must(plait_plan_evaluate(&w->problem, &plan, NULL, scratch, &cost, &err), &err);
     w->input = (per_layer_problem){
         .problem = &w->problem,
         .choices = 1 + random_below(CHOICES),
@@ -122,7 +122,7 @@ static void price(every_plan *e)
     plait_error err;
     const plait_arena_mark mark = plait_arena_save(scratch);
 
-    must(plait_plan_cost(&e->w->problem, &e->plan, scratch, &cost, &err), &err);
+    must(plait_plan_evaluate(&e->w->problem, &e->plan, NULL, scratch, &cost, &err), &err);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s", cost.why);
     if (cost.memory.peak_bytes <= e->w->input.capacity_bytes && cost.step_s < e->best_s)
@@ -208,7 +208,7 @@ static plait_cost cost_of_result(const world *w, const per_layer_point *point,
 
     assert_true(plait_chunks_of(&w->model, &w->degrees, chunk));
     must(per_layer_plan(point, chunk, result, scratch, &plan, &err), &err);
-    must(plait_plan_cost(&w->problem, &plan, scratch, &cost, &err), &err);
+    must(plait_plan_evaluate(&w->problem, &plan, NULL, scratch, &cost, &err), &err);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s", cost.why);
     assert_true(cost.memory.peak_bytes <= w->input.capacity_bytes);

@@ -92,7 +92,7 @@ static plait_cost cost_of(const world *w, const plait_plan *plan)
     plait_cost cost;
     plait_error err;
 
-    must(plait_plan_cost(&w->problem, plan, scratch, &cost, &err), &err);
+    must(plait_plan_evaluate(&w->problem, plan, NULL, scratch, &cost, &err), &err);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s", cost.why);
     return cost;

@@ -362,7 +362,7 @@ static double objective_of(const world *w, const plait_degrees *d, plait_price p
     if (w->options.objective != PLAIT_MINIMISE_ENERGY)
         return price.step_s;
     must(plait_plan_expand(&w->problem, d, arena, &plan, &err), &err);
-    must(plait_plan_cost(&w->problem, &plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&w->problem, &plan, NULL, arena, &cost, &err), &err);
     plait_arena_rewind(arena, mark);
     return cost.energy_j;
 }
@@ -1036,9 +1036,9 @@ static void check_plan(const world *w, const plait_ranked *ranked)
 
     if (!obeys(&w->options, &ranked->plan.degrees))
         fail_msg("not within the limits:%s", spelled(&ranked->plan.degrees));
-    if (plait_plan_check(&w->problem, &ranked->plan, why, sizeof why) != PLAIT_FITS)
+    if (plait_plan_check(&w->problem, &ranked->plan, NULL, why, sizeof why) != PLAIT_FITS)
         fail_msg("%s:%s", why, spelled(&ranked->plan.degrees));
-    must(plait_plan_cost(&w->problem, &ranked->plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&w->problem, &ranked->plan, NULL, arena, &cost, &err), &err);
     assert_true(ranked->price.step_s == cost.step_s); // to the digit: reports print both
     assert_true(ranked->price.peak_bytes == cost.memory.peak_bytes);
     if (w->options.objective == PLAIT_MINIMISE_ENERGY)

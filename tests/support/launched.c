@@ -49,7 +49,7 @@ void launched_make(const launched_case *of, plait_arena *arena, launched_plan *o
     if (plait_degrees_check(&out->problem, &degrees, why, sizeof why) != PLAIT_FITS)
         fail_msg("%s: %s", of->keys, why);
     must(plait_plan_expand(&out->problem, &degrees, arena, &out->plan, &err), &err);
-    must(plait_plan_cost(&out->problem, &out->plan, arena, &out->cost, &err), &err);
+    must(plait_plan_evaluate(&out->problem, &out->plan, NULL, arena, &out->cost, &err), &err);
     if (out->cost.verdict != PLAIT_FITS)
         fail_msg("%s: %s", of->keys, out->cost.why);
     out->launch = (plait_launch){.problem = &out->problem, .plan = &out->plan, .cost = &out->cost};
@@ -92,7 +92,7 @@ plait_status launched_render(launched *out, const char *keys, plait_launch_targe
 
     *d = degrees_of(&out->problem, keys, arena);
     must(plait_plan_expand(&out->problem, d, arena, &plan, err), err);
-    must(plait_plan_cost(&out->problem, &plan, arena, &cost, err), err);
+    must(plait_plan_evaluate(&out->problem, &plan, NULL, arena, &cost, err), err);
     return plait_launch_render(&launch, target, arena, &out->folder, err);
 }
 

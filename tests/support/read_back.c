@@ -50,7 +50,7 @@ static const char *price_difference(const plait_launch *was, const plait_model *
 
     problem.model = model;
     if (plait_plan_expand(&problem, &was->plan->degrees, arena, &plan, &err) != PLAIT_OK ||
-        plait_plan_cost(&problem, &plan, arena, &cost, &err) != PLAIT_OK)
+        plait_plan_evaluate(&problem, &plan, NULL, arena, &cost, &err) != PLAIT_OK)
         return "the model that was read back cannot run the plan";
     if (cost.step_s != was->cost->step_s || cost.memory.peak_bytes != was->cost->memory.peak_bytes)
         return plait_arena_printf(arena, "a step was %.17g s in %.17g bytes, is %.17g s in %.17g",

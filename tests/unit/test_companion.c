@@ -139,7 +139,7 @@ static const char *render_again(const plans_entry *entry)
                               .gpus = entry->gpus,
                               .precision = (plait_precision)entry->precision};
     must(plait_plan_expand(&problem, &entry->degrees, arena, &plan, &err), &err);
-    must(plait_plan_cost(&problem, &plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&problem, &plan, NULL, arena, &cost, &err), &err);
     return render(&(plait_launch){.problem = &problem, .plan = &plan, .cost = &cost});
 }
 

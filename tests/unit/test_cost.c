@@ -47,7 +47,7 @@ static plait_cost price(const world *w, const char *keys)
     plait_error err;
 
     must(plait_plan_expand(&w->problem, &d, arena, &plan, &err), &err);
-    must(plait_plan_cost(&w->problem, &plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&w->problem, &plan, NULL, arena, &cost, &err), &err);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s: %s", keys, cost.why);
     return cost;
@@ -72,7 +72,7 @@ static void test_known_pipelines__change_no_price(void **state)
         plait_plan plan;
         plait_cost cost;
         must(plait_plan_expand(&w.problem, &d, arena, &plan, &err), &err);
-        must(plait_plan_cost_again(&w.problem, &plan, pipelines, arena, &cost, &err), &err);
+        must(plait_plan_evaluate(&w.problem, &plan, pipelines, arena, &cost, &err), &err);
         assert_true(cost.step_s == alone.step_s);
         assert_memory_equal(&cost.step, &alone.step, sizeof alone.step);
         assert_true(cost.memory.peak_bytes == alone.memory.peak_bytes);
@@ -304,7 +304,7 @@ static void test_invalid_plan__has_no_price_but_a_reason(void **state)
     plait_degrees d = point(&w, "tp=4 sp=1");
     must(plait_plan_expand(&w.problem, &d, arena, &plan, &err), &err);
     plan.degrees.dp = 5;
-    must(plait_plan_cost(&w.problem, &plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&w.problem, &plan, NULL, arena, &cost, &err), &err);
     assert_int_equal(cost.verdict, PLAIT_INVALID);
     assert_near(cost.step_s, 0.0, 0.0);
     assert_near(cost.memory.peak_bytes, 0.0, 0.0);
@@ -325,7 +325,7 @@ static void test_out_of_memory__is_an_error_of_its_own(void **state)
     plait_arena *empty = plait_arena_new();
     assert_non_null(empty);
     plait_arena_fail_after(0);
-    const plait_status status = plait_plan_cost(&w.problem, &plan, empty, &cost, &err);
+    const plait_status status = plait_plan_evaluate(&w.problem, &plan, NULL, empty, &cost, &err);
     plait_arena_fail_after(-1);
     plait_arena_free(empty);
     assert_int_equal(status, PLAIT_ERROR_NOMEM);

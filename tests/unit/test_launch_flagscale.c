@@ -145,7 +145,7 @@ static void test_stages_on_two_sorts_of_nodes__name_their_device_types(void **st
     must(plait_search(&it_is.problem, &options, arena, &result, &err), &err);
     const plait_plan *const plan = &result.plan[0].plan;
     assert_true(plait_plan_gpus(plan, 0) == 8 && plait_plan_gpus(plan, 1) == 8);
-    must(plait_plan_cost(&it_is.problem, plan, arena, &it_is.cost, &err), &err);
+    must(plait_plan_evaluate(&it_is.problem, plan, NULL, arena, &it_is.cost, &err), &err);
     it_is.launch = (plait_launch){.problem = &it_is.problem, .plan = plan, .cost = &it_is.cost};
     must(plait_launch_render(&it_is.launch, PLAIT_LAUNCH_FLAGSCALE, arena, &folder, &err), &err);
     const bool h100_first = plan->stage[0].group == 0;

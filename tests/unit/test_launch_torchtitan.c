@@ -75,7 +75,7 @@ static void plan(world *w, const char *keys)
     must(plait_degrees_complete(&w->problem, given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &d, arena, &err),
          &err);
     must(plait_plan_expand(&w->problem, &d, arena, &w->plan, &err), &err);
-    must(plait_plan_cost(&w->problem, &w->plan, arena, &w->cost, &err), &err);
+    must(plait_plan_evaluate(&w->problem, &w->plan, NULL, arena, &w->cost, &err), &err);
 }
 
 static void render(world *w, const char *model, const char *keys)

@@ -96,7 +96,7 @@ static plait_cost price(const world *w, const char *keys)
     if (d.shard_group == 0)
         d.shard_group = d.dp * d.cp;
     if (plait_plan_expand(&w->problem, &d, arena, &plan, &err) != PLAIT_OK ||
-        plait_plan_cost(&w->problem, &plan, arena, &cost, &err) != PLAIT_OK)
+        plait_plan_evaluate(&w->problem, &plan, NULL, arena, &cost, &err) != PLAIT_OK)
         fail_msg("%s: %s", err.where, err.message);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s", cost.why);

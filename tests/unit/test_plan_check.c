@@ -567,7 +567,7 @@ static void assert_plan(const world *w, const changed_plan *plan, const char *ex
 {
     char why[256] = "?";
 
-    assert_int_equal(plait_plan_check(&w->problem, &plan->plan, why, sizeof why),
+    assert_int_equal(plait_plan_check(&w->problem, &plan->plan, NULL, why, sizeof why),
                      *expected ? PLAIT_INVALID : PLAIT_FITS);
     assert_string_equal(why, expected);
 }
@@ -838,7 +838,7 @@ static void test_stages__hold_each_layer_once(void **state)
                 "chunk 1 holds layers 5 to 7 where split layout:Et*4|tt|ttt|tttL deals 4 to 6: "
                 "leave `split` out, and stages of your own say it");
     plan.chunk[1][0] = (plait_chunk){.first = 4, .last = 6, .mtp = 1};
-    assert_int_equal(plait_plan_check(&w.problem, &plan.plan, NULL, 0), PLAIT_INVALID);
+    assert_int_equal(plait_plan_check(&w.problem, &plan.plan, NULL, NULL, 0), PLAIT_INVALID);
     plan.chunk[1][0].mtp = 0;
     plan.stage[1].chunks = 2;
     assert_plan(&w, &plan, "stage 1 has 2 chunks where vpp is 1");
@@ -858,11 +858,11 @@ static void test_layouts__may_leave_chunks_empty(void **state)
     const plait_degrees d = point(&w, "pp=4 split=layout:Et*7||t*5|L");
     assert_int_equal(plait_degrees_check(&w.problem, &d, NULL, 0), PLAIT_FITS);
     assert_int_equal(plait_plan_expand(&w.problem, &d, arena, &plan, &err), PLAIT_OK);
-    assert_int_equal(plait_plan_check(&w.problem, &plan, NULL, 0), PLAIT_FITS);
+    assert_int_equal(plait_plan_check(&w.problem, &plan, NULL, NULL, 0), PLAIT_FITS);
     assert_int_equal(plan.stage[1].layers, 0);
     assert_true(plan.stage[3].chunk[0].loss);
     w.runtime.can.takes[PLAIT_KEY_SPLIT] &= ~(1u << PLAIT_SPLIT_LAYOUT);
-    assert_int_equal(plait_plan_check(&w.problem, &plan, NULL, 0), PLAIT_INVALID);
+    assert_int_equal(plait_plan_check(&w.problem, &plan, NULL, NULL, 0), PLAIT_INVALID);
 }
 
 static void test_layouts__deal_the_model_to_all_chunks(void **state)

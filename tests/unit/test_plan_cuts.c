@@ -47,7 +47,7 @@ static plait_cost price(const world *w, const plait_degrees *d, const plait_cut 
         stage[s].cut = cut ? cut + plan.stage[s].chunk[0].first : NULL;
     }
     plan.stage = stage;
-    must(plait_plan_cost(&w->problem, &plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&w->problem, &plan, NULL, arena, &cost, &err), &err);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s", cost.why);
     return cost;

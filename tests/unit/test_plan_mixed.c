@@ -74,7 +74,7 @@ static void assert_legal(const world *w)
 {
     char why[400] = "";
 
-    if (plait_plan_check(&w->problem, &w->plan, why, sizeof why) == PLAIT_INVALID)
+    if (plait_plan_check(&w->problem, &w->plan, NULL, why, sizeof why) == PLAIT_INVALID)
         fail_msg("expected a legal plan, found: %s", why);
 }
 
@@ -82,7 +82,7 @@ static void assert_refused(const world *w, const char *expected)
 {
     char why[400] = "";
 
-    assert_int_equal(plait_plan_check(&w->problem, &w->plan, why, sizeof why), PLAIT_INVALID);
+    assert_int_equal(plait_plan_check(&w->problem, &w->plan, NULL, why, sizeof why), PLAIT_INVALID);
     assert_string_equal(why, expected);
 }
 

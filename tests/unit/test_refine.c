@@ -123,7 +123,8 @@ static void test_layouts__that_others_published(void **state)
         world_make(&w, cases[i].model, "megatron", cases[i].cluster, cases[i].job, arena);
         snprintf(keys, sizeof keys, "%s,split=layout:%s", cases[i].keys, cases[i].layout);
         const plait_search_result published = search(&w, PLAIT_REFINE_NONE, keys);
-        must(plait_plan_cost(&w.problem, &published.plan[0].plan, arena, &cost, &err), &err);
+        must(plait_plan_evaluate(&w.problem, &published.plan[0].plan, NULL, arena, &cost, &err),
+             &err);
         assert_int_equal(cost.verdict, PLAIT_FITS);
         assert_true(step_s(&w, PLAIT_REFINE_LAYOUTS, cases[i].keys) <= cost.step_s);
     }

@@ -44,7 +44,7 @@ static void test_cuts__are_faster_where_the_fastest_does_not_fit(void **state)
     assert_true(found->any && found->optimal);
     assert_true(plait_plan_cuts(&found->best.plan));
     assert_true(found->best.objective < found->before);
-    must(plait_plan_cost(&w.problem, &found->best.plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&w.problem, &found->best.plan, NULL, arena, &cost, &err), &err);
     assert_int_equal(cost.verdict, PLAIT_FITS);
     assert_true(cost.step_s == found->best.price.step_s);
     assert_true(result.plan[0].price.step_s == cost.step_s);

@@ -44,7 +44,7 @@ static plait_cost price(const world *w, const char *keys)
     plait_error err;
 
     must(plait_plan_expand(&w->problem, &d, arena, &plan, &err), &err);
-    must(plait_plan_cost(&w->problem, &plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&w->problem, &plan, NULL, arena, &cost, &err), &err);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s: %s", keys, cost.why);
     return cost;

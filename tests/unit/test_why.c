@@ -40,7 +40,7 @@ static void test_relaxations__fit_when_they_are_made(void **state)
         changed.job = found[i].job;
         changed.cluster = &cluster;
         must(plait_cluster_take(&cluster, changed.job.gpus, &err), &err);
-        must(plait_plan_cost(&changed, &found[i].best.plan, arena, &cost, &err), &err);
+        must(plait_plan_evaluate(&changed, &found[i].best.plan, NULL, arena, &cost, &err), &err);
         assert_int_equal(cost.verdict, PLAIT_FITS);
         assert_true(cost.step_s == found[i].best.price.step_s);
         assert_true(found[i].change[0] != '\0');
@@ -144,7 +144,7 @@ static void test_ways_out__run_and_fit(void **state)
     for (int i = 0; i < count; i++) {
         plait_cost cost;
 
-        must(plait_plan_cost(&w.problem, &found[i].best.plan, arena, &cost, &err), &err);
+        must(plait_plan_evaluate(&w.problem, &found[i].best.plan, NULL, arena, &cost, &err), &err);
         assert_int_equal(cost.verdict, PLAIT_FITS);
     }
     assert_int_equal(plait_ways_out(&w.problem, given, 0, &d, 0, arena, found, &count, &err),
@@ -362,7 +362,7 @@ static void test_sensitivities__are_of_the_plan_that_is_given(void **state)
     degrees.split.kind = PLAIT_SPLIT_LAYOUT;
     plait_chunks_deal(&w.model, counts, 4, chunks);
     must(plait_plan_lay(&degrees, chunks, arena, &plan, &err), &err);
-    must(plait_plan_cost(&w.problem, &plan, arena, &cost, &err), &err);
+    must(plait_plan_evaluate(&w.problem, &plan, NULL, arena, &cost, &err), &err);
     assert_int_equal(cost.verdict, PLAIT_FITS);
     must(plait_sensitivities(&w.problem, &plan, arena, found, &err), &err);
     assert_true(found[0].gain > 0.02);
@@ -394,10 +394,10 @@ static void test_recomputation__is_chosen_for_given_stages(void **state)
     degrees.split.kind = PLAIT_SPLIT_LAYOUT;
     plait_chunks_deal(&w.model, counts, 4, chunks);
     must(plait_plan_lay(&degrees, chunks, arena, &plan, &err), &err);
-    must(plait_plan_cost(&w.problem, &plan, arena, &before, &err), &err);
+    must(plait_plan_evaluate(&w.problem, &plan, NULL, arena, &before, &err), &err);
     assert_int_equal(before.verdict, PLAIT_OUT_OF_MEMORY);
     must(plait_plan_choose_recompute(&w.problem, &plan, arena, &chosen, &err), &err);
-    must(plait_plan_cost(&w.problem, &chosen, arena, &after, &err), &err);
+    must(plait_plan_evaluate(&w.problem, &chosen, NULL, arena, &after, &err), &err);
     assert_int_equal(after.verdict, PLAIT_FITS);
     assert_true(after.step_s < 1.4 * before.step_s);
     assert_int_equal(chosen.degrees.split.kind, PLAIT_SPLIT_LAYOUT);

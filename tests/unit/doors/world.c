@@ -50,7 +50,7 @@ static void make_plan(door_world *w)
         w->stage[s].chunk = &w->chunk[s];
     }
     w->plan.stage = w->stage;
-    must(plait_plan_cost(&w->problem, &w->plan, w->arena, &w->cost, &err), &err);
+    must(plait_plan_evaluate(&w->problem, &w->plan, NULL, w->arena, &w->cost, &err), &err);
     assert_string_equal(w->cost.why, "");
     plait_launch_init(&w->launch);
     w->launch.problem = &w->problem;

@@ -168,7 +168,7 @@ plait_cost price(const world *w, plait_degrees degrees)
     plait_error err;
 
     if (plait_plan_expand(&w->problem, &degrees, theory_arena, &plan, &err) != PLAIT_OK ||
-        plait_plan_cost(&w->problem, &plan, theory_arena, &cost, &err) != PLAIT_OK)
+        plait_plan_evaluate(&w->problem, &plan, NULL, theory_arena, &cost, &err) != PLAIT_OK)
         fail_msg("%s: %s", err.where, err.message);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("not a legal plan: %s", cost.why);
