@@ -5,6 +5,8 @@
  * result of a search has the digits of plait_plan_cost, and the order that they give.
  */
 #include "search/answer.h"
+#include "costmodel/api.h"
+#include "plait/capacity.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 1
 exempt='plait_fail|plait_fail_nomem|plait_serve_simulate|plait_serve_validate'
 
 wrong=0
-names=$(cat include/plait/*.h | tr '\n' ' ' | grep -oE 'plait_status +plait_[a-z_]+\(' |
+names=$(cat include/plait/*.h include/plait/lowlevel/*.h | tr '\n' ' ' | grep -oE 'plait_status +plait_[a-z_]+\(' |
     sed -E 's/.*(plait_[a-z_]+)\(/\1/' | grep -vxE "$exempt" | sort -u)
 for name in $names; do
     grep -qE "[A-Z]+\($name," tests/unit/doors/doors.def && continue

@@ -1,7 +1,7 @@
 #!/bin/bash
 # exports.sh CC LIBRARY... - checks that a library's symbols are what the public headers declare
 #
-# Every function and every constant of include/plait/*.h is exported by each library, static or
+# Every function and every constant of include/plait and include/plait/lowlevel is exported by each library, static or
 # shared, and nothing else is: helpers of one file and those shared between rooms stay inside.
 set -u
 export LC_ALL=C
@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.." || exit 1
 # The declarations of all public headers, one a line, without bodies and attributes. Bodies go from
 # the innermost brace outwards.
 declarations() {
-    printf '#include "%s"\n' include/plait/*.h | "$cc" -I include -E -x c - |
+    printf '#include "%s"\n' include/plait/*.h include/plait/lowlevel/*.h | "$cc" -I include -E -x c - |
         awk '/^# [0-9]+ /{ours = ($3 ~ /include\/plait\//); next} ours && !/^#/' | tr '\n' ' ' |
         sed -E ':again; s/\{[^{}]*\}/;/; t again
             s/__attribute__ *\(\([a-z_]+ *(\([^()]*\))?\)\)//g; s/ *; */\n/g'

@@ -67,7 +67,7 @@ home_of() { # sets `home`, a pattern of the files that may include a library; an
 public_allowed() { # public_allowed ROOM HEADER
     case $1:$2 in
     search/operators:*) ;;
-    search*:plait/kernel.h | search*:plait/collective.h) return 1 ;;
+    search*:plait/lowlevel/kernel.h | search*:plait/lowlevel/collective.h) return 1 ;;
     src/base:*) [[ $2 =~ ^plait/(error|arena|units|version)[.]h$ ]] ;;
     esac
 }
@@ -75,6 +75,7 @@ public_allowed() { # public_allowed ROOM HEADER
 local_allowed() { # local_allowed FOLDER HEADER
     local folder=${2%/*}
 
+    [[ $1:$2 =~ ^(costmodel|search).*:costmodel/api[.]h$ ]] && return # what a search may use of the prices
     [[ $folder =~ ^(costmodel|search) ]] || folder=src/$folder
     [[ " $1 $(allowed_folders "$1") " == *" $folder "* ]] && [ -e "$folder/${2##*/}" ]
 }

@@ -1,5 +1,5 @@
 /* block.c - one layer as a list of operators; block_<kind>.c draw the parts */
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 
 #include <math.h>
 #include <stddef.h>

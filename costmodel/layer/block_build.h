@@ -1,7 +1,7 @@
 /* block_build.h - the strokes that the block files draw a layer with */
 #pragma once
 
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 #include "plait/runtime.h"
 
 /** What the next operator reads: one tensor, or several that are dealt alike. */

@@ -9,6 +9,8 @@
  * token at a time, move in front of it. fuse_boundary.c has what happens between stages.
  */
 #include "costmodel/layer/fuse.h"
+#include "plait/lowlevel/fuse.h"
+#include "plait/runtime.h"
 
 // ---- what each rule sends ------------------------------------------------------------------
 

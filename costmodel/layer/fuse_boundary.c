@@ -12,6 +12,7 @@
  */
 #include "costmodel/layer/fuse.h"
 #include "base/numbers.h"
+#include "plait/lowlevel/schedule.h"
 
 double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, const layer_row *row)
 {

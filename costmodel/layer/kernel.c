@@ -5,7 +5,7 @@
  * p-norm: the larger counts, and near the ridge both do. What the parts reach of their peaks are
  * constants of the accelerator, fitted to measured kernels (clusters/accelerators).
  */
-#include "plait/kernel.h"
+#include "plait/lowlevel/kernel.h"
 
 #include <math.h>
 

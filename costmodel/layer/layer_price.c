@@ -7,6 +7,8 @@
 #include "costmodel/layer/layer_cache.h"
 #include "costmodel/layer/layer_ops.h"
 #include "base/numbers.h"
+#include "costmodel/api.h"
+#include "plait/lowlevel/block.h"
 
 // ---- from the problem to the operators' terms ----------------------------------------------
 

@@ -7,10 +7,10 @@
  */
 #pragma once
 
-#include "plait/block.h"
-#include "plait/collective.h"
+#include "plait/lowlevel/block.h"
+#include "plait/lowlevel/collective.h"
 #include "plait/cost.h"
-#include "plait/kernel.h"
+#include "plait/lowlevel/kernel.h"
 #include "plait/model.h"
 
 /** Terms of a layer's time: those of PLAIT_STEP_TERMS that a layer has, by the same names. */

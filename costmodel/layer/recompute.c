@@ -1,5 +1,5 @@
 /* recompute.c - which parts run again and which tensors go, by recompute choice and by offload */
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 
 #define PART(name) (1u << PLAIT_PART_##name)
 #define TENSOR(name) (1u << PLAIT_TENSOR_##name)

@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "plait/collective.h"
+#include "plait/lowlevel/collective.h"
 #include "base/numbers.h"
 
 /* C.40: what one rank puts on the wire for a buffer of S: the bus factor times S. */

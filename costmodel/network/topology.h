@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "plait/collective.h"
+#include "plait/lowlevel/collective.h"
 
 typedef struct link_kind {
 

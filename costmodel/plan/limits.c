@@ -1,11 +1,11 @@
 /* limits.c - the limits of one point: what it has of tokens, width and layers, and what it needs */
-#include "plait/limits.h"
+#include "plait/lowlevel/limits.h"
 
 #include <math.h>
 
 #include "costmodel/layer/layer_row.h"
 #include "base/numbers.h"
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 #include "plait/runtime.h"
 
 /* The point, its hardware, and what is counted of the model once. */

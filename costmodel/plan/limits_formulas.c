@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/numbers.h"
-#include "plait/limits.h"
+#include "plait/lowlevel/limits.h"
 #include "costmodel/network/topology.h"
 
 /*

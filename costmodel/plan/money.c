@@ -3,6 +3,7 @@
 
 #include "plait/cost.h"
 #include "plait/units.h"
+#include "costmodel/api.h"
 
 /*
  * Shares of the board's power range: 0.98 when compute-bound and 0.7 when memory-bound as

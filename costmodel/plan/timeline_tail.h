@@ -1,7 +1,7 @@
 /* timeline_tail.h - what a rank does beside and behind its pipeline: gradients, optimizer, parameters */
 #pragma once
 
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 
 /** A simulated pipeline, and what each chunk and each rank have left to do. */
 typedef struct tail_parts {

@@ -2,7 +2,7 @@
  * goodput.c - failures, checkpoints and restarts: the closed forms (C.320, C.321, C.322, C.323,
  * C.324, C.325, C.326)
  */
-#include "plait/goodput.h"
+#include "plait/lowlevel/goodput.h"
 
 #include <limits.h>
 #include <math.h>

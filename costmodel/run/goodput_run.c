@@ -4,7 +4,7 @@
  * Nothing of the closed forms is in it but the interval between checkpoints: it draws when the job is
  * interrupted, how often it must restart and when nodes come back, and counts what was saved.
  */
-#include "plait/goodput.h"
+#include "plait/lowlevel/goodput.h"
 
 #include <math.h>
 

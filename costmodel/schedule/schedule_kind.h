@@ -10,7 +10,7 @@
 #include <assert.h>
 
 #include "base/numbers.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 /** The actions of one rank on their way; `room` of them are enough. */
 typedef struct action_list {

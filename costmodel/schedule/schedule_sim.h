@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 
 /** One microbatch of one stage. Ranks count from 1; 0: nobody yet. */
 typedef struct sim_cell {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plait/cost.h"
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 
 /** In an arena of the caller; NULL: out of memory. It remembers nothing until it may grow. */
 plait_pipelines *span_memo_new(plait_arena *arena);

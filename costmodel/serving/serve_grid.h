@@ -1,7 +1,7 @@
 /* serve_grid.h - the points of step tables: 1, 2, 3, 4, 6, 8, 12, ... */
 #pragma once
 
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 #include "plait/serve.h"
 
 /** Point i: 2^e at 2e - 1, 3/2 of it at 2e. */

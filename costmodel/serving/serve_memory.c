@@ -1,6 +1,6 @@
 /* serve_memory.c - weights and caches on one GPU of a worker (C.363) */
 #include "base/numbers.h"
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 #include "plait/runtime.h"
 #include "costmodel/serving/serve_grid.h"
 

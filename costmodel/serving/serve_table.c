@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "plait/block.h"
-#include "plait/collective.h"
-#include "plait/kernel.h"
+#include "plait/lowlevel/block.h"
+#include "plait/lowlevel/collective.h"
+#include "plait/lowlevel/kernel.h"
 #include "plait/runtime.h"
 #include "costmodel/serving/serve_grid.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "plait/serve_volume.h"
+#include "plait/serve.h"
 #include "plan/problem_parts.h"
 
 const char *const plait_serve_call_what[] = {

@@ -7,7 +7,7 @@
  */
 #include "costmodel/stage/layer_sharding.h"
 
-#include "plait/stage.h"
+#include "costmodel/api.h"
 #include "plan/layer_sharding.h"
 
 // ---- between two layers --------------------------------------------------------------------

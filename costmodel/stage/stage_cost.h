@@ -20,9 +20,9 @@
 #include "base/numbers.h"
 #include "costmodel/layer/fuse.h"
 #include "costmodel/schedule/span_cache.h"
-#include "plait/schedule.h"
-#include "plait/simulate.h"
-#include "plait/stage.h"
+#include "plait/lowlevel/schedule.h"
+#include "plait/lowlevel/simulate.h"
+#include "costmodel/api.h"
 
 // ---- one stage -----------------------------------------------------------------------------
 

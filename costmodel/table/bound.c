@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "costmodel/table/table_private.h"
 
 // ---- the leanest layers --------------------------------------------------------------------

@@ -4,7 +4,7 @@
  * The parts and sums of a price (cost.c) without the layers, which the search adds as it chooses. A
  * property test compares the result with plait_plan_cost.
  */
-#include "plait/stage.h"
+#include "costmodel/api.h"
 
 #include "costmodel/table/table_private.h"
 

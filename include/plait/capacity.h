@@ -15,10 +15,53 @@
 #ifndef PLAIT_CAPACITY_H
 #define PLAIT_CAPACITY_H
 
-#include "plait/goodput.h"
 #include "plait/search.h"
 
 PLAIT_BEGIN_DECLS
+
+enum { PLAIT_MOST_SPARES = 1024 };
+
+/** What is known of a fleet and of the software that restarts a job. */
+typedef struct plait_reliability {
+    double interruptions_per_node_day; /* of the job, by one of its nodes */
+    double node_loss;            /* share of interruptions that send a node to repair, 0 .. 1 */
+    double repeat;               /* share of restarts that fail again at once, 0 .. below 1 */
+    double straggler;            /* factor on a step, >= 1 */
+    double detect_s;             /* from a failure until it is noticed */
+    double restart_s;            /* from then until the job computes again, reading included */
+    double repair_s;             /* until a node that left is back */
+    double node_bytes_per_s;     /* of checkpoints, one node writes */
+    double most_bytes_per_s;     /* of checkpoints, the storage takes */
+    bool async;                  /* is a checkpoint written behind the next steps? */
+    double snapshot_bytes_per_s; /* one node, to host memory: blocks an asynchronous one */
+    int spares;                  /* nodes that wait; < 0: as many as pay for themselves */
+} plait_reliability;
+
+/** A settled fleet of H100 nodes and blocking checkpoints; each default names its source. */
+void plait_reliability_init(plait_reliability *fleet);
+
+/** Fails (RANGE) unless shares, times, rates and spares are within what their comments say. */
+PLAIT_MUST_CHECK plait_status plait_reliability_check(const plait_reliability *fleet,
+                                                      plait_error *err);
+
+/** Everything that follows for one job. */
+typedef struct plait_goodput {
+    double mtbf_s;     /* of the job, M; infinite when nothing ever fails */
+    double write_s;    /* a whole checkpoint */
+    double blocked_s;  /* C: of it, training stands still */
+    double lag_s;      /* from a snapshot until it can be read back */
+    double interval_s; /* tau, work between checkpoints; infinite when none is needed */
+    double detect_s;
+    double restart_s; /* until it computes again, repeats counted */
+    double wait_s;    /* for a node, mean of an interruption */
+    int spares;
+    double repair_s;
+    double node_loss;
+    double repeat;
+    double once_s;    /* restart_s of a single attempt */
+    double straggler; /* factor on a step */
+    double effective; /* share of time that is useful work, 0 .. 1, stragglers counted */
+} plait_goodput;
 
 typedef struct plait_capacity_ask {
     size_t size;             /* as plait_capacity_ask_init sets it; 0: that of this header */

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "plait/error.h"
-#include "plait/job.h"
+#include "plait/problem.h"
 
 PLAIT_BEGIN_DECLS
 

@@ -18,8 +18,8 @@
 #define PLAIT_OPERATORS_H
 
 #include "plait/arena.h"
-#include "plait/block.h"
-#include "plait/job.h"
+#include "plait/problem.h"
+#include "plait/runtime.h"
 
 PLAIT_BEGIN_DECLS
 

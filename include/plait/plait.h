@@ -76,68 +76,48 @@
  * The headers, each readable on its own, in the order in which a program meets them:
  *
  *     error.h, arena.h, units.h    errors by value, ownership, constants of units
- *     version.h                    which library a program runs with
- *     data.h                       finding shipped models, clusters and runtimes by name
- *     model.h, cluster.h           what is trained, on what
- *     runtime.h, job.h             with which software, what one step is
- *     degrees.h, plan.h            how it is split: points and their keys; plans, legality
+ *     version.h                    version of the library that a program runs with
+ *     data.h                       shipped models, clusters and runtimes by name
+ *     model.h, cluster.h           the model, and the hardware that trains it
+ *     runtime.h, problem.h         the software, and the job: what one step computes
+ *     degrees.h, plan.h            points of the plan space and their keys; plans, legality
  *     cost.h                       the price of a plan, in terms
- *     fuse.h                       collectives of adjacent parallelisms in one
- *     stage.h                      a stage taken apart: what its layers choose
- *     limits.h                     when each kind of parallelism is bound by communication
- *     search.h                     the best plans, proven; why not; what would make it fit
- *     operators.h                  how each operator of a layer is cut over a mesh, proven
+ *     search.h                     the best plans, proven; why not another; what would make one fit
+ *     operators.h                  how each operator of a layer is sharded over a mesh, proven
  *     launch.h                     the files that start a plan
- *     validate.h evidence.h        predictions against measured runs, and bands from them
- *     belief.h                     which plans to try, and what a measured one says of the others
- *     block.h, kernel.h            what a layer does, and seconds of one operator
+ *     validate.h                   predictions against measured runs, bands from them, what to try next
+ *     capacity.h                   how many GPUs a run takes: days, dollars, limits
+ *     serve.h                      serving: steps, latencies, deployments, fleets, launch files
+ *
+ * Headers in plait/lowlevel are documented and exported, but may change in any release. plait.h does not
+ * include them:
+ *
+ *     block.h, kernel.h            operators of a layer, and seconds of one operator
  *     collective.h, schedule.h     seconds of a collective, and of a pipeline
  *     simulate.h                   a pipeline action by action
- *     capacity.h                   how many GPUs a run takes: days, dollars, what binds
+ *     fuse.h, limits.h             fused collectives; when communication is the bottleneck
  *     goodput.h                    failures and checkpoints: from seconds of work to days
- *     serve.h                      a step of a serving engine, and what users see of it
- *     serve_search.h               which deployment serves a load at the least cost
- *     serve_fleet.h                how many GPUs serve the requests of a day
- *     serve_launch.h               the files that start a deployment
- *     serve_volume.h               what ranks send each other to answer one request
- *     serve_runs.h                 predictions against measured runs of serving
  */
 #ifndef PLAIT_PLAIT_H
 #define PLAIT_PLAIT_H
 
 #include "plait/arena.h"
-#include "plait/block.h"
 #include "plait/capacity.h"
 #include "plait/cluster.h"
-#include "plait/collective.h"
 #include "plait/cost.h"
 #include "plait/data.h"
 #include "plait/degrees.h"
 #include "plait/error.h"
-#include "plait/belief.h"
-#include "plait/evidence.h"
-#include "plait/fuse.h"
-#include "plait/goodput.h"
-#include "plait/job.h"
-#include "plait/kernel.h"
+#include "plait/validate.h"
+#include "plait/problem.h"
 #include "plait/launch.h"
-#include "plait/limits.h"
 #include "plait/model.h"
 #include "plait/operators.h"
 #include "plait/plan.h"
 #include "plait/runtime.h"
-#include "plait/schedule.h"
-#include "plait/stage.h"
-#include "plait/simulate.h"
 #include "plait/search.h"
 #include "plait/serve.h"
-#include "plait/serve_fleet.h"
-#include "plait/serve_launch.h"
-#include "plait/serve_runs.h"
-#include "plait/serve_search.h"
-#include "plait/serve_volume.h"
 #include "plait/units.h"
-#include "plait/validate.h"
 #include "plait/version.h"
 
 #endif

@@ -21,7 +21,7 @@
 #include "plait/arena.h"
 #include "plait/degrees.h"
 #include "plait/error.h"
-#include "plait/job.h"
+#include "plait/problem.h"
 
 PLAIT_BEGIN_DECLS
 

@@ -15,7 +15,6 @@
 #include <stdbool.h>
 
 #include "plait/arena.h"
-#include "plait/block.h"
 #include "plait/error.h"
 #include "plait/plan.h"
 
@@ -163,6 +162,82 @@ typedef struct plait_state_bytes {
     double shard_passes;    /* over the shard's gradient: norm, clip */
     double buffer_passes;   /* over the whole gradient: zeroed, scaled */
 } plait_state_bytes;
+
+/** Parts of a layer: what recomputation is chosen by, and what reports group by. */
+#define PLAIT_PART_LIST(X)                                                                         \
+    X(norm, "norms")                                                                               \
+    X(linear_norm, "norms inside the kernel of the product behind them")                           \
+    X(qkv, "query, key, value projection")                                                         \
+    X(mla_up, "MLA up-projections")                                                                \
+    X(rotary, "rotary embedding and q/k norms")                                                    \
+    X(indexer, "sparse-attention indexer")                                                         \
+    X(conv, "short convolution")                                                                   \
+    X(core_attn, "core attention, linear attention or scan")                                       \
+    X(attn_out, "attention output projection")                                                     \
+    X(residual, "residual additions and dropout")                                                  \
+    X(fc1, "MLP first product")                                                                    \
+    X(act, "MLP activation")                                                                       \
+    X(fc2, "MLP second product")                                                                   \
+    X(router, "expert router")                                                                     \
+    X(dispatch, "tokens to experts: permute and all-to-all")                                       \
+    X(expert_fc1, "experts' first product")                                                        \
+    X(expert_act, "experts' activation")                                                           \
+    X(expert_fc2, "experts' second product")                                                       \
+    X(combine, "tokens from experts: all-to-all and unpermute")                                    \
+    X(shared, "shared experts")                                                                    \
+    X(opaque, "layer known only by its costs")                                                     \
+    X(embedding, "token and position embedding")                                                   \
+    X(head, "final norm and vocabulary projection")                                                \
+    X(loss, "cross-entropy")
+
+typedef enum plait_part {
+#define X(name, what) PLAIT_PART_##name,
+    PLAIT_PART_LIST(X)
+#undef X
+        PLAIT_PARTS
+} plait_part;
+
+/**
+ * Classes of tensors that may stay for backward. What a piece of software keeps of each, in bytes
+ * an element, is a table of its runtime profile (plait_runtime.keeps).
+ */
+#define PLAIT_TENSOR_LIST(X)                                                                       \
+    X(norm_in, "inputs of norms")                                                                  \
+    X(norm_cast, "their fp32 copies, where PyTorch's own kernels make them")                       \
+    X(norm_out, "outputs of norms, inputs of the first products")                                  \
+    X(linear_norm_out, "the same of norms inside the product's kernel")                            \
+    X(router_in, "outputs of norms in front of experts: input of the router")                      \
+    X(qkv, "queries and values")                                                                   \
+    X(keys, "keys")                                                                                \
+    X(rotary, "queries and keys behind rotary, where kept apart")                                  \
+    X(latent, "MLA latents")                                                                       \
+    X(scores, "attention probabilities, unfused attention only")                                   \
+    X(scores_dropout, "their dropout mask and product")                                            \
+    X(lse, "log-sum-exp of fused attention")                                                       \
+    X(core_out, "output of the core attention")                                                    \
+    X(scan, "states of linear attention or scan")                                                  \
+    X(fc1_out, "MLP before its activation")                                                        \
+    X(act_mid, "inside an unfused activation")                                                     \
+    X(act_out, "MLP behind its activation")                                                        \
+    X(dropout, "hidden dropout masks")                                                             \
+    X(router, "router logits and probabilities")                                                   \
+    X(routed, "tokens as the experts get them")                                                    \
+    X(expert_fc1_out, "experts before their activation")                                           \
+    X(expert_act_out, "experts behind it")                                                         \
+    X(routed_out, "tokens as the experts return them")                                             \
+    X(shared_fc1_out, "shared experts before their activation")                                    \
+    X(shared_act_out, "shared experts behind it")                                                  \
+    X(opaque, "what an opaque layer states, in bytes")
+
+typedef enum plait_tensor {
+#define X(name, what) PLAIT_TENSOR_##name,
+    PLAIT_TENSOR_LIST(X)
+#undef X
+        PLAIT_TENSORS
+} plait_tensor;
+
+extern const char *const plait_part_name[PLAIT_PARTS + 1];
+extern const char *const plait_tensor_name[PLAIT_TENSORS + 1];
 
 /** What stays in memory beside state and activations. */
 typedef struct plait_residents {

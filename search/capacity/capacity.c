@@ -10,6 +10,8 @@
 #include "base/struct_size.h"
 #include "search/exhaustive/exhaustive.h"
 #include "plan/ranges.h"
+#include "plait/capacity.h"
+#include "plait/lowlevel/goodput.h"
 
 const char *const plait_capacity_limit_name[PLAIT_CAPACITY_LIMITS + 1] = {
     "-", "plan", "memory", "failures", "deadline", "budget", "deadline+budget", NULL,

@@ -25,6 +25,7 @@
 #include "plait/units.h"
 #include "plan/problem_check.h"
 #include "search/explain/gpus_bound.h"
+#include "plait/lowlevel/goodput.h"
 
 enum {
     MOST_EXACT_PAIRS = 64, /* pairs of GPUs and batch above which S.113 is assumed */

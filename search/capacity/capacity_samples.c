@@ -10,6 +10,7 @@
 
 #include "base/numbers.h"
 #include "search/exhaustive/exhaustive.h"
+#include "plait/lowlevel/goodput.h"
 
 /* With more expected interruptions all runs take the mean, and none is drawn. */
 static const double most_interruptions = 1e5;

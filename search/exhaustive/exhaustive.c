@@ -25,10 +25,12 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "search/exhaustive/exhaustive.h"
 #include "plan/model_queries.h"
 #include "search/explain/variants.h"
+#include "costmodel/api.h"
+#include "plait/cost.h"
 
 // ---- bounds --------------------------------------------------------------------------------
 

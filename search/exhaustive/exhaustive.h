@@ -3,6 +3,7 @@
 
 #include "search/exhaustive/frontier.h"
 #include "search/space/space.h"
+#include "costmodel/api.h"
 
 /** A task explores neighbouring rows in order. Tasks do not see each other's finds. */
 enum { SEARCH_LEAST_ROWS = 8, SEARCH_MOST_TASKS = 1024 };

@@ -14,6 +14,7 @@
 #include <omp.h>
 
 #include "search/exhaustive/exhaustive.h"
+#include "costmodel/api.h"
 
 int search_threads(int asked)
 {

@@ -13,6 +13,7 @@
 
 #include "search/space/space_private.h"
 #include "search/exhaustive/exhaustive.h"
+#include "costmodel/api.h"
 
 static int index_of(space_list list, int value)
 {

@@ -1,5 +1,6 @@
 /* variants.c - counts the plans that a plan of the ranking represents (S.96) */
 #include "search/explain/variants.h"
+#include "costmodel/api.h"
 
 #include <math.h>
 

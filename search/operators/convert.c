@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "search/operators/layer_graph.h"
+#include "plait/lowlevel/block.h"
 
 typedef struct way {
     const layer_graph *g;

@@ -16,8 +16,8 @@
  */
 #pragma once
 
-#include "plait/collective.h"
-#include "plait/kernel.h"
+#include "plait/lowlevel/collective.h"
+#include "plait/lowlevel/kernel.h"
 #include "plait/operators.h"
 #include "plait/runtime.h"
 #include "search/operators/program.h"

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "plait/stage.h"
+#include "costmodel/api.h"
 
 /** A pipeline's size, for the bounds of S.61 and S.62. */
 typedef struct pipeline_shape {

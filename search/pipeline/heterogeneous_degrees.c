@@ -13,6 +13,7 @@
 #include "rules/plan_check.h"
 #include "search/space/space.h"
 #include "plan/model_queries.h"
+#include "costmodel/api.h"
 
 /* Degrees of a group while they are listed. */
 typedef struct choice_list {

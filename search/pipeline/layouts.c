@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "plan/layout.h"
+#include "costmodel/api.h"
+#include "plait/lowlevel/schedule.h"
 
 // ---- the row -------------------------------------------------------------------------------
 

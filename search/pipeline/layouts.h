@@ -21,6 +21,8 @@
 #pragma once
 
 #include "plait/search.h"
+#include "costmodel/api.h"
+#include "plait/lowlevel/schedule.h"
 
 /** Sums of the items before a place of the row. */
 typedef struct layout_sums {

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "plait/runtime.h"
-#include "plait/stage.h"
+#include "costmodel/api.h"
 
 enum {
     PER_LAYER_SHARDINGS = 128, /* divisors of 64 tp, at most 27, with each stage of ZeRO */

@@ -21,7 +21,7 @@
 #include <math.h>
 
 #include "plait/search.h"
-#include "plait/stage.h"
+#include "costmodel/api.h"
 
 /** Input that all points of a search share. */
 typedef struct per_stage_problem {

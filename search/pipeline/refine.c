@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "plan/split.h"
 #include "base/text.h"
+#include "costmodel/api.h"
 
 enum {
     BLOCK = 32,           /* points that are solved side by side */

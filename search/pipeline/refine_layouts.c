@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "search/answer.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "rules/plan_check.h"
 #include "search/pipeline/refine.h"
 

@@ -12,7 +12,7 @@
 
 #include "search/answer.h"
 #include "plan/layout.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "search/pipeline/refine.h"
 #include "search/pipeline/per_stage.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/numbers.h"
-#include "plait/job.h"
+#include "plait/problem.h"
 #include "search/serving/serve_private.h"
 #include "plan/serve_values.h"
 

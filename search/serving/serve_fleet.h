@@ -1,7 +1,7 @@
 /* serve_fleet.h - one deployment through the hours of a day */
 #pragma once
 
-#include "plait/serve_fleet.h"
+#include "plait/serve.h"
 #include "search/serving/serve_price.h"
 
 /** A deployment whose workers are counted. */

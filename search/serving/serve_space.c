@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 #include "plan/model_queries.h"
 
 void serve_candidate_fill(const plait_serving *serving, const plait_load *load,

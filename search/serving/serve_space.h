@@ -1,7 +1,7 @@
 /* serve_space.h - the workers of a search, with what they are priced by */
 #pragma once
 
-#include "plait/serve_search.h"
+#include "plait/serve.h"
 
 /** One way to cut a worker and to store its numbers, whatever the engine. */
 typedef struct serve_candidate {

@@ -3,6 +3,7 @@
 
 #include "base/numbers.h"
 #include "search/serving/serve_fleet.h"
+#include "plait/lowlevel/goodput.h"
 
 /*
  * S.102: a worker inside a node fails with all others there, one of several nodes with any of them. A unit is out until

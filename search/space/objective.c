@@ -1,5 +1,6 @@
 /* objective.c - the value that plans are ranked by */
 #include "search/exhaustive/exhaustive.h"
+#include "costmodel/api.h"
 
 const char *const plait_objective_name[PLAIT_OBJECTIVES + 1] = {"time", "memory", "cost", "energy",
                                                                 NULL};

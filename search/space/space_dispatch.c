@@ -12,6 +12,7 @@
 #include "plait/cost.h"
 #include "rules/plan_check.h"
 #include "search/space/space_private.h"
+#include "costmodel/api.h"
 
 /* A dispatcher of the space that runs with the degrees. */
 typedef struct candidate {

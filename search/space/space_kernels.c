@@ -11,6 +11,7 @@
 #include "plait/plan.h"
 #include "search/space/space_private.h"
 #include "plan/model_queries.h"
+#include "costmodel/api.h"
 
 /* Cost of each kernel in each kind of layer; kinds with the same mixer are priced once, as the first. */
 typedef struct kernel_uses {

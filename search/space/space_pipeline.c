@@ -6,7 +6,7 @@
 
 #include "base/grow.h"
 #include "plait/cost.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "rules/plan_check.h"
 #include "search/space/space_private.h"
 #include "plan/split.h"

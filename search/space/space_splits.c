@@ -6,7 +6,7 @@
  */
 #include "search/space/space_private.h"
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "rules/plan_check.h"
 #include "plan/split.h"
 #include "base/text.h"

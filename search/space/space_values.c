@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "rules/plan_check.h"
 #include "base/text.h"
 #include "plan/model_queries.h"

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "plait/evidence.h"
 #include "plait/validate.h"
 
 /** Called before each fit, to show progress. */

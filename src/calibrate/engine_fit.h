@@ -1,7 +1,7 @@
 /* engine_fit.h - the numbers of a serving engine's profile from measured runs */
 #pragma once
 
-#include "plait/serve_runs.h"
+#include "plait/serve.h"
 
 /**
  * Fits the numbers of one profile to the runs that it is of, and its bands to what it says of runs that it

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "plait/collective.h"
-#include "plait/kernel.h"
+#include "plait/lowlevel/collective.h"
+#include "plait/lowlevel/kernel.h"
 
 typedef enum point_kind {
     POINT_GEMM,

@@ -15,7 +15,7 @@
 #include "io/folder.h"
 #include "io/runtime/runtime_file.h"
 #include "plait/data.h"
-#include "plait/serve_runs.h"
+#include "plait/validate.h"
 #include "report/lines.h"
 #include "report/report_table.h"
 #include "report/report_validate.h"

@@ -12,9 +12,8 @@
 #include "io/folder.h"
 #include "io/plans/plans.h"
 #include "io/plans/serve_answer.h"
-#include "plait/belief.h"
+#include "plait/validate.h"
 #include "plait/launch.h"
-#include "plait/serve_launch.h"
 
 typedef struct launch_values {
     const char *target;

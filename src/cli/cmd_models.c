@@ -6,7 +6,7 @@
 #include "io/json/json_write.h"
 #include "report/lines.h"
 #include "io/model/model_file.h"
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 #include "plait/data.h"
 #include "report/report.h"
 #include "cli/terminal.h"

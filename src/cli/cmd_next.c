@@ -11,7 +11,7 @@
 #include "io/file.h"
 #include "report/lines.h"
 #include "cli/imported.h"
-#include "plait/belief.h"
+#include "plait/validate.h"
 #include "report/report_next.h"
 #include "cli/terminal.h"
 #include "base/text.h"

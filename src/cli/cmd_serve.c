@@ -12,7 +12,7 @@
 #include "base/magnitude.h"
 #include "base/numbers.h"
 #include "plait/data.h"
-#include "plait/serve_search.h"
+#include "plait/serve.h"
 #include "report/report_serve.h"
 #include "io/plans/serve_answer.h"
 #include "cli/serve_flags.h"

@@ -4,7 +4,7 @@
 #include "launch/edits.h"
 #include "cli/opt.h"
 #include "io/csv/step_log.h"
-#include "plait/job.h"
+#include "plait/problem.h"
 #include "plait/launch.h"
 #include "io/plans/plans.h"
 

@@ -20,7 +20,7 @@
 #include "plait/arena.h"
 #include "plait/degrees.h"
 #include "plait/error.h"
-#include "plait/job.h"
+#include "plait/problem.h"
 
 typedef enum opt_kind {
     OPT_LAST,   /* ends the table */

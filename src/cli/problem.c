@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plait/data.h"
-#include "plait/evidence.h"
+#include "plait/validate.h"
 #include "plait/plan.h"
 
 #include "rules/kernels.h"

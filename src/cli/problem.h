@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "cli/opt.h"
-#include "plait/belief.h"
+#include "plait/validate.h"
 #include "plait/data.h"
 #include "plait/runtime.h"
 #include "io/plans/plans.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/opt.h"
-#include "plait/serve_search.h"
+#include "plait/serve.h"
 
 /** Values of the options; NULL and 0 if not given. */
 typedef struct serve_flags {

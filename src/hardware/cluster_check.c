@@ -10,7 +10,7 @@
 
 #include "base/number_range.h"
 #include "base/text.h"
-#include "plait/job.h"
+#include "plait/problem.h"
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 

@@ -3,7 +3,7 @@
 
 #include "page/page.h"
 #include "plait/search.h"
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 #include "report/report.h"
 
 /** Another value of one key: the best plan with it. */

@@ -6,7 +6,7 @@
  */
 #include "plait/plan.h"
 #include "plait/runtime.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "base/saturating.h"
 #include "plan/model_queries.h"
 

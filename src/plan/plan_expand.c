@@ -1,7 +1,7 @@
 /* plan_expand.c - degrees to stages: chunks of layers, a recompute choice a layer */
 #include <string.h>
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "base/saturating.h"
 #include "plan/layout.h"
 #include "plan/problem_check.h"

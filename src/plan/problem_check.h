@@ -1,7 +1,7 @@
 /* problem_check.h - is a question one that can be asked? */
 #pragma once
 
-#include "plait/job.h"
+#include "plait/problem.h"
 
 /**
  * What every function that takes a problem and can fail asks of it first: a struct of this version, a

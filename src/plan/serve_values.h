@@ -1,7 +1,7 @@
 /* serve_values.h - is a question of serving, or a deployment, made of values that there are at all? */
 #pragma once
 
-#include "plait/serve_search.h"
+#include "plait/serve.h"
 
 /** A model, a cluster, engines, formats, a load and bounds; what they come to is the search's to say. */
 PLAIT_MUST_CHECK plait_status serve_check_question(const plait_serve_question *question,

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "base/saturating.h"
 #include "plan/layout.h"
 

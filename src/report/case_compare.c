@@ -1,7 +1,7 @@
 /* case_compare.c - of the figures that a source publishes, what plait makes of the same plan */
 #include <math.h>
 
-#include "plait/limits.h"
+#include "plait/lowlevel/limits.h"
 #include "plait/units.h"
 #include "report/report_case.h"
 

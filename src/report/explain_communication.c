@@ -2,6 +2,7 @@
 #include "report/explain.h"
 #include "report/report_table.h"
 #include "report/units.h"
+#include "plait/lowlevel/fuse.h"
 
 /* ---- communication ---- */
 

@@ -9,11 +9,11 @@
 #include <stdio.h>
 
 #include "io/json/json_write.h"
-#include "plait/belief.h"
+#include "plait/validate.h"
 #include "plait/cost.h"
-#include "plait/limits.h"
+#include "plait/lowlevel/limits.h"
 #include "plait/search.h"
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 
 /** One plan with all that is known of it. */
 typedef struct report_plan {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "plait/serve_fleet.h"
+#include "plait/serve.h"
 
 typedef struct report_fleet {
     const plait_serve_question *question;

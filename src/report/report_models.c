@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 #include "report/report_table.h"
 #include "report/units.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "plait/belief.h"
+#include "plait/validate.h"
 #include "plait/cost.h"
 
 typedef struct next_plan {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "plait/serve_search.h"
+#include "plait/serve.h"
 
 typedef struct report_serve {
     const plait_serve_question *question;

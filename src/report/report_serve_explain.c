@@ -1,7 +1,7 @@
 /* report_serve_explain.c - what ranks of a deployment send, and two deployments side by side */
 #include <math.h>
 
-#include "plait/serve_volume.h"
+#include "plait/serve.h"
 #include "report/report_serve.h"
 #include "report/report_table.h"
 #include "report/units.h"

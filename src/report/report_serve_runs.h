@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "plait/serve_runs.h"
+#include "plait/serve.h"
 
 /** Errors of each figure by mode, choices, and why rows have no price. */
 PLAIT_MUST_CHECK plait_status report_serve_validation(const plait_serve_validation *validation,

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 
 /** In letters, a line a rank, at most eight of them, with an axis and what the letters mean. */
 void timeline_text(const plait_timeline *line, FILE *out);

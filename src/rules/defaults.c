@@ -5,7 +5,7 @@
  */
 #include "base/saturating.h"
 #include "plait/plan.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "rules/rules.h"
 
 static int default_one(const plait_problem *problem, const plait_degrees *d, plait_key_id key)

@@ -1,5 +1,5 @@
 /* plan_check.c - degrees against model, cluster, batch and software: verdict and reason */
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 #include "base/saturating.h"
 #include "rules/kernels.h"

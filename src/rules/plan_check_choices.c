@@ -4,7 +4,7 @@
  * A plan's degrees say one choice for all. Where the software can (`recompute_by`, `offload_by` of its
  * profile), a stage or a layer may have another one; each must be legal as if it were the plan's.
  */
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 #include "plan/choices.h"
 #include "plan/layer_sharding.h"

@@ -7,7 +7,7 @@
 #include "plan/layer_sharding.h"
 #include "rules/plan_check.h"
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 // ---- which are legal -----------------------------------------------------------------------
 

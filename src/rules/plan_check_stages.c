@@ -1,7 +1,7 @@
 /* plan_check_stages.c - the stages of a plan against its degrees: nothing that the price overlooks */
 #include <string.h>
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "plan/layer_sharding.h"
 #include "plan/layout.h"
 #include "rules/plan_check.h"

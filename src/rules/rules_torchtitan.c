@@ -1,7 +1,7 @@
 /* rules_torchtitan.c - what torchtitan's mesh, model and pipeline builders refuse */
 #include <stddef.h>
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "rules/rules.h"
 #include "plan/split.h"
 #include "plan/model_queries.h"

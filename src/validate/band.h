@@ -1,7 +1,7 @@
 /* band.h - groups of evidence: rows of one source and software stand together in the file */
 #pragma once
 
-#include "plait/evidence.h"
+#include "plait/validate.h"
 
 /** Where the group that begins at a row ends. */
 size_t band_group_end(const plait_evidence *evidence, size_t begin);

@@ -1,5 +1,5 @@
 /* belief.c - normal beliefs of steps, what a measurement does to them, and which plans to try */
-#include "plait/belief.h"
+#include "plait/validate.h"
 #include "base/numbers.h"
 #include "base/random.h"
 

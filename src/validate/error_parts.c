@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "validate/band.h"
-#include "plait/belief.h"
 #include "plait/validate.h"
 
 /*

@@ -1,5 +1,5 @@
 /* evidence.c - a file of predictions against measured runs: columns to fields, and back */
-#include "plait/evidence.h"
+#include "plait/validate.h"
 
 #include "io/csv/csv_table.h"
 #include "plait/data.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plait/cluster.h"
-#include "plait/evidence.h"
+#include "plait/validate.h"
 #include "plait/model.h"
 #include "plait/runtime.h"
 

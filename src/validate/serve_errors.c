@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "plait/serve_runs.h"
+#include "plait/serve.h"
 #include "validate/statistics.h"
 
 /* ---- one run ---- */

@@ -1,5 +1,5 @@
 /* serve_runs.c - measured runs of serving from a table, each with the step tables that price it */
-#include "plait/serve_runs.h"
+#include "plait/serve.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "validate/groups.h"
-#include "plait/belief.h"
+#include "plait/validate.h"
 #include "validate/statistics.h"
 #include "validate/sums.h"
 

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "plait/evidence.h"
 #include "plait/validate.h"
 
 /* ---- one row ---- */

@@ -5,6 +5,7 @@
 #include "support/bench.h"
 #include "search/pipeline/layouts.h"
 #include "plait/data.h"
+#include "costmodel/api.h"
 
 typedef struct layouts_case {
     const char *name, *model, *cluster;

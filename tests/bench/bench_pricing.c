@@ -14,6 +14,7 @@
 #include "support/bench.h"
 #include "plait/data.h"
 #include "plait/search.h"
+#include "costmodel/api.h"
 
 typedef struct question {
     plait_arena *arena;

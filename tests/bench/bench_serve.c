@@ -5,7 +5,7 @@
 
 #include "support/bench.h"
 #include "plait/data.h"
-#include "plait/serve_search.h"
+#include "plait/serve.h"
 
 typedef struct served {
     plait_arena *arena;

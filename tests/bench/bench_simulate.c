@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "support/bench.h"
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 
 typedef struct pipeline {
     plait_arena *arena;

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "plait/serve_runs.h"
+#include "plait/serve.h"
 #include "io/plans/serve_answer.h"
 #include "launch/serving_import.h"
 

@@ -17,6 +17,7 @@
 #include "plait/search.h"
 #include "costmodel/stage/stage_cost.h"
 #include "support/world.h"
+#include "plait/lowlevel/fuse.h"
 
 // ---- random numbers (splitmix64) -----------------------------------------------------------
 

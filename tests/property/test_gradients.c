@@ -8,9 +8,9 @@
 #include "support/assert_near.h"
 #include "support/few_draws.h"
 #include "support/must.h"
-#include "plait/limits.h"
+#include "plait/lowlevel/limits.h"
 #include "plait/runtime.h"
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 #include "costmodel/stage/stage_cost.h"
 #include "costmodel/plan/timeline_tail.h"
 

@@ -15,10 +15,11 @@
 #include "support/must.h"
 #include "plait/cost.h"
 #include "plait/data.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "plait/search.h"
 #include "support/few_draws.h"
 #include "base/text.h"
+#include "costmodel/api.h"
 
 static plait_arena *arena;
 static plait_error err;

@@ -14,6 +14,8 @@
 #include "support/must.h"
 #include "plait/data.h"
 #include "support/few_draws.h"
+#include "costmodel/api.h"
+#include "plait/lowlevel/schedule.h"
 
 enum { INSTANCES = FEW_DRAWS ? 100 : 2100 };
 

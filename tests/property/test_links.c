@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "support/assert_near.h"
-#include "plait/collective.h"
+#include "plait/lowlevel/collective.h"
 
 enum { MOST_NODES = 64, MOST_AXES = 4 };
 

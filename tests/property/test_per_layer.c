@@ -11,7 +11,7 @@
 #include "search/pipeline/per_layer.h"
 #include "support/must.h"
 #include "plait/data.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "support/random_below.h"
 #include "support/few_draws.h"
 

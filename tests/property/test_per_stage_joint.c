@@ -12,7 +12,7 @@
 #include "support/must.h"
 #include "plait/data.h"
 #include "search/space/space.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "support/random_below.h"
 
 enum { TURNS = 500, LAYERS = 8, STAGES = 3 };

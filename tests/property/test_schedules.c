@@ -9,7 +9,7 @@
 
 #include "support/few_draws.h"
 #include "support/must.h"
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 #include "costmodel/schedule/span_cache.h"
 
 // ---- random shapes -------------------------------------------------------------------------

@@ -20,6 +20,7 @@
 #include "support/few_draws.h"
 #include "plan/split.h"
 #include "support/world.h"
+#include "costmodel/api.h"
 
 static plait_arena *arena;
 

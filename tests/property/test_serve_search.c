@@ -4,7 +4,7 @@
 
 #include "support/assert_near.h"
 #include "plait/data.h"
-#include "plait/serve_search.h"
+#include "plait/serve.h"
 
 static uint64_t random_state = 11;
 

@@ -4,7 +4,7 @@
 #include "support/arena_fixture.h"
 #include "support/assert_near.h"
 #include "support/must.h"
-#include "plait/belief.h"
+#include "plait/validate.h"
 
 static plait_degrees plan(int tp, int mbs)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "support/assert_near.h"
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 #include "plait/runtime.h"
 
 // ---- layers of random shape ----------------------------------------------------------------

@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "support/assert_near.h"
-#include "plait/collective.h"
+#include "plait/lowlevel/collective.h"
 
 /*
  * Nodes of 8 GPUs at 400 GB/s, one 25 GB/s port each at 0.9 of the wire. Inside: 2 us, 1 us a

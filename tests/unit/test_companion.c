@@ -7,7 +7,7 @@
 #include "support/json_schema.h"
 #include "support/launched.h"
 #include "support/must.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "launch/companion/rank_groups.h"
 #include "launch/import.h"
 

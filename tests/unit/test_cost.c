@@ -7,8 +7,8 @@
 #include "costmodel/layer/layer_row.h"
 #include "support/must.h"
 #include "plait/cost.h"
-#include "plait/kernel.h"
-#include "plait/stage.h"
+#include "plait/lowlevel/kernel.h"
+#include "costmodel/api.h"
 #include "support/world.h"
 
 static void load(world *w, const char *model, const char *runtime, int gpus, int gbs)

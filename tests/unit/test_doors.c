@@ -13,6 +13,12 @@
 
 #include "support/assert_near.h"
 #include "support/must.h"
+#include "costmodel/api.h"
+#include "plait/lowlevel/collective.h"
+#include "plait/lowlevel/goodput.h"
+#include "plait/lowlevel/kernel.h"
+#include "plait/lowlevel/limits.h"
+#include "plait/lowlevel/schedule.h"
 
 static void test_doors__open_for_what_there_is(void **state)
 {

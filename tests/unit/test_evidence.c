@@ -4,7 +4,7 @@
 
 #include "support/assert_near.h"
 #include "support/must.h"
-#include "plait/evidence.h"
+#include "plait/validate.h"
 
 static plait_arena *arena;
 

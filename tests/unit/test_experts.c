@@ -9,8 +9,9 @@
 #include "support/must.h"
 #include "plait/data.h"
 #include "plait/runtime.h"
-#include "plait/schedule.h"
-#include "plait/simulate.h"
+#include "plait/lowlevel/schedule.h"
+#include "plait/lowlevel/simulate.h"
+#include "plait/lowlevel/block.h"
 
 // ---- what is sent --------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@
 #include "support/must.h"
 #include "plait/cost.h"
 #include "support/world.h"
+#include "costmodel/api.h"
+#include "plait/lowlevel/fuse.h"
 
 // ---- what rules send -----------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 /* test_goodput.c - failures and checkpoints: closed forms by hand, against drawn runs, and Llama 3 */
 #include "support/assert_near.h"
-#include "plait/goodput.h"
+#include "plait/lowlevel/goodput.h"
 #include "plait/units.h"
 
 static plait_reliability plain(void)

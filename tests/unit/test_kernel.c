@@ -3,7 +3,7 @@
 
 #include "support/assert_near.h"
 #include "plait/data.h"
-#include "plait/kernel.h"
+#include "plait/lowlevel/kernel.h"
 #include "plait/runtime.h"
 
 /*

@@ -1,7 +1,7 @@
 /* test_limits.c - when communication binds: closed forms by hand, and what a plan is told */
 #include "support/assert_near.h"
 #include "plait/data.h"
-#include "plait/limits.h"
+#include "plait/lowlevel/limits.h"
 #include "plait/runtime.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "support/everything.h"
 #include "plait/data.h"
 #include "plait/cost.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 // ---- a small question ----------------------------------------------------------------------
 

@@ -10,8 +10,8 @@
 #include "search/operators/layer_graph.h"
 #include "support/meshed.h"
 #include "support/must.h"
-#include "plait/collective.h"
-#include "plait/kernel.h"
+#include "plait/lowlevel/collective.h"
+#include "plait/lowlevel/kernel.h"
 
 static plait_arena *arena;
 

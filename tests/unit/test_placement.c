@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "support/assert_near.h"
-#include "plait/collective.h"
+#include "plait/lowlevel/collective.h"
 
 static const plait_accelerator gpu = {.name = "gpu"};
 

@@ -5,7 +5,7 @@
 #include "support/assert_near.h"
 #include "plan/layer_sharding.h"
 #include "support/must.h"
-#include "plait/stage.h"
+#include "costmodel/api.h"
 #include "support/world.h"
 
 static plait_error err;

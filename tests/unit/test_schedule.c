@@ -1,6 +1,6 @@
 /* test_schedule.c - how long a pipeline idles and how many microbatches a stage holds */
 #include "support/assert_near.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 /* p equal ranks of one forward slot and two backward, half of those for weights. */
 static double even_s(plait_schedule schedule, int ranks, int microbatches, int chunks)

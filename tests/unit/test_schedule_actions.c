@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "support/must.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 enum { MOST_RANKS = 8 };
 

@@ -4,7 +4,7 @@
 
 #include "support/assert_near.h"
 #include "plait/data.h"
-#include "plait/serve_fleet.h"
+#include "plait/serve.h"
 #include "plait/units.h"
 
 /* Probability that at least `needed` of n are up, over all 2^n states. */

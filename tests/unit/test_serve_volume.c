@@ -1,9 +1,9 @@
 /* test_serve_volume.c - what a request's ranks send, and what the study of it found */
 #include "support/must.h"
 #include "plait/cluster.h"
-#include "plait/collective.h"
+#include "plait/lowlevel/collective.h"
 #include "plait/data.h"
-#include "plait/serve_volume.h"
+#include "plait/serve.h"
 
 static plait_model model;
 static plait_cluster cluster; // two nodes of four H100, as the study had

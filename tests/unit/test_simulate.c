@@ -4,7 +4,7 @@
 #include "support/arena_fixture.h"
 #include "support/assert_near.h"
 #include "support/must.h"
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 
 /* Two stages of F 1 s, I 1 s, W 1 s; sends of half a second; 8 bytes held, 2 of them until W. */
 static plait_sim two_stages(const plait_rank_actions actions[2], int microbatches)

@@ -3,8 +3,9 @@
 #include "support/assert_near.h"
 #include "costmodel/layer/layer_row.h"
 #include "support/must.h"
-#include "plait/kernel.h"
+#include "plait/lowlevel/kernel.h"
 #include "support/world.h"
+#include "plait/runtime.h"
 
 // ---- operators of a layer ------------------------------------------------------------------
 

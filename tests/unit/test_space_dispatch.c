@@ -2,6 +2,7 @@
 #include "support/arena_fixture.h"
 #include "support/must.h"
 #include "support/world.h"
+#include "costmodel/api.h"
 
 /* DeepSeek-V3 on 256 H100 whose nodes have twice the network. */
 static plait_ranked best(const char *limits)

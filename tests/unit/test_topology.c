@@ -3,7 +3,7 @@
 
 #include "support/assert_near.h"
 #include "support/chip.h"
-#include "plait/collective.h"
+#include "plait/lowlevel/collective.h"
 
 static plait_accelerator gpu(void)
 {

@@ -16,6 +16,7 @@
 #include "costmodel/layer/fuse.h"
 #include "support/must.h"
 #include "plait/data.h"
+#include "plait/lowlevel/fuse.h"
 
 enum { SEQ = 1024, BATCH = 4 };
 

@@ -11,7 +11,7 @@
 
 #include "plait/arena.h"
 #include "plait/error.h"
-#include "plait/job.h"
+#include "plait/problem.h"
 #include "plait/runtime.h"
 
 /** The figures that a log measures, in one of three units; the other two are 0. */

@@ -1,7 +1,7 @@
 /* model_file.h - models as JSON: plait's model files, and Hugging Face configs */
 #pragma once
 
-#include "plait/job.h"
+#include "plait/problem.h"
 #include "plait/model.h"
 
 #include "io/json/json.h"

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "plait/cluster.h"
-#include "plait/job.h"
+#include "plait/problem.h"
 #include "plait/model.h"
 #include "plait/plan.h"
 

@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "base/saturating.h"
 #include "io/plans/plans_sharding.h"
 #include "io/plans/plans_read.h"

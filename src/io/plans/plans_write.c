@@ -8,7 +8,7 @@
 #include "io/file.h"
 #include "io/model/model_file.h"
 #include "plait/runtime.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 #include "io/plans/plans_sharding.h"
 
 /* A plan of a question that is known in full. */

@@ -1,5 +1,6 @@
 /* plans_write_price.c - the price of a plan as JSON */
 #include "io/plans/plans_write.h"
+#include "plait/lowlevel/fuse.h"
 
 static void write_totals(json_writer *json, const plait_cost *cost)
 {

@@ -1,7 +1,7 @@
 /* serve_answer.h - one deployment of the document that `plait serve --json` writes */
 #pragma once
 
-#include "plait/serve_search.h"
+#include "plait/serve.h"
 
 typedef struct serve_answer {
     const char *path; /* of the document */

@@ -5,7 +5,7 @@
  */
 #include "launch/companion/companion.h"
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 #include "io/plans/plans_write.h"
 #include "launch/companion/rank_groups.h"

@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 #include "plan/choices.h"
 

@@ -4,7 +4,7 @@
 #include <limits.h>
 
 #include "plait/degrees.h"
-#include "plait/job.h"
+#include "plait/problem.h"
 #include "plait/model.h"
 #include "plait/runtime.h"
 

@@ -6,7 +6,7 @@
  * the order of the rank; PyTorch inserts sends, receives and reductions. Stages are numbered as in
  * plait, from the embedding to the loss.
  */
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 #include "base/text.h"
 #include "launch/target.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plait/job.h"
+#include "plait/problem.h"
 
 #include "base/text.h"
 

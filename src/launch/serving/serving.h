@@ -2,7 +2,7 @@
 #pragma once
 
 #include "launch/write/args.h"
-#include "plait/serve_launch.h"
+#include "plait/serve.h"
 #include "base/text.h"
 
 /** The equal workers of one role. */

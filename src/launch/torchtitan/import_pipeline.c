@@ -2,7 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 #include "launch/torchtitan/reading.h"
 

@@ -17,6 +17,7 @@
 
 #include "io/json/json_write.h"
 #include "launch/write/training.h"
+#include "plait/lowlevel/block.h"
 
 static int64_t elements_of(double bytes, double bytes_each)
 {

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "plait/units.h"
+#include "costmodel/api.h"
 
 /* Columns of a stage, after `choices` counts and as many switches that are 1 if the choice is used. */
 enum { LAYERS, FORWARD, BACKWARD, SUM_F, SUM_B, MOST_F, MOST_B, THERE, BACK, LIVE, COLUMNS };

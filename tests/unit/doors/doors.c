@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "costmodel/api.h"
 #include "io/file.h"
 #include "plait/data.h"
 

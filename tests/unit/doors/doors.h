@@ -5,6 +5,8 @@
 #include <math.h>
 
 #include "plait/plait.h"
+#include "plait/lowlevel/schedule.h"
+#include "plait/lowlevel/simulate.h"
 
 /** Everything that the doors are entered with; pointers among it point into itself. */
 typedef struct door_world {

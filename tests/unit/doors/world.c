@@ -5,6 +5,8 @@
 
 #include "support/must.h"
 #include "plait/data.h"
+#include "plait/lowlevel/schedule.h"
+#include "plait/lowlevel/simulate.h"
 
 door_world doors_world;
 static door_world whole; /* as it was made */

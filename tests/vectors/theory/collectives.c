@@ -1,6 +1,7 @@
 /* collectives.c - times of collectives */
 #include "plait/units.h"
 #include "vectors/theory/theory.h"
+#include "plait/lowlevel/collective.h"
 
 /* A naive all-reduce is 2(n-1) sends of the whole buffer: so many seconds at a byte a second. */
 static double coll_bytes(const json_cursor *in)

@@ -1,6 +1,6 @@
 /* communication.c - volumes of papers, and what they hide behind */
 #include "support/assert_near.h"
-#include "plait/fuse.h"
+#include "plait/lowlevel/fuse.h"
 #include "costmodel/stage/stage_cost.h"
 #include "vectors/theory/theory.h"
 

@@ -1,7 +1,8 @@
 /* limits.c - when communication binds, and experts */
-#include "plait/limits.h"
+#include "plait/lowlevel/limits.h"
 #include "costmodel/stage/stage_cost.h"
 #include "vectors/theory/theory.h"
+#include "plait/lowlevel/block.h"
 
 // ---- when communication binds, and gradients moved out of the last backward ---------------
 

@@ -1,5 +1,5 @@
 /* memory.c - parameters, state and activations of papers */
-#include "plait/fuse.h"
+#include "plait/lowlevel/fuse.h"
 #include "costmodel/stage/stage_cost.h"
 #include "vectors/theory/theory.h"
 

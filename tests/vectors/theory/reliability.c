@@ -1,5 +1,5 @@
 /* reliability.c - mean times between failures and Young's interval */
-#include "plait/goodput.h"
+#include "plait/lowlevel/goodput.h"
 #include "vectors/theory/theory.h"
 
 static double mtbf_hours(const json_cursor *in)

@@ -1,6 +1,6 @@
 /* schedules.c - bubbles and memory of schedules */
 #include "support/assert_near.h"
-#include "plait/simulate.h"
+#include "plait/lowlevel/simulate.h"
 #include "vectors/theory/theory.h"
 
 /* Ranks all alike, one microbatch of which takes f and b. */

@@ -1,6 +1,7 @@
 /* serving.c - messages of a request, cached keys, steps that decode */
-#include "plait/serve_volume.h"
+#include "plait/serve.h"
 #include "vectors/theory/theory.h"
+#include "plait/lowlevel/block.h"
 
 // ---- messages --------------------------------------------------------------------------------
 

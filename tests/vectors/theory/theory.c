@@ -3,7 +3,7 @@
 
 #include "support/everything.h"
 #include "plait/data.h"
-#include "plait/fuse.h"
+#include "plait/lowlevel/fuse.h"
 #include "costmodel/stage/stage_cost.h"
 #include "vectors/theory/theory.h"
 

@@ -4,6 +4,7 @@
 #include "io/json/json.h"
 #include "support/must.h"
 #include "plait/cost.h"
+#include "plait/lowlevel/block.h"
 
 /** One formula: the number that plait has for a vector's inputs. */
 typedef struct theory_formula {

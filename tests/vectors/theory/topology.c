@@ -1,6 +1,7 @@
 /* topology.c - networks, and communication fused on them */
-#include "plait/fuse.h"
+#include "plait/lowlevel/fuse.h"
 #include "vectors/theory/theory.h"
+#include "plait/lowlevel/collective.h"
 
 // ---- topology -----------------------------------------------------------------------------
 

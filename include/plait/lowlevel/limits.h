@@ -15,11 +15,11 @@
  * Source of the forms: Austin et al., "How to Scale Your Model" (jax-ml.github.io/scaling-book,
  * chapters on training and on GPUs), where no other is named.
  */
-#ifndef PLAIT_LIMITS_H
-#define PLAIT_LIMITS_H
+#ifndef PLAIT_LOWLEVEL_LIMITS_H
+#define PLAIT_LOWLEVEL_LIMITS_H
 
-#include "plait/collective.h"
-#include "plait/job.h"
+#include "plait/lowlevel/collective.h"
+#include "plait/problem.h"
 #include "plait/plan.h"
 
 PLAIT_BEGIN_DECLS

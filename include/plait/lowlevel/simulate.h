@@ -10,11 +10,11 @@
  *
  * Left out: ranks that slow each other down on a link.
  */
-#ifndef PLAIT_SIMULATE_H
-#define PLAIT_SIMULATE_H
+#ifndef PLAIT_LOWLEVEL_SIMULATE_H
+#define PLAIT_LOWLEVEL_SIMULATE_H
 
 #include "plait/cost.h"
-#include "plait/schedule.h"
+#include "plait/lowlevel/schedule.h"
 
 PLAIT_BEGIN_DECLS
 

@@ -8,10 +8,10 @@
  *
  * Left out: cache reuse between operators, clocks that drift within a step.
  */
-#ifndef PLAIT_KERNEL_H
-#define PLAIT_KERNEL_H
+#ifndef PLAIT_LOWLEVEL_KERNEL_H
+#define PLAIT_LOWLEVEL_KERNEL_H
 
-#include "plait/block.h"
+#include "plait/lowlevel/block.h"
 #include "plait/cluster.h"
 
 PLAIT_BEGIN_DECLS

@@ -12,30 +12,14 @@
  *
  * Left out: the reduction of weight gradients, which has nothing to be fused with.
  */
-#ifndef PLAIT_FUSE_H
-#define PLAIT_FUSE_H
+#ifndef PLAIT_LOWLEVEL_FUSE_H
+#define PLAIT_LOWLEVEL_FUSE_H
 
 #include <stdbool.h>
 
-#include "plait/cluster.h"
+#include "plait/cost.h"
 
 PLAIT_BEGIN_DECLS
-
-/** The transitions: constant, name, what is done. */
-#define PLAIT_FUSION_LIST(X)                                                                       \
-    X(TP_SP, "TP+SP", "all-reduce to reduce-scatter where tokens are dealt next")                  \
-    X(TP_PP, "TP+PP", "all-reduce to reduce-scatter in front of a send, which carries a share")    \
-    X(TP_EP, "TP+EP", "all-reduce to reduce-scatter in front of experts, routed earlier")          \
-    X(PP_EP, "PP+EP", "send and dispatch to one scatter, routed in the stage before")              \
-    X(SP_PP, "SP+PP", "send and all-gather to one scatter")                                        \
-    X(SP_EP_SP, "SP+EP+SP", "dispatch from shards and combine into them, nothing gathered")
-
-typedef enum plait_fusion_rule {
-#define X(constant, name, does) PLAIT_FUSE_##constant,
-    PLAIT_FUSION_LIST(X)
-#undef X
-        PLAIT_FUSION_RULES
-} plait_fusion_rule;
 
 /** One collective of a side. */
 typedef struct plait_fusion_transfer {
@@ -70,28 +54,6 @@ extern const plait_fusion_row plait_fusion_rules[PLAIT_FUSION_RULES];
  * @param bytes  D, the whole activation, in any unit
  */
 double plait_fusion_sent(const plait_fusion_side *side, int ranks, int all, int topk, double bytes);
-
-/** What a priced plan does about one rule. */
-typedef enum plait_fusion_fate {
-    PLAIT_NO_TRANSITION, /* the plan has none */
-    PLAIT_FUSED_ALREADY, /* the plan's own collectives are the fused ones */
-    PLAIT_DECLINED,      /* it would take longer on these links */
-    PLAIT_FUSED,
-    PLAIT_FUSION_FATES
-} plait_fusion_fate;
-
-extern const char *const plait_fusion_fate_name[PLAIT_FUSION_FATES + 1];
-
-/**
- * One rule in a priced plan: calls of the transition a step on the slowest stage, bytes that one of
- * its GPUs sends and seconds that they take, hidden or not, without and with it.
- */
-typedef struct plait_fused {
-    plait_fusion_fate fate;
-    double calls;
-    double before_bytes, after_bytes;
-    double before_s, after_s;
-} plait_fused;
 
 PLAIT_END_DECLS
 

@@ -14,8 +14,8 @@
  *
  * Left out: sends, which a price adds (C.64) and plait/simulate.h knows one by one.
  */
-#ifndef PLAIT_SCHEDULE_H
-#define PLAIT_SCHEDULE_H
+#ifndef PLAIT_LOWLEVEL_SCHEDULE_H
+#define PLAIT_LOWLEVEL_SCHEDULE_H
 
 #include "plait/plan.h"
 

@@ -12,8 +12,8 @@
  *
  * Left out: contention between different collectives at the same time.
  */
-#ifndef PLAIT_COLLECTIVE_H
-#define PLAIT_COLLECTIVE_H
+#ifndef PLAIT_LOWLEVEL_COLLECTIVE_H
+#define PLAIT_LOWLEVEL_COLLECTIVE_H
 
 #include "plait/cluster.h"
 #include "plait/plan.h"

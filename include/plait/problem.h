@@ -1,12 +1,12 @@
 /*
- * job.h - what one step computes: sequences, their length, number formats.
+ * problem.h - what one step computes (job), and with which model, cluster and software.
  *
  * A job is the part of the question that no plan may change: two plans of one job compute the
  * same step. plait_problem binds it to the model, the cluster and the software that it is asked
  * about; the cost model and the search are pure functions of it.
  */
-#ifndef PLAIT_JOB_H
-#define PLAIT_JOB_H
+#ifndef PLAIT_PROBLEM_H
+#define PLAIT_PROBLEM_H
 
 #include <stddef.h>
 
