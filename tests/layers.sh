@@ -5,6 +5,7 @@
 # for it. Each library of others is included in one place. With the folder of a build, `nm` also
 # checks that no two folders use each other's symbols: a cycle which includes alone would hide.
 set -u
+export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 
 allowed_folders() { # the folders whose headers a folder may include, besides its own
@@ -119,22 +120,18 @@ echo "$checked files, $wrong wrong includes"
 # Exceptions: these folders of search/ still call each other in cycles, and count as one.
 merge_exceptions() { sed -E 's,search/(exhaustive|explain|pipeline|space)( |$),search\2,g'; }
 
-# Prints "SYMBOL FOLDER" for the objects of a build, except those whose source no longer exists.
-symbols() { # symbols BUILD UNDEFINED|DEFINED
-    local object source
-
+# Prints "U SYMBOL FOLDER" for each symbol that a folder uses, "D SYMBOL FOLDER" for each that it defines.
+symbols() { # symbols BUILD; objects whose source no longer exists do not count
     find "$1/CMakeFiles" -name '*.c.o' -path '*/plait_*' | while IFS= read -r object; do
         source=${object#*.dir/}
-        source=${source%.o}
-        [ -e "$source" ] || continue
-        nm "$object" | awk -v folder="${source%/*}" -v want="$2" '
-            $(NF - 1) == "U" && want == "UNDEFINED" { print $NF, folder }
-            $(NF - 1) ~ /^[TDBRC]$/ && want == "DEFINED" { print $NF, folder }'
-    done | sort -u
+        [ ! -e "${source%.o}" ] || echo "$object"
+    done | xargs nm -A | sed -nE 's,^.*[.]dir/(.*)/[^/]*[.]c[.]o:.* ([UTDBRC]) (.*)$,\2 \3 \1,p' |
+        sed 's/^[TBRC]/D/' | sort -u
 }
 
 if [ $# -gt 0 ]; then
-    edges=$(join <(symbols "$1" UNDEFINED) <(symbols "$1" DEFINED) |
+    all=$(symbols "$1")
+    edges=$(join <(sed -n 's/^U //p' <<<"$all") <(sed -n 's/^D //p' <<<"$all") |
         cut -d ' ' -f 2- | merge_exceptions | awk '$1 != $2' | sort -u)
     [ -n "$edges" ] || { echo "no objects in $1"; exit 1; }
     if loop=$(tsort <<<"$edges" 2>&1 >/dev/null) && [ -z "$loop" ]; then

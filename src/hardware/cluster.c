@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "hardware/cluster_check.h"
-#include "plait/degrees.h"
+#include "plait/plan.h"
 
 /* Of attention: PLAIT_ATTENTION_X at the index `at` + PLAIT_ATTENTION_X. */
 #define ATTENTION_WORDS(at)                                                                        \
