@@ -116,7 +116,7 @@ plait_status plait_degrees_complete(const plait_problem *problem, plait_key_set 
     bool found;
 
     PLAIT_TRY(problem_check(problem, err));
-    PLAIT_TRY(degrees_check_values(degrees, err));
+    PLAIT_TRY(degrees_check_ranges(degrees, err));
     plait_degrees_fill(problem, given, degrees);
     if (is_given(given, PLAIT_KEY_SPLIT) &&
         (is_given(given, PLAIT_KEY_RECOMPUTE) || // an illegal plan stays as it is

@@ -167,7 +167,7 @@ static bool holds_everywhere(int rule, const plait_model *model, const plait_deg
 {
     const plait_schedule schedule = (plait_schedule)d->schedule;
 
-    if (plait_schedule_copies(schedule) > 1)
+    if (plait_schedule_replicas(schedule) > 1)
         return false;
     for (int c = 1; c < d->pp * d->vpp; c++) {
         if (chunk[c - 1].first == chunk[c - 1].last || chunk[c].first == chunk[c].last ||

@@ -42,47 +42,47 @@ typedef struct half_key {
     int ep, etp, dispatcher;         /* of an ffn */
 } half_key;
 
-struct memo_place {
+struct half_slot {
     half_key key;
     bool known;
     int room;            /* for so many operators, which stand behind the block */
     priced_block *block; /* NULL: none yet */
 };
 
-struct layer_memo {
+struct layer_cache {
     const plait_model *model;
     plait_arena *arena; /* of halves; NULL: none is remembered */
     known_product product[PRODUCTS];
     int same_mixer[PLAIT_MAX_LAYER_KINDS]; /* the first kind with the same mixer */
-    memo_place *mixer, *ffn;               /* NULL: none is remembered */
+    half_slot *mixer, *ffn;                /* NULL: none is remembered */
     known_row *row;                        /* NULL: each row has layers of its own */
 };
 
-layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena)
+layer_cache *layer_cache_new(const plait_problem *problem, plait_arena *arena)
 {
-    layer_memo *memo = plait_arena_alloc(arena, 1, sizeof *memo);
+    layer_cache *cache = plait_arena_alloc(arena, 1, sizeof *cache);
 
-    if (!memo)
+    if (!cache)
         return NULL;
-    memo->model = problem->model;
+    cache->model = problem->model;
     for (int k = 0; k < problem->model->kinds; k++)
-        memo->same_mixer[k] = model_first_with_mixer(problem->model, k);
+        cache->same_mixer[k] = model_first_with_mixer(problem->model, k);
     if (!model_has_experts(problem->model))
-        return memo;
-    memo->row = plait_arena_alloc(arena, ROWS, sizeof *memo->row);
-    return memo->row ? memo : NULL;
+        return cache;
+    cache->row = plait_arena_alloc(arena, ROWS, sizeof *cache->row);
+    return cache->row ? cache : NULL;
 }
 
-void layer_memo_grow(layer_memo *memo, plait_arena *arena)
+void layer_cache_grow(layer_cache *cache, plait_arena *arena)
 {
-    memo->mixer = plait_arena_alloc(arena, MIXERS, sizeof *memo->mixer);
-    memo->ffn = plait_arena_alloc(arena, FFNS, sizeof *memo->ffn);
-    memo->arena = memo->mixer && memo->ffn ? arena : NULL;
+    cache->mixer = plait_arena_alloc(arena, MIXERS, sizeof *cache->mixer);
+    cache->ffn = plait_arena_alloc(arena, FFNS, sizeof *cache->ffn);
+    cache->arena = cache->mixer && cache->ffn ? arena : NULL;
 }
 
-bool memo_has_halves(const layer_memo *memo)
+bool layer_cache_has_halves(const layer_cache *cache)
 {
-    return memo && memo->arena;
+    return cache && cache->arena;
 }
 
 // ---- products ------------------------------------------------------------------------------
@@ -116,10 +116,10 @@ static uint64_t product_hash(const product_key *key)
     return hash;
 }
 
-static double product_s(layer_memo *memo, const plait_kernel_context *context, const plait_op *op)
+static double product_s(layer_cache *cache, const plait_kernel_context *context, const plait_op *op)
 {
     const product_key key = product_key_of(op);
-    known_product *const known = &memo->product[product_hash(&key) % PRODUCTS];
+    known_product *const known = &cache->product[product_hash(&key) % PRODUCTS];
 
     if (memcmp(&known->key, &key, sizeof key) != 0) {
         plait_op one = *op;
@@ -129,16 +129,16 @@ static double product_s(layer_memo *memo, const plait_kernel_context *context, c
     return op->count * known->s;
 }
 
-double memo_op_s(layer_memo *memo, const plait_kernel_context *context, const plait_op *op)
+double cached_op_s(layer_cache *cache, const plait_kernel_context *context, const plait_op *op)
 {
-    if (memo && (op->kind == PLAIT_OP_GEMM || op->kind == PLAIT_OP_GROUPED_GEMM))
-        return product_s(memo, context, op);
+    if (cache && (op->kind == PLAIT_OP_GEMM || op->kind == PLAIT_OP_GROUPED_GEMM))
+        return product_s(cache, context, op);
     return plait_op_s(context, op);
 }
 
 // ---- parts without experts -----------------------------------------------------------------
 
-bool memo_spans_experts(const plait_model *model, int r)
+bool price_ignores_experts(const plait_model *model, int r)
 {
     return r == ROW_EMBEDDING || r == ROW_HEAD ||
            (r < model->kinds && model->kind[r].ffn != PLAIT_FFN_MOE);
@@ -152,15 +152,15 @@ static uint64_t row_hash(const layer_key *key)
     return hash_ints(0, words, sizeof words / sizeof *words);
 }
 
-layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known)
+layer_price *layer_cache_prices(layer_cache *cache, const layer_key *key, bool *known)
 {
     layer_key shared = *key;
 
-    if (!memo || !memo->row)
+    if (!cache || !cache->row)
         return NULL;
     shared.ep = shared.etp = 1;
     shared.dispatcher = 0;
-    known_row *const row = &memo->row[row_hash(&shared) % ROWS];
+    known_row *const row = &cache->row[row_hash(&shared) % ROWS];
     *known = row->known && layer_key_same(row->key, shared);
     row->known = true;
     row->key = shared;
@@ -169,7 +169,7 @@ layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known)
 
 // ---- halves of layers ----------------------------------------------------------------------
 
-static half_key half_key_of(const layer_memo *memo, const layer_key *key, double seq, int kind,
+static half_key half_key_of(const layer_cache *cache, const layer_key *key, double seq, int kind,
                             block_half half)
 {
     half_key of = {.kind = kind,
@@ -179,7 +179,7 @@ static half_key half_key_of(const layer_memo *memo, const layer_key *key, double
                    .grad_reduce = key->grad_reduce};
 
     if (half == BLOCK_MIXER) {
-        of.kind = memo->same_mixer[kind];
+        of.kind = cache->same_mixer[kind];
         of.cp = key->cp;
         of.mbs = key->mbs;
         of.cp_comm = key->cp_comm;
@@ -187,7 +187,7 @@ static half_key half_key_of(const layer_memo *memo, const layer_key *key, double
         return of;
     }
     of.tokens = key->mbs * seq / key->cp;
-    if (memo->model->kind[kind].ffn != PLAIT_FFN_MOE)
+    if (cache->model->kind[kind].ffn != PLAIT_FFN_MOE)
         return of;
     of.ep = key->ep;
     of.etp = key->etp;
@@ -205,40 +205,41 @@ static uint64_t half_hash(const half_key *key)
     return hash_ints(hash, words, sizeof words / sizeof *words);
 }
 
-memo_place *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind, block_half half)
+half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq, int kind,
+                            block_half half)
 {
-    if (!memo_has_halves(memo))
+    if (!layer_cache_has_halves(cache))
         return NULL;
-    const half_key of = half_key_of(memo, key, seq, kind, half);
-    memo_place *const place = half == BLOCK_MIXER ? &memo->mixer[half_hash(&of) % MIXERS]
-                                                  : &memo->ffn[half_hash(&of) % FFNS];
+    const half_key of = half_key_of(cache, key, seq, kind, half);
+    half_slot *const place = half == BLOCK_MIXER ? &cache->mixer[half_hash(&of) % MIXERS]
+                                                 : &cache->ffn[half_hash(&of) % FFNS];
 
     place->known = place->known && memcmp(&place->key, &of, sizeof of) == 0;
     place->key = of;
     return place;
 }
 
-const priced_block *memo_known(const memo_place *place)
+const priced_block *cached_half(const half_slot *place)
 {
     return place->known ? place->block : NULL;
 }
 
 /* Room for a block and its operators: what was there before, or more. */
-static bool has_room(layer_memo *memo, memo_place *place, int ops)
+static bool has_room(layer_cache *cache, half_slot *place, int ops)
 {
     if (place->room >= ops)
         return true;
     place->block =
-        plait_arena_alloc(memo->arena, 1, sizeof *place->block + (size_t)ops * sizeof(priced_op));
+        plait_arena_alloc(cache->arena, 1, sizeof *place->block + (size_t)ops * sizeof(priced_op));
     place->room = place->block ? ops : 0;
     return place->block != NULL;
 }
 
-void memo_keep(layer_memo *memo, memo_place *place, const priced_block *block)
+void cache_half(layer_cache *cache, half_slot *place, const priced_block *block)
 {
     const int forward = block->forward.ops, backward = block->backward.ops;
 
-    if (!has_room(memo, place, forward + backward))
+    if (!has_room(cache, place, forward + backward))
         return;
     priced_op *const op = (priced_op *)(place->block + 1);
     *place->block = *block;

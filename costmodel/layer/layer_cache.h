@@ -5,33 +5,33 @@
 #include "costmodel/layer/layer_ops.h"
 
 /** Seconds of products by their shape, halves of layers and parts without experts by their keys. */
-typedef struct layer_memo layer_memo;
+typedef struct layer_cache layer_cache;
 
-/** NULL: out of memory. A memo serves one problem. */
-layer_memo *layer_memo_new(const plait_problem *problem, plait_arena *arena);
+/** NULL: out of memory. A cache serves one problem. */
+layer_cache *layer_cache_new(const plait_problem *problem, plait_arena *arena);
 
 /** From now on halves are remembered, in `arena`, which is not to be rewound. */
-void layer_memo_grow(layer_memo *memo, plait_arena *arena);
+void layer_cache_grow(layer_cache *cache, plait_arena *arena);
 
 /** Are halves remembered? */
-bool memo_has_halves(const layer_memo *memo);
+bool layer_cache_has_halves(const layer_cache *cache);
 
-/** plait_op_s, remembered of products. memo: NULL: nothing is remembered. */
-double memo_op_s(layer_memo *memo, const plait_kernel_context *context, const plait_op *op);
+/** plait_op_s, remembered of products. cache: NULL: nothing is remembered. */
+double cached_op_s(layer_cache *cache, const plait_kernel_context *context, const plait_op *op);
 
 /** Is a part the same with all experts' degrees: a kind of layer without them, or an end? */
-bool memo_spans_experts(const plait_model *model, int r);
+bool price_ignores_experts(const plait_model *model, int r);
 
 /**
  * Prices by ROW_... of a row that differs at most in experts' degrees.
  *
- * @param known  out: they are filled; else those that memo_spans_experts names are to be
+ * @param known  out: they are filled; else those that price_ignores_experts names are to be
  * @return       NULL: this model has nothing to gain
  */
-layer_price *memo_parts(layer_memo *memo, const layer_key *key, bool *known);
+layer_price *layer_cache_prices(layer_cache *cache, const layer_key *key, bool *known);
 
 /** Where half a layer is remembered. */
-typedef struct memo_place memo_place;
+typedef struct half_slot half_slot;
 
 /**
  * The place of half a layer, by the keys that it hangs on.
@@ -39,11 +39,11 @@ typedef struct memo_place memo_place;
  * @param seq  tokens of a sequence
  * @return     NULL: nothing is remembered
  */
-memo_place *memo_half(layer_memo *memo, const layer_key *key, double seq, int kind,
-                      block_half half);
+half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq, int kind,
+                            block_half half);
 
 /** What is remembered there; NULL: it is to be priced. */
-const priced_block *memo_known(const memo_place *place);
+const priced_block *cached_half(const half_slot *place);
 
 /** Remembers it, where there is memory for it. */
-void memo_keep(layer_memo *memo, memo_place *place, const priced_block *block);
+void cache_half(layer_cache *cache, half_slot *place, const priced_block *block);

@@ -119,7 +119,7 @@ static void price_pass(const plait_problem *problem, const layer_row *row, const
         const plait_op *op = &block->op[i];
         if (op->kind == PLAIT_OP_COLLECTIVE)
             continue;
-        const double alone_s = memo_op_s(row->memo, &context, op);
+        const double alone_s = cached_op_s(row->cache, &context, op);
         const double s = alone_s * waited_for(op);
         take_op(op, s, op->layout == PLAIT_BACKWARD_WEIGHT ? alone_s : 0.0, &out->op[i]);
         if (out->op[i].term == LAYER_attention)
@@ -200,15 +200,15 @@ static const priced_block *price_half(const plait_problem *problem, const layer_
 static const priced_block *half_of(const plait_problem *problem, layer_row *row, int kind,
                                    block_half half, priced_room *room)
 {
-    memo_place *const place = memo_half(row->memo, &row->key, problem->job.seq, kind, half);
-    const priced_block *const known = place ? memo_known(place) : NULL;
+    half_slot *const place = layer_cache_slot(row->cache, &row->key, problem->job.seq, kind, half);
+    const priced_block *const known = place ? cached_half(place) : NULL;
 
     if (known)
         return known;
     layer_row_place(problem, row);
     price_half(problem, row, kind, half, room);
     if (place)
-        memo_keep(row->memo, place, &room->block);
+        cache_half(row->cache, place, &room->block);
     return &room->block;
 }
 
@@ -234,7 +234,7 @@ double layer_computed_s(const plait_problem *problem, layer_row *row, int kind)
 {
     double s = 0.0;
 
-    if (!memo_has_halves(row->memo) || row->key.fusion != PLAIT_FUSION_NONE ||
+    if (!layer_cache_has_halves(row->cache) || row->key.fusion != PLAIT_FUSION_NONE ||
         !block_halves(&problem->model->kind[kind]))
         return 0.0;
     for (int half = BLOCK_MIXER; half <= BLOCK_FFN; half++) {

@@ -258,7 +258,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
 static void price_part(const plait_problem *problem, layer_row *row, int r, layer_price *parts,
                        bool known)
 {
-    const bool shared = parts && memo_spans_experts(problem->model, r);
+    const bool shared = parts && price_ignores_experts(problem->model, r);
 
     if (shared && known) {
         row->price[r] = parts[r];
@@ -340,7 +340,7 @@ void layer_row_take(const plait_problem *problem, layer_key key, layer_row *row)
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
 {
     bool known = false;
-    layer_price *const parts = memo_parts(row->memo, &key, &known);
+    layer_price *const parts = layer_cache_prices(row->cache, &key, &known);
 
     layer_row_take(problem, key, row);
     layer_row_place(problem, row);

@@ -94,7 +94,7 @@ typedef struct layer_price {
 } layer_price;
 
 typedef struct layer_row {
-    struct layer_memo *memo; /* of the rows before; NULL: none */
+    struct layer_cache *cache; /* of the rows before; NULL: none */
     layer_key key;
     plait_shard shard;
     bool placed;                                /* routes are those of the key */

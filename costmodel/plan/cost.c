@@ -150,8 +150,8 @@ double band_edge(double step_s, double factor)
 }
 
 /*
- * The step as terms (C.80): what the slowest stage does m times, what the schedule adds to that, and
- * what follows the last microbatch. Their sum is the step, to the last digit.
+ * The step as terms (C.80): m microbatches of the slowest stage, the bubble of the schedule, and the
+ * exposed work after the last microbatch. Their sum is the step, to the last digit.
  */
 static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
 {
@@ -246,8 +246,8 @@ static void judge_host(plait_cost *cost)
 }
 
 /*
- * Does the fullest stage fit at the risk that was asked for, may it, or is it more likely that it does
- * not (C.85)?
+ * FITS if the fullest stage fits at the accepted risk, TIGHT if it more likely fits than not, else
+ * OUT_OF_MEMORY. (C.85)
  */
 void cost_judge(const plait_problem *problem, plait_cost *cost)
 {
@@ -288,7 +288,7 @@ static void fill_rates(const plan_rows *rows, plait_cost *cost)
                gpu->peak_flops_per_s[job->precision], cost);
 }
 
-/* Low where kernels are priced by defaults, high where links and software are measured too. */
+/* Low if kernels have default constants, high if links and software are measured too. */
 plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
@@ -308,7 +308,8 @@ plait_confidence confidence_of(const plait_problem *problem, const plait_degrees
 /* The parts of every rank. */
 static bool list_parts(plan_rows *rows, plait_arena *arena)
 {
-    const double share = 1.0 / plait_schedule_copies((plait_schedule)rows->plan->degrees.schedule);
+    const double share =
+        1.0 / plait_schedule_replicas((plait_schedule)rows->plan->degrees.schedule);
 
     for (int s = 0; s < rows->plan->stages; s++) {
         plait_stage *stage = &rows->held[s];

@@ -1,21 +1,21 @@
-/* cost_parts.h - what full prices of uniform and of mixed plans fill in alike */
+/* cost_parts.h - terms of plait_cost that uniform and heterogeneous plans share */
 #pragma once
 
 #include "costmodel/stage/stage_cost.h"
 
 // utilisation.c
-/** FLOPs a token of a plan: attention as whole squares, and what of them causal kernels skip. */
+/** FLOPs a token: attention as whole squares, and the part of them that causal kernels skip. */
 typedef struct token_flops {
     double model, skipped;
-    double again, again_skipped; /* by recomputation */
+    double again, again_skipped; /* FLOPs that recomputation repeats */
 } token_flops;
 
-/** Of the model, nothing run again. */
+/** FLOPs of the model without recomputation. */
 token_flops token_flops_of(const plait_problem *problem);
-/** Adds what a stage runs again. */
+/** Adds the FLOPs that a stage recomputes. */
 void stage_add_rerun(const plait_problem *problem, const stage_parts *parts, token_flops *flops);
 
-/** Does a kernel pass over blocks that the causal mask hides? */
+/** Does a kernel skip blocks that the causal mask hides? */
 static inline bool attention_skips(unsigned char kernel)
 {
     return kernel > PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
@@ -24,19 +24,19 @@ static inline bool attention_skips(unsigned char kernel)
 /**
  * Fills tokens, FLOP/s, MFU and HFU of one GPU. (C.5)
  *
- * @param skips  the attention kernels pass over masked blocks
- * @param peak   FLOP/s; 0: not known
+ * @param skips  whether the attention kernels skip masked blocks
+ * @param peak   FLOP/s; 0: unknown
  */
 void cost_rates(const token_flops *flops, bool skips, double tokens_per_s, double peak,
                 plait_cost *cost);
 
 // cost.c
 double sum_of_terms(const plait_step_time *step);
-/** C.98: a factor on the step; NaN, which writes as null, where no evidence speaks. */
+/** C.98: a factor on the step; NaN, which is written as null, without evidence. */
 double band_edge(double step_s, double factor);
-/** The verdict on cost->memory, and why; `problem` has the fullest stage's nodes. */
+/** Fills the verdict on cost->memory and its reason; `problem` has the nodes of the fullest stage. */
 void cost_judge(const plait_problem *problem, plait_cost *cost);
-/** Low where kernels are priced by defaults, high where links and software are measured too. */
+/** Low if kernels have default constants, high if links and software are measured too. */
 plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d);
 
 // heterogeneous.c

@@ -3,8 +3,8 @@
  *
  *     step = pipeline (C.73) + sends (C.224, C.225) + gradients, parameters, optimizer: the longest (C.226)
  *
- * Each stage is summed on its own nodes (stage_pricer.c). A step waits for the stage that works longest;
- * memory, energy and dollars are those of the nodes that a stage sits on.
+ * Each stage is summed on its own nodes (stage_pricer.c). A step waits for the slowest stage; memory,
+ * energy and dollars are those of the stage's own nodes.
  */
 #include <math.h>
 
@@ -124,7 +124,7 @@ static void fill_time(const mixed_rows *rows, plait_cost *cost)
     cost->step_high_s = band_edge(cost->step_s, rows->problem->band.high);
     cost->slowest_stage = rows->slowest;
     for (int how = 0; how < PLAIT_GRAD_SYNCS; how++)
-        cost->sync_step_s[how] = cost->step_s; // no other way has a price where stages differ
+        cost->sync_step_s[how] = cost->step_s; // heterogeneous stages have one way alone
 }
 
 /* The fullest stage is the most likely to run out of memory on its own nodes. */

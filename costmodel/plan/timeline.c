@@ -1,15 +1,15 @@
 /*
  * timeline.c - one step of a plan, simulated (C.86, C.180 to C.183): its schedule with its chunks' times
  *
- * A send takes what C.64 says; what the price exposes of it in the steady state is part of the actions.
- * Gradients of a rank take what C.65 says of all its chunks, each chunk its share.
+ * Sends take the time of C.64; the part that the price exposes in the steady state belongs to the
+ * actions. Gradients of a rank take the time of C.65 over all its chunks, of which each has its share.
  */
 #include "costmodel/stage/stage_cost.h"
 #include "plan/problem_check.h"
 #include "costmodel/plan/timeline_tail.h"
 #include "plan/ranges.h"
 
-/* What a priced plan's rows are made of, for one plan, and what its ranks add up to. */
+/* The rows of one plan, and the sums of its chunks and ranks. */
 typedef struct plan_prices {
     const plait_problem *problem;
     const plait_plan *plan;
@@ -23,7 +23,7 @@ typedef struct plan_prices {
     plait_rank_actions *actions;
 } plan_prices;
 
-/* Sends between the chunks, and what of them holds up their ranks. */
+/* Adds the sends between chunks, and the part of them that delays ranks. */
 static void add_sends(const plait_problem *problem, double send_s, int stages,
                       plait_sim_stage *stage)
 {
@@ -76,7 +76,7 @@ static plan_prices *new_prices(const plait_problem *problem, const plait_plan *p
     return p;
 }
 
-/* All that a rank holds, once a step. */
+/* Once a step: reduction, optimizer and gathers of everything that a rank holds. */
 static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sync *sync,
                              plait_error *err)
 {
@@ -88,7 +88,7 @@ static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sy
     if (!stage_of_rank(p->plan, r, arena, &held))
         return plait_fail_nomem(err);
     stage_parts parts = stage_parts_of(p->problem->model, &held, p->pricer->part);
-    parts.share = 1.0 / plait_schedule_copies(p->shape.schedule);
+    parts.share = 1.0 / plait_schedule_replicas(p->shape.schedule);
     const stage_load load = stage_load_of(&rows, &parts, 0.0);
     *sync = stage_sync_of(p->problem, own, &routes, &load);
     p->optimizer_s[r] = optimizer_left_s(&load, sync);
@@ -105,7 +105,7 @@ static void add_exchange(const layer_price *price, double count, plait_sim_excha
     out->backward_combine_s += count * price->backward_sent_s[1];
 }
 
-/* What each chunk of a rank takes alone: gradients, and its experts' tokens. */
+/* Each chunk of a rank alone: reduction of its gradients, exchange of its experts' tokens. */
 static void sum_chunks(plan_prices *p, int r)
 {
     const plait_stage *own = &p->plan->stage[r];
@@ -124,10 +124,10 @@ static void sum_chunks(plan_prices *p, int r)
     }
 }
 
-/* Chunks share what their rank takes: of buckets and calls there are as many as it has. */
+/* Distributes a rank's reduction over its chunks: buckets and calls are those of the rank. */
 static plait_status share_gradients(plan_prices *p, plait_arena *arena, plait_error *err)
 {
-    const bool copies = plait_schedule_copies(p->shape.schedule) > 1;
+    const bool copies = plait_schedule_replicas(p->shape.schedule) > 1;
     stage_sync sync;
 
     for (int r = 0; r < p->shape.ranks; r++)
@@ -138,7 +138,7 @@ static plait_status share_gradients(plan_prices *p, plait_arena *arena, plait_er
 
         PLAIT_TRY(sum_rank(p, r, arena, &sync, err));
         if (copies && r > mirror)
-            continue; // shared out with the other end
+            continue; // distributed with the other end
         for (int v = 0; v < p->shape.chunks; v++)
             alone_s += p->reduce_s[plait_schedule_chunk(p->shape.schedule, p->shape.ranks, r, v)];
         if (copies)
@@ -177,7 +177,7 @@ static double longest_s(const double *s, int count)
     return longest;
 }
 
-/* The pipeline, first without gradients; then what goes on beside and behind it. */
+/* Simulates the pipeline first without gradients, then with the work beside and after it. */
 static plait_status run(plan_prices *p, plait_arena *arena, plait_timeline *out, plait_error *err)
 {
     const plait_overlaps *overlap = &p->problem->runtime->overlap;
@@ -189,7 +189,7 @@ static plait_status run(plan_prices *p, plait_arena *arena, plait_timeline *out,
         .stage = p->stage,
         .sends_block = !overlap->p2p,
         .pairs = out->pairs,
-        .two_ways = plait_schedule_copies(p->shape.schedule) > 1,
+        .two_ways = plait_schedule_replicas(p->shape.schedule) > 1,
     };
     const tail_parts tail = {
         .sim = &sim,
@@ -220,7 +220,7 @@ plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan 
                                  plait_error *err)
 {
     PLAIT_TRY(problem_check(problem, err));
-    PLAIT_TRY(plan_check_values(plan, err));
+    PLAIT_TRY(plan_check_ranges(plan, err));
     const plait_degrees *d = &plan->degrees;
     const plait_pipeline_shape shape = pipeline_shape_of(problem, d);
 

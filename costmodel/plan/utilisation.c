@@ -1,7 +1,7 @@
-/* utilisation.c - MFU and HFU: what is computed of what a GPU could (C.4, C.5) */
+/* utilisation.c - MFU and HFU: FLOPs over the peak of a GPU (C.4, C.5) */
 #include "costmodel/plan/cost_parts.h"
 
-/* Forward FLOPs a token that a part runs again, half of what it runs by halves. (C.5) */
+/* Forward FLOPs a token that a part recomputes; parts recomputed by halves count half. (C.5) */
 static double rerun_flops(const plait_problem *problem, const stage_part *part)
 {
     const plait_layer *layer = row_layer(problem->model, part->row);
@@ -18,7 +18,7 @@ static double rerun_flops(const plait_problem *problem, const stage_part *part)
                                              masks.half_parts);
 }
 
-/* Of these what a causal kernel skips. */
+/* The part of these FLOPs that a causal kernel skips. */
 static double rerun_skipped(const plait_problem *problem, const stage_part *part)
 {
     const plait_layer *layer = row_layer(problem->model, part->row);

@@ -35,7 +35,7 @@ const char *plait_schedule_needs(plait_schedule schedule, int ranks, int microba
     return kinds[schedule]->needs(ranks, microbatches);
 }
 
-int plait_schedule_copies(plait_schedule schedule)
+int plait_schedule_replicas(plait_schedule schedule)
 {
     return kinds[schedule]->copies;
 }

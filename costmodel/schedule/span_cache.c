@@ -37,7 +37,7 @@ struct plait_pipelines {
     known_shape shape[SHAPES];
 };
 
-plait_pipelines *span_memo_new(plait_arena *arena)
+plait_pipelines *span_cache_new(plait_arena *arena)
 {
     return plait_arena_alloc(arena, 1, sizeof(plait_pipelines));
 }
@@ -45,13 +45,13 @@ plait_pipelines *span_memo_new(plait_arena *arena)
 plait_pipelines *plait_pipelines_new(void)
 {
     plait_arena *const arena = plait_arena_new();
-    plait_pipelines *const memo = arena ? span_memo_new(arena) : NULL;
+    plait_pipelines *const cache = arena ? span_cache_new(arena) : NULL;
 
-    if (memo)
-        span_memo_grow(memo, arena);
+    if (cache)
+        span_cache_grow(cache, arena);
     else
         plait_arena_free(arena);
-    return memo;
+    return cache;
 }
 
 void plait_pipelines_free(plait_pipelines *pipelines)
@@ -60,9 +60,9 @@ void plait_pipelines_free(plait_pipelines *pipelines)
         plait_arena_free(pipelines->arena);
 }
 
-void span_memo_grow(plait_pipelines *memo, plait_arena *arena)
+void span_cache_grow(plait_pipelines *cache, plait_arena *arena)
 {
-    memo->arena = arena;
+    cache->arena = arena;
 }
 
 static bool same_shape(const plait_pipeline_shape *a, const plait_pipeline_shape *b)
@@ -71,19 +71,19 @@ static bool same_shape(const plait_pipeline_shape *a, const plait_pipeline_shape
            a->microbatches == b->microbatches;
 }
 
-static const known_shape *shape_known(const plait_pipelines *memo,
+static const known_shape *shape_known(const plait_pipelines *cache,
                                       const plait_pipeline_shape *shape)
 {
-    for (int i = 0; i < memo->shapes; i++)
-        if (same_shape(&memo->shape[i].shape, shape))
-            return &memo->shape[i];
+    for (int i = 0; i < cache->shapes; i++)
+        if (same_shape(&cache->shape[i].shape, shape))
+            return &cache->shape[i];
     return NULL;
 }
 
-static bool has_room(const plait_pipelines *memo, const plait_pipeline_shape *shape)
+static bool has_room(const plait_pipelines *cache, const plait_pipeline_shape *shape)
 {
-    return memo->arena && memo->shapes < SHAPES &&
-           memo->actions + plait_schedule_action_count(shape) + 2 * (int64_t)shape->ranks <=
+    return cache->arena && cache->shapes < SHAPES &&
+           cache->actions + plait_schedule_action_count(shape) + 2 * (int64_t)shape->ranks <=
                ACTIONS;
 }
 
@@ -131,14 +131,14 @@ static void list_steps(const sim_state *state, int steps, cell_steps *cell, int 
 }
 
 /* Simulates a shape once, and keeps the order of it. */
-static plait_status learn(plait_pipelines *memo, const plait_sim *sim,
+static plait_status learn(plait_pipelines *cache, const plait_sim *sim,
                           const plait_pipeline_shape *shape, plait_arena *scratch, plait_error *err)
 {
     const size_t ranks = (size_t)sim->ranks;
     const int steps = (int)plait_schedule_action_count(shape);
-    span_step *const step = plait_arena_alloc(memo->arena, (size_t)steps, sizeof *step);
-    int *const last = plait_arena_alloc(memo->arena, ranks, sizeof *last);
-    int *const begin = plait_arena_alloc(memo->arena, ranks, sizeof *begin);
+    span_step *const step = plait_arena_alloc(cache->arena, (size_t)steps, sizeof *step);
+    int *const last = plait_arena_alloc(cache->arena, ranks, sizeof *last);
+    int *const begin = plait_arena_alloc(cache->arena, ranks, sizeof *begin);
     int *const done = plait_arena_alloc(scratch, ranks, sizeof *done);
     cell_steps *const cell =
         plait_arena_alloc(scratch, (size_t)sim->stages * (size_t)sim->microbatches, sizeof *cell);
@@ -148,8 +148,8 @@ static plait_status learn(plait_pipelines *memo, const plait_sim *sim,
         return plait_fail_nomem(err);
     PLAIT_TRY(sim_solve(sim, scratch, &state, err));
     list_steps(&state, steps, cell, done, step, last, begin);
-    memo->shape[memo->shapes++] = (known_shape){*shape, steps, step, last, begin};
-    memo->actions += steps + 2 * (int64_t)sim->ranks;
+    cache->shape[cache->shapes++] = (known_shape){*shape, steps, step, last, begin};
+    cache->actions += steps + 2 * (int64_t)sim->ranks;
     return PLAIT_OK;
 }
 
@@ -190,11 +190,11 @@ static plait_status sum_steps(const known_shape *known, const plait_sim_stage *s
     return PLAIT_OK;
 }
 
-static plait_status spans_of(plait_pipelines *memo, const plait_pipeline_shape *shape,
+static plait_status spans_of(plait_pipelines *cache, const plait_pipeline_shape *shape,
                              const plait_sim_stage *stage, plait_arena *scratch,
                              plait_sim_spans *out, plait_error *err)
 {
-    const known_shape *known = memo ? shape_known(memo, shape) : NULL;
+    const known_shape *known = cache ? shape_known(cache, shape) : NULL;
     plait_rank_actions *actions;
 
     if (known)
@@ -210,18 +210,18 @@ static plait_status spans_of(plait_pipelines *memo, const plait_pipeline_shape *
         .actions = actions,
         .stage = stage,
     };
-    if (!memo || !has_room(memo, shape))
+    if (!cache || !has_room(cache, shape))
         return plait_sim_span(&sim, scratch, out, err);
-    PLAIT_TRY(learn(memo, &sim, shape, scratch, err));
-    return sum_steps(&memo->shape[memo->shapes - 1], stage, scratch, out, err);
+    PLAIT_TRY(learn(cache, &sim, shape, scratch, err));
+    return sum_steps(&cache->shape[cache->shapes - 1], stage, scratch, out, err);
 }
 
-plait_status span_memo_spans(plait_pipelines *memo, const plait_pipeline_shape *shape,
-                             const plait_sim_stage *stage, plait_arena *scratch,
-                             plait_sim_spans *out, plait_error *err)
+plait_status span_cache_spans(plait_pipelines *cache, const plait_pipeline_shape *shape,
+                              const plait_sim_stage *stage, plait_arena *scratch,
+                              plait_sim_spans *out, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(scratch);
-    const plait_status status = spans_of(memo, shape, stage, scratch, out, err);
+    const plait_status status = spans_of(cache, shape, stage, scratch, out, err);
 
     plait_arena_rewind(scratch, mark);
     return status;

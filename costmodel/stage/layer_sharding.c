@@ -18,7 +18,7 @@ static double hidden_bytes(const plait_problem *problem, double sequences)
     return 2.0 * sequences * problem->job.seq * problem->model->hidden;
 }
 
-/* Sequences of a microbatch that a rank has with this tp. */
+/* Sequences of a microbatch on one rank with this tp. */
 static double sequences_of(const plait_degrees *d, int tp)
 {
     return (double)d->mbs * tp / d->tp;
@@ -34,7 +34,7 @@ static double all_gather_s(const plait_problem *problem, const plait_degrees *d,
     return plait_collective_s(&route, network_of(problem), PLAIT_ALL_GATHER, bytes);
 }
 
-/* Whole on the ranks of the old cut, joined where the new one has more of them, and copied once. */
+/* Gathers on the ranks of the old sharding, joins them if the new one has more sequences, copies once. */
 static double one_way_s(const plait_problem *problem, const plait_degrees *d, int from, int to)
 {
     const double old_bytes = hidden_bytes(problem, sequences_of(d, from));
@@ -253,7 +253,7 @@ static int tp_before(const plait_plan *plan, int s)
     return plan->degrees.tp;
 }
 
-/* In front of each layer of another tp, and of the head. */
+/* Sum over each layer with another tp than the layer before it, and over the head. */
 static plait_relocation relocations_of(const plan_shardings *all, int s)
 {
     const plait_plan *const plan = all->plan;

@@ -18,7 +18,7 @@ shard_ways shard_ways_of(const plait_degrees *d)
     };
 }
 
-/* Of the embedding and the head, which stay in 16 bits or more: no product of theirs is narrow. */
+/* Parameters of the embedding and the head, which stay in 16 bits or more: they have no narrow products. */
 static double ends_params(const layer_row *row, const stage_load *load)
 {
     return (load->embedding ? row->price[ROW_EMBEDDING].weights.dense : 0.0) +
@@ -27,9 +27,9 @@ static double ends_params(const layer_row *row, const stage_load *load)
 
 /*
  * Parameters gathered under ZeRO-3: a few layers ahead, and the ends of the model. Software that counts
- * what it holds (DeepSpeed: stage3_max_live_parameters) stops at its bound, but holds one matrix
- * whole, a third of a layer's weights. What is not dropped before backward is whole; what a node keeps
- * for backward stands beside it. (C.169)
+ * its live parameters (DeepSpeed: stage3_max_live_parameters) stops at that bound, but holds one matrix
+ * whole, a third of a layer's weights. Parameters that are not dropped before backward are whole; those
+ * that a node keeps for backward are added. (C.169)
  */
 static double gathered_bytes(const plait_problem *problem, const plait_degrees *d,
                              const layer_row *row, const plait_state_bytes *state, shard_ways ways,
@@ -52,8 +52,8 @@ static double gathered_bytes(const plait_problem *problem, const plait_degrees *
 /*
  * C.81: ZeRO-1 shards the optimizer, ZeRO-2 the gradients, ZeRO-3 the weights too. Schedules that
  * hold every stage on two ranks (DualPipe) hold weights and gradients twice, the optimizer once.
- * Beside it buffers: what the software copies, transients shaped like the widest layer's weights,
- * layers gathered ahead, and of gradients that the host keeps two layers on their way (C.165).
+ * Buffers: copies that the software makes, transients shaped like the widest layer's weights, layers
+ * gathered ahead, and two layers of gradients on their way to the host (C.165).
  */
 stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
                            const layer_row *row, const plait_state_bytes *state, shard_ways ways,
@@ -62,7 +62,7 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     const plait_state_bytes *usual = &problem->runtime->state;
     const double whole = load->dense + load->expert;
     const double shard = load->dense / ways.dense + load->expert / ways.expert;
-    const double copies = plait_schedule_copies((plait_schedule)d->schedule);
+    const double copies = plait_schedule_replicas((plait_schedule)d->schedule);
     const double ends = ends_params(row, load);
     const double held_ends = d->zero >= 3 ? ends / ways.dense : ends;
     const double gradients_bytes =
@@ -104,7 +104,7 @@ double stage_host_bytes(const plait_problem *problem, const plait_degrees *d,
            (held * plait_host_param_bytes(problem, d) + load->in_flight * away_bytes);
 }
 
-/* C.82: what each microbatch in flight keeps, and one layer that is whole again for its backward. */
+/* C.82: activations of all microbatches in flight, and one layer rebuilt for its backward. */
 double stage_activation_bytes(const stage_load *load)
 {
     return load->held_bytes + load->live_bytes;
@@ -112,7 +112,7 @@ double stage_activation_bytes(const stage_load *load)
 
 /*
  * C.83: exchanged context and tokens, messages between stages, and on the last stage logits and their
- * gradient. Where microbatches run in pairs, one layer keeps what it has of both. (C.158)
+ * gradient. If microbatches run in pairs, one layer keeps the activations of both. (C.158)
  */
 double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *d,
                           const layer_row *row, const stage_load *load)
@@ -152,10 +152,9 @@ double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *d)
 }
 
 /*
- * The peak of a GPU: tensors times what the allocator cannot give back between them, and what lies
- * outside it. Blocks that it keeps for later are no part: before it fails, it frees them and tries
- * again (PyTorch), so a run needs less than it has reserved. Terms sum to the peak: the surplus is part
- * of `runtime`.
+ * The peak of a GPU: tensors times fragmentation, and memory outside the allocator. Cached free blocks do
+ * not count: before the allocator (PyTorch) fails, it frees them and tries again, so a run needs less than
+ * it has reserved. Terms sum to the peak: fragmentation is part of `runtime`.
  */
 plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
                           const stage_cost *cost)

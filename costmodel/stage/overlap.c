@@ -1,5 +1,5 @@
 /*
- * overlap.c - gradients and parameters on the wire, and what of it hides behind compute
+ * overlap.c - communication of gradients and parameters, and the part that compute hides
  *
  *     ZeRO-0   all-reduce of gradients, once a step
  *     ZeRO-1   reduce-scatter of gradients, all-gather of parameters, once a step
@@ -19,7 +19,7 @@ static bool tells_nodes_apart(const plait_degrees *d)
            (d->reshard == PLAIT_RESHARD_NODE || d->quantise >= PLAIT_QUANTISE_GRADIENTS);
 }
 
-/* Of a shard's ranks, the largest even part that lies in one domain. */
+/* The largest even part of a shard's ranks that lies in one domain. */
 static int ranks_in_domain(const plait_route *whole, const plait_group_shape *shard)
 {
     int ranks = whole->joined[0];
@@ -139,7 +139,7 @@ static double gather_once_s(const plait_problem *problem, const plait_degrees *d
            gather_passes_s(problem, d, routes, w);
 }
 
-/* In front of backward: as in front of forward, not at all, or inside the node. (C.169) */
+/* Gathers before backward: as before forward, none, or inside the node. (C.169) */
 static double gather_again_s(const plait_problem *problem, const plait_degrees *d,
                              const sync_routes *routes, const plait_weights *w, double once_s)
 {
@@ -256,7 +256,7 @@ plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degr
                                                                    : PLAIT_REDUCE_SCATTER;
 }
 
-/* Among the ranks of one shard: everything under ZeRO-0, nothing of what is scattered before. (C.172) */
+/* Reduction among the ranks of one shard: all gradients under ZeRO-0, none that were scattered. (C.172) */
 static double shard_reduce_s(const plait_overlaps *overlap, const plait_degrees *d,
                              const plait_route *shard, plait_network network, double bytes)
 {
@@ -275,7 +275,7 @@ static double reduce_in_shards_s(const plait_problem *problem, const plait_degre
            shard_reduce_s(overlap, d, &routes->expert_shard, routes->network, bytes * load->expert);
 }
 
-/* Between the holders of one shard (HSDP); routes of one rank cost nothing. */
+/* Reduction between the holders of one shard (HSDP); routes of one rank cost nothing. */
 static double reduce_across_s(const plait_problem *problem, const plait_degrees *d,
                               const sync_routes *routes, const stage_load *load)
 {
@@ -296,7 +296,7 @@ double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *d,
     return state->gradient_reduce * problem->model->vocab / d->tp * problem->model->hidden;
 }
 
-/* A tied embedding lives on both ends of the pipeline: its gradients are added up. (C.65) */
+/* A tied embedding is on both ends of the pipeline, which add its gradients up. (C.65) */
 static double reduce_tied_s(const plait_problem *problem, const plait_degrees *d,
                             const sync_routes *routes, const stage_load *load)
 {
@@ -391,8 +391,8 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
 // ---- what stays exposed --------------------------------------------------------------------
 
 /*
- * What sticks out of a window of computing, `window` of compute_s: collectives share the device and
- * begin when their first bucket is full. A share never hides. (C.66)
+ * The exposed part of communication beside `window` of compute_s: collectives share the device and begin
+ * when their first bucket is full. A share is always exposed. (C.66)
  */
 static double overlapped_s(const plait_overlaps *overlap, double comm_s, double compute_s)
 {
@@ -400,8 +400,8 @@ static double overlapped_s(const plait_overlaps *overlap, double comm_s, double 
 }
 
 /*
- * DistributedDataParallel has its own buckets under ZeRO-0, whatever the plan says. Between stages they
- * stand in front of the gradient that the stage before waits for. (C.67)
+ * Under ZeRO-0 DistributedDataParallel uses its own buckets, whatever the plan's key. In a pipeline they
+ * delay the gradient that the stage before waits for. (C.67)
  */
 plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *d)
 {
@@ -411,8 +411,8 @@ plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *
 }
 
 /*
- * Of one stage. Bucketed, it hides behind the stage's last backward; shifted, later stages have
- * finished theirs earlier and begin while others still compute (C.68); in bulk it is all exposed.
+ * The exposed reduction of one stage. Bucketed, it overlaps the stage's last backward; shifted, later
+ * stages finish earlier and reduce while others still compute (C.68); in bulk it is all exposed.
  */
 static double reduction_exposed_s(const plait_overlaps *overlap, plait_grad_sync how,
                                   const stage_load *load, const stage_sync *sync, double backward_s)
@@ -437,8 +437,8 @@ double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const s
 }
 
 /*
- * Bulk synchronisation (Alpa) puts each stage's reduction on the way of the next: times of all stages
- * add up, and a load may stand for several (C.67). Else the slowest of what sticks out counts.
+ * With bulk synchronisation (Alpa) each stage waits for the reduction of the one before: times of all
+ * stages add up, and a cost may represent several (C.67). Otherwise the longest exposed part counts.
  */
 double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, const stage_cost *cost,
                       int count)

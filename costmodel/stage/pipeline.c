@@ -2,9 +2,9 @@
  * pipeline.c - the pipeline of one plan, chunk by chunk, simulated (C.76)
  *
  *     forward   of a chunk's layers, its ends among them           (C.36 to C.63, as the price has them)
- *     backward  input gradient and weight gradient, what is run again in the first
+ *     backward  input gradient, which includes recomputation, and weight gradient
  *
- * Sends are apart: a price adds them (C.64).
+ * Sends are not included: a price adds them (C.64).
  */
 #include "costmodel/stage/stage_cost.h"
 
@@ -22,7 +22,7 @@ static plait_sim_stage stage_of_load(const stage_load *load, int how)
         .weight_s = smaller(load->weight_s, load->backward_s),
         .paired_s = load->paired_s[how],
         .held_bytes = load->saved_bytes,
-        .weight_bytes = load->saved_bytes, // at most: what W does not read goes with I
+        .weight_bytes = load->saved_bytes, // upper bound: I frees what W does not read
     };
 }
 
@@ -35,7 +35,7 @@ static int most_layers(const plait_plan *plan)
     return most;
 }
 
-/* What a chunk saves where its boundaries are fused. */
+/* Subtracts the time that fused boundaries save a chunk. */
 static void take_boundaries(const fused_boundary *boundary, const plait_chunk *chunk,
                             stage_load *load)
 {
@@ -71,21 +71,21 @@ plait_status pipeline_chunks(const stage_rows *rows, const plait_plan *plan,
 
 /* ---- how long ---- */
 
-/* One pipeline of so many microbatches, from its first action to its last. */
+/* One pipeline, from its first action to its last. */
 static plait_status span_of(plait_pipelines *cache, const plait_pipeline_shape *shape,
                             const plait_sim_stage *stage, bool barrier, plait_arena *scratch,
                             double *s, plait_error *err)
 {
     plait_sim_spans spans;
 
-    PLAIT_TRY(span_memo_spans(cache, shape, stage, scratch, &spans, err));
+    PLAIT_TRY(span_cache_spans(cache, shape, stage, scratch, &spans, err));
     *s = barrier ? spans.pipeline_s : spans.rank_s;
     return PLAIT_OK;
 }
 
 /*
- * Microbatches that are simulated of a long step: a multiple of what every order repeats after, and at
- * least eight times that. A step whose groups have another size is simulated whole.
+ * Simulated microbatches of a long step: a multiple of the period of every order, and at least eight
+ * periods. A step whose groups have another size is simulated whole.
  */
 static int microbatches_simulated(const plait_pipeline_shape *shape)
 {
@@ -99,7 +99,7 @@ static int microbatches_simulated(const plait_pipeline_shape *shape)
                : (int)most;
 }
 
-/* What is not simulated goes on as the last quarter of what is. (C.76) */
+/* The rest of the step is extrapolated from the last quarter of the simulated part. (C.76) */
 static plait_status extended_span(plait_pipelines *cache, plait_pipeline_shape shape,
                                   const plait_sim_stage *stage, bool barrier, plait_arena *arena,
                                   double *s, plait_error *err)

@@ -114,7 +114,7 @@ bool stage_of_rank(const plait_plan *plan, int rank, plait_arena *arena, plait_s
     const plait_stage *mirrored = &plan->stage[plan->stages - 1 - rank];
 
     *out = *own;
-    if (plait_schedule_copies((plait_schedule)plan->degrees.schedule) == 1)
+    if (plait_schedule_replicas((plait_schedule)plan->degrees.schedule) == 1)
         return true;
     plait_chunk *chunk = plait_arena_alloc(arena, 2, sizeof *chunk);
     if (!chunk)

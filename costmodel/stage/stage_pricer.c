@@ -148,7 +148,7 @@ static double resharded_s(const plait_stage_sort *from, const plait_stage_sort *
            plait_p2p_s(&route, network, bytes) - plait_p2p_s(&route, network, 0.0);
 }
 
-/* Inside one sort a send is that of any plan. (C.64) */
+/* Within one pricer a send is that of a uniform plan. (C.64) */
 static double one_way_s(const plait_stage_sort *from, const plait_stage_sort *to)
 {
     return from == to ? pipeline_send_s(&from->problem, &from->degrees, &from->row)
@@ -174,8 +174,9 @@ void plait_between_add_stage(plait_between_stages *sum, const plait_stage_price 
 }
 
 /*
- * The fill and drain wait for every boundary; in the steady state for the slowest, all of it when
- * synchronous, else a share, and never less than its link takes for all microbatches. (C.224, C.225)
+ * The fill and drain wait for every boundary. The steady state waits for the slowest boundary: fully if
+ * sends are synchronous, else for a share, and never less than its link takes for all microbatches.
+ * (C.224, C.225)
  */
 double plait_between_sends_s(const plait_problem *problem, const plait_between_stages *sum, int m,
                              double pipeline_s)

@@ -1,5 +1,5 @@
 /*
- * step.c - only adds the terms up
+ * step.c - the time of a step as the sum of its terms
  *
  *     step = pipeline (C.71 to C.75) + sends (C.64) + gradients and parameters (C.66) + optimizer (C.69)
  *
@@ -9,8 +9,8 @@
 #include "costmodel/stage/stage_cost.h"
 
 /*
- * The fill and drain wait for 2(p-1) sends whatever overlaps. In the steady state a rank sends and
- * receives for each microbatch and chunk: all exposed when synchronous, else a share.
+ * The fill and drain of a pipeline wait for 2(p-1) sends even if sends overlap. In the steady state a
+ * rank sends and receives for each microbatch and chunk: synchronous sends are exposed, of others a share.
  */
 double sends_exposed_s(const plait_problem *problem, const plait_degrees *d, int microbatches,
                        double send_s)
@@ -40,7 +40,7 @@ double pipeline_sends(const plait_problem *problem, const plait_degrees *d)
     return 2.0 * (sends + d->pp - 2.0);
 }
 
-/* What a schedule's closed form needs of the stages, in their order. */
+/* The inputs of a schedule's closed form: runs of equal stages, in order. */
 static plait_pipeline_load pipeline_load(const step_parts *parts)
 {
     for (int i = 0; i < parts->runs; i++) {
@@ -74,7 +74,7 @@ static double pairs_of(const step_parts *parts)
                                       parts->microbatches);
 }
 
-/* The stage that works longest, and how much less that is than without pairs. */
+/* The slowest stage, and the time that pairs save. */
 static void take_slowest(const step_parts *parts, step_sum *sum)
 {
     const double pairs = pairs_of(parts);
@@ -103,9 +103,9 @@ double optimizer_left_s(const stage_load *load, const stage_sync *sync)
 }
 
 /*
- * C.80, with shares of the device's time beside it for energy (C.96): a GPU computes its own stage's
- * microbatches, so the mean over the pipeline weighs each stage by 1 / pp. All wait for the longest
- * optimizer step, which moves memory.
+ * C.80, with the busy and moving time of the mean GPU for energy (C.96): a GPU computes the microbatches
+ * of its own stage, so each stage has weight 1 / pp. All GPUs wait for the longest optimizer step, which
+ * is memory-bound.
  */
 step_sum step_sum_of(const step_parts *parts)
 {

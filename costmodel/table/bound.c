@@ -1,8 +1,8 @@
 /*
- * bound.c - what no completion of a point with a schedule and a split can undercut (C.90, C.93, C.94)
+ * bound.c - lower bounds over all completions of a point with a schedule and a split (C.90, C.93, C.94)
  *
- * A bound is a price with everything left out that only adds, so that it needs no proof of its own:
- * it sums the same entries by the same functions. A property test holds it below random completions.
+ * A bound is a price without the terms that can only add, summed by the same functions, so it needs no
+ * proof of its own. A property test compares it with random completions.
  */
 #include <math.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "plait/lowlevel/schedule.h"
 #include "costmodel/table/table_private.h"
 
-// ---- the leanest layers --------------------------------------------------------------------
+// ---- minimal layers ------------------------------------------------------------------------
 
-/* All sets of activations that the runtime may offload, as one. */
-static plait_recompute_masks most_offloaded(const plait_capabilities *can)
+/* The union of all sets of activations that the runtime may offload. */
+static plait_recompute_masks max_offloaded(const plait_capabilities *can)
 {
     plait_recompute_masks most = {0};
 
@@ -27,7 +27,7 @@ static plait_recompute_masks most_offloaded(const plait_capabilities *can)
     return most;
 }
 
-/* Bytes that they are at most. */
+/* Upper bound on the bytes that `most` offloads of one layer. */
 static double offloadable_bytes(const plait_recompute_masks *most, const layer_price *price)
 {
     double bytes = 0.0;
@@ -39,11 +39,11 @@ static double offloadable_bytes(const plait_recompute_masks *most, const layer_p
 }
 
 /*
- * The fewest bytes of one layer that any recompute choice of the runtime keeps, less all that it may
- * offload.
+ * Lower bound on the bytes that one layer keeps: the least over all recompute choices of the runtime,
+ * minus everything that it may offload.
  */
-static double least_saved_bytes(const plait_capabilities *can, const plait_recompute_masks *most,
-                                const layer_price *price)
+static double min_saved_bytes(const plait_capabilities *can, const plait_recompute_masks *most,
+                              const layer_price *price)
 {
     double least = price->kept_bytes;
 
@@ -57,15 +57,15 @@ static double least_saved_bytes(const plait_capabilities *can, const plait_recom
     return larger(0.0, least - offloadable_bytes(most, price));
 }
 
-/* On so many ranks may a schedule of the software hold each stage. */
-static int most_copies(const plait_capabilities *can)
+/* The most ranks on which a schedule of the software holds each stage. */
+static int max_replicas(const plait_capabilities *can)
 {
     int most = 1;
 
     for (int s = 0; s < PLAIT_SCHEDULES; s++) {
-        const int copies = plait_schedule_copies((plait_schedule)s);
-        if (can->takes[PLAIT_KEY_SCHEDULE] >> s & 1u && copies > most)
-            most = copies;
+        const int replicas = plait_schedule_replicas((plait_schedule)s);
+        if (can->takes[PLAIT_KEY_SCHEDULE] >> s & 1u && replicas > most)
+            most = replicas;
     }
     return most;
 }
@@ -77,33 +77,33 @@ void table_make_whole(plait_table *table)
     const plait_chunk chunk = {0, model->layers, true, true, model->mtp_layers};
     const plait_stage stage = {.chunks = 1, .chunk = &chunk, .degrees = one};
 
-    table->copies = most_copies(&table->problem.runtime->can);
+    table->replicas = max_replicas(&table->problem.runtime->can);
     table->whole = (stage_class){
         .parts = stage_parts_of(model, &stage, table->whole_part), .count = 1, .first = -1};
 }
 
-/* The whole model on one rank: what the mean stage has its share of. */
-static stage_load lean_whole(const plait_table *table)
+/* The whole model on one rank; the mean stage has 1 / pp of it. */
+static stage_load min_memory_whole(const plait_table *table)
 {
     stage_load load = begin_load(&table->row, &table->whole);
 
-    add_layers(&table->whole, table->lean_time, &load);
+    add_layers(&table->whole, table->min_memory_time, &load);
     return load;
 }
 
-/* What layers hide in pairs, and no gathers. */
+/* No gathers, only the time that pairs of microbatches save. */
 static layer_gather pairs_of(const layer_price *price, unsigned char ep_overlap)
 {
     return (layer_gather){.paired_s = price->paired_s[ep_overlap]};
 }
 
-/* Times without gathers and recomputation, bytes of the leanest choice: no real plan has both. */
-static void fill_lean(plait_table *table, unsigned char ep_overlap)
+/* Times without gathers and recomputation, bytes of the choice that keeps least: no plan has both. */
+static void fill_min_memory(plait_table *table, unsigned char ep_overlap)
 {
     const plait_capabilities *const can = &table->problem.runtime->can;
-    const plait_recompute_masks most = most_offloaded(can);
+    const plait_recompute_masks most = max_offloaded(can);
     const plait_choice none = {.offload_acts = 0};
-    layer_time *const time = table->lean[ep_overlap];
+    layer_time *const time = table->min_memory_times[ep_overlap];
 
     for (int r = 0; r < ROW_PRICES; r++) {
         const layer_price *price = &table->row.price[r];
@@ -112,41 +112,41 @@ static void fill_lean(plait_table *table, unsigned char ep_overlap)
         const layer_gather pairs = pairs_of(price, ep_overlap);
         time[r] = layer_time_of(&table->problem, price, &pairs, none);
         if (r < ROW_EMBEDDING || r == ROW_MTP)
-            time[r].saved_bytes = least_saved_bytes(can, &most, price);
+            time[r].saved_bytes = min_saved_bytes(can, &most, price);
         time[r].live_bytes = 0.0;
     }
 }
 
-void table_select_lean(plait_table *table, unsigned char ep_overlap)
+void table_select_min_memory(plait_table *table, unsigned char ep_overlap)
 {
     const unsigned known = 1u << ep_overlap;
 
-    if (table->lean_known == 0 || table->pairs != ep_overlap) {
-        memset(table->chosen_known, 0, sizeof table->chosen_known);
-        table->lean_based = false;
+    if (table->min_memory_valid == 0 || table->pairs != ep_overlap) {
+        memset(table->chosen_time_valid, 0, sizeof table->chosen_time_valid);
+        table->bound_base_valid = false;
     }
     table->pairs = ep_overlap;
-    table->lean_time = table->lean[ep_overlap];
-    if (table->lean_known & known)
+    table->min_memory_time = table->min_memory_times[ep_overlap];
+    if (table->min_memory_valid & known)
         return;
-    fill_lean(table, ep_overlap);
-    table->lean_known |= known;
+    fill_min_memory(table, ep_overlap);
+    table->min_memory_valid |= known;
     if (ep_overlap == PLAIT_EP_OVERLAP_NONE)
-        table->lean_whole = lean_whole(table);
+        table->min_memory_whole = min_memory_whole(table);
 }
 
-/* Times of a choice without gathers: as table_times under ZeRO-0. */
+/* Times of a choice without gathers, as table_times gives them under ZeRO-0. */
 static const layer_time *chosen_times(plait_table *table, plait_choice choice)
 {
     const int slot = table_slot_of(choice);
-    layer_time *const time = table->chosen_time + slot * table->timed;
+    layer_time *const time = table->chosen_time + slot * table->timed_rows;
 
-    for (int i = 0; i < table->timed && !table->chosen_known[slot]; i++) {
+    for (int i = 0; i < table->timed_rows && !table->chosen_time_valid[slot]; i++) {
         const layer_price *price = &table->row.price[i < table->kinds ? i : ROW_MTP];
         const layer_gather pairs = pairs_of(price, table->pairs);
         time[i] = layer_time_of(&table->problem, price, &pairs, choice);
     }
-    table->chosen_known[slot] = true;
+    table->chosen_time_valid[slot] = true;
     return time;
 }
 
@@ -161,33 +161,35 @@ static int highest_zero(const plait_problem *problem)
     return zero;
 }
 
-double lean_state_bytes(const plait_problem *problem, const layer_row *row,
-                        const plait_degrees *lean, const plait_state_bytes *bytes,
-                        const stage_load *load)
+double min_memory_state_bytes(const plait_problem *problem, const layer_row *row,
+                              const plait_degrees *most_sharded, const plait_state_bytes *bytes,
+                              const stage_load *load)
 {
-    const stage_state state = stage_state_of(problem, lean, row, bytes, shard_ways_of(lean), load);
+    const stage_state state =
+        stage_state_of(problem, most_sharded, row, bytes, shard_ways_of(most_sharded), load);
 
     return state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
-           (lean->zero == 3 ? 0.0 : state.buffers_bytes);
+           (most_sharded->zero == 3 ? 0.0 : state.buffers_bytes);
 }
 
-/* Peak of a class by lean entries: as peak_bytes in table.c. */
-static double lean_peak_bytes(const plait_table *table, const plait_degrees *lean,
-                              const plait_state_bytes *bytes, const stage_load *load)
+/* Lower bound on the peak of a class, as table_peak_bytes adds it. */
+static double min_memory_peak_bytes(const plait_table *table, const plait_degrees *most_sharded,
+                                    const plait_state_bytes *bytes, const stage_load *load)
 {
-    const double allocated = lean_state_bytes(&table->problem, &table->row, lean, bytes, load) +
-                             stage_activation_bytes(load) +
-                             stage_buffer_bytes(&table->problem, lean, &table->row, load);
+    const double allocated =
+        min_memory_state_bytes(&table->problem, &table->row, most_sharded, bytes, load) +
+        stage_activation_bytes(load) +
+        stage_buffer_bytes(&table->problem, most_sharded, &table->row, load);
 
     return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
 }
 
-plait_state_bytes lean_state_of(const plait_table *table, const plait_degrees *lean)
+plait_state_bytes min_memory_state_of(const plait_table *table, const plait_degrees *most_sharded)
 {
-    plait_state_bytes least = plait_state_of(&table->problem, lean);
-    plait_degrees wide = *lean;
+    plait_state_bytes least = plait_state_of(&table->problem, most_sharded);
+    plait_degrees wide = *most_sharded;
 
-    if (!lean->fp8_params)
+    if (!most_sharded->fp8_params)
         return least;
     wide.fp8_params = false;
     const plait_state_bytes other = plait_state_of(&table->problem, &wide);
@@ -196,86 +198,82 @@ plait_state_bytes lean_state_of(const plait_table *table, const plait_degrees *l
     return least;
 }
 
-plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d)
+plait_degrees min_memory_degrees(const plait_table *table, const plait_degrees *d)
 {
-    plait_degrees lean = *d;
+    plait_degrees most_sharded = *d;
 
-    lean.zero = (unsigned char)highest_zero(&table->problem);
-    lean.shard_group = d->dp * d->cp;
-    lean.reshard = PLAIT_RESHARD_ALWAYS;
-    lean.scatter = PLAIT_SCATTER_MICROBATCH;
-    return lean;
+    most_sharded.zero = (unsigned char)highest_zero(&table->problem);
+    most_sharded.shard_group = d->dp * d->cp;
+    most_sharded.reshard = PLAIT_RESHARD_ALWAYS;
+    most_sharded.scatter = PLAIT_SCATTER_MICROBATCH;
+    return most_sharded;
 }
 
-/* The ends have lean times, too. */
-static void fill_lean_loads(const plait_table *table, class_list *list)
+/* Fills bound[] of all classes with min_memory_time, for layers and ends. */
+static void fill_min_memory_loads(const plait_table *table, class_list *list)
 {
     for (int c = 0; c < list->count; c++) {
         stage_class all = list->of[c];
         all.ends = 0;
-        list->lean[c].load = begin_load(&table->row, &all);
-        add_layers(&all, table->lean_time, &list->lean[c].load);
+        list->bound[c].load = begin_load(&table->row, &all);
+        add_layers(&all, table->min_memory_time, &list->bound[c].load);
     }
 }
 
-static plait_price lean_of(step_sum sum, double peak_bytes)
+static plait_price bound_of(step_sum sum, double peak_bytes)
 {
     sum.total_s -= sum.most_hidden_s - sum.hidden_s; // another stage may be slowest in the end
     return price_of(&sum, peak_bytes);
 }
 
-/*
- * The price of what stands in `lean`, of each class of ranks and chunks. Who needs more than `most_bytes` is not
- * asked for time.
- */
-static plait_price lean_price(plait_table *table, const plait_degrees *d, double most_bytes)
+/* The price of bound[] of all classes. Above `most_bytes` no time is computed. */
+static plait_price bound_price(plait_table *table, const plait_degrees *d, double most_bytes)
 {
-    const plait_degrees lean = lean_degrees(table, d);
-    const plait_state_bytes bytes = lean_state_of(table, &lean);
+    const plait_degrees most_sharded = min_memory_degrees(table, d);
+    const plait_state_bytes bytes = min_memory_state_of(table, &most_sharded);
     double fullest = 0.0;
 
     for (int c = 0; c < table->ranks.count; c++) {
-        stage_load *load = &table->ranks.lean[c].load;
-        take_chunks(&table->ranks.of[c], table->chunks.lean, load);
-        fullest = larger(fullest, lean_peak_bytes(table, &lean, &bytes, load));
+        stage_load *load = &table->ranks.bound[c].load;
+        add_chunk_times(&table->ranks.of[c], table->chunks.bound, load);
+        fullest = larger(fullest, min_memory_peak_bytes(table, &most_sharded, &bytes, load));
     }
     if (fullest > most_bytes)
         return (plait_price){.peak_bytes = fullest};
-    table_pace(table, d);
-    const step_sum sum = table_sum(table, &lean, table->ranks.lean);
-    return lean_of(sum, fullest);
+    table_select_sends(table, d);
+    const step_sum sum = table_sum(table, &most_sharded, table->ranks.bound);
+    return bound_of(sum, fullest);
 }
 
 /*
- * C.90. Time: no recomputation, no gathers, no reduction, no optimizer: each only adds. Memory: the
- * highest ZeRO stage over all replicas, and of activations what the leanest choice keeps, with
- * nothing rebuilt.
+ * C.90. Time leaves out recomputation, gathers, reduction and optimizer. Memory assumes the highest ZeRO
+ * stage over all replicas, the choice that keeps the fewest activations, and nothing rebuilt.
  */
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d, double most_bytes)
 {
     table_select_stages(table, d);
-    table_select_lean(table, d->ep_overlap);
-    fill_lean_loads(table, &table->chunks);
-    fill_lean_loads(table, &table->ranks);
-    return lean_price(table, d, most_bytes);
+    table_select_min_memory(table, d->ep_overlap);
+    fill_min_memory_loads(table, &table->chunks);
+    fill_min_memory_loads(table, &table->ranks);
+    return bound_price(table, d, most_bytes);
 }
 
-/* The ends of lean times; a prediction module's are those of the choice. */
+/* Fills bound[] with the layers of the choice; of the ends only prediction modules have it. */
 static void fill_chosen_loads(const plait_table *table, const layer_choice *choice,
                               class_list *list)
 {
-    const layer_time *const ends = table->lean_time + ROW_EMBEDDING;
+    const layer_time *const ends = table->min_memory_time + ROW_EMBEDDING;
     const layer_time *const mtp = choice->first + table->kinds;
 
     for (int c = 0; c < list->count; c++) {
-        if (!table->lean_based || table_has_module(&list->of[c]))
-            table_fill_base(table, ends, mtp, &list->of[c], &list->lean_base[c]);
-        list->lean[c].load = list->lean_base[c];
-        add_chosen_layers(table, &list->of[c], choice, &list->lean[c].load);
+        if (!table->bound_base_valid || table_has_module(&list->of[c]))
+            table_fill_base(table, ends, mtp, &list->of[c], &list->bound_base[c]);
+        list->bound[c].load = list->bound_base[c];
+        add_chosen_layers(table, &list->of[c], choice, &list->bound[c].load);
     }
 }
 
-/* C.93. As C.90 with one choice: what it runs again, keeps and rebuilds is counted. */
+/* C.93. As C.90, with the recomputation, kept and rebuilt activations of one choice. */
 plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, double most_bytes)
 {
     const plait_choice usual = {d->recompute, d->offload_acts};
@@ -283,35 +281,35 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, doubl
     const bool some = recomputes_some(d);
 
     table_select_stages(table, d);
-    table_select_lean(table, d->ep_overlap);
+    table_select_min_memory(table, d->ep_overlap);
     const layer_time *const first = chosen_times(table, usual);
     const layer_choice choice = {first, some ? chosen_times(table, none) : first,
                                  some ? d->recompute.layers / d->vpp : -1};
     fill_chosen_loads(table, &choice, &table->chunks);
     fill_chosen_loads(table, &choice, &table->ranks);
-    table->lean_based = true;
-    return lean_price(table, d, most_bytes);
+    table->bound_base_valid = true;
+    return bound_price(table, d, most_bytes);
 }
 
-/* The fullest class with the shard's own state and the activations of the leanest choice. */
-static double lean_activations_peak(plait_table *table)
+/* The fullest class with the state of its shard and the fewest activations of any choice. */
+static double min_memory_activations_peak(plait_table *table)
 {
     double fullest = 0.0;
 
-    fill_lean_loads(table, &table->chunks);
-    fill_lean_loads(table, &table->ranks);
+    fill_min_memory_loads(table, &table->chunks);
+    fill_min_memory_loads(table, &table->ranks);
     for (int c = 0; c < table->ranks.count; c++) {
-        stage_load *load = &table->ranks.lean[c].load;
-        take_chunks(&table->ranks.of[c], table->chunks.lean, load);
+        stage_load *load = &table->ranks.bound[c].load;
+        add_chunk_times(&table->ranks.of[c], table->chunks.bound, load);
         fullest = larger(fullest, table_peak_bytes(table, c, load));
     }
     return fullest;
 }
 
 /*
- * What recomputation cannot hide of reductions: it lengthens backward passes, behind which more of them
- * hides. On the slowest stage it costs more than it hides, unless `slowest` is -1; on another it may cost
- * nothing.
+ * Exposed reductions that no recomputation hides. Recomputation lengthens backward passes, which then
+ * overlap more of them. On the slowest stage it costs more time than it hides, unless `slowest` is -1;
+ * on another stage it may cost nothing.
  */
 static double least_sync_s(const step_parts *parts, int slowest, stage_cost *scratch)
 {
@@ -323,7 +321,7 @@ static double least_sync_s(const step_parts *parts, int slowest, stage_cost *scr
     return sync_exposed_s(parts->problem, parts->degrees, scratch, parts->costs);
 }
 
-/* The same of the optimizer: gradients on their way to the host may all hide. */
+/* Optimizer steps alone, since all gradients on their way to the host may be hidden. */
 static double least_optimizer_s(const step_parts *parts)
 {
     double longest_s = 0.0;
@@ -334,8 +332,8 @@ static double least_optimizer_s(const step_parts *parts)
 }
 
 /*
- * Lower bound on the step with any recomputation, from the step without. If the pipeline's time is itself a
- * bound, the slowest stage may wait for another, and its recomputation may cost nothing either.
+ * Lower bound on the step with any recomputation, from the step without. If the time of the pipeline is
+ * itself a bound, the slowest stage may wait for another, and its recomputation may cost nothing.
  */
 static plait_price least_price_of(const step_parts *parts, double peak_bytes, stage_cost *scratch)
 {
@@ -345,10 +343,10 @@ static plait_price least_price_of(const step_parts *parts, double peak_bytes, st
 
     sum.total_s -= hideable_s + sum.dp_comm_s - least_sync_s(parts, paying, scratch);
     sum.moving_s_a_gpu -= hideable_s;
-    return lean_of(sum, peak_bytes);
+    return bound_of(sum, peak_bytes);
 }
 
-/* C.94. As C.90 with one shard: what it keeps, gathers, reduces and updates is counted. */
+/* C.94. As C.90, with the state, gathers, reductions and optimizer of one shard. */
 plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
 {
     plait_degrees plain = *d;
@@ -356,8 +354,8 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
     plain.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     plain.offload_acts = 0;
     table_fill(table, &plain);
-    table_select_lean(table, d->ep_overlap);
-    const double peak_bytes = lean_activations_peak(table);
+    table_select_min_memory(table, d->ep_overlap);
+    const double peak_bytes = min_memory_activations_peak(table);
     const step_parts parts = parts_of_classes(table, &plain, table->ranks.cost);
     const plait_price price = least_price_of(&parts, peak_bytes, table->scratch);
     if (!table->boundary.faster)

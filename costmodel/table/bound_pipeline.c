@@ -1,17 +1,17 @@
 /*
- * bound_pipeline.c - what no plan of a pipeline can undercut, before its schedule and its split are known (C.91, C.97)
+ * bound_pipeline.c - lower bounds of a pipeline before its schedule and its split are known (C.91, C.97)
  *
- * The slowest and the fullest stage are at least the mean one. And of each kind of layer some rank has at
- * least its share, rounded up: of 61 layers on 16 ranks one has 4, where the mean has 3.8.
+ * The slowest and the fullest stage are at least as large as the mean stage. Some rank has at least
+ * ceil(layers / ranks) layers of each kind: of 61 layers on 16 ranks one has 4, where the mean is 3.8.
  */
 #include <math.h>
 
 #include "costmodel/table/table_private.h"
 
-/* No bubble, one microbatch in flight, no messages, and neither end's buffers. */
+/* Bounds of one rank: no bubble, one microbatch in flight, no messages, no buffers of the ends. */
 typedef struct rank_floor {
-    double seconds; /* of a microbatch */
-    double bytes; /* as tensors: without what the allocator cannot give back, and without context */
+    double seconds; /* one microbatch */
+    double bytes;   /* tensors, without fragmentation and driver context */
 } rank_floor;
 
 static rank_floor larger_of(rank_floor a, rank_floor b)
@@ -30,13 +30,13 @@ static plait_price price_of_rank(const plait_table *table, const plait_degrees *
     };
 }
 
-/* So many layers of `count` has the rank that has most; where stages are held twice, a half of two. */
+/* Layers of the rank that has most of `count`; if ranks hold two stages, half of both. */
 static double most_of_rank(const plait_table *table, int count, int pp)
 {
-    return ceil((double)table->copies * count / pp) / table->copies;
+    return ceil((double)table->replicas * count / pp) / table->replicas;
 }
 
-/* Parameters of so many layers of a kind. */
+/* Parameters of `layers` layers of a kind. */
 static stage_load load_of_layers(const layer_row *row, int kind, double layers)
 {
     stage_load load = {.count = 1};
@@ -47,10 +47,10 @@ static stage_load load_of_layers(const layer_row *row, int kind, double layers)
 
 // ---- a row that is priced --------------------------------------------------------------------
 
-/* Fused boundaries save at most so much of all layers. */
+/* Upper bound on the time that fused boundaries save over all layers. */
 static double most_fused_s(const plait_table *table)
 {
-    const double boundaries = table->problem.model->layers + 1.0; // at most, the ends counted
+    const double boundaries = table->problem.model->layers + 1.0; // upper bound, with the ends
 
     return boundaries * table->row.boundary_s;
 }
@@ -61,25 +61,26 @@ static double hidden_s(const stage_load *load)
 }
 
 /*
- * C.91. State of the mean rank is that of the whole model, ends and all, since the ends have formats of their own.
+ * C.91. The state of the mean rank is computed from the whole model, because its ends have formats of
+ * their own.
  */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
-    const plait_degrees lean = lean_degrees(table, d);
-    const plait_state_bytes bytes = lean_state_of(table, &lean);
+    const plait_degrees most_sharded = min_memory_degrees(table, d);
+    const plait_state_bytes bytes = min_memory_state_of(table, &most_sharded);
     const double stages = d->pp;
 
     table_select_layers(table, d);
-    table_select_lean(table, PLAIT_EP_OVERLAP_NONE);
-    const stage_load *whole = &table->lean_whole;
+    table_select_min_memory(table, PLAIT_EP_OVERLAP_NONE);
+    const stage_load *whole = &table->min_memory_whole;
     const double fused_s = most_fused_s(table);
     rank_floor most = {
         .seconds =
             larger(0.0, whole->forward_s + whole->backward_s - fused_s - hidden_s(whole)) / stages,
-        .bytes =
-            (lean_state_bytes(problem, &table->row, &lean, &bytes, whole) + whole->saved_bytes) /
-            stages,
+        .bytes = (min_memory_state_bytes(problem, &table->row, &most_sharded, &bytes, whole) +
+                  whole->saved_bytes) /
+                 stages,
     };
     for (int i = 0; i < table->whole.parts.count; i++) {
         const stage_part *part = &table->whole.parts.part[i];
@@ -87,11 +88,12 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
             continue;
         const double layers = most_of_rank(table, part->count, d->pp);
         stage_load load = load_of_layers(&table->row, part->row, layers);
-        stage_load_add(&load, layers, &table->lean_time[part->row]);
+        stage_load_add(&load, layers, &table->min_memory_time[part->row]);
         most = larger_of(
             most,
             (rank_floor){.seconds = load.forward_s + load.backward_s - fused_s - hidden_s(&load),
-                         .bytes = lean_state_bytes(problem, &table->row, &lean, &bytes, &load) +
+                         .bytes = min_memory_state_bytes(problem, &table->row, &most_sharded,
+                                                         &bytes, &load) +
                                   load.saved_bytes});
     }
     plait_price price = price_of_rank(table, d, most);
@@ -103,7 +105,7 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
 
 // ---- before it is priced ---------------------------------------------------------------------
 
-/* Rows that differ in microbatches and kernels alone have the same parameters. */
+/* Rows that differ only in microbatch size and kernels have the same parameters. */
 static void weigh_layers(plait_table *table, layer_key key)
 {
     key.mbs = 1;
@@ -115,7 +117,7 @@ static void weigh_layers(plait_table *table, layer_key key)
     table->weighed = key;
 }
 
-/* A layer of each row's kind, of a microbatch; of the ends only prediction modules. */
+/* Seconds of one layer of each kind, one microbatch; of the ends only prediction modules. */
 static void compute_layers(plait_table *table, layer_key key)
 {
     const plait_model *model = table->problem.model;
@@ -132,14 +134,15 @@ static void compute_layers(plait_table *table, layer_key key)
     table->computed = key;
 }
 
-/* State of the mean rank, or of the one that has most layers of a kind. */
+/* The larger state of the mean rank and of the rank that has most layers of a kind. */
 static double least_state_bytes(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
-    const plait_degrees lean = lean_degrees(table, d);
-    const plait_state_bytes bytes = lean_state_of(table, &lean);
+    const plait_degrees most_sharded = min_memory_degrees(table, d);
+    const plait_state_bytes bytes = min_memory_state_of(table, &most_sharded);
     double most =
-        lean_state_bytes(problem, &table->light, &lean, &bytes, &table->light_load) / d->pp;
+        min_memory_state_bytes(problem, &table->light, &most_sharded, &bytes, &table->light_load) /
+        d->pp;
 
     for (int i = 0; i < table->whole.parts.count; i++) {
         const stage_part *part = &table->whole.parts.part[i];
@@ -147,12 +150,13 @@ static double least_state_bytes(plait_table *table, const plait_degrees *d)
             continue;
         const stage_load load =
             load_of_layers(&table->light, part->row, most_of_rank(table, part->count, d->pp));
-        most = larger(most, lean_state_bytes(problem, &table->light, &lean, &bytes, &load));
+        most = larger(most,
+                      min_memory_state_bytes(problem, &table->light, &most_sharded, &bytes, &load));
     }
     return most;
 }
 
-/* Seconds of the same, of a microbatch. */
+/* The larger seconds of the same two ranks, one microbatch. */
 static double least_computed_s(const plait_table *table, int pp)
 {
     double whole = 0.0, most = 0.0;
@@ -168,8 +172,8 @@ static double least_computed_s(const plait_table *table, int pp)
 }
 
 /*
- * C.97. Of C.91 what needs no price of this row: the state, and what halves of layers take that rows
- * before it had, or that it will have.
+ * C.97. The part of C.91 that does not need the price of this row: the state, and the time of halves of
+ * layers that are cached from other rows.
  */
 plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d, double most_bytes)
 {

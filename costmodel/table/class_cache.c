@@ -1,10 +1,10 @@
 /*
- * class_cache.c - classes of ranks and of chunks, and the runs of ranks, by what they hang on
+ * class_cache.c - cache of the classes of ranks and chunks, and of the runs of ranks
  *
- *     pp vpp schedule split, and the microbatches, of which some are in flight
+ *     key: pp, vpp, schedule, split, and the number of microbatches, some of which are in flight
  *
- * All lists stand end to end in arrays of the table, and point to each other there: the used part of each is
- * copied, and later copied back to where it was.
+ * The lists are arrays of the table and point into each other: the used part of each is copied, and
+ * later copied back to the same place.
  */
 #include "costmodel/table/class_cache.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 
-/* What is kept takes so many bytes at most; lists of one place hang on each other. */
+/* PLACES hash buckets, each a linked list; BYTES in all at most. */
 enum { PLACES = 1024, BYTES = 8 << 20 };
 
 typedef struct class_key {
@@ -20,28 +20,28 @@ typedef struct class_key {
     int schedule, split, first, last;
 } class_key;
 
-typedef struct known_classes {
-    struct known_classes *next; /* at the same place */
+typedef struct cached_classes {
+    struct cached_classes *next; /* in the same bucket */
     class_key key;
-    class_list ranks, chunks; /* what sorting fills of them */
+    class_list ranks, chunks; /* fields that table_classify fills */
     int runs;
     stage_run *run;
-} known_classes;
+} cached_classes;
 
-struct class_memo {
-    plait_arena *arena; /* NULL: it may not grow */
+struct class_cache {
+    plait_arena *arena; /* NULL: the cache stores nothing */
     size_t used;
-    known_classes *place[PLACES];
+    cached_classes *place[PLACES];
 };
 
-class_memo *class_memo_new(plait_arena *arena)
+class_cache *class_cache_new(plait_arena *arena)
 {
-    return plait_arena_alloc(arena, 1, sizeof(class_memo));
+    return plait_arena_alloc(arena, 1, sizeof(class_cache));
 }
 
-void class_memo_grow(class_memo *memo, plait_arena *arena)
+void class_cache_grow(class_cache *cache, plait_arena *arena)
 {
-    memo->arena = arena;
+    cache->arena = arena;
 }
 
 static class_key class_key_of(const plait_degrees *d, int microbatches)
@@ -75,7 +75,7 @@ static bool make_room(const class_list *list, plait_arena *arena, class_list *ou
     return out->of && out->leading && out->part && out->held;
 }
 
-/* Classes point into the lists of the table, wherever they are kept. */
+/* Classes point into the lists of the table, even in a copy. */
 static void copy_list(const class_list *from, class_list *to)
 {
     to->count = from->count;
@@ -88,22 +88,22 @@ static void copy_list(const class_list *from, class_list *to)
     memcpy(to->held, from->held, from->holds * sizeof *to->held);
 }
 
-// ---- what is known -------------------------------------------------------------------------
+// ---- the cache -----------------------------------------------------------------------------
 
-static known_classes *classes_known(const class_memo *memo, const class_key *key)
+static cached_classes *cached_classes_of(const class_cache *cache, const class_key *key)
 {
-    known_classes *known = memo->place[place_of(key)];
+    cached_classes *known = cache->place[place_of(key)];
 
     while (known && memcmp(&known->key, key, sizeof *key) != 0)
         known = known->next;
     return known;
 }
 
-bool class_memo_take(const class_memo *memo, const plait_degrees *d, plait_table *table)
+bool class_cache_get(const class_cache *cache, const plait_degrees *d, plait_table *table)
 {
     const class_key key = class_key_of(d, table->microbatches);
-    const known_classes *known =
-        d->split.kind == PLAIT_SPLIT_LAYOUT ? NULL : classes_known(memo, &key);
+    const cached_classes *known =
+        d->split.kind == PLAIT_SPLIT_LAYOUT ? NULL : cached_classes_of(cache, &key);
 
     if (!known)
         return false;
@@ -114,18 +114,18 @@ bool class_memo_take(const class_memo *memo, const plait_degrees *d, plait_table
     return true;
 }
 
-void class_memo_keep(class_memo *memo, const plait_degrees *d, const plait_table *table)
+void class_cache_put(class_cache *cache, const plait_degrees *d, const plait_table *table)
 {
-    const size_t bytes = sizeof(known_classes) + bytes_of(&table->ranks) +
+    const size_t bytes = sizeof(cached_classes) + bytes_of(&table->ranks) +
                          bytes_of(&table->chunks) + (size_t)table->runs * sizeof *table->run;
 
-    if (!memo->arena || d->split.kind == PLAIT_SPLIT_LAYOUT || memo->used + bytes > BYTES)
+    if (!cache->arena || d->split.kind == PLAIT_SPLIT_LAYOUT || cache->used + bytes > BYTES)
         return;
-    known_classes *known = plait_arena_alloc(memo->arena, 1, sizeof *known);
-    if (!known || !make_room(&table->ranks, memo->arena, &known->ranks) ||
-        !make_room(&table->chunks, memo->arena, &known->chunks))
+    cached_classes *known = plait_arena_alloc(cache->arena, 1, sizeof *known);
+    if (!known || !make_room(&table->ranks, cache->arena, &known->ranks) ||
+        !make_room(&table->chunks, cache->arena, &known->chunks))
         return;
-    known->run = plait_arena_alloc(memo->arena, (size_t)table->runs, sizeof *known->run);
+    known->run = plait_arena_alloc(cache->arena, (size_t)table->runs, sizeof *known->run);
     if (!known->run)
         return;
     known->key = class_key_of(d, table->microbatches);
@@ -133,8 +133,8 @@ void class_memo_keep(class_memo *memo, const plait_degrees *d, const plait_table
     copy_list(&table->chunks, &known->chunks);
     known->runs = table->runs;
     memcpy(known->run, table->run, (size_t)table->runs * sizeof *known->run);
-    known_classes **const place = &memo->place[place_of(&known->key)];
+    cached_classes **const place = &cache->place[place_of(&known->key)];
     known->next = *place;
     *place = known;
-    memo->used += bytes;
+    cache->used += bytes;
 }

@@ -1,16 +1,16 @@
-/* class_cache.h - how the ranks of a pipeline were sorted into classes before */
+/* class_cache.h - cache of the classes of a pipeline's ranks */
 #pragma once
 
 #include "costmodel/table/table_private.h"
 
-/** NULL: out of memory. It remembers nothing until it may grow. */
-class_memo *class_memo_new(plait_arena *arena);
+/** NULL: out of memory. The cache stores nothing before class_cache_grow. */
+class_cache *class_cache_new(plait_arena *arena);
 
-/** From now on what it remembers lives in `arena`, which is not to be rewound. */
-void class_memo_grow(class_memo *memo, plait_arena *arena);
+/** Lets the cache store classes in `arena`, which must not be rewound. */
+void class_cache_grow(class_cache *cache, plait_arena *arena);
 
-/** Fills the table's classes and runs as they were; false: it does not know them. */
-bool class_memo_take(const class_memo *memo, const plait_degrees *degrees, plait_table *table);
+/** Fills the table's classes and runs from the cache; false: not cached. */
+bool class_cache_get(const class_cache *cache, const plait_degrees *degrees, plait_table *table);
 
-/** Keeps them, where there is room. Layouts are not kept: none comes twice. */
-void class_memo_keep(class_memo *memo, const plait_degrees *degrees, const plait_table *table);
+/** Stores the table's classes and runs if there is room. Layouts are not stored: none repeats. */
+void class_cache_put(class_cache *cache, const plait_degrees *degrees, const plait_table *table);

@@ -38,7 +38,7 @@ static void add_row(const part_maker *maker, int r, plait_recompute recompute, s
     stage_load_add_weights(load, 1.0, price);
 }
 
-/* What depends on the choice. */
+/* Fills the terms that depend on the choice. */
 static void take_times(const part_maker *maker, const stage_load *load, plait_portion *out)
 {
     const double paired_s = load->paired_s[maker->rows.degrees->ep_overlap];
@@ -76,14 +76,14 @@ static plait_portion part_of_row(const part_maker *maker, int r, plait_recompute
     return part_of(maker, &load);
 }
 
-/* The copy of the embedding that a rank needs beside a tied head, or for modules, and does not have. */
+/* Adds the copy of the embedding table that a tied head or a prediction module needs. */
 static void add_table(const part_maker *maker, bool needed, stage_load *load)
 {
     if (needed)
         stage_load_add_weights(load, 1.0, &maker->rows.row->price[ROW_TABLE]);
 }
 
-/* Have the first and the last chunk one rank? */
+/* Are the first and the last chunk on one rank? */
 static bool ends_meet(const plait_degrees *d)
 {
     const plait_schedule schedule = (plait_schedule)d->schedule;
@@ -92,7 +92,7 @@ static bool ends_meet(const plait_degrees *d)
            plait_schedule_rank(schedule, d->pp, d->pp * d->vpp - 1);
 }
 
-/* A module that predicts a further token: it reads the embedding, which a tied head has beside it. */
+/* A multi-token-prediction module, which reads the embedding; a tied head has it already. */
 static plait_portion module_part(const part_maker *maker, plait_recompute recompute)
 {
     stage_load load = {.count = 1};
@@ -102,7 +102,7 @@ static plait_portion module_part(const part_maker *maker, plait_recompute recomp
     return part_of(maker, &load);
 }
 
-/* The loss, with the logits of the modules that predict further tokens. */
+/* The loss, with the logits of multi-token-prediction modules. */
 static plait_portion loss_part(const part_maker *maker)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
@@ -115,7 +115,7 @@ static plait_portion loss_part(const part_maker *maker)
     return part_of(maker, &load);
 }
 
-/* Sends, and the optimizer of the mean rank, which that of the fullest is at least. */
+/* Sends, and the optimizer of the mean rank, a lower bound of the fullest rank's. */
 static double after_s(const part_maker *maker, const plait_portions *out)
 {
     const plait_problem *problem = maker->rows.problem;
@@ -131,7 +131,7 @@ static double after_s(const part_maker *maker, const plait_portions *out)
            sends_exposed_s(problem, d, out->microbatches, pipeline_send_s(problem, d, row));
 }
 
-/* Pairs that a microbatch takes part in. (C.157) */
+/* Pairs a microbatch. (C.157) */
 static double pairs_of(const plait_degrees *d, int microbatches)
 {
     return d->ep_overlap == PLAIT_EP_OVERLAP_NONE
@@ -141,7 +141,7 @@ static double pairs_of(const plait_degrees *d, int microbatches)
 }
 
 static part_maker maker_of(const plait_table *table, const plait_degrees *d,
-                           const known_portions *known)
+                           const cached_portions *known)
 {
     return (part_maker){
         {&table->problem, d, &table->row, &known->gather, &known->routes},
@@ -149,7 +149,7 @@ static part_maker maker_of(const plait_table *table, const plait_degrees *d,
     };
 }
 
-/* Do two points differ in their choice at most? Nearly always they do to the byte. */
+/* Do two points differ only in their choice? The comparison of bytes is the fast path. */
 static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
 {
     plait_degrees alike = *a;
@@ -166,15 +166,15 @@ static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
     return true;
 }
 
-/* All that a choice does not change, with layers that recompute nothing. */
-static void know_portions(plait_table *table, const plait_degrees *d, known_portions *known)
+/* Fills the terms that a choice does not change, and layers without recomputation. */
+static void fill_cached_portions(plait_table *table, const plait_degrees *d, cached_portions *known)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     const stage_load nothing = {.count = 1};
 
     known->known = true;
     known->of = *d;
-    known->of.split = (plait_split){.kind = PLAIT_SPLIT_EVEN}; // whose text may go
+    known->of.split = (plait_split){.kind = PLAIT_SPLIT_EVEN}; // the text of a layout may be freed
     known->routes = sync_routes_of(&table->problem, d);
     gather_row_fill(&table->problem, d, &known->routes, &table->row, &known->gather);
     known->out = (plait_portions){
@@ -193,8 +193,8 @@ static void know_portions(plait_table *table, const plait_degrees *d, known_port
     out->after_s = after_s(&maker, out);
 }
 
-/* There is room for many more kinds than models have. */
-static void take_known(const plait_table *table, const plait_portions *known, plait_portions *out)
+/* Copies only the kinds that the model has, of PLAIT_MAX_LAYER_KINDS. */
+static void copy_cached(const plait_table *table, const plait_portions *known, plait_portions *out)
 {
     const size_t ends = offsetof(plait_portions, leading);
 
@@ -206,14 +206,14 @@ plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *d
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     const bool some = recomputes_some(d);
-    known_portions *known = &table->portions;
+    cached_portions *known = &table->portions;
     plait_recompute all = d->recompute;
 
     table_select_layers(table, d);
     if (!known->known || !same_but_choice(&known->of, d))
-        know_portions(table, d, known);
+        fill_cached_portions(table, d, known);
     plait_portions out;
-    take_known(table, &known->out, &out);
+    copy_cached(table, &known->out, &out);
     const part_maker maker = maker_of(table, d, known);
     all.layers = 0;
     out.leading = some ? d->recompute.layers / d->vpp : -1;

@@ -1,14 +1,13 @@
 /*
- * table.c - what the search adds up; bound.c has the bounds
+ * table.c - cached prices of points; bound.c has the bounds
  *
- *     keys of a layer        layer_row_fill      operators of each kind, priced
- *     ranks and stages       table_classes.c     classes of stages alike, and how many of each kind
+ *     keys of a layer        layer_row_fill      priced operators of each kind
+ *     ranks and stages       table_classes.c     classes of equal stages
  *     shards                 gather, fill        gathers, reductions, state of each class
- *     recomputation          table_times         one entry a choice, made when first asked for
+ *     recomputation          table_times         one entry a choice, filled at its first use
  *
- * A table remembers the rows that the last point used and makes only those anew whose keys
- * changed. Stages alike (same layers, same ends) form one class; of a class, the stage that holds most
- * microbatches decides memory, and all have the same time.
+ * Equal stages (same layers, same ends) form one class. All have the same time; the stage with most
+ * microbatches in flight determines memory. table_private.h describes which field is valid when.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,14 +24,14 @@ static bool make_list(class_list *list, size_t most, size_t kinds, plait_arena *
     list->of = plait_arena_alloc(arena, most, sizeof *list->of);
     list->base = plait_arena_alloc(arena, most, sizeof *list->base);
     list->cost = plait_arena_alloc(arena, most, sizeof *list->cost);
-    list->lean = plait_arena_alloc(arena, most, sizeof *list->lean);
-    list->lean_base = plait_arena_alloc(arena, most, sizeof *list->lean_base);
+    list->bound = plait_arena_alloc(arena, most, sizeof *list->bound);
+    list->bound_base = plait_arena_alloc(arena, most, sizeof *list->bound_base);
     list->leading = plait_arena_alloc(arena, 2 * most * kinds, sizeof *list->leading);
     list->held = plait_arena_alloc(arena, most, sizeof *list->held);
     list->part =
         plait_arena_alloc(arena, most * (size_t)stage_parts_most((int)kinds), sizeof *list->part);
-    return list->of && list->base && list->cost && list->lean && list->lean_base && list->leading &&
-           list->part && list->held;
+    return list->of && list->base && list->cost && list->bound && list->bound_base &&
+           list->leading && list->part && list->held;
 }
 
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
@@ -48,23 +47,24 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->problem = *problem;
     table->kinds = problem->model->kinds;
     table_make_whole(table);
-    table->row.memo = layer_memo_new(problem, arena);
-    table->light.memo = table->row.memo;
-    table->spans = span_memo_new(arena);
-    table->classes = class_memo_new(arena);
-    table->timed = table->kinds + (problem->model->mtp_layers > 0);
-    table->time = plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->time);
+    table->row.cache = layer_cache_new(problem, arena);
+    table->light.cache = table->row.cache;
+    table->spans = span_cache_new(arena);
+    table->classes = class_cache_new(arena);
+    table->timed_rows = table->kinds + (problem->model->mtp_layers > 0);
+    table->time = plait_arena_alloc(arena, TIMES * (size_t)table->timed_rows, sizeof *table->time);
     table->chosen_time =
-        plait_arena_alloc(arena, TIMES * (size_t)table->timed, sizeof *table->chosen_time);
+        plait_arena_alloc(arena, TIMES * (size_t)table->timed_rows, sizeof *table->chosen_time);
     table->run = plait_arena_alloc(arena, stages, sizeof *table->run);
     table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
     table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
     table->scratch = plait_arena_alloc(arena, 2 * stages, sizeof *table->scratch);
     table->frame_run = plait_arena_alloc(arena, stages, sizeof *table->frame_run);
     // A rank has a first and a last chunk, and under DualPipe two stages.
-    return table->row.memo && table->spans && table->classes && table->time && table->chosen_time &&
-                   table->run && table->rank_run && table->fused && table->scratch &&
-                   table->frame_run && make_list(&table->ranks, 2 * stages, kinds, arena) &&
+    return table->row.cache && table->spans && table->classes && table->time &&
+                   table->chosen_time && table->run && table->rank_run && table->fused &&
+                   table->scratch && table->frame_run &&
+                   make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table
                : NULL;
@@ -72,14 +72,14 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
 
 void plait_table_remember(plait_table *table, plait_arena *arena)
 {
-    layer_memo_grow(table->row.memo, arena);
-    span_memo_grow(table->spans, arena);
-    class_memo_grow(table->classes, arena);
+    layer_cache_grow(table->row.cache, arena);
+    span_cache_grow(table->spans, arena);
+    class_cache_grow(table->classes, arena);
 }
 
 // ---- which rows a change of keys makes anew ------------------------------------------------
 
-/* Keys of the pipeline that `classify` reads. */
+/* Keys of the pipeline that table_classify reads. */
 static bool same_split(const plait_degrees *a, const plait_degrees *b)
 {
     return a->pp == b->pp && a->vpp == b->vpp && a->dp == b->dp && a->schedule == b->schedule &&
@@ -93,7 +93,7 @@ static bool same_groups(const plait_degrees *a, const plait_degrees *b)
     return a->pp == b->pp && a->dp == b->dp && a->order == b->order;
 }
 
-/* The point priced last. Its layout may be gone, or another text in its place, when the next is. */
+/* Copies the point priced last, with its layout, whose text may be freed or overwritten. */
 static void remember(plait_table *table, const plait_degrees *d)
 {
     table->last = *d;
@@ -103,7 +103,7 @@ static void remember(plait_table *table, const plait_degrees *d)
     table->last.split.layout = table->layout;
 }
 
-/* Keys that what is gathered and reduced hangs on, beside those before. */
+/* Further keys that gathers, reductions and state depend on. */
 static bool same_shards(const plait_degrees *a, const plait_degrees *b)
 {
     return a->zero == b->zero && a->shard_group == b->shard_group &&
@@ -136,7 +136,7 @@ int table_slot_of(plait_choice choice)
     return choice.offload_acts * SLOTS + recompute_slot(choice.recompute);
 }
 
-static plait_choice usual_choice(const plait_degrees *d)
+static plait_choice plan_choice(const plait_degrees *d)
 {
     return (plait_choice){d->recompute, d->offload_acts};
 }
@@ -144,15 +144,15 @@ static plait_choice usual_choice(const plait_degrees *d)
 const layer_time *table_times(plait_table *table, plait_choice choice)
 {
     const int slot = table_slot_of(choice);
-    layer_time *const time = table->time + slot * table->timed;
+    layer_time *const time = table->time + slot * table->timed_rows;
 
-    if (!table->time_known[slot]) {
-        for (int i = 0; i < table->timed; i++) {
+    if (!table->time_valid[slot]) {
+        for (int i = 0; i < table->timed_rows; i++) {
             const int row = i < table->kinds ? i : ROW_MTP;
             time[i] = layer_time_of(&table->problem, &table->row.price[row],
                                     &table->gather.layer[row], choice);
         }
-        table->time_known[slot] = true;
+        table->time_valid[slot] = true;
     }
     return time;
 }
@@ -160,18 +160,18 @@ const layer_time *table_times(plait_table *table, plait_choice choice)
 /* Only a prediction module's time depends on recomputation and offload. */
 static int ends_slot_of(const plait_table *table, const plait_degrees *d)
 {
-    return table->problem.model->mtp_layers > 0 ? table_slot_of(usual_choice(d)) : SLOT_NONE;
+    return table->problem.model->mtp_layers > 0 ? table_slot_of(plan_choice(d)) : SLOT_NONE;
 }
 
 const layer_time *table_end_times(plait_table *table)
 {
     const plait_choice none = {.offload_acts = 0};
 
-    for (int row = ROW_EMBEDDING; row < ROW_PRICES && !table->ends_known; row++) {
+    for (int row = ROW_EMBEDDING; row < ROW_PRICES && !table->end_time_valid; row++) {
         table->end_time[row - ROW_EMBEDDING] =
             layer_time_of(&table->problem, &table->row.price[row], &table->gather.layer[row], none);
     }
-    table->ends_known = true;
+    table->end_time_valid = true;
     return table->end_time;
 }
 
@@ -194,11 +194,11 @@ bool table_has_module(const stage_class *class)
     return false;
 }
 
-/* Of all classes, or of those alone that a choice changes. */
+/* Fills base[] of all classes, or only of those that a choice changes. */
 static void fill_bases(plait_table *table, const plait_degrees *d, bool all, class_list *list)
 {
     const layer_time *const end = table_end_times(table);
-    const layer_time *const mtp = table_times(table, usual_choice(d)) + table->kinds;
+    const layer_time *const mtp = table_times(table, plan_choice(d)) + table->kinds;
 
     for (int c = 0; c < list->count; c++) {
         if (!all && !table_has_module(&list->of[c]))
@@ -215,7 +215,7 @@ static void fill_ends(plait_table *table, const plait_degrees *d, bool all)
     table->ends_slot = ends_slot_of(table, d);
 }
 
-/* State, reductions and buffers: by weights alone. */
+/* State, reductions and buffers, which depend on weights alone. */
 static void fill_classes(plait_table *table, const plait_degrees *d)
 {
     const stage_rows rows = table_rows(table, d);
@@ -226,16 +226,16 @@ static void fill_classes(plait_table *table, const plait_degrees *d)
 
 static void forget_times(plait_table *table)
 {
-    memset(table->time_known, 0, sizeof table->time_known);
-    table->ends_known = false;
+    memset(table->time_valid, 0, sizeof table->time_valid);
+    table->end_time_valid = false;
 }
 
-/* Routes of the shards, and what each layer gathers under ZeRO-2 and -3 or hides in pairs: times hang on it. */
+/* Routes of the shards, and each layer's gathers (ZeRO-2 and -3) and pairs, on which times depend. */
 static void fill_gather(plait_table *table, const plait_degrees *d)
 {
     table->routes = sync_routes_of(&table->problem, d);
     if (d->zero < 2 && !table->gather.travels && table->gather.pairs == d->ep_overlap)
-        return; // the same as before
+        return; // unchanged
     gather_row_fill(&table->problem, d, &table->routes, &table->row, &table->gather);
     table->rows++;
     forget_times(table);
@@ -246,55 +246,55 @@ void table_select_layers(plait_table *table, const plait_degrees *d)
 {
     const layer_key key = layer_key_of(d);
 
-    if (table->started && layer_key_same(table->row.key, key))
+    if (table->row_valid && layer_key_same(table->row.key, key))
         return;
     layer_row_fill(&table->problem, key, &table->row);
     table->gather = (gather_row){0};
     forget_times(table);
-    table->started = true;
-    table->lean_known = 0;
-    table->lean_based = false;
-    table->staged = false;
-    table->sharded = false;
+    table->row_valid = true;
+    table->min_memory_valid = 0;
+    table->bound_base_valid = false;
+    table->stages_valid = false;
+    table->shards_valid = false;
 }
 
 void table_select_stages(plait_table *table, const plait_degrees *d)
 {
     table_select_layers(table, d);
-    if (table->staged && same_split(&table->last, d))
+    if (table->stages_valid && same_split(&table->last, d))
         return;
     table_classify(table, d);
-    table->lean_based = false;
+    table->bound_base_valid = false;
     table->rows++;
-    if (!table->staged || !same_groups(&table->last, d))
+    if (!table->stages_valid || !same_groups(&table->last, d))
         table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);
     table->ends_slot = NO_SLOT;
     remember(table, d);
-    table->staged = true;
-    table->paced = false;
-    table->sharded = false;
+    table->stages_valid = true;
+    table->sends_valid = false;
+    table->shards_valid = false;
 }
 
-void table_pace(plait_table *table, const plait_degrees *d)
+void table_select_sends(plait_table *table, const plait_degrees *d)
 {
     plait_chunk chunk[PLAIT_MAX_LAYERS];
 
-    if (table->paced)
+    if (table->sends_valid)
         return;
     table->send_s = pipeline_send_s(&table->problem, d, &table->row);
     table->boundary = (fused_boundary){0};
     if (d->fusion != PLAIT_FUSION_NONE) {
-        table_deal(table, d, chunk);
+        table_assign_layers(table, d, chunk);
         table->boundary = fused_boundary_of(&table->problem, d, &table->row, chunk);
     }
-    table->paced = true;
+    table->sends_valid = true;
 }
 
 void table_select(plait_table *table, const plait_degrees *d)
 {
     table_select_stages(table, d);
-    table_pace(table, d);
-    const bool shards = table->sharded && same_shards(&table->last, d);
+    table_select_sends(table, d);
+    const bool shards = table->shards_valid && same_shards(&table->last, d);
 
     if (!shards)
         fill_gather(table, d);
@@ -303,7 +303,7 @@ void table_select(plait_table *table, const plait_degrees *d)
     if (!shards)
         fill_classes(table, d);
     remember(table, d);
-    table->sharded = true;
+    table->shards_valid = true;
 }
 
 // ---- the sum -------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ static layer_choice choice_of(plait_table *table, const plait_degrees *d)
 {
     const plait_choice none = {.offload_acts = d->offload_acts};
     const bool some = recomputes_some(d);
-    const layer_time *first = table_times(table, usual_choice(d));
+    const layer_time *first = table_times(table, plan_choice(d));
 
     return (layer_choice){first, some ? table_times(table, none) : first,
                           some ? d->recompute.layers / d->vpp : -1};
@@ -331,7 +331,7 @@ static layer_choice choice_of(plait_table *table, const plait_degrees *d)
 static void fill_loads(const plait_table *table, const layer_choice *choice, class_list *list)
 {
     for (int c = 0; c < list->count; c++) {
-        take_ends(&list->base[c], &list->cost[c].load);
+        reset_to_ends(&list->base[c], &list->cost[c].load);
         add_chosen_layers(table, &list->of[c], choice, &list->cost[c].load);
     }
 }
@@ -343,12 +343,12 @@ void table_fill(plait_table *table, const plait_degrees *d)
     fill_loads(table, &choice, &table->chunks);
     fill_loads(table, &choice, &table->ranks);
     for (int c = 0; c < table->ranks.count; c++)
-        take_chunks(&table->ranks.of[c], table->chunks.cost, &table->ranks.cost[c].load);
+        add_chunk_times(&table->ranks.of[c], table->chunks.cost, &table->ranks.cost[c].load);
 }
 
 /*
- * The inner loop of a search, tens of nanoseconds a point: for each class the ends, then the counts
- * of its kinds times their remembered times; then the closed form of the schedule over the classes.
+ * The inner loop of a search, tens of nanoseconds a point: for each class its ends, then the number of
+ * layers of each kind times their cached times; then the closed form of the schedule over the classes.
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
@@ -361,11 +361,11 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
     return price_of(&sum, fullest);
 }
 
-/* Activations of a microbatch that a class has on the host: of layers that run again whole, none. */
+/* Activations of a microbatch that a class offloads; layers with full recomputation offload none. */
 static double class_away_bytes(const plait_table *table, const plait_degrees *d,
                                const stage_class *class)
 {
-    const plait_choice usual = usual_choice(d);
+    const plait_choice usual = plan_choice(d);
     const plait_choice rest =
         recomputes_some(d) ? (plait_choice){.offload_acts = d->offload_acts} : usual;
     const int full = recomputes_some(d) ? d->recompute.layers / d->vpp : 0;
@@ -396,16 +396,16 @@ double plait_degrees_host_bytes(plait_table *table, const plait_degrees *d)
     return most;
 }
 
-/* full:N has a place for each N, behind those of the other choices. */
-static known_pipeline *known_pipeline_of(plait_table *table, const plait_degrees *d)
+/* full:N has an entry for each N, after those of the other choices. */
+static cached_pipeline *cached_pipeline_of(plait_table *table, const plait_degrees *d)
 {
     const bool some = recomputes_some(d);
 
     return &table->known[some ? TIMES + d->recompute.layers % PLAIT_MAX_LAYERS
-                              : table_slot_of(usual_choice(d))];
+                              : table_slot_of(plan_choice(d))];
 }
 
-/* Both ways to cross boundaries, anew each time: only where they may be fused. */
+/* Simulates both with and without fused boundaries; not cached. */
 static plait_status simulate_fused(plait_table *table, const plait_degrees *d, plait_arena *scratch,
                                    plait_price *price, plait_error *err)
 {
@@ -428,7 +428,7 @@ static plait_status simulate_fused(plait_table *table, const plait_degrees *d, p
 plait_status plait_degrees_simulate(plait_table *table, const plait_degrees *d,
                                     plait_arena *scratch, plait_price *price, plait_error *err)
 {
-    known_pipeline *known = known_pipeline_of(table, d);
+    cached_pipeline *known = cached_pipeline_of(table, d);
     const step_parts parts = parts_of_classes(table, d, table->ranks.cost);
     step_sum sum = step_sum_of(&parts);
 

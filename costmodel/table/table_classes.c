@@ -1,5 +1,5 @@
 /*
- * table_classes.c - ranks and chunks alike, sorted into classes when the keys of a pipeline change
+ * table_classes.c - classes of equal ranks and chunks, found anew when the keys of a pipeline change
  *
  *     gpt3-175b, pp 8      rank 0 with the embedding | ranks 1 to 6 | rank 7 with the loss
  */
@@ -10,8 +10,8 @@
 #include "costmodel/table/table_private.h"
 
 /*
- * Writes how many of each kind are among the first N layers of a stage's chunks, for every N up to
- * the longest chunk, whose length it returns: full:N runs those of N / vpp again.
+ * Counts the layers of each kind among the first N of a stage's chunks, for every N up to the longest
+ * chunk, whose length is returned: full:N recomputes the first N / vpp of each chunk.
  */
 static int count_leading(const plait_table *table, const plait_stage *stage,
                          unsigned short *leading)
@@ -59,7 +59,7 @@ static bool same_class(const plait_table *table, const stage_class *a, const sta
            a->last == b->last && same_ends(a, b) && memcmp(a->leading, b->leading, size) == 0;
 }
 
-/* What these chunks make up, in lists at the ends of those that are known. */
+/* The class of these chunks; its parts and counts are appended to the lists. */
 static stage_class class_of_chunks(const plait_table *table, const plait_degrees *d,
                                    const plait_chunk *chunk, int chunks, const class_list *list)
 {
@@ -75,10 +75,10 @@ static stage_class class_of_chunks(const plait_table *table, const plait_degrees
     return class;
 }
 
-/* The class like this one, which is added where there is none. */
+/* The index of an equal class, which is added if there is none. */
 static int place_class(const plait_table *table, class_list *list, const stage_class *class)
 {
-    int known = list->count - 1; // alike stages are neighbours nearly always
+    int known = list->count - 1; // equal stages are nearly always neighbours
 
     while (known >= 0 && !same_class(table, &list->of[known], class))
         known--;
@@ -101,7 +101,7 @@ static int place_chunk(plait_table *table, const plait_degrees *d, const plait_c
     return place_class(table, &table->chunks, &class);
 }
 
-/* The chunks of one rank: of DualPipe its own stage and the mirrored one. */
+/* The chunks of one rank; under DualPipe its own stage and the mirrored one. */
 static int chunks_of_rank(const plait_degrees *d, const plait_chunk *all, int rank,
                           plait_chunk *out)
 {
@@ -110,27 +110,27 @@ static int chunks_of_rank(const plait_degrees *d, const plait_chunk *all, int ra
 
     for (int v = 0; v < d->vpp; v++)
         out[count++] = all[plait_schedule_chunk(schedule, d->pp, rank, v)];
-    if (plait_schedule_copies(schedule) > 1)
+    if (plait_schedule_replicas(schedule) > 1)
         out[count++] = all[d->pp - 1 - rank];
     return count;
 }
 
-/* Where a rank's chunks differ, each of them and how often it is in flight. */
-static void take_uneven(plait_table *table, const plait_degrees *d, const plait_chunk *chunk,
-                        stage_class *class)
+/* Lists the chunks of a rank with uneven chunks, and how many microbatches each has in flight. */
+static void add_uneven_chunks(plait_table *table, const plait_degrees *d, const plait_chunk *chunk,
+                              stage_class *class)
 {
     double in_flight[PLAIT_MAX_LAYERS];
-    held_chunk *held = table->ranks.held + table->ranks.holds;
+    chunk_in_flight *held = table->ranks.held + table->ranks.holds;
 
     if (!stage_chunks_in_flight(d, chunk, class->stage, table->microbatches, in_flight))
         return;
     for (int v = 0; v < d->vpp; v++)
-        held[v] = (held_chunk){place_chunk(table, d, &chunk[v]), in_flight[v]};
+        held[v] = (chunk_in_flight){place_chunk(table, d, &chunk[v]), in_flight[v]};
     class->held = held;
     class->uneven = d->vpp;
 }
 
-/* Ranks are one class when their first and last chunks are, too. */
+/* Ranks are of one class only if their first chunks are, and their last chunks. */
 static stage_class class_of_rank(plait_table *table, const plait_degrees *d, const plait_chunk *all,
                                  int rank)
 {
@@ -139,13 +139,13 @@ static stage_class class_of_rank(plait_table *table, const plait_degrees *d, con
     stage_class class = class_of_chunks(table, d, chunk, chunks, &table->ranks);
 
     class.stage = rank;
-    class.parts.share = 1.0 / plait_schedule_copies((plait_schedule)d->schedule);
+    class.parts.share = 1.0 / plait_schedule_replicas((plait_schedule)d->schedule);
     class.in_flight = plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, rank, d->vpp,
                                                table->microbatches);
     if (chunks > 1) {
         class.first = place_chunk(table, d, &chunk[0]);
         class.last = place_chunk(table, d, &chunk[chunks - 1]);
-        take_uneven(table, d, chunk, &class);
+        add_uneven_chunks(table, d, chunk, &class);
     }
     return class;
 }
@@ -158,25 +158,25 @@ static void add_to_runs(plait_table *table, int class)
         table->run[table->runs++] = (stage_run){class, 1};
 }
 
-void table_deal(const plait_table *table, const plait_degrees *d,
-                plait_chunk chunk[PLAIT_MAX_LAYERS])
+void table_assign_layers(const plait_table *table, const plait_degrees *d,
+                         plait_chunk chunk[PLAIT_MAX_LAYERS])
 {
     if (!plait_chunks_of(table->problem.model, d, chunk))
         memset(chunk, 0, PLAIT_MAX_LAYERS * sizeof *chunk);
 }
 
 /*
- * Deals the layers and sorts stages into classes: most pipelines have three or four, however many
- * stages. All lists stand end to end in arrays that were made once.
+ * Most pipelines have three or four classes, however many stages. The lists are appended to arrays that
+ * plait_table_new allocates.
  */
 void table_classify(plait_table *table, const plait_degrees *d)
 {
     plait_chunk chunk[PLAIT_MAX_LAYERS];
 
     table->microbatches = plait_degrees_microbatches(d, table->problem.job.gbs);
-    if (class_memo_take(table->classes, d, table))
+    if (class_cache_get(table->classes, d, table))
         return;
-    table_deal(table, d, chunk);
+    table_assign_layers(table, d, chunk);
     table->runs = 0;
     table->ranks.count = table->chunks.count = 0;
     table->ranks.leads = table->chunks.leads = 0;
@@ -186,5 +186,5 @@ void table_classify(plait_table *table, const plait_degrees *d)
         const stage_class class = class_of_rank(table, d, chunk, s);
         add_to_runs(table, place_class(table, &table->ranks, &class));
     }
-    class_memo_keep(table->classes, d, table);
+    class_cache_put(table->classes, d, table);
 }

@@ -1,15 +1,15 @@
-/* table_private.h - what a table remembers, and the sums that prices and bounds share */
+/* table_private.h - the cache of a table, and the sums that prices and bounds share */
 #pragma once
 
 #include "costmodel/stage/stage_cost.h"
 
-typedef struct class_memo class_memo;
+typedef struct class_cache class_cache;
 
 /* A chunk of a rank with uneven chunks, and its microbatches in flight. (C.260) */
-typedef struct held_chunk {
+typedef struct chunk_in_flight {
     int class;
     double in_flight;
-} held_chunk;
+} chunk_in_flight;
 
 /* A class of equal ranks, or of equal chunks, and the layers and ends that it has. */
 typedef struct stage_class {
@@ -17,7 +17,7 @@ typedef struct stage_class {
     int count;
     int first, last; /* classes of a rank's first and last chunk; -1: it has one chunk */
     int uneven;      /* number of held chunks of a rank with uneven chunks; else 0 */
-    const held_chunk *held;
+    const chunk_in_flight *held;
     int depth;         /* layers of the longest chunk */
     int ends;          /* number of parts that are ends of the model, which come first */
     stage_parts parts; /* without their recompute choices */
@@ -32,21 +32,21 @@ typedef struct stage_class {
  *
  *     of[c].parts.part  -> part[parts used]      base[c]        weights, and times of the ends
  *     of[c].leading     -> leading[leads used]   cost[c].load   base[c] and the layers of the point
- *     of[c].held        -> held[holds used]      lean[c].load   lean_base[c] and the leanest layers
+ *     of[c].held        -> held[holds used]      bound[c].load   bound_base[c] and the leanest layers
  *
  * Only classes of ranks have cost[c].state, .buffers_bytes and .sync, which depend on weights alone;
- * lean[c] never has any (bounds leave them out).
+ * bound[c] never has any (bounds leave them out).
  */
 typedef struct class_list {
     int count;
     stage_class *of;
     stage_load *base;
     stage_cost *cost;
-    stage_cost *lean;
-    stage_load *lean_base; /* weights, and times of the ends without gathers */
+    stage_cost *bound;
+    stage_load *bound_base; /* weights, and times of the ends without gathers */
     unsigned short *leading;
     stage_part *part;
-    held_chunk *held;
+    chunk_in_flight *held;
     size_t leads, parts, holds; /* entries used of each */
 } class_list;
 
@@ -62,111 +62,133 @@ enum {
     TIMES = SLOTS * PLAIT_OFFLOAD_SETS /* with each set of offloaded activations */
 };
 
-/* A pipeline that was simulated: of which choice, and of which rows of layers, stages and gathers. */
-typedef struct known_pipeline {
+/* The simulated time of a pipeline; valid while `rows` equals plait_table.rows. */
+typedef struct cached_pipeline {
     long rows;
     double s;
-} known_pipeline;
+} cached_pipeline;
 
-/* The portions of the point asked last, and what they hang on beside its choice. */
-typedef struct known_portions {
+/* The loads of the point `of`, which hold for all points that differ from it in their choice alone. */
+typedef struct cached_portions {
     bool known;
     plait_degrees of;
     sync_routes routes;
     gather_row gather;
     plait_portions out;
-} known_portions;
+} cached_portions;
 
+/*
+ * A cache of everything that the price of one point adds up.
+ *
+ * Points that follow each other in a search share most of their keys. The table keeps the terms of the
+ * last point, and renews a group of fields if one of the keys that it depends on has changed. Each
+ * group depends on those above it: when one is renewed, the flags of all below are cleared.
+ *
+ *     group of fields                           keys                              valid if
+ *     ----------------------------------------  --------------------------------  ---------------------
+ *     row                                       layer_key (tp, cp, ep, mbs ...)   row_valid
+ *     microbatches, ranks.of, chunks.of, run,   pp, vpp, dp, schedule, split ...  stages_valid
+ *       fixed_bytes
+ *     send_s, boundary                          the same                          sends_valid
+ *     routes, gather, base[], cost[]            zero, shard_group, offload ...    shards_valid
+ *     time[slot], end_time                      recompute, offload_acts: `slot`   time_valid[slot],
+ *                                                                                 end_time_valid
+ *
+ * `last` has all keys of the first four groups; `ends_slot` is the slot that the ends in base[] have.
+ *
+ * Bounds have terms of their own: without gathers, and with the choice of recomputation that keeps
+ * least (min_memory_*), or with one choice (chosen_time). They depend on row alone:
+ *
+ *     min_memory_times[overlap]                 bit `overlap` of min_memory_valid
+ *     min_memory_time, chosen_time[slot]        of overlap `pairs`; chosen_time_valid[slot]
+ *     bound_base[] of both lists                bound_base_valid
+ *     min_memory_whole                          if min_memory_valid has PLAIT_EP_OVERLAP_NONE
+ *
+ * C.97 bounds a pipeline before its layers are priced: `light` has the parameters of key `weighed`
+ * (tp 0: of none), and computed_s belongs to key `computed`.
+ */
 struct plait_table {
     plait_problem problem;
-    int kinds;
-    bool started;                  /* the row of layers is that of `last` ... */
-    bool staged;                   /* ... and those of stages ... */
-    bool sharded;                  /* ... and those of shards */
-    plait_degrees last;            /* the point priced last ... */
-    char layout[PLAIT_VALUE_SIZE]; /* ... and its layout */
+    int kinds;    /* kinds of layers */
+    int replicas; /* most ranks on which a schedule of the software holds each stage (DualPipe: 2) */
+    plait_degrees last;
+    char layout[PLAIT_VALUE_SIZE]; /* text of last.split, if it is a layout */
+    bool row_valid, stages_valid, sends_valid, shards_valid;
+    long rows; /* number of changes of anything that a simulated pipeline depends on */
 
-    plait_pipelines *spans;
-    class_memo *classes;
-    layer_row row; /* of row.key */
+    plait_pipelines *spans;                          /* cache of simulated schedules */
+    class_cache *classes;                            /* cache of ranks.of, chunks.of and run */
+    cached_pipeline known[TIMES + PLAIT_MAX_LAYERS]; /* by choice of recomputation and offload */
+    cached_portions portions;
+
+    layer_row row;
     sync_routes routes;
     gather_row gather;
     int microbatches;
-    bool paced; /* what passes between stages is that of `last`: */
     double send_s;
     fused_boundary boundary;
-    double fixed_bytes;
-    int timed;        /* parts whose time depends on the choice: kinds, and behind them ROW_MTP */
-    layer_time *time; /* [TIMES][timed] */
-    bool time_known[TIMES];
+    double fixed_bytes; /* driver context and communicators (C.84) */
+
+    int timed_rows;   /* rows whose time depends on the choice: all kinds, then ROW_MTP */
+    layer_time *time; /* [TIMES][timed_rows] */
+    bool time_valid[TIMES];
     layer_time end_time[ROW_PRICES - ROW_EMBEDDING]; /* of the other ends */
-    bool ends_known;
-    int ends_slot; /* the slot that the ends in `base` were made for */
+    bool end_time_valid;
+    int ends_slot;
 
-    known_portions portions;
-
-    long rows; /* counts every change of what a pipeline hangs on */
-    known_pipeline known[TIMES + PLAIT_MAX_LAYERS]; /* by choice of recomputation and offload */
-
-    class_list ranks;  /* classes of stages, at most as many as layers */
-    class_list chunks; /* first and last chunks of ranks that have several */
+    class_list ranks;  /* classes of ranks, at most as many as layers */
+    class_list chunks; /* classes of the chunks of ranks that have several */
     int runs;
-    stage_run *run; /* the ranks in order */
-    plait_rank_run *rank_run;
+    stage_run *run;           /* [runs], the class of each rank in order */
+    plait_rank_run *rank_run; /* [runs], scratch of step_sum_of */
+    stage_run *frame_run;     /* scratch: runs of frames */
+    stage_cost *fused;        /* scratch: costs with fused boundaries */
+    stage_cost *scratch;      /* scratch: costs of frames, and of a bound */
 
-    /* by class of ranks */
-    stage_cost *fused;   /* costs with fused boundaries */
-    stage_cost *scratch; /* costs of frames, and of a bound */
-
-    /* the same without gathers and with the leanest recomputation, for bounds */
-    unsigned lean_known; /* bits 1 << plait_ep_overlap: made for this row of layers */
-    bool lean_based; /* lean_base is made for this row of layers and of stages, and these pairs */
-    unsigned char pairs; /* plait_ep_overlap that lean_time and chosen_time are of */
-    layer_time lean[PLAIT_EP_OVERLAPS][ROW_PRICES];
-    const layer_time *lean_time; /* [ROW_PRICES] of those */
-    layer_time *chosen_time;     /* [TIMES][timed], without gathers alone */
-    bool chosen_known[TIMES];
-    int copies;        /* on so many ranks a schedule of the software holds each stage (DualPipe) */
-    stage_class whole; /* all layers and both ends on one rank ... */
+    unsigned min_memory_valid;
+    bool bound_base_valid;
+    unsigned char pairs; /* plait_ep_overlap */
+    layer_time min_memory_times[PLAIT_EP_OVERLAPS][ROW_PRICES];
+    const layer_time *min_memory_time; /* [ROW_PRICES] of min_memory_times */
+    layer_time *chosen_time;           /* [TIMES][timed_rows] */
+    bool chosen_time_valid[TIMES];
+    stage_class whole; /* all layers and both ends on one rank */
     stage_part whole_part[ROW_PRICES];
-    stage_load lean_whole; /* ... and what they add up to */
+    stage_load min_memory_whole; /* sum of `whole` */
 
-    /* before layers are priced (C.97) */
-    layer_row light;               /* of parameters, and with a key to ask halves by */
-    layer_key weighed;             /* that its parameters are of; tp 0: of none */
-    stage_load light_load;         /* the whole model's */
-    layer_key computed;            /* that `computed_s` is of */
-    double computed_s[ROW_PRICES]; /* of one layer, by row */
-
-    stage_run *frame_run; /* scratch: runs of frames */
+    layer_row light;
+    layer_key weighed;
+    stage_load light_load; /* parameters of the whole model */
+    layer_key computed;
+    double computed_s[ROW_PRICES]; /* seconds of one layer, by row */
 };
 
-/** The chunks of a point; a layout that is still open deals nothing. */
-void table_deal(const plait_table *table, const plait_degrees *d,
-                plait_chunk chunk[PLAIT_MAX_LAYERS]);
+/** The chunks of a point; empty chunks for a layout without text. */
+void table_assign_layers(const plait_table *table, const plait_degrees *d,
+                         plait_chunk chunk[PLAIT_MAX_LAYERS]);
 
-/** Deals the layers of a point and sorts its ranks and chunks. Nothing is allocated. */
+/** Assigns the layers of a point to chunks and finds the classes of ranks. Allocates nothing. */
 void table_classify(plait_table *table, const plait_degrees *d);
 
-/** What the whole model on one rank is made of, and how often ranks hold a stage: once a table. */
+/** Fills `whole` and `replicas`, once a table. */
 void table_make_whole(plait_table *table);
 
-/** Brings the row of layers to the point's keys. */
+/** Renews the row of layers for the point's keys. */
 void table_select_layers(plait_table *table, const plait_degrees *d);
 
-/** Brings the rows of layers and of stages to the point's keys. */
+/** Renews the row of layers and the classes of stages for the point's keys. */
 void table_select_stages(plait_table *table, const plait_degrees *d);
 
-/** What passes between stages: no bound of memory asks. The rows of layers and of stages are the point's. */
-void table_pace(plait_table *table, const plait_degrees *d);
+/** Renews the sends between stages, after table_select_stages. Bounds of memory do not need them. */
+void table_select_sends(plait_table *table, const plait_degrees *d);
 
-/** Brings all rows to the point's keys. */
+/** Renews everything but the loads of layers for the point's keys. */
 void table_select(plait_table *table, const plait_degrees *d);
 
-/** The times of each kind of layer, and behind them of ROW_MTP, under a choice. */
+/** The times of each kind of layer, then of ROW_MTP, under a choice. */
 const layer_time *table_times(plait_table *table, plait_choice choice);
 
-/** Brings all rows and the loads of all classes, in `table->ranks`, to the point's keys. */
+/** Renews everything, with ranks.cost[] complete. */
 void table_fill(plait_table *table, const plait_degrees *d);
 
 /** The cached rows, for these degrees. */
@@ -178,24 +200,24 @@ static inline stage_rows table_rows(const plait_table *table, const plait_degree
 /** C.81 to C.84 of one class of ranks with this load, from cached entries. */
 double table_peak_bytes(const plait_table *table, int c, const stage_load *load);
 
-/** Times and bytes of the row's layers that no choice of recomputation and offload undercuts: lean_time. */
-void table_select_lean(plait_table *table, unsigned char ep_overlap);
+/** Renews min_memory_time: lower bounds of time and bytes over all choices of recomputation and offload. */
+void table_select_min_memory(plait_table *table, unsigned char ep_overlap);
 
-/** The keys of a point that shard its state most. */
-plait_degrees lean_degrees(const plait_table *table, const plait_degrees *d);
+/** The point with the keys that shard its state most. */
+plait_degrees min_memory_degrees(const plait_table *table, const plait_degrees *d);
 
 /**
- * Bytes a parameter that no formats of the plan's precision undercut: 8-bit parameters in two copies
+ * Bytes a parameter that no formats of the plan's precision undercut: 8-bit parameters in two replicas
  * take more than 16-bit ones under ZeRO-3, and less below it.
  */
-plait_state_bytes lean_state_of(const plait_table *table, const plait_degrees *lean);
+plait_state_bytes min_memory_state_of(const plait_table *table, const plait_degrees *bound);
 
 /** State under the highest ZeRO stage, spread over all replicas; no gathers of ZeRO-3. */
-double lean_state_bytes(const plait_problem *problem, const layer_row *row,
-                        const plait_degrees *lean, const plait_state_bytes *bytes,
-                        const stage_load *load);
+double min_memory_state_bytes(const plait_problem *problem, const layer_row *row,
+                              const plait_degrees *bound, const plait_state_bytes *bytes,
+                              const stage_load *load);
 
-/** Where the times of a choice are remembered. full:N uses two: of full and of none. */
+/** The slot of a choice in `time`. full:N uses two slots: of full and of none. */
 int table_slot_of(plait_choice choice);
 
 /**
@@ -215,7 +237,7 @@ const layer_time *table_end_times(plait_table *table);
 
 // ---- sums, inline: a price takes tens of nanoseconds ----------------------------------------
 
-/* A class' place and its parameters. */
+/* The parameters of a class. */
 static inline stage_load begin_load(const layer_row *row, const stage_class *class)
 {
     stage_load load = {
@@ -233,8 +255,8 @@ static inline stage_load begin_load(const layer_row *row, const stage_class *cla
     return load;
 }
 
-/* What a point may change of a load, back to the ends alone. */
-static inline void take_ends(const stage_load *base, stage_load *load)
+/* Resets the fields that layers change to the sum of the ends. */
+static inline void reset_to_ends(const stage_load *base, stage_load *load)
 {
     load->forward_s = base->forward_s;
     load->backward_s = base->backward_s;
@@ -253,7 +275,7 @@ static inline void add_layers(const stage_class *class, const layer_time *time, 
                        &time[class->parts.part[i].row]);
 }
 
-/* The same with another choice for the layers behind the first N of each chunk. */
+/* Adds a class' layers, with another choice for those after the first N of each chunk. */
 static inline void add_split_layers(const plait_table *table, const stage_class *class,
                                     const layer_time *first, int first_layers,
                                     const layer_time *rest, stage_load *load)
@@ -271,13 +293,13 @@ static inline void add_split_layers(const plait_table *table, const stage_class 
     }
 }
 
-/* The layers of a point on top of the ends: `first` in the first so many of each chunk. */
+/* Times of the layers of a point: `first` in the first `full_recompute_layers` of each chunk. */
 typedef struct layer_choice {
     const layer_time *first, *rest;
-    int leading; /* -1: all */
+    int full_recompute_layers; /* -1: all */
 } layer_choice;
 
-/* full:N: what is behind the first so many layers of each chunk keeps the usual choice. */
+/* full:N: only the first layers of each chunk are recomputed. */
 static inline bool recomputes_some(const plait_degrees *d)
 {
     return d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
@@ -286,14 +308,16 @@ static inline bool recomputes_some(const plait_degrees *d)
 static inline void add_chosen_layers(const plait_table *table, const stage_class *class,
                                      const layer_choice *choice, stage_load *load)
 {
-    if (choice->leading >= 0)
-        add_split_layers(table, class, choice->first, choice->leading, choice->rest, load);
+    if (choice->full_recompute_layers >= 0)
+        add_split_layers(table, class, choice->first, choice->full_recompute_layers, choice->rest,
+                         load);
     else
         add_layers(class, choice->first, load);
 }
 
-/* A rank's ends: of the chunks that it has, or itself. And what all of them keep in flight. */
-static inline void take_chunks(const stage_class *class, const stage_cost *chunks, stage_load *load)
+/* Adds the times of a rank's first and last chunk, and the activations of all chunks in flight. */
+static inline void add_chunk_times(const stage_class *class, const stage_cost *chunks,
+                                   stage_load *load)
 {
     load->first = load->last = chunk_time_of(load);
     load->held_bytes = load->in_flight * load->saved_bytes;
@@ -308,7 +332,7 @@ static inline void take_chunks(const stage_class *class, const stage_cost *chunk
     }
 }
 
-/* What the step of these loads adds up, one of each class of ranks. */
+/* The inputs of the step of these costs, one for each class of ranks. */
 static inline step_parts parts_of_classes(const plait_table *table, const plait_degrees *d,
                                           const stage_cost *cost)
 {
@@ -325,7 +349,7 @@ static inline step_parts parts_of_classes(const plait_table *table, const plait_
     };
 }
 
-/* Their step, with boundaries fused where that makes it shorter. */
+/* The step of these costs, with fused boundaries if that is shorter. */
 static inline step_sum table_sum(const plait_table *table, const plait_degrees *d,
                                  const stage_cost *cost)
 {

@@ -137,7 +137,7 @@ plait_status plait_capacity_follow(const plait_capacity_ask *ask, plait_arena *a
 {
     PLAIT_TRY(capacity_check_ask(ask, err));
     PLAIT_TRY(problem_check(row->problem, err));
-    PLAIT_TRY(plan_check_values(&row->plan, err));
+    PLAIT_TRY(plan_check_ranges(&row->plan, err));
     price_run(ask, row);
     row->limit = limit_of(ask, row);
     return capacity_draw(ask, row, arena, &row->drawn, err);

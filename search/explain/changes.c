@@ -159,7 +159,7 @@ plait_status plait_changes(const plait_problem *problem, const plait_search_opti
     *count = 0;
     PLAIT_TRY(problem_check(problem, err));
     PLAIT_TRY(search_options_check(options, err));
-    PLAIT_TRY(degrees_check_values(from, err));
+    PLAIT_TRY(degrees_check_ranges(from, err));
     if (most < 1)
         return plait_fail(err, PLAIT_ERROR_RANGE, "most", "expected at least 1, found %d", most);
     for (int a = 0; a < MOVES; a++)
@@ -238,7 +238,7 @@ plait_status plait_ways_out(const plait_problem *problem, plait_key_set given, p
 
     *count = 0;
     PLAIT_TRY(problem_check(problem, err));
-    PLAIT_TRY(degrees_check_values(from, err));
+    PLAIT_TRY(degrees_check_ranges(from, err));
     if (most < 1)
         return plait_fail(err, PLAIT_ERROR_RANGE, "most", "expected at least 1, found %d", most);
     for (int key = 0; key < PLAIT_KEYS; key++)

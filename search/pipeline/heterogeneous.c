@@ -404,7 +404,7 @@ plait_status plait_idle_groups(const plait_problem *problem, const plait_search_
     *count = 0;
     PLAIT_TRY(problem_check(problem, err));
     PLAIT_TRY(search_options_check(options, err));
-    PLAIT_TRY(plan_check_values(plan, err));
+    PLAIT_TRY(plan_check_ranges(plan, err));
     one = *options;
     one.top = 1;
     one.distinct = 0;

@@ -49,7 +49,7 @@ static unsigned sets_of(const per_stage_problem *q, const plait_degrees *d)
 bool per_stage_may_choose(const per_stage_problem *q, const plait_degrees *d)
 {
     return q->problem->runtime->can.recompute_by > PLAIT_BY_PLAN &&
-           plait_schedule_copies((plait_schedule)d->schedule) == 1;
+           plait_schedule_replicas((plait_schedule)d->schedule) == 1;
 }
 
 plait_status per_stage_at(const per_stage_problem *q, const plait_degrees *d, plait_arena *arena,

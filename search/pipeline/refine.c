@@ -81,7 +81,7 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
     refine_group group;
     plait_degrees *const d = &group.degrees;
 
-    if (plait_schedule_copies(schedule) > 1)
+    if (plait_schedule_replicas(schedule) > 1)
         return;
     group.shards = p->kind[kind].shards;
     group.shard = p->kind[kind].shard;

@@ -349,7 +349,7 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
                           "expected a plan and its cost, found NULL");
     PLAIT_TRY(problem_check(launch->problem, err));
-    PLAIT_TRY(plan_check_values(launch->plan, err));
+    PLAIT_TRY(plan_check_ranges(launch->plan, err));
     PLAIT_TRY(check_name("container", "an image", launch->container, err));
     PLAIT_TRY(check_name("account", "an account", launch->account, err));
     const launch_target *const to = targets[target];

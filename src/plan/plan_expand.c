@@ -47,7 +47,7 @@ static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chu
 /* Of a point that nobody may have checked. */
 static plait_status check_chunks(const plait_degrees *d, plait_error *err)
 {
-    PLAIT_TRY(degrees_check_values(d, err));
+    PLAIT_TRY(degrees_check_ranges(d, err));
     return product(d->pp, d->vpp) <= PLAIT_MAX_LAYERS
                ? PLAIT_OK
                : plait_fail(err, PLAIT_ERROR_RANGE, "vpp",

@@ -48,7 +48,7 @@ static bool key_has_value(const plait_degrees *d, plait_key_id key)
     }
 }
 
-plait_status degrees_check_values(const plait_degrees *d, plait_error *err)
+plait_status degrees_check_ranges(const plait_degrees *d, plait_error *err)
 {
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key *const row = &plait_keys[k];
@@ -89,15 +89,15 @@ static bool stage_has_lists(const plait_stage *stage)
     return true;
 }
 
-plait_status plan_check_values(const plait_plan *plan, plait_error *err)
+plait_status plan_check_ranges(const plait_plan *plan, plait_error *err)
 {
-    PLAIT_TRY(degrees_check_values(&plan->degrees, err));
+    PLAIT_TRY(degrees_check_ranges(&plan->degrees, err));
     if (plan->stages < 0 || plan->stages > PLAIT_MAX_LAYERS || (plan->stages > 0 && !plan->stage))
         return plait_fail(err, PLAIT_ERROR_RANGE, "stages",
                           "expected a list of at most %d, found %d", PLAIT_MAX_LAYERS,
                           plan->stages);
     for (int s = 0; s < plan->stages; s++) {
-        PLAIT_TRY(degrees_check_values(&plan->stage[s].degrees, err));
+        PLAIT_TRY(degrees_check_ranges(&plan->stage[s].degrees, err));
         if (!stage_has_lists(&plan->stage[s]))
             return plait_fail(err, PLAIT_ERROR_RANGE, "stages",
                               "expected chunks of layers, and a choice for each, in stage %d, "

@@ -11,13 +11,13 @@
 #include "plan/reason.h"
 
 /** Each key within its own bounds; dp may be 0, not known, and then shard_group. */
-PLAIT_MUST_CHECK plait_status degrees_check_values(const plait_degrees *degrees, plait_error *err);
+PLAIT_MUST_CHECK plait_status degrees_check_ranges(const plait_degrees *degrees, plait_error *err);
 
 /** The same of a choice of recomputation alone. */
 bool recompute_has_values(plait_recompute recompute);
 
 /** Of a plan and each of its stages, with lists of chunks and choices as long as they say. */
-PLAIT_MUST_CHECK plait_status plan_check_values(const plait_plan *plan, plait_error *err);
+PLAIT_MUST_CHECK plait_status plan_check_ranges(const plait_plan *plan, plait_error *err);
 
 /** What one of the two says as a reason. */
 bool values_hold(plait_status status, const plait_error *found, const plan_reason *why);

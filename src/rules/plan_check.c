@@ -524,7 +524,7 @@ static bool placement_says(const plait_problem *p, const plait_degrees *d, const
 
 // ---- the steps -----------------------------------------------------------------------------
 
-bool question_holds(const plait_problem *p, const plan_reason *why)
+bool problem_is_valid(const plait_problem *p, const plan_reason *why)
 {
     plait_error wrong;
 
@@ -536,7 +536,7 @@ static bool point_holds(const plait_problem *p, const plait_degrees *d, const pl
 {
     plait_error wrong;
 
-    return values_hold(degrees_check_values(d, &wrong), &wrong, why) &&
+    return values_hold(degrees_check_ranges(d, &wrong), &wrong, why) &&
            (product(d->pp, d->vpp) <= PLAIT_MAX_LAYERS || has_few_chunks(p, d, why));
 }
 
@@ -590,6 +590,6 @@ plait_verdict plait_degrees_check(const plait_problem *p, const plait_degrees *d
 
     if (size > 0 && why)
         why[0] = '\0';
-    return question_holds(p, &reason) && plan_degrees_legal(p, d, &reason) ? PLAIT_FITS
-                                                                           : PLAIT_INVALID;
+    return problem_is_valid(p, &reason) && plan_degrees_legal(p, d, &reason) ? PLAIT_FITS
+                                                                             : PLAIT_INVALID;
 }

@@ -9,7 +9,7 @@
 #include "plan/reason.h"
 
 /** Can the question be asked at all? (problem_check.h) */
-bool question_holds(const plait_problem *problem, const plan_reason *why);
+bool problem_is_valid(const plait_problem *problem, const plan_reason *why);
 
 /** plait_degrees_check of a question that holds. */
 bool plan_degrees_legal(const plait_problem *problem, const plait_degrees *degrees,

@@ -70,7 +70,7 @@ static bool degrees_agree(const plait_plan *plan, int s, const plan_reason *why)
     if (other >= 0)
         return differs(plan, s, other, "the runtime runs stages of the same degrees (rule P6)",
                        why);
-    if (plait_schedule_copies((plait_schedule)plan->degrees.schedule) > 1 &&
+    if (plait_schedule_replicas((plait_schedule)plan->degrees.schedule) > 1 &&
         differing_key(&stage->degrees, &mirrored->degrees, PLAN_OWN_KEYS) >= 0)
         return because(why,
                        "stage %d offloads other than stage %d, which its ranks hold too (rule P38)",

@@ -95,7 +95,7 @@ static bool plan_legal(const plait_problem *p, const plait_plan *plan, const pla
 {
     plait_error wrong;
 
-    if (!question_holds(p, why) || !values_hold(plan_check_values(plan, &wrong), &wrong, why))
+    if (!problem_is_valid(p, why) || !values_hold(plan_check_ranges(plan, &wrong), &wrong, why))
         return false;
     if (plait_plan_mixed(p, plan))
         return plan_mixed_legal(p, plan, why);

@@ -490,7 +490,7 @@ static void check_spans_once(const plait_pipeline_shape *shape, plait_arena *are
     fill_stages(take, sim.stages, stage);
     must(plait_schedule_actions(shape, arena, actions, &err), &err);
     must(plait_sim_span(&sim, arena, &simulated, &err), &err);
-    must(span_memo_spans(spans, shape, stage, arena, &summed, &err), &err);
+    must(span_cache_spans(spans, shape, stage, arena, &summed, &err), &err);
     assert_true(summed.pipeline_s == simulated.pipeline_s);
     assert_true(summed.rank_s == simulated.rank_s);
 }
@@ -507,10 +507,10 @@ static void test_spans__are_those_of_a_simulation(void **state)
 
     (void)state;
     assert_non_null(memory);
-    spans = span_memo_new(memory);
+    spans = span_cache_new(memory);
     assert_non_null(spans);
     on_shapes(check_spans); // none may be remembered
-    span_memo_grow(spans, memory);
+    span_cache_grow(spans, memory);
     on_shapes(check_spans); // until there is no room for more
     plait_arena_free(memory);
 }

@@ -155,7 +155,7 @@ static void test_copies__are_two_for_dualpipe_only(void **state)
 {
     (void)state;
     for (int schedule = 0; schedule < PLAIT_SCHEDULES; schedule++)
-        assert_int_equal(plait_schedule_copies((plait_schedule)schedule),
+        assert_int_equal(plait_schedule_replicas((plait_schedule)schedule),
                          schedule == PLAIT_DUALPIPE ? 2 : 1);
 }
 

@@ -43,7 +43,7 @@ bool plait_schedule_alone(plait_schedule schedule);
 const char *plait_schedule_needs(plait_schedule schedule, int ranks, int microbatches);
 
 /** Copies of a rank's parameters: 2 for DualPipe, which runs two stages a rank. */
-int plait_schedule_copies(plait_schedule schedule);
+int plait_schedule_replicas(plait_schedule schedule);
 
 /**
  * Which of `ranks` pipeline ranks holds chunk c. Chunks are counted from the embedding to the loss:

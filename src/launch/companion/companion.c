@@ -177,7 +177,7 @@ static plait_status write_schedule(json_writer *json, const plait_problem *probl
         json_member_int64(json, "group", group);
     else
         json_member_null(json, "group");
-    json_member_int64(json, "copies", plait_schedule_copies(shape.schedule));
+    json_member_int64(json, "copies", plait_schedule_replicas(shape.schedule));
     json_write_key(json, "actions");
     if (plait_schedule_has_actions(&shape) &&
         plait_schedule_action_count(&shape) <= COMPANION_MAX_ACTIONS)

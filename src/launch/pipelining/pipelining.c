@@ -158,7 +158,7 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
     if (!split_has_ends_outside(problem->model, d) || !split_fills_chunks(problem->model, d))
         return "a stage without modules, or tokens and loss elsewhere than in the first and the "
                "last";
-    if (plait_schedule_copies(shape.schedule) > 1)
+    if (plait_schedule_replicas(shape.schedule) > 1)
         return "a schedule that holds each stage on two ranks, and PyTorch does on one";
     if (!plait_schedule_has_actions(&shape))
         return "microbatches that its schedule cannot take in equal rounds";

@@ -164,7 +164,7 @@ static double dualpipe_mem(const json_cursor *in)
     static const char *const words[] = {"params", "acts", NULL};
     const int p = integer(in, "P");
 
-    return word(in, "what", words) == 0 ? plait_schedule_copies(PLAIT_DUALPIPE)
+    return word(in, "what", words) == 0 ? plait_schedule_replicas(PLAIT_DUALPIPE)
                                         : plait_schedule_in_flight(PLAIT_DUALPIPE, p, 0, 1, 2 * p);
 }
 
