@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 allowed_folders() { # the folders whose headers a folder may include, besides its own
     case $1 in
     src/base) ;;
-    src/hardware | costmodel/network | costmodel/run | costmodel/schedule) echo src/base ;;
+    src/hardware | src/shell | costmodel/network | costmodel/run | costmodel/schedule) echo src/base ;;
     src/plan) echo src/base src/hardware ;;
     src/rules) echo src/base src/plan ;;
     costmodel/layer | costmodel/serving) echo src/base src/plan ;;
@@ -34,19 +34,21 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
     src/report | src/launch | src/calibrate | src/validate)
         echo src/base src/plan src/rules src/io src/io/{cluster,csv,data,json,model,plans,runtime}
         ;;
-    src/launch/write) echo src/base src/plan src/io src/io/{data,json,plans} src/launch ;;
-    src/launch/read) echo src/base src/plan src/io src/io/{data,json,plans} src/launch src/launch/write ;;
+    src/launch/write) echo src/base src/plan src/io src/io/{data,json,plans} src/launch src/shell ;;
+    src/launch/read)
+        echo src/base src/plan src/io src/io/{data,json,plans} src/launch src/launch/write src/shell
+        ;;
     src/launch/flagscale | src/launch/mindspeed) # Megatron-LM's arguments, in YAML or with more of them
-        echo src/base src/plan src/io src/io/{data,json,plans} src/launch src/launch/{read,write,megatron}
+        echo src/base src/plan src/io src/io/{data,json,plans} src/launch src/launch/{read,write,megatron} src/shell
         ;;
     src/launch/*) # a target, which uses no other target
-        echo src/base src/plan src/rules src/io src/io/{data,json,plans} src/launch src/launch/{read,write}
+        echo src/base src/plan src/rules src/io src/io/{data,json,plans} src/launch src/launch/{read,write} src/shell
         ;;
     src/mpi) echo src/cli ;;
     src/page) echo src/base src/plan src/io src/io/{data,json,plans} src/report ;;
     src/cli)
         echo src/base src/plan src/rules src/io src/io/{cluster,csv,data,json,model,plans,runtime} src/report \
-            src/page src/launch src/validate src/calibrate
+            src/page src/launch src/shell src/validate src/calibrate
         ;;
     esac
 }

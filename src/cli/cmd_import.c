@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/shell_word.h"
+#include "shell/shell.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "cli/command.h"

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/numbers.h"
-#include "base/shell_word.h"
+#include "shell/shell.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/plan_request.h"

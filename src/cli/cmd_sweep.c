@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "io/file.h"
-#include "base/shell_word.h"
+#include "shell/shell.h"
 #include "cli/sweep.h"
 #include "base/text.h"
 

@@ -7,7 +7,7 @@
 #include "io/data/data.h"
 #include "io/file.h"
 #include "cli/terminal.h"
-#include "base/shell_word.h"
+#include "shell/shell.h"
 #include "base/text.h"
 
 /* The number of words that an option takes if it does not change the answer; 0 for any other. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/shell_word.h"
+#include "shell/shell.h"
 #include "base/text.h"
 
 bool plan_request_any(const plan_request_flags *flags)

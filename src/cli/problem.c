@@ -11,7 +11,7 @@
 #include "rules/kernels.h"
 #include "rules/runtime_features.h"
 #include "cli/terminal.h"
-#include "base/shell_word.h"
+#include "shell/shell.h"
 #include "base/text.h"
 #include "plan/model_queries.h"
 

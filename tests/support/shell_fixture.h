@@ -5,7 +5,7 @@
 
 #include "support/arena_fixture.h"
 #include "support/must.h"
-#include "launch/read/shell_read.h"
+#include "shell/shell.h"
 #include "base/text.h"
 
 /* The words of a script, "|" between them; "?" for one that is not known. */
@@ -15,7 +15,9 @@ static const char *words(const char *script)
     plait_error err;
     text_builder out;
 
-    must(shell_read(script, strlen(script), "s.sh", NULL, arena, &found, &err), &err);
+    must(shell_read(&(shell_source){.text = script, .length = strlen(script), .name = "s.sh"},
+                    arena, &found, &err),
+         &err);
     text_builder_init(&out, arena);
     for (int i = 0; i < found.count; i++)
         text_append_printf(&out, "%s%s", i > 0 ? "|" : "",
@@ -30,7 +32,9 @@ static const char *value(const char *script)
     shell_words found;
     plait_error err;
 
-    must(shell_read(text, strlen(text), "s.sh", NULL, arena, &found, &err), &err);
+    must(shell_read(&(shell_source){.text = text, .length = strlen(text), .name = "s.sh"}, arena,
+                    &found, &err),
+         &err);
     const char *const word = found.word[found.count - 1];
     return shell_word_known(word) ? word : "?";
 }

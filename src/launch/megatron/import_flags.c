@@ -3,7 +3,7 @@
 
 #include "launch/megatron/arguments.h"
 #include "launch/megatron/import_parts.h"
-#include "base/shell_word.h"
+#include "shell/shell.h"
 
 static const argument_row *row_of(const char *name)
 {

@@ -11,8 +11,7 @@
 #include "io/file.h"
 #include "base/grow.h"
 #include "io/json/json.h"
-#include "launch/read/shell_read.h"
-#include "base/shell_word.h"
+#include "shell/shell.h"
 #include "base/text.h"
 
 static const char *const on_value[] = {"true"};
@@ -204,7 +203,15 @@ static plait_status read_script(const char *text, size_t length, const launch_ca
 {
     shell_words *const words = &out->script;
 
-    PLAIT_TRY(shell_read(text, length, out->file, call, out->arena, words, err));
+    const shell_source source = {.text = text,
+                                 .length = length,
+                                 .name = out->file,
+                                 .arguments = call != NULL ? call->arguments : 0,
+                                 .argument = call != NULL ? call->argument : NULL};
+
+    if (call != NULL && call->taken != NULL)
+        *call->taken = true;
+    PLAIT_TRY(shell_read(&source, out->arena, words, err));
     const int launch = flags_launch(words);
     out->launch = launch;
     for (int c = 0; c < words->commands; c++)

@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "launch/read/shell_read.h"
+#include "launch/call.h"
+#include "shell/shell.h"
 
 typedef struct launch_flag {
     const char *name; /* destination of the option */

@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "io/file.h"
 #include "launch/read/flags.h"
-#include "base/shell_word.h"
+#include "shell/shell.h"
 #include "base/text.h"
 #include "launch/read/yaml_read.h"
 

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "io/data/data.h"
-#include "launch/read/shell_read.h"
+#include "shell/shell.h"
 #include "launch/write/training.h"
 
 void import_mark_known(plan_reader *in, const char *key)
@@ -96,7 +96,8 @@ static plait_status take_model(const note *n, plait_arena *arena, plans_entry *o
 
     if (model == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(shell_read(n->value, strlen(n->value), n->where, NULL, arena, &words, err));
+    const shell_source source = {.text = n->value, .length = strlen(n->value), .name = n->where};
+    PLAIT_TRY(shell_read(&source, arena, &words, err));
     if (out->model != NULL || words.count != 1 || data_is_path(words.word[0]))
         return PLAIT_OK;
     if (plait_model_find(words.word[0], arena, model, NULL, &ignored) == PLAIT_OK)
@@ -182,9 +183,8 @@ plait_status notes_find(const char *text, size_t length, const char *key, plait_
         found = at += strlen(sought);
     if (found == NULL)
         return PLAIT_OK;
-    PLAIT_TRY(
-        faults_only(shell_read(found, strcspn(found, "\r\n"), "note", NULL, arena, &words, &inner),
-                    &inner, err));
+    const shell_source source = {.text = found, .length = strcspn(found, "\r\n"), .name = "note"};
+    PLAIT_TRY(faults_only(shell_read(&source, arena, &words, &inner), &inner, err));
     if (words.count == 1)
         *out = words.word[0];
     return PLAIT_OK;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "launch/read/flags.h"
-#include "base/shell_word.h"
+#include "shell/shell.h"
 #include "base/text.h"
 
 const char *const serving_import_name[] = {"vllm", "sglang", NULL};

@@ -150,9 +150,16 @@ static plait_status add_variable(const char *text, const char *variable, const c
 plait_status titan_read_shell(const char *text, size_t length, const char *name, titan_pairs *out,
                               plait_error *err)
 {
+    const shell_source source = {.text = text,
+                                 .length = length,
+                                 .name = name,
+                                 .arguments = out->call != NULL ? out->call->arguments : 0,
+                                 .argument = out->call != NULL ? out->call->argument : NULL};
     shell_words words;
 
-    PLAIT_TRY(shell_read(text, length, name, out->call, out->arena, &words, err));
+    if (out->call != NULL && out->call->taken != NULL)
+        *out->call->taken = true;
+    PLAIT_TRY(shell_read(&source, out->arena, &words, err));
     if (strstr(text, "run_train.sh") != NULL) {
         PLAIT_TRY(add_variable(text, "NGPU=", "nproc_per_node", out, err));
         PLAIT_TRY(add_variable(text, "MODULE=", "module", out, err));

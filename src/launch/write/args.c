@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/grow.h"
-#include "base/shell_word.h"
+#include "shell/shell.h"
 
 void args_init(launch_args *args, plait_arena *arena)
 {

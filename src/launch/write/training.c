@@ -7,7 +7,7 @@
 
 #include "plait/runtime.h"
 
-#include "base/shell_word.h"
+#include "shell/shell.h"
 #include "io/file.h"
 #include "launch/write/scripts.h"
 

@@ -1,8 +1,8 @@
-/* shell_word.c - a word as a shell reads it back */
-#include "base/shell_word.h"
-
+/* shell_quote.c - quotes a word so that bash reads it back unchanged */
 #include <ctype.h>
 #include <string.h>
+
+#include "shell/shell.h"
 
 bool shell_is_option(const char *word)
 {
@@ -16,7 +16,7 @@ static bool needs_quotes(const char *text)
                         "-_./:,=+@%") != strlen(text);
 }
 
-/* What is not plain would break the line or steer the terminal: $'a\012b', byte by byte. */
+/* Writes $'a\012b': bytes that are not plain text would break the line or control the terminal. */
 static void append_escaped(text_builder *out, const char *word)
 {
     size_t left = strlen(word);

@@ -1,0 +1,54 @@
+/* shell_context.h - memory, limits and failures of reading one script
+ *
+ * A failure jumps back to shell_read with a status and a message. No memory is lost, since all of it
+ * is in the arena, and so the functions of this folder neither return errors nor NULL.
+ */
+#ifndef SHELL_CONTEXT_H
+#define SHELL_CONTEXT_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+#include "plait/arena.h"
+#include "plait/error.h"
+
+enum { SHELL_MAX_BYTES = 1 << 22 };
+
+typedef struct shell_context {
+    const char *name; /* of the file, for messages */
+    int line;         /* of the command that is parsed or evaluated */
+    size_t spent;     /* work done, in bytes and steps, at most SHELL_MAX_BYTES */
+    plait_arena *arena;
+    jmp_buf failed;
+    plait_status status; /* of the failure, and its message */
+    plait_error *err;
+} shell_context;
+
+/** A slice of a script. */
+typedef struct shell_text {
+    const char *at;
+    size_t length;
+} shell_text;
+
+shell_text shell_text_of(const char *word);
+
+/** Fails (SYNTAX) with "expected shell words, found FOUND"; or (NOMEM). */
+_Noreturn void shell_fail(shell_context *c, const char *found);
+_Noreturn void shell_fail_nomem(shell_context *c);
+
+/** Count work that a hostile script could multiply; fails if it exceeds SHELL_MAX_BYTES. */
+void shell_spend(shell_context *c, size_t cost);
+
+void *shell_alloc(shell_context *c, size_t count, size_t size);
+
+/** Room for one more element of a list, as grow_by_one. */
+void *shell_grow(shell_context *c, void *list, int count, int *capacity, size_t size);
+
+/** Texts in the arena. */
+char *shell_copy(shell_context *c, shell_text text);
+char *shell_concat(shell_context *c, const char *a, const char *b, const char *d);
+char *shell_finish(shell_context *c, text_builder *text);
+
+#endif

@@ -1,0 +1,612 @@
+/* shell_eval.c - walks the tree of a script and does what its commands would do to variables */
+#include <ctype.h>
+#include <string.h>
+
+#include "shell/shell_state.h"
+
+enum { MAX_FUNCTIONS = 1 << 10, NODE_COST = 32 };
+
+/* How far a `return` or `break` that may run reaches: shell_state.left. */
+enum { LEFT_ROUND = 1, LEFT_FUNCTION };
+
+static void eval_node(shell_state *in, const shell_node *node);
+
+void shell_eval(shell_state *in, const shell_node *first)
+{
+    for (const shell_node *node = first; node != NULL; node = node->next)
+        eval_node(in, node);
+}
+
+/* ---- certainty ---- */
+
+typedef struct shell_reach {
+    shell_certainty certainty;
+    int doubt;
+} shell_reach;
+
+static shell_reach reach_of(const shell_state *in)
+{
+    return (shell_reach){in->certainty, in->doubt};
+}
+
+/* Back to the certainty before a block, unless the block may have ended the function or round. */
+static void restore_reach(shell_state *in, shell_reach reach)
+{
+    const bool stays = in->left > 0 && reach.certainty < SHELL_POSSIBLE;
+
+    in->certainty = stays ? SHELL_POSSIBLE : reach.certainty;
+    in->doubt = stays ? in->doubt : reach.doubt;
+}
+
+/* The origin on which an unknown status depends: at worst the text of the command. */
+static int cause_of(shell_state *in)
+{
+    if (in->status == SHELL_UNDECIDED && in->cause >= 0)
+        return in->cause;
+    return shell_origin_index(in->out, shell_unknown(in, in->command->text, false));
+}
+
+/* Evaluate a list that runs only if an unknown condition holds. */
+static void eval_possible(shell_state *in, const shell_node *first, int cause)
+{
+    const shell_reach outer = reach_of(in);
+
+    in->certainty = SHELL_POSSIBLE;
+    in->doubt = cause;
+    shell_eval(in, first);
+    restore_reach(in, outer);
+}
+
+/* ---- && and ||, if, case ---- */
+
+/* Does the first of two commands surely keep the second one, after a sign, from running? */
+static bool is_skipped(char sign, shell_status first)
+{
+    return sign == '&' ? first == SHELL_FALSE : first == SHELL_TRUE;
+}
+
+/* The status of A && B and A || B. */
+static shell_status joined_status(char sign, shell_status first, shell_status second)
+{
+    if (is_skipped(sign, first))
+        return first;
+    if (first <= SHELL_TRUE || second == (sign == '&' ? SHELL_FALSE : SHELL_TRUE))
+        return second;
+    return first > second ? first : second;
+}
+
+static void eval_chain(shell_state *in, const shell_node *node)
+{
+    const shell_reach outer = reach_of(in);
+
+    eval_node(in, node->body);
+    for (const shell_node *part = node->body->next; part != NULL; part = part->next) {
+        const shell_status first = in->status;
+        const bool skipped = is_skipped(part->sign, first);
+
+        if (skipped && !in->surveying)
+            continue;
+        if (first >= SHELL_PROGRAM)
+            in->doubt = cause_of(in);
+        if (skipped || first == SHELL_UNDECIDED || (first == SHELL_PROGRAM && part->sign == '|'))
+            in->certainty = SHELL_POSSIBLE;
+        else if (first == SHELL_PROGRAM && in->certainty == SHELL_CERTAIN)
+            in->certainty = SHELL_LIKELY;
+        eval_node(in, part);
+        restore_reach(in, outer);
+        in->status = joined_status(part->sign, first, in->status);
+    }
+}
+
+static void eval_if(shell_state *in, const shell_node *node)
+{
+    shell_eval(in, node->test);
+    const shell_status status = in->status;
+    if (status > SHELL_TRUE || in->surveying) {
+        const int cause = cause_of(in);
+
+        eval_possible(in, node->body, cause);
+        eval_possible(in, node->otherwise, cause);
+        in->status = SHELL_PROGRAM;
+        return;
+    }
+    in->status = SHELL_TRUE; // if no branch is taken, or an empty one
+    shell_eval(in, status == SHELL_TRUE ? node->body : node->otherwise);
+}
+
+/* Does one of the patterns of a branch match? */
+static shell_status match_branch(shell_state *in, const char *subject, const shell_node *branch)
+{
+    shell_status found = SHELL_FALSE;
+
+    in->cause = -1;
+    for (int i = 0; i < branch->words && found != SHELL_TRUE; i++) {
+        const char *const pattern = shell_expand_whole(in, branch->word[i], SHELL_PATTERN);
+        const char *const unknown = !shell_word_known(subject) ? subject : pattern;
+        const shell_status one = strcmp(pattern, "*") == 0   ? SHELL_TRUE
+                                 : shell_word_known(unknown) ? shell_match(in, pattern, subject)
+                                                             : SHELL_UNDECIDED;
+
+        found = one != SHELL_FALSE ? one : found;
+        in->cause = one == SHELL_UNDECIDED ? shell_origin_index(in->out, unknown) : in->cause;
+    }
+    return branch->undecided ? SHELL_UNDECIDED : found;
+}
+
+/* The first branch that matches; one that may match makes it and all after it possible. */
+static void eval_case(shell_state *in, const shell_node *node)
+{
+    const char *const subject = shell_expand_whole(in, node->word[0], SHELL_WHOLE);
+    bool open = in->surveying;
+    shell_status match = SHELL_FALSE;
+    int cause = -1;
+
+    in->status = SHELL_TRUE;
+    for (const shell_node *branch = node->body;
+         branch != NULL && (match != SHELL_TRUE || in->surveying); branch = branch->next) {
+        match = match_branch(in, subject, branch);
+        cause = match == SHELL_UNDECIDED && !open ? in->cause : cause;
+        open = open || match == SHELL_UNDECIDED;
+        if (open)
+            eval_possible(in, branch->body, cause);
+        else if (match == SHELL_TRUE)
+            shell_eval(in, branch->body);
+    }
+    in->status = open ? SHELL_PROGRAM : in->status;
+}
+
+/* [[ ]] */
+static void eval_condition(shell_state *in, const shell_node *node)
+{
+    shell_list words = {0};
+
+    for (int i = 0; i < node->words; i++) {
+        const shell_text text = node->word[i];
+        const bool pattern = i > 0 && shell_compares(words.word[i - 1]);
+
+        shell_list_add(in, &words,
+                       shell_at_operator(text.at)
+                           ? shell_copy(in->c, text)
+                           : shell_expand_whole(in, text, pattern ? SHELL_PATTERN : SHELL_WHOLE));
+    }
+    in->status = shell_test(in, &words, true);
+}
+
+/* (( )) */
+static void eval_arithmetic(shell_state *in, const shell_node *node)
+{
+    int64_t number;
+    const bool known = shell_expand_arith(in, node->word[0], &number);
+
+    in->cause = -1;
+    in->status = !known ? SHELL_UNDECIDED : number != 0 ? SHELL_TRUE : SHELL_FALSE;
+}
+
+/* ---- loops ---- */
+
+/* A round; false: the condition does not hold, and there is none. */
+static bool eval_round(shell_state *in, const shell_node *node)
+{
+    const shell_reach outer = reach_of(in);
+    const int left = in->left;
+
+    if (node->counts)
+        eval_arithmetic(in, node);
+    shell_eval(in, node->test);
+    const bool none = node->kind != SHELL_FOR &&
+                      in->status == (node->kind == SHELL_UNTIL ? SHELL_TRUE : SHELL_FALSE);
+    if (!none || in->surveying)
+        shell_eval(in, node->body);
+    in->left = in->left == LEFT_ROUND ? left : in->left;
+    restore_reach(in, outer);
+    return !none;
+}
+
+/*
+ * Any number of rounds. What a survey leaves holds at the start of any round, and after the loop.
+ * In the survey of a loop around it this loop is part of that survey.
+ */
+static void eval_rounds(shell_state *in, const shell_node *node, shell_text head)
+{
+    const shell_reach outer = reach_of(in);
+    const bool argument_unknown = in->argument_unknown;
+
+    if (in->surveying) {
+        (void)eval_round(in, node);
+        return;
+    }
+    const shell_saved before = shell_save(in);
+    in->doubt = shell_origin_index(in->out, shell_unknown(in, head, false));
+    in->certainty = SHELL_POSSIBLE;
+    in->loops++;
+    in->surveying = true;
+    const bool any = eval_round(in, node);
+    in->surveying = false;
+    restore_reach(in, outer);
+    if (!any) {
+        shell_restore(in, before);
+        in->argument_unknown = argument_unknown;
+    }
+    const shell_saved start = shell_save(in);
+    (void)eval_round(in, node);
+    if (any)
+        shell_restore(in, start);
+    in->loops--;
+}
+
+/* for NAME in WORDS, for NAME, for ((A; B; C)), select NAME in WORDS. One word is one round. */
+static void eval_for(shell_state *in, const shell_node *node, shell_text head)
+{
+    const char *const name = node->words > 0 ? shell_copy(in->c, node->word[0]) : "";
+    shell_list value = {0};
+
+    for (int i = 2; i < node->words; i++)
+        shell_expand_word(in, node->word[i], SHELL_SPLIT, &value);
+    if (node->words > 1 && value.count == 0 && !in->surveying)
+        return;
+    if (!node->counts && !node->select && value.count == 1 && shell_word_known(value.word[0]) &&
+        strpbrk(value.word[0], "*?[{") == NULL) {
+        shell_set(in, name, false, &value);
+        (void)eval_round(in, node);
+        if (in->certainty != SHELL_CERTAIN)
+            shell_set_unknown(in, name, head);
+        return;
+    }
+    if (!node->counts && *name != '\0')
+        shell_set_unknown(in, name, head);
+    eval_rounds(in, node, head);
+}
+
+static void eval_loop(shell_state *in, const shell_node *node)
+{
+    shell_text head = node->text;
+    const char *const semicolon = memchr(head.at, ';', head.length);
+
+    if (semicolon != NULL && !node->counts)
+        head.length = (size_t)(semicolon - head.at);
+    if (node->kind == SHELL_FOR)
+        eval_for(in, node, head);
+    else
+        eval_rounds(in, node, head);
+    in->status = SHELL_PROGRAM;
+}
+
+/* ---- functions and texts ---- */
+
+static void define_function(shell_state *in, const shell_node *node)
+{
+    const char *const name = node->words > 0 ? shell_copy(in->c, node->word[0]) : "";
+    const int before = name_index_find(&in->function_names, name, strlen(name));
+
+    if (in->functions == MAX_FUNCTIONS)
+        shell_fail(in->c, "more than 1024 functions");
+    in->function = shell_grow(in->c, in->function, in->functions, &in->function_capacity,
+                              sizeof *in->function);
+    in->function[in->functions] = (shell_function){
+        .body = node->body,
+        .uncertain = in->certainty != SHELL_CERTAIN || in->subshells > 0 || in->loops > 0,
+        .replaces = before >= 0 && in->function[before].body != node->body};
+    if (!name_index_put(&in->function_names, in->c->arena, name, in->functions++))
+        shell_fail_nomem(in->c);
+    in->status = SHELL_TRUE;
+}
+
+static void call_function(shell_state *in, shell_function function, const shell_list *words)
+{
+    const shell_reach outer = reach_of(in);
+    const shell_list argument = in->argument;
+    const bool argument_unknown = in->argument_unknown;
+    const int left = in->left, locals = in->locals;
+
+    in->status = SHELL_PROGRAM;
+    if (in->nesting == SHELL_MAX_NESTING)
+        return;
+    if (function.uncertain && function.replaces)
+        shell_forget(in, shell_text_of(words->word[0]));
+    if (function.uncertain && in->certainty == SHELL_CERTAIN)
+        in->certainty = SHELL_LIKELY;
+    in->argument = (shell_list){words->word + 1, words->count - 1, 0};
+    in->argument_unknown = false;
+    in->left = 0;
+    in->nesting++;
+    in->calls++;
+    in->blocks++;
+    shell_eval(in, function.body);
+    in->blocks--;
+    in->calls--;
+    in->nesting--;
+    if (in->left > 0 || function.uncertain)
+        in->status = SHELL_PROGRAM;
+    in->argument = argument;
+    in->argument_unknown = argument_unknown;
+    in->left = left;
+    restore_reach(in, outer);
+    for (; in->locals > locals; in->locals--)
+        in->variable[in->local[in->locals - 1].variable] = in->local[in->locals - 1].old;
+}
+
+/* A text as commands, here and now. */
+static void eval_text(shell_state *in, const char *text)
+{
+    const int line = in->c->line;
+
+    shell_spend(in->c, strlen(text));
+    if (in->nesting == SHELL_MAX_NESTING)
+        return;
+    in->nesting++;
+    in->blocks++;
+    shell_eval(in, shell_parse(shell_text_of(text), in->c));
+    in->blocks--;
+    in->nesting--;
+    in->c->line = line;
+}
+
+/* Index of TEXT among the words of a command with `bash -c TEXT $0 $1 ..`; 0: none. */
+static int script_index(const shell_list *words)
+{
+    static const char *const shells[] = {"bash", "sh", "/bin/bash", "/bin/sh", "zsh", NULL};
+
+    for (int i = 0; i + 2 < words->count; i++) {
+        const char *const option = words->word[i + 1];
+
+        if (text_index(words->word[i], shells) >= 0 && option[0] == '-' && option[1] != '-' &&
+            text_ends_with(option, "c"))
+            return i + 2;
+    }
+    return 0;
+}
+
+/* The script of `bash -c` is another process: its variables end with it. */
+static void run_script(shell_state *in, const shell_list *words, int script)
+{
+    const shell_list argument = in->argument;
+    const bool argument_unknown = in->argument_unknown;
+    const int first = script + 2 < words->count ? script + 2 : words->count;
+    const shell_saved saved = shell_save(in);
+    const shell_list head = {words->word, script, 0};
+
+    shell_add_job_command(in, &head);
+    shell_begin_step(in, &head);
+    in->argument = (shell_list){words->word + first, words->count - first, 0};
+    in->argument_unknown = false;
+    eval_text(in, words->word[script]);
+    in->argument = argument;
+    in->argument_unknown = argument_unknown;
+    shell_restore(in, saved);
+}
+
+/* ---- simple commands ---- */
+
+/* After `return`, `break` or `continue` the rest of the function or round is at most possible. */
+static void leave(shell_state *in, int reach)
+{
+    in->status = SHELL_PROGRAM;
+    if (reach == LEFT_FUNCTION ? in->calls == 0 : in->loops > 0)
+        return; // any round of several is evaluated as it may be
+    in->left = reach > in->left ? reach : in->left;
+    in->certainty = SHELL_POSSIBLE;
+}
+
+/* Record the files that a command writes: `echo TEXT >FILE`, and here-documents. */
+static void write_files(shell_state *in, const shell_node *node, const shell_list *words)
+{
+    if (node->target.length == 0 || (!node->has_here && strcmp(words->word[0], "echo") != 0))
+        return;
+    shell_add_file(in, shell_expand_whole(in, node->target, SHELL_WHOLE),
+                   !node->has_here     ? shell_joined(in, words, 1)
+                   : node->here_quoted ? shell_copy(in->c, node->here)
+                                       : shell_expand_text(in, node->here));
+}
+
+static void run_program(shell_state *in, const shell_node *node, const shell_list *words)
+{
+    const int origin = shell_origin_index(in->out, words->word[0]);
+
+    if (shell_run_builtin(in, words))
+        return;
+    write_files(in, node, words);
+    // eval of an unknown text may assign to any variable
+    if (in->evaluations > 0 && words->word[0][0] == SHELL_UNKNOWN && !in->out->origin[origin].unset)
+        shell_forget(in, shell_text_of(in->out->origin[origin].text));
+    shell_add_job_command(in, words);
+}
+
+static void run_words(shell_state *in, const shell_node *node, const shell_list *words)
+{
+    static const char *const breaks[] = {"break", "continue", NULL};
+    static const char *const prefixes[] = {"command", "builtin", NULL};
+    const char *const name = words->word[0];
+    const int function = name_index_find(&in->function_names, name, strlen(name));
+    const int script = script_index(words);
+
+    in->status = SHELL_PROGRAM;
+    if (function >= 0) {
+        call_function(in, in->function[function], words);
+    } else if (strcmp(name, "return") == 0) {
+        leave(in, LEFT_FUNCTION);
+    } else if (text_index(name, breaks) >= 0) {
+        leave(in, words->count > 1 ? LEFT_FUNCTION : LEFT_ROUND);
+    } else if (strcmp(name, "eval") == 0) {
+        shell_add_command(in, &(shell_list){words->word, 1, 0});
+        in->evaluations++;
+        eval_text(in, shell_joined(in, words, 1));
+        in->evaluations--;
+    } else if (script > 0) {
+        run_script(in, words, script);
+    } else {
+        run_program(in, node, words);
+    }
+    // `command export A=1` is not evaluated
+    if (text_index(name, prefixes) >= 0 && words->count > 1 && words->word[1][0] != '-')
+        shell_forget(in, node->text);
+}
+
+/* ---- assignments ---- */
+
+/* The words of (...); true: one is [INDEX]=VALUE. */
+static bool expand_array(shell_state *in, shell_text value, shell_list *out)
+{
+    const char *const end = value.at + value.length - 1, *open;
+    bool indexed = false;
+
+    for (const char *at = value.at + 1, *from; (from = shell_skip_lines(at, end)) < end;) {
+        at = shell_at_operator(from) ? from + 1 : shell_skip_word(from, end, &open);
+        indexed = indexed || (*from == '[' && memchr(from, '=', (size_t)(at - from)) != NULL);
+        if (!shell_at_operator(from))
+            shell_expand_word(in, (shell_text){from, (size_t)(at - from)}, SHELL_SPLIT, out);
+    }
+    return indexed;
+}
+
+/* NAME=VALUE, NAME+=VALUE, NAME=(VALUES) as it stands in the script. */
+static void assign(shell_state *in, shell_text text)
+{
+    const size_t length = shell_assignment_length(text);
+    const char *const equals = memchr(text.at, '=', text.length);
+    const shell_text value = {equals + 1, text.length - (size_t)(equals + 1 - text.at)};
+    shell_assignment a = {.name = shell_copy(in->c, (shell_text){text.at, length}),
+                          .more = equals[-1] == '+',
+                          .array = value.length > 0 && *value.at == '(',
+                          .constant = memchr(value.at, '$', value.length) == NULL &&
+                                      memchr(value.at, '`', value.length) == NULL,
+                          .extends = equals[-1] == '+'};
+    bool element = text.at[length] == '[';
+
+    a.extends = a.more || strstr(shell_copy(in->c, value), a.name) != NULL;
+    if (a.array)
+        element = expand_array(in, value, &a.value) || element;
+    else
+        shell_list_add(in, &a.value, shell_expand_whole(in, value, SHELL_WHOLE));
+    if (element) // elements are not assigned one by one
+        shell_set_unknown(in, a.name, text);
+    else
+        shell_assign(in, &a);
+}
+
+/* NAME=VALUE COMMAND: the variables are set for the command only. */
+static void run_with_settings(shell_state *in, const shell_node *node, const shell_list *words)
+{
+    const size_t settings = (size_t)node->assignments;
+    const int commands = in->out->commands;
+    shell_variable *const old = shell_alloc(in->c, settings, sizeof *old);
+    shell_variable *const set = shell_alloc(in->c, settings, sizeof *set);
+
+    for (size_t i = 0; i < settings; i++) {
+        const shell_text text = node->word[i];
+        const char *const name =
+            shell_copy(in->c, (shell_text){text.at, shell_assignment_length(text)});
+
+        old[i] = *shell_variable_of(in, name);
+        assign(in, text);
+        set[i] = *shell_variable_of(in, name);
+    }
+    run_words(in, node, words);
+    for (int c = commands; c < in->out->commands; c++) {
+        in->out->command[c].settings = node->assignments;
+        in->out->command[c].setting = set;
+    }
+    for (size_t i = settings; i > 0; i--)
+        *shell_variable_of(in, old[i - 1].name) = old[i - 1];
+}
+
+/* Expands the words of a command; those of `export NAME=VALUE` are assigned instead. */
+static void expand_command(shell_state *in, const shell_node *node, shell_list *words)
+{
+    in->vanished = false;
+    for (int i = node->assignments; i < node->words; i++) {
+        const shell_text text = node->word[i];
+        const size_t length = shell_assignment_length(text);
+
+        if (length > 0 && words->count > 0 && shell_is_declaration(shell_text_of(*words->word))) {
+            shell_declare(in, words, shell_copy(in->c, (shell_text){text.at, length}));
+            assign(in, text);
+            continue;
+        }
+        shell_expand_word(in, text, SHELL_SPLIT, words);
+        const char *const word = words->count > 0 ? words->word[words->count - 1] : "";
+        const int origin = shell_origin_index(in->out, word);
+        in->vanished = in->vanished || (*text.at == '$' && origin >= 0 && shell_word_open(word) &&
+                                        in->out->origin[origin].unset);
+    }
+}
+
+static void eval_simple(shell_state *in, const shell_node *node)
+{
+    const int substitutions = in->substitutions;
+    shell_list words = {0};
+
+    in->command = node;
+    expand_command(in, node, &words);
+    if (words.count == 0) {
+        for (int i = 0; i < node->assignments; i++)
+            assign(in, node->word[i]);
+        in->status = in->substitutions > substitutions ? SHELL_PROGRAM : SHELL_TRUE;
+        return;
+    }
+    if (node->assignments > 0)
+        run_with_settings(in, node, &words);
+    else
+        run_words(in, node, &words);
+    // only an `exit` outside of all blocks surely ends the script
+    if (in->certainty == SHELL_CERTAIN && in->blocks == 0 &&
+        (strcmp(words.word[0], "exit") == 0 ||
+         (strcmp(words.word[0], "exec") == 0 && words.count > 1 &&
+          shell_word_known(words.word[1]))))
+        in->ended = true;
+}
+
+/* ---- all ---- */
+
+static void eval_body(shell_state *in, const shell_node *node)
+{
+    shell_eval(in, node->body);
+}
+
+static void (*const eval[])(shell_state *in,
+                            const shell_node *node) = {[SHELL_SIMPLE] = eval_simple,
+                                                       [SHELL_CONDITION] = eval_condition,
+                                                       [SHELL_ARITHMETIC] = eval_arithmetic,
+                                                       [SHELL_CHAIN] = eval_chain,
+                                                       [SHELL_PIPE] = eval_body,
+                                                       [SHELL_IF] = eval_if,
+                                                       [SHELL_FOR] = eval_loop,
+                                                       [SHELL_WHILE] = eval_loop,
+                                                       [SHELL_UNTIL] = eval_loop,
+                                                       [SHELL_CASE] = eval_case,
+                                                       [SHELL_GROUP] = eval_body,
+                                                       [SHELL_SUBSHELL] = eval_body,
+                                                       [SHELL_FUNCTION] = define_function};
+
+static void eval_node(shell_state *in, const shell_node *node)
+{
+    const bool block = node->kind != SHELL_SIMPLE, apart = node->apart;
+    const shell_reach outer = reach_of(in);
+    const shell_saved saved = apart ? shell_save(in) : (shell_saved){NULL, 0};
+    const shell_list argument = in->argument;
+    const bool argument_unknown = in->argument_unknown;
+    const int left = in->left;
+
+    shell_spend(in->c, NODE_COST);
+    in->c->line = node->line;
+    in->subshells += apart;
+    in->blocks += block;
+    eval[node->kind](in, node);
+    in->blocks -= block;
+    in->subshells -= apart;
+    if (apart) {
+        shell_restore(in, saved);
+        in->argument = argument;
+        in->argument_unknown = argument_unknown;
+        in->left = left;
+        restore_reach(in, outer);
+    }
+    if (node->kind != SHELL_CHAIN && node->kind != SHELL_PIPE)
+        in->command = node;
+    if ((node->kind == SHELL_SUBSHELL || node->kind == SHELL_PIPE) && in->status < SHELL_PROGRAM)
+        in->status = SHELL_PROGRAM; // `exit` may have ended it, `set -o pipefail` changes it
+    if (node->negated)
+        in->status = in->status > SHELL_TRUE    ? SHELL_UNDECIDED
+                     : in->status == SHELL_TRUE ? SHELL_FALSE
+                                                : SHELL_TRUE;
+    in->status = node->background ? SHELL_TRUE : in->status;
+}

@@ -1,0 +1,77 @@
+/* shell_parse.h - a shell script as a tree of commands, whose words are not expanded yet
+ *
+ *     if [ -d x ]; then A=1; fi       IF    test: SIMPLE [ -d x ]     body: SIMPLE A=1
+ *     make && run --a 1 | tee log     CHAIN body: SIMPLE make, then, with sign &,
+ *                                     PIPE  body: SIMPLE run --a 1, SIMPLE tee log
+ *
+ * The parser is lenient: the end of the text closes all that is open, and a closing word without an
+ * opening one is skipped. Brackets of expansions are counted without regard to quotes inside them.
+ */
+#ifndef SHELL_PARSE_H
+#define SHELL_PARSE_H
+
+#include "shell/shell_context.h"
+
+typedef enum shell_node_kind {
+    SHELL_SIMPLE,     /* words, the first `assignments` of them NAME=VALUE; target, here */
+    SHELL_CONDITION,  /* words inside of [[ ]], operators among them */
+    SHELL_ARITHMETIC, /* words: one, the inside of (( )) */
+    SHELL_CHAIN,      /* body: commands joined by && and || */
+    SHELL_PIPE,       /* body: commands joined by | */
+    SHELL_IF,         /* test, body, otherwise: a list, or the IF of an elif */
+    SHELL_FOR,        /* words: NAME, in, values; body. For ((A; B; C)): one word, its inside */
+    SHELL_WHILE,      /* test, body */
+    SHELL_UNTIL,
+    SHELL_CASE,   /* words: the subject; body: branches */
+    SHELL_BRANCH, /* words: patterns; body */
+    SHELL_GROUP,  /* body */
+    SHELL_SUBSHELL,
+    SHELL_FUNCTION /* words: its name; body */
+} shell_node_kind;
+
+/** A command. The comments above say which fields a kind of command uses. */
+typedef struct shell_node {
+    shell_node_kind kind;
+    int line;
+    shell_text text; /* from its first byte up to the operator after it; of a loop, its head */
+    struct shell_node *next; /* the next command of the same list */
+    struct shell_node *test, *body, *otherwise;
+    shell_text *word;
+    int words, word_capacity, assignments;
+    char sign; /* in a chain: & or |, the operator before the command */
+    bool negated, background, select;
+    bool apart;     /* variables end with it: of a subshell, a pipe or a background command */
+    bool counts;    /* FOR with ((A; B; C)) */
+    bool undecided; /* BRANCH: with a pattern such as @(a|b), or after ;& */
+    bool has_here, here_quoted;
+    shell_text here;   /* text of its here-document */
+    shell_text target; /* the file after its last >; empty: none */
+} shell_node;
+
+/** The first command of a text that begins in line c->line; NULL: it has none. */
+shell_node *shell_parse(shell_text text, shell_context *c);
+
+/* ---- where words and brackets end: each function takes a position before `end` ---- */
+
+bool shell_is_name(char c);
+bool shell_at_operator(const char *at); /* ; & | ( ) < > */
+bool shell_begins(const char *at, const char *end, const char *with);
+
+/** After the bracket that closes the one before `at`, and after the ` that closes another. */
+const char *shell_skip_close(const char *at, const char *end, char open, char close);
+const char *shell_skip_backtick(const char *at, const char *end);
+
+/** After a word, up to a blank or an operator; `*open` is set to a quote that is not closed. */
+const char *shell_skip_word(const char *at, const char *end, const char **open);
+
+/** After blanks; and after line breaks and comments too. */
+const char *shell_skip_blanks(const char *at, const char *end);
+const char *shell_skip_lines(const char *at, const char *end);
+
+/** Length of the NAME of NAME=, NAME+= or NAME[INDEX]= at a position; 0: none is there. */
+size_t shell_assignment_length(shell_text text);
+
+/** Is a word `export`, `declare` or a similar builtin, whose arguments are assignments? */
+bool shell_is_declaration(shell_text word);
+
+#endif

@@ -1,0 +1,171 @@
+/* shell_read.c - the commands of a shell script, as far as they follow from its text */
+#include <string.h>
+
+#include "shell/shell_state.h"
+
+/* Marks of unknown values, and zero bytes, which end words, are not text. */
+static void check_bytes(shell_context *c, const char *text, size_t length)
+{
+    static const char bytes[] = {'\0', SHELL_UNKNOWN, SHELL_UNKNOWN_END};
+    static const char *const names[] = {"a zero byte", "a byte of value 1", "a byte of value 2"};
+
+    for (size_t i = 0; i < sizeof bytes; i++)
+        if (memchr(text, bytes[i], length) != NULL)
+            shell_fail(c, names[i]);
+}
+
+static void take_argument(shell_state *in, const char *text)
+{
+    char *const copy = shell_copy(in->c, shell_text_of(text));
+
+    if (shell_assignment_length(shell_text_of(text)) == 0)
+        shell_list_add(in, &in->argument, copy);
+    else
+        shell_set_word(in, copy, text_cut(copy, '='));
+}
+
+/* ---- scripts without a command ---- */
+
+static bool any_option(const char *const *word, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (shell_is_option(word[i]))
+            return true;
+    return false;
+}
+
+static bool any_command_has_options(const shell_words *words)
+{
+    for (int c = 0; c < words->commands; c++) {
+        const shell_command *const command = &words->command[c];
+        const char *const *const word = words->word + command->first;
+
+        if (strcmp(word[0], "#SBATCH") != 0 && any_option(word, command->count))
+            return true;
+    }
+    return false;
+}
+
+/* The words of a value that has options: of a text those between its blanks. */
+static void add_option_words(shell_state *in, const shell_list *value, shell_list *words)
+{
+    static const char blanks[] = " \t\r\n";
+
+    for (int i = 0; i < value->count; i++) {
+        const char *text = value->word[i];
+
+        if (value->count > 1 && any_option(value->word, value->count))
+            shell_list_add(in, words, text);
+        else if (value->count == 1 && strstr(text, "--") != NULL)
+            for (size_t width; *(text += strspn(text, blanks)) != '\0'; text += width) {
+                width = strcspn(text, blanks);
+                shell_list_add(in, words, shell_copy(in->c, (shell_text){text, width}));
+            }
+    }
+}
+
+/* A file that only sets variables, for others to source: their options are its command. */
+static void add_variables(shell_state *in)
+{
+    shell_list words = {0};
+    text_builder names;
+
+    text_builder_init(&names, in->c->arena);
+    for (int v = 0; v < in->variables; v++) {
+        const shell_variable *const variable = &in->variable[v];
+        const int before = words.count;
+
+        if (variable->set)
+            add_option_words(in, &variable->value, &words);
+        if (words.count > before)
+            text_append_printf(&names, "%s%s (line %d)", before > 0 ? ", " : "", variable->name,
+                               variable->line);
+    }
+    if (words.count == 0)
+        return;
+    in->out->instead = shell_finish(in->c, &names);
+    shell_add_command(in, &words);
+}
+
+/* ---- reading ---- */
+
+static void read_script(shell_context *c, const shell_source *source, shell_words *out)
+{
+    const shell_text text = {source->text, source->length};
+    shell_state in = {.c = c, .out = out, .status = SHELL_TRUE, .cause = -1, .doubt = -1};
+
+    check_bytes(c, source->text, source->length);
+    for (int i = 0; i < source->arguments; i++)
+        check_bytes(c, source->argument[i], strlen(source->argument[i]));
+    if (source->length > SHELL_MAX_BYTES)
+        shell_fail(c, "more than 4 MiB of them");
+    const shell_node *const commands = shell_parse(text, c);
+    c->line = 0; // of what is set before the first command
+    for (int i = 0; i < source->arguments; i++)
+        take_argument(&in, source->argument[i]);
+    shell_job_lines(&in, text);
+    shell_eval(&in, commands);
+    in.certainty = SHELL_CERTAIN;
+    if (!any_command_has_options(out))
+        add_variables(&in);
+    out->variable = in.variable;
+    out->variables = in.variables;
+}
+
+/* The context is not local to the function that is jumped back to. */
+static plait_status read_or_fail(shell_context *c, const shell_source *source, shell_words *out)
+{
+    if (setjmp(c->failed) != 0)
+        return c->status;
+    read_script(c, source, out);
+    return PLAIT_OK;
+}
+
+plait_status shell_read(const shell_source *source, plait_arena *arena, shell_words *out,
+                        plait_error *err)
+{
+    shell_context c = {.name = source->name, .line = 1, .arena = arena, .err = err};
+
+    *out = (shell_words){0};
+    return read_or_fail(&c, source, out);
+}
+
+/* ---- results ---- */
+
+bool shell_word_known(const char *word)
+{
+    return strchr(word, SHELL_UNKNOWN) == NULL;
+}
+
+bool shell_word_open(const char *word)
+{
+    const size_t length = strlen(word);
+
+    return length > 0 && word[0] == SHELL_UNKNOWN && word[length - 1] == SHELL_UNKNOWN_END;
+}
+
+const shell_origin *shell_word_origin(const shell_words *words, const char *word)
+{
+    const int index = shell_origin_index(words, word);
+
+    return index >= 0 ? &words->origin[index] : NULL;
+}
+
+static const char *known_word(const shell_variable *variable, int count, const char *name)
+{
+    for (int v = 0; v < count; v++)
+        if (strcmp(variable[v].name, name) == 0 && variable[v].set &&
+            variable[v].value.count == 1 && shell_word_known(variable[v].value.word[0]))
+            return variable[v].value.word[0];
+    return NULL;
+}
+
+const char *shell_variable_word(const shell_words *words, const char *name)
+{
+    return known_word(words->variable, words->variables, name);
+}
+
+const char *shell_setting_word(const shell_command *command, const char *name)
+{
+    return known_word(command->setting, command->settings, name);
+}
