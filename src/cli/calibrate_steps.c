@@ -85,8 +85,6 @@ static plait_status scale_to_log(const char *path, const char *plan, const char 
                                  const fit_watch *watch, plait_arena *arena, site_result *out,
                                  plait_error *err)
 {
-    static const opt_operands nothing = {0};
-    static const plan_request_flags as_it_is = {0};
     plait_cluster cluster;
     plans_entry entry;
     plan_request question;
@@ -108,7 +106,7 @@ static plait_status scale_to_log(const char *path, const char *plan, const char 
             err, PLAIT_ERROR_SCHEMA, entry.where,
             "expected a plan with model, seq, gbs and gpus, found one without; `plait "
             "eval --plan FILE ... -o WHOLE.json` writes one with them");
-    PLAIT_TRY(plan_request_from_entry(&as_it_is, &nothing, &entry, arena, &question, err));
+    PLAIT_TRY(plan_request_from_entry(NULL, &entry, arena, &question, err));
     if (question.plan.verdict == PLAIT_INVALID)
         return plait_fail(err, PLAIT_ERROR_RANGE, entry.where,
                           "expected a plan that can run, found: %s", question.plan.why);

@@ -144,7 +144,6 @@ static plait_status read_again(const launch_config *file, const char *text,
                                const plans_entry *today, const plan_request_flags *question,
                                plait_arena *arena, plan_request *out, bool *read, plait_error *err)
 {
-    static const opt_operands nothing = {0};
     plans_entry *entry = plait_arena_alloc(arena, 1, sizeof *entry);
     const char *warning;
     plait_error inner;
@@ -157,7 +156,7 @@ static plait_status read_again(const launch_config *file, const char *text,
         entry->model = today->model;
         entry->cluster = today->cluster;
         entry->gpus = entry->gpus > 0 ? entry->gpus : today->gpus;
-        status = plan_request_from_entry(question, &nothing, entry, arena, out, &inner);
+        status = plan_request_from_entry(question, entry, arena, out, &inner);
     }
     *read = status == PLAIT_OK && out->plan.verdict != PLAIT_INVALID;
     return faults_only(status, &inner, err);
@@ -256,7 +255,6 @@ static plait_status find_edits(doctor_answer *answer, const launch_config *file,
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
-    static const opt_operands nothing = {0};
     const doctor_values *const flags = values;
     const imported_flags file = {flags->from, flags->model, flags->cluster, flags->problem.gpus,
                                  flags->verbose};
@@ -277,7 +275,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (entry.gpus == 0)
         entry.gpus = flags->problem.gpus;
     question.problem.gpus = 0; // set in the entry; as an option it would count as a change
-    PLAIT_TRY(plan_request_from_entry(&question, &nothing, &entry, arena, today, err));
+    PLAIT_TRY(plan_request_from_entry(&question, &entry, arena, today, err));
     *answer = (doctor_answer){.file = text_plain(arena, operands->text[0]),
                               .problem = &today->problem,
                               .now = &today->plan};

@@ -35,7 +35,6 @@ static const opt options[] = {
 static plait_status load_plans(const char *path, plait_arena *arena, next_answer *out,
                                plait_error *err)
 {
-    static const opt_operands nothing = {0};
     const plans_entry *entry;
     int count;
 
@@ -48,12 +47,10 @@ static plait_status load_plans(const char *path, plait_arena *arena, next_answer
         return plait_fail_nomem(err);
     for (int i = 0; i < count; i++) {
         plan_request *one = plait_arena_alloc(arena, 1, sizeof *one);
-        const plan_request_flags flags = {
-            .plan = plait_arena_printf(arena, "%s:%d", path, entry[i].rank)};
 
-        if (one == NULL || flags.plan == NULL)
+        if (one == NULL)
             return plait_fail_nomem(err);
-        PLAIT_TRY(plan_request_resolve(&flags, &nothing, arena, one, err));
+        PLAIT_TRY(plan_request_from_entry(NULL, &entry[i], arena, one, err));
         if (one->plan.verdict == PLAIT_INVALID)
             return plait_fail(err, PLAIT_ERROR_RANGE, entry[i].where,
                               "expected a plan that can run, found: %s", one->plan.why);

@@ -37,15 +37,13 @@ typedef struct reporting {
 static plait_status price_all(const plans_entry *entry, int count, reporting *r,
                               const report_plan **out, plait_error *err)
 {
-    static const opt_operands nothing = {0};
-    static const plan_request_flags none = {0};
     report_plan *plan = plait_arena_alloc(r->arena, (size_t)count, sizeof *plan);
     plan_request *one = plait_arena_alloc(r->arena, 1, sizeof *one);
 
     if (plan == NULL || one == NULL)
         return plait_fail_nomem(err);
     for (int i = 0; i < count; i++) {
-        PLAIT_TRY(plan_request_from_entry(&none, &nothing, &entry[i], r->arena, one, err));
+        PLAIT_TRY(plan_request_from_entry(NULL, &entry[i], r->arena, one, err));
         plan[i] = one->plan;
         if (i == 0 || one->problem.runtime->natural_routing)
             PLAIT_TRY(report_natural(&one->problem, r->arena, &plan[i], err));

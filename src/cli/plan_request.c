@@ -182,9 +182,9 @@ static void derive_dp(const plait_problem *problem, plait_key_set given, plait_d
         degrees->dp = plait_degrees_dp(problem->job.gpus, degrees->tp, degrees->pp, degrees->cp);
 }
 
-plait_status plan_request_from_entry(const plan_request_flags *flags, const opt_operands *operands,
-                                     const plans_entry *file, plait_arena *arena, plan_request *out,
-                                     plait_error *err)
+static plait_status resolve(const plan_request_flags *flags, const opt_operands *operands,
+                            const plans_entry *file, plait_arena *arena, plan_request *out,
+                            plait_error *err)
 {
     plait_degrees degrees = plait_degrees_init();
     plan_request_flags without_plan = *flags;
@@ -220,7 +220,16 @@ plait_status plan_request_resolve(const plan_request_flags *flags, const opt_ope
             return plait_fail_nomem(err);
         PLAIT_TRY(plans_load(flags->plan, arena, file, err));
     }
-    return plan_request_from_entry(flags, operands, file, arena, out, err);
+    return resolve(flags, operands, file, arena, out, err);
+}
+
+plait_status plan_request_from_entry(const plan_request_flags *flags, const plans_entry *file,
+                                     plait_arena *arena, plan_request *out, plait_error *err)
+{
+    static const opt_operands no_operands = {0};
+    static const plan_request_flags no_flags = {0};
+
+    return resolve(flags != NULL ? flags : &no_flags, &no_operands, file, arena, out, err);
 }
 
 plait_status plan_request_versus(const char *path, const plait_problem *problem, plait_arena *arena,

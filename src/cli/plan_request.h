@@ -40,9 +40,11 @@ PLAIT_MUST_CHECK plait_status plan_request_resolve(const plan_request_flags *fla
                                                    const opt_operands *operands, plait_arena *arena,
                                                    plan_request *out, plait_error *err);
 
-/** As plan_request_resolve, with the file of `flags->plan` already read; it may be NULL. */
+/**
+ * As plan_request_resolve, for a plan of a file alone. @param flags  options that change it; may be
+ * NULL
+ */
 PLAIT_MUST_CHECK plait_status plan_request_from_entry(const plan_request_flags *flags,
-                                                      const opt_operands *operands,
                                                       const plans_entry *file, plait_arena *arena,
                                                       plan_request *out, plait_error *err);
 
