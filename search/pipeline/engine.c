@@ -7,17 +7,18 @@
 #include "base/numbers.h"
 
 /*
- * The engine keeps all labels of all stages in one array, since a path leads back through them, and two rows of
- * lists: the states of the stage at hand and those of the next one.
+ * The engine keeps all labels of all stages in one array, since a path leads back through them, and
+ * two rows of lists: the states of the stage at hand and those of the next one.
  *
  *     now    state:   0     1     2     3          next   state:   0     1     2     3
  *                     |           |                                      |           |
  *     label           7 -> 5      6                                      9           11 -> 8
  *                                                            before:     5            6    7
  *
- * `stage` and `state` are valid while the caller lists options; `next` is filled then and becomes `now` after the last
- * state. A list has no label that another one of it dominates, and at most most_labels. A label that was dropped
- * stays in the array unless the one that replaced it took its place. `failed` ends everything: out of memory.
+ * `stage` and `state` are valid while the caller lists options; `next` is filled then and becomes
+ * `now` after the last state. A list has no label that another one of it dominates, and at most
+ * most_labels. A label that was dropped stays in the array unless the one that replaced it took its
+ * place. `failed` ends everything: out of memory.
  */
 struct pipeline_engine {
     const pipeline_problem *problem;
@@ -33,9 +34,10 @@ struct pipeline_engine {
 // ---- bounds --------------------------------------------------------------------------------
 
 /*
- * The largest work that the stages up to p reach when each does as much as its own chains allow, given the work of
- * all: m x_s + P_s <= 1, and 2 W - P_s + (m - 1 - p + s) x_s <= 1 for s > p - m, else W + (m - 1) x_s / 2 <= 1, with
- * P_s the work before stage s. More work before a stage never leaves less in all. (S.62)
+ * The largest work that the stages up to p reach when each does as much as its own chains allow,
+ * given the work of all: m x_s + P_s <= 1, and 2 W - P_s + (m - 1 - p + s) x_s <= 1 for s > p - m,
+ * else W + (m - 1) x_s / 2 <= 1, with P_s the work before stage s. More work before a stage never
+ * leaves less in all. (S.62)
  */
 static double reachable_work(int p, int m, double work_s)
 {
@@ -88,8 +90,9 @@ static double step_s(const pipeline_problem *problem, double pipeline_s,
 }
 
 /*
- * Lower bound of every completion of a label. (S.65) Of its chains, that of all microbatches of the slowest stage to
- * come begins after its own work, and those that have turned go on to the last stage and back.
+ * Lower bound of every completion of a label. (S.65) Of its chains, that of all microbatches of the
+ * slowest stage to come begins after its own work, and those that have turned go on to the last
+ * stage and back.
  */
 static double lower_bound(const pipeline_problem *problem, const pipeline_label *label,
                           const pipeline_rest *rest)
@@ -111,7 +114,9 @@ static double lower_bound(const pipeline_problem *problem, const pipeline_label 
 
 // ---- labels --------------------------------------------------------------------------------
 
-/* A step grows with each of these ten numbers, and so does what further stages make of them. (S.64) */
+/*
+ * A step grows with each of these ten numbers, and so does what further stages make of them. (S.64)
+ */
 static bool dominates(const pipeline_label *a, const pipeline_label *b)
 {
     const plait_chain *v = &a->chain, *w = &b->chain;
@@ -125,7 +130,10 @@ static bool dominates(const pipeline_label *a, const pipeline_label *b)
            a->tail.optimizer_s <= b->tail.optimizer_s;
 }
 
-/* Removes what a label dominates from a list; returns how many are left, -1 if one dominates the label. */
+/*
+ * Removes what a label dominates from a list; returns how many are left, -1 if one dominates the
+ * label.
+ */
 static int remove_dominated(pipeline_engine *e, const pipeline_label *label, int *head)
 {
     int left = 0;

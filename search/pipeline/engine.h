@@ -1,17 +1,19 @@
 /*
- * engine.h - the fastest way to fill the stages of a 1F1B pipeline, by dynamic programming over labels
+ * engine.h - the fastest way to fill the stages of a 1F1B pipeline, by dynamic programming over
+ * labels
  *
- * Stages are filled from the first to the last. A state (s, i) means that the first s stages are filled and
- * that they hold i; what i counts is the caller's: items of a row, layers, or the tp of the last layer. The
- * caller lists the options of a stage in a state; each has times and leads to a state of the next stage.
+ * Stages are filled from the first to the last. A state (s, i) means that the first s stages are
+ * filled and that they hold i; what i counts is the caller's: items of a row, layers, or the tp of
+ * the last layer. The caller lists the options of a stage in a state; each has times and leads to a
+ * state of the next stage.
  *
  *     L(0, 0)     = { no stage }
  *     L(s + 1, j) = the undominated of { label + option : label in L(s, i), option of stage s from i to j }
  *     minimise over L(p, goal)    weight * step(chains of C.73, tails)
  *
- * Layouts, choices by stage, choices by layer and node groups of several kinds differ in their options and
- * in the lower bound of what the stages to come take. All share one label, one dominance (S.64), one bound
- * (S.61, S.65) and one limit of labels.
+ * Layouts, choices by stage, choices by layer and node groups of several kinds differ in their
+ * options and in the lower bound of what the stages to come take. All share one label, one
+ * dominance (S.64), one bound (S.61, S.65) and one limit of labels.
  */
 #pragma once
 
@@ -104,7 +106,8 @@ void pipeline_path(const pipeline_result *result, int answer, int stages,
                    const pipeline_label **path);
 
 /**
- * Numbers the ranges of layers [first, last): those with as many layers of each kind have one number.
+ * Numbers the ranges of layers [first, last): those with as many layers of each kind have one
+ * number.
  *
  * @param count  numbers that occur
  * @return       [(layers + 1) * first + last]; NULL when out of memory

@@ -1,4 +1,7 @@
-/* heterogeneous.c - the answer over several node groups: all orders, and each group alone beside them (S.67) */
+/*
+ * heterogeneous.c - the answer over several node groups: all orders, and each group alone beside
+ * them (S.67)
+ */
 #include "search/pipeline/heterogeneous.h"
 
 #include <math.h>
@@ -9,7 +12,7 @@
 #include "search/exhaustive/exhaustive.h"
 #include "plan/ranges.h"
 
-// ---- plans that are kept --------------------------------------------------------------------------
+// ---- plans that are kept -------------------------------------------------------------------
 
 double hetero_limit(const hetero_problem *q)
 {
@@ -46,7 +49,7 @@ void hetero_keep(hetero_problem *q, const plait_plan *plan, double objective)
     q->found[at] = (hetero_plan){*plan, objective};
 }
 
-// ---- the problem --------------------------------------------------------------------------
+// ---- the problem ---------------------------------------------------------------------------
 
 static plait_status check(const plait_problem *problem, const plait_search_options *options,
                           plait_error *err)
@@ -127,8 +130,8 @@ static plait_status take_plans(const hetero_problem *q, plait_search_result *res
 
 // ---- each group alone ----------------------------------------------------------------------
 //
-// One group alone has the whole plan space of its nodes, with schedules and chunks that stages which differ lack. So the
-// answer is never worse than that of one group. (S.67)
+// One group alone has the whole plan space of its nodes, with schedules and chunks that stages
+// which differ lack. So the answer is never worse than that of one group. (S.67)
 
 /* Sets the group of a plan's stages. */
 static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_error *err)
@@ -196,60 +199,41 @@ static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum
     return result.has_closest ? note_closest(q, g, &problem, &result.closest, err) : PLAIT_OK;
 }
 
-// ---- recomputation -----------------------------------------------------------------
-
-/* All choices of the software, the model and the limits without offloaded activations. */
-static plait_status list_recompute(const hetero_problem *q, space_recompute *out, plait_error *err)
-{
-    PLAIT_TRY(space_list_recompute(q->problem, q->options, q->arena, out, err));
-    space_choice *choice = plait_arena_alloc(q->arena, (size_t)out->count + 1, sizeof *choice);
-    int count = 0;
-
-    if (!choice)
-        return plait_fail_nomem(err);
-    for (int i = 0; i < out->count; i++)
-        if (out->value[i].offload_acts == 0)
-            choice[count++] = out->value[i];
-    out->value = choice;
-    out->count = count;
-    return PLAIT_OK;
-}
+// ---- recomputation -------------------------------------------------------------------------
 
 /*
- * The n-th list of recomputation that the stages of one plan may have: first all that may differ between stages, then
- * each of the others alone (rule P40). Returns its length; -1: there are no more lists.
+ * Makes q->space for the n-th list of recomputation that the stages of one plan may have: first all
+ * that may differ between stages, then each of the others alone (rule P40). *any is false after the
+ * last list.
  */
-static int recompute_list(const hetero_problem *q, const space_recompute *all, int n,
-                          plait_recompute *out)
-{
-    int count = 0, alone = 0;
-
-    for (int i = 0; i < all->count; i++) {
-        const plait_recompute one = all->value[i].recompute;
-        const bool alike = q->problem->runtime->can.recompute_alike >> one.kind & 1u;
-        if (alike ? ++alone == n : n == 0)
-            out[count++] = one;
-    }
-    return n > alone ? -1 : count;
-}
-
-/* Makes q->space for the n-th list; *any is false after the last. */
-static plait_status list_all(hetero_problem *q, int n, bool *any, plait_error *err)
+static plait_status make_space(hetero_problem *q, int n, bool *any, plait_error *err)
 {
     space_recompute all;
+    int count = 0, alone = 0;
 
-    PLAIT_TRY(list_recompute(q, &all, err));
+    PLAIT_TRY(space_list_recompute(q->problem, q->options, q->arena, &all, err));
     plait_recompute *list = plait_arena_alloc(q->arena, (size_t)all.count + 1, sizeof *list);
     if (!list)
         return plait_fail_nomem(err);
-    q->space = (hetero_space){.recompute = list, .recomputes = recompute_list(q, &all, n, list)};
-    *any = q->space.recomputes >= 0;
-    return q->space.recomputes > 0 ? hetero_list_degrees(q, err) : PLAIT_OK;
+    for (int i = 0; i < all.count; i++) {
+        const plait_recompute one = all.value[i].recompute;
+        const bool of_all_stages = q->problem->runtime->can.recompute_alike >> one.kind & 1u;
+        if (all.value[i].offload_acts != 0)
+            continue;
+        if (of_all_stages ? ++alone == n : n == 0)
+            list[count++] = one;
+    }
+    *any = n <= alone;
+    q->space = (hetero_space){.recompute = list, .recomputes = *any ? count : -1};
+    return *any && count > 0 ? hetero_list_degrees(q, err) : PLAIT_OK;
 }
 
 // ---- nothing fits --------------------------------------------------------------------------
 
-/* The reason why not even a plan without memory limits is legal: of the first group alone, and of several. */
+/*
+ * The reason why not even a plan without memory limits is legal: of the first group alone, and of
+ * several.
+ */
 static plait_status fail_illegal(const hetero_problem *q, plait_error *err)
 {
     const plait_cluster *cluster = q->problem->cluster;
@@ -281,7 +265,7 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
     min_memory.range = q->range;
     bool any = true;
     for (int n = 0; any; n++) {
-        PLAIT_TRY(list_all(&min_memory, n, &any, err));
+        PLAIT_TRY(make_space(&min_memory, n, &any, err));
         PLAIT_TRY(hetero_closest(&min_memory, &plan, err));
     }
     result->has_closest = min_memory.lacks_bytes < HUGE_VAL;
@@ -306,7 +290,7 @@ static plait_status search_even(hetero_problem *q, hetero_space *space, int *spa
 
     *spaces = 0;
     for (int n = 0; any && n <= LISTS; n++) {
-        PLAIT_TRY(list_all(q, n, &any, err));
+        PLAIT_TRY(make_space(q, n, &any, err));
         PLAIT_TRY(hetero_search_orders(q, NULL, NULL, err));
         if (any)
             space[(*spaces)++] = q->space;
@@ -392,7 +376,7 @@ plait_status hetero_search(const plait_problem *problem, const plait_search_opti
     return search_with(problem, options, 0, arena, result, err);
 }
 
-// ---- idle groups --------------------------------------------------------------------------
+// ---- idle groups ---------------------------------------------------------------------------
 
 plait_status plait_idle_groups(const plait_problem *problem, const plait_search_options *options,
                                const plait_plan *plan, plait_arena *arena,

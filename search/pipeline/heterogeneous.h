@@ -1,8 +1,9 @@
 /*
- * heterogeneous.h - plans over node groups with different accelerators: stages to groups, layers to stages
+ * heterogeneous.h - plans over node groups with different accelerators: stages to groups, layers to
+ * stages
  *
- * A group choice takes some of the groups, and for each of them one run of stages, or two runs of different degrees. A
- * group order puts its runs in a row; the pipeline goes through them.
+ * A group choice takes some of the groups, and for each of them one run of stages, or two runs of
+ * different degrees. A group order puts its runs in a row; the pipeline goes through them.
  *
  *     minimise   w (T(f, b) + sends + max reduce_s + max gather_s + max optimizer_s)            (S.60)
  *     over       group choices and their orders, layers l_1 .. l_p >= 1 that sum to L, and the recomputation of each
@@ -11,8 +12,8 @@
  *                the runs of a group that is used is G_g, the second run begins as rule P48 demands,
  *                state_s + min(p - s, m) flight_s <= capacity of the nodes of stage s
  *
- * T is the pipeline of 1F1B, exactly (C.73); w is 1, or the dollars an hour of the groups that are used. The files, in
- * the order in which they are used:
+ * T is the pipeline of 1F1B, exactly (C.73); w is 1, or the dollars an hour of the groups that are
+ * used. The files, in the order in which they are used:
  *
  *     heterogeneous_degrees.c   legal degrees of each group
  *     heterogeneous_stages.c    options of a stage and their least times, by layers and microbatches in flight
@@ -55,8 +56,8 @@ typedef struct stage_options {
 } stage_options;
 
 /**
- * Lower bounds of a stage, over its options that fit with a number of microbatches in flight; infinite if none does,
- * or if no plan that uses the stage is below the limit.
+ * Lower bounds of a stage, over its options that fit with a number of microbatches in flight;
+ * infinite if none does, or if no plan that uses the stage is below the limit.
  */
 typedef struct stage_bound {
     double stage_s; /* f + b */
@@ -71,9 +72,9 @@ typedef struct stage_bytes {
 typedef struct stage_run stage_run;
 
 /**
- * Degrees of stages on one group, with prices that are computed when they are first used: options, bounds and bytes are
- * NULL until then, by place and, for options and bounds, by the group at the other end of the pipeline, with which tied
- * embeddings are reduced.
+ * Degrees of stages on one group, with prices that are computed when they are first used: options,
+ * bounds and bytes are NULL until then, by place and, for options and bounds, by the group at the
+ * other end of the pipeline, with which tied embeddings are reduced.
  */
 typedef struct group_degrees {
     plait_degrees degrees; /* pp: stages that the group has the GPUs for */
@@ -120,7 +121,10 @@ typedef struct hetero_plan {
     double objective;
 } hetero_plan;
 
-/** Recomputation that may differ between the stages of a plan, and the degrees that are legal with it. */
+/**
+ * Recomputation that may differ between the stages of a plan, and the degrees that are legal with
+ * it.
+ */
 typedef struct hetero_space {
     int recomputes;
     const plait_recompute *recompute; /* [recomputes] */
@@ -157,7 +161,10 @@ typedef struct hetero_problem {
 
 enum { HETERO_SIZE_FACTOR = 1 << 22 }; /* above any 4 cp + zero */
 
-/** Sequences of a microbatch, cp and the ZeRO stage in one number: what the runs of a plan have in common. */
+/**
+ * Sequences of a microbatch, cp and the ZeRO stage in one number: what the runs of a plan have in
+ * common.
+ */
 static inline int64_t hetero_size(const plait_degrees *d)
 {
     return (int64_t)d->dp * d->mbs * HETERO_SIZE_FACTOR + (int64_t)d->cp * 4 + d->zero;
@@ -169,7 +176,9 @@ static inline int hetero_microbatches(const hetero_problem *q, int64_t size)
     return (int)(q->problem->job.gbs / (size / HETERO_SIZE_FACTOR));
 }
 
-/** Runs of some groups, those of one group next to each other, without an order of the groups yet. */
+/**
+ * Runs of some groups, those of one group next to each other, without an order of the groups yet.
+ */
 typedef struct group_choice {
     double bound;   /* lower bound of the objective, in any order */
     int64_t listed; /* number in the order in which choices were listed */
@@ -240,19 +249,24 @@ static inline int hetero_end(const hetero_problem *q, const group_degrees *choic
 {
     return place == HETERO_MIDDLE || !q->problem->model->tied ? choice->group : other;
 }
-/** The stage with layers [first, last): its chunk and recomputation live in `arena`. False when out of memory. */
+/**
+ * The stage with layers [first, last): its chunk and recomputation live in `arena`. False when out
+ * of memory.
+ */
 bool hetero_stage(const hetero_problem *q, const group_degrees *choice, hetero_place place,
                   int first, int last, plait_recompute recompute, plait_arena *arena,
                   plait_stage *out);
 /**
- * Lower bounds of a stage, by range of layers, with their options. Ranges that take longer than any plan below the limit
- * allows are infinite and without options. NULL when out of memory.
+ * Lower bounds of a stage, by range of layers, with their options. Ranges that take longer than any
+ * plan below the limit allows are infinite and without options. NULL when out of memory.
  */
 const stage_bound *hetero_stage_bounds(hetero_problem *q, group_degrees *choice, hetero_place place,
                                        int other, int in_flight);
 /** A run, which all group choices that have it share; NULL when out of memory. */
 stage_run *hetero_run(hetero_problem *q, group_degrees *choice, int stages);
-/** True if stages of b may follow this number of stages of a, the first run of their group. (P48) */
+/**
+ * True if stages of b may follow this number of stages of a, the first run of their group. (P48)
+ */
 bool hetero_may_follow(const group_degrees *a, int stages, const group_degrees *b);
 
 // heterogeneous_bound.c
@@ -279,7 +293,10 @@ double divisible_max_stage_s(const divisible_pipeline *cut, double units, double
 const double *hetero_tail_bounds(hetero_problem *q, group_degrees *choice);
 /** Lower bound of a choice's objective in any order, with divisible layers. (S.62) */
 double hetero_divisible_bound(const hetero_problem *q, const group_choice *set);
-/** Lower bound with whole layers of one kind that fit, below the limit; negative when out of memory. (S.62) */
+/**
+ * Lower bound with whole layers of one kind that fit, below the limit; negative when out of memory.
+ * (S.62)
+ */
 double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set);
 /** The longest f + b of a stage in a plan of this choice below the limit. (S.68) */
 double hetero_max_stage_s(const hetero_problem *q, const group_choice *set);
@@ -306,7 +323,8 @@ PLAIT_MUST_CHECK plait_status hetero_build_plan(hetero_problem *q, const group_o
                                                 const hetero_layout *layout, plait_plan *plan,
                                                 plait_error *err);
 /**
- * Searches all orders of all choices with one run a group, or with a budget those with two runs in one group. (S.70)
+ * Searches all orders of all choices with one run a group, or with a budget those with two runs in
+ * one group. (S.70)
  *
  * @param budget       options to try, reduced by those tried; NULL: one run a group
  * @param lower_bound  lowered to that of what the budget left out
@@ -315,7 +333,10 @@ PLAIT_MUST_CHECK plait_status hetero_search_orders(hetero_problem *q, int64_t *b
                                                    double *lower_bound, plait_error *err);
 
 // heterogeneous_closest.c
-/** The plan over several groups that lacks less memory than q->lacks_bytes, if there is one; q is min_memory. */
+/**
+ * The plan over several groups that lacks less memory than q->lacks_bytes, if there is one; q is
+ * min_memory.
+ */
 PLAIT_MUST_CHECK plait_status hetero_closest(hetero_problem *q, plait_plan *plan, plait_error *err);
 
 // heterogeneous.c

@@ -1,21 +1,24 @@
 /*
- * heterogeneous_bound.c - lower bounds of a group choice, for any layers and any order of its groups
+ * heterogeneous_bound.c - lower bounds of a group choice, for any layers and any order of its
+ * groups
  *
- * Let x be the longest f + b of a stage and W the sum over stages. The chains of C.73 that turn at a stage of x give
+ * Let x be the longest f + b of a stage and W the sum over stages. The chains of C.73 that turn at
+ * a stage of x give
  *
  *     m x,   W + (m - (p + 1)/2) x,   2 W + (m - 1 - p) x                                       (S.61)
  *
- * as bounds. The first is the stage's own work. The second is the mean of two chains, for m > p. The third is the chain
- * to the last stage and back: no stage that it passes once only takes more than x (m >= 2). Each microbatch passes all
- * stages: W is a bound, too.
+ * as bounds. The first is the stage's own work. The second is the mean of two chains, for m > p.
+ * The third is the chain to the last stage and back: no stage that it passes once only takes more
+ * than x (m >= 2). Each microbatch passes all stages: W is a bound, too.
  *
- * For a given x, W is least if the groups with the least time for a layer hold as much of the model as x allows: a stage
- * holds layers as long as they take x at most and fit the memory with as many microbatches in flight as if its group
- * were the last of the order. The least over x of the largest bound is S.62. It changes only where one more layer fits
- * somewhere, or, with divisible layers, where one group less holds the whole model.
+ * For a given x, W is least if the groups with the least time for a layer hold as much of the model
+ * as x allows: a stage holds layers as long as they take x at most and fit the memory with as many
+ * microbatches in flight as if its group were the last of the order. The least over x of the
+ * largest bound is S.62. It changes only where one more layer fits somewhere, or, with divisible
+ * layers, where one group less holds the whole model.
  *
- * A group has to hold what the other groups cannot hold within x, and its fullest stage its share of that: this bounds
- * the time of gradients, gathers and optimizer. (S.68)
+ * A group has to hold what the other groups cannot hold within x, and its fullest stage its share
+ * of that: this bounds the time of gradients, gathers and optimizer. (S.68)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +26,7 @@
 #include "search/pipeline/heterogeneous.h"
 #include "base/numbers.h"
 
-// ---- divisible work -------------------------------------------------------------------
+// ---- divisible work ------------------------------------------------------------------------
 
 /* The chains of S.61 for x and W; those that need a larger m are 0. */
 typedef struct chain_bounds {
@@ -50,7 +53,10 @@ static double least_between(const chain_bounds *a, const chain_bounds *b)
     return larger(alone_s, larger(smaller(a->mean_s, b->mean_s), smaller(a->round_s, b->round_s)));
 }
 
-/* Lower bound for every larger x: all work is in the fastest stages, and only chains that grow with x count. */
+/*
+ * Lower bound for every larger x: all work is in the fastest stages, and only chains that grow with
+ * x count.
+ */
 static double least_from(const divisible_pipeline *cut, const chain_bounds *a)
 {
     const double alone_s = larger(larger(a->alone_s, a->work_s), a->mean_s);
@@ -81,7 +87,10 @@ static double cut_work_s(const divisible_pipeline *cut, double units, double slo
     return work_s;
 }
 
-/* Between the values of x at which one part less holds all work, W and the chains are linear. (S.62) */
+/*
+ * Between the values of x at which one part less holds all work, W and the chains are linear.
+ * (S.62)
+ */
 double divisible_lower_bound_s(const divisible_pipeline *cut, double units)
 {
     double units_per_s = 0.0, before_s = 0.0, least_s = HUGE_VAL;
@@ -115,7 +124,7 @@ double divisible_max_stage_s(const divisible_pipeline *cut, double units, double
     return high;
 }
 
-// ---- group choices ----------------------------------------------------------------------------------
+// ---- group choices -------------------------------------------------------------------------
 
 /* Lower bound of the work of the model's ends. */
 static double ends_s(const group_choice *set)
@@ -337,7 +346,10 @@ double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
     return least;
 }
 
-/* The limit without sends and tail, over m; the tail's bound grows as a stage may take less, so it is repeated. */
+/*
+ * The limit without sends and tail, over m; the tail's bound grows as a stage may take less, so it
+ * is repeated.
+ */
 double hetero_max_stage_s(const hetero_problem *q, const group_choice *set)
 {
     const double limit_s =

@@ -1,9 +1,11 @@
 /*
- * heterogeneous_choices.c - group choices, with a run or two a group, whose bound is below the limit (S.66, S.70)
+ * heterogeneous_choices.c - group choices, with a run or two a group, whose bound is below the
+ * limit (S.66, S.70)
  *
- * For each size a walk over the groups takes one option of each group, or none. A part of a choice is bounded with the
- * best of the groups to come, as one pipeline with divisible layers. Options are sorted by the work that they hold: the
- * first that holds too little together with the best of the other groups ends its list.
+ * For each size a walk over the groups takes one option of each group, or none. A part of a choice
+ * is bounded with the best of the groups to come, as one pipeline with divisible layers. Options
+ * are sorted by the work that they hold: the first that holds too little together with the best of
+ * the other groups ends its list.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +16,10 @@
 #include "base/numbers.h"
 #include "search/space/space.h"
 
-/* Degrees, and the units of work that a stage of them holds at most in a plan below the limit. (S.70) */
+/*
+ * Degrees, and the units of work that a stage of them holds at most in a plan below the limit.
+ * (S.70)
+ */
 typedef struct set_choice {
     group_degrees *choice;
     double held;
@@ -71,13 +76,6 @@ typedef struct set_part {
     set_reach reach;
 } set_part;
 
-static double max_work_of(choice_search *search, int stages)
-{
-    if (search->max_work[stages] <= 0.0)
-        search->max_work[stages] = pipeline_max_work(stages, search->microbatches);
-    return search->max_work[stages];
-}
-
 // ---- bounds --------------------------------------------------------------------------------
 
 static void add_reach(set_reach *sum, const set_reach *more)
@@ -99,9 +97,10 @@ static set_part with_rest(const choice_search *search, set_part part, int g)
 }
 
 /*
- * Adds the best that group g may have: the most units a second, each in the least time. If it has one run, and the other
- * groups cannot hold the model with half of its work, its stages are at least half full, and more stages that take longer
- * each do not end sooner (S.70). Else it has as many stages as any of its options.
+ * Adds the best that group g may have: the most units a second, each in the least time. If it has
+ * one run, and the other groups cannot hold the model with half of its work, its stages are at
+ * least half full, and more stages that take longer each do not end sooner (S.70). Else it has as
+ * many stages as any of its options.
  */
 static void add_best(const choice_search *search, const set_part *most, double max_s, int g,
                      divisible_pipeline *cut)
@@ -137,19 +136,6 @@ static double limit_s(const choice_search *search, unsigned groups)
     return hetero_limit(search->q) / hetero_weight(search->q, groups);
 }
 
-/* The bound of a whole choice, the cheaper form first; infinite if the layers do not fit. */
-static double bound_of_set(choice_search *search, const group_choice *set)
-{
-    hetero_problem *q = search->q;
-    const double bound = hetero_divisible_bound(q, set);
-
-    if (bound >= hetero_limit(q) || q->problem->model->kinds > 1)
-        return bound;
-    const double whole = hetero_whole_layer_bound(q, set);
-    search->failed = search->failed || whole < 0.0;
-    return whole;
-}
-
 // ---- the walk ------------------------------------------------------------------------------
 
 /* Sends that every order of the groups has. */
@@ -168,33 +154,32 @@ static plait_between_stages sends_inside(const group_choice *set)
     return sum;
 }
 
-/* Makes a choice of the runs that are taken; false if it is not one of those searched: several runs, all `must` groups. */
-static bool make_set(choice_search *search, const set_part *part, group_choice *set)
+/*
+ * Adds the choice of the runs that are taken, if it has several runs, all `must` groups, and a
+ * bound below the limit.
+ */
+static void keep_choice(choice_search *search, const set_part *part)
 {
-    const unsigned must = search->q->must;
-    const int stages = part->reach.stages;
-
-    *set = (group_choice){.weight = hetero_weight(search->q, part->groups), .runs = search->runs};
-    memcpy(set->run, search->run, sizeof set->run);
-    if (search->runs < 2 || part->uneven != search->uneven ||
-        stages > search->q->problem->model->layers || (part->groups & must) != must ||
-        !limits_allow(search->q->options, PLAIT_KEY_PP, stages))
-        return false;
-    set->shape = (pipeline_shape){stages, search->microbatches, max_work_of(search, stages)};
-    set->inside = sends_inside(set);
-    return true;
-}
-
-static void keep_set(choice_search *search, const set_part *part)
-{
+    hetero_problem *q = search->q;
     group_choices *out = search->out;
-    group_choice set;
+    const int stages = part->reach.stages;
+    group_choice set = {.weight = hetero_weight(q, part->groups), .runs = search->runs};
 
-    if (!make_set(search, part, &set))
+    if (search->runs < 2 || part->uneven != search->uneven || stages > q->problem->model->layers ||
+        (part->groups & q->must) != q->must || !limits_allow(q->options, PLAIT_KEY_PP, stages))
         return;
-    set.listed = search->q->listed++;
-    set.bound = bound_of_set(search, &set);
-    if (set.bound >= hetero_limit(search->q) || search->failed)
+    if (search->max_work[stages] <= 0.0)
+        search->max_work[stages] = pipeline_max_work(stages, search->microbatches);
+    memcpy(set.run, search->run, sizeof set.run);
+    set.shape = (pipeline_shape){stages, search->microbatches, search->max_work[stages]};
+    set.inside = sends_inside(&set);
+    set.listed = q->listed++;
+    set.bound = hetero_divisible_bound(q, &set);
+    if (set.bound < hetero_limit(q) && q->problem->model->kinds == 1) {
+        set.bound = hetero_whole_layer_bound(q, &set); // closer, and dearer
+        search->failed = search->failed || set.bound < 0.0;
+    }
+    if (set.bound >= hetero_limit(q) || search->failed)
         return;
     group_choice *more =
         grow_by_one(out->arena, out->set, out->count, &out->capacity, sizeof *more);
@@ -242,7 +227,7 @@ static void walk_groups(choice_search *search, int g, const set_part *part)
     const set_list *list = &search->list[g];
 
     if (g == search->q->problem->cluster->groups || search->failed) {
-        keep_set(search, part);
+        keep_choice(search, part);
         return;
     }
     const set_part rest = with_rest(search, *part, g + 1);
@@ -262,7 +247,7 @@ static void walk_groups(choice_search *search, int g, const set_part *part)
         walk_groups(search, g + 1, part);
 }
 
-// ---- degrees and options ------------------------------------------------------------------
+// ---- degrees and options -------------------------------------------------------------------
 
 /* Units of work that a stage holds in max_s, if one microbatch of them fits its memory. (S.70) */
 static double held_of(choice_search *search, group_degrees *choice, double max_s)
@@ -312,13 +297,6 @@ static void reach_choices(set_list *list)
     }
 }
 
-static void reach_options(set_list *list)
-{
-    list->reach = (set_reach){.unit_s = HUGE_VAL};
-    for (int i = 0; i < list->options; i++)
-        widen(&list->reach, &list->option[i].reach, i == 0);
-}
-
 /* Copies the degrees of a group that the walk may use. */
 static bool list_choices(choice_search *search, const degrees_list *all, set_list *out)
 {
@@ -357,8 +335,8 @@ static double held_beside(const choice_search *search, int g)
 }
 
 /*
- * Removes degrees if one stage of them together with the best of its group and of all other groups cannot hold the model.
- * Returns whether none was removed.
+ * Removes degrees if one stage of them together with the best of its group and of all other groups
+ * cannot hold the model. Returns whether none was removed.
  */
 static bool clear_choices(choice_search *search, int g)
 {
@@ -379,7 +357,10 @@ static bool clear_choices(choice_search *search, int g)
     return list->choices == count;
 }
 
-/* Lower bound of an option's tail: its fullest stage holds its share of what the other groups cannot hold. (S.68) */
+/*
+ * Lower bound of an option's tail: its fullest stage holds its share of what the other groups
+ * cannot hold. (S.68)
+ */
 static double tail_of(choice_search *search, const set_option *option, double others)
 {
     hetero_problem *q = search->q;
@@ -480,8 +461,12 @@ static bool list_useful(choice_search *search, const degrees_list *all)
     }
     for (int g = 0; g < groups; g++)
         list_options(search, g);
-    for (int g = 0; g < groups; g++)
-        reach_options(&search->list[g]);
+    for (int g = 0; g < groups; g++) {
+        set_list *list = &search->list[g];
+        list->reach = (set_reach){.unit_s = HUGE_VAL};
+        for (int i = 0; i < list->options; i++)
+            widen(&list->reach, &list->option[i].reach, i == 0);
+    }
     return !search->failed;
 }
 

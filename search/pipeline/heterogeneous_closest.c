@@ -1,12 +1,14 @@
 /*
  * heterogeneous_closest.c - nothing fits: the plan over several groups that lacks least memory
  *
- * With l(s, i, j) the memory that layers i .. j - 1 lack on the nodes of stage s with the recomputation that needs least,
+ * With l(s, i, j) the memory that layers i .. j - 1 lack on the nodes of stage s with the
+ * recomputation that needs least,
  *
  *     lack(s, i) = min over j of max(l(s, i, j), lack(s + 1, j))                                 (S.69)
  *
- * in every order of every group choice with the fewest sequences a replica that limits allow, since more of them need
- * more memory. A choice is left out if its layers lack more than the best known even with each group last in its order.
+ * in every order of every group choice with the fewest sequences a replica that limits allow, since
+ * more of them need more memory. A choice is left out if its layers lack more than the best known
+ * even with each group last in its order.
  */
 #include <math.h>
 
@@ -46,7 +48,10 @@ static bool fill_bytes(hetero_problem *q, group_degrees *choice, hetero_place pl
     return bytes != NULL;
 }
 
-/* The memory that layers [first, last) lack on their nodes, negative if they fit, and the recomputation with least. */
+/*
+ * The memory that layers [first, last) lack on their nodes, negative if they fit, and the
+ * recomputation with least.
+ */
 static double lack_of_stage(min_memory_search *search, group_degrees *choice, hetero_place place,
                             int in_flight, int first, int last, int *recompute)
 {
@@ -141,7 +146,10 @@ static void try_order(min_memory_search *search, const group_order *order)
 
 // ---- all orders ----------------------------------------------------------------------------
 
-/* True if its stages hold all layers with a smaller lack than the best known when each group is last in its order. */
+/*
+ * True if its stages hold all layers with a smaller lack than the best known when each group is
+ * last in its order.
+ */
 static bool may_lack_less(min_memory_search *search, const group_choice *set)
 {
     const int layers = search->q->problem->model->layers;

@@ -1,8 +1,9 @@
 /*
- * heterogeneous_degrees.c - degrees of each group that are legal on its nodes alone, and the least time of a layer
+ * heterogeneous_degrees.c - degrees of each group that are legal on its nodes alone, and the least
+ * time of a layer
  *
- * Searched: tp inside a scale-up domain, cp, dp, ep, mbs, zero. sp follows; every other key has its default. Stages of
- * the same degrees use all GPUs of their group, or the group has a second run.
+ * Searched: tp inside a scale-up domain, cp, dp, ep, mbs, zero. sp follows; every other key has its
+ * default. Stages of the same degrees use all GPUs of their group, or the group has a second run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ typedef struct choice_list {
     bool failed;
 } choice_list;
 
-// ---- prices ------------------------------------------------------------------------------
+// ---- prices --------------------------------------------------------------------------------
 
 /* The price of a stage with one layer of kind k. */
 static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choice,
@@ -74,7 +75,10 @@ static double end_s(const hetero_problem *q, group_degrees *choice, hetero_place
     return fmax(0.0, price.forward_s + price.backward_s - choice->kind_s[0]);
 }
 
-/* The unit of work is a second of the first degrees of all: a layer of kind k has as many units as seconds there. */
+/*
+ * The unit of work is a second of the first degrees of all: a layer of kind k has as many units as
+ * seconds there.
+ */
 static void measure(hetero_problem *q, group_degrees *choice, bool *failed)
 {
     const plait_model *model = q->problem->model;
@@ -106,13 +110,10 @@ static bool stages_fill(const choice_list *list, int gpus)
     return list->gpus % gpus == 0 && list->gpus / gpus < list->q->problem->model->layers;
 }
 
-/* True if they do, or if a second run may use the rest. */
-static bool may_have(const choice_list *list, int gpus)
-{
-    return stages_fill(list, gpus) || (!list->q->min_memory && gpus < list->gpus);
-}
-
-/* Adds degrees; false if a layer does not fit, so that it does not fit with larger microbatches either. */
+/*
+ * Adds degrees; false if a layer does not fit, so that it does not fit with larger microbatches
+ * either.
+ */
 static bool add_choice(choice_list *list, const plait_degrees *d)
 {
     hetero_problem *q = list->q;
@@ -247,7 +248,10 @@ static void add_shape(choice_list *list, int tp, int cp)
 
     for (int dp = 1; dp <= list->gpus / (tp * cp) && dp <= gbs; dp++) {
         plait_degrees d = plait_degrees_init();
-        if (gbs % dp != 0 || !may_have(list, tp * cp * dp))
+        const int gpus = tp * cp * dp;
+        // all GPUs of the group, or a second run uses the rest
+        const bool useful = stages_fill(list, gpus) || (!list->q->min_memory && gpus < list->gpus);
+        if (gbs % dp != 0 || !useful)
             continue;
         d.tp = tp;
         d.cp = cp;
@@ -273,7 +277,7 @@ static bool list_group(hetero_problem *q, int g, choice_list *list)
     return !list->failed;
 }
 
-// ---- by size ---------------------------------------------------------------------------
+// ---- by size -------------------------------------------------------------------------------
 
 static int by_number(const void *a, const void *b)
 {

@@ -1,8 +1,9 @@
 /*
  * heterogeneous_dp.c - the best layers of one order of groups
  *
- * The states of the engine are numbers of layers. The stages to come are bounded from the last one back, by the least
- * that any layers of theirs take: with x the least f + b of a stage that fits, and a the least tail,
+ * The states of the engine are numbers of layers. The stages to come are bounded from the last one
+ * back, by the least that any layers of theirs take: with x the least f + b of a stage that fits,
+ * and a the least tail,
  *
  *     slowest(s, i) = min over j of max(x(s, i, j), slowest(s + 1, j))                          (S.63)
  *     work(s, i)    = min over j of     x(s, i, j) + work(s + 1, j)
@@ -16,9 +17,9 @@
 #include "search/pipeline/heterogeneous.h"
 
 /*
- * Before the engine starts, `min` and `max` narrow the layers before each stage, from what the stages on either side can
- * hold. `rest` is filled for these alone; elsewhere it is infinite. Rows and options exist: they were made for each stage
- * of the order.
+ * Before the engine starts, `min` and `max` narrow the layers before each stage, from what the
+ * stages on either side can hold. `rest` is filled for these alone; elsewhere it is infinite. Rows
+ * and options exist: they were made for each stage of the order.
  */
 typedef struct dp_context {
     const hetero_problem *q;
@@ -37,7 +38,9 @@ static stage_bound bound_of(const dp_context *d, int s, int first, int last)
 
 // ---- bounds --------------------------------------------------------------------------------
 
-/* Layers that stage s holds at most in this time; of several kinds anything is taken for possible. */
+/*
+ * Layers that stage s holds at most in this time; of several kinds anything is taken for possible.
+ */
 static int most_layers(const dp_context *d, int s)
 {
     int layers = 0;

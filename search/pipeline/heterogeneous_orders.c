@@ -1,9 +1,10 @@
 /*
  * heterogeneous_orders.c - all orders of all group choices, the choice with the least bound first
  *
- * Choices are sorted by their bound, and every order of their groups is solved until the bound of the next choice
- * reaches the worst plan that is kept: so the plans that are kept are the best. (S.66) Several threads solve a block of
- * choices against the limit before the block, and its plans are kept in order: the result does not depend on threads.
+ * Choices are sorted by their bound, and every order of their groups is solved until the bound of
+ * the next choice reaches the worst plan that is kept: so the plans that are kept are the best.
+ * (S.66) Several threads solve a block of choices against the limit before the block, and its plans
+ * are kept in order: the result does not depend on threads.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -179,7 +180,7 @@ static plait_status solve_block(order_search *search, const group_choice *set, i
     return PLAIT_OK;
 }
 
-// ---- choices ----------------------------------------------------------------------------------
+// ---- choices -------------------------------------------------------------------------------
 
 static int by_bound(const void *left, const void *right)
 {
@@ -211,7 +212,10 @@ static plait_status solve_sets(order_search *search, int from, int most, plait_e
     return PLAIT_OK;
 }
 
-/* Solves the best few choices of a size with short lists of labels, so that good plans are known early. */
+/*
+ * Solves the best few choices of a size with short lists of labels, so that good plans are known
+ * early.
+ */
 static plait_status solve_few(order_search *search, int from, plait_error *err)
 {
     group_choices *sets = &search->sets;
@@ -227,8 +231,8 @@ static plait_status solve_few(order_search *search, int from, plait_error *err)
 }
 
 /*
- * Lists the choices of each size and solves a few, then solves all that may still be better, exactly. Each size has a
- * share of the budget, so that none uses it up.
+ * Lists the choices of each size and solves a few, then solves all that may still be better,
+ * exactly. Each size has a share of the budget, so that none uses it up.
  */
 static plait_status search_sizes(order_search *search, int64_t *budget, double *lower_bound,
                                  plait_error *err)

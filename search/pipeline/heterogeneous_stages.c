@@ -1,9 +1,9 @@
 /*
  * heterogeneous_stages.c - options of one stage, and lower bounds of them
  *
- * Options are computed once for all ranges of layers with as many of each kind, a row of bounds once for a number of
- * microbatches in flight. The limit of the search only falls, so a range that takes too long when its row is computed
- * takes too long ever after.
+ * Options are computed once for all ranges of layers with as many of each kind, a row of bounds
+ * once for a number of microbatches in flight. The limit of the search only falls, so a range that
+ * takes too long when its row is computed takes too long ever after.
  */
 #include <math.h>
 #include <string.h>
@@ -50,7 +50,10 @@ static bool dominates(const stage_option *a, const stage_option *b)
            a->gather_s <= b->gather_s && a->optimizer_s <= b->optimizer_s;
 }
 
-/* Adds an option unless it is dominated; removes the options that it dominates. Returns the new count. */
+/*
+ * Adds an option unless it is dominated; removes the options that it dominates. Returns the new
+ * count.
+ */
 static int add_option(stage_option *options, int count, const stage_option *option)
 {
     int kept = 0;
@@ -152,7 +155,10 @@ static stage_bound bound_of_options(const stage_options *options, int in_flight)
     return least;
 }
 
-/* With one layer more a stage takes longer and needs more memory: the first that takes too long ends the row. */
+/*
+ * With one layer more a stage takes longer and needs more memory: the first that takes too long
+ * ends the row.
+ */
 static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place place, int other,
                      int in_flight, stage_bound *row)
 {

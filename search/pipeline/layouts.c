@@ -182,7 +182,7 @@ void layout_chunks(const layout_items *row, const int *end, plait_chunk *chunks)
     }
 }
 
-// ---- prices ------------------------------------------------------------------------------
+// ---- prices --------------------------------------------------------------------------------
 
 static const plait_price too_much = {.step_s = HUGE_VAL, .peak_bytes = HUGE_VAL, .exact = true};
 

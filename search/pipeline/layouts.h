@@ -1,14 +1,14 @@
 /*
  * layouts.h - layers to chunks: the best layout of one point of the space
  *
- * A model is a row of items in the order in which a token passes them: the embedding, each layer, the modules that
- * predict further tokens as one item, the loss. A layout cuts the row into pp vpp chunks; chunk c is on the rank that
- * the schedule assigns it to.
+ * A model is a row of items in the order in which a token passes them: the embedding, each layer,
+ * the modules that predict further tokens as one item, the loss. A layout cuts the row into pp vpp
+ * chunks; chunk c is on the rank that the schedule assigns it to.
  *
  *     E | t t t | t t t | t t t m L        items 0 .. 11, chunks end at 1, 4, 7, 12
  *
- * All chunks but the first and the last have at least q - 1 layers, q the whole part of layers / (pp vpp); so if chunks
- * are many, some may be empty.
+ * All chunks but the first and the last have at least q - 1 layers, q the whole part of layers /
+ * (pp vpp); so if chunks are many, some may be empty.
  *
  *     minimise    the step of the point with this layout, as the cost model prices it
  *     subject to  each rank's state and activations in flight fit
@@ -61,7 +61,10 @@ layout_sums layout_chunk_sums(const layout_items *row, int first, int end);
 /** The most bytes that the backward of one of these items alone keeps alive. */
 double layout_live_bytes(const layout_items *row, int first, int end);
 
-/** True if the modules may be in this chunk: the last of its rank, and not of the first rank unless it is the last of all. */
+/**
+ * True if the modules may be in this chunk: the last of its rank, and not of the first rank unless
+ * it is the last of all.
+ */
 bool layout_takes_modules(const layout_items *row, int chunk);
 
 /** The chunks of a layout. @param end  [chunks] one past each chunk's last item */
@@ -88,7 +91,10 @@ void layout_shape_init(layout_shape *ranks, const plait_model *model, const plai
 double layout_lower_bound_s(const layout_shape *ranks, const plait_portions *portions,
                             double capacity_bytes, double limit_s);
 
-/** The step of a good layout if chunks could be equal: no bound, but an order in which to try points. */
+/**
+ * The step of a good layout if chunks could be equal: no bound, but an order in which to try
+ * points.
+ */
 double layout_estimate_s(const layout_shape *ranks, const plait_portions *portions,
                          double capacity_bytes, double limit_s);
 
@@ -114,7 +120,10 @@ typedef struct layout_result {
     char text[PLAIT_VALUE_SIZE]; /* layout */
 } layout_result;
 
-/** The price of a layout by the tables, a lower bound if it is not exact; infinite if it does not fit. */
+/**
+ * The price of a layout by the tables, a lower bound if it is not exact; infinite if it does not
+ * fit.
+ */
 plait_price layout_price(layout_pricer *pricer, const layout_items *row, const int *end);
 
 /** The price, exact if it is below the limit. */

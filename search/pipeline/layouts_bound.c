@@ -6,10 +6,10 @@
  *     T >= the least with which the ranks can hold all layers of one kind, each of w seconds:     (S.7)
  *          sum over ranks r of min((T - before_r / m) / w, layers that fit) >= layers of the kind
  *
- * in whole layers, with the loss on one rank; a step is at least m T and the time after it. A rank waits for a forward,
- * and if backwards return whole for a backward, of the chunks before its own, which hold q - 1 layers each. The layers
- * of a rank's chunks in the middle are in flight as often as these chunks are, all others as often as the chunk with
- * fewest.
+ * in whole layers, with the loss on one rank; a step is at least m T and the time after it. A rank
+ * waits for a forward, and if backwards return whole for a backward, of the chunks before its own,
+ * which hold q - 1 layers each. The layers of a rank's chunks in the middle are in flight as often
+ * as these chunks are, all others as often as the chunk with fewest.
  */
 #include <math.h>
 #include <string.h>
@@ -75,7 +75,10 @@ typedef struct bound_input {
     double waits_s[PLAIT_MAX_LAYERS]; /* [ranks] before_r / m */
 } bound_input;
 
-/* The number of times that `size` fits into `room`, with a margin for rounding; at most the layers of any model. */
+/*
+ * The number of times that `size` fits into `room`, with a margin for rounding; at most the layers
+ * of any model.
+ */
 static int times_in(double room, double size)
 {
     const double times = room / size * (1.0 + 1e-12);
@@ -104,7 +107,10 @@ static int layers_that_fit(const bound_input *in, int rank)
                                         rest->state_bytes + in_flight * rest->saved_bytes));
 }
 
-/* Lower bound of the time that a rank waits, a microbatch: chunks in the middle are before its first. */
+/*
+ * Lower bound of the time that a rank waits, a microbatch: chunks in the middle are before its
+ * first.
+ */
 static double waits_s(const bound_input *in, int rank)
 {
     const layout_shape *shape = in->shape;
@@ -124,7 +130,10 @@ static double waits_s(const bound_input *in, int rank)
     return (rank - 1) * shape->least * least_s / in->of->microbatches;
 }
 
-/* True if ranks that work this long hold all layers of the kind, one rank with the loss beside them. */
+/*
+ * True if ranks that work this long hold all layers of the kind, one rank with the loss beside
+ * them.
+ */
 static bool can_hold(const bound_input *in, double longest_s)
 {
     const double loss_s = in->of->loss.work_s;
@@ -179,8 +188,9 @@ static double all_work_s(const layout_shape *shape, const plait_portions *of)
 }
 
 /*
- * 1F1B with one chunk a rank: m T_r + T_0 + .. + T_r-1 <= M for every r. The most work is done if each holds with
- * equality, T_r = (M / m) (1 - 1 / m)^r; the sum of these is W, less the time saved by fusing. (S.12)
+ * 1F1B with one chunk a rank: m T_r + T_0 + .. + T_r-1 <= M for every r. The most work is done if
+ * each holds with equality, T_r = (M / m) (1 - 1 / m)^r; the sum of these is W, less the time saved
+ * by fusing. (S.12)
  */
 static double staggered_s(const bound_input *in, double all_s, double saved_s)
 {

@@ -1,12 +1,13 @@
 /*
  * layouts_dp.c - the best layout where the pipeline is a chain of stages: 1F1B, one chunk a rank
  *
- * The states of the engine are numbers of items: an option of stage s in state e holds items e to e', if they fit.
- * The work of the first e items is the same in every label of a state, and of k stages to come one works for at
- * least the mean of what is left. (S.8)
+ * The states of the engine are numbers of items: an option of stage s in state e holds items e to
+ * e', if they fit. The work of the first e items is the same in every label of a state, and of k
+ * stages to come one works for at least the mean of what is left. (S.8)
  *
- * Guarantee: no layout that fits has a shorter pipeline, so none a step below that and the least that follows
- * (after_s). Complexity: p n^2 labels in the worst case, n items; the best known layout leaves a few of each stage.
+ * Guarantee: no layout that fits has a shorter pipeline, so none a step below that and the least
+ * that follows (after_s). Complexity: p n^2 labels in the worst case, n items; the best known
+ * layout leaves a few of each stage.
  */
 #include <math.h>
 

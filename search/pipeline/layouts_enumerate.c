@@ -1,9 +1,10 @@
 /*
  * layouts_enumerate.c - all layouts of a small row (S.9)
  *
- * All cuts of n items into c chunks, the first and the last with an item: C(n + c - 3, c - 1) of them.
- * Each is priced by the tables; those with a lower bound instead of a price are simulated in the order of their bounds,
- * until the next bound is not below the best. Guarantee: no layout that fits is faster.
+ * All cuts of n items into c chunks, the first and the last with an item: C(n + c - 3, c - 1) of
+ * them. Each is priced by the tables; those with a lower bound instead of a price are simulated in
+ * the order of their bounds, until the next bound is not below the best. Guarantee: no layout that
+ * fits is faster.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /*
  * layouts_local_search.c - seeds, and steps from the best of them while they gain (S.10)
  *
- * Seeds whose price by the tables, a lower bound, is not below the best known step are left out; the first few of the
- * others are simulated. A step moves one item from a chunk of the rank that works longest to another chunk, and the items
- * between them move along. Steps start from the best seed if it is nearly as fast as the best known. There is no proof:
- * the distance to the lower bound of the point remains as a gap.
+ * Seeds whose price by the tables, a lower bound, is not below the best known step are left out;
+ * the first few of the others are simulated. A step moves one item from a chunk of the rank that
+ * works longest to another chunk, and the items between them move along. Steps start from the best
+ * seed if it is nearly as fast as the best known. There is no proof: the distance to the lower
+ * bound of the point remains as a gap.
  */
 #include <math.h>
 #include <string.h>
@@ -41,7 +42,10 @@ static int busiest_rank(const layout_items *row, const int *end)
     return busiest;
 }
 
-/* Moves one item from chunk `from` to chunk `to`; false if a chunk would lose an item that it must have. */
+/*
+ * Moves one item from chunk `from` to chunk `to`; false if a chunk would lose an item that it must
+ * have.
+ */
 static bool move(const layout_items *row, const int *end, int from, int to, int *moved)
 {
     memcpy(moved, end, (size_t)row->chunks * sizeof *end);
@@ -67,7 +71,10 @@ typedef struct climb {
     plait_price here;
 } climb;
 
-/* Takes the first step that is faster, nearest chunks first; false if none is, or no tries are left. */
+/*
+ * Takes the first step that is faster, nearest chunks first; false if none is, or no tries are
+ * left.
+ */
 static bool step(climb *at)
 {
     const layout_items *row = at->row;

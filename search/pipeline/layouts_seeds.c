@@ -43,7 +43,10 @@ static layout_sums take(const seed_budget *fill, int items)
     return layout_chunk_sums(fill->row, first, first + items);
 }
 
-/* True if a chunk with this number of items and the sums `now` may take one more, with the sums `then`. */
+/*
+ * True if a chunk with this number of items and the sums `now` may take one more, with the sums
+ * `then`.
+ */
 static bool takes_more(const seed_budget *fill, const seed_rank *rank, int chunk, int items,
                        const layout_sums *now, const layout_sums *then)
 {
@@ -60,7 +63,10 @@ static bool takes_more(const seed_budget *fill, const seed_rank *rank, int chunk
            (item != row->modules_at || layout_takes_modules(row, chunk));
 }
 
-/* The ends of the row belong to the first and the last chunk, and the last chunk to be filled takes what is left. */
+/*
+ * The ends of the row belong to the first and the last chunk, and the last chunk to be filled takes
+ * what is left.
+ */
 static bool fill_chunk(seed_budget *fill, int chunk, bool last, int *end)
 {
     const layout_items *row = fill->row;
@@ -127,10 +133,11 @@ static bool fill_least(const layout_items *row, seed_shape shape, int *end)
 
 // ---- level chunks --------------------------------------------------------------------------
 //
-// Layer after layer goes to the chunk with the least work so far, with the embedding, modules and loss there from the
-// start. Among chunks with equal work it goes to one of the rank with the least work, the nearest to a given chunk: late
-// chunks wait less for their backward, ranks in the middle wait least for others. Layers count as their mean, since the
-// number of layers of each chunk decides which one is where.
+// Layer after layer goes to the chunk with the least work so far, with the embedding, modules and
+// loss there from the start. Among chunks with equal work it goes to one of the rank with the least
+// work, the nearest to a given chunk: late chunks wait less for their backward, ranks in the middle
+// wait least for others. Layers count as their mean, since the number of layers of each chunk
+// decides which one is where.
 
 typedef struct level {
     const layout_items *row;

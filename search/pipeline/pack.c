@@ -17,7 +17,10 @@ typedef struct group_options {
     int *index; /* [count] */
 } group_options;
 
-/* Steps of the layers without a choice: a group from one of its options on, and all groups after it. */
+/*
+ * Steps of the layers without a choice: a group from one of its options on, and all groups after
+ * it.
+ */
 typedef struct tail_steps {
     int count;
     const saving_step *step; /* cheapest first, along the lower hull of each group's options */
@@ -54,7 +57,10 @@ static bool goes_before(const pack_option *a, const pack_option *b)
     return a->time_s < b->time_s || (a->time_s == b->time_s && a->saved_bytes < b->saved_bytes);
 }
 
-/* Sorts by time, then keeps those that save fewer bytes than all faster ones. False: the group has none. */
+/*
+ * Sorts by time, then keeps those that save fewer bytes than all faster ones. False: the group has
+ * none.
+ */
 static bool list_options(pack_walk *walk, int g, double live_bytes)
 {
     const pack_problem *const p = walk->problem;
@@ -158,9 +164,9 @@ static void sum_after(pack_walk *walk)
 }
 
 /*
- * S.22: lower bound of the seconds of `left` layers of group g from option c on, and of the groups after it: all with
- * their fastest option, then steps in the order of seconds a byte, the last step in part. Infinite if even the options
- * of fewest bytes do not fit.
+ * S.22: lower bound of the seconds of `left` layers of group g from option c on, and of the groups
+ * after it: all with their fastest option, then steps in the order of seconds a byte, the last step
+ * in part. Infinite if even the options of fewest bytes do not fit.
  */
 static double relaxed_s(const pack_walk *walk, int g, int c, int left, double room)
 {
@@ -234,8 +240,8 @@ static int most_layers(const pack_walk *walk, int g, int c, int left, double roo
 }
 
 /*
- * Branches on the number of layers of group g with option c, from the most that fit down. The lower bound is convex in
- * this number, so the first that cannot win after the best one ends the loop.
+ * Branches on the number of layers of group g with option c, from the most that fit down. The lower
+ * bound is convex in this number, so the first that cannot win after the best one ends the loop.
  */
 static void branch_on(pack_walk *walk, int g, int c, int left, double room, double time_s)
 {
@@ -261,7 +267,7 @@ static void branch_on(pack_walk *walk, int g, int c, int left, double room, doub
     walk->count[g * walk->problem->options + c] = 0;
 }
 
-// ---- live bytes -------------------------------------------------------------------------
+// ---- live bytes ----------------------------------------------------------------------------
 
 static plait_status make_walk(pack_walk *walk, plait_arena *arena, plait_error *err)
 {

@@ -6,8 +6,9 @@
  *                 sum n_gc s_gc + max { l_gc : n_gc > 0 } <= room
  *                 n_gc whole, not negative                                               (S.21)
  *
- * Equal layers are a count, so a stage has groups times options unknowns, not one a layer. It is solved exactly: for
- * each value that the maximum may have, by branch and bound with the bounds of the relaxation (S.22).
+ * Equal layers are a count, so a stage has groups times options unknowns, not one a layer. It is
+ * solved exactly: for each value that the maximum may have, by branch and bound with the bounds of
+ * the relaxation (S.22).
  */
 #pragma once
 
@@ -45,7 +46,8 @@ typedef struct pack_result {
 } pack_result;
 
 /**
- * Solves it. Fails (NOMEM) only. Among equal choices the first found is taken, which depends on the problem alone.
+ * Solves it. Fails (NOMEM) only. Among equal choices the first found is taken, which depends on the
+ * problem alone.
  *
  * @param arena  result->count lives in it; what else is used is rewound
  */

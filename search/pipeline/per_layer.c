@@ -1,4 +1,7 @@
-/* per_layer.c - a point with the shardings that its layers may have, lower bounds of its stages, and plans of results */
+/*
+ * per_layer.c - a point with the shardings that its layers may have, lower bounds of its stages,
+ * and plans of results
+ */
 #include <math.h>
 
 #include "search/pipeline/per_layer.h"
@@ -107,8 +110,9 @@ per_layer_point *per_layer_begin(const per_layer_problem *q, const plait_degrees
 //     minimise    sum over options o of x_o t_o
 //     subject to  sum x_o = layers,   sum x_o g_o <= room,   x_o >= 0
 //
-// There is one limit beside the count, so that the best is a mix of two options. An option is a sharding with a choice;
-// g_o are the bytes that a layer of it takes on the device while its microbatches are in flight.
+// There is one limit beside the count, so that the best is a mix of two options. An option is a
+// sharding with a choice; g_o are the bytes that a layer of it takes on the device while its
+// microbatches are in flight.
 
 typedef struct relaxed_option {
     double time_s, bytes;

@@ -1,16 +1,17 @@
 /*
  * per_layer.h - layers of one pipeline with a tp and a stage of ZeRO of their own
  *
- * A sharding is a tp and a stage of ZeRO; a layer with more tp keeps fewer bytes and waits longer for its group. Given
- * a point and the number of layers of each stage,
+ * A sharding is a tp and a stage of ZeRO; a layer with more tp keeps fewer bytes and waits longer
+ * for its group. Given a point and the number of layers of each stage,
  *
  *     minimise    T_pipe(f_0, b_0, .. f_p-1, b_p-1) + sends + what follows                 (C.73, C.285)
  *     subject to  peak_s <= capacity                          for every stage s            (C.283, C.85)
  *     over        one or two runs of layers in each stage, each run with one sharding, and the recomputation of each
  *                 layer                                                                    (S.90)
  *
- * The layers of a run are equal, so a run is a sharding, a number of layers, and the number of them with each choice.
- * In order: per_layer_begin for a point, per_layer_dp for each split of its layers, per_layer_plan for the best.
+ * The layers of a run are equal, so a run is a sharding, a number of layers, and the number of them
+ * with each choice. In order: per_layer_begin for a point, per_layer_dp for each split of its
+ * layers, per_layer_plan for the best.
  *
  * Left out: models with several kinds of layers, schedules other than 1F1B with one chunk a rank.
  */
@@ -55,9 +56,10 @@ enum { PER_LAYER_EMBEDDING = 1, PER_LAYER_LOSS = 2, PER_LAYER_ENDS = 4 };
 /**
  * A point, and prices that all of its stages share.
  *
- * sharding[0] is the point's own, degrees and pricer beside it those of a plan whose layers all have it. `share` is
- * computed when it is first used: state_bytes is negative until then. Its rows are by sharding; the row of the point's
- * own is replaced by one for each combination of ends, after all others.
+ * sharding[0] is the point's own, degrees and pricer beside it those of a plan whose layers all
+ * have it. `share` is computed when it is first used: state_bytes is negative until then. Its rows
+ * are by sharding; the row of the point's own is replaced by one for each combination of ends,
+ * after all others.
  */
 typedef struct per_layer_point {
     const per_layer_problem *input;
@@ -107,7 +109,10 @@ PLAIT_MUST_CHECK plait_status per_layer_plan(const per_layer_point *point, const
 
 // ---- steps of per_layer_dp -----------------------------------------------------------------
 
-/** Times and bytes of layers that recompute nothing, with these ends if the sharding is the point's own. */
+/**
+ * Times and bytes of layers that recompute nothing, with these ends if the sharding is the point's
+ * own.
+ */
 const plait_cut_share *per_layer_share(const per_layer_point *point, int sharding, int ends,
                                        int layers);
 

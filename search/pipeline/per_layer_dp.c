@@ -1,8 +1,10 @@
 /*
- * per_layer_dp.c - the stages of a pipeline one after the other, each with the options of S.92 (S.93)
+ * per_layer_dp.c - the stages of a pipeline one after the other, each with the options of S.92
+ * (S.93)
  *
- * The states of the engine are the tp of the last layer, since the hidden state moves where the next layer has another
- * one. Of the stages to come each takes what S.91 says at least; S.61 of that ends most points at once. (S.94)
+ * The states of the engine are the tp of the last layer, since the hidden state moves where the
+ * next layer has another one. Of the stages to come each takes what S.91 says at least; S.61 of
+ * that ends most points at once. (S.94)
  */
 #include <math.h>
 
@@ -23,7 +25,10 @@ typedef struct dp_context {
     bool proven;
 } dp_context;
 
-/* The longest f + b of a stage beside this work of the others, for a pipeline below the limit. (S.61) */
+/*
+ * The longest f + b of a stage beside this work of the others, for a pipeline below the limit.
+ * (S.61)
+ */
 static double max_round_s(int stages, int microbatches, double others_s, double limit_s)
 {
     const double mean = microbatches > stages ? microbatches - 0.5 * (stages + 1.0) : 0.0;

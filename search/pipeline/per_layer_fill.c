@@ -1,5 +1,6 @@
 /*
- * per_layer_fill.c - one stage: runs of layers and their choices that fit, as far as no other dominates them (S.92)
+ * per_layer_fill.c - one stage: runs of layers and their choices that fit, as far as no other
+ * dominates them (S.92)
  *
  *     one run    each sharding
  *     two runs   each pair of shardings in either order, with every number of layers in the first
@@ -127,7 +128,7 @@ static void take_choices(const fill_work *w, per_layer_stage *stage, const int *
     }
 }
 
-// ---- options that are kept --------------------------------------------------------------------
+// ---- options that are kept -----------------------------------------------------------------
 
 static bool dominates(const per_layer_option *a, const per_layer_option *b)
 {

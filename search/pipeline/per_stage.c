@@ -1,5 +1,6 @@
 /*
- * per_stage.c - all stages of a point with their choices: the step, a lower bound of it (S.24), and the plan
+ * per_stage.c - all stages of a point with their choices: the step, a lower bound of it (S.24), and
+ * the plan
  *
  *     pipeline and optimizer   with each pass as short as any choice makes it, and both together as short as with the
  *                              choice that was found
@@ -90,7 +91,10 @@ per_stage_point per_stage_on_device(const per_stage_point *point)
 
 // ---- the bound of a step -------------------------------------------------------------------
 
-/* Passes of every stage: of the choices found, the shortest, the longest. `frame` is room for their frames. */
+/*
+ * Passes of every stage: of the choices found, the shortest, the longest. `frame` is room for their
+ * frames.
+ */
 typedef struct step_times {
     plait_chunk_time *found, *low, *high; /* [pp] */
     plait_stage_frame *frame;
@@ -216,7 +220,7 @@ static plait_status sum_up(const per_stage_point *point, plait_arena *arena, per
     return out->fits ? bound_step(point, arena, out, err) : PLAIT_OK;
 }
 
-// ---- the optimizer's state on the device or the host -------------------------------------------------------
+// ---- the optimizer's state on the device or the host ---------------------------------------
 
 static double optimizer_s(const per_stage_point *point, const per_stage_stage *stage)
 {
@@ -226,7 +230,9 @@ static double optimizer_s(const per_stage_point *point, const per_stage_stage *s
                                       .optimizer_s;
 }
 
-/* The fastest choice of each stage whose optimizer takes at most most_s; false if a stage has none. */
+/*
+ * The fastest choice of each stage whose optimizer takes at most most_s; false if a stage has none.
+ */
 static bool take_within(const per_stage_point *point, const per_stage_stage *host,
                         const per_stage_stage *kept, double most_s, per_stage_stage *out)
 {
@@ -245,8 +251,8 @@ static bool take_within(const per_stage_point *point, const per_stage_stage *hos
 }
 
 /*
- * The longest optimizer is that of one stage: each in turn is the limit of all. (S.27) The best of these
- * plans is the best of all, and the least of their bounds that of all.
+ * The longest optimizer is that of one stage: each in turn is the limit of all. (S.27) The best of
+ * these plans is the best of all, and the least of their bounds that of all.
  */
 static plait_status choose_keepers(const per_stage_point *point, const plait_chunk *chunk,
                                    const per_stage_stage *host, plait_arena *arena,
@@ -329,7 +335,10 @@ static int take_choice(const per_stage_problem *q, int *left)
     return next;
 }
 
-/* The first layer of each chunk, then the second: chunks get equal parts of the counts that they share. */
+/*
+ * The first layer of each chunk, then the second: chunks get equal parts of the counts that they
+ * share.
+ */
 static void assign_choices(const per_stage_problem *q, const per_stage_stage *from, int *left,
                            const plait_stage *stage, plait_recompute *recompute)
 {

@@ -1,20 +1,22 @@
 /*
  * per_stage.h - what the layers of each stage recompute and offload
  *
- * First stages hold more microbatches than last ones, so the choice that is right for one is wasteful for another.
- * Given a point and its layers by stage, each stage takes the choices that make its microbatch shortest in its memory:
+ * First stages hold more microbatches than last ones, so the choice that is right for one is
+ * wasteful for another. Given a point and its layers by stage, each stage takes the choices that
+ * make its microbatch shortest in its memory:
  *
  *     minimise    step(f_0, b_0, .. f_p-1, b_p-1)                                   (C.73, C.242)
  *     subject to  peak_s <= capacity                  for every stage s             (C.241, C.85)
  *     over        the counts of layers of each kind with each choice, stage by stage     (S.23)
  *
- * as far as the runtime can (`recompute_by`, `offload_by` of its profile). A step grows with each f and each b, so
- * each stage is solved by itself (S.21). Whether the optimizer's state waits on the host is solved for all stages
- * together, since a step waits for the slowest (S.27). In order: per_stage_begin once a thread, per_stage_solve for a
- * point, per_stage_plan for the plan of the best.
+ * as far as the runtime can (`recompute_by`, `offload_by` of its profile). A step grows with each f
+ * and each b, so each stage is solved by itself (S.21). Whether the optimizer's state waits on the
+ * host is solved for all stages together, since a step waits for the slowest (S.27). In order:
+ * per_stage_begin once a thread, per_stage_solve for a point, per_stage_plan for the plan of the
+ * best.
  *
- * Left out: DualPipe, whose ranks hold two stages; the recomputation of modules of further tokens, which is the
- * point's.
+ * Left out: DualPipe, whose ranks hold two stages; the recomputation of modules of further tokens,
+ * which is the point's.
  */
 #pragma once
 
@@ -52,8 +54,8 @@ typedef struct per_stage_group {
 } per_stage_group;
 
 /**
- * One stage with its choices. `count` is NULL if no choice fits; then need_bytes is the least peak of any choice, and
- * time, peak_bytes, offload_acts are not valid.
+ * One stage with its choices. `count` is NULL if no choice fits; then need_bytes is the least peak
+ * of any choice, and time, peak_bytes, offload_acts are not valid.
  */
 typedef struct per_stage_stage {
     plait_stage_frame frame;
@@ -86,8 +88,7 @@ typedef struct per_stage_result {
     long nodes;
     int stages;
     const per_stage_stage *stage; /* [stages], in the arena */
-    double
-        missing_bytes; /* if it does not fit: largest lack of a stage with the choice of least memory */
+    double missing_bytes; /* if it does not fit: lack of the fullest stage, at its smallest */
 } per_stage_result;
 
 /**
@@ -114,7 +115,10 @@ PLAIT_MUST_CHECK plait_status per_stage_at(const per_stage_problem *input,
 /** The same point with the optimizer on the device. */
 per_stage_point per_stage_on_device(const per_stage_point *point);
 
-/** True if single stages may keep the optimizer on the device while those of others wait on the host. */
+/**
+ * True if single stages may keep the optimizer on the device while those of others wait on the
+ * host.
+ */
 bool per_stage_may_differ_in_offload(const per_stage_point *point);
 
 /**

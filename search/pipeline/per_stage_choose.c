@@ -1,5 +1,6 @@
 /*
- * per_stage_choose.c - the choices that make the microbatch of one stage shortest in its memory (S.23)
+ * per_stage_choose.c - the choices that make the microbatch of one stage shortest in its memory
+ * (S.23)
  *
  *     recompute_by layer   counts of layers, S.21
  *     recompute_by stage   every choice for all layers, and every number of leading full ones
@@ -34,28 +35,21 @@ static int count_kind(const stage_work *work, plait_chunk chunk, int kind)
     return count;
 }
 
-static void add_group(per_stage_group *group, int *groups, per_stage_group next)
-{
-    if (next.layers > 0)
-        group[(*groups)++] = next;
-}
-
-/* One group for each kind, and for each chunk where chunks are in flight for different times. */
+/* One group for each kind, and for each chunk if chunks are in flight for different times. */
 static void list_groups(const stage_work *work, const plait_stage_frame *frame,
                         per_stage_group *group, int *groups)
 {
+    const int chunks = frame->unlike ? work->point->degrees->vpp : 1;
+
     *groups = 0;
-    for (int k = 0; k < work->point->input->problem->model->kinds; k++) {
-        if (!frame->unlike) {
-            add_group(group, groups,
-                      (per_stage_group){k, -1, frame->layers[k], work->in_flight[0]});
-            continue;
+    for (int k = 0; k < work->point->input->problem->model->kinds; k++)
+        for (int v = 0; v < chunks; v++) {
+            const int layers =
+                frame->unlike ? count_kind(work, work->chunk[v], k) : frame->layers[k];
+            if (layers > 0)
+                group[(*groups)++] =
+                    (per_stage_group){k, frame->unlike ? v : -1, layers, work->in_flight[v]};
         }
-        for (int v = 0; v < work->point->degrees->vpp; v++)
-            add_group(
-                group, groups,
-                (per_stage_group){k, v, count_kind(work, work->chunk[v], k), work->in_flight[v]});
-    }
 }
 
 /* The stage when it offloads `set`, which modules of further tokens do, too. */
@@ -105,7 +99,10 @@ static void take_counts(const per_stage_point *point, unsigned char set, const i
 
 // ---- each layer its own choice -------------------------------------------------------------
 
-/* True if a layer of a stage that offloads this set may have a choice: full recomputation goes with every set. */
+/*
+ * True if a layer of a stage that offloads this set may have a choice: full recomputation goes with
+ * every set.
+ */
 static bool goes_with(const plait_choice *choice, unsigned char set)
 {
     return choice->offload_acts == set || choice->recompute.kind == PLAIT_RECOMPUTE_FULL;

@@ -1,9 +1,10 @@
 /*
  * per_stage_dp.c - layers to the stages of 1F1B, each of which then chooses for itself (S.26)
  *
- * The states of the engine are numbers of layers. The choices of a stage (S.23) are made once for all ranges of layers
- * with as many of each kind. The layers whose slowest stage is fastest are the first answer, and its time the limit.
- * tests/property/per_stage_joint/ states layers and choices as one integer program, S.25, to compare with.
+ * The states of the engine are numbers of layers. The choices of a stage (S.23) are made once for
+ * all ranges of layers with as many of each kind. The layers whose slowest stage is fastest are the
+ * first answer, and its time the limit. tests/property/per_stage_joint/ states layers and choices
+ * as one integer program, S.25, to compare with.
  */
 #include <limits.h>
 #include <math.h>
@@ -40,8 +41,8 @@ bool per_stage_dp_applies(const plait_degrees *d)
 // ---- prices --------------------------------------------------------------------------------
 
 /*
- * A stage of layers [first, last) with its best choices, computed once. Home 1 is its optimizer on the device, home 0 the
- * point's, which leaves most memory, so that it is never slower.
+ * A stage of layers [first, last) with its best choices, computed once. Home 1 is its optimizer on
+ * the device, home 0 the point's, which leaves most memory, so that it is never slower.
  */
 static plait_status price_stage(dp_context *w, int s, int first, int last, int home,
                                 stage_price *out, plait_error *err)

@@ -1,4 +1,7 @@
-/* refine.c - points that may win by more than uniform plans: listed, sorted by estimate, solved in blocks */
+/*
+ * refine.c - points that may win by more than uniform plans: listed, sorted by estimate, solved in
+ * blocks
+ */
 #include "search/pipeline/refine.h"
 
 #include <math.h>
@@ -100,7 +103,10 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
     }
 }
 
-/* Counts a pipeline against the task's budget. Beyond it the pipeline's bound stands for all of its points. */
+/*
+ * Counts a pipeline against the task's budget. Beyond it the pipeline's bound stands for all of its
+ * points.
+ */
 static bool has_budget(const search_run *run, search_found *found, double bound_s)
 {
     const int64_t tasks = (run->space->rows + run->batch_rows - 1) / run->batch_rows;

@@ -1,8 +1,9 @@
 /*
  * refine.h - the search beyond uniform plans: which points may win, and which is solved first
  *
- * A refinement lists groups (a pipeline with its schedule and chunks a rank), adds each of their points whose
- * lower bound is below the best known step, and solves these points, the one with the least estimate first.
+ * A refinement lists groups (a pipeline with its schedule and chunks a rank), adds each of their
+ * points whose lower bound is below the best known step, and solves these points, the one with the
+ * least estimate first.
  */
 #pragma once
 
@@ -36,7 +37,10 @@ void refine_add(const search_run *run, const refine_group *group, const plait_de
 /** Step of the best plan known, else the one that is to be undercut. */
 double refine_best_s(const search_run *run);
 
-/** True if the objective ranks plans by their step: dollars are proportional to it, memory and energy are not. */
+/**
+ * True if the objective ranks plans by their step: dollars are proportional to it, memory and
+ * energy are not.
+ */
 bool refine_ranks_steps(const search_run *run);
 
 /** True if no limit names the key. */
@@ -54,8 +58,9 @@ const space_splits *refine_splits(const search_run *run, int pp);
 /**
  * The best plan of a point.
  *
- * price and split are valid if `any`; layout has the text of a split LAYOUT, since split.layout would point into
- * a struct that is copied. floor_s is a lower bound of every plan of the point where it is not `proven`.
+ * price and split are valid if `any`; layout has the text of a split LAYOUT, since split.layout
+ * would point into a struct that is copied. floor_s is a lower bound of every plan of the point
+ * where it is not `proven`.
  */
 typedef struct refine_solution {
     bool any;     /* a plan that fits is below the limit */

@@ -1,11 +1,13 @@
 /*
- * refine_layouts.c - layers to chunks in other ways than the named splits, at every point that may win by it
+ * refine_layouts.c - layers to chunks in other ways than the named splits, at every point that may
+ * win by it
  *
  *     list    all points but for their split, as far as their lower bound (S.6, S.7) is below the best known step
  *     solve   the best layout of each (layouts.h), the point with the least estimate first         (S.11)
  *
- * Guarantee: no layout of the form that layouts.h describes has a step below `floor`, which is the best step itself
- * if every point that was left could be solved with a proof. A budget of points ends it, never a clock.
+ * Guarantee: no layout of the form that layouts.h describes has a step below `floor`, which is the
+ * best step itself if every point that was left could be solved with a proof. A budget of points
+ * ends it, never a clock.
  */
 #include <math.h>
 #include <string.h>
@@ -55,7 +57,10 @@ static plait_portions least_of_shards(const search_run *run, search_worker *work
     return least;
 }
 
-/* Marks in worker->use the choices with which some layout may win, whatever the shard; false: none may. */
+/*
+ * Marks in worker->use the choices with which some layout may win, whatever the shard; false: none
+ * may.
+ */
 static bool use_choices(const search_run *run, search_worker *worker, const refine_group *group,
                         int choices)
 {
@@ -109,7 +114,9 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 
 // ---- solving -------------------------------------------------------------------------------
 
-/* The rules of the software are checked last: a layout may break one that the space does not check. */
+/*
+ * The rules of the software are checked last: a layout may break one that the space does not check.
+ */
 static void solve_point(const search_run *run, search_worker *worker, const void *context,
                         const open_point *open, double limit_s, refine_solution *out)
 {

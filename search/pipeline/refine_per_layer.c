@@ -21,7 +21,7 @@ enum { MOST_SOLVED = 1 << 12, MOST_BOUNDS = 1 << 22 };
 /* A result and its price add the same numbers in another order. */
 static const double ROUNDING = 1e-9;
 
-// ---- shardings and choices -------------------------------------------------------------------
+// ---- shardings and choices -----------------------------------------------------------------
 
 static bool has_sharding(const per_layer_problem *q, plait_cut sharding)
 {
@@ -31,7 +31,10 @@ static bool has_sharding(const per_layer_problem *q, plait_cut sharding)
     return false;
 }
 
-/* Each tp of the space with each stage of ZeRO, and choices without offload. `choice` has room for all. */
+/*
+ * Each tp of the space with each stage of ZeRO, and choices without offload. `choice` has room for
+ * all.
+ */
 static per_layer_problem problem_of(const search_run *run,
                                     plait_recompute choice[PER_LAYER_CHOICES])
 {

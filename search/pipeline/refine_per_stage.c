@@ -34,7 +34,10 @@ static bool may_keep(const search_run *run)
                              plait_offload_name[PLAIT_OFFLOAD_NONE]);
 }
 
-/* Times without recomputation, bytes with all of it; offloaded activations take no memory of the device. */
+/*
+ * Times without recomputation, bytes with all of it; offloaded activations take no memory of the
+ * device.
+ */
 static plait_portions least_portions(const search_run *run, search_worker *worker, plait_degrees d)
 {
     const bool offloads = run->problem->runtime->can.takes[PLAIT_KEY_OFFLOAD_ACTS] > 1u;
@@ -58,7 +61,10 @@ static plait_portions least_portions(const search_run *run, search_worker *worke
     return out;
 }
 
-/* True if layers and choices are solved together: then a point is solved whatever its estimate, for its proof. */
+/*
+ * True if layers and choices are solved together: then a point is solved whatever its estimate, for
+ * its proof.
+ */
 static bool solves_exactly(const search_run *run, const plait_degrees *d)
 {
     return refine_may_layout(run) && per_stage_dp_applies(d);
@@ -95,7 +101,10 @@ typedef struct per_stage_attempt {
     refine_solution *out;
 } per_stage_attempt;
 
-/* The plan of these chunks with the best choices of its stages; false where none fits or is below the limit. */
+/*
+ * The plan of these chunks with the best choices of its stages; false where none fits or is below
+ * the limit.
+ */
 static bool choose(per_stage_attempt *at, const plait_degrees *d, const plait_chunk *chunks,
                    plait_arena *arena, plait_plan *plan, plait_cost *cost)
 {

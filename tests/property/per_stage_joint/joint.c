@@ -11,7 +11,9 @@
 #include "plait/units.h"
 #include "costmodel/api.h"
 
-/* Columns of a stage, after `choices` counts and as many switches that are 1 if the choice is used. */
+/*
+ * Columns of a stage, after `choices` counts and as many switches that are 1 if the choice is used.
+ */
 enum { LAYERS, FORWARD, BACKWARD, SUM_F, SUM_B, MOST_F, MOST_B, THERE, BACK, LIVE, COLUMNS };
 
 /* Rows of a stage at most, but for two a choice. */

@@ -1,9 +1,9 @@
 /*
  * joint.h - layers to stages and choices to layers in one mixed-integer program (S.25)
  *
- * Under 1F1B with one chunk a rank, and if all layers are of one kind, C.73 is a maximum of sums, so the stage of each
- * layer and its choice are whole numbers of one linear program. The test compares it with per_stage_dp, which assigns
- * layers to stages and lets each stage choose.
+ * Under 1F1B with one chunk a rank, and if all layers are of one kind, C.73 is a maximum of sums,
+ * so the stage of each layer and its choice are whole numbers of one linear program. The test
+ * compares it with per_stage_dp, which assigns layers to stages and lets each stage choose.
  */
 #pragma once
 
