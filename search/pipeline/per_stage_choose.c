@@ -99,25 +99,6 @@ static void take_counts(const per_stage_point *point, unsigned char set, const i
 
 // ---- each layer its own choice -------------------------------------------------------------
 
-/*
- * True if a layer of a stage that offloads this set may have a choice: full recomputation goes with
- * every set.
- */
-static bool goes_with(const plait_choice *choice, unsigned char set)
-{
-    return choice->offload_acts == set || choice->recompute.kind == PLAIT_RECOMPUTE_FULL;
-}
-
-static pack_option option_of(const per_stage_point *point, const per_stage_group *group, int c,
-                             unsigned char set)
-{
-    const plait_layer_cost *const one = per_stage_cost(point, group->kind, c);
-    const bool may = goes_with(&point->input->choice[c], set);
-
-    return (pack_option){one->forward_s + one->backward_s, group->in_flight * one->saved_bytes,
-                         may ? one->live_bytes : HUGE_VAL};
-}
-
 /* S.21 of a stage that offloads `set`, as far as its layers take less than `below_s`. */
 static plait_status pack_under(const stage_work *work, unsigned char set, double below_s,
                                const per_stage_stage *stage, pack_result *out, plait_error *err)
@@ -132,8 +113,15 @@ static plait_status pack_under(const stage_work *work, unsigned char set, double
         return plait_fail_nomem(err);
     for (int g = 0; g < stage->groups; g++) {
         layers[g] = stage->group[g].layers;
-        for (int c = 0; c < q->choices; c++)
-            option[g * q->choices + c] = option_of(work->point, &stage->group[g], c, set);
+        for (int c = 0; c < q->choices; c++) {
+            const plait_layer_cost *const one =
+                per_stage_cost(work->point, stage->group[g].kind, c);
+            const bool may = q->choice[c].offload_acts == set || // full recomputation fits any set
+                             q->choice[c].recompute.kind == PLAIT_RECOMPUTE_FULL;
+            option[g * q->choices + c] = (pack_option){one->forward_s + one->backward_s,
+                                                       stage->group[g].in_flight * one->saved_bytes,
+                                                       may ? one->live_bytes : HUGE_VAL};
+        }
     }
     const pack_problem problem = {
         .groups = stage->groups,
@@ -230,36 +218,24 @@ static void try_choice(const stage_work *work, const stage_choice *one, int *cou
     best->count = memcpy(kept, count, (size_t)(next.groups * q->choices) * sizeof *kept);
 }
 
-static int longest_chunk(const stage_work *work)
-{
-    int longest = 0;
-
-    for (int v = 0; v < work->point->degrees->vpp; v++) {
-        const int layers = work->chunk[v].last - work->chunk[v].first;
-        longest = layers > longest ? layers : longest;
-    }
-    return longest;
-}
-
-static int full_choice(const per_stage_problem *q)
-{
-    for (int c = 0; c < q->choices && q->problem->runtime->can.full_layers; c++)
-        if (q->choice[c].recompute.kind == PLAIT_RECOMPUTE_FULL)
-            return c;
-    return -1;
-}
-
 static plait_status choose_one(const stage_work *work, per_stage_stage *out, plait_error *err)
 {
     const per_stage_problem *const q = work->point->input;
     const size_t all = (size_t)out->groups * (size_t)q->choices;
-    const int longest = longest_chunk(work);
-    const int full = full_choice(q);
+    const bool has_leading = q->problem->runtime->can.full_layers;
+    int longest = 0, full = -1; // chunk; choice of leading layers
     int *const kept = plait_arena_alloc(work->arena, all, sizeof *kept);
     int *const count = plait_arena_alloc(work->arena, all, sizeof *count);
 
     if (kept == NULL || count == NULL)
         return plait_fail_nomem(err);
+    for (int v = 0; v < work->point->degrees->vpp; v++) {
+        const int layers = work->chunk[v].last - work->chunk[v].first;
+        longest = layers > longest ? layers : longest;
+    }
+    for (int c = 0; c < q->choices && has_leading && full < 0; c++)
+        if (q->choice[c].recompute.kind == PLAIT_RECOMPUTE_FULL)
+            full = c;
     for (int c = 0; c < q->choices; c++) {
         const bool none = q->choice[c].recompute.kind == PLAIT_RECOMPUTE_NONE;
 
