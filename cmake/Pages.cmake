@@ -20,12 +20,6 @@ else()
     file(WRITE "${pages}/charts.js.json" "{}")
 endif()
 
-set(parts template=${web}/page.html style=${web}/page.css script=${web}/page.js
-    charts=${pages}/charts.js)
-set(PLAIT_PAGE_PARTS "${pages}/page_parts.c")
-add_custom_command(OUTPUT "${PLAIT_PAGE_PARTS}"
-    COMMAND ${CMAKE_COMMAND} "-DOUT=${PLAIT_PAGE_PARTS}" "-DPARTS=${parts}"
-        -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
-    DEPENDS "${web}/page.html" "${web}/page.css" "${web}/page.js" "${pages}/charts.js"
-        "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
-    COMMENT "Embedding what pages are made of" VERBATIM)
+plait_outer_room(src/page LIBRARIES plait_report)
+plait_embed(plait_page page/page_parts.h page_part page_template=${web}/page.html
+    page_style=${web}/page.css page_script=${web}/page.js page_charts=${pages}/charts.js)

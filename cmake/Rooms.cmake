@@ -16,6 +16,18 @@ function(plait_sources out folder)
     set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
+# Files inside the program: constants of a type, name=file, that a header declares.
+function(plait_embed target header type)
+    set(out "${CMAKE_BINARY_DIR}/embedded/${target}.c")
+    string(REGEX REPLACE "(^|;)[a-z_]+=" "\\1" files "${ARGN}")
+    add_custom_command(OUTPUT "${out}"
+        COMMAND ${CMAKE_COMMAND} "-DOUT=${out}" "-DHEADER=${header}" "-DTYPE=${type}"
+            "-DPARTS=${ARGN}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+        DEPENDS ${files} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+        COMMENT "Embedding the files of ${target}" VERBATIM)
+    target_sources(${target} PRIVATE "${out}")
+endfunction()
+
 function(plait_room_name out folder)
     string(REGEX REPLACE "^src/" "" name "${folder}")
     string(REPLACE "/" "_" name "${name}")

@@ -158,72 +158,6 @@ static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
     args_int(out, "--distributed-timeout-minutes", TRAINING_TIMEOUT_MINUTES);
 }
 
-// clang-format off: one line of the file a line
-static const char code[] =
-    "import os\n"
-    "import re\n"
-    "import runpy\n"
-    "import sys\n"
-    "\n"
-    "from deepspeed.pipe import PipelineModule\n"
-    "\n"
-    "\n"
-    "def name_of(spec):\n"
-    "    \"\"\"The class that a spec builds, or the name of a function among the specs.\"\"\"\n"
-    "    made = getattr(spec, \"typename\", spec)\n"
-    "    return getattr(made, \"__name__\", type(made).__name__)\n"
-    "\n"
-    "\n"
-    "def bounds(names):\n"
-    "    \"\"\"Where each stage begins among the specs, and where the last one ends.\n"
-    "\n"
-    "    What stands before the first layer goes with it, what follows a layer stays with that "
-    "layer.\n"
-    "    \"\"\"\n"
-    "    layers = [i for i, name in enumerate(names) if re.search(LAYER, name, re.IGNORECASE)]\n"
-    "    if len(layers) != sum(LAYERS):\n"
-    "        raise ValueError(\n"
-    "            f\"partition.py: expected {sum(LAYERS)} layers, specs of a class like {LAYER!r}, "
-    "\"\n"
-    "            f\"found {len(layers)} of {len(names)} specs\"\n"
-    "        )\n"
-    "    starts = [layers[sum(LAYERS[:stage])] for stage in range(1, len(LAYERS))]\n"
-    "    return [0, *starts, len(names)]\n"
-    "\n"
-    "\n"
-    "class PlannedPipelineModule(PipelineModule):\n"
-    "    \"\"\"A PipelineModule whose stages are the plan's, whatever its partition_method.\"\"\"\n"
-    "\n"
-    "    def _partition_layers(self, method=\"plan\"):\n"
-    "        stages = self._topo.get_dim(\"pipe\")\n"
-    "        if stages != len(LAYERS):\n"
-    "            raise ValueError(\n"
-    "                f\"partition.py: expected {len(LAYERS)} pipeline stages, found {stages}\"\n"
-    "            )\n"
-    "        names = [name_of(spec) for spec in self._layer_specs]\n"
-    "        self.parts = bounds(names)\n"
-    "        if self.global_rank == 0:\n"
-    "            for stage, (start, stop) in enumerate(zip(self.parts, self.parts[1:])):\n"
-    "                print(f\"stage={stage} specs={start}..{stop - 1}: {', "
-    "'.join(names[start:stop])}\")\n"
-    "        stage = self._topo.get_coord(self.global_rank).pipe\n"
-    "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n"
-    "\n"
-    "\n"
-    "def main():\n"
-    "    if len(sys.argv) < 2:\n"
-    "        sys.exit(\"partition.py: expected a training script and its arguments, found "
-    "nothing\")\n"
-    "    PipelineModule._partition_layers = PlannedPipelineModule._partition_layers\n"
-    "    del sys.argv[0]\n"
-    "    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))\n"
-    "    runpy.run_path(sys.argv[0], run_name=\"__main__\")\n"
-    "\n"
-    "\n"
-    "if __name__ == \"__main__\":\n"
-    "    main()\n";
-// clang-format on
-
 static void append_layers(const plait_plan *plan, text_builder *out)
 {
     text_append(out, "LAYERS = [");
@@ -250,7 +184,7 @@ static const char *deepspeed_partition(const plait_launch *launch, plait_arena *
                       "\n");
     append_layers(launch->plan, &out);
     text_append(&out, "LAYER = \"transformer\"  # a pattern: what a layer's class is called\n\n");
-    text_append(&out, code);
+    text_append(&out, launch_partition_py.text);
     return text_builder_finish(&out, NULL);
 }
 

@@ -6,6 +6,8 @@
  * the order of the rank; PyTorch inserts sends, receives and reductions. Stages are numbered as in
  * plait, from the embedding to the loss.
  */
+#include <string.h>
+
 #include "plait/lowlevel/schedule.h"
 
 #include "base/text.h"
@@ -13,132 +15,6 @@
 #include "launch/write/scripts.h"
 #include "launch/write/training.h"
 #include "plan/split.h"
-
-// clang-format off: one line of the script a line
-static const char script_imports[] =
-    "# Layers are stand-ins of the model's width: replace build_stage, parallelize and batch by "
-    "yours.\n"
-    "# The names in STAGES are torchtitan's; adapt them to your model. Data parallelism is "
-    "fully_shard,\n"
-    "# which divides all state, whatever the plan's ZeRO stage.\n"
-    "import os\n"
-    "import time\n"
-    "\n"
-    "import torch\n"
-    "import torch.distributed as dist\n"
-    "from torch import nn\n"
-    "from torch.distributed.device_mesh import init_device_mesh\n"
-    "from torch.distributed.fsdp import fully_shard\n"
-    "from torch.distributed.pipelining import PipelineStage\n"
-    "from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime\n";
-
-static const char script_body[] =
-    "\n"
-    "\n"
-    "class Layer(nn.Module):\n"
-    "    \"\"\"Stands for one layer of yours: as wide on the way out as on the way in.\"\"\"\n"
-    "\n"
-    "    def __init__(self):\n"
-    "        super().__init__()\n"
-    "        self.norm = nn.LayerNorm(HIDDEN)\n"
-    "        self.mlp = nn.Linear(HIDDEN, HIDDEN, bias=False)\n"
-    "\n"
-    "    def forward(self, x):\n"
-    "        return x + self.mlp(self.norm(x))\n"
-    "\n"
-    "\n"
-    "class Stage(nn.Module):\n"
-    "    \"\"\"The modules that `names` lists, under their names in the whole model.\"\"\"\n"
-    "\n"
-    "    def __init__(self, names):\n"
-    "        super().__init__()\n"
-    "        self.tok_embeddings = nn.Embedding(VOCAB, HIDDEN) if \"tok_embeddings\" in names else "
-    "None\n"
-    "        self.layers = nn.ModuleDict(\n"
-    "            {n.replace(\".\", \"_\"): Layer() for n in names if n.startswith((\"layers.\", "
-    "\"mtp.\"))}\n"
-    "        )\n"
-    "        self.norm = nn.LayerNorm(HIDDEN) if \"norm\" in names else None\n"
-    "        self.output = nn.Linear(HIDDEN, VOCAB, bias=False) if \"output\" in names else None\n"
-    "\n"
-    "    def forward(self, x):\n"
-    "        if self.tok_embeddings is not None:\n"
-    "            x = self.tok_embeddings(x)\n"
-    "        for layer in self.layers.values():\n"
-    "            x = layer(x)\n"
-    "        if self.norm is not None:\n"
-    "            x = self.norm(x)\n"
-    "        return self.output(x) if self.output is not None else x\n"
-    "\n"
-    "\n"
-    "def build_stage(names, device):\n"
-    "    \"\"\"Yours: build your model, keep what `names` lists, drop the rest.\"\"\"\n"
-    "    return Stage(names).to(device, torch.bfloat16)\n"
-    "\n"
-    "\n"
-    "def parallelize(module, mesh):\n"
-    "    \"\"\"Yours: tensor, context and expert parallelism, recomputation. Data parallelism is "
-    "here.\"\"\"\n"
-    "    if MESH[\"dp\"] == 1:\n"
-    "        return module\n"
-    "    for layer in module.layers.values():\n"
-    "        fully_shard(layer, mesh=mesh[\"dp\"], reshard_after_forward=RESHARD)\n"
-    "    return fully_shard(module, mesh=mesh[\"dp\"], reshard_after_forward=RESHARD)\n"
-    "\n"
-    "\n"
-    "def batch(mesh, device):\n"
-    "    \"\"\"Yours: the sequences of one data-parallel rank. All stages of a pipeline see the "
-    "same.\"\"\"\n"
-    "    seed = torch.Generator().manual_seed(mesh[\"dp\"].get_local_rank())\n"
-    "    shape = (MICROBATCHES * MICROBATCH, SEQUENCE // MESH[\"cp\"] + 1)\n"
-    "    tokens = torch.randint(VOCAB, shape, generator=seed).to(device)\n"
-    "    return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()\n"
-    "\n"
-    "\n"
-    "def loss_of(logits, targets):\n"
-    "    return nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())\n"
-    "\n"
-    "\n"
-    "def main():\n"
-    "    device = torch.device(\"cuda\", int(os.environ[\"LOCAL_RANK\"]))\n"
-    "    torch.cuda.set_device(device)\n"
-    "    dist.init_process_group(\"nccl\", device_id=device)\n"
-    "    mesh = init_device_mesh(\"cuda\", tuple(MESH.values()), mesh_dim_names=tuple(MESH))\n"
-    "\n"
-    "    own = range(mesh[\"pp\"].get_local_rank(), len(STAGES), MESH[\"pp\"])\n"
-    "    modules = [parallelize(build_stage(STAGES[s], device), mesh) for s in own]\n"
-    "    stages = [\n"
-    "        PipelineStage(module, s, len(STAGES), device, group=mesh[\"pp\"].get_group())\n"
-    "        for s, module in zip(own, modules)\n"
-    "    ]\n"
-    "    schedule = _PipelineScheduleRuntime(stages, MICROBATCHES, loss_fn=loss_of)\n"
-    "    schedule._load_csv(os.path.join(os.path.dirname(os.path.abspath(__file__)), "
-    "\"schedule.csv\"))\n"
-    "    optimizer = torch.optim.AdamW(\n"
-    "        [p for module in modules for p in module.parameters()], **OPTIMIZER\n"
-    "    )\n"
-    "\n"
-    "    tokens, targets = batch(mesh, device)\n"
-    "    inputs = (tokens,) if stages[0].is_first else ()\n"
-    "    losses = []\n"
-    "    last = {\"target\": targets, \"losses\": losses} if stages[-1].is_last else {}\n"
-    "    for step in range(int(os.environ.get(\"STEPS\", \"1\"))):\n"
-    "        torch.cuda.synchronize()\n"
-    "        begin = time.perf_counter()\n"
-    "        schedule.step(*inputs, **last)\n"
-    "        optimizer.step()\n"
-    "        optimizer.zero_grad()\n"
-    "        torch.cuda.synchronize()\n"
-    "        if losses:\n"
-    "            took = time.perf_counter() - begin\n"
-    "            print(f\"step {step}: loss {torch.stack(losses).mean().item():.4f}, {took:.3f} "
-    "s\")\n"
-    "    dist.destroy_process_group()\n"
-    "\n"
-    "\n"
-    "if __name__ == \"__main__\":\n"
-    "    main()\n";
-// clang-format on
 
 enum { MAX_ACTIONS = 1 << 22 };
 
@@ -269,9 +145,13 @@ static const char *script_text(const plait_launch *launch, plait_arena *arena)
                         "# pipeline.py - one step of schedule.csv by torch.distributed.pipelining; "
                         "run.sh starts it",
                         &places, &out);
-    text_append(&out, script_imports);
+    // the constants of the plan replace their mark
+    static const char mark[] = "# THE PLAN\n";
+    const char *const at = strstr(launch_pipeline_py.text, mark);
+
+    text_append_bytes(&out, launch_pipeline_py.text, (size_t)(at - launch_pipeline_py.text));
     append_constants(launch, &out);
-    text_append(&out, script_body);
+    text_append(&out, at + strlen(mark));
     return text_builder_finish(&out, NULL);
 }
 

@@ -35,6 +35,15 @@ typedef struct launch_program {
     "exec torchrun --nnodes \"$nodes\" --nproc_per_node \"$gpus_per_node\" \\\n"                   \
     "    --node_rank \"$node_rank\" --master_addr \"$head\" --master_port \"$port\" \\\n"
 
+/** A file of Python beside the sources, inside the program: cmake/embed.cmake writes it. */
+typedef struct launch_python {
+    const char *text;
+    size_t length;
+} launch_python;
+
+extern const launch_python launch_pipeline_py;  /* pipelining/pipeline.py */
+extern const launch_python launch_partition_py; /* megatron/partition.py */
+
 /** Add run.sh, submit.sbatch and pytorchjob.yaml. */
 PLAIT_MUST_CHECK plait_status scripts_add(const plait_launch *launch, const launch_program *program,
                                           plait_arena *arena, plait_launch_folder *out,

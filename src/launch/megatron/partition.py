@@ -1,0 +1,58 @@
+import os
+import re
+import runpy
+import sys
+
+from deepspeed.pipe import PipelineModule
+
+
+def name_of(spec):
+    """The class that a spec builds, or the name of a function among the specs."""
+    made = getattr(spec, "typename", spec)
+    return getattr(made, "__name__", type(made).__name__)
+
+
+def bounds(names):
+    """Where each stage begins among the specs, and where the last one ends.
+
+    What stands before the first layer goes with it, what follows a layer stays with that layer.
+    """
+    layers = [i for i, name in enumerate(names) if re.search(LAYER, name, re.IGNORECASE)]
+    if len(layers) != sum(LAYERS):
+        raise ValueError(
+            f"partition.py: expected {sum(LAYERS)} layers, specs of a class like {LAYER!r}, "
+            f"found {len(layers)} of {len(names)} specs"
+        )
+    starts = [layers[sum(LAYERS[:stage])] for stage in range(1, len(LAYERS))]
+    return [0, *starts, len(names)]
+
+
+class PlannedPipelineModule(PipelineModule):
+    """A PipelineModule whose stages are the plan's, whatever its partition_method."""
+
+    def _partition_layers(self, method="plan"):
+        stages = self._topo.get_dim("pipe")
+        if stages != len(LAYERS):
+            raise ValueError(
+                f"partition.py: expected {len(LAYERS)} pipeline stages, found {stages}"
+            )
+        names = [name_of(spec) for spec in self._layer_specs]
+        self.parts = bounds(names)
+        if self.global_rank == 0:
+            for stage, (start, stop) in enumerate(zip(self.parts, self.parts[1:])):
+                print(f"stage={stage} specs={start}..{stop - 1}: {', '.join(names[start:stop])}")
+        stage = self._topo.get_coord(self.global_rank).pipe
+        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit("partition.py: expected a training script and its arguments, found nothing")
+    PipelineModule._partition_layers = PlannedPipelineModule._partition_layers
+    del sys.argv[0]
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
