@@ -197,8 +197,8 @@ static void print_worker(const char *file, const serving_import *in)
 }
 
 static plait_status import_serving(const char *from, const opt_operands *operands,
-                                   const char *model, const char *cluster, plait_arena *arena,
-                                   plait_error *err)
+                                   const char *model, const char *cluster, bool verbose,
+                                   plait_arena *arena, plait_error *err)
 {
     const launch_call call = {.arguments = operands->count > 0 ? operands->count - 1 : 0,
                               .argument = operands->text + 1};
@@ -219,6 +219,7 @@ static plait_status import_serving(const char *from, const opt_operands *operand
     if (next == NULL)
         return plait_fail_nomem(err);
     imported_warn(operands->text[0], warning);
+    imported_warn_not_read(operands->text[0], in.not_read, verbose);
     print_worker(operands->text[0], &in);
     if (model == NULL)
         print_message("\nMODEL is one that `plait models` lists, or the path of a config.json.");
@@ -244,7 +245,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                               "expected none beside --from %s, which is answered by a command of "
                               "plait serve",
                               flags->from);
-        return import_serving(flags->from, operands, flags->model, flags->cluster, arena, err);
+        return import_serving(flags->from, operands, flags->model, flags->cluster, flags->verbose,
+                              arena, err);
     }
     PLAIT_TRY(command_output(&output, &json, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, NULL, err));

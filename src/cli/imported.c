@@ -21,8 +21,7 @@ void imported_warn(const char *file, const char *sentences)
     }
 }
 
-/* A file has many options that no plan depends on: their number, or with --verbose their names. */
-static void warn_of_not_read(const char *file, const char *names, bool verbose)
+void imported_warn_not_read(const char *file, const char *names, bool verbose)
 {
     int count = 1;
 
@@ -75,7 +74,7 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
                           operands->text[1]);
     out->warnings = warning;
     imported_warn(operands->text[0], warning);
-    warn_of_not_read(operands->text[0], out->not_read, flags->verbose);
+    imported_warn_not_read(operands->text[0], out->not_read, flags->verbose);
     if (file != NULL) {
         *file = (launch_config){target, operands->text[0], text, call};
         file->call.gpus = out->gpus;

@@ -38,3 +38,5 @@ void imported_warn(const char *file, const char *sentences);
 PLAIT_MUST_CHECK plait_status measured_log_read(const char *path, const plait_problem *problem,
                                                 plait_arena *arena, step_log *out, double *step_s,
                                                 plait_error *err);
+/** Options that no plan depends on: their number, or with --verbose their names, "a, b". */
+void imported_warn_not_read(const char *file, const char *names, bool verbose);

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "launch/read/flags.h"
+#include "launch/read/plan_reader.h"
 #include "shell/shell.h"
 #include "base/text.h"
 
 const char *const serving_import_name[] = {"vllm", "sglang", NULL};
 
-/* A flag and what it sets; "" if no price depends on it. */
+/* A flag and what it sets; "unpriced" if the price depends on it and plait has no term for it. */
 typedef struct known_flag {
     const char *name;
     const char *what;
@@ -33,33 +34,10 @@ static const known_flag vllm_flags[] = {
     {"dtype", "dtype"},
     {"model", "model"},
     {"speculative_config", "drafts"},
-    {"gpu_memory_utilization", ""},
-    {"enable_chunked_prefill", ""},
-    {"enable_prefix_caching", ""},
-    {"no_enable_prefix_caching", ""},
-    {"kv_transfer_config", ""},
-    {"distributed_executor_backend", ""},
-    {"data_parallel_backend", ""},
-    {"data_parallel_size_local", ""},
-    {"data_parallel_address", ""},
-    {"served_model_name", ""},
-    {"trust_remote_code", ""},
-    {"host", ""},
-    {"port", ""},
-    {"api_key", ""},
-    {"seed", ""},
-    {"tokenizer", ""},
-    {"block_size", ""},
-    {"disable_log_requests", ""},
-    {"disable_log_stats", ""},
-    {"enable_auto_tool_choice", ""},
-    {"tool_call_parser", ""},
-    {"reasoning_parser", ""},
-    {"tokenizer_mode", ""},
-    {"config_format", ""},
-    {"load_format", ""},
-    {"chat_template_content_format", ""},
-    {"kernel_config.enable_flashinfer_autotune", ""},
+    {"enforce_eager", "unpriced"}, // no CUDA graphs
+    {"cpu_offload_gb", "unpriced"},
+    {"decode_context_parallel_size", "unpriced"},
+    {"enable_lora", "unpriced"},
     {NULL, NULL},
 };
 
@@ -86,23 +64,10 @@ static const known_flag sglang_flags[] = {
     {"model_path", "model"},
     {"model", "model"},
     {"speculative_num_steps", "drafts"},
-    {"speculative_algorithm", ""},
-    {"speculative_eagle_topk", ""},
-    {"speculative_num_draft_tokens", ""},
-    {"mem_fraction_static", ""},
-    {"cuda_graph_max_bs", ""},
-    {"disaggregation_mode", ""},
-    {"disaggregation_bootstrap_port", ""},
-    {"nnodes", ""},
-    {"node_rank", ""},
-    {"dist_init_addr", ""},
-    {"trust_remote_code", ""},
-    {"host", ""},
-    {"port", ""},
-    {"served_model_name", ""},
-    {"attention_backend", ""},
-    {"disable_radix_cache", ""},
-    {"page_size", ""},
+    {"disable_cuda_graph", "unpriced"},
+    {"cpu_offload_gb", "unpriced"},
+    {"enable_two_batch_overlap", "unpriced"},
+    {"enable_lora", "unpriced"},
     {NULL, NULL},
 };
 
@@ -277,7 +242,8 @@ plait_status serving_import_read(plait_engine_kind kind, const char *text, size_
                                  serving_import *out, const char **warning, plait_error *err)
 {
     launch_flags flags;
-    text_builder unread;
+    text_builder warnings;
+    import_list unpriced = {&warnings, "not priced", false};
     reading r = {.flags = &flags,
                  .known = kind == PLAIT_ENGINE_SGLANG ? sglang_flags : vllm_flags,
                  .tp = 1,
@@ -294,21 +260,23 @@ plait_status serving_import_read(plait_engine_kind kind, const char *text, size_
         return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
                           "expected a command that starts %s, found no model and no argument of it",
                           plait_engine_name[kind]);
-    text_builder_init(&unread, arena);
+    text_builder_init(&warnings, arena);
     for (int f = 0; f < flags.count; f++) {
-        const known_flag *known = find(r.known, flags.flag[f].name);
-        if (known != NULL)
-            PLAIT_TRY(read_flag(&r, &flags.flag[f], known->what, err));
-        else
-            text_append_printf(&unread, "%s--%.40s", unread.length > 0 ? ", " : "",
-                               flags.flag[f].name);
+        launch_flag *const flag = &flags.flag[f];
+        const known_flag *const known = find(r.known, flag->name);
+
+        flag->read = known != NULL;
+        if (known == NULL)
+            continue;
+        if (strcmp(known->what, "unpriced") == 0 && !flags_value_is_off(word_of(flag)))
+            import_list_add(&unpriced, flag->name);
+        PLAIT_TRY(read_flag(&r, flag, known->what, err));
     }
     if (kind == PLAIT_ENGINE_SGLANG)
         PLAIT_TRY(set_sglang_worker(&r, out, err));
     else
         set_vllm_worker(&r, out);
-    const bool any = unread.length > 0;
-    const char *const list = text_builder_finish(&unread, NULL);
-    *warning = !any ? "" : plait_arena_printf(arena, "not read: %s", list != NULL ? list : "");
-    return *warning != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    out->not_read = flags_not_read(&flags);
+    *warning = text_builder_finish(&warnings, NULL);
+    return *warning != NULL && out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
