@@ -25,12 +25,6 @@ typedef struct config_reader {
     maxtext_axes mesh;     /* ranks of each axis, inside and between slices */
 } config_reader;
 
-static void set_key(plans_entry *out, plait_key_id key, int value)
-{
-    plait_key_put(&out->degrees, key, value);
-    out->given |= PLAIT_KEY_BIT(key);
-}
-
 /* ---- the mesh ---- */
 
 /*
@@ -153,19 +147,12 @@ static void take_shards(config_reader *in)
             in->warnings,
             "optimizer states on more ranks than weights are priced as on those of the weights");
     if (shards > 1 || (mesh->data == 1 && !over_data)) {
-        set_key(in->out, PLAIT_KEY_ZERO, 3);
-        set_key(in->out, PLAIT_KEY_SHARD_GROUP, shards);
+        import_set_key(in->out, PLAIT_KEY_ZERO, 3);
+        import_set_key(in->out, PLAIT_KEY_SHARD_GROUP, shards);
         return;
     }
-    set_key(in->out, PLAIT_KEY_ZERO, over_data);
-    set_key(in->out, PLAIT_KEY_SHARD_GROUP, mesh->data);
-}
-
-/* An axis that is still open gives no degree. */
-static void set_axis(config_reader *in, plait_key_id key, int ranks)
-{
-    if (ranks > 0)
-        set_key(in->out, key, ranks);
+    import_set_key(in->out, PLAIT_KEY_ZERO, over_data);
+    import_set_key(in->out, PLAIT_KEY_SHARD_GROUP, mesh->data);
 }
 
 static plait_status take_degrees(config_reader *in, plait_error *err)
@@ -181,15 +168,15 @@ static plait_status take_degrees(config_reader *in, plait_error *err)
     if (exchange < 0)
         return yaml_expected(in->yaml, yaml_find(in->yaml, "context_parallel_strategy"),
                              "all_gather, ring or ulysses", err);
-    set_axis(in, PLAIT_KEY_TP, mesh->tensor);
-    set_key(in->out, PLAIT_KEY_SP, mesh->tensor > 1);
-    set_axis(in, PLAIT_KEY_PP, mesh->pipeline);
-    set_axis(in, PLAIT_KEY_CP, mesh->context);
-    set_key(in->out, PLAIT_KEY_CP_COMM, exchanges[exchange]);
-    set_axis(in, PLAIT_KEY_EP, mesh->expert);
-    set_axis(in, PLAIT_KEY_ETP, experts > 1 ? mesh->tensor : 1);
+    import_set_key(in->out, PLAIT_KEY_TP, mesh->tensor);
+    import_set_key(in->out, PLAIT_KEY_SP, mesh->tensor > 1);
+    import_set_key(in->out, PLAIT_KEY_PP, mesh->pipeline);
+    import_set_key(in->out, PLAIT_KEY_CP, mesh->context);
+    import_set_key(in->out, PLAIT_KEY_CP_COMM, exchanges[exchange]);
+    import_set_key(in->out, PLAIT_KEY_EP, mesh->expert);
+    import_set_key(in->out, PLAIT_KEY_ETP, experts > 1 ? mesh->tensor : 1);
     if (in->replicas_outside && !(in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_ORDER)))
-        set_key(in->out, PLAIT_KEY_ORDER, PLAIT_ORDER_TP_CP_PP_DP);
+        import_set_key(in->out, PLAIT_KEY_ORDER, PLAIT_ORDER_TP_CP_PP_DP);
     if (in->devices_known)
         take_shards(in);
     return PLAIT_OK;
@@ -203,8 +190,8 @@ static plait_status read_pipeline(config_reader *in, int *passes, plait_error *e
     int repeats, layers;
 
     *passes = 1;
-    set_key(in->out, PLAIT_KEY_VPP, 1);
-    set_key(in->out, PLAIT_KEY_SCHEDULE, pp > 1 ? PLAIT_GPIPE : PLAIT_1F1B);
+    import_set_key(in->out, PLAIT_KEY_VPP, 1);
+    import_set_key(in->out, PLAIT_KEY_SCHEDULE, pp > 1 ? PLAIT_GPIPE : PLAIT_1F1B);
     in->out->degrees.split = (plait_split){.kind = PLAIT_SPLIT_EVEN};
     in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
     if (pp <= 1)
@@ -245,7 +232,7 @@ static plait_status read_batch(config_reader *in, plait_error *err)
                           "expected sequences of a pass, per_device_batch_size times the devices, "
                           "in whole microbatches of %.0f ranks, found %.0f in %d",
                           dp, pass, passes);
-    set_key(in->out, PLAIT_KEY_MBS, (int)microbatch);
+    import_set_key(in->out, PLAIT_KEY_MBS, (int)microbatch);
     in->out->gbs = (int)pass * accumulated;
     return PLAIT_OK;
 }
@@ -277,10 +264,10 @@ static void read_kernels(config_reader *in)
         strcmp(maxtext_word(in->yaml, "attention", "autoselected"), "dot_product") == 0;
 
     if (unfused || !noted || in->out->degrees.attention == PLAIT_ATTENTION_UNFUSED)
-        set_key(in->out, PLAIT_KEY_ATTENTION,
-                unfused ? PLAIT_ATTENTION_UNFUSED : PLAIT_ATTENTION_FUSED);
-    set_key(in->out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
-    set_key(in->out, PLAIT_KEY_GRAD_REDUCE, PLAIT_STATE_BF16);
+        import_set_key(in->out, PLAIT_KEY_ATTENTION,
+                       unfused ? PLAIT_ATTENTION_UNFUSED : PLAIT_ATTENTION_FUSED);
+    import_set_key(in->out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
+    import_set_key(in->out, PLAIT_KEY_GRAD_REDUCE, PLAIT_STATE_BF16);
 }
 
 /* plait's name of a model that both have. */

@@ -20,14 +20,19 @@ void import_mark_known(plan_reader *in, const char *key)
     in->out->given |= PLAIT_KEY_BIT(plait_key_find(key));
 }
 
+void import_set_key(plans_entry *out, plait_key_id key, int value)
+{
+    if (value < 0)
+        return;
+    plait_key_put(&out->degrees, key, value);
+    out->given |= PLAIT_KEY_BIT(key);
+}
+
 void import_fill_plain(plans_entry *out)
 {
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        if (out->given & PLAIT_KEY_BIT(k) || plait_keys[k].plain < 0)
-            continue;
-        plait_key_put(&out->degrees, (plait_key_id)k, plait_keys[k].plain);
-        out->given |= PLAIT_KEY_BIT(k);
-    }
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if (!(out->given & PLAIT_KEY_BIT(k)))
+            import_set_key(out, (plait_key_id)k, plait_keys[k].plain);
 }
 
 text_builder *import_warn(text_builder *warnings, const char *sentence)

@@ -15,6 +15,9 @@ typedef struct plan_reader {
 /** Mark a key as known. */
 void import_mark_known(plan_reader *in, const char *key);
 
+/** Set a key, which is then known; a value below 0 leaves it open. */
+void import_set_key(plans_entry *out, plait_key_id key, int value);
+
 /**
  * Set the keys that are still open and that no file of the software gives to their plainest values.
  */

@@ -19,14 +19,6 @@
 #include "launch/read/plan_reader.h"
 #include "launch/target.h"
 
-static void set_key(plans_entry *out, plait_key_id key, int value)
-{
-    if (value == DEEPSPEED_OPEN)
-        return;
-    plait_key_put(&out->degrees, key, value);
-    out->given |= PLAIT_KEY_BIT(key);
-}
-
 /* train = micro * steps * dp, exactly; DEEPSPEED_OPEN if one of them is open. */
 static plait_status replicas_of(const deepspeed_file *file, const char *name, int *dp,
                                 plait_error *err)
@@ -89,41 +81,41 @@ static void set_zero(const deepspeed_file *file, int dp, plans_entry *out)
 
     if (file->zero == DEEPSPEED_OPEN)
         return;
-    set_key(out, PLAIT_KEY_ZERO, file->zero);
+    import_set_key(out, PLAIT_KEY_ZERO, file->zero);
     if (file->zero == 3 && file->mics > 0)
-        set_key(out, PLAIT_KEY_SHARD_GROUP, file->mics);
+        import_set_key(out, PLAIT_KEY_SHARD_GROUP, file->mics);
     else if (dp != DEEPSPEED_OPEN)
-        set_key(out, PLAIT_KEY_SHARD_GROUP, product(dp, file->cp));
+        import_set_key(out, PLAIT_KEY_SHARD_GROUP, product(dp, file->cp));
     if (file->zero > 0 && file->overlap == true)
-        set_key(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
-    set_key(out, PLAIT_KEY_RESHARD,
-            file->zero < 3   ? PLAIT_RESHARD_ALWAYS
-            : file->hpz > 1  ? PLAIT_RESHARD_NODE
-            : file->lives_on ? PLAIT_RESHARD_NEVER
-                             : PLAIT_RESHARD_ALWAYS);
-    set_key(out, PLAIT_KEY_QUANTISE, file->zero < 3 ? PLAIT_QUANTISE_NONE : quantise);
-    set_key(out, PLAIT_KEY_SCATTER, PLAIT_SCATTER_MICROBATCH);
-    set_key(out, PLAIT_KEY_OFFLOAD,
-            offloads_params(file) ? PLAIT_OFFLOAD_PARAMS
-            : tenths > 0          ? PLAIT_OFFLOAD_GRADIENTS
-                                  : PLAIT_OFFLOAD_NONE);
-    set_key(out, PLAIT_KEY_OFFLOAD_SHARE, tenths < 10 ? tenths : 0);
+        import_set_key(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
+    import_set_key(out, PLAIT_KEY_RESHARD,
+                   file->zero < 3   ? PLAIT_RESHARD_ALWAYS
+                   : file->hpz > 1  ? PLAIT_RESHARD_NODE
+                   : file->lives_on ? PLAIT_RESHARD_NEVER
+                                    : PLAIT_RESHARD_ALWAYS);
+    import_set_key(out, PLAIT_KEY_QUANTISE, file->zero < 3 ? PLAIT_QUANTISE_NONE : quantise);
+    import_set_key(out, PLAIT_KEY_SCATTER, PLAIT_SCATTER_MICROBATCH);
+    import_set_key(out, PLAIT_KEY_OFFLOAD,
+                   offloads_params(file) ? PLAIT_OFFLOAD_PARAMS
+                   : tenths > 0          ? PLAIT_OFFLOAD_GRADIENTS
+                                         : PLAIT_OFFLOAD_NONE);
+    import_set_key(out, PLAIT_KEY_OFFLOAD_SHARE, tenths < 10 ? tenths : 0);
 }
 
 static void set_degrees(const deepspeed_file *file, int dp, plans_entry *out)
 {
-    set_key(out, PLAIT_KEY_TP, file->tp);
-    set_key(out, PLAIT_KEY_PP, file->pp);
-    set_key(out, PLAIT_KEY_CP, file->cp);
-    set_key(out, PLAIT_KEY_EP, file->ep);
-    set_key(out, PLAIT_KEY_DP, dp);
-    set_key(out, PLAIT_KEY_MBS, file->micro);
+    import_set_key(out, PLAIT_KEY_TP, file->tp);
+    import_set_key(out, PLAIT_KEY_PP, file->pp);
+    import_set_key(out, PLAIT_KEY_CP, file->cp);
+    import_set_key(out, PLAIT_KEY_EP, file->ep);
+    import_set_key(out, PLAIT_KEY_DP, dp);
+    import_set_key(out, PLAIT_KEY_MBS, file->micro);
     if (file->pp == 1) {
-        set_key(out, PLAIT_KEY_VPP, 1);
-        set_key(out, PLAIT_KEY_SCHEDULE, PLAIT_1F1B);
+        import_set_key(out, PLAIT_KEY_VPP, 1);
+        import_set_key(out, PLAIT_KEY_SCHEDULE, PLAIT_1F1B);
     }
     if (file->cp > 1)
-        set_key(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A);
+        import_set_key(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A);
     set_zero(file, dp, out);
     if (file->checkpoints == DEEPSPEED_OPEN)
         return;
