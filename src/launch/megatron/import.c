@@ -17,13 +17,7 @@
 #include "launch/read/model_names.h"
 #include "launch/read/plan_reader.h"
 
-typedef struct older_flag {
-    const char *name;
-    const char *meant; /* flag of the table */
-    const char *value; /* its value; NULL: the value of `name` */
-} older_flag;
-
-static const older_flag older[] = {
+static const flag_alias older[] = {
     {"model_parallel_size", "tensor_model_parallel_size", NULL},
     {"batch_size", "micro_batch_size", NULL},
 
@@ -72,10 +66,24 @@ static const older_flag older[] = {
 
 bool megatron_flag_is_older(const char *name)
 {
-    for (const older_flag *row = older; row->name != NULL; row++)
+    for (const flag_alias *row = older; row->name != NULL; row++)
         if (strcmp(row->name, name) == 0)
             return true;
     return false;
+}
+
+plait_status megatron_translate(launch_flags *flags, const flag_alias *row, plait_error *err)
+{
+    for (; row->name != NULL; row++) {
+        const launch_flag *const flag = flags_last(flags, row->name);
+
+        if (flag == NULL || flags_value_is_off(flag->value[0]) ||
+            flags_last(flags, row->meant) != NULL)
+            continue;
+        PLAIT_TRY(
+            flags_add(flags, row->meant, row->value != NULL ? row->value : flag->value[0], err));
+    }
+    return PLAIT_OK;
 }
 
 bool megatron_flags_are_of_2021(const launch_flags *flags)
@@ -200,12 +208,7 @@ static void warn_of_unpriced(const megatron_args *args, plan_reader *in)
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
         if (row->unpriced && !megatron_argument_same(row, args, &absent))
             import_list_add(&list, row->name);
-    for (const char *const *name = unpriced; *name != NULL; name++) {
-        const launch_flag *const flag = flags_last(in->flags, *name);
-
-        if (flag != NULL && !flags_value_is_off(flag->value[0]) && flag->value[0][0] != '\0')
-            import_list_add(&list, *name);
-    }
+    import_list_add_flags(&list, in->flags, unpriced);
 }
 
 /* Warn if the file gives only part of a model. */
@@ -368,16 +371,7 @@ plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t
 
     PLAIT_TRY(notes_read(text, length, flags->file, arena, out, err));
     PLAIT_TRY(check_any(flags, out, err));
-    // a flag of the table that is given counts before an older one
-    for (const older_flag *row = older; row->name != NULL; row++) {
-        const launch_flag *const flag = flags_last(flags, row->name);
-
-        if (flag == NULL || flags_value_is_off(flag->value[0]) ||
-            flags_last(flags, row->meant) != NULL)
-            continue;
-        PLAIT_TRY(
-            flags_add(flags, row->meant, row->value != NULL ? row->value : flag->value[0], err));
-    }
+    PLAIT_TRY(megatron_translate(flags, older, err));
     if (call != NULL && call->gpus > 0)
         PLAIT_TRY(flags_add(flags, "world_size", plait_arena_printf(arena, "%d", call->gpus), err));
     PLAIT_TRY(notes_find(text, length, "model", arena, &model, err));

@@ -11,6 +11,17 @@
 #include "launch/megatron/arguments.h"
 #include "launch/read/plan_reader.h"
 
+/** A flag of another name. */
+typedef struct flag_alias {
+    const char *name;
+    const char *meant; /* flag of the table */
+    const char *value; /* its value; NULL: the value of `name` */
+} flag_alias;
+
+/** Add the flags that others stand for; one that is given counts before them. */
+PLAIT_MUST_CHECK plait_status megatron_translate(launch_flags *flags, const flag_alias *row,
+                                                 plait_error *err);
+
 bool megatron_flag_is_older(const char *name);
 
 /** True if there are flags that Megatron-LM had up to 2022 and not after. */

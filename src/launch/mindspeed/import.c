@@ -7,13 +7,7 @@
 
 /* ---- flags with another name ---- */
 
-typedef struct own_flag {
-    const char *name;
-    const char *meant; /* name of Megatron-LM's flag */
-    const char *value; /* its value; NULL: the value of `name` */
-} own_flag;
-
-static const own_flag own[] = {
+static const flag_alias own[] = {
     {"use_flash_attn", "attention_backend", "fused"},
     {"use_fusion_attn_v2", "attention_backend", "fused"},
     {"beta_fast", "yarn_beta_fast", NULL},
@@ -35,19 +29,14 @@ static const own_flag own[] = {
     {NULL, NULL, NULL},
 };
 
-/* Parsed arguments list every switch: one that is off changes nothing. */
-static bool is_off(const launch_flag *flag)
-{
-    static const char *const words[] = {"false", "False", "None", "0", "", NULL};
-
-    return text_index(flag->value[0], words) >= 0;
-}
-
+/* A known value; a switch that is off, as parsed arguments list it, has none. */
 static const char *value_of(const launch_flags *flags, const char *name)
 {
     const launch_flag *const flag = flags_find(flags, name);
 
-    return flag != NULL && !is_off(flag) ? flag->value[0] : NULL;
+    return flag != NULL && !flags_value_is_off(flag->value[0]) && flag->value[0][0] != '\0'
+               ? flag->value[0]
+               : NULL;
 }
 
 /* ---- flags without a counterpart ---- */
@@ -202,32 +191,16 @@ static const char *const unpriced[] = {
     "partial_rotary_factor", "cla_share_factor", "share_kvstates", "input_embeds_norm",
     "enable_mhc", "n_hash_layers", "swiglu_limit", "qat_scheme", NULL};
 
-static void warn_of_unpriced(const launch_flags *flags, text_builder *warnings)
+plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings, plait_error *err)
 {
     import_list list = {warnings, "not priced", false};
 
-    for (int i = 0; i < flags->count; i++) {
-        const launch_flag *const flag = &flags->flag[i];
-
-        if (text_index(flag->name, unpriced) >= 0 && flags_last(flags, flag->name) == flag &&
-            !is_off(flag))
-            import_list_add(&list, flag->name);
-    }
-}
-
-plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings, plait_error *err)
-{
-    for (const own_flag *row = own; row->name != NULL; row++) {
-        const char *const value = value_of(flags, row->name);
-
-        if (value != NULL && flags_last(flags, row->meant) == NULL)
-            PLAIT_TRY(flags_add(flags, row->meant, row->value != NULL ? row->value : value, err));
-    }
+    PLAIT_TRY(megatron_translate(flags, own, err));
     PLAIT_TRY(translate_context(flags, err));
     PLAIT_TRY(translate_positions(flags, warnings, err));
     PLAIT_TRY(translate_experts(flags, err));
     PLAIT_TRY(translate_layers(flags, err));
-    warn_of_unpriced(flags, warnings);
+    import_list_add_flags(&list, flags, unpriced);
     // MindSpeed-LLM makes no masks; a file without any flag of Megatron-LM must still be refused
     return megatron_has_flags(flags)
                ? flags_add(flags, "no_create_attention_mask_in_dataloader", "true", err)

@@ -53,6 +53,17 @@ void import_list_add(import_list *list, const char *item)
     list->begun = true;
 }
 
+void import_list_add_flags(import_list *list, const launch_flags *flags, const char *const *names)
+{
+    for (int i = 0; i < flags->count; i++) {
+        const launch_flag *const flag = &flags->flag[i];
+
+        if (text_index(flag->name, names) >= 0 && flags_last(flags, flag->name) == flag &&
+            !flags_value_is_off(flag->value[0]) && flag->value[0][0] != '\0')
+            import_list_add(list, flag->name);
+    }
+}
+
 typedef struct note {
     const char *key;
     const char *value;

@@ -36,6 +36,9 @@ typedef struct import_list {
 /** Add an item; NULL: memory ran out for it. */
 void import_list_add(import_list *list, const char *item);
 
+/** Add the flags that have one of these names and are on; they count as read. */
+void import_list_add_flags(import_list *list, const launch_flags *flags, const char *const *names);
+
 /**
  * Fill the fields of *out that are still unknown from the notes of a text. A model counts if plait
  * has it by name; an unknown name or key is ignored.
