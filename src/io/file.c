@@ -1,4 +1,4 @@
-/* file.c - whole files in and out */
+/* file.c - reading and writing whole files */
 #define _GNU_SOURCE // memfd_create
 
 #include "io/file.h"
@@ -19,12 +19,6 @@
 
 static bool write_bytes(int fd, const char *bytes, size_t length);
 
-/* An empty name is quoted, or nobody would see it. */
-static const char *shown(const char *path)
-{
-    return *path != '\0' ? path : "\"\"";
-}
-
 bool file_is_fault(int error)
 {
     static const int faults[] = {ENOMEM, ENOSPC, EDQUOT, EFBIG, EIO, EMFILE, ENFILE};
@@ -39,8 +33,8 @@ static plait_status fail_system(const char *path, const char *what, int error, p
 {
     if (error == ENOMEM)
         return plait_fail_nomem(err);
-    return plait_fail(err, file_is_fault(error) ? PLAIT_ERROR_DISK : PLAIT_ERROR_IO, shown(path),
-                      "cannot %s: %s", what, strerror(error));
+    return plait_fail(err, file_is_fault(error) ? PLAIT_ERROR_DISK : PLAIT_ERROR_IO,
+                      *path != '\0' ? path : "\"\"", "cannot %s: %s", what, strerror(error));
 }
 
 plait_status file_fail_read(const char *path, int error, plait_error *err)
@@ -82,7 +76,7 @@ static int own_descriptor(const char *path)
 
 static plait_status copy_to_end(int from, int to, const char *path, plait_error *err)
 {
-    static const size_t limit = (size_t)256 << 20; // the largest file that any command takes
+    static const size_t limit = (size_t)256 << 20; // size of the largest file that a command reads
     char chunk[64 * 1024];
     size_t copied = 0;
 
@@ -91,7 +85,7 @@ static plait_status copy_to_end(int from, int to, const char *path, plait_error 
 
         if (got == 0)
             return PLAIT_OK;
-        if (got < 0 && errno == EAGAIN) // the other end made it non-blocking
+        if (got < 0 && errno == EAGAIN) // the descriptor is non-blocking
             poll(&(struct pollfd){.fd = from, .events = POLLIN}, 1, -1);
         else if (got < 0 && errno != EINTR)
             return file_fail_read(path, errno, err);
@@ -106,11 +100,11 @@ static plait_status copy_to_end(int from, int to, const char *path, plait_error 
 }
 
 /*
- * A pipe returns its bytes once, and a command may read a file twice. The bytes of a pipe, a socket or a
- * device therefore go into a file without a name, which takes the place of the descriptor. A device may
- * have no end; the limit on the copy is then the error.
+ * A command may read a file twice, but a pipe returns its bytes once. The bytes of a pipe, a socket or a device
+ * are therefore copied into a file without a name, which replaces the descriptor. The limit on the copy stops at
+ * devices without an end.
  */
-static plait_status keep_bytes(int fd, const char *path, plait_error *err)
+static plait_status make_rereadable(int fd, const char *path, plait_error *err)
 {
     struct stat info;
     plait_status status;
@@ -128,7 +122,7 @@ static plait_status keep_bytes(int fd, const char *path, plait_error *err)
     return status;
 }
 
-static const char *sort_of(mode_t mode)
+static const char *kind_of_file(mode_t mode)
 {
     return S_ISDIR(mode)    ? "a directory"
            : S_ISFIFO(mode) ? "a pipe"
@@ -136,7 +130,7 @@ static const char *sort_of(mode_t mode)
                             : "a device";
 }
 
-/* It was opened without waiting; what is read may wait for more. */
+/* Refuses other files than file_open() allows, and makes the descriptor, opened without blocking, block. */
 static plait_status check_readable(int fd, const char *path, plait_error *err)
 {
     struct stat info;
@@ -145,7 +139,7 @@ static plait_status check_readable(int fd, const char *path, plait_error *err)
         return file_fail_read(path, errno, err);
     if (!S_ISREG(info.st_mode) && (S_ISDIR(info.st_mode) || own_descriptor(path) < 0))
         return plait_fail(err, PLAIT_ERROR_IO, path, "expected a file, found %s%s",
-                          sort_of(info.st_mode),
+                          kind_of_file(info.st_mode),
                           S_ISFIFO(info.st_mode) ? "; - reads one as standard input" : "");
     return fcntl(fd, F_SETFL, O_RDONLY) == 0 ? PLAIT_OK : file_fail_read(path, errno, err);
 }
@@ -158,7 +152,7 @@ plait_status file_open(const char *path, int *fd, plait_error *err)
         return plait_fail(err, PLAIT_ERROR_RANGE, "path", "expected a file, found NULL");
     own = own_descriptor(path);
     if (own >= 0)
-        PLAIT_TRY(keep_bytes(own, path, err));
+        PLAIT_TRY(make_rereadable(own, path, err));
     opened = open(system_path(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (opened < 0)
         return fail_system(path, "open", errno, err);
@@ -169,20 +163,14 @@ plait_status file_open(const char *path, int *fd, plait_error *err)
     return status;
 }
 
-static plait_status check_size(int fd, const char *path, size_t limit, plait_error *err)
-{
-    struct stat info;
-
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
-        return fail_too_large(path, limit, err);
-    return PLAIT_OK;
-}
-
 static plait_status read_to_end(int fd, const char *path, size_t limit, text_builder *out,
                                 plait_error *err)
 {
     enum { CHUNK = 64 * 1024 };
+    struct stat info;
 
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
+        return fail_too_large(path, limit, err);
     for (;;) {
         ssize_t got;
 
@@ -210,9 +198,7 @@ plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, c
 
     PLAIT_TRY(file_open(path, &fd, err));
     text_builder_init(&out, arena);
-    status = check_size(fd, path, limit, err);
-    if (status == PLAIT_OK)
-        status = read_to_end(fd, path, limit, &out, err);
+    status = read_to_end(fd, path, limit, &out, err);
     close(fd);
     PLAIT_TRY(status);
 
@@ -233,7 +219,7 @@ char *file_beside(const char *file, const char *name, plait_arena *arena)
 {
     const int folder = (int)(file_base_name(file) - file);
     const char *const base = file_base_name(name);
-    const bool input = folder == 0 && text_equal(base, "-"); // which no file names
+    const bool input = folder == 0 && text_equal(base, "-"); // "-" is no file
 
     return plait_arena_printf(arena, "%.*s%s%s", folder, file, input ? "./" : "", base);
 }
@@ -255,7 +241,7 @@ static bool write_bytes(int fd, const char *bytes, size_t length)
     return true;
 }
 
-/* Closes `fd` whatever happens, and keeps the errno of what went wrong first. */
+/* Always closes `fd`; errno is that of the first failure. */
 static bool write_and_close(int fd, const char *text, size_t length, bool durable)
 {
     bool ok = write_bytes(fd, text, length) && (!durable || fsync(fd) == 0);
@@ -267,8 +253,7 @@ static bool write_and_close(int fd, const char *text, size_t length, bool durabl
     return ok;
 }
 
-/* A name in the folder of `path` that nobody else writes to; `size` is enough for path and suffix.
- * */
+/* Creates a file beside `path` and stores its name in `name`. */
 static int open_temporary(const char *path, mode_t mode, char *name, size_t size)
 {
     int fd = -1;
@@ -282,7 +267,7 @@ static int open_temporary(const char *path, mode_t mode, char *name, size_t size
     return fd;
 }
 
-/* `path` is where the file really is: a rename over a symbolic link would replace the link. */
+/* `path` is no symbolic link, since a rename would replace the link. */
 static bool replace_file(const char *path, mode_t mode, const char *text, size_t length)
 {
     const size_t size = strlen(path) + 48;
@@ -306,25 +291,7 @@ static bool replace_file(const char *path, mode_t mode, const char *text, size_t
     return ok;
 }
 
-static bool replace_existing(const char *path, mode_t mode, const char *text, size_t length)
-{
-    char *target = realpath(path, NULL);
-    bool ok = false;
-
-    if (target != NULL)
-        ok = replace_file(target, mode, text, length);
-    free(target);
-    return ok;
-}
-
-static bool write_special(const char *path, const char *text, size_t length)
-{
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-    return fd >= 0 && write_and_close(fd, text, length, false);
-}
-
-/* The folder that a new file of this name would be in. */
+/* Whether a new file of this name can be created. */
 static bool folder_writable(const char *path)
 {
     const char *const slash = strrchr(path, '/');
@@ -337,8 +304,8 @@ static bool folder_writable(const char *path)
     return writable;
 }
 
-/* Of what stat() failed on: is there room for a new file? Not where a link leads nowhere. */
-static bool is_nothing(const char *path, int error)
+/* Whether the path on which stat() failed is free for a new file, unlike a symbolic link to nothing. */
+static bool is_free(const char *path, int error)
 {
     struct stat info;
     const bool nothing = error == ENOENT && *path != '\0' && lstat(path, &info) != 0;
@@ -353,7 +320,7 @@ plait_status file_check_writable(const char *path, plait_error *err)
     bool ok;
 
     if (stat(path, &info) != 0)
-        ok = is_nothing(path, errno) && folder_writable(path);
+        ok = is_free(path, errno) && folder_writable(path);
     else if (S_ISDIR(info.st_mode))
         return file_fail_write(path, EISDIR, err);
     else
@@ -367,11 +334,17 @@ plait_status file_write_atomically(const char *path, const char *text, size_t le
     struct stat info;
     bool ok;
 
-    if (stat(path, &info) != 0)
-        ok = is_nothing(path, errno) && replace_file(path, 0666, text, length);
-    else if (S_ISREG(info.st_mode))
-        ok = replace_existing(path, info.st_mode & 0777, text, length);
-    else
-        ok = write_special(path, text, length);
+    if (stat(path, &info) != 0) {
+        ok = is_free(path, errno) && replace_file(path, 0666, text, length);
+    } else if (S_ISREG(info.st_mode)) {
+        char *const target = realpath(path, NULL);
+
+        ok = target != NULL && replace_file(target, info.st_mode & 0777, text, length);
+        free(target);
+    } else {
+        const int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+        ok = fd >= 0 && write_and_close(fd, text, length, false);
+    }
     return ok ? PLAIT_OK : file_fail_write(path, errno, err);
 }

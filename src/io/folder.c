@@ -1,20 +1,23 @@
-/* folder.c - a folder of files, all of them or none */
+/* folder.c - writing a folder of files, all of them or none */
+#define _GNU_SOURCE // renameat2, if the system has it
 #include "io/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/file.h"
-#include "io/folder_swap.h"
 #include "base/text.h"
+#include "io/file.h"
 
-/* The first entry of a folder; "": it is empty, or there is none. */
-static plait_status first_entry(const char *path, char name[64], plait_error *err)
+enum { PATH_SIZE = 4096, ENTRY_SIZE = 64 };
+
+/* Finds the first entry of a folder; "" if it is empty or missing. */
+static plait_status first_entry(const char *path, char name[ENTRY_SIZE], plait_error *err)
 {
     DIR *const folder = opendir(path);
     struct dirent *at = NULL;
@@ -28,14 +31,14 @@ static plait_status first_entry(const char *path, char name[64], plait_error *er
     } while (at != NULL && (strcmp(at->d_name, ".") == 0 || strcmp(at->d_name, "..") == 0));
     const int error = errno;
     if (at != NULL)
-        snprintf(name, 64, "%.60s", at->d_name);
+        snprintf(name, ENTRY_SIZE, "%.60s", at->d_name);
     closedir(folder);
     return at != NULL || error == 0 ? PLAIT_OK : file_fail_read(path, error, err);
 }
 
 plait_status folder_check(const char *path, bool force, plait_error *err)
 {
-    char name[64];
+    char name[ENTRY_SIZE];
     struct stat info;
 
     if (*path == '\0')
@@ -63,7 +66,6 @@ plait_status folder_check(const char *path, bool force, plait_error *err)
     return PLAIT_OK;
 }
 
-/* The name of a file in a folder. */
 static plait_status join(char *out, size_t size, const char *folder, const char *name,
                          plait_error *err)
 {
@@ -72,7 +74,7 @@ static plait_status join(char *out, size_t size, const char *folder, const char 
     return PLAIT_OK;
 }
 
-/* A program for everybody, less what the user's files are not to be. */
+/* The mode of a program under the user's umask. */
 static mode_t program_mode(void)
 {
     const mode_t mask = umask(0);
@@ -84,7 +86,7 @@ static mode_t program_mode(void)
 static plait_status write_files(const char *path, const plait_launch_folder *folder,
                                 plait_error *err)
 {
-    char name[4096];
+    char name[PATH_SIZE];
 
     for (int f = 0; f < folder->files; f++) {
         const plait_launch_file *const file = &folder->file[f];
@@ -97,10 +99,10 @@ static plait_status write_files(const char *path, const plait_launch_folder *fol
     return PLAIT_OK;
 }
 
-/* What is left of a folder in the making; a name that is not there is passed over. */
+/* Removes an incomplete folder; some of its files may be missing. */
 static void discard(const char *path, const plait_launch_folder *folder)
 {
-    char name[4096];
+    char name[PATH_SIZE];
 
     for (int f = 0; f < folder->files; f++)
         if (join(name, sizeof name, path, folder->file[f].name, NULL) == PLAIT_OK)
@@ -108,11 +110,11 @@ static void discard(const char *path, const plait_launch_folder *folder)
     rmdir(path);
 }
 
-/* A folder of the name of a file is nobody's to replace. */
-static plait_status check_places(const char *path, const plait_launch_folder *folder,
-                                 plait_error *err)
+/* A folder with the name of a file is not replaced. */
+static plait_status check_no_folders(const char *path, const plait_launch_folder *folder,
+                                     plait_error *err)
 {
-    char name[4096];
+    char name[PATH_SIZE];
     struct stat info;
 
     for (int f = 0; f < folder->files; f++) {
@@ -123,25 +125,217 @@ static plait_status check_places(const char *path, const plait_launch_folder *fo
     return PLAIT_OK;
 }
 
-/* In the place of a folder that is empty or missing one rename does; others have what is kept. */
+/* ---- replacing a folder ----
+ *
+ * Entries of the old folder that are no files of the new one are hard-linked into the new folder, so that at every
+ * moment the path has all of the old files or all of the new ones. Entries that appear in the old folder meanwhile
+ * stay. Without an exchange of folders (NFS) the path is missing for a moment between two renames.
+ */
+
+/* Handles an entry of the folder `from`; returns false with errno if it fails. */
+typedef bool entry_action(int from, int to, const char *name);
+
+static bool is_ours(const plait_launch_folder *ours, const char *name)
+{
+    for (int f = 0; ours != NULL && f < ours->files; f++)
+        if (strcmp(ours->file[f].name, name) == 0)
+            return true;
+    return false;
+}
+
+static int open_folder(int at, const char *name)
+{
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Closes two folders, of which either may be -1. */
+static void close_folders(int a, int b)
+{
+    if (a >= 0)
+        close(a);
+    if (b >= 0)
+        close(b);
+}
+
+/* Calls `action` on each entry but the files of `but`; `failed` gets the name of an entry that fails. */
+static bool each_entry(int from, int to, entry_action *action, const plait_launch_folder *but,
+                       char failed[ENTRY_SIZE])
+{
+    const int fd = open_folder(from, ".");
+    DIR *const folder = fd < 0 ? NULL : fdopendir(fd);
+    bool done = folder != NULL;
+    int error = errno;
+
+    if (folder == NULL && fd >= 0)
+        close(fd);
+    for (struct dirent *at; done && (at = readdir(folder)) != NULL;) {
+        if (strcmp(at->d_name, ".") == 0 || strcmp(at->d_name, "..") == 0 ||
+            is_ours(but, at->d_name))
+            continue;
+        done = action(from, to, at->d_name);
+        error = errno;
+        if (!done && failed != NULL)
+            snprintf(failed, ENTRY_SIZE, "%.60s", at->d_name);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    errno = error;
+    return done;
+}
+
+/* Calls `action` on the entries of a folder that both have. */
+static bool each_inside(int from, int to, const char *name, entry_action *action)
+{
+    const int old = open_folder(from, name), new = open_folder(to, name);
+    const bool done = old >= 0 && new >= 0 && each_entry(old, new, action, NULL, NULL);
+    const int error = errno;
+
+    close_folders(old, new);
+    errno = error;
+    return done;
+}
+
+/* Links an entry into the new folder. */
+static bool link_entry(int from, int to, const char *name)
+{
+    struct stat info;
+
+    if (fstatat(from, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT;
+    if (!S_ISDIR(info.st_mode))
+        return linkat(from, name, to, name, 0) == 0;
+    return mkdirat(to, name, 0700) == 0 && each_inside(from, to, name, link_entry) &&
+           fchmodat(to, name, info.st_mode & 07777, 0) == 0;
+}
+
+/* Removes an entry that the other folder has too; a folder that is not empty then stays. */
+static bool unlink_entry(int from, int to, const char *name)
+{
+    struct stat old, new;
+
+    if (fstatat(from, name, &old, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstatat(to, name, &new, AT_SYMLINK_NOFOLLOW) != 0)
+        return true;
+    if (S_ISDIR(old.st_mode) && S_ISDIR(new.st_mode)) {
+        each_inside(from, to, name, unlink_entry);
+        unlinkat(from, name, AT_REMOVEDIR);
+    } else if (old.st_dev == new.st_dev && old.st_ino == new.st_ino) {
+        unlinkat(from, name, 0);
+    }
+    return true;
+}
+
+static bool two_renames(const char *made, const char *path)
+{
+    char aside[PATH_SIZE];
+
+    if ((size_t)snprintf(aside, sizeof aside, "%s.old", made) >= sizeof aside) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    if (rename(path, aside) != 0)
+        return false;
+    if (rename(made, path) == 0)
+        return rename(aside, made) == 0;
+    const int error = errno;
+    const bool back = rename(aside, path) == 0;
+    errno = back ? error : errno;
+    return false;
+}
+
+static bool exchange(const char *made, const char *path)
+{
+#ifdef RENAME_EXCHANGE
+    if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+        return true;
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+        return false;
+#endif
+    return two_renames(made, path);
+}
+
+/* Removes the old folder, which has the name `made` after the exchange. */
+static plait_status remove_old(const char *made, const char *path, const plait_launch_folder *ours,
+                               plait_error *err)
+{
+    const int old = open_folder(AT_FDCWD, made), new = open_folder(AT_FDCWD, path);
+
+    for (int f = 0; old >= 0 && f < ours->files; f++)
+        unlinkat(old, ours->file[f].name, 0);
+    const bool seen = old >= 0 && new >= 0 && each_entry(old, new, unlink_entry, NULL, NULL);
+    const int error = errno;
+
+    close_folders(old, new);
+    if (rmdir(made) == 0)
+        return PLAIT_OK;
+    return plait_fail(err, !seen && error == ENOMEM ? PLAIT_ERROR_NOMEM : PLAIT_ERROR_IO, path,
+                      "written, but cannot remove what was there, which is %.100s now: %s", made,
+                      strerror(seen ? errno : error));
+}
+
+/* Removes the links from a new folder that is given up. */
+static void unlink_all(const char *made, const char *path, const plait_launch_folder *ours)
+{
+    const int new = open_folder(AT_FDCWD, made), old = open_folder(AT_FDCWD, path);
+
+    if (new >= 0 && old >= 0)
+        each_entry(new, old, unlink_entry, ours, NULL);
+    close_folders(old, new);
+}
+
+static plait_status link_all(const char *made, const char *path, const plait_launch_folder *ours,
+                             plait_error *err)
+{
+    const int old = open_folder(AT_FDCWD, path), new = open_folder(AT_FDCWD, made);
+    char name[ENTRY_SIZE] = "";
+    struct stat info;
+    const bool linked = old >= 0 && new >= 0 && fstat(old, &info) == 0 &&
+                        each_entry(old, new, link_entry, ours, name) &&
+                        fchmod(new, info.st_mode & 07777) == 0;
+    const int error = errno;
+
+    close_folders(old, new);
+    if (!linked && file_is_fault(error))
+        return file_fail_write(path, error, err);
+    return linked ? PLAIT_OK
+                  : plait_fail(err, PLAIT_ERROR_IO, path,
+                               "cannot carry %s over into the new folder (%s): move it away, or "
+                               "launch into another folder",
+                               name[0] != '\0' ? name : "its files", strerror(error));
+}
+
+static plait_status replace_folder(const char *made, const char *path,
+                                   const plait_launch_folder *ours, plait_error *err)
+{
+    plait_status status = link_all(made, path, ours, err);
+
+    if (status == PLAIT_OK && !exchange(made, path))
+        status = file_fail_write(path, errno, err);
+    if (status == PLAIT_OK)
+        return remove_old(made, path, ours, err);
+    unlink_all(made, path, ours);
+    return status;
+}
+
+/* An empty or missing folder is replaced by one rename. */
 static plait_status put_in_place(const char *made, const char *path,
                                  const plait_launch_folder *folder, plait_error *err)
 {
-    char name[64];
+    char name[ENTRY_SIZE];
 
     PLAIT_TRY(first_entry(path, name, err));
     if (name[0] != '\0') {
-        PLAIT_TRY(check_places(path, folder, err));
-        return folder_swap(made, path, folder, err);
+        PLAIT_TRY(check_no_folders(path, folder, err));
+        return replace_folder(made, path, folder, err);
     }
     return rename(made, path) == 0 ? PLAIT_OK : file_fail_write(path, errno, err);
 }
 
-/* Into a folder of its own beside `path`, then into its place. */
-static plait_status write_into(const char *path, const plait_launch_folder *folder,
-                               plait_error *err)
+/* Writes a new folder beside `path` and moves it there. */
+static plait_status write_beside(const char *path, const plait_launch_folder *folder,
+                                 plait_error *err)
 {
-    char made[4096];
+    char made[PATH_SIZE];
     plait_status status;
 
     if ((size_t)snprintf(made, sizeof made, "%s.tmp-%ld", path, (long)getpid()) >= sizeof made)
@@ -163,14 +357,14 @@ plait_status folder_write(const char *path, const plait_launch_folder *folder, b
     plait_status status;
 
     PLAIT_TRY(folder_check(path, force, err));
-    real = realpath(path, NULL); // a link to a folder stays one
+    real = realpath(path, NULL); // keeps a symbolic link to a folder
     if (real == NULL && errno == ENOENT)
         real = strdup(path);
     if (real == NULL)
         return file_fail_write(path, errno, err);
     for (size_t length = strlen(real); length > 1 && real[length - 1] == '/'; length--)
         real[length - 1] = '\0';
-    status = write_into(real, folder, err);
+    status = write_beside(real, folder, err);
     free(real);
     return status;
 }

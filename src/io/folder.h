@@ -1,17 +1,16 @@
-/* folder.h - a folder of files, all of them or none */
+/* folder.h - writing a folder of files, all of them or none */
 #pragma once
 
 #include "plait/launch.h"
 
-/** Whether the folder can be made there, asked before the work; as folder_write refuses. */
+/** Fails if folder_write() would fail, so that a command fails before its work. */
 plait_status folder_check(const char *path, bool force, plait_error *err) PLAIT_MUST_CHECK;
 
 /**
- * Writes the files into a folder that is new or empty. They are made beside it and appear with one
- * rename, so that a reader sees all of them or none, whenever the program is killed.
+ * Writes files into a folder that is new or empty. They are written beside it and appear with one rename, so
+ * that readers see all of them or none, even if the program is killed.
  *
- * @param force  the folder may have other files, which stay, and older ones of the same names,
- *               which are replaced: by a new folder that takes the place of the old (folder_swap.h)
+ * @param force  the folder may have other files, which stay, and older ones of the same names, which are replaced
  */
 plait_status folder_write(const char *path, const plait_launch_folder *folder, bool force,
                           plait_error *err) PLAIT_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* csv_table.c - tables of comma-separated values with a header row, read with libcsv */
+/* csv_table.c - reader of comma-separated values by libcsv */
 #include "io/csv/csv_table.h"
 
 #include <assert.h>
@@ -11,10 +11,11 @@
 #include <csv.h>
 
 #include "base/fail.h"
-#include "io/file.h"
+#include "base/grow.h"
 #include "base/text.h"
+#include "io/file.h"
 
-/* ---- what may be in the file at all ---- */
+/* ---- bytes and lines ---- */
 
 static plait_status fail_line(const char *name, size_t line, plait_status status, plait_error *err,
                               const char *fmt, ...) PLAIT_PRINTF(5, 6);
@@ -32,7 +33,7 @@ static plait_status fail_line(const char *name, size_t line, plait_status status
     return status;
 }
 
-/* A line with its end: LF, CR or both. */
+/* Length of a line with its end: LF, CR or both. */
 static size_t length_of_line(const char *text, size_t length)
 {
     size_t i = 0;
@@ -53,7 +54,7 @@ static size_t line_of(const char *text, size_t at)
     return line;
 }
 
-/* Plain text, but for tabs and line ends. */
+/* The text is plain (text.h) except for tabs and line ends. */
 static plait_status check_bytes(const char *text, size_t length, const char *name, plait_error *err)
 {
     for (size_t at = 0; (at += text_plain_prefix(text + at, length - at)) < length; at++) {
@@ -67,46 +68,30 @@ static plait_status check_bytes(const char *text, size_t length, const char *nam
     return PLAIT_OK;
 }
 
-/* ---- collecting cells ---- */
+/* ---- cells and rows ---- */
 
+/* A table while it is read. A file of at most 64 MiB has fewer cells than an int can count. */
 typedef struct csv_reader {
     plait_arena *arena;
     const char *name;
     const char *const *title; /* NULL before the header is complete */
     size_t columns;
     const char **cell;
-    size_t cells;
-    size_t cell_room;
+    int cells, cell_capacity;
     int *line;
-    size_t rows;
-    size_t line_room;
-    size_t in_row;    /* cells of the row being read */
-    size_t row_began; /* its line */
+    int rows, line_capacity;
+    size_t in_row;    /* cells of the present row so far */
+    size_t row_began; /* first line of the present row */
     plait_status status;
     plait_error *err;
 } csv_reader;
-
-/* Twice the room, old contents kept; NULL when out of memory. */
-static void *more_room(plait_arena *arena, const void *old, size_t used, size_t size, size_t *room)
-{
-    const size_t wanted = *room > 0 ? 2 * *room : 256;
-    void *bigger = plait_arena_alloc(arena, wanted, size);
-
-    if (bigger == NULL)
-        return NULL;
-    if (used > 0)
-        memcpy(bigger, old, used * size);
-    *room = wanted;
-    return bigger;
-}
 
 static bool push_cell(csv_reader *reader, const char *bytes, size_t length)
 {
     char *copy = "";
 
-    if (reader->cells == reader->cell_room)
-        reader->cell = more_room(reader->arena, reader->cell, reader->cells, sizeof *reader->cell,
-                                 &reader->cell_room);
+    reader->cell = grow_by_one(reader->arena, reader->cell, reader->cells, &reader->cell_capacity,
+                               sizeof *reader->cell);
     if (reader->cell == NULL)
         return false;
     if (length > 0) {
@@ -121,9 +106,8 @@ static bool push_cell(csv_reader *reader, const char *bytes, size_t length)
 
 static bool push_line(csv_reader *reader)
 {
-    if (reader->rows == reader->line_room)
-        reader->line = more_room(reader->arena, reader->line, reader->rows, sizeof *reader->line,
-                                 &reader->line_room);
+    reader->line = grow_by_one(reader->arena, reader->line, reader->rows, &reader->line_capacity,
+                               sizeof *reader->line);
     if (reader->line == NULL)
         return false;
     reader->line[reader->rows++] =
@@ -131,7 +115,7 @@ static bool push_line(csv_reader *reader)
     return true;
 }
 
-/* libcsv calls this for each cell ... */
+/* libcsv calls this function at the end of each cell. */
 static void end_cell(void *bytes, size_t length, void *context)
 {
     csv_reader *const reader = context;
@@ -165,18 +149,18 @@ static plait_status check_titles(const csv_reader *reader)
 
 static plait_status end_header(csv_reader *reader)
 {
-    const char **title = plait_arena_alloc(reader->arena, reader->cells + 1, sizeof *title);
+    const char **title = plait_arena_alloc(reader->arena, (size_t)reader->cells + 1, sizeof *title);
 
     if (title == NULL)
         return plait_fail_nomem(reader->err);
-    memcpy(title, reader->cell, reader->cells * sizeof *title);
+    memcpy(title, reader->cell, (size_t)reader->cells * sizeof *title);
     reader->title = title;
-    reader->columns = reader->cells;
+    reader->columns = (size_t)reader->cells;
     reader->cells = 0;
     return check_titles(reader);
 }
 
-/* ... and this at the end of each row. */
+/* libcsv calls this function at the end of each row. */
 static void end_row(int terminator, void *context)
 {
     csv_reader *const reader = context;
@@ -195,7 +179,7 @@ static void end_row(int terminator, void *context)
     reader->in_row = 0;
 }
 
-/* ---- the file, line by line ---- */
+/* ---- the file ---- */
 
 static plait_status fail_parse(const csv_reader *reader, struct csv_parser *parser, size_t line)
 {
@@ -206,7 +190,7 @@ static plait_status fail_parse(const csv_reader *reader, struct csv_parser *pars
                      "found others");
 }
 
-/* A row begins on the line after an even number of quotes: what is quoted may hold line ends. */
+/* A quoted cell may have line ends, so a row begins on a line before which the number of quotes is even. */
 static plait_status feed(csv_reader *reader, struct csv_parser *parser, const char *text,
                          size_t length)
 {
@@ -263,7 +247,7 @@ plait_status csv_table_parse(const char *text, size_t length, const char *name, 
                           "expected a header row that names the columns, found nothing");
     *out = (csv_table){.name = reader.name,
                        .columns = reader.columns,
-                       .rows = reader.rows,
+                       .rows = (size_t)reader.rows,
                        .title = reader.title,
                        .cell = reader.cell,
                        .line = reader.line};

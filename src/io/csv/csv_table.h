@@ -1,4 +1,4 @@
-/* csv_table.h - tables of comma-separated values with a header row, the only place that knows libcsv
+/* csv_table.h - tables of comma-separated values with a header row
  *
  *     csv_table table;
  *     int tp;
@@ -7,9 +7,9 @@
  *     PLAIT_TRY(csv_table_among(&table, known, err));
  *     PLAIT_TRY(csv_table_int(&table, row, csv_table_column(&table, "tp"), 1, 1024, &tp, err));
  *
- * RFC 4180: cells may be quoted, and then hold commas, line ends and doubled quotes. Blanks around a
- * cell that is not quoted are dropped, and so are empty lines and a byte order mark. Every row has
- * as many cells as the header. Messages say "runs.csv:12:tp": file, line and column.
+ * Cells may be quoted, and then have commas, line ends and doubled quotes (RFC 4180). Blanks around a cell without
+ * quotes are dropped, and so are empty lines and a byte order mark. Every row has as many cells as the header.
+ * Errors name file, line and column, "runs.csv:12:tp".
  */
 #pragma once
 
@@ -22,47 +22,45 @@ static const size_t CSV_MAX_BYTES = (size_t)64 << 20;
 
 enum { CSV_MAX_COLUMNS = 1024 };
 
-/** A whole table, as text. It lives in the arena that it was read into. */
+/** A table of texts, which lives in the reader's arena. */
 typedef struct csv_table {
-    const char *name; /* of the file */
+    const char *name; /* name of the file */
     size_t columns;
-    size_t rows;              /* without the header */
+    size_t rows;              /* rows after the header */
     const char *const *title; /* [columns], then NULL */
-    const char *const *cell;  /* [rows * columns], "" where empty */
-    const int *line;          /* [rows]: where each row begins */
+    const char *const *cell;  /* [rows * columns]; an empty cell is "" */
+    const int *line;          /* [rows], first line of each row */
 } csv_table;
 
-/** Reads a file. A directory, more than 64 MiB, and what is not UTF-8 text are refused. */
+/** Reads a file of UTF-8 text of at most 64 MiB. */
 plait_status csv_table_read(const char *path, plait_arena *arena, csv_table *out,
                             plait_error *err) PLAIT_MUST_CHECK;
 
-/** The same from text; `name` stands for the file in messages. */
+/** Parses a text; messages have `name` as its path. */
 plait_status csv_table_parse(const char *text, size_t length, const char *name, plait_arena *arena,
                              csv_table *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /** The column of a title, or -1. */
 int csv_table_column(const csv_table *table, const char *title);
 
-/** Refuses a column that `known` does not list, and names the nearest that it does. */
+/** Fails if `known` does not list a column; the message has the nearest known one. */
 plait_status csv_table_among(const csv_table *table, const char *const *known,
                              plait_error *err) PLAIT_MUST_CHECK;
 
-/** A cell's text; "" when the table lacks the column (-1). */
+/** The text of a cell; "" for a missing column (-1). */
 const char *csv_table_text(const csv_table *table, size_t row, int column);
 
-/** Refuses a cell: "file:LINE:COLUMN: expected ..., found ...". */
+/** Fails with "file:LINE:COLUMN: expected ..., found ...". */
 plait_status csv_table_fail(const csv_table *table, size_t row, int column, plait_error *err,
                             const char *expected) PLAIT_MUST_CHECK;
 
-/* A cell that is empty, or a column that the table lacks, leaves *out as it is. */
-
-/** A number from `min` to `max`. */
+/* Numbers are from `min` to `max`. An empty cell or a missing column leaves *out unchanged. */
 plait_status csv_table_number(const csv_table *table, size_t row, int column, double min,
                               double max, double *out, plait_error *err) PLAIT_MUST_CHECK;
 
 plait_status csv_table_int(const csv_table *table, size_t row, int column, int min, int max,
                            int *out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** The index of a word in a list that NULL ends. */
+/** Reads a word of a list that NULL ends; *out is its index. */
 plait_status csv_table_word(const csv_table *table, size_t row, int column,
                             const char *const *words, int *out, plait_error *err) PLAIT_MUST_CHECK;

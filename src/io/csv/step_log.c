@@ -1,13 +1,13 @@
-/* step_log.c - step times out of the lines that training software prints */
+/* step_log.c - step times in the logs of training software */
 #include "io/csv/step_log.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/file.h"
 #include "base/numbers.h"
 #include "base/text.h"
+#include "io/file.h"
 
 /* Part of a log: a line, or the whole. */
 typedef struct log_text {
@@ -25,7 +25,7 @@ typedef enum step_unit { UNIT_STEP, UNIT_PER_STEP, UNIT_TOKENS, UNIT_SEQUENCES }
 
 enum { MARKS = 3 };
 
-/* A line of the format has `line` in it and, after each mark, a number; the numbers are added. */
+/* A line of the format contains `line` and a number after each mark; the sum of the numbers is the value. */
 typedef struct step_format {
     const char *software;
     unsigned rules;
@@ -51,7 +51,7 @@ static bool next_line(log_text *rest, log_text *line)
     return true;
 }
 
-/* The text after a mark; NULL if the mark is not there. */
+/* The text after a mark; NULL if the text does not contain it. */
 static const char *after(log_text text, const char *mark)
 {
     const size_t length = strlen(mark);
@@ -95,7 +95,7 @@ static double number_at(const char *at, const char *end, const char **stop)
         *stop = at;
     if (!text_parse_number(digits, &value) || !(value > 0.0) || (at < end && *at == ':'))
         return (double)NAN;
-    if (end - at > 1 && at[1] == 'i') // "41234.5MiB": the format has the unit
+    if (end - at > 1 && at[1] == 'i') // "41234.5MiB": the unit is known from the format
         return value;
     return value * (at < end && *at == 'K' ? 1e3 : at < end && *at == 'M' ? 1e6 : 1.0);
 }
@@ -107,7 +107,7 @@ static double number_after(log_text text, const char *mark)
     return at != NULL ? number_at(at, text.end, NULL) : (double)NAN;
 }
 
-// ---- lines with a number ---------------------------------------------------------------------
+// ---- lines with a number -----------------------------------------------------------------------
 
 static int collect_lines(log_text log, const step_format *format, double *out)
 {
@@ -132,11 +132,11 @@ static int collect_lines(log_text log, const step_format *format, double *out)
 
 /* "30/1000 [12:11<6:34:20, 24.36s/it]" */
 typedef struct progress_bar {
-    double done; /* steps */
-    double total;
+    double done;  /* steps so far */
+    double total; /* all steps */
     double elapsed_s;
-    double shown_s; /* of a step, by the rate that the bar shows; NaN: "0.00it/s" */
-    bool is_rate;   /* "it/s", of two decimals */
+    double shown_s; /* step time by the rate that the bar shows; NaN: "0.00it/s" */
+    bool is_rate;   /* the bar shows "it/s", with two decimals */
 } progress_bar;
 
 /* "12:11", "6:34:20"; NaN if it is no clock. */
@@ -166,7 +166,7 @@ static const char *digits_before(const char *at, const char *begin)
     return at;
 }
 
-/* The steps before the bracket: "30/1000 ["; false if it has none. */
+/* Reads the steps before the bracket, "30/1000 ["; false if there are none. */
 static bool read_steps(const char *bracket, const char *begin, progress_bar *out)
 {
     const char *stop;
@@ -190,7 +190,7 @@ static bool read_bar(const char *bracket, log_text log, progress_bar *out)
     out->elapsed_s = clock_at(bracket + 1, log.end, &at);
     if (isnan(out->elapsed_s) || at >= log.end || *at != '<')
         return false;
-    (void)clock_at(at + 1, log.end, &at); // what remains
+    (void)clock_at(at + 1, log.end, &at); // remaining time
     if (at >= log.end || *at != ',')
         return false;
     const double number = number_at(at + 1, log.end, &stop);
@@ -201,17 +201,17 @@ static bool read_bar(const char *bracket, log_text log, progress_bar *out)
     return out->is_rate || memcmp(stop, "s/it", 4) == 0;
 }
 
-enum { MOST_RUNS = 32 };
+enum { MAX_RUNS = 32 };
 
 /* The bars of one loop over steps: an epoch, an evaluation, the files of a checkpoint. */
 typedef struct bar_run {
-    const char *begin; /* bracket of its first bar */
+    const char *begin; /* bracket of the first bar; NULL: no bars */
     progress_bar first, last;
-    bool of_files; /* "Loading checkpoint shards: ..." */
+    bool of_files; /* the line begins like "Loading checkpoint shards: ..." */
 } bar_run;
 
 typedef struct bar_runs {
-    bar_run run[MOST_RUNS];
+    bar_run run[MAX_RUNS];
     int count;
 } bar_runs;
 
@@ -224,24 +224,13 @@ static bool is_of_files(const char *bracket, log_text log)
     return after((log_text){line, bracket}, "oading ") != NULL;
 }
 
-/* The run to give up for a new one if there are too many. */
-static bar_run *shortest_run(bar_runs *runs)
-{
-    bar_run *shortest = runs->run;
-
-    for (int r = 1; r < runs->count; r++)
-        if (runs->run[r].last.elapsed_s < shortest->last.elapsed_s)
-            shortest = &runs->run[r];
-    return shortest;
-}
-
 /*
- * Add a bar to the run that it continues: neither steps nor clock fall back, and of several such runs it
- * follows closest. Otherwise the bar begins a run.
+ * Adds a bar to the run that it continues: neither steps nor clock go back, and among several such runs the last
+ * bar's clock is closest. Otherwise the bar begins a run, which replaces the shortest one if there are too many.
  */
 static bar_run *add_bar(bar_runs *runs, const progress_bar *bar, const char *bracket, log_text log)
 {
-    bar_run *closest = NULL;
+    bar_run *closest = NULL, *shortest = runs->run;
 
     for (bar_run *run = runs->run; run < runs->run + runs->count; run++)
         if (run->last.total == bar->total && run->last.done <= bar->done &&
@@ -252,21 +241,22 @@ static bar_run *add_bar(bar_runs *runs, const progress_bar *bar, const char *bra
         closest->last = *bar;
         return closest;
     }
-    bar_run *const fresh = runs->count < MOST_RUNS ? &runs->run[runs->count++] : shortest_run(runs);
+    for (int r = 1; r < runs->count; r++)
+        if (runs->run[r].last.elapsed_s < shortest->last.elapsed_s)
+            shortest = &runs->run[r];
+    bar_run *const fresh = runs->count < MAX_RUNS ? &runs->run[runs->count++] : shortest;
     *fresh = (bar_run){bracket, *bar, *bar, is_of_files(bracket, log)};
     return fresh;
 }
 
-/* Files are loaded in a few slow steps, which may take longer than a short training. */
+/* Loading files takes a few slow steps, together possibly longer than a short training. */
 static bool loads_files(const bar_run *run)
 {
     return run->of_files || (run->last.done == run->last.total && run->last.total < 10.0);
 }
 
-/*
- * Find the run that trains. Its clock runs on while evaluations and checkpoints show bars of their
- * own, so that it is the longest. `begin` is NULL if the log has no bars.
- */
+/* Finds the run of the training, which is the longest, since its clock does not stop while evaluations and
+ * checkpoints show their own bars. */
 static bar_run training_run(log_text log)
 {
     bar_run best = {.begin = NULL};
@@ -287,16 +277,10 @@ static bar_run training_run(log_text log)
 /* Progress bars show whole seconds: the error of a span is 1 % at span_s and 5 % at least_span_s. */
 static const double span_s = 100.0, least_span_s = 20.0;
 
-/* The bar after which the run has no more steps. */
-static bool is_last(const progress_bar *bar, const bar_run *run)
-{
-    return bar->done == run->last.done;
-}
-
 /*
- * Seconds of a step between bars of the later half of the training's steps: over spans that are long
- * enough for the clock, of which those with an evaluation or a checkpoint are outliers. If `shown`, the
- * rates that these bars show instead, tqdm's running average.
+ * Collects step times between bars of the later half of the training, over spans that are long enough for the
+ * clock; spans with an evaluation or a checkpoint are outliers. With `shown`, collects the rates that these bars
+ * show instead, which are tqdm's running average.
  */
 static int collect_run(log_text log, const bar_run *training, bool shown, double *out)
 {
@@ -315,8 +299,9 @@ static int collect_run(log_text log, const bar_run *training, bool shown, double
         } else if (shown) {
             if (!isnan(bar.shown_s))
                 out[count++] = bar.shown_s;
-        } else if (steps > 0.0 && (seconds >= span_s || (count == 0 && is_last(&bar, training) &&
-                                                         seconds >= least_span_s))) {
+        } else if (steps > 0.0 &&
+                   (seconds >= span_s ||
+                    (count == 0 && bar.done == training->last.done && seconds >= least_span_s))) {
             out[count++] = seconds / steps;
             from = bar;
         }
@@ -324,7 +309,7 @@ static int collect_run(log_text log, const bar_run *training, bool shown, double
     return count;
 }
 
-/* A single bar: its rate, or the mean since the start if that is within the rounding of a rate. */
+/* Step time of a single bar: by its rate, or the mean since the start if that is within the rate's rounding. */
 static double step_of_bar(const progress_bar *bar)
 {
     const double rate = isnan(bar->shown_s) ? 0.0 : 1.0 / bar->shown_s;
@@ -355,13 +340,12 @@ static int collect_bars(log_text log, const step_format *format, double *out)
     return count > 0;
 }
 
-// ---- summaries, and steps beside clocks ---------------------------------------------------------
+// ---- summaries, and clocks ----------------------------------------------------------------------
 
 /*
- * The mean over the run that transformers' Trainer prints at its end (trainer_utils.speed_metrics).
- * The rate has three decimals: below 0.02 they leave less than 2.5 %, and only the run's time over
- * its number of steps counts. A resumed run prints the rate of all steps (max_steps), although its
- * time is of the rest.
+ * The mean over the run that transformers' Trainer prints at its end (trainer_utils.speed_metrics). The rate has
+ * three decimals, so below 0.02 its error may exceed 2.5 %, and the run's time over its number of steps is used. A
+ * resumed run prints the rate of all steps (max_steps), although its time is that of the remaining ones.
  */
 static int collect_summary(log_text log, const step_format *format, double *out)
 {
@@ -445,8 +429,8 @@ static const unsigned deepspeeds = RULES(DEEPSPEED) | RULES(MEGATRON_DEEPSPEED);
     }
 
 /*
- * The first format that a log has lines of counts: times of single steps stand before rates, and rates
- * before running averages. DeepSpeed's CurrSamplesPerSec may leave out most of a step under Megatron.
+ * The first format with a line in the log is used, so times of single steps precede rates, and rates precede
+ * running averages. DeepSpeed's CurrSamplesPerSec may omit most of a step under Megatron.
  * Sources: Megatron-LM training/training.py (Primus adds "/MEAN"), BigScience's Megatron-DeepSpeed
  * (seconds), Argonne's fork of it (elapsed_time_per_iteration_ms=), Megatron-Bridge train_utils.py, NeMo's progress printer, nanotron
  * trainer.py, DeepSpeed pipe/engine.py, timer.py and engine.py (wall_clock_breakdown), MaxText
@@ -489,9 +473,9 @@ static const step_format formats[] = {
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-// ---- the whole -----------------------------------------------------------------------------------
+// ---- the log -------------------------------------------------------------------------------------
 
-/* Returns how many values the later half has. */
+/* Returns the number of values of the later half. */
 static int median_of_later_half(double *value, int count, double *median)
 {
     double *const later = value + count / 2;
@@ -502,7 +486,7 @@ static int median_of_later_half(double *value, int count, double *median)
     return kept;
 }
 
-/* The largest of all ranks and steps. */
+/* Finds the largest peak of all ranks and steps. */
 static void find_peak(log_text log, const peak_format *peak, step_log *out)
 {
     log_text line;
@@ -514,8 +498,8 @@ static void find_peak(log_text log, const peak_format *peak, step_log *out)
         out->peak_bytes = fmax(out->peak_bytes, peak->unit_bytes * number_after(line, peak->mark));
 }
 
-/* Every value is of a line or of a bar. */
-static size_t most_values(log_text log)
+/* Upper bound on the number of values: each has its own line or bar. */
+static size_t max_values(log_text log)
 {
     size_t most = 1;
 
@@ -528,7 +512,7 @@ plait_status step_log_parse(const char *text, size_t length, const char *name, p
                             step_log *out, plait_error *err)
 {
     const log_text log = {text, text + length};
-    double *const value = plait_arena_alloc(arena, most_values(log), sizeof *value), median;
+    double *const value = plait_arena_alloc(arena, max_values(log), sizeof *value), median;
 
     if (value == NULL)
         return plait_fail_nomem(err);

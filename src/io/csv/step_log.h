@@ -1,9 +1,9 @@
 /*
- * step_log.h - step times out of what training software prints
+ * step_log.h - step times in the logs of training software
  *
- * Each format is a row of the table in step_log.c: lines with a time, a rate or a progress bar. Of the steps
- * that a log prints, the first half counts as warm-up (compilation, allocation, autotuning), and the
- * median of the later half is the step time. Progress bars give it by their clocks.
+ * Each format is a row of the table in step_log.c: lines with a time or a rate, or a progress bar. The first half
+ * of the printed steps counts as warm-up (compilation, allocation, autotuning), and the median of the later half is
+ * the step time. A progress bar gives it by its clock.
  */
 #pragma once
 
@@ -14,16 +14,16 @@
 #include "plait/problem.h"
 #include "plait/runtime.h"
 
-/** The figures that a log measures, in one of three units; the other two are 0. */
+/** The figures of a log. The speed is in one of three units; the other two are 0. */
 typedef struct step_log {
     const char *software;
-    unsigned rules;         /* bits of plait_rules whose runtimes print such lines; 0: any may */
-    int steps;              /* printed steps of the later half, whose median follows */
+    unsigned rules;         /* bits of plait_rules whose runtimes print such lines; 0: any */
+    int steps;              /* printed steps of the later half */
     double step_s;          /* seconds of a step */
-    double tokens_per_s;    /* of one GPU */
-    double sequences_per_s; /* of all GPUs */
-    double peak_bytes;      /* largest peak of memory in the log; 0: it has none */
-    bool reserved;          /* the peak is what the allocator reserved, not what was allocated */
+    double tokens_per_s;    /* rate of one GPU */
+    double sequences_per_s; /* rate of all GPUs */
+    double peak_bytes;      /* largest memory peak in the log; 0: none */
+    bool reserved;          /* the peak counts reserved memory, not allocated memory */
 } step_log;
 
 /** Fails (SCHEMA) if no line has a known format, with the file in `where`. */
@@ -33,8 +33,8 @@ PLAIT_MUST_CHECK plait_status step_log_load(const char *path, plait_arena *arena
 PLAIT_MUST_CHECK plait_status step_log_parse(const char *text, size_t length, const char *name,
                                              plait_arena *arena, step_log *out, plait_error *err);
 
-/** Seconds of a step of the job, whatever unit the log has. */
+/** Seconds of a step of the job. */
 double step_log_seconds(const step_log *log, const plait_job *job);
 
-/** Does the runtime print such lines? True for profiles without rules of their own. */
+/** Whether the runtime prints such lines; true for profiles without rules of their own. */
 bool step_log_is_of(const step_log *log, const plait_runtime *runtime);

@@ -1,18 +1,16 @@
-/* alias.c - names that others use: ids on the Hugging Face Hub, short names of hardware */
+/* alias.c - aliases of data: ids on the Hugging Face Hub, short names of hardware, names of earlier versions */
 #include "plait/data.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "io/data/data.h"
 #include "base/status.h"
-#include "io/json/json.h"
 #include "base/text.h"
+#include "io/data/data.h"
+#include "io/json/json.h"
 
-/*
- * In small letters. A short name of a GPU stands for the nodes that carry most of them; of the two A100
- * it is that of 80 GB. NULL: only the other kind has it.
- */
+/* Names in small letters. A GPU's short name is an alias of its most common nodes; the A100 is the one of 80 GB.
+ * NULL: the alias is only one of the other kind. */
 static const struct {
     const char *name, *cluster, *accelerator;
 } short_names[] = {
@@ -57,7 +55,7 @@ static const char *short_name(plait_data_kind kind, const char *name)
 
 /* ---- the Hub ---- */
 
-/* An id, or the address of its page without the host. */
+/* Cuts the host off the address of a page. */
 static const char *hub_id(const char *name)
 {
     static const char *const hosts[] = {"https://huggingface.co/", "https://hf.co/",
@@ -83,16 +81,15 @@ bool data_is_hub_id(const char *address)
     return access(address, F_OK) != 0;
 }
 
-/* An id, or the part of it behind the organisation. */
-typedef struct hub_question {
-    const char *id;
+typedef struct hub_search {
+    const char *id; /* with or without its organisation */
     bool found;
-} hub_question;
+} hub_search;
 
 static plait_status read_ids(const json_cursor *root, plait_arena *arena, void *out,
                              plait_error *err)
 {
-    hub_question *const asked = out;
+    hub_search *const search = out;
     json_cursor ids, id;
     const char *text;
 
@@ -101,27 +98,27 @@ static plait_status read_ids(const json_cursor *root, plait_arena *arena, void *
     for (bool more = json_first(&ids, &id); more; more = json_next(&id)) {
         PLAIT_TRY(json_as_string(&id, arena, &text, err));
         const char *const slash = strchr(text, '/');
-        asked->found = asked->found || text_alike(asked->id, text) ||
-                       (slash != NULL && text_alike(asked->id, slash + 1));
+        search->found = search->found || text_alike(search->id, text) ||
+                        (slash != NULL && text_alike(search->id, slash + 1));
     }
     return PLAIT_OK;
 }
 
-/* The model that lists the id under "hub". */
+/* Finds the model that lists the id under "hub". */
 static plait_status look_up_hub(const char *id, plait_arena *arena, const char **path,
                                 plait_error *err)
 {
-    hub_question asked = {.id = hub_id(id)};
+    hub_search search = {.id = hub_id(id)};
     const char *const *names, *file;
     plait_error inner;
     size_t count;
 
     PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, arena, &names, &count, err));
-    for (size_t i = 0; i < count && !asked.found; i++) {
+    for (size_t i = 0; i < count && !search.found; i++) {
         PLAIT_TRY(data_look_up(PLAIT_DATA_MODELS, names[i], arena, &file, err));
         if (file != NULL)
-            PLAIT_TRY(faults_only(json_load(file, read_ids, arena, &asked, &inner), &inner, err));
-        *path = asked.found ? file : NULL;
+            PLAIT_TRY(faults_only(json_load(file, read_ids, arena, &search, &inner), &inner, err));
+        *path = search.found ? file : NULL;
     }
     return PLAIT_OK;
 }
@@ -146,33 +143,26 @@ plait_status data_look_up_alias(plait_data_kind kind, const char *name, plait_ar
                                                       : PLAIT_OK;
 }
 
-/* ---- refusing ---- */
+/* ---- unknown ids ---- */
 
-static size_t common_start(const char *a, const char *b)
-{
-    size_t length = 0;
-
-    while (a[length] != '\0' && text_lower(a[length]) == text_lower(b[length]))
-        length++;
-    return length;
-}
-
-/* An id may have words before the name: Meta-Llama-3.1-8B. */
+/* Length of the longest start of `name` anywhere in an id, which may have words before: Meta-Llama-3.1-8B. */
 static size_t longest_start(const char *id, const char *name)
 {
     size_t longest = 0;
 
     for (; *id != '\0'; id++) {
-        const size_t length = common_start(id, name);
+        size_t length = 0;
 
+        while (id[length] != '\0' && text_lower(id[length]) == text_lower(name[length]))
+            length++;
         longest = length > longest ? length : longest;
     }
     return longest;
 }
 
-plait_status data_fail_hub(const char *address, plait_arena *arena, plait_error *err)
+plait_status data_fail_hub_id(const char *address, plait_arena *arena, plait_error *err)
 {
-    enum { NEAREST = 3, LEAST_START = 4 };
+    enum { NEAREST = 3, MIN_START = 4 };
     const char *const id = hub_id(address), *const model = strchr(id, '/') + 1;
     const char *const *names;
     text_builder list;
@@ -182,7 +172,7 @@ plait_status data_fail_hub(const char *address, plait_arena *arena, plait_error 
     if (count == 0)
         return data_fail_nothing(PLAIT_DATA_MODELS, id, arena, err);
     text_builder_init(&list, arena);
-    for (int found = 0; found < NEAREST && --length >= LEAST_START;)
+    for (int found = 0; found < NEAREST && --length >= MIN_START;)
         for (size_t i = 0; i < count && found < NEAREST; i++)
             if (longest_start(model, names[i]) == length) {
                 text_append_printf(&list, "%s%s", found > 0 ? ", " : "; nearest: ", names[i]);

@@ -1,4 +1,4 @@
-/* data.c - which file a name stands for, and which names there are */
+/* data.c - finding data files by name, and listing the names */
 #define _GNU_SOURCE // dladdr
 
 #include "plait/data.h"
@@ -13,9 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "base/text.h"
 #include "io/data/data.h"
 #include "io/file.h"
-#include "base/text.h"
 
 /* Folders of data relative to an installation's programs and library, and the configured prefix. */
 #ifndef PLAIT_DATA_FROM_PROGRAM
@@ -30,8 +31,8 @@
 
 static const struct data_kind {
     const char *folder;
-    const char *what;  /* "expected ..." */
-    const char *lists; /* the command that lists them; NULL: the message does */
+    const char *what;  /* description for messages, "expected ..." */
+    const char *lists; /* command that lists the names; NULL: the message lists them */
 } kinds[PLAIT_DATA_KINDS] = {
     [PLAIT_DATA_MODELS] = {"models", "the name of a model or a path", "plait models"},
     [PLAIT_DATA_CLUSTERS] = {"clusters", "a cluster, a path or ACCELERATOR:NODESxGPUS",
@@ -55,7 +56,7 @@ static bool cut_to_folder(char path[PATH_MAX])
     return end != NULL;
 }
 
-/* Finds the folder of the program that runs; false where the system does not tell. */
+/* Finds the folder of the running program; false if the system has no /proc. */
 static bool program_folder(char path[PATH_MAX])
 {
     const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -66,7 +67,7 @@ static bool program_folder(char path[PATH_MAX])
     return cut_to_folder(path);
 }
 
-/* Finds the folder of the library that this is a part of, or of the program. */
+/* Finds the folder of the library, or of the program that is linked with it statically. */
 static bool library_folder(char path[PATH_MAX])
 {
     Dl_info here;
@@ -75,9 +76,9 @@ static bool library_folder(char path[PATH_MAX])
            realpath(here.dli_fname, path) != NULL && cut_to_folder(path);
 }
 
-/* *root = the folder that `relative` is from `folder`, whether there is one or not. */
-static plait_status find_root(const char *folder, const char *relative, plait_arena *arena,
-                              const char **root, plait_error *err)
+/* Resolves `relative` against `folder`; the result may not exist. */
+static plait_status resolve_root(const char *folder, const char *relative, plait_arena *arena,
+                                 const char **root, plait_error *err)
 {
     const char *const path = plait_arena_printf(arena, "%s/%s", folder, relative);
     char real[PATH_MAX];
@@ -89,10 +90,9 @@ static plait_status find_root(const char *folder, const char *relative, plait_ar
 }
 
 /*
- * The folders that may hold data, in the order they are looked at; an empty one is skipped. A prefix may
- * be moved, so its programs look from where they lie, and programs of others from where the library
- * lies. So do those of a build, beside which there are links to the tree that was built: no path of
- * that tree is in any program.
+ * The folders that may have data, in the order of search; empty ones are skipped. A prefix may be moved, so its
+ * programs search relative to themselves, and other programs relative to the library. Those of a build do so, too:
+ * links to the source tree are beside them, and no path of that tree is in any program.
  */
 static plait_status data_roots(plait_arena *arena, const char *roots[ROOTS], plait_error *err)
 {
@@ -103,15 +103,15 @@ static plait_status data_roots(plait_arena *arena, const char *roots[ROOTS], pla
     roots[1] = roots[2] = roots[3] = "";
     roots[4] = PLAIT_INSTALL_DATA_DIR;
     if (program_folder(program)) {
-        PLAIT_TRY(find_root(program, PLAIT_DATA_FROM_PROGRAM, arena, &roots[1], err));
-        PLAIT_TRY(find_root(program, "share/plait", arena, &roots[2], err));
+        PLAIT_TRY(resolve_root(program, PLAIT_DATA_FROM_PROGRAM, arena, &roots[1], err));
+        PLAIT_TRY(resolve_root(program, "share/plait", arena, &roots[2], err));
     }
     return library_folder(library) && !text_equal(library, program)
-               ? find_root(library, PLAIT_DATA_FROM_LIBRARY, arena, &roots[3], err)
+               ? resolve_root(library, PLAIT_DATA_FROM_LIBRARY, arena, &roots[3], err)
                : PLAIT_OK;
 }
 
-static plait_status look_for_file(const char *path, bool *found, plait_error *err)
+static plait_status check_file(const char *path, bool *found, plait_error *err)
 {
     struct stat info;
 
@@ -137,29 +137,22 @@ static plait_status check_kind(plait_data_kind kind, plait_error *err)
 
 typedef struct name_list {
     const char **name;
-    size_t count;
-    size_t room;
+    int count;
+    int capacity;
 } name_list;
 
 static bool list_add(name_list *list, plait_arena *arena, const char *name)
 {
-    if (list->count == list->room) {
-        const size_t room = list->room == 0 ? 64 : 2 * list->room;
-        const char **grown = plait_arena_alloc(arena, room, sizeof *grown);
-
-        if (grown == NULL)
-            return false;
-        if (list->count > 0)
-            memcpy(grown, list->name, list->count * sizeof *grown);
-        list->name = grown;
-        list->room = room;
-    }
+    list->name = grow_by_one(arena, list->name, list->count, &list->capacity, sizeof *list->name);
+    if (list->name == NULL)
+        return false;
     list->name[list->count++] = name;
-    return name != NULL;
+    return true;
 }
 
-/* What is listed can be found: no folders, no links to nothing; what a fault hides is found, too. */
-static bool holds_file(DIR *folder, const char *file)
+/* Whether plait_data_find() would find the entry: it is no folder and no link to nothing. An entry that a fault
+ * hides counts as found. */
+static bool is_file(DIR *folder, const char *file)
 {
     struct stat info;
 
@@ -167,13 +160,10 @@ static bool holds_file(DIR *folder, const char *file)
                                                        : file_is_fault(errno);
 }
 
-/*
- * "dgx-h100.json" -> "dgx-h100"; hidden files and other files have no name, nor those that would be
- * read as a path or as ACCELERATOR:NODESxGPUS.
- */
+/* Adds "dgx-h100" for "dgx-h100.json". Hidden files, other files, and names that would be read as a path or as
+ * ACCELERATOR:NODESxGPUS are skipped. */
 static bool add_file(name_list *list, plait_arena *arena, const char *file)
 {
-    const size_t length = strlen(file);
     char *name;
 
     if (file[0] == '.' || !text_ends_with(file, ".json"))
@@ -181,13 +171,13 @@ static bool add_file(name_list *list, plait_arena *arena, const char *file)
     name = plait_arena_text(arena, file);
     if (name == NULL)
         return false;
-    name[length - strlen(".json")] = '\0';
+    name[strlen(name) - strlen(".json")] = '\0';
     if (data_is_path(name) || strchr(name, ':') != NULL)
         return true;
     return list_add(list, arena, name);
 }
 
-/* A folder that is not there, or not ours to look into, holds no names. */
+/* A folder that is missing or not readable has no names. */
 static plait_status add_folder(name_list *list, plait_arena *arena, const char *folder,
                                plait_error *err)
 {
@@ -200,7 +190,7 @@ static plait_status add_folder(name_list *list, plait_arena *arena, const char *
                    : file_fail_read(folder, errno, err);
     errno = 0;
     for (struct dirent *entry; added && (entry = readdir(open_folder)) != NULL; errno = 0)
-        if (holds_file(open_folder, entry->d_name))
+        if (is_file(open_folder, entry->d_name))
             added = add_file(list, arena, entry->d_name);
     const int error = errno;
     closedir(open_folder);
@@ -216,11 +206,11 @@ static int by_name(const void *a, const void *b)
 
 static void list_sort(name_list *list)
 {
-    size_t kept = 0;
+    int kept = 0;
 
     if (list->count > 0)
-        qsort(list->name, list->count, sizeof *list->name, by_name);
-    for (size_t i = 0; i < list->count; i++)
+        qsort(list->name, (size_t)list->count, sizeof *list->name, by_name);
+    for (int i = 0; i < list->count; i++)
         if (kept == 0 || strcmp(list->name[i], list->name[kept - 1]) != 0)
             list->name[kept++] = list->name[i];
     list->count = kept;
@@ -243,10 +233,9 @@ plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const cha
         PLAIT_TRY(folder != NULL ? add_folder(&list, arena, folder, err) : plait_fail_nomem(err));
     }
     list_sort(&list);
-    *count = list.count;
-    if (!list_add(&list, arena, "")) // a place for the NULL
+    *count = (size_t)list.count;
+    if (!list_add(&list, arena, NULL))
         return plait_fail_nomem(err);
-    list.name[list.count - 1] = NULL;
     *names = list.name;
     return PLAIT_OK;
 }
@@ -288,7 +277,7 @@ static plait_status fail_unknown(plait_data_kind kind, const char *name, plait_a
                    : plait_fail(err, PLAIT_ERROR_RANGE, name, "expected %s (%s lists all)",
                                 kinds[kind].what, kinds[kind].lists);
 
-    if (nearest != NULL) // one sentence has no room for it and for all
+    if (nearest != NULL) // a message is too short for this and the list
         return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected %s; did you mean %s?",
                           kinds[kind].what, nearest);
     text_builder_init(&all, arena);
@@ -311,7 +300,7 @@ plait_status plait_data_file(const char *file, plait_arena *arena, const char **
         if (roots[i][0] == '\0')
             continue;
         *path = plait_arena_printf(arena, "%s/%s", roots[i], file);
-        PLAIT_TRY(*path != NULL ? look_for_file(*path, &found, err) : plait_fail_nomem(err));
+        PLAIT_TRY(*path != NULL ? check_file(*path, &found, err) : plait_fail_nomem(err));
     }
     if (!found)
         *path = NULL;
@@ -349,7 +338,7 @@ plait_status plait_data_find(plait_data_kind kind, const char *name, plait_arena
     if (*path == NULL)
         PLAIT_TRY(data_look_up_alias(kind, name, arena, path, err));
     if (*path == NULL)
-        return hub ? data_fail_hub(name, arena, err) : fail_unknown(kind, name, arena, err);
+        return hub ? data_fail_hub_id(name, arena, err) : fail_unknown(kind, name, arena, err);
     return PLAIT_OK;
 }
 
