@@ -1,15 +1,13 @@
 /* arena.c - memory that is released all at once
  *
- * An arena is a list of blocks. Allocation moves `used` of the current block forward and goes on to
- * the next block when it is full. A rewind goes back and keeps the blocks it leaves, as spares for
- * the next turn:
+ * An arena is a list of blocks. Allocation advances `used` of the current block, and goes to the next block when it
+ * is full. A rewind goes back and keeps the later blocks as spares:
  *
  *     first                current
  *     [######] -> [####] -> [###....] -> [.......] -> NULL
  *                                         spare
  *
- * A mark is a count of bytes from the start of the first block, without the gaps at the ends
- * of blocks.
+ * A mark is the number of bytes used since the start of the first block.
  */
 #include "plait/arena.h"
 
@@ -23,7 +21,7 @@
 
 #include "base/text.h"
 
-/* Under the address sanitizer, what is not allocated is poisoned: use after a rewind is caught. */
+/* The address sanitizer finds uses after a rewind, since memory that is not allocated is poisoned. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define ARENA_POISONS 1
@@ -43,8 +41,8 @@ enum { ALIGNMENT = alignof(max_align_t), BLOCK_SIZE = 64 * 1024 - 64 };
 
 typedef struct arena_block {
     struct arena_block *next;
-    struct arena_block *previous; /* of the current one and those before it */
-    size_t start;                 /* bytes used in the blocks before this one */
+    struct arena_block *previous; /* valid up to the current block */
+    size_t start;                 /* bytes used in previous blocks */
     size_t used;
     size_t size;
     alignas(max_align_t) unsigned char data[];
@@ -55,7 +53,7 @@ struct plait_arena {
     arena_block *current;
 };
 
-/* Requests left before they begin to fail; negative when none is to fail. */
+/* Number of requests until they fail (for tests); negative: never. */
 static atomic_long requests_left = -1;
 
 void plait_arena_fail_after(long calls)
@@ -114,8 +112,7 @@ void plait_arena_free(plait_arena *arena)
     free(arena);
 }
 
-/* Makes a block with room for `size` bytes current: the spare that follows, or a new one before it.
- * */
+/* Advances to the next spare block if it fits `size` bytes, or to a new block before it. */
 static bool arena_advance(plait_arena *arena, size_t size)
 {
     arena_block *full = arena->current;
@@ -144,7 +141,7 @@ void *plait_arena_alloc(plait_arena *arena, size_t count, size_t size)
         (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size))
         return NULL;
 
-    /* An empty request takes room too: each result is a different, valid address. */
+    /* An empty request uses space too, so that each result is a different, valid address. */
     bytes = count * size;
     room = bytes == 0 ? ALIGNMENT : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (arena->current->size - arena->current->used < room && !arena_advance(arena, room))
@@ -192,7 +189,7 @@ void plait_arena_rewind(plait_arena *arena, plait_arena_mark mark)
 {
     arena_block *block;
 
-    if (arena == NULL || mark > plait_arena_save(arena)) // a void mark: nothing was allocated since
+    if (arena == NULL || mark > plait_arena_save(arena)) // nothing was allocated since the mark
         return;
     block = arena->current;
     while (block->start > mark)

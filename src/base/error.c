@@ -7,8 +7,8 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-/* Makes text that may quote anything safe to show, and drops half a character at a cut end. */
-static void text_tidy(char *text, size_t size)
+/* Makes a text plain, and removes an incomplete character at its end. */
+static void make_printable(char *text, size_t size)
 {
     size_t length = strlen(text);
 
@@ -26,8 +26,8 @@ plait_status fail_list(plait_error *err, plait_status status, const char *where,
     err->status = status;
     snprintf(err->where, sizeof err->where, "%s", where != NULL ? where : "");
     text_format_list(err->message, sizeof err->message, fmt, args);
-    text_tidy(err->where, sizeof err->where);
-    text_tidy(err->message, sizeof err->message);
+    make_printable(err->where, sizeof err->where);
+    make_printable(err->message, sizeof err->message);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* grow.c - lists in an arena that grow by doubling */
+/* grow.c - growing lists in an arena */
 #include "base/grow.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* grow.h - lists in an arena that grow by doubling */
+/* grow.h - growing lists in an arena */
 #pragma once
 
 #include <stddef.h>
@@ -6,10 +6,10 @@
 #include "plait/arena.h"
 
 /**
- * Room for one more element behind the `count` that a list has.
+ * Makes space for one more element; the capacity doubles when it is full.
  *
- * @param list      NULL when it has none yet
- * @param capacity  of the list; grows with it
- * @return          the list, moved or not; NULL when out of memory
+ * @param list      NULL for an empty list
+ * @param capacity  in and out: elements that fit
+ * @return          the list, which may have moved; NULL if out of memory
  */
 void *grow_by_one(plait_arena *arena, void *list, int count, int *capacity, size_t size);

@@ -1,10 +1,10 @@
-/* hash.h - words mixed into one: where a memory looks for a key */
+/* hash.h - hashing of words */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/** One more word. The factor is 2^64 over the golden ratio, odd (Knuth, TAOCP 6.4). */
+/** Adds a word to a hash. The factor is the odd number next to 2^64 over the golden ratio (Knuth, TAOCP 6.4). */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;

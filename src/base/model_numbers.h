@@ -1,8 +1,8 @@
 /*
- * model_numbers.h - numbers of a model that no price reads, with their ranges, in the rows of
- * number_range.h: how it was trained, and what the numbers inside do
+ * model_numbers.h - numbers of a model that do not change its price, with their ranges, in the rows of
+ * number_range.h: training, and numerics
  *
- * Switches stand among them where files have them.
+ * Switches are at the places where files have them.
  */
 #pragma once
 

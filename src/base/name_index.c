@@ -1,11 +1,11 @@
-/* name_index.c - a table of names with open addressing, at most half full */
+/* name_index.c - hash table of names with open addressing, at most half full */
 #include "base/name_index.h"
 
 #include <stdint.h>
 #include <string.h>
 
 struct name_slot {
-    const char *name; /* NULL: free */
+    const char *name; /* NULL: free slot */
     size_t length;
     int place;
 };
@@ -22,7 +22,7 @@ static uint32_t hash_of(const char *name, size_t length)
     return hash;
 }
 
-/* Where the name is, or would be. */
+/* The slot of the name, or the free slot for it. */
 static name_slot *slot_of(const name_index *index, const char *name, size_t length)
 {
     const uint32_t mask = (uint32_t)index->slots - 1;
@@ -42,7 +42,7 @@ int name_index_find(const name_index *index, const char *name, size_t length)
     return slot->name != NULL ? slot->place : -1;
 }
 
-static bool make_room(name_index *index, plait_arena *arena)
+static bool ensure_capacity(name_index *index, plait_arena *arena)
 {
     if (index->slots > 2 * index->names)
         return true;
@@ -64,7 +64,7 @@ bool name_index_put(name_index *index, plait_arena *arena, const char *name, int
 {
     const size_t length = strlen(name);
 
-    if (!make_room(index, arena))
+    if (!ensure_capacity(index, arena))
         return false;
     name_slot *const slot = slot_of(index, name, length);
     index->names += slot->name == NULL;

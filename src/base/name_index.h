@@ -1,4 +1,4 @@
-/* name_index.h - the place that a name has in a list, found without reading the list */
+/* name_index.h - hash table from names to positions in a list */
 #pragma once
 
 #include <stdbool.h>
@@ -9,21 +9,21 @@
 
 typedef struct name_slot name_slot;
 
-/** Empty when it is all zeros. */
+/** All zeros are an empty table. */
 typedef struct name_index {
     name_slot *slot;
     int slots; /* a power of two, or 0 */
     int names;
 } name_index;
 
-/** The place of a name, `length` bytes of it; -1: it has none. */
+/** The position of a name of `length` bytes; -1 if it is not in the table. */
 int name_index_find(const name_index *index, const char *name, size_t length);
 
 /**
- * Gives a name a place, instead of the one that it may have had.
+ * Sets the position of a name.
  *
- * @param name  outlives the index
- * @return      false when out of memory
+ * @param name  must outlive the index
+ * @return      false if out of memory
  */
 bool name_index_put(name_index *index, plait_arena *arena, const char *name,
                     int place) PLAIT_MUST_CHECK;

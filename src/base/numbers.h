@@ -1,7 +1,4 @@
-/*
- * numbers.h - two numbers: the larger, the smaller (fmax and fmin are calls, for NaN's sake), their order,
- * their greatest common divisor
- */
+/* numbers.h - maximum and minimum without the calls that fmax() and fmin() make for NaN, order, common divisor */
 #pragma once
 
 #include <stdint.h>
@@ -16,7 +13,7 @@ static inline double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/** The greatest common divisor; of 0 and a it is a. */
+/** The greatest common divisor; that of 0 and a is a. */
 static inline int64_t common_divisor(int64_t a, int64_t b)
 {
     while (b != 0) {
@@ -28,7 +25,7 @@ static inline int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/** Order of two doubles for qsort: ascending. */
+/** Ascending order of doubles for qsort(). */
 static inline int compare_doubles(const void *left, const void *right)
 {
     const double a = *(const double *)left, b = *(const double *)right;

@@ -1,4 +1,4 @@
-/* random.c - splitmix64 (Steele, Lea and Flood, OOPSLA 2014), and Box and Muller's transform (1958) */
+/* random.c - splitmix64 (Steele, Lea and Flood, OOPSLA 2014) and the Box-Muller transform (1958) */
 #include "base/random.h"
 
 #include <math.h>

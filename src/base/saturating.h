@@ -1,14 +1,13 @@
-/* saturating.h - products of counts that do not wrap: degrees out of a file may be any numbers
+/* saturating.h - products of counts that saturate instead of overflowing
  *
- * Degrees, ranks and sequences are ints, and each is bounded where it comes in (PLAIT_MAX_DEGREE,
- * PLAIT_MAX_GPUS, PLAIT_MAX_GBS). Their products are not, until plait_degrees_check has seen that they
- * make up the job's world and batch. Whoever multiplies before that does it here.
+ * Degrees, ranks and sequences are ints with bounds (PLAIT_MAX_DEGREE, PLAIT_MAX_GPUS, PLAIT_MAX_GBS). Their
+ * products have none until plait_degrees_check() has compared them with the job's GPUs and batch.
  */
 #pragma once
 
 #include <limits.h>
 
-/** a b; INT_MAX, which is above every bound and divides nothing below it, where that is too much. */
+/** a b, or INT_MAX if that overflows. INT_MAX is above every bound and divides no smaller number. */
 static inline int product(int a, int b)
 {
     int whole;

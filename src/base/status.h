@@ -1,19 +1,19 @@
-/* status.h - what the machine did, told apart from what was found */
+/* status.h - faults of the machine, as opposed to errors of the input */
 #pragma once
 
 #include <stdbool.h>
 
 #include "plait/error.h"
 
-/** What no input explains. */
+/** Whether a status is a lack of memory or a fault of the disk. */
 static inline bool is_fault(plait_status status)
 {
     return status == PLAIT_ERROR_NOMEM || status == PLAIT_ERROR_DISK;
 }
 
 /**
- * Of a call whose failure is an answer (the name is none, the file is of another kind), passes on
- * only what no input explains: no memory, a broken disk. Without it such a failure looks like "no".
+ * Returns only faults. It wraps calls whose other failures are an answer: a name does not exist, a file is of
+ * another kind.
  *
  *     PLAIT_TRY(faults_only(plait_model_find(name, arena, &model, NULL, &inner), &inner, err));
  */

@@ -1,4 +1,4 @@
-/* struct_size.c - is a struct that a program filled the one of this library? */
+/* struct_size.c - structs that a program fills, which begin with their size */
 #include "base/struct_size.h"
 
 #include <string.h>

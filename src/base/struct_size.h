@@ -1,8 +1,8 @@
 /*
- * struct_size.h - structs that a program fills: they begin with their size and end with room
+ * struct_size.h - structs that a program fills, which begin with their size
  *
- * A program compiled with another header has another struct. Its _init_sized writes no byte past the one
- * that the program has, and what takes it refuses another size than the library's.
+ * A program that was compiled with another header has another struct. An _init_sized function writes only the bytes
+ * that the program's struct has, and functions that take the struct refuse a size other than the library's.
  */
 #pragma once
 
@@ -10,9 +10,9 @@
 
 #include "plait/error.h"
 
-/** Make *out the usual struct, `known` bytes of this library, as far as the `size` of the program reaches. */
+/** Copies the default struct of `known` bytes to *out, at most `size` bytes of it. */
 void sized_init(void *out, size_t size, const void *usual, size_t known);
 
-/** Fails (RANGE) on another size than `known`; 0 stands for it. */
+/** Fails (RANGE) if the size is neither `known` nor 0. */
 PLAIT_MUST_CHECK plait_status sized_check(const char *where, size_t size, size_t known,
                                           plait_error *err);

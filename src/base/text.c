@@ -1,4 +1,4 @@
-/* text.c - growing text, and cutting text up */
+/* text.c - text builders, splitting and comparing */
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -21,7 +21,7 @@ bool text_builder_reserve(text_builder *out, size_t more)
         out->failed = true;
         return false;
     }
-    /* One byte beyond the text stays free, for the zero that ends it. */
+    /* One byte after the text stays free for the final zero. */
     if (out->length + more < out->capacity)
         return true;
     while (capacity <= out->length + more)

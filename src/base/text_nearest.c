@@ -1,10 +1,10 @@
-/* text_nearest.c - the known word that was probably meant */
+/* text_nearest.c - the known word nearest to a misspelt one */
 #include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
 
-/* Longer words are not compared letter by letter: no name is as long. */
+/* Length of the longest word that is compared by edits; no name is longer. */
 enum { LONGEST = 63 };
 
 static int least(int a, int b)
@@ -13,13 +13,13 @@ static int least(int a, int b)
 }
 
 /*
- * Edits between two words, each place edited at most once ("optimal string alignment"): with d(i,j)
- * the edits from the first i letters of a to the first j of b,
+ * Edits between two words where each place is edited at most once ("optimal string alignment"): with d(i,j) the
+ * edits from the first i letters of a to the first j of b,
  *
  *     d(i,j) = min( d(i-1,j) + 1, d(i,j-1) + 1, d(i-1,j-1) + [a_i != b_j],
  *                   d(i-2,j-2) + 1  when a_(i-1) a_i = b_j b_(j-1) )
  *
- * Three rows of d are enough: i-2, i-1 and i.
+ * Only the rows i-2, i-1 and i of d are stored.
  */
 static int edits(const char *a, const char *b)
 {
@@ -63,7 +63,7 @@ static const char *first_that_begins(const char *word, const char *const *known)
 const char *text_nearest(const char *word, const char *const *known)
 {
     const size_t length = strlen(word);
-    int fewest = (int)(length + 2) / 3 + 1; // one more than is accepted
+    int fewest = (int)(length + 2) / 3 + 1; // one more than the largest accepted distance
     const char *nearest = NULL;
 
     if (length > LONGEST)

@@ -1,7 +1,7 @@
-/* text_number.c - numbers into text and out of it, the same whatever the host's locale says
+/* text_number.c - printing and parsing numbers independently of the locale
  *
- * The C library writes and reads a decimal point as the thread's locale has it, and a library does not
- * choose the locale of the program that it is part of. So every number that has one goes through here.
+ * The C library has the decimal point of the thread's locale, which a library does not choose. All numbers with a
+ * decimal point are printed and parsed here.
  */
 #include "base/text.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The "C" locale is part of the C library and costs nothing to open. */
+/* Opening the "C" locale is cheap, since it is part of the C library. */
 typedef struct number_locale {
     locale_t c;
     locale_t before;
@@ -54,7 +54,7 @@ int text_format(char *text, size_t size, const char *fmt, ...)
 
 static bool is_whole(double number)
 {
-    const double exact = 9007199254740992.0; // 2^53: beyond it, not every integer is a double
+    const double exact = 9007199254740992.0; // 2^53: not every integer above it is a double
 
     return number > -exact && number < exact && (double)(int64_t)number == number;
 }
@@ -84,7 +84,7 @@ static const char *skip_digits(const char *p)
     return p;
 }
 
-/* [sign] digits [. digits] [e [sign] digits]; one side of the point may be without digits */
+/* [sign] digits [. digits] [e [sign] digits]; one side of the point may have no digits. */
 static bool is_decimal(const char *text)
 {
     const char *p = text + (*text == '-' || *text == '+');

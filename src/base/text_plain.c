@@ -1,31 +1,30 @@
-/* text_plain.c - characters that steer what shows them, and text without them
+/* text_plain.c - text without control characters and marks of direction
  *
- * Names, paths and sentences quote files that anybody may have written. A terminal obeys control
- * characters (ESC begins a sequence that clears, colours, renames, types); YAML, Python and JavaScript
- * end a line at U+2028; marks of direction show text in another order than it is read in. None of
- * them has a place in a name. Readers refuse them, and what leaves goes through here.
+ * Names, paths and messages quote files that may come from anyone. A terminal obeys control characters (sequences
+ * after ESC clear, colour, rename, type); YAML, Python and JavaScript end a line at U+2028; marks of direction change
+ * the order of the characters shown. Readers refuse such characters in names, and printed text is made plain here.
  */
 #include "base/text.h"
 
 #include <string.h>
 
-/* Ranges of them, ascending. */
-static const struct steering_range {
+static const struct control_range {
     unsigned first, last;
-} steering[] = {
+} controls[] = {
+    // ascending
     {0x0000, 0x001f}, // ASCII's control characters, line ends and tabs among them
     {0x007f, 0x009f}, // DEL, and the control characters of Latin-1, CSI among them
     {0x061c, 0x061c}, // the Arabic mark of direction
     {0x200e, 0x200f}, // marks of direction
     {0x2028, 0x202e}, // ends of lines and paragraphs; embeddings and overrides of direction
     {0x2066, 0x2069}, // isolates of direction
-    {0xfeff, 0xfeff}, // a byte order mark, which nobody sees
+    {0xfeff, 0xfeff}, // the byte order mark, which is invisible
 };
 
-static bool is_steering(unsigned character)
+static bool is_control(unsigned character)
 {
-    for (size_t i = 0; i < sizeof steering / sizeof *steering; i++)
-        if (character >= steering[i].first && character <= steering[i].last)
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
+        if (character >= controls[i].first && character <= controls[i].last)
             return true;
     return false;
 }
@@ -37,7 +36,7 @@ size_t text_plain_prefix(const char *text, size_t length)
     while (at < length) {
         const size_t step = text_utf8_length(text + at, length - at);
 
-        if (step == 0 || is_steering(text_utf8_value(text + at, step)))
+        if (step == 0 || is_control(text_utf8_value(text + at, step)))
             break;
         at += step;
     }
@@ -51,7 +50,7 @@ bool text_is_plain(const char *text)
     return text_plain_prefix(text, length) == length;
 }
 
-/* What is left of the bytes, without a zero byte behind them. */
+/* Makes the bytes plain and returns their new length, without a final zero byte. */
 static size_t make_plain(char *text, size_t length)
 {
     size_t from = 0, to = 0;

@@ -1,8 +1,7 @@
 /* text_utf8.c - well-formed UTF-8
  *
- * The table of RFC 3629, section 4: what may follow a first byte. Only the second byte has a range
- * that depends on the first; it is what keeps overlong forms, surrogates and values above U+10FFFF
- * out.
+ * The table of RFC 3629, section 4, has the bytes that may follow a first byte. Only the range of the second byte
+ * depends on the first, which excludes overlong forms, surrogates and values above U+10FFFF.
  */
 #include "base/text.h"
 

@@ -1,4 +1,4 @@
-/* version.c - which plait this is: as the build says it */
+/* version.c - version of the library, which the build defines */
 #include "plait/version.h"
 
 const char *plait_version(void)
