@@ -20,8 +20,8 @@
  * The network of a synthetic cluster is InfiniBand without oversubscription: 0.95 of the wire (46
  * to 49 of 50 GB/s an NDR port, nccl-tests #267 and #290), 3.7 us a hop on top of NCCL's constants
  * (InfiniBand across leaves, arXiv 2505.09343), and a ramp of 13.6 MB for each node of 8, 1.7 MB a
- * GPU (SimAI's ratio tables). Inside the scale-up domain the share of the wire is what its rings
- * reach; ramp from the same tables.
+ * GPU (SimAI's ratio tables). Inside the scale-up domain the efficiency is that of its rings, and the ramp
+ * is from the same tables.
  */
 static const plait_level network = {
     .name = "network",

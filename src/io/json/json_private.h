@@ -1,4 +1,4 @@
-/* json_private.h - what the parts of the JSON reader share */
+/* json_private.h - messages and scan of the JSON reader */
 #pragma once
 
 #include "io/json/json.h"

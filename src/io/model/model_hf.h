@@ -1,7 +1,7 @@
-/* model_hf.h - what the parts of the reader of Hugging Face configs share
+/* model_hf.h - parts of the reader of Hugging Face configs
  *
- * A config.json names a class (`model_type`). Half of what a layer is stands in the file, the other half in
- * the class: what an absent key means, which biases exist, which layers are windowed. model_hf_class.c is the
+ * A config.json names a class (`model_type`). The file has half of a layer's description, the class has the rest:
+ * the meaning of absent keys, the biases, the windowed layers. model_hf_class.c is the
  * table of classes, model_hf_parts.c reads mixers and feed-forward parts, model_hf_layers.c assigns them to
  * layers, model_hf_numerics.c reads positions, routing and scales, model_hf_ignored.c checks unused keys, and
  * model_hf.c reads everything else.

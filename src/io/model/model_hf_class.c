@@ -124,7 +124,7 @@ static const hf_class classes[] = {
     {.type = "mpt", .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_NO_ROTARY,
      .activation = PLAIT_GELU},
 
-    /* windowed and full layers in turn */
+    /* windowed and full layers */
     {.type = "gemma2", .traits = HF_TIED | HF_FOUR_NORMS, .pattern = HF_PATTERN_EVEN_WINDOW,
      .window = 4096, .head_dim = 256, .attention_bias = "attention_bias",
      .numeric_traits = HF_EMBEDDING_ROOT, .activation = PLAIT_GELU_TANH, .query_scalar = 256,

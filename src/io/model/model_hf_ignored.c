@@ -74,20 +74,13 @@ static const char *const width_words[] = {"dim", "ffn", "hidden", "intermediate"
 static const char *const spelling_words[] = {"pattern", "types", NULL};
 // clang-format on
 
-static bool starts_as(const char *key, const char *const *starts)
+/* Whether the key begins, or ends, with one of the words. */
+static bool has_affix(const char *key, const char *const *words,
+                      bool matches(const char *, const char *))
 {
-    for (; *starts != NULL; starts++)
-        if (text_starts_with(key, *starts))
-            return true;
-    return false;
-}
-
-static bool ends_as(const char *key, const char *const *ends)
-{
-    for (; *ends != NULL; ends++)
-        if (text_ends_with(key, *ends))
-            return true;
-    return false;
+    while (*words != NULL && !matches(key, *words))
+        words++;
+    return *words != NULL;
 }
 
 /* Words end at "_" or "-", and before a capital letter after a small one. */
@@ -176,8 +169,9 @@ static bool is_harmless(const json_cursor *at)
 {
     const char *const key = at->key;
 
-    return text_index(key, harmless_keys) >= 0 || ends_as(key, harmless_ends) ||
-           ((starts_as(key, mostly_harmless_starts) || ends_as(key, mostly_harmless_ends)) &&
+    return text_index(key, harmless_keys) >= 0 || has_affix(key, harmless_ends, text_ends_with) ||
+           ((has_affix(key, mostly_harmless_starts, text_starts_with) ||
+             has_affix(key, mostly_harmless_ends, text_ends_with)) &&
             !gives_a_size(at));
 }
 
@@ -200,13 +194,6 @@ static void append_key(text_builder *list, const char *key, size_t limit)
         text_append(list, ", ...");
 }
 
-/* The reader found the key, but plait does not have its word. */
-static bool is_unknown_activation(const hf_config *hf, const char *key)
-{
-    return hf->model->numerics.activation == PLAIT_ACTIVATION_UNKNOWN &&
-           text_index(key, hf_activation_keys) >= 0;
-}
-
 /* An unknown class does not define which layers have the window, unless it spans the whole context. */
 static bool is_unplaced_window(const hf_config *hf, const char *key)
 {
@@ -221,7 +208,9 @@ static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *ou
 {
     const bool window = is_unplaced_window(hf, at->key);
 
-    if (is_unknown_activation(hf, at->key)) {
+    // The reader found the activation, but plait does not have it.
+    if (hf->model->numerics.activation == PLAIT_ACTIVATION_UNKNOWN &&
+        text_index(at->key, hf_activation_keys) >= 0) {
         text_names_add(&out->named, at->key);
         return;
     }
@@ -266,19 +255,6 @@ static void sort_outer_keys(const hf_config *hf, unread_keys *out)
 
 /* ---- result ---- */
 
-static plait_status refuse_size(const hf_config *hf, unread_keys *keys, plait_error *err)
-{
-    const char *const more = text_builder_finish(&keys->sizes, NULL);
-    if (more == NULL)
-        return plait_fail_nomem(err);
-    return json_fail(
-        &keys->first, PLAIT_ERROR_SCHEMA, err,
-        "expected only sizes that plait understands, found \"%.60s\"%s%s; plait cannot "
-        "price this yet for %.40s",
-        keys->first.key, more[0] != '\0' ? ", " : "", more,
-        hf->class.type[0] != '\0' ? hf->class.type : "a model without model_type");
-}
-
 static plait_status write_warning(const hf_config *hf, unread_keys *keys, const char **out,
                                   plait_error *err)
 {
@@ -311,7 +287,16 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
     PLAIT_TRY(json_value_optional(hf->text, "attn_config", &attention, err));
     if (json_is_object(&attention))
         sort_keys(hf, &attention, &keys);
-    if (keys.first.value != NULL)
-        return refuse_size(hf, &keys, err);
-    return write_warning(hf, &keys, out, err);
+    if (keys.first.value == NULL)
+        return write_warning(hf, &keys, out, err);
+
+    const char *const more = text_builder_finish(&keys.sizes, NULL);
+    if (more == NULL)
+        return plait_fail_nomem(err);
+    return json_fail(
+        &keys.first, PLAIT_ERROR_SCHEMA, err,
+        "expected only sizes that plait understands, found \"%.60s\"%s%s; plait cannot "
+        "price this yet for %.40s",
+        keys.first.key, more[0] != '\0' ? ", " : "", more,
+        hf->class.type[0] != '\0' ? hf->class.type : "a model without model_type");
 }

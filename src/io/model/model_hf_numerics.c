@@ -65,16 +65,6 @@ static plait_status read_alibi(const hf_config *hf, bool *out, plait_error *err)
     return json_is_null(&attention) ? PLAIT_OK : json_bool_optional(&attention, "alibi", out, err);
 }
 
-static void read_qk_norm(const hf_config *hf, plait_numerics *out)
-{
-    bool norm = false;
-
-    for (int k = 0; k < hf->model->kinds; k++)
-        norm = norm || hf->model->kind[k].attention.qk_norm;
-    out->qk_l2_norm = norm && hf_has_numeric_trait(hf, HF_QK_L2_NORM);
-    out->qk_norm_whole = norm && hf_has_numeric_trait(hf, HF_QK_NORM_WHOLE);
-}
-
 static const plait_attention *first_attention(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++)
@@ -146,35 +136,12 @@ static plait_status read_logit_scale(const hf_config *hf, double *out, plait_err
     return PLAIT_OK;
 }
 
-static plait_status read_scales(const hf_config *hf, plait_numerics *out, plait_error *err)
-{
-    if (hf_has_numeric_trait(hf, HF_EMBEDDING_ROOT))
-        out->embedding_scale = sqrt(hf->model->hidden);
-    PLAIT_TRY(read_factor(hf, "embedding_multiplier", &out->embedding_scale, err));
-    PLAIT_TRY(read_factor(hf, "residual_multiplier", &out->residual_scale, err));
-    PLAIT_TRY(read_attention_scale(hf, &out->attention_scale, err));
-    return read_logit_scale(hf, &out->logit_scale, err);
-}
-
 /* ---- rotary positions ----
  *
  *     "rope_theta": 1e4, "rope_scaling": {"type": "yarn", "factor": 40, ...}       until transformers 4
  *     "rope_parameters": {"rope_theta": 1e4, "rope_type": "yarn", ...}             since transformers 5
  *     "rope_parameters": {"full_attention": {...}, "sliding_attention": {...}}
  */
-
-static bool has_rotary(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++) {
-        const plait_layer *const layer = &model->kind[k];
-
-        if (layer->mixer == PLAIT_MIXER_MLA
-                ? layer->mla.rope_dim > 0
-                : layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.rotary)
-            return true;
-    }
-    return false;
-}
 
 /* "type" and "rope_type" are the same key; without them the kind is "default". */
 static plait_status read_rope_kind(const hf_config *hf, const json_cursor *at, plait_rope_kind *out,
@@ -193,56 +160,38 @@ static plait_status read_rope_kind(const hf_config *hf, const json_cursor *at, p
     return PLAIT_OK;
 }
 
-/* The default of a scaling that needs an original length is the length of the model. */
-static plait_status read_original_seq(const hf_config *hf, const json_cursor *at, plait_rope *out,
+/* The default of a missing original length is the length of the model, and YaRN without a factor stretches the
+ * original length to the length of the model. */
+static plait_status read_rope_scaling(const hf_config *hf, const json_cursor *at, plait_rope *out,
                                       plait_error *err)
 {
-    static const char key[] = "original_max_position_embeddings";
+    static const char length[] = "original_max_position_embeddings";
 
-    if (out->kind == PLAIT_ROPE_LLAMA3 || out->kind == PLAIT_ROPE_YARN)
+    PLAIT_TRY(read_rope_kind(hf, at, &out->kind, err));
+    const bool yarn = out->kind == PLAIT_ROPE_YARN, llama3 = out->kind == PLAIT_ROPE_LLAMA3;
+    if (out->kind == PLAIT_ROPE_PLAIN)
+        return PLAIT_OK;
+    if (llama3 || yarn)
         out->original_seq = hf->model->max_seq;
-    PLAIT_TRY(json_int_optional(hf->text, key, 1, MODEL_MAX_SEQ, &out->original_seq, err));
-    return json_int_optional(at, key, 1, MODEL_MAX_SEQ, &out->original_seq, err);
-}
-
-static plait_status read_yarn(const json_cursor *at, plait_rope *out, plait_error *err)
-{
+    PLAIT_TRY(json_int_optional(hf->text, length, 1, MODEL_MAX_SEQ, &out->original_seq, err));
+    PLAIT_TRY(json_int_optional(at, length, 1, MODEL_MAX_SEQ, &out->original_seq, err));
+    if (yarn && out->original_seq > 0)
+        out->factor = (double)hf->model->max_seq / out->original_seq;
+    const bool optional = out->kind == PLAIT_ROPE_OTHER || out->factor > 0.0;
+    PLAIT_TRY((optional ? json_number_optional : json_number)(at, "factor", JSON_POSITIVE,
+                                                              &out->factor, err));
+    if (llama3) {
+        PLAIT_TRY(json_number(at, "low_freq_factor", JSON_POSITIVE, &out->low_freq, err));
+        return json_number(at, "high_freq_factor", JSON_POSITIVE, &out->high_freq, err);
+    }
+    if (!yarn)
+        return PLAIT_OK;
     out->beta_fast = 32.0;
     out->beta_slow = 1.0;
     PLAIT_TRY(json_number_optional(at, "beta_fast", JSON_POSITIVE, &out->beta_fast, err));
     PLAIT_TRY(json_number_optional(at, "beta_slow", JSON_POSITIVE, &out->beta_slow, err));
     PLAIT_TRY(json_number_optional(at, "mscale", JSON_NON_NEGATIVE, &out->mscale, err));
     return json_number_optional(at, "mscale_all_dim", JSON_NON_NEGATIVE, &out->mscale_all_dim, err);
-}
-
-static plait_status read_llama3(const json_cursor *at, plait_rope *out, plait_error *err)
-{
-    PLAIT_TRY(json_number(at, "low_freq_factor", JSON_POSITIVE, &out->low_freq, err));
-    return json_number(at, "high_freq_factor", JSON_POSITIVE, &out->high_freq, err);
-}
-
-/* YaRN without a factor stretches the original length to that of the model. */
-static plait_status read_rope_factor(const hf_config *hf, const json_cursor *at, plait_rope *out,
-                                     plait_error *err)
-{
-    if (out->kind == PLAIT_ROPE_YARN && out->original_seq > 0)
-        out->factor = (double)hf->model->max_seq / out->original_seq;
-    if (out->kind == PLAIT_ROPE_OTHER || out->factor > 0.0)
-        return json_number_optional(at, "factor", JSON_POSITIVE, &out->factor, err);
-    return json_number(at, "factor", JSON_POSITIVE, &out->factor, err);
-}
-
-static plait_status read_rope_scaling(const hf_config *hf, const json_cursor *at, plait_rope *out,
-                                      plait_error *err)
-{
-    PLAIT_TRY(read_rope_kind(hf, at, &out->kind, err));
-    if (out->kind == PLAIT_ROPE_PLAIN)
-        return PLAIT_OK;
-    PLAIT_TRY(read_original_seq(hf, at, out, err));
-    PLAIT_TRY(read_rope_factor(hf, at, out, err));
-    if (out->kind == PLAIT_ROPE_LLAMA3)
-        return read_llama3(at, out, err);
-    return out->kind == PLAIT_ROPE_YARN ? read_yarn(at, out, err) : PLAIT_OK;
 }
 
 /* Old files have these keys at the top, new files inside the object. */
@@ -293,20 +242,21 @@ static plait_status read_rope_parameters(const hf_config *hf, const json_cursor 
     return json_number_optional(&sliding, "rope_theta", JSON_POSITIVE, &out->local_base, err);
 }
 
-static bool has_windows(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION && model->kind[k].attention.window > 0)
-            return true;
-    return false;
-}
-
 static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error *err)
 {
     static const char *const local_base[] = {"rope_local_base_freq", NULL};
+    bool rotary = false, windows = false;
     json_cursor object;
 
-    if (!has_rotary(hf->model))
+    for (int k = 0; k < hf->model->kinds; k++) {
+        const plait_layer *const layer = &hf->model->kind[k];
+        const bool attention = layer->mixer == PLAIT_MIXER_ATTENTION;
+
+        rotary = rotary || (attention && layer->attention.rotary) ||
+                 (layer->mixer == PLAIT_MIXER_MLA && layer->mla.rope_dim > 0);
+        windows = windows || (attention && layer->attention.window > 0);
+    }
+    if (!rotary)
         return PLAIT_OK;
     *out = (plait_rope){.base = hf->class.rope_base,
                         .local_base = hf->class.rope_local_base,
@@ -322,20 +272,12 @@ static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error 
     PLAIT_TRY(json_object_optional(hf->text, "rope_parameters", &object, err));
     if (!json_is_null(&object))
         PLAIT_TRY(read_rope_parameters(hf, &object, out, err));
-    if (out->local_base == out->base || !has_windows(hf->model))
+    if (out->local_base == out->base || !windows)
         out->local_base = 0.0;
     return PLAIT_OK;
 }
 
 /* ---- routing ---- */
-
-static bool has_experts(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].ffn == PLAIT_FFN_MOE)
-            return true;
-    return false;
-}
 
 static plait_status read_score(const hf_config *hf, plait_router_score *out, plait_error *err)
 {
@@ -351,23 +293,16 @@ static plait_status read_score(const hf_config *hf, plait_router_score *out, pla
     return PLAIT_OK;
 }
 
-/* DeepSeek's "noaux_tc": loads are balanced by a bias, not by a loss. */
-static plait_status read_correction_bias(const hf_config *hf, bool *out, plait_error *err)
-{
-    const char *method = NULL;
-
-    PLAIT_TRY(json_string_optional(hf->text, "topk_method", hf->arena, &method, err));
-    if (method != NULL)
-        *out = strcmp(method, "noaux_tc") == 0;
-    return PLAIT_OK;
-}
-
 static plait_status read_router(const hf_config *hf, plait_router *out, plait_error *err)
 {
     static const char *const scale[] = {"routed_scaling_factor", NULL};
     static const char *const aux_loss[] = {"router_aux_loss_coef", "aux_loss_alpha", NULL};
+    const char *method = NULL;
+    bool experts = false;
 
-    if (!has_experts(hf->model))
+    for (int k = 0; k < hf->model->kinds; k++)
+        experts = experts || hf->model->kind[k].ffn == PLAIT_FFN_MOE;
+    if (!experts)
         return PLAIT_OK;
     *out = (plait_router){
         .score = hf->class.score,
@@ -377,7 +312,9 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
     };
     PLAIT_TRY(read_score(hf, &out->score, err));
     PLAIT_TRY(json_bool_optional(hf->text, "norm_topk_prob", &out->normalised, err));
-    PLAIT_TRY(read_correction_bias(hf, &out->correction_bias, err));
+    PLAIT_TRY(json_string_optional(hf->text, "topk_method", hf->arena, &method, err));
+    if (method != NULL) // DeepSeek's noaux_tc balances loads by a bias instead of a loss
+        out->correction_bias = strcmp(method, "noaux_tc") == 0;
     PLAIT_TRY(hf_number(hf->text, scale, JSON_POSITIVE, out->scale, &out->scale, err));
     return hf_number(hf->text, aux_loss, JSON_NON_NEGATIVE, 0.0, &out->aux_loss, err);
 }
@@ -404,12 +341,21 @@ static plait_status read_numbers(const hf_config *hf, plait_numerics *out, plait
 
 plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_error *err)
 {
+    bool qk_norm = false;
     *out = (plait_numerics){0};
     PLAIT_TRY(read_activation(hf, &out->activation, err));
     PLAIT_TRY(read_numbers(hf, out, err));
     PLAIT_TRY(read_alibi(hf, &out->alibi, err));
-    read_qk_norm(hf, out);
-    PLAIT_TRY(read_scales(hf, out, err));
+    for (int k = 0; k < hf->model->kinds; k++)
+        qk_norm = qk_norm || hf->model->kind[k].attention.qk_norm;
+    out->qk_l2_norm = qk_norm && hf_has_numeric_trait(hf, HF_QK_L2_NORM);
+    out->qk_norm_whole = qk_norm && hf_has_numeric_trait(hf, HF_QK_NORM_WHOLE);
+    if (hf_has_numeric_trait(hf, HF_EMBEDDING_ROOT))
+        out->embedding_scale = sqrt(hf->model->hidden);
+    PLAIT_TRY(read_factor(hf, "embedding_multiplier", &out->embedding_scale, err));
+    PLAIT_TRY(read_factor(hf, "residual_multiplier", &out->residual_scale, err));
+    PLAIT_TRY(read_attention_scale(hf, &out->attention_scale, err));
+    PLAIT_TRY(read_logit_scale(hf, &out->logit_scale, err));
     PLAIT_TRY(read_rope(hf, &out->rope, err));
     return read_router(hf, &out->router, err);
 }
