@@ -13,26 +13,21 @@
 #include "search/pipeline/heterogeneous.h"
 #include "plan/problem_check.h"
 #include "search/nested.h"
-#include "base/struct_size.h"
 #include "base/text.h"
 
-void plait_search_options_init_sized(plait_search_options *options, size_t size)
+void plait_search_options_init(plait_search_options *options)
 {
-    const plait_search_options usual = {
-        .size = size,
+    *options = (plait_search_options){
         .objective = PLAIT_MINIMISE_TIME,
         .top = 10,
         .prune = true,
     };
-
-    sized_init(options, size, &usual, sizeof usual);
 }
 
 plait_status search_options_check(const plait_search_options *options, plait_error *err)
 {
     if (!options)
         return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
-    PLAIT_TRY(sized_check("options", options->size, sizeof *options, err));
     if ((unsigned)options->objective >= PLAIT_OBJECTIVES)
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
                           "expected one of plait_objective, found number %d",

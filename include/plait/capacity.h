@@ -64,7 +64,6 @@ typedef struct plait_goodput {
 } plait_goodput;
 
 typedef struct plait_capacity_ask {
-    size_t size;             /* as plait_capacity_ask_init sets it; 0: that of this header */
     double tokens;           /* of the whole run */
     double deadline_s;       /* 0: none */
     double budget_usd;       /* 0: none */
@@ -74,15 +73,11 @@ typedef struct plait_capacity_ask {
     int runs;    /* to draw; 0: none */
     plait_reliability fleet;
     plait_search_options search;
-    const void *reserved[8]; /* zero: room for fields to come */
+    const void *reserved[8]; /* zero; later versions turn it into fields */
 } plait_capacity_ask;
 
 /** No deadline, no budget, 1000 runs, the usual fleet, a knee of 0.8. */
-#define plait_capacity_ask_init(ask)                                                               \
-    plait_capacity_ask_init_sized((ask), sizeof(plait_capacity_ask))
-
-/** What it stands for: `size` is that of the header which the caller knows. */
-void plait_capacity_ask_init_sized(plait_capacity_ask *ask, size_t size);
+void plait_capacity_ask_init(plait_capacity_ask *ask);
 
 /** What stands in the way of one number of GPUs. */
 typedef enum plait_capacity_limit {

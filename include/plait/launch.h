@@ -51,20 +51,16 @@ extern const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1];
 
 /** What is launched: a plan that fits, its question and its price. */
 typedef struct plait_launch {
-    size_t size; /* as plait_launch_init sets it; 0: that of this header */
     const plait_problem *problem;
     const plait_plan *plan;
     const plait_cost *cost;
     const char *container; /* image that jobs run in; NULL: a placeholder says that there is none */
     const char *account;   /* that SLURM charges; NULL: likewise */
-    const void *reserved[2]; /* zero: room for fields to come */
+    const void *reserved[2]; /* zero; later versions turn it into fields */
 } plait_launch;
 
 /** Nothing yet: set problem, plan and cost. */
-#define plait_launch_init(launch) plait_launch_init_sized((launch), sizeof(plait_launch))
-
-/** What it stands for: `size` is that of the header which the caller knows. */
-void plait_launch_init_sized(plait_launch *launch, size_t size);
+void plait_launch_init(plait_launch *launch);
 
 typedef struct plait_launch_file {
     const char *name; /* inside the folder, without a '/' */

@@ -114,21 +114,16 @@ typedef struct plait_operators_result {
 } plait_operators_result;
 
 typedef struct plait_operators_options {
-    size_t size; /* as plait_operators_options_init sets it; 0: that of this header */
     plait_mesh mesh;
     int kind;            /* of layer; -1: the one that most layers are of */
     int microbatches;    /* that a step is cut into; of gbs / microbatches sequences on the mesh */
     double memory_bytes; /* 0: what the device has for them at the problem's risk */
     int64_t most_labels; /* budget of the proof */
-    const void *reserved[8]; /* zero: room for fields to come */
+    const void *reserved[8]; /* zero; later versions turn it into fields */
 } plait_operators_options;
 
 /** The usual options: one microbatch, the device's memory. Set the mesh. */
-#define plait_operators_options_init(options)                                                      \
-    plait_operators_options_init_sized((options), sizeof(plait_operators_options))
-
-/** What it stands for: `size` is that of the header which the caller knows. */
-void plait_operators_options_init_sized(plait_operators_options *options, size_t size);
+void plait_operators_options_init(plait_operators_options *options);
 
 /**
  * The best strategies of a layer's operators on a mesh.

@@ -66,12 +66,11 @@
  *
  * What is stable: names, words of keys, JSON members and what they mean. Structs that a program
  * fills (plait_problem, plait_search_options, plait_operators_options, plait_launch, plait_capacity_ask,
- * plait_fleet_ask, plait_serve_question, plait_serve_launch) begin with their size and end with room for
- * fields to come; their _init sets the one and clears the other, and a zero there means what there was
- * before. So such a field breaks neither source nor binary; a size that is not the library's is
- * refused. Structs that the library fills (plait_model,
- * plait_cluster, plait_runtime, plait_plan, plait_cost, the results) may grow from 0.x to 0.(x+1)
- * and, from 1.0 on, from x.y to (x+1).0, with another soname: tests/abi.sh.
+ * plait_fleet_ask, plait_serve_question, plait_serve_launch) end with reserved[], which later versions turn
+ * into fields. Their _init clears it, and a zero in such a field means the earlier behaviour, so a new field
+ * breaks neither source nor binary. Structs that the library fills (plait_model, plait_cluster,
+ * plait_runtime, plait_plan, plait_cost, the results) may grow from 0.x to 0.(x+1) and, from 1.0 on, from
+ * x.y to (x+1).0, with another soname: tests/abi.sh.
  *
  * The headers, each readable on its own, in the order in which a program meets them:
  *

@@ -37,13 +37,12 @@ typedef struct plait_band {
 } plait_band;
 
 /**
- * The four inputs of every price, and how far it is to be trusted. Functions that take one and return
- * a status refuse (RANGE) a size of another version, a model, cluster or runtime that is missing or
- * holds together badly, counts of the job below 1 or beyond the above, more GPUs than were taken of the
- * cluster, a format that is none, and a risk that is no probability.
+ * The four inputs of every price, and how far it is to be trusted. Functions that take a problem and
+ * return a status refuse (RANGE) a model, cluster or runtime that is missing or inconsistent, counts of the
+ * job below 1 or beyond the limits above, more GPUs than were taken of the cluster, an unknown format, and
+ * a risk that is no probability.
  */
 typedef struct plait_problem {
-    size_t size; /* as plait_problem_init sets it; 0: that of this header */
     const plait_model *model;
     const plait_cluster *cluster;
     const plait_runtime *runtime;
@@ -51,17 +50,14 @@ typedef struct plait_problem {
     plait_band band;         /* of its steps; evidence.h knows it */
     plait_band memory_band;  /* of peaks of memory, likewise; no tie */
     double risk;             /* of running out of memory that a plan which fits may have; below 1 */
-    const void *reserved[8]; /* zero: room for fields to come */
+    const void *reserved[8]; /* zero; later versions turn it into fields */
 } plait_problem;
 
 /** Of running out of memory, when nobody says another. */
 #define PLAIT_USUAL_RISK 0.05
 
 /** An empty question of the usual risk: set model, cluster, runtime and job. */
-#define plait_problem_init(problem) plait_problem_init_sized((problem), sizeof(plait_problem))
-
-/** What plait_problem_init stands for: `size` is that of the header which the caller knows. */
-void plait_problem_init_sized(plait_problem *problem, size_t size);
+void plait_problem_init(plait_problem *problem);
 
 /** Tokens of one step. */
 static inline double plait_job_tokens(const plait_job *job)

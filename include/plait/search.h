@@ -49,7 +49,6 @@ typedef struct plait_limit {
 } plait_limit;
 
 typedef struct plait_search_options {
-    size_t size; /* as plait_search_options_init sets it; 0: that of this header */
     plait_objective objective;
     plait_refine refine; /* none by default */
     int top;             /* plans to return */
@@ -62,15 +61,11 @@ typedef struct plait_search_options {
     plait_limit limit[PLAIT_MAX_LIMITS];
     void (*progress)(void *context, double share); /* called from one thread; may be NULL */
     void *progress_context;
-    const void *reserved[8]; /* zero: room for fields to come */
+    const void *reserved[8]; /* zero; later versions turn it into fields */
 } plait_search_options;
 
 /** The usual options: time, the best ten, all threads, no limits. */
-#define plait_search_options_init(options)                                                         \
-    plait_search_options_init_sized((options), sizeof(plait_search_options))
-
-/** What it stands for: `size` is that of the header which the caller knows. */
-void plait_search_options_init_sized(plait_search_options *options, size_t size);
+void plait_search_options_init(plait_search_options *options);
 
 /**
  * Add `tp=8,pp=..4` to the limits.

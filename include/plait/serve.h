@@ -431,7 +431,6 @@ enum { PLAIT_SERVE_MAX_STAGES = 8, PLAIT_SERVE_MAX_DOMAINS = 2 };
 enum { PLAIT_SERVE_MAX_PLANS = 32, PLAIT_SERVE_MAX_FRONT = 64, PLAIT_SERVE_ROLES = 2 };
 
 typedef struct plait_serve_question {
-    size_t size; /* as plait_serve_question_init sets it; 0: that of this header */
     const plait_model *model;
     const plait_cluster *cluster;
     int gpus; /* at most */
@@ -447,7 +446,7 @@ typedef struct plait_serve_question {
     plait_worker only;             /* degrees that any worker must have; 0: any */
     double ttft_p95_s, ttft_p99_s; /* bounds on what 95 and 99 of 100 requests see; 0: none */
     double tpot_p95_s, tpot_p99_s;
-    const void *reserved[4]; /* zero: room for fields to come */
+    const void *reserved[4]; /* zero; later versions turn it into fields */
 } plait_serve_question;
 
 /** Bounds of a question: flag, key, and the field of the same name of a question and of a plan. */
@@ -473,11 +472,7 @@ void plait_serve_limits_asked(const plait_serve_question *question,
                               double seconds[PLAIT_SERVE_LIMITS]);
 
 /** Nothing yet: set model, cluster, GPUs, engines, formats and the load. */
-#define plait_serve_question_init(question)                                                        \
-    plait_serve_question_init_sized((question), sizeof(plait_serve_question))
-
-/** What it stands for: `size` is that of the header which the caller knows. */
-void plait_serve_question_init_sized(plait_serve_question *question, size_t size);
+void plait_serve_question_init(plait_serve_question *question);
 
 /** One deployment: how each role is cut, and what it comes to. */
 typedef struct plait_serve_plan {
@@ -650,20 +645,16 @@ typedef enum plait_fleet_mode {
 } plait_fleet_mode;
 
 typedef struct plait_fleet_ask {
-    size_t size;                    /* as plait_fleet_ask_init sets it; 0: that of this header */
     double rate[PLAIT_FLEET_HOURS]; /* requests/s of each hour of a day */
     double available;               /* share of the time that enough workers are up, below 1 */
     plait_reliability failures;     /* spares < 0: as many nodes as that takes */
     double usd_per_gpu_hour;        /* 0: as the accelerator's file says */
     plait_fleet_mode mode;          /* whose cost decides */
-    const void *reserved[8];        /* zero: room for fields to come */
+    const void *reserved[8];        /* zero; later versions turn it into fields */
 } plait_fleet_ask;
 
 /** No rate, 99.9 %, the usual failures, reserved. */
-#define plait_fleet_ask_init(ask) plait_fleet_ask_init_sized((ask), sizeof(plait_fleet_ask))
-
-/** What it stands for: `size` is that of the header which the caller knows. */
-void plait_fleet_ask_init_sized(plait_fleet_ask *ask, size_t size);
+void plait_fleet_ask_init(plait_fleet_ask *ask);
 
 /** What a worker less misses in an hour. */
 #define PLAIT_FLEET_LACK_LIST(X)                                                                   \
@@ -778,7 +769,6 @@ typedef enum plait_serve_form {
 extern const char *const plait_serve_form_name[PLAIT_SERVE_FORMS + 1];
 
 typedef struct plait_serve_launch {
-    size_t size; /* as plait_serve_launch_init sets it; 0: that of this header */
     const plait_model *model;
     const char *checkpoint; /* a folder, or a name on the Hub */
     const plait_cluster *cluster;
@@ -786,15 +776,11 @@ typedef struct plait_serve_launch {
     plait_load load;
     plait_serve_form form;
     const char *container;   /* image; NULL: a placeholder */
-    const void *reserved[8]; /* zero: room for fields to come */
+    const void *reserved[8]; /* zero; later versions turn it into fields */
 } plait_serve_launch;
 
 /** Nothing yet: set model, checkpoint, cluster, plan and load. */
-#define plait_serve_launch_init(launch)                                                            \
-    plait_serve_launch_init_sized((launch), sizeof(plait_serve_launch))
-
-/** What it stands for: `size` is that of the header which the caller knows. */
-void plait_serve_launch_init_sized(plait_serve_launch *launch, size_t size);
+void plait_serve_launch_init(plait_serve_launch *launch);
 
 /** The target of an engine. */
 plait_serve_target plait_serve_target_of(plait_engine_kind kind);

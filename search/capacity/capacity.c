@@ -7,7 +7,6 @@
 #include "plait/units.h"
 #include "plan/problem_check.h"
 #include "search/nested.h"
-#include "base/struct_size.h"
 #include "search/exhaustive/exhaustive.h"
 #include "plan/ranges.h"
 #include "plait/capacity.h"
@@ -17,14 +16,13 @@ const char *const plait_capacity_limit_name[PLAIT_CAPACITY_LIMITS + 1] = {
     "-", "plan", "memory", "failures", "deadline", "budget", "deadline+budget", NULL,
 };
 
-void plait_capacity_ask_init_sized(plait_capacity_ask *ask, size_t size)
+void plait_capacity_ask_init(plait_capacity_ask *ask)
 {
-    plait_capacity_ask usual = {
-        .size = size, .co2_g_per_kwh = (double)NAN, .knee = 0.8, .runs = 1000};
+    plait_capacity_ask usual = {.co2_g_per_kwh = (double)NAN, .knee = 0.8, .runs = 1000};
 
     plait_reliability_init(&usual.fleet);
     plait_search_options_init(&usual.search);
-    sized_init(ask, size, &usual, sizeof usual);
+    *ask = usual;
 }
 
 /* Upper limit of runs to draw. */
@@ -34,7 +32,6 @@ plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err)
 {
     if (!ask)
         return plait_fail(err, PLAIT_ERROR_RANGE, "ask", "expected what is asked, found NULL");
-    PLAIT_TRY(sized_check("ask", ask->size, sizeof *ask, err));
     if (!(ask->tokens > 0.0 && ask->tokens <= 1e18))
         return plait_fail(err, PLAIT_ERROR_RANGE, "tokens",
                           "expected a number up to 1e18, found %g", ask->tokens);

@@ -102,7 +102,7 @@ void search_workers_end(search_run *run);
 /** The first thread's, for what is done between passes. NULL: out of memory. */
 search_worker *search_first_worker(const search_run *run);
 
-/** Fails when options come from another version of plait; ask before copying them. */
+/** Fails (RANGE) if options are missing or hold a value that does not exist. */
 PLAIT_MUST_CHECK plait_status search_options_check(const plait_search_options *options,
                                                    plait_error *err);
 

@@ -3,14 +3,11 @@
 #include "search/operators/layer_graph.h"
 #include "plait/cost.h"
 #include "plan/problem_check.h"
-#include "base/struct_size.h"
 
-void plait_operators_options_init_sized(plait_operators_options *options, size_t size)
+void plait_operators_options_init(plait_operators_options *options)
 {
-    const plait_operators_options usual = {
-        .size = size, .kind = -1, .microbatches = 1, .most_labels = 20 * 1000 * 1000};
-
-    sized_init(options, size, &usual, sizeof usual);
+    *options =
+        (plait_operators_options){.kind = -1, .microbatches = 1, .most_labels = 20 * 1000 * 1000};
 }
 
 // ---- the question --------------------------------------------------------------------------
@@ -52,7 +49,6 @@ static plait_status check(const plait_problem *problem, const plait_operators_op
 
     if (!options)
         return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
-    PLAIT_TRY(sized_check("options", options->size, sizeof *options, err));
     if (options->mesh.axes < 1 || options->mesh.axes > PLAIT_MESH_AXES)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh", "expected 1 to %d axes, found %d",
                           PLAIT_MESH_AXES, options->mesh.axes);

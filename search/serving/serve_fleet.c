@@ -3,24 +3,22 @@
 
 #include "search/serving/serve_fleet.h"
 #include "plan/serve_values.h"
-#include "base/struct_size.h"
 
 /* GPUs of one search, unless the model needs more; and into how many parts its load may be divided by fours. */
 enum { SEARCH_GPUS = 64, MOST_DIVIDED = 1 << 28 };
 
-void plait_fleet_ask_init_sized(plait_fleet_ask *ask, size_t size)
+void plait_fleet_ask_init(plait_fleet_ask *ask)
 {
-    plait_fleet_ask usual = {.size = size, .available = 0.999, .mode = PLAIT_FLEET_RESERVED};
+    plait_fleet_ask usual = {.available = 0.999, .mode = PLAIT_FLEET_RESERVED};
 
     plait_reliability_init(&usual.failures);
-    sized_init(ask, size, &usual, sizeof usual);
+    *ask = usual;
 }
 
 static plait_status check_ask(const plait_fleet_ask *ask, plait_error *err)
 {
     if (!ask)
         return plait_fail(err, PLAIT_ERROR_RANGE, "ask", "expected what is asked, found NULL");
-    PLAIT_TRY(sized_check("ask", ask->size, sizeof *ask, err));
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
         if (!(ask->rate[h] >= 0.0 && ask->rate[h] <= 1e12))
             return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",

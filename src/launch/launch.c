@@ -10,7 +10,6 @@
 #include "plait/search.h"
 
 #include "base/status.h"
-#include "base/struct_size.h"
 #include "base/text.h"
 #include "io/plans/plans.h"
 #include "launch/target.h"
@@ -323,11 +322,9 @@ static plait_status check_name(const char *what, const char *expected, const cha
                             "expected the name of %s, found \"%.80s\"", expected, name);
 }
 
-void plait_launch_init_sized(plait_launch *launch, size_t size)
+void plait_launch_init(plait_launch *launch)
 {
-    const plait_launch empty = {.size = size};
-
-    sized_init(launch, size, &empty, sizeof empty);
+    *launch = (plait_launch){0};
 }
 
 plait_status plait_launch_render(const plait_launch *launch, plait_launch_target target,
@@ -338,10 +335,8 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
     plait_cost cost;
 
     *out = (plait_launch_folder){0};
-    // the struct must be of this version and complete
     if (launch == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch", "expected a launch, found NULL");
-    PLAIT_TRY(sized_check("launch", launch->size, sizeof *launch, err));
     if ((unsigned)target >= PLAIT_LAUNCH_TARGETS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "target",
                           "expected one of plait_launch_target, found number %d", (int)target);

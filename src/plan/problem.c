@@ -1,24 +1,14 @@
-/* problem.c - the question as a struct that grows, and whether it is one that can be asked */
+/* problem.c - the problem struct, and whether it is complete and consistent */
 #include "plan/problem_check.h"
 
 #include <math.h>
 
 #include "plait/runtime.h"
 #include "plan/problem_parts.h"
-#include "base/struct_size.h"
 
-void plait_problem_init_sized(plait_problem *problem, size_t size)
+void plait_problem_init(plait_problem *problem)
 {
-    const plait_problem empty = {.size = size, .risk = PLAIT_USUAL_RISK};
-
-    sized_init(problem, size, &empty, sizeof empty);
-}
-
-static plait_status check_size(const plait_problem *problem, plait_error *err)
-{
-    if (!problem)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "problem", "expected a problem, found NULL");
-    return sized_check("problem", problem->size, sizeof *problem, err);
+    *problem = (plait_problem){.risk = PLAIT_USUAL_RISK};
 }
 
 static plait_status check_count(const char *where, int count, int most, plait_error *err)
@@ -58,7 +48,7 @@ static bool is_band(const plait_band *band)
            band->tie >= 0.0 && isfinite(band->tie);
 }
 
-/* Both bands, and a risk of 0, which stands for the usual one. */
+/* Both bands, and the risk; 0 is the default risk. */
 static plait_status check_trust(const plait_problem *problem, plait_error *err)
 {
     if (!(problem->risk >= 0.0 && problem->risk < 1.0))
@@ -72,7 +62,8 @@ static plait_status check_trust(const plait_problem *problem, plait_error *err)
 
 plait_status problem_check_model(const plait_problem *problem, plait_error *err)
 {
-    PLAIT_TRY(check_size(problem, err));
+    if (!problem)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "problem", "expected a problem, found NULL");
     return model_check_parts(problem->model, err);
 }
 

@@ -4,7 +4,6 @@
 #include "base/number_range.h"
 #include "plait/degrees.h"
 #include "plan/problem_parts.h"
-#include "base/struct_size.h"
 
 enum { MOST_DRAFT = 64 };
 
@@ -79,18 +78,15 @@ void plait_serve_limits_asked(const plait_serve_question *q, double seconds[PLAI
 #undef X
 }
 
-void plait_serve_question_init_sized(plait_serve_question *question, size_t size)
+void plait_serve_question_init(plait_serve_question *question)
 {
-    const plait_serve_question empty = {.size = size};
-
-    sized_init(question, size, &empty, sizeof empty);
+    *question = (plait_serve_question){0};
 }
 
 plait_status serve_check_question(const plait_serve_question *q, plait_error *err)
 {
     if (!q)
         return plait_fail(err, PLAIT_ERROR_RANGE, "question", "expected a question, found NULL");
-    PLAIT_TRY(sized_check("question", q->size, sizeof *q, err));
     PLAIT_TRY(model_check_parts(q->model, err));
     PLAIT_TRY(cluster_check_parts(q->cluster, err));
     PLAIT_TRY(check_engines(q, err));

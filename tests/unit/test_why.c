@@ -405,38 +405,6 @@ static void test_recomputation__is_chosen_for_given_stages(void **state)
         assert_int_equal(chosen.stage[s].layers, 20);
 }
 
-// ---- structs of another version ------------------------------------------------------------
-
-/* A size that is not the library's is refused before anything else is read. */
-static void test_structs__of_another_version_are_refused(void **state)
-{
-    plait_relaxation found[PLAIT_MAX_RELAXATIONS];
-    plait_search_result result;
-    plait_error err;
-    char why[256];
-    world w;
-    int count;
-
-    (void)state;
-    load(&w, "llama-3.1-8b", 32, 4096, "recompute=none");
-    assert_int_equal(w.options.size, sizeof w.options);
-    w.options.size += 8;
-    assert_int_equal(plait_search(&w.problem, &w.options, arena, &result, &err), PLAIT_ERROR_RANGE);
-    assert_string_equal(err.where, "options");
-    assert_int_equal(plait_relaxations(&w.problem, &w.options, arena, found, &count, &err),
-                     PLAIT_ERROR_RANGE);
-    plait_search_options_init(&w.options);
-    plait_problem_init(&w.problem);
-    assert_int_equal(w.problem.size, sizeof w.problem);
-    assert_null(w.problem.model);
-    w.problem.size = 8;
-    assert_int_equal(plait_search(&w.problem, &w.options, arena, &result, &err), PLAIT_ERROR_RANGE);
-    assert_string_equal(err.where, "problem");
-    const plait_degrees d = plait_degrees_init();
-    assert_int_equal(plait_degrees_check(&w.problem, &d, why, sizeof why), PLAIT_INVALID);
-    assert_non_null(strstr(why, "expected the struct of this version of plait"));
-}
-
 static int make_arena(void **state)
 {
     (void)state;
@@ -472,8 +440,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_relaxations__offload_to_the_host, make_arena,
                                         free_arena),
         cmocka_unit_test_setup_teardown(test_first_relaxation__is_the_first_of_all, make_arena,
-                                        free_arena),
-        cmocka_unit_test_setup_teardown(test_structs__of_another_version_are_refused, make_arena,
                                         free_arena),
         cmocka_unit_test_setup_teardown(test_why_not__says_what_is_lost, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(test_sensitivities__are_of_the_plan_that_is_given,

@@ -100,7 +100,6 @@ static plait_status write_again(const plans_entry *entry, plait_arena *arena, co
 {
     const plait_runtime runtime = {.name = entry->runtime};
     const plait_problem problem = {
-        .size = sizeof problem,
         .model = entry->model,
         .runtime = &runtime,
         .job = {.seq = entry->seq,

@@ -6,7 +6,6 @@
 #include "plan/problem_parts.h"
 #include "plan/serve_values.h"
 #include "launch/serving/serving.h"
-#include "base/struct_size.h"
 #include "launch/target.h"
 
 const char *const plait_serve_target_name[] = {"vllm", "sglang", "trtllm", "dynamo", NULL};
@@ -101,11 +100,9 @@ static bool is_word(const char *text)
     return text_is_alphanumeric(*text) || *text == '/' || *text == '.';
 }
 
-void plait_serve_launch_init_sized(plait_serve_launch *launch, size_t size)
+void plait_serve_launch_init(plait_serve_launch *launch)
 {
-    const plait_serve_launch empty = {.size = size};
-
-    sized_init(launch, size, &empty, sizeof empty);
+    *launch = (plait_serve_launch){0};
 }
 
 static plait_status check(const plait_serve_launch *launch, plait_engine_kind kind,
@@ -206,7 +203,6 @@ plait_status plait_serve_launch_render(const plait_serve_launch *launch, plait_s
     if (launch == NULL || launch->checkpoint == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
                           "expected a launch of a checkpoint, found NULL");
-    PLAIT_TRY(sized_check("launch", launch->size, sizeof *launch, err));
     PLAIT_TRY(serve_check_plan(launch->plan, err));
     if ((unsigned)target >= PLAIT_SERVE_TARGETS || (unsigned)launch->form >= PLAIT_SERVE_FORMS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "target",
