@@ -4,9 +4,9 @@
  *     attention's exit    all-reduce    -> tokens dealt -> experts       TP+EP, TP+SP
  *     shared experts'     all-reduce    -> added to tokens that are dealt       TP+SP
  *
- * An all-reduce is a reduce-scatter and an all-gather. Where each tensor rank goes on with its own
- * tokens alone, the gather completes what is then thrown away; norm and router, which look at one
- * token at a time, move in front of it. fuse_boundary.c has what happens between stages.
+ * An all-reduce is a reduce-scatter and an all-gather. If each tensor rank continues with its own tokens
+ * alone, the result of the gather is discarded; norm and router, which read one token at a time, then run
+ * before it. fuse_boundary.c has the rules between stages.
  */
 #include "costmodel/layer/fuse.h"
 #include "plait/lowlevel/fuse.h"
@@ -23,7 +23,7 @@
         .op = operation, .all = true, .share = true, .copies = true                                \
     }
 
-/* C.141. A stage's own ranks are all that its experts have where they stand behind a send. */
+/* C.141. After a send, experts are on the ranks of their own stage alone. */
 const plait_fusion_row plait_fusion_rules[PLAIT_FUSION_RULES] = {
 #define X(constant, rule, what)                                                                    \
     [PLAIT_FUSE_##constant] = {.name = rule, .does = what, SIDES_##constant},
@@ -77,7 +77,7 @@ static bool deals_tokens(const plait_layer *layer, const plait_shard *shard)
            shard->tp > 1 && !shard->sp && shard->etp == 1;
 }
 
-/* Shared experts read all tokens on every rank, so attention's sums have to be whole in front of them. */
+/* Shared experts read all tokens on every rank, so attention's sums must be complete before them. */
 static bool sends_to_experts(const plait_layer *layer, const plait_shard *shard)
 {
     return deals_tokens(layer, shard) && layer->moe.shared_width == 0 && shard->ep > 1;
@@ -93,7 +93,7 @@ static bool adds_shared_experts(const plait_layer *layer, const plait_shard *sha
     return deals_tokens(layer, shard) && layer->moe.shared_width > 0;
 }
 
-/* C.142: the all-reduce behind this part becomes a reduce-scatter in the forward pass. */
+/* C.142: the all-reduce after this part becomes a reduce-scatter in the forward pass. */
 static const struct {
     plait_fusion_rule rule;
     plait_part part;
@@ -106,7 +106,7 @@ static const struct {
 
 enum { LAYER_RULES = sizeof layer_rules / sizeof *layer_rules };
 
-/* The all-reduce that a rule speaks of; NULL: this layer has none. */
+/* The all-reduce that a rule replaces; NULL: this layer has none. */
 static plait_op *reduced_by(int rule, const plait_layer *layer, const plait_shard *shard,
                             plait_block *block)
 {
@@ -184,7 +184,7 @@ static void report_rule(const plait_problem *problem, const layer_row *row, int 
     out->after_s += calls * collective_time_of(problem, row, &scatter, 0.0).seconds;
 }
 
-/* What a plan does by itself: sp scatters its sums, and experts get tokens from what is scattered. */
+/* Rules that sp applies already: sums are scattered, and experts receive tokens from the shards. */
 static void report_already(const layer_row *row, const plait_layer *layer,
                            plait_fused fused[PLAIT_FUSION_RULES])
 {

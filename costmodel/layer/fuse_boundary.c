@@ -1,14 +1,14 @@
 /*
- * fuse_boundary.c - what passes between two chunks of a pipeline, with its collectives fused
+ * fuse_boundary.c - sends between two chunks of a pipeline, plain (C.64) or with fused collectives (C.143)
  *
  *     TP+PP  all-reduce, send             -> reduce-scatter, send of a share, all-gather
  *     SP+PP  send of a share, all-gather  -> many-to-many scatter
  *     PP+EP  send, dispatch               -> many-to-many scatter
  *
- * and the same backwards, from the chunk behind the boundary to the one before it. A rule changes the
- * time of the chunks on both sides and of what travels between them. It is taken where it is faster by
- * itself and where the step is shorter: how much of it a step feels hangs on its schedule, so the step
- * is summed both ways.
+ * and the same in the backward pass, from the chunk after the boundary to the one before it. A rule changes
+ * the time of the chunks on both sides and of the send between them. It is applied if it is faster by
+ * itself and the step is shorter: how much of it a step exposes depends on the schedule, so the step is
+ * summed both ways (costmodel/stage/fused_step.c).
  */
 #include "costmodel/layer/fuse.h"
 #include "base/numbers.h"
@@ -79,7 +79,7 @@ static void change(fused_boundary *boundary, plait_op op, bool behind, bool back
     boundary->change[boundary->changes++] = (boundary_change){op, behind, backward, times};
 }
 
-/* Sums are scattered before the send and gathered behind it; software that scatters sends gathers now. */
+/* Sums are scattered before the send and gathered after it; some software already scatters its sends. */
 static void change_sums(const plait_problem *problem, const layer_row *row, int kind,
                         fused_boundary *out)
 {
@@ -129,7 +129,7 @@ static void change_dispatch(const plait_problem *problem, const layer_row *row, 
     out->op = PLAIT_M2MS;
 }
 
-/* C.143. Experts first: where they stand behind a boundary, no tensor-parallel product does. */
+/* C.143. Experts first: if they follow a boundary, no tensor-parallel product does. */
 static const struct {
     plait_fusion_rule rule;
     bool (*shards)(const plait_shard *shard);
@@ -137,8 +137,8 @@ static const struct {
     bool (*begins)(const plait_layer *layer);
     void (*changes)(const plait_problem *problem, const layer_row *row, int kind,
                     fused_boundary *out);
-    plait_axis axis; /* whose ranks send */
-    bool alike;      /* all boundaries have the same kind of layer behind them */
+    plait_axis axis; /* axis of the sending ranks */
+    bool alike;      /* the rule needs the same kind of layer after every boundary */
 } boundary_rules[] = {
     {PLAIT_FUSE_PP_EP, spreads_experts, NULL, begins_with_experts, change_dispatch, PLAIT_AXIS_EP,
      true},
@@ -161,7 +161,7 @@ static void sum_changes(const plait_problem *problem, const layer_row *row, fuse
     }
 }
 
-/* Does a rule hold at every boundary? Those between two chunks of one rank have no send. */
+/* Does a rule hold at every boundary? A boundary between two chunks of one rank has no send. */
 static bool holds_everywhere(int rule, const plait_model *model, const plait_degrees *d,
                              const plait_chunk *chunk)
 {

@@ -1,9 +1,9 @@
 /*
- * layer_cache.c - what one row of prices can take from those before it, to the bit
+ * layer_cache.c - cache of the parts of rows that other rows share, to the bit
  *
- * Rows of a search differ in few keys: most products have been priced in a row before, and layers
- * without experts, too, when only experts are dealt anew. Each memory is an array where a key has one
- * place, from which a later one drives it.
+ * Rows of a search differ in few keys: most products were priced in an earlier row, and so were layers
+ * without experts if only experts' degrees change. Each cache is an array with one entry a hash; a later
+ * key replaces an earlier one.
  */
 #include "costmodel/layer/layer_cache.h"
 
@@ -14,7 +14,7 @@
 
 enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 4096, FFNS = 16384 }; /* powers of two */
 
-/* All that the price of a product reads of its operator. */
+/* The fields of an operator that the price of a product depends on. */
 typedef struct product_key {
     double m, n, k, batch, flops, quantised, misaligned, accumulated;
     plait_op_kind kind;
@@ -34,7 +34,7 @@ typedef struct known_row {
     layer_price price[ROW_PRICES];
 } known_row;
 
-/* All that half a layer hangs on; what it does not is 0. No padding: it is compared whole. */
+/* The keys that half a layer depends on; others are 0. Without padding, since memcmp compares it. */
 typedef struct half_key {
     double tokens; /* of a rank and microbatch: of an ffn */
     int kind, tp, sp, placement, grad_reduce;
@@ -45,17 +45,17 @@ typedef struct half_key {
 struct half_slot {
     half_key key;
     bool known;
-    int room;            /* for so many operators, which stand behind the block */
-    priced_block *block; /* NULL: none yet */
+    int room;            /* capacity for operators, which follow the block */
+    priced_block *block; /* NULL: empty */
 };
 
 struct layer_cache {
     const plait_model *model;
-    plait_arena *arena; /* of halves; NULL: none is remembered */
+    plait_arena *arena; /* of halves; NULL: halves are not cached */
     known_product product[PRODUCTS];
-    int same_mixer[PLAIT_MAX_LAYER_KINDS]; /* the first kind with the same mixer */
-    half_slot *mixer, *ffn;                /* NULL: none is remembered */
-    known_row *row;                        /* NULL: each row has layers of its own */
+    int same_mixer[PLAIT_MAX_LAYER_KINDS]; /* first kind with the same mixer */
+    half_slot *mixer, *ffn;                /* NULL: halves are not cached */
+    known_row *row;                        /* NULL: rows share no parts */
 };
 
 layer_cache *layer_cache_new(const plait_problem *problem, plait_arena *arena)
@@ -103,7 +103,7 @@ static product_key product_key_of(const plait_op *op)
                          true};
 }
 
-/* The shape says nearly all. */
+/* The shape distinguishes nearly all products. */
 static uint64_t product_hash(const product_key *key)
 {
     const double shape[] = {key->m, key->n, key->k, key->batch};
@@ -224,7 +224,7 @@ const priced_block *cached_half(const half_slot *place)
     return place->known ? place->block : NULL;
 }
 
-/* Room for a block and its operators: what was there before, or more. */
+/* Makes sure that an entry has capacity for a block and its operators. */
 static bool has_room(layer_cache *cache, half_slot *place, int ops)
 {
     if (place->room >= ops)

@@ -1,9 +1,9 @@
 /*
  * layer_ops.c - seconds of a layer's operators one by one, and of each half of a layer once
  *
- * A row's layers have halves, mixer and ffn, that hang on other keys: attention and context ranks make
- * one, experts the other. What a half takes is remembered (layer_cache.c), and the operators of both are
- * added up in the order that one description of the layer has.
+ * The two halves of a layer, mixer and ffn, depend on different keys: one on attention and context ranks,
+ * the other on experts. The price of a half is cached (layer_cache.c), and the operators of both are
+ * added up in the order of the description of the whole layer.
  */
 #include "costmodel/layer/layer_ops.h"
 
@@ -44,13 +44,13 @@ static double exposed_s(const plait_problem *problem, const plait_op *op, bool l
     }
 }
 
-/* Of rows that are dealt unevenly all ranks wait for the fullest. (C.20) */
+/* With uneven routing all ranks wait for the fullest. (C.20) */
 static double waited_for(const plait_op *op)
 {
     return op->imbalance > 0.0 ? op->imbalance : 1.0;
 }
 
-/* One collective; of experts, by whose kernels it goes. (C.56, C.151, C.153) */
+/* One collective; those of experts by the kernels of the dispatcher. (C.56, C.151, C.153) */
 double exchange_s(const plait_problem *problem, const plait_route *route, const plait_op *op)
 {
     const plait_network network = network_of(problem);

@@ -1,14 +1,14 @@
-/* layer_ops.h - a layer's operators, each with its seconds: what a row of prices adds up */
+/* layer_ops.h - a layer's operators with their seconds, which a row of prices adds up */
 #pragma once
 
 #include "costmodel/layer/layer_row.h"
 
 enum { LAYER_HALVES = 2 };
 
-/** What of an operator a sum asks for. */
+/** The fields of an operator that sums need. */
 typedef struct priced_op {
-    double s;            /* that nothing hides, of the fullest rank */
-    double weight_s;     /* of a weight's gradient, without waiting; else 0 */
+    double s;            /* exposed seconds of the fullest rank */
+    double weight_s;     /* weight gradient without waiting; else 0 */
     unsigned char term;  /* layer_term */
     unsigned char part;  /* plait_part */
     unsigned char role;  /* layer_role */
@@ -21,18 +21,18 @@ typedef struct priced_pass {
     priced_op *op;
 } priced_pass;
 
-/** A layer or an end of the model, or half a layer: both passes, and what the forward keeps. */
+/** A layer, half a layer or an end of the model: both passes, and what the forward keeps. */
 typedef struct priced_block {
     priced_pass forward, backward;
     double computed_s;           /* both passes, without the exchange of experts' tokens */
     double saved[PLAIT_TENSORS]; /* elements */
     double saved_gathered;
     plait_weights weights;
-    double context_bytes;  /* the largest buffer of context exchange ... */
-    double gathered_bytes; /* ... and of tokens that an all-gather brings to their experts */
+    double context_bytes;  /* largest buffer of context exchange */
+    double gathered_bytes; /* largest buffer of tokens all-gathered to their experts */
 } priced_block;
 
-/** Room for one that is not remembered. */
+/** Storage for a block that is not cached. */
 typedef struct priced_room {
     priced_block block;
     priced_op forward[PLAIT_MAX_OPS], backward[PLAIT_MAX_OPS];
@@ -41,19 +41,19 @@ typedef struct priced_room {
 /**
  * One part of a row: as a whole, or its mixer and then its ffn.
  *
- * @param room   where nothing is remembered
+ * @param room   storage for blocks that are not cached
  * @param block  filled
- * @return       how many
+ * @return       number of blocks
  */
 int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
                      priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES]);
 
-/** Adds what travels, or what does not, by term and by part. (C.36) */
+/** Adds either collectives (`travels`) or kernels, by term and by part. (C.36) */
 void priced_pass_add(const priced_pass *pass, bool travels, double terms[LAYER_TERMS],
                      double part_s[PLAIT_PARTS]);
 
-/** Adds by what it is in a pair of microbatches; and the gradients of weights, without waiting. */
+/** Adds by role in a pair of microbatches, and the weight gradients without waiting. */
 void priced_pass_sort(const priced_pass *pass, layer_pass *sum, double *weight_s);
 
-/** One collective of experts or of others; seconds. (C.56, C.151, C.153) */
+/** Seconds of one collective, of experts or not. (C.56, C.151, C.153) */
 double exchange_s(const plait_problem *problem, const plait_route *route, const plait_op *op);

@@ -7,7 +7,7 @@
  *     communication   combine b | dispatch f, then dispatch b          | combine f
  *     computation     front f   | experts b, (weights b,) experts f    | front b
  *
- * What a slot communicates takes SMs from what it computes. (C.156)
+ * The communication of a slot takes SMs from its computation. (C.156)
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@ double sms_share(const plait_problem *problem, int dispatcher)
 
 // ---- one pass ------------------------------------------------------------------------------
 
-/* Routed experts with what puts their rows in order; shared ones stand in front of the dispatch. */
+/* Routed experts and the permutation of their rows; shared experts run before the dispatch. */
 static bool is_of_experts(const plait_op *op)
 {
     return op->part == PLAIT_PART_expert_fc1 || op->part == PLAIT_PART_expert_act ||
@@ -71,15 +71,15 @@ void layer_pass_add(layer_pass *pass, layer_role role, double s)
 
 // ---- two passes ----------------------------------------------------------------------------
 
-/* Communication beside computation that runs on the SMs which it leaves. */
+/* Communication beside computation on the remaining SMs. */
 static double beside(double comm_s, double compute_s, double sms)
 {
     return larger(comm_s, compute_s + sms * comm_s);
 }
 
 /*
- * The middle slot. Tokens arrive while the experts' backward runs; their gradients leave behind it,
- * beside the experts' forward, and beside weight gradients where those wait for that.
+ * The middle slot. Tokens arrive during the experts' backward; their gradients are sent after it, during
+ * the experts' forward, and during weight gradients if those are delayed.
  */
 static double middle_s(const layer_pass *f, const layer_pass *b, bool delayed, double sms)
 {

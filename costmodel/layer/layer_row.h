@@ -2,8 +2,8 @@
  * layer_row.h - seconds and bytes of every part of a model under one set of layer degrees
  *
  *     layer_row    (layer_key)           each kind of layer, the embedding, the head, MTP modules
- *     gather_row   (zero, shard_group)   what ZeRO-2 and -3 add to each
- *     layer_time                         both, behind launches and a recompute choice
+ *     gather_row   (zero, shard_group)   gathers and scatters of ZeRO-2 and -3
+ *     layer_time                         both, with launches and a recompute choice
  */
 #pragma once
 
@@ -43,7 +43,7 @@ enum {
     ROW_PRICES
 };
 
-/** The keys that a layer's price depends on: a row is remembered by them and filled from them. */
+/** The keys that a layer's price depends on, by which rows are cached. */
 typedef struct layer_key {
     int tp, cp, ep, etp, mbs;
     bool sp;
@@ -72,86 +72,88 @@ static inline bool layer_key_same(layer_key a, layer_key b)
 
 /** One part, one microbatch on one rank. */
 typedef struct layer_price {
-    double forward[LAYER_TERMS]; /* seconds by term, launch apart */
+    double forward[LAYER_TERMS]; /* seconds by term, without launch */
     double backward[LAYER_TERMS];
     double part_s[PLAIT_PARTS]; /* forward seconds by part, for recomputation */
     double forward_gpu_s;
     double backward_gpu_s;
     double weight_s;                    /* weight-gradient part of backward */
-    double paired_s[PLAIT_EP_OVERLAPS]; /* that a pair of microbatches takes less than both */
-    double forward_sent_s[2];           /* experts' dispatch and combine, hidden or not ... */
-    double backward_sent_s[2];          /* ... of either pass */
-    double unread_s;                    /* of the forward, what `full` need not run again */
-    double busy_s;                      /* forward and backward: products and attention ... */
-    double moving_s;                    /* ... and memory-bound kernels */
-    double host_s;                      /* launch time of the forward */
+    double paired_s[PLAIT_EP_OVERLAPS]; /* time that a pair of microbatches saves */
+    double forward_sent_s[2];  /* dispatch and combine of the forward pass, hidden or exposed */
+    double backward_sent_s[2]; /* dispatch and combine of the backward pass */
+    double unread_s;           /* part of the forward that `full` need not recompute */
+    double busy_s;             /* both passes: products and attention */
+    double moving_s;           /* both passes: memory-bound kernels */
+    double host_s;             /* launch time of the forward */
     double saved_bytes[PLAIT_TENSORS];
-    double kept_bytes;      /* without recomputation: their sum */
-    double input_bytes;     /* what `full` keeps */
+    double kept_bytes;      /* sum of saved_bytes: kept without recomputation */
+    double input_bytes;     /* kept under `full` */
     double exchanged_bytes; /* largest buffers of context exchange and of gathered tokens */
-    plait_weights weights;  /* that it adds to its rank */
-    plait_weights gathered; /* that ZeRO-3 gathers for it, shared ones too */
+    plait_weights weights;  /* parameters that the part adds to its rank */
+    plait_weights gathered; /* parameters that ZeRO-3 gathers, with shared ones */
 } layer_price;
 
 typedef struct layer_row {
-    struct layer_cache *cache; /* of the rows before; NULL: none */
+    struct layer_cache *cache; /* prices of earlier rows; NULL: no cache */
     layer_key key;
     plait_shard shard;
-    bool placed;                                /* routes are those of the key */
-    plait_route route[PLAIT_GROUPS];            /* of tp, cp, ep and etp */
-    unsigned char fused[PLAIT_MAX_LAYER_KINDS]; /* bits 1 << PLAIT_FUSE_...: done in these layers */
-    plait_route cp_heads, cp_rings;             /* of a2a+p2p: cp's all-to-alls and its rings */
+    bool placed;                     /* the routes below are those of the key */
+    plait_route route[PLAIT_GROUPS]; /* routes of tp, cp, ep and etp */
+    unsigned char fused
+        [PLAIT_MAX_LAYER_KINDS]; /* bits 1 << PLAIT_FUSE_...: rules applied to each kind of layer */
+    plait_route cp_heads, cp_rings; /* a2a+p2p: routes of the all-to-alls and of the rings of cp */
     layer_price price[ROW_PRICES];
     double p2p_bytes;      /* one activation between stages */
-    double logit_bytes;    /* on the last stage, one microbatch */
+    double logit_bytes;    /* logits of one microbatch, on the last stage */
     double exchange_bytes; /* buffers of the widest layer's exchanges */
-    double pair_bytes;     /* that a pair of microbatches has twice: what one layer keeps */
-    double boundary_s; /* most that fusion can save where two chunks meet, a microbatch (C.91) */
+    double pair_bytes;     /* activations of one layer, which a pair of microbatches has twice */
+    double
+        boundary_s; /* upper bound on the time that one fused boundary of chunks saves a microbatch (C.91) */
 } layer_row;
 
-/** What plans add to one part: seconds of gathers and of a scatter, and what its passes hide. */
+/** Terms that the keys of shards add to one part: gathers, a scatter, transfers, pairs. */
 typedef struct layer_gather {
-    double gather_s; /* ZeRO-3, in front of forward ... */
-    double again_s;  /* ... and of backward */
+    double gather_s; /* ZeRO-3, before forward */
+    double again_s;  /* ZeRO-3, before backward */
     double scatter_s;
-    double paired_s;   /* that both passes take less in pairs of microbatches */
-    double up_s;       /* the rank's shard out of host memory, in front of the first gather ... */
-    double up_again_s; /* ... of the second ... */
-    double up_rerun_s; /* ... and once more where the layer runs again whole (C.381) */
+    double paired_s;   /* time that pairs of microbatches save in both passes */
+    double up_s;       /* the rank's shard from host memory, before the first gather */
+    double up_again_s; /* the same before the second gather */
+    double up_rerun_s; /* the same once more, if the whole layer is recomputed (C.381) */
 } layer_gather;
 
 typedef struct gather_row {
     layer_gather layer[ROW_PRICES];
-    bool travels;        /* something is gathered or scattered by each microbatch */
-    unsigned char pairs; /* the plait_ep_overlap that layers are paired by */
+    bool travels;        /* each microbatch gathers or scatters */
+    unsigned char pairs; /* plait_ep_overlap that layers are paired by */
 } gather_row;
 
-/** Forward and backward of one part behind gathers, launches and a choice of what it keeps. */
+/** Forward and backward of one part, with gathers, launches and a choice of what it keeps. */
 typedef struct layer_time {
     double forward_s;
     double backward_s;
-    double weight_s; /* of which the weight gradient, with its launches */
+    double weight_s; /* weight-gradient part of backward_s, with its launches */
     double saved_bytes;
-    double live_bytes; /* rebuilt or brought back in backward, one layer at a time */
-    double busy_s;     /* forward and backward: products, attention, what is rebuilt */
-    double moving_s;   /* and memory-bound kernels */
+    double live_bytes; /* rebuilt or fetched in backward, one layer at a time */
+    double busy_s;     /* both passes: products, attention, recomputation */
+    double moving_s;   /* both passes: memory-bound kernels */
 } layer_time;
 
-/** All calls of one collective operator, and what of it no computation hides. */
+/** All calls of one collective operator, and the exposed part. */
 typedef struct collective_time {
     double seconds;
     double exposed_s;
 } collective_time;
 
-/** What an operator is in a pair of microbatches. */
+/** The role of an operator in a pair of microbatches. */
 typedef enum layer_role { LAYER_FRONT, LAYER_EXPERTS, LAYER_DISPATCH, LAYER_COMBINE } layer_role;
 
-/** Seconds of one pass of a layer by that. */
+/** Seconds of one pass of a layer, by role. */
 typedef struct layer_pass {
-    double front;             /* computed, and waited for, outside the routed experts */
-    double experts;           /* in them ... */
-    double weights;           /* ... of which for the gradients of their weights */
-    double dispatch, combine; /* communicated */
+    double front;             /* computation and waiting outside the routed experts */
+    double experts;           /* computation in the routed experts */
+    double weights;           /* weight-gradient part of `experts` */
+    double dispatch, combine; /* communication */
 } layer_pass;
 
 // layer_pair.c
@@ -159,26 +161,26 @@ layer_role layer_role_of(const plait_op *op);
 void layer_pass_add(layer_pass *pass, layer_role role, double seconds);
 /** SMs that a dispatcher's kernels occupy while they run. (C.154) */
 double dispatcher_sms(plait_dispatcher dispatcher);
-/** The share of SMs that a dispatcher's kernels take from what runs beside them. (C.154) */
+/** The share of SMs that a dispatcher's kernels take from concurrent kernels. (C.154) */
 double sms_share(const plait_problem *problem, int dispatcher);
-/** What a forward beside another microbatch's backward takes less than both. (C.156) */
+/** Time that a forward saves beside another microbatch's backward. (C.156) */
 void layer_pair(const layer_pass *forward, const layer_pass *backward, double sms,
                 double saved_s[PLAIT_EP_OVERLAPS]);
 
 // layer_price.c
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row);
-/** The key, and what follows from it alone. */
+/** Sets the key of a row, and the fields that follow from it alone. */
 void layer_row_take(const plait_problem *problem, layer_key key, layer_row *row);
-/** The routes of its groups, where nobody asked for them before. */
+/** Fills the routes of a row's groups unless they are placed. */
 void layer_row_place(const plait_problem *problem, layer_row *row);
-/** The key and the parameters of each part, and no price. */
+/** Sets the key and the parameters of each part, without prices. */
 void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row);
 plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key);
 plait_network network_of(const plait_problem *problem);
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind);
 /** The layer that a row stands for; NULL: an end of the model. */
 const plait_layer *row_layer(const plait_model *model, int row);
-/** What a row performs in one pass. The copy of a table performs nothing: do not ask. */
+/** The operators of a part in one pass. ROW_TABLE has none and must not be passed. */
 void row_describe(const plait_problem *problem, const layer_row *row, int r, plait_pass_kind kind,
                   plait_block *block);
 
@@ -189,10 +191,10 @@ collective_time collective_time_of(const plait_problem *problem, const layer_row
                                    const plait_op *op, double attention_s);
 layer_term term_of(const plait_op *op);
 /**
- * Seconds that both passes of a kind of layer take at least, alone or beside another microbatch: all
- * but the exchange of experts' tokens. 0 where halves are not remembered, or fusion may save some.
+ * Lower bound on the seconds of both passes of a kind of layer, alone or beside another microbatch: all
+ * but the exchange of experts' tokens. 0 if halves are not cached, or if fusion may save some.
  *
- * @param row  its key alone is read; its routes are filled where a half is not known yet
+ * @param row  only its key is read; its routes are filled if a half is not cached
  */
 double layer_computed_s(const plait_problem *problem, layer_row *row, int kind);
 
@@ -201,12 +203,12 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_choice choice);
 /** Bytes of a microbatch that one layer keeps for backward. (C.25, C.26) */
 double layer_saved_bytes(const layer_price *price, plait_recompute recompute);
-/** The part of these bytes that waits in host memory. (C.166) */
+/** The part of these bytes that is offloaded to host memory. (C.166) */
 double layer_away_bytes(const layer_price *price, plait_choice choice);
-/** The same by term, forward and backward together. */
+/** Time of both passes of a layer, by term. */
 void layer_terms_of(const plait_problem *problem, const layer_price *price,
                     const layer_gather *gather, plait_choice choice, double terms[LAYER_TERMS]);
-/** The share of a layer's part that a recompute choice runs again: 0, 1/2 or 1. */
+/** The share of a layer's part that a recompute choice repeats: 0, 1/2 or 1. */
 double recomputed_share(const plait_problem *problem, const plait_layer *layer,
                         plait_recompute recompute, plait_part part);
 /** Whether `full` leaves out the layer's last product, whose output backward does not read. (C.26) */

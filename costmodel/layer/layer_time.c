@@ -1,15 +1,15 @@
-/* layer_time.c - a layer's pass behind recomputation, gathers and launches */
+/* layer_time.c - the time of a layer with recomputation, gathers and launches */
 #include <math.h>
 
 #include "costmodel/layer/layer_row.h"
 #include "base/numbers.h"
 
-/* Of what a layer offloads: the one that is used, and the one on its way. (C.168) */
+/* Offloaded layers on the device: one in use and one in transfer. (C.168) */
 static const double offload_buffers = 2.0;
 
 /*
- * What launching adds to a layer: it runs ahead of the device until it is the slower of the two.
- * The two join as (gpu^4 + host^4)^(1/4), which is 1.19 of either where they are equal. (C.37)
+ * Time that kernel launches add to a layer. The host runs ahead of the device until it is the slower of
+ * the two: (gpu^4 + host^4)^(1/4), which is 1.19 times either if they are equal. (C.37)
  */
 static double host_wait_s(double gpu_s, double host_s)
 {
@@ -21,7 +21,7 @@ static double host_wait_s(double gpu_s, double host_s)
     return larger(0.0, high * sqrt(sqrt(1.0 + ratio * ratio * ratio * ratio)) - gpu_s);
 }
 
-/* C.63: the part of a gather that does not fit under the layer, and a share that never hides. */
+/* C.63: the part of a gather that the layer does not hide, and a share that is always exposed. */
 static double gather_exposed_s(const plait_problem *problem, double comm_s, double compute_s)
 {
     return larger(0.0, comm_s - compute_s) +
@@ -33,7 +33,7 @@ static double share_of(const plait_recompute_masks *masks, unsigned part)
     return masks->parts >> part & 1u ? 1.0 : masks->half_parts >> part & 1u ? 0.5 : 0.0;
 }
 
-/* A norm behind the second product reads its output; so do the weights of experts. */
+/* A norm after the second product reads its output; so do the weights of experts. */
 bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *layer)
 {
     return runtime->kernels.recompute_stops && layer != NULL && layer->ffn == PLAIT_FFN_MLP &&
@@ -51,8 +51,8 @@ double recomputed_share(const plait_problem *problem, const plait_layer *layer,
 }
 
 /*
- * What runs again: its time, and its share of the layer's launches: the mean over the parts that
- * take any time. (C.26, C.37)
+ * Recomputation: its time, and its share of the layer's launches, the mean over the parts that take
+ * any time. (C.26, C.37)
  */
 typedef struct rerun {
     double seconds;
@@ -81,13 +81,13 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
     return again;
 }
 
-/* The share of a tensor that a choice leaves: 1, 1/2 or 0. */
+/* The share of a tensor that a choice keeps: 1, 1/2 or 0. */
 static double left_of(const plait_recompute_masks *masks, int tensor)
 {
     return masks->tensors >> tensor & 1u ? 0.0 : masks->half_tensors >> tensor & 1u ? 0.5 : 1.0;
 }
 
-/* Bytes of a microbatch and layer that wait on the host: of what recomputation leaves. (C.166) */
+/* Offloaded bytes of a microbatch and layer, out of those that recomputation keeps. (C.166) */
 double layer_away_bytes(const layer_price *price, plait_choice choice)
 {
     if (choice.offload_acts == 0 || choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
@@ -116,7 +116,7 @@ double layer_saved_bytes(const layer_price *price, plait_recompute recompute)
     return bytes;
 }
 
-/* What one layer waits for beside its own operators, forward and backward. */
+/* Waits of one layer beside its own operators, forward and backward. */
 typedef struct layer_waits {
     double forward_gather_s, backward_gather_s;
     double forward_launch_s, backward_launch_s;
@@ -124,7 +124,7 @@ typedef struct layer_waits {
     double recompute_s;
 } layer_waits;
 
-/* One way over the link to the host, of one layer and microbatch. (C.167) */
+/* Seconds over the link to the host, one way, one layer and microbatch. (C.167) */
 static double carried_s(const plait_problem *problem, double away_bytes)
 {
     return away_bytes > 0.0
@@ -141,7 +141,7 @@ static double forward_carry_s(const layer_gather *gather, double acts_s)
     return gather->up_s > 0.0 ? larger(acts_s, gather->up_s + gather->gather_s) : acts_s;
 }
 
-/* Both come up in front of backward. */
+/* Both are fetched before backward. */
 static double backward_carry_s(const layer_gather *gather, plait_choice choice, double acts_s)
 {
     const double up_s = gather->up_again_s +
@@ -151,9 +151,9 @@ static double backward_carry_s(const layer_gather *gather, plait_choice choice, 
 }
 
 /*
- * In pairs both passes are as much shorter as their pair is, and have less to hide a wait behind. (C.157)
+ * In pairs both passes are shorter by what their pair saves, and hide less of a wait. (C.157)
  *
- * away_bytes: what is offloaded.
+ * away_bytes: offloaded bytes.
  */
 static layer_waits waits_of(const plait_problem *problem, const layer_price *price,
                             const layer_gather *gather, plait_choice choice, double away_bytes)
@@ -181,7 +181,7 @@ static layer_waits waits_of(const plait_problem *problem, const layer_price *pri
     return w;
 }
 
-/* Waiting for launches over the work that is launched: each operator waits for its own. */
+/* Launch waits as a share of the launched work. */
 static double launch_share(const layer_price *price, const layer_waits *w)
 {
     const double work_s = price->backward_gpu_s + w->recompute_s;

@@ -1,11 +1,11 @@
-/* recompute.c - which parts run again and which tensors go, by recompute choice and by offload */
+/* recompute.c - recomputed parts and dropped tensors of each choice of recomputation and offload */
 #include "plait/lowlevel/block.h"
 
 #define PART(name) (1u << PLAIT_PART_##name)
 #define TENSOR(name) (1u << PLAIT_TENSOR_##name)
 
 /*
- * A checkpointed module drops what is inside it; its input and output stay, for its neighbours.
+ * A checkpointed module drops the tensors inside it; its input and output are kept for its neighbours.
  * `layernorm` and `moe_act` drop their output too (Megatron: CheckpointWithoutOutput).
  */
 static const plait_recompute_masks module_masks[PLAIT_MODULES] = {
@@ -44,7 +44,7 @@ static const plait_recompute_masks sac_masks = {
     .half_tensors = TENSOR(fc1_out) | TENSOR(expert_fc1_out) | TENSOR(shared_fc1_out),
 };
 
-/* What a module offloads: its input. Of the norms' inputs, one of two belongs to either. (C.166) */
+/* A module offloads its input; each of the two norms has half of the norms' inputs. (C.166) */
 static const plait_recompute_masks offload_masks[PLAIT_OFFLOAD_MODULES] = {
     [PLAIT_OFFLOAD_attn_norm] = {.half_tensors = TENSOR(norm_in)},
     [PLAIT_OFFLOAD_core_attn] = {.tensors = TENSOR(qkv) | TENSOR(keys) | TENSOR(rotary)},

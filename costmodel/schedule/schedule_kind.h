@@ -1,9 +1,9 @@
 /*
- * schedule_kind.h - what one schedule says of itself: a descriptor a schedule, one file each
+ * schedule_kind.h - the descriptor of a schedule, one file each
  *
- * Every schedule_<name>.c ends with its descriptor; schedule.c asks them and decides nothing
- * itself, so that a new schedule is a line in plait/degrees.h and a file here. Chunks are counted
- * from the embedding to the loss, over all ranks.
+ * Every schedule_<name>.c ends with its descriptor, and schedule.c only calls them: a new schedule is a
+ * line in plait/degrees.h and a file here. Chunks are counted from the embedding to the loss, over all
+ * ranks.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "base/numbers.h"
 #include "plait/lowlevel/schedule.h"
 
-/** The actions of one rank on their way; `room` of them are enough. */
+/** The actions of one rank as they are listed; `room` is the capacity. */
 typedef struct action_list {
     plait_action *action;
     int count;
@@ -20,27 +20,27 @@ typedef struct action_list {
 } action_list;
 
 typedef struct schedule_kind {
-    int chunks; /* a rank, or PLAIT_SEVERAL_CHUNKS */
+    int chunks; /* chunks a rank, or PLAIT_SEVERAL_CHUNKS */
     bool alone; /* one rank works at a time: nothing runs beside a send */
-    int copies; /* of a rank's parameters */
-    /** What the schedule needs that it does not have, as a sentence; NULL: it suits. */
+    int copies; /* replicas of a rank's parameters */
+    /** An unmet requirement of the schedule, as a sentence; NULL: none. */
     const char *(*needs)(int ranks, int microbatches);
-    /** Which rank holds chunk c, and which chunk is a rank's v-th. */
+    /** The rank of chunk c, and the v-th chunk of a rank. */
     int (*rank_of)(int ranks, int chunk);
     int (*chunk_of)(int ranks, int rank, int v);
-    /** Time from the first forward to the last backward: exact, or what cannot be undercut. */
+    /** Time from the first forward to the last backward, exact or a lower bound. */
     double (*pipeline_s)(const plait_pipeline_load *load);
     bool (*exact)(const plait_pipeline_load *load);
     /** Microbatches that a rank holds at its peak, in units of all its chunks. */
     double (*in_flight)(int ranks, int rank, int chunks, int microbatches);
-    /** As plait_schedule_held; NULL: so many of each chunk. */
+    /** As plait_schedule_held; NULL: in_flight of each chunk. */
     void (*held)(int ranks, int rank, int chunks, int microbatches, const double *weight,
                  double *held);
     /** As plait_schedule_pairs; NULL: none. */
     double (*pairs)(int ranks, int chunks, int microbatches);
-    /** Can it be spelled out? NULL: it cannot. */
+    /** Does the shape have a list of actions? NULL: never. */
     bool (*has_actions)(const plait_pipeline_shape *shape);
-    /** Backwards that one rank does in two parts; NULL: none. */
+    /** Number of backwards of one rank that are split in two; NULL: none. */
     int64_t (*split_backwards)(const plait_pipeline_shape *shape, int rank);
     void (*fill)(const plait_pipeline_shape *shape, int rank, action_list *out);
 } schedule_kind;

@@ -1,8 +1,8 @@
 /*
  * schedule_sim.c - runs the actions of all ranks, each as soon as it can begin (C.86)
  *
- * A rank goes on until its next action waits for one that is not done; it then leaves its number
- * there, and is woken by it. So each action is looked at twice at most, whatever the schedule.
+ * A rank runs until its next action waits for one that is not done; it then stores its number there and
+ * is resumed when that action ends. So each action is visited at most twice, for any schedule.
  */
 #include "costmodel/schedule/schedule_sim.h"
 
@@ -29,7 +29,7 @@ static plait_status check_action(const plait_sim *sim, int rank, const plait_act
                           : "none that is known");
 }
 
-/* So many seconds or bytes, of all actions there may be, still add up. */
+/* Upper bound on seconds and bytes of an action, so that sums over all actions stay finite. */
 #define MOST 1e30
 
 static plait_status check_stages(const plait_sim *sim, plait_error *err)
@@ -110,7 +110,7 @@ static bool input_arrives(const sim_state *state, int stage, int microbatch, int
     return true;
 }
 
-/* False: not yet; the rank will be woken if it waits for another one. */
+/* False: not ready; the rank is resumed if it waits for another one. */
 static bool has_arrived(const sim_state *state, const plait_action *action, int rank,
                         sim_arrival *out)
 {
@@ -157,7 +157,7 @@ static double action_s(const plait_sim *sim, const plait_action *action)
     }
 }
 
-/* The time that a rank is held up by what it sends on, if sends block. */
+/* The time that a rank spends on its own sends, if sends block. */
 static double blocking_s(const plait_sim *sim, const plait_action *action)
 {
     const int s = action->stage;
@@ -169,7 +169,7 @@ static double blocking_s(const plait_sim *sim, const plait_action *action)
     return s > 0 ? sim->stage[s - 1].send_s : 0.0;
 }
 
-/* Two at once: a share of their sum, or that less the mean of what each stage says. (C.183) */
+/* A pair: a share of the sum, or the sum minus the mean of both stages' paired_s. (C.183) */
 static double pair_s(const plait_sim *sim, const plait_action pair[2])
 {
     const double first_s = action_s(sim, &pair[0]), second_s = action_s(sim, &pair[1]);
@@ -208,7 +208,7 @@ sim_step sim_step_of(const sim_state *state, int rank, int done)
 
 // ---- all of them ---------------------------------------------------------------------------
 
-/* Ranks that may go on, each once. */
+/* Ranks that can continue, each once. */
 typedef struct ready_list {
     int *rank;
     bool *listed;
@@ -231,7 +231,7 @@ static plait_status fail_twice(int rank, const plait_action *action, plait_error
                       rank, plait_action_text(action, text, sizeof text));
 }
 
-/* Notes the end of an action and wakes who waits for it; false: it had been done before. */
+/* Stores the end of an action and resumes the rank that waits for it; false: it was done before. */
 static bool mark(const sim_state *state, int rank, const plait_action *action, double end_s,
                  ready_list *ready)
 {
@@ -259,7 +259,7 @@ static bool mark(const sim_state *state, int rank, const plait_action *action, d
     return true;
 }
 
-/* A rank as far as it gets. */
+/* Runs a rank until it has to wait. */
 static plait_status go_on(sim_state *state, int rank, ready_list *ready, plait_error *err)
 {
     const plait_rank_actions *list = &state->sim->actions[rank];

@@ -1,8 +1,8 @@
 /*
- * schedule_sim.h - what the simulator of pipelines knows of each microbatch, and one action of it
+ * schedule_sim.h - the state of a simulated pipeline, and one action of it
  *
- *     schedule_sim.c         when everything ends: all that a price asks
- *     schedule_sim_events.c  when each action began and what it waited for, what ranks hold
+ *     schedule_sim.c         the end of everything, which a price needs
+ *     schedule_sim_events.c  begin of each action, what it waited for, memory of ranks
  *
  * Both take the same steps: an action, or a pair, of a rank that is free at some time.
  */
@@ -10,20 +10,20 @@
 
 #include "plait/lowlevel/simulate.h"
 
-/** One microbatch of one stage. Ranks count from 1; 0: nobody yet. */
+/** One microbatch of one stage. Ranks count from 1; 0: none. */
 typedef struct sim_cell {
-    double forward_s; /* the ends of its F ... */
-    double input_s;   /* ... and of its B or I */
+    double forward_s; /* end of its F */
+    double input_s;   /* end of its B or I */
     int forward_rank, input_rank;
     int waits_for_forward, waits_for_input;
     bool weight; /* W is done, or the B that it is part of */
 } sim_cell;
 
-/** A simulation on its way. */
+/** The state of a simulation. */
 typedef struct sim_state {
     const plait_sim *sim;
     sim_cell *cell; /* [stages][microbatches] */
-    double *free_s; /* [ranks]: when the last action ends */
+    double *free_s; /* [ranks]: end of the last action */
     int *done;      /* [ranks]: actions */
     int steps;
     int *
@@ -49,7 +49,7 @@ static inline sim_cell *sim_cell_of(const sim_state *state, int stage, int micro
     return &state->cell[(size_t)stage * (size_t)state->sim->microbatches + (size_t)microbatch];
 }
 
-/** The next step of a rank; who waits is noted where it waits. */
+/** The next step of a rank; a rank that has to wait is stored in the cell that it waits for. */
 sim_step sim_step_of(const sim_state *state, int rank, int done);
 
 /** Runs all actions: fills every cell, and when each rank's last action ends. */

@@ -3,8 +3,8 @@
  *
  *     end[i] = max(end[before], end[from]) + time,   before: the same rank's step before; from: what it waits for
  *
- * Which step waits for which hangs on the shape alone. So a shape is simulated once (schedule_sim.c), and with
- * other times of its stages only summed: some nanoseconds an action.
+ * Which step waits for which depends on the shape alone. So a shape is simulated once (schedule_sim.c), and
+ * with other stage times only summed: some nanoseconds an action.
  */
 #include "costmodel/schedule/span_cache.h"
 
@@ -13,7 +13,7 @@
 #include "base/numbers.h"
 #include "costmodel/schedule/schedule_sim.h"
 
-/* Shapes, and actions of all of them: 24 MiB at most. What is beyond is simulated each time. */
+/* Limits of shapes and of their actions, 24 MiB in all. Shapes beyond are simulated each time. */
 enum { SHAPES = 256, ACTIONS = 1 << 21 };
 
 /* Steps count from 1; 0 is one that ended at 0. */
@@ -31,7 +31,7 @@ typedef struct known_shape {
 } known_shape;
 
 struct plait_pipelines {
-    plait_arena *arena; /* NULL: it may not grow */
+    plait_arena *arena; /* NULL: the cache stores nothing */
     int shapes;
     int64_t actions;
     known_shape shape[SHAPES];
@@ -94,7 +94,7 @@ typedef struct cell_steps {
     int forward, input;
 } cell_steps;
 
-/* F waits for F of the stage before, B and I for those of the stage behind. */
+/* F waits for F of the stage before, B and I for those of the stage after. */
 static int waits_for(const plait_sim *sim, const cell_steps *cell, const plait_action *action)
 {
     const int at = action->stage * sim->microbatches + action->microbatch;
@@ -106,7 +106,7 @@ static int waits_for(const plait_sim *sim, const cell_steps *cell, const plait_a
     return cell[at + sim->microbatches].input;
 }
 
-/* Gives each action its number, as the simulation came to it. */
+/* Numbers the actions in the order of the simulation. */
 static void list_steps(const sim_state *state, int steps, cell_steps *cell, int *done,
                        span_step *step, int *last, int *begin)
 {
@@ -130,7 +130,7 @@ static void list_steps(const sim_state *state, int steps, cell_steps *cell, int 
     }
 }
 
-/* Simulates a shape once, and keeps the order of it. */
+/* Simulates a shape and stores the order of its actions. */
 static plait_status learn(plait_pipelines *cache, const plait_sim *sim,
                           const plait_pipeline_shape *shape, plait_arena *scratch, plait_error *err)
 {

@@ -1,22 +1,22 @@
-/* span_cache.h - how long pipelines take whose schedules have been simulated before, to the bit */
+/* span_cache.h - cache of simulated schedules: the time of a pipeline from other stage times, to the bit */
 #pragma once
 
 #include "plait/cost.h"
 #include "plait/lowlevel/simulate.h"
 
-/** In an arena of the caller; NULL: out of memory. It remembers nothing until it may grow. */
+/** A cache in the caller's arena; NULL: out of memory. It stores nothing before span_cache_grow. */
 plait_pipelines *span_cache_new(plait_arena *arena);
 
-/** From now on what it remembers lives in `arena`, which is not to be rewound. */
+/** Lets the cache store schedules in `arena`, which must not be rewound. */
 void span_cache_grow(plait_pipelines *cache, plait_arena *arena);
 
 /**
  * plait_sim_span of a shape's actions, whose stages have no sends, no reductions and no pairs.
  *
- * @param cache     NULL: nothing is remembered
+ * @param cache     NULL: no cache
  * @param stage    [ranks * chunks]
  * @param scratch  is rewound
- * @return         RANGE: the schedule cannot be spelled out; NOMEM
+ * @return         RANGE: the schedule has no list of actions; NOMEM
  */
 PLAIT_MUST_CHECK plait_status span_cache_spans(plait_pipelines *cache,
                                                const plait_pipeline_shape *shape,

@@ -55,20 +55,20 @@ typedef struct plait_memory {
 #define X(name, equation, what) double name##_bytes;
     PLAIT_MEMORY_TERMS(X)
 #undef X
-    double peak_bytes; /* their sum: what the device must hold */
-    double low_bytes;  /* the band of the peak by the problem's */
+    double peak_bytes; /* their sum */
+    double low_bytes;  /* lower edge of the band of the peak (plait_problem.memory_band) */
     double high_bytes;
-    double capacity_bytes;  /* that plans may use at the problem's risk */
-    double allocated_bytes; /* of the peak, what the allocator hands out ... */
-    double reserved_bytes;  /* ... and what it holds for that */
-    double host_bytes;      /* host memory that offloaded state and activations take, of a node */
-    double host_capacity_bytes; /* of a node; 0: not known */
+    double capacity_bytes;      /* bytes that plans may use at the problem's risk */
+    double allocated_bytes;     /* part of the peak that the allocator hands out */
+    double reserved_bytes;      /* bytes that the allocator holds for that */
+    double host_bytes;          /* host memory of a node for offloaded state and activations */
+    double host_capacity_bytes; /* host memory of a node; 0: unknown */
 } plait_memory;
 
 /**
- * One kind of communication of a step, as one GPU of the slowest stage sees it. What is exposed is
- * part of one term of the step; the lines of a term of communication sum to it, those of `recompute`
- * to what it repeats of communication.
+ * One kind of communication of a step, on one GPU of the slowest stage. Its exposed time is part of one
+ * term of the step. The lines of a communication term sum to it, those of `recompute` to the communication
+ * that it repeats.
  */
 typedef struct plait_volume {
     const char *what; /* "TP all-gather" */
@@ -76,10 +76,10 @@ typedef struct plait_volume {
     plait_collective_op op;
     plait_axis axis;
     int ranks;
-    bool between;     /* scale-up domains: its calls are on the network */
+    bool between;     /* between scale-up domains, over the network */
     double count;     /* calls a step */
-    double bytes;     /* buffer of one call */
-    double seconds;   /* all calls, hidden or not, as slow as the term charges them */
+    double bytes;     /* bytes of the buffer of one call */
+    double seconds;   /* all calls, hidden or exposed */
     double exposed_s; /* never above seconds */
 } plait_volume;
 
@@ -95,7 +95,7 @@ typedef struct plait_stage_cost {
 
 /* ---- fused collectives, as the key `fusion` decided (lowlevel/fuse.h) ---- */
 
-/** The transitions: constant, name, what is done. */
+/** Transitions between parallelisms that can be fused: constant, name, effect. */
 #define PLAIT_FUSION_LIST(X)                                                                       \
     X(TP_SP, "TP+SP", "all-reduce to reduce-scatter where tokens are dealt next")                  \
     X(TP_PP, "TP+PP", "all-reduce to reduce-scatter in front of a send, which carries a share")    \
@@ -111,11 +111,11 @@ typedef enum plait_fusion_rule {
         PLAIT_FUSION_RULES
 } plait_fusion_rule;
 
-/** What a priced plan does about one rule. */
+/** Whether a priced plan fuses the collectives of one rule. */
 typedef enum plait_fusion_fate {
-    PLAIT_NO_TRANSITION, /* the plan has none */
+    PLAIT_NO_TRANSITION, /* the plan has no such transition */
     PLAIT_FUSED_ALREADY, /* the plan's own collectives are the fused ones */
-    PLAIT_DECLINED,      /* it would take longer on these links */
+    PLAIT_DECLINED,      /* fusion would take longer on these links */
     PLAIT_FUSED,
     PLAIT_FUSION_FATES
 } plait_fusion_fate;
@@ -136,43 +136,41 @@ typedef struct plait_fused {
 typedef struct plait_cost {
     plait_verdict verdict;
     double risk;          /* probability that the fullest GPU runs out of memory */
-    double missing_bytes; /* neither fits nor is invalid: what the fullest stage lacks of fitting,
-                             or where that fits, the host memory of a node */
-    double step_s;        /* sum of `step`; also when out of memory; zero when invalid */
-    double step_low_s;    /* the band of step_s by the problem's; NaN where it has none */
+    double missing_bytes; /* if it does not fit: bytes that the fullest stage lacks, or, if that
+                             fits, host memory that a node lacks */
+    double step_s;        /* sum of `step`; also if out of memory; zero if invalid */
+    double step_low_s;    /* band of step_s (plait_problem.band); NaN without one */
     double step_high_s;
     plait_step_time step;
-    double
-        sync_step_s[PLAIT_GRAD_SYNCS]; /* the step with each way to reduce gradients, this or not */
-    plait_memory memory;               /* of the fullest GPU */
+    double sync_step_s[PLAIT_GRAD_SYNCS]; /* the step with each way to reduce gradients */
+    plait_memory memory;                  /* of the fullest GPU */
     int fullest_stage;
     int slowest_stage;
     int stages;
     const plait_stage_cost *stage; /* [stages], in the arena */
     int volumes;
     const plait_volume *volume; /* [volumes], in the arena */
-    double network_s;           /* all calls between domains, one behind the other (C.311) */
-    bool fuses;                 /* the plan's `fusion` is auto, and this the answer: */
+    double network_s;           /* all calls between domains, one after the other (C.311) */
+    bool fuses; /* whether the plan's `fusion` is auto; then `fused` has the decisions */
     plait_fused fused[PLAIT_FUSION_RULES];
     double tokens_per_s_per_gpu;
     double model_flops_per_s; /* one GPU, causal attention halved (C.5) */
     double mfu;               /* model_flops_per_s over the peak of the job's precision */
-    double hfu;               /* what the kernels compute, recomputation counted, over that peak */
-    double mfu_square;        /* mfu and hfu with attention as whole squares */
+    double hfu;        /* FLOPs that the kernels compute, with recomputation, over that peak */
+    double mfu_square; /* mfu and hfu with attention as whole squares */
     double hfu_square;
-    double cost_usd; /* one step; NaN when no price is known */
-    double energy_j; /* one step; NaN when no power is known */
+    double cost_usd; /* one step; NaN if no price is known */
+    double energy_j; /* one step; NaN if no power is known */
     double busy_s;   /* mean over GPUs, as in plait_price */
     double moving_s;
-    plait_confidence
-        confidence; /* low when constants are defaults or the runtime is uncalibrated */
-    char why[256];  /* when the plan does not fit: one sentence */
+    plait_confidence confidence; /* low if constants are defaults or the runtime is uncalibrated */
+    char why[256];               /* one sentence, if the plan does not fit or is invalid */
 } plait_cost;
 
 /** Cache of the schedules simulated by one thread, whatever their problems and times: at most 24 MiB. */
 typedef struct plait_pipelines plait_pipelines;
 
-/** To be freed; NULL: out of memory. */
+/** Free it with plait_pipelines_free. NULL: out of memory. */
 plait_pipelines *plait_pipelines_new(void);
 
 /** NULL is fine. */
@@ -202,18 +200,18 @@ PLAIT_MUST_CHECK plait_status plait_plan_evaluate(const plait_problem *problem,
 
 /** A point's price, as the search needs it. */
 typedef struct plait_price {
-    double step_s; /* of plait_degrees_cost: at least, unless `exact` */
+    double step_s; /* of plait_degrees_cost: a lower bound, unless `exact` */
     double peak_bytes;
-    double busy_s;   /* of the step, mean over GPUs: matrix products, attention, recomputation */
-    double moving_s; /* memory-bound kernels and the optimizer */
+    double busy_s;   /* mean over GPUs: matrix products, attention, recomputation */
+    double moving_s; /* mean over GPUs: memory-bound kernels and the optimizer */
     bool exact;      /* no simulation could find a longer step */
 } plait_price;
 
 /**
  * Device memory that plans may use, in bytes: the largest predicted peak that runs out with no more
- * than this probability. One half: what a process can see of the device. (C.85)
+ * than this probability. At one half it is the memory that a process sees. (C.85)
  *
- * @param risk  0 .. 1, both excluded; 0 stands for the usual risk
+ * @param risk  0 .. 1, both excluded; 0: the default risk
  */
 double plait_capacity_bytes(const plait_problem *problem, double risk);
 

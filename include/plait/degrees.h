@@ -1,14 +1,13 @@
 /*
  * degrees.h - one uniform point of the plan space, and the keys that it is made of.
  *
- * plait_degrees is a small value: what the search's inner loop prices, what the command line and
- * plan files say key by key. All that is said of a key (its name, its values, what a runtime takes
- * of them, what `eval` fills in, its help) is one row of plait_keys; parsing, printing, limits,
- * files, completion and help read that row and nothing else. So a new key is a field and a name
- * here, a row in src/plan/keys.c, and its price.
+ * plait_degrees is a small value that the search's inner loop prices, and that the command line and plan
+ * files give key by key. Everything about a key (its name, its values, its help) is one row of plait_keys,
+ * which parsing, printing, limits, files, completion and help read. So a new key is a field and a name
+ * here, a row in src/plan/keys.c, a default in src/rules/defaults.c unless it is 0, and its price.
  *
- * In order: plait_degrees_init, plait_degrees_set for "tp=8", plait_degrees_fill for what nobody
- * said, plait_degrees_check (plan.h) for the verdict.
+ * In order: plait_degrees_init, plait_degrees_set for "tp=8", plait_degrees_fill for the default values,
+ * plait_degrees_check (plan.h) for the verdict.
  */
 #ifndef PLAIT_DEGREES_H
 #define PLAIT_DEGREES_H
@@ -89,15 +88,15 @@ enum {
 typedef struct plait_recompute {
     unsigned char kind;    /* plait_recompute_kind */
     unsigned char modules; /* bits 1 << PLAIT_MODULE_...; when kind is MODULES */
-    short layers;          /* FULL: so many layers of a stage, the first of each chunk; 0: all */
+    short layers;          /* FULL: recomputed layers of a stage, the first of each chunk; 0: all */
 } plait_recompute;
 
-/** How layers are dealt to pipeline stages. */
+/** How layers are assigned to pipeline stages. */
 typedef enum plait_split_kind {
     PLAIT_SPLIT_EVEN,       /* layers / (pp vpp), which must divide */
     PLAIT_SPLIT_EMBEDDING,  /* the embedding counts as a layer */
-    PLAIT_SPLIT_LOSS,       /* the loss does */
-    PLAIT_SPLIT_BOTH,       /* both do */
+    PLAIT_SPLIT_LOSS,       /* the loss counts as a layer */
+    PLAIT_SPLIT_BOTH,       /* both count */
     PLAIT_SPLIT_FIRST_LAST, /* given counts on the first and the last stage, the rest even */
     PLAIT_SPLIT_SPREAD,     /* as even as whole layers allow, earlier stages take the remainder */
     PLAIT_SPLIT_COST,       /* blocks until the running cost passes total (r+1)/p (nanotron) */
@@ -107,8 +106,8 @@ typedef enum plait_split_kind {
 
 typedef struct plait_split {
     unsigned char kind;   /* plait_split_kind */
-    unsigned short first; /* FIRST_LAST: layers of the first stage ... */
-    unsigned short last;  /* ... and of the last */
+    unsigned short first; /* FIRST_LAST: layers of the first stage */
+    unsigned short last;  /* FIRST_LAST: layers of the last stage */
     const char *layout;   /* LAYOUT: "Et*3|(tt|)*29,m|L", which outlives the plan */
 } plait_split;
 
@@ -133,7 +132,7 @@ typedef enum plait_placement {
     PLAIT_PLACEMENTS
 } plait_placement;
 
-/** Number formats of what a parameter keeps beside itself. */
+/** Number formats of the state that a parameter has. */
 typedef enum plait_state_format {
     PLAIT_STATE_FP32,
     PLAIT_STATE_BF16,
@@ -142,7 +141,7 @@ typedef enum plait_state_format {
     PLAIT_STATE_FORMATS
 } plait_state_format;
 
-/** What of the state lies in host memory, where the optimizer then runs. */
+/** The state in host memory, where the optimizer then runs. */
 typedef enum plait_offload {
     PLAIT_OFFLOAD_NONE,
     PLAIT_OFFLOAD_OPTIMIZER, /* master weights and moments */
@@ -151,10 +150,10 @@ typedef enum plait_offload {
     PLAIT_OFFLOADS
 } plait_offload;
 
-/** Shares of the optimizer that an offload takes: all of it, else tenths. */
+/** Shares of the optimizer that are offloaded: all of it, or tenths. */
 enum { PLAIT_OFFLOAD_SHARES = 10 };
 
-/** Megatron's names of modules whose input may wait in host memory for backward. */
+/** Megatron's names of modules whose input may be offloaded to host memory until backward. */
 #define PLAIT_OFFLOAD_MODULE_LIST(X)                                                               \
     X(attn_norm)                                                                                   \
     X(core_attn)                                                                                   \
@@ -174,8 +173,8 @@ enum { PLAIT_OFFLOAD_SETS = 9 }; /* sets of them that a plan may name, the empty
 
 /** When gathered parameters are dropped again under ZeRO-3. */
 typedef enum plait_reshard {
-    PLAIT_RESHARD_ALWAYS, /* behind each pass */
-    PLAIT_RESHARD_NEVER,  /* behind backward: one gather a microbatch */
+    PLAIT_RESHARD_ALWAYS, /* after each pass */
+    PLAIT_RESHARD_NEVER,  /* after backward: one gather a microbatch */
     PLAIT_RESHARD_NODE,   /* a second copy over each node, which backward gathers (ZeRO++ hpZ) */
     PLAIT_RESHARDS
 } plait_reshard;
@@ -183,11 +182,11 @@ typedef enum plait_reshard {
 /** When gradients are scattered under ZeRO-2 and -3. */
 typedef enum plait_scatter {
     PLAIT_SCATTER_MICROBATCH,
-    PLAIT_SCATTER_STEP, /* summed whole, scattered behind the last microbatch */
+    PLAIT_SCATTER_STEP, /* summed whole, scattered after the last microbatch */
     PLAIT_SCATTERS
 } plait_scatter;
 
-/** What travels in fewer bits under ZeRO-3 (ZeRO++): parameters in 8, gradients in 4. */
+/** Communication in fewer bits under ZeRO-3 (ZeRO++): parameters in 8, gradients in 4. */
 typedef enum plait_quantise {
     PLAIT_QUANTISE_NONE,
     PLAIT_QUANTISE_WEIGHTS,   /* qwZ */
@@ -196,7 +195,7 @@ typedef enum plait_quantise {
     PLAIT_QUANTISES
 } plait_quantise;
 
-/** How tokens reach the ranks of their experts, and come back. */
+/** How tokens are sent to the ranks of their experts, and back. */
 typedef enum plait_dispatcher {
     PLAIT_DISPATCH_ALLTOALL,   /* the software's own: each copy, or once a node (moe_dedup) */
     PLAIT_DISPATCH_ALLGATHER,  /* all tokens to all ranks, sums scattered back */
@@ -206,20 +205,20 @@ typedef enum plait_dispatcher {
     PLAIT_DISPATCHERS
 } plait_dispatcher;
 
-/** What expert communication hides behind. */
+/** Computation that hides expert communication. */
 typedef enum plait_ep_overlap {
     PLAIT_EP_OVERLAP_NONE,
     PLAIT_EP_OVERLAP_PAIRS, /* the forward of one microbatch beside the backward of another */
-    PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, /* and weight gradients of experts behind the gradient's way back */
+    PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, /* the same, with weight gradients of experts after the gradients are sent back */
     PLAIT_EP_OVERLAPS
 } plait_ep_overlap;
 
-/** Collectives of two adjacent parallelisms in one, where that is faster (plait/fuse.h). */
+/** Fused collectives of two adjacent parallelisms, if that is faster (plait/lowlevel/fuse.h). */
 typedef enum plait_fusion { PLAIT_FUSION_NONE, PLAIT_FUSION_AUTO, PLAIT_FUSIONS } plait_fusion;
 
 /* ---- the point ---- */
 
-/** The most of a degree; of dp and shard_group, which follow from others, PLAIT_MAX_GPUS. */
+/** Upper bound of a degree; of dp and shard_group, which follow from others, it is PLAIT_MAX_GPUS. */
 enum { PLAIT_MAX_DEGREE = 1 << 20 };
 
 /** One uniform point of the plan space. */
@@ -245,11 +244,11 @@ typedef struct plait_degrees {
     unsigned char fusion;      /* plait_fusion */
     unsigned char grad_reduce; /* plait_state_format: of the gradient buffer and its reduction */
     unsigned char optimizer_state; /* plait_state_format: of Adam's two moments */
-    bool post_validation;        /* no barrier before the optimizer: steps are checked behind it */
-    bool fp8_params;             /* parameters kept and gathered as the products take them */
-    unsigned char offload;       /* plait_offload */
-    unsigned char offload_share; /* tenths of the optimizer that it takes; 0: all */
-    unsigned char offload_acts;  /* which set of PLAIT_OFFLOAD_SETS */
+    bool post_validation;  /* no barrier before the optimizer: gradients are checked after it */
+    bool fp8_params;       /* parameters kept and gathered in the format of the products */
+    unsigned char offload; /* plait_offload */
+    unsigned char offload_share; /* offloaded tenths of the optimizer; 0: all */
+    unsigned char offload_acts;  /* index of a set of PLAIT_OFFLOAD_SETS */
     unsigned char reshard;       /* plait_reshard */
     unsigned char scatter;       /* plait_scatter */
     unsigned char quantise;      /* plait_quantise */
@@ -261,15 +260,15 @@ typedef struct plait_degrees {
 /** All ones, 1F1B, no recomputation: a legal single-GPU point to start from. */
 plait_degrees plait_degrees_init(void);
 
-/** Data-parallel size: gpus / (tp pp cp), 0 when that does not divide. (C.2) */
+/** Data-parallel size: gpus / (tp pp cp), 0 if that does not divide. (C.2) */
 int plait_degrees_dp(int gpus, int tp, int pp, int cp);
 
-/** Microbatches of one pipeline: gbs / (dp mbs), 0 when that does not divide. */
+/** Microbatches of one pipeline: gbs / (dp mbs), 0 if that does not divide. */
 int plait_degrees_microbatches(const plait_degrees *degrees, int gbs);
 
 /* ---- its keys ---- */
 
-/** The keys, in the order that files and reports say them: what one follows from stands before. */
+/** The keys, in the order of files and reports: a key comes after those that its default depends on. */
 typedef enum plait_key_id {
     PLAIT_KEY_TP,
     PLAIT_KEY_SP,
@@ -306,7 +305,7 @@ typedef enum plait_key_id {
     PLAIT_KEYS
 } plait_key_id;
 
-/** What stands in the field of a key. */
+/** The type of a key's field. */
 typedef enum plait_key_kind {
     PLAIT_KEY_NUMBER,       /* int */
     PLAIT_KEY_SMALL_NUMBER, /* unsigned char */
@@ -321,48 +320,48 @@ typedef enum plait_key_kind {
 typedef struct plait_key {
     const char *name; /* "cp_comm"; its flag is --cp-comm */
     plait_key_kind kind;
-    size_t offset;            /* of its field in plait_degrees */
-    int low, high;            /* of numbers */
+    size_t offset;            /* offset of its field in plait_degrees */
+    int low, high;            /* range of numbers */
     const char *const *words; /* NULL-terminated; NULL: numbers */
-    const char *able;         /* what "can" of a profile calls its bound or list; NULL: neither */
-    bool habit;               /* "defaults" of a profile say its usual value */
+    const char *able;         /* name of its bound or list in "can" of a profile; NULL: neither */
+    bool habit;               /* "defaults" of a profile have its default value */
     bool
-        numerics; /* changes what a step computes: searched only where that is allowed or asked for */
-    int plain;    /* what software has that says nothing, and tables leave out; -1: none */
-    /** Does the key say anything beside the others? NULL: always. */
+        numerics; /* changes the numerics of a step: searched only if that is allowed or requested */
+    int plain;    /* value of software without the feature, which tables leave out; -1: none */
+    /** Does the key have an effect, given the others? NULL: always. */
     bool (*matters)(const plait_problem *problem, const plait_degrees *degrees);
-    const char *title; /* of its column in tables */
-    const char *value; /* what --help calls its value */
+    const char *title; /* title of its column in tables */
+    const char *value; /* name of its value in --help */
     const char *help;
 } plait_key;
 
 extern const plait_key plait_keys[PLAIT_KEYS];
 
-/** The key of this name; -1: there is none. */
+/** The key of this name; -1: unknown. */
 int plait_key_find(const char *name);
 
 /** Bits 1 << value of all values of a key: a word, a switch, ...; 0: it is a number. */
 unsigned plait_key_all(plait_key_id key);
 
-/** The number, the index of the word, or the kind that a key has. */
+/** The value of a key: a number, the index of a word, or a kind. */
 int plait_key_value(const plait_degrees *degrees, plait_key_id key);
 
-/** The same on its way in; of recompute and split it sets the kind and clears the rest. */
+/** Sets the value of a key; of recompute and split it sets the kind and clears the rest. */
 void plait_key_put(plait_degrees *degrees, plait_key_id key, int value);
 
-/** Have two points the same value of a key? */
+/** Do two points have the same value of a key? */
 bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id key);
 
 /** A set of keys: bits 1 << plait_key_id. */
 typedef uint64_t plait_key_set;
 
 /**
- * Would a person call two points one plan? Of the keys in `keys` all must be alike: numbers and words
- * equal, ZeRO 3 or not, and recomputation nothing, parts of layers, or whole ones.
+ * Would a person call two points the same plan? All of `keys` must agree: numbers and words must be
+ * equal, ZeRO must be 3 in both or neither, and recomputation nothing, parts of layers, or whole layers.
  */
 bool plait_degrees_alike(plait_key_set keys, const plait_degrees *a, const plait_degrees *b);
 
-/** What plans may share whose predictions err alike: each a number, equal where it is shared. */
+/** Traits of a plan, as numbers: predictions of plans that share a trait have correlated errors. */
 enum {
     PLAIT_TRAIT_TP,
     PLAIT_TRAIT_PP,
@@ -375,10 +374,10 @@ enum {
 
 extern const char *const plait_trait_name[PLAIT_TRAITS + 1];
 
-/** Each trait of a point, as runs are alike or not by them. */
+/** Fills the traits of a point. */
 void plait_traits_of(const plait_degrees *degrees, int trait[PLAIT_TRAITS]);
 
-/** The keys that tell plans apart to a person: tp, pp, vpp, cp, ep, mbs, recompute, zero. */
+/** The keys by which a person distinguishes plans: tp, pp, vpp, cp, ep, mbs, recompute, zero. */
 plait_key_set plait_telling_keys(void);
 
 /** The value that the runtime takes if a plan does not give one; may depend on the keys before it. */
@@ -388,22 +387,22 @@ int plait_key_default(const plait_problem *problem, const plait_degrees *degrees
 bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *degrees,
                         plait_key_id key);
 
-/** Is the value worth a word in a table: does the key matter, and is it not the plain one? */
+/** Should a table show the value: does the key have an effect, and is its value not the plain one? */
 bool plait_key_speaks(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
 
 /**
  * Set one key ("tp", "recompute", "schedule", ...) from its text.
  *
- * Fails (RANGE) on an unknown key or a value outside the key's own range; `where` is the key. A
- * layout is not copied: its text outlives the degrees, or a plan is laid of them (plait_plan_lay).
+ * Fails (RANGE) on an unknown key or a value outside the key's own range; `where` is the key. The text of a
+ * layout is not copied: it must outlive the degrees (or plait_plan_lay copies it).
  */
 PLAIT_MUST_CHECK plait_status plait_degrees_set(plait_degrees *degrees, const char *key,
                                                 const char *value, plait_error *err);
 
-/** Room for the text of any value, its end included. */
+/** Size of the text of any value, with its terminating zero. */
 enum { PLAIT_VALUE_SIZE = 1024 };
 
-/** The text of one key, as plait_degrees_set takes it; "" of a value that it cannot have. Returns `text`. */
+/** The text of one key for plait_degrees_set; "" for an invalid value. Returns `text`. */
 char *plait_degrees_get(const plait_degrees *degrees, plait_key_id key, char *text, size_t size);
 
 #define PLAIT_KEY_BIT(key) ((plait_key_set)1 << (key))
@@ -414,13 +413,13 @@ char *plait_degrees_get(const plait_degrees *degrees, plait_key_id key, char *te
 /** Bits 1 << PLAIT_OFFLOAD_... of the modules of a set. */
 unsigned plait_offload_modules(unsigned char set);
 
-/** Does a search try the set unasked? Not where a larger one does the same with more. */
+/** Does a search try the set by default? Not if a larger set does the same with more. */
 bool plait_offload_searched(unsigned char set);
 
-/** The share of the optimizer that lies in host memory: 0 without offload. */
+/** The share of the optimizer in host memory: 0 without offload. */
 double plait_offload_share_of(const plait_degrees *degrees);
 
-/** Do reduced gradients go to host memory, beside the optimizer? */
+/** Are reduced gradients offloaded, besides the optimizer? */
 static inline bool plait_gradients_offloaded(const plait_degrees *degrees)
 {
     return degrees->offload >= PLAIT_OFFLOAD_GRADIENTS;
@@ -432,7 +431,7 @@ static inline bool plait_scatters_each(const plait_degrees *degrees)
     return degrees->zero >= 2 && degrees->scatter == PLAIT_SCATTER_MICROBATCH;
 }
 
-/** Give each key that is not in `given` its usual value. */
+/** Gives each key that is not in `given` its default value. */
 void plait_degrees_fill(const plait_problem *problem, plait_key_set given, plait_degrees *degrees);
 
 extern const char *const plait_cp_comm_name[PLAIT_CP_COMMS + 1];

@@ -32,7 +32,7 @@ typedef enum plait_axis {
     PLAIT_AXIS_DP,
     PLAIT_AXIS_PP,
     PLAIT_AXES,
-    PLAIT_AXIS_EP = PLAIT_AXES, /* a group, not a digit of the rank */
+    PLAIT_AXIS_EP = PLAIT_AXES, /* a group, not an axis of ranks */
     PLAIT_AXIS_ETP,
     PLAIT_AXIS_EDP, /* replicas of one expert shard */
     PLAIT_GROUPS
@@ -40,7 +40,7 @@ typedef enum plait_axis {
 
 typedef enum plait_verdict {
     PLAIT_FITS,
-    PLAIT_TIGHT, /* may run out of memory: more risk than was asked for, below one half */
+    PLAIT_TIGHT, /* may run out of memory: the risk is above the accepted one and below one half */
     PLAIT_OUT_OF_MEMORY,
     PLAIT_INVALID,
     PLAIT_VERDICTS
@@ -54,29 +54,30 @@ typedef struct plait_chunk {
     int last;
     bool embedding;
     bool loss;
-    int mtp; /* multi-token-prediction modules behind it */
+    int mtp; /* multi-token-prediction modules after it */
 } plait_chunk;
 
-/** What a layer keeps less of until backward: by running it again, or on the host. */
+/** How a layer keeps less until backward: recomputation, and offload to the host. */
 typedef struct plait_choice {
     plait_recompute recompute;
-    unsigned char offload_acts; /* which set of PLAIT_OFFLOAD_SETS */
+    unsigned char offload_acts; /* index of a set of PLAIT_OFFLOAD_SETS */
 } plait_choice;
 
-/** How a layer lies on the GPUs of its stage, where that is its own choice. */
+/** The sharding of a layer over the GPUs of its stage, if layers choose it. */
 typedef struct plait_cut {
-    short tp;           /* its dp is what is left, its mbs in proportion */
-    unsigned char zero; /* stage of ZeRO */
+    short tp;           /* its dp and mbs follow from the GPUs of the stage */
+    unsigned char zero; /* ZeRO stage */
 } plait_cut;
 
 typedef struct plait_stage {
     int chunks; /* = vpp */
     const plait_chunk *chunk;
-    plait_degrees degrees;            /* the plan's, but for offload (docs/reference/rules.md) */
-    const plait_recompute *recompute; /* one a layer of its chunks in order */
-    const plait_cut *cut;             /* likewise; NULL: all as `degrees` say */
+    plait_degrees
+        degrees; /* the plan's, except for the stage's own offload (docs/reference/rules.md) */
+    const plait_recompute *recompute; /* [layers], in the order of its chunks */
+    const plait_cut *cut;             /* [layers]; NULL: all as in `degrees` */
     int layers;                       /* over all chunks */
-    int group;                        /* of nodes, where a cluster has several sorts */
+    int group;                        /* node group, in a cluster of several */
 } plait_stage;
 
 typedef struct plait_plan {
@@ -89,24 +90,24 @@ typedef struct plait_plan {
 /**
  * Are these degrees legal for the problem: do they divide, can the runtime express them?
  *
- * @param why   receives a sentence when the answer is PLAIT_INVALID; may be NULL
- * @return      PLAIT_INVALID or PLAIT_FITS (memory is not looked at)
+ * @param why   receives a sentence if the result is PLAIT_INVALID; may be NULL
+ * @return      PLAIT_INVALID or PLAIT_FITS (memory is not checked)
  */
 plait_verdict plait_degrees_check(const plait_problem *problem, const plait_degrees *degrees,
                                   char *why, size_t size);
 
 /**
- * Can the runtime build this model at all, by the words that its launch configs have? A model that
- * it cannot is priced all the same: somebody may run it with a change of their own.
+ * Can the runtime's launch configs describe this model? If not, the model still has a price, since a user
+ * may change the software.
  *
- * @param why  receives a sentence when it cannot; may be NULL
+ * @param why  receives a sentence if they cannot; may be NULL
  */
 bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
                        size_t size);
 
 /**
- * The attention kernel of a plan that names none: the runtime's own, else the last in the list of
- * those that runtime, accelerator and model take.
+ * The attention kernel of a plan that names none: the runtime's default, or the last kernel that runtime,
+ * accelerator and model support.
  */
 plait_attention_kernel plait_attention_usual(const plait_problem *problem);
 
@@ -119,11 +120,11 @@ PLAIT_MUST_CHECK plait_status plait_plan_expand(const plait_problem *problem,
                                                 plait_plan *out, plait_error *err);
 
 /**
- * The plan of these chunks. A split of kind LAYOUT gets the text that spells them, whatever it had; it
- * lives in `arena` as all of *out. plait_plan_check has the verdict.
+ * The plan with these chunks, which lives in `arena`. A split of kind LAYOUT gets the text of the chunks.
+ * The plan is not checked.
  *
  * @param chunks  [pp * vpp] in pipeline order; plait_chunks_deal makes them of counts of layers
- * @return        RANGE when no layout of PLAIT_VALUE_SIZE says them
+ * @return        RANGE if their layout does not fit PLAIT_VALUE_SIZE
  */
 PLAIT_MUST_CHECK plait_status plait_plan_lay(const plait_degrees *degrees,
                                              const plait_chunk *chunks, plait_arena *arena,
@@ -151,28 +152,28 @@ plait_verdict plait_plan_check(const plait_problem *problem, const plait_plan *p
                                plait_checked_plan *checked, char *why, size_t size);
 
 /**
- * Is this a plan whose stages differ: over a cluster of several sorts of nodes, or with degrees that are
- * not the same in all stages?
+ * Is this a heterogeneous plan: on a cluster with several kinds of nodes, or with different degrees in
+ * different stages?
  */
 bool plait_plan_mixed(const plait_problem *problem, const plait_plan *plan);
 
-/** How layer `layer` of a stage is cut, counted over its chunks in order. */
+/** The sharding of layer `layer` of a stage, counted over its chunks in order. */
 plait_cut plait_cut_of(const plait_stage *stage, int layer);
 
-/** Is a layer of the plan cut otherwise than its stage's degrees say? */
+/** Does a layer of the plan have another sharding than its stage? */
 bool plait_plan_cuts(const plait_plan *plan);
 
-/** The degrees of a layer with this cut in a plan of these: those of a plan in which all are cut so. (C.280) */
+/** The degrees of a layer with this sharding: those of a plan in which all layers have it. (C.280) */
 plait_degrees plait_degrees_cut(const plait_degrees *degrees, plait_cut cut);
 
-/** GPUs that the stages of a plan take, of node group g or (-1) of all. */
+/** GPUs that the stages of a plan take in node group g, or (-1) in all. */
 int plait_plan_gpus(const plait_plan *plan, int g);
 
 /**
- * The question that one stage answers as if all stages were like it: node group g alone, so many GPUs as
- * `degrees` take, and of attention kernels the fastest up to the job's that these nodes run. (C.221)
+ * The problem restricted to node group g, with as many GPUs as `degrees` take: one stage is priced as if
+ * all stages were like it. (C.221)
  *
- * @param cluster  is filled: the question points to it
+ * @param cluster  filled; the result points to it
  */
 plait_problem plait_problem_of_group(const plait_problem *problem, int g,
                                      const plait_degrees *degrees, plait_cluster *cluster);
@@ -181,14 +182,14 @@ plait_problem plait_problem_of_group(const plait_problem *problem, int g,
  * Layers of each of the pp*vpp chunks in pipeline order, from the embedding to the loss.
  *
  * @param counts  [pp * vpp]
- * @return        false when this split cannot deal the model's layers to so many chunks
+ * @return        false if this split cannot assign the model's layers to pp*vpp chunks
  */
 bool plait_split_layers(const plait_model *model, const plait_degrees *degrees, int *counts);
 
 /**
  * The pp*vpp chunks in pipeline order: their layers, the embedding in the first, the
- * multi-token-prediction modules and the loss in the last, but where a layout has them elsewhere.
- * plait_schedule_rank says whose they are.
+ * multi-token-prediction modules and the loss in the last, unless a layout places them elsewhere.
+ * plait_schedule_rank has the rank of each.
  *
  * @param chunks  [pp * vpp]
  * @return        false as plait_split_layers
@@ -196,7 +197,7 @@ bool plait_split_layers(const plait_model *model, const plait_degrees *degrees, 
 bool plait_chunks_of(const plait_model *model, const plait_degrees *degrees, plait_chunk *chunks);
 
 /**
- * Chunks of so many layers each, in pipeline order, with the ends where plait_chunks_of has them.
+ * Chunks with these numbers of layers, in pipeline order, with the ends as in plait_chunks_of.
  *
  * @param counts  [count], which sum to the model's layers
  * @param chunks  [count]
@@ -204,15 +205,15 @@ bool plait_chunks_of(const plait_model *model, const plait_degrees *degrees, pla
 void plait_chunks_deal(const plait_model *model, const int *counts, int count, plait_chunk *chunks);
 
 /**
- * What the choice of a plan is for layer `layer` of a chunk: of full:N the first N / vpp of each are
- * run again, as Megatron counts them.
+ * The recomputation of layer `layer` of a chunk: full:N recomputes the first N / vpp layers of each chunk,
+ * as Megatron counts them.
  */
 plait_recompute plait_recompute_of(const plait_degrees *degrees, int layer);
 
-/** Chunk c, in pipeline order, of a plan; NULL: it has no such chunk. */
+/** Chunk c of a plan, in pipeline order; NULL: no such chunk. */
 const plait_chunk *plait_plan_chunk(const plait_plan *plan, int chunk);
 
-/** The axes of an order, innermost first; NULL: there is no such order. */
+/** The axes of an order, innermost first; NULL: unknown order. */
 const plait_axis *plait_order_axes(plait_order order);
 
 /**

@@ -1,4 +1,4 @@
-/* cluster.c - which accelerators a job takes of a cluster, and the words for what runs on them */
+/* cluster.c - the accelerators that a job takes of a cluster, and names of precisions and kernels */
 #include "plait/cluster.h"
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include "hardware/cluster_check.h"
 #include "plait/plan.h"
 
-/* Of attention: PLAIT_ATTENTION_X at the index `at` + PLAIT_ATTENTION_X. */
+/* Names of attention kernels, from index `at` on. */
 #define ATTENTION_WORDS(at)                                                                        \
     [(at) + PLAIT_ATTENTION_UNFUSED] = "unfused",                                                  \
             [(at) + PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL] = "unfused-softmax-kernel",            \
@@ -58,7 +58,7 @@ const int *plait_placement_axes(plait_placement placement)
     return (unsigned)placement < PLAIT_PLACEMENTS ? axes[placement] : NULL;
 }
 
-/* GPUs of a node group; a group without a count has no end. */
+/* GPUs of a node group; a group without a count is unbounded. */
 static int64_t group_gpus(const plait_node_group *group)
 {
     return group->nodes == 0 ? INT_MAX : (int64_t)group->nodes * group->gpus_per_node;
@@ -73,7 +73,7 @@ static int64_t cluster_gpus(const plait_cluster *cluster)
     return gpus;
 }
 
-/* Do `gpus` end where a node ends, when the groups are filled in their order? */
+/* Do `gpus` fill whole nodes, if the groups are filled in order? */
 static bool ends_with_node(const plait_cluster *cluster, int64_t gpus)
 {
     for (int g = 0; g < cluster->groups; g++) {
@@ -88,7 +88,7 @@ static bool ends_with_node(const plait_cluster *cluster, int64_t gpus)
 
 /* ---- slices of a grid ---- */
 
-/* The sides of the most compact slice, found by trying all, the first side slowest. */
+/* Search state of the most compact slice: all sides are tried, the first varies slowest. */
 typedef struct slice_search {
     const int *full;
     int side[PLAIT_MAX_SIDES];
@@ -115,7 +115,7 @@ static void try_sides(slice_search *search, int axis, int units, int64_t sum)
     }
 }
 
-/* Optical switches close the axes of a slice that is made of whole blocks. */
+/* Optical switches close the axes of a slice of whole blocks to rings. */
 static bool of_whole_blocks(const slice_search *search, int block)
 {
     for (int a = 0; a < PLAIT_MAX_SIDES; a++)
@@ -125,8 +125,8 @@ static bool of_whole_blocks(const slice_search *search, int block)
 }
 
 /*
- * The slice of so many units with the least sum of sides that fits in the grid: 64 of 16x20x28 are
- * 4x4x4. A count that no slice has leaves the grid as it is. (C.113)
+ * The slice of `units` units with the smallest sum of sides that fits in the grid: 64 of 16x20x28 are
+ * 4x4x4. If there is no such slice, the grid stays as it is. (C.113)
  */
 static bool take_slice(plait_level *level, int units)
 {
@@ -163,7 +163,7 @@ static void take_grid(plait_cluster *cluster, int l, int gpus)
         level->gpus = gpus;
 }
 
-/* Whole nodes in the order of the groups, or part of one; a grid shrinks to the slice that is used. */
+/* Takes whole nodes in the order of the groups, or part of one; a grid shrinks to the used slice. */
 plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *err)
 {
     PLAIT_TRY(cluster_check_parts(cluster, err));
@@ -200,7 +200,7 @@ int plait_cluster_groups(const plait_cluster *cluster, int gpus)
     return g;
 }
 
-/* Numbers that stand one behind another in a struct: no padding, which may differ, is between them. */
+/* Compares consecutive numbers of a struct, which have no padding between them. */
 #define SAME_RUN(type, a, b, from, to)                                                             \
     (memcmp((const char *)(a) + offsetof(type, from), (const char *)(b) + offsetof(type, from),    \
             offsetof(type, to) + sizeof((a)->to) - offsetof(type, from)) == 0)
@@ -225,7 +225,7 @@ static bool same_fits(const plait_accelerator *a, const plait_accelerator *b)
     return true;
 }
 
-/* What a price can read is the same: every number, whatever the two are called. */
+/* Are all numbers that a price reads equal? Names may differ. */
 static bool same_constants(const plait_accelerator *a, const plait_accelerator *b)
 {
     return a->confidence == b->confidence && a->lacks == b->lacks && a->fp16_only == b->fp16_only &&
@@ -286,7 +286,7 @@ static bool same_links(const plait_cluster *cluster, int g, int h)
     return true;
 }
 
-/* Groups without a name are a site each where sites are joined by links of their own. */
+/* Groups without a name are a site each, if sites are joined by links of their own. */
 static bool same_site(const plait_cluster *cluster, int g, int h)
 {
     const char *const a = cluster->group[g].site;
@@ -324,7 +324,7 @@ plait_cluster plait_cluster_of_group(const plait_cluster *cluster, int g, int gp
     return out;
 }
 
-/* What a GPU gets through a level. */
+/* The rate of a GPU through a level. */
 static double level_bytes_per_s(const plait_level *level)
 {
     return level->link.bytes_per_s * level->efficiency / level->oversubscription;
@@ -343,12 +343,12 @@ plait_cluster plait_cluster_of_pair(const plait_cluster *cluster, int g, int h)
 
     pair.level[1] = !same_site(cluster, g, h) ? cluster->between : slower ? *outer_b : *outer_a;
     pair.level[1].gpus = INT_MAX;
-    pair.level[0].gpus = 1; // no two share a domain
+    pair.level[0].gpus = 1; // no two GPUs share a domain
     pair.levels = 2;
     return pair;
 }
 
-/* Groups of a job are priced as the first of them, so all must be of its nodes. */
+/* All groups of a job are priced as the first one, so all must have its nodes. */
 static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t size)
 {
     const plait_node_group *const first = &cluster->group[0];

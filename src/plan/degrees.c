@@ -1,4 +1,4 @@
-/* degrees.c - one point of the plan space: its keys as text, and what follows from them */
+/* degrees.c - one point of the plan space: its keys as text, and values that follow from them */
 #include <stdio.h>
 #include <string.h>
 
@@ -209,7 +209,7 @@ plait_status plait_degrees_set(plait_degrees *d, const char *key, const char *va
 
 // ---- text from values ----------------------------------------------------------------------
 
-/* The word of a number that may be beyond the list: then none. */
+/* The word at an index; "" beyond the list. */
 static const char *word_of(const char *const *words, int number)
 {
     for (int i = 0; words[i]; i++)

@@ -1,7 +1,7 @@
-/* equal_on.c - which plans a person would call one: those that differ in small keys alone */
+/* equal_on.c - plans that a person would call the same, because they differ only in minor keys */
 #include "plait/degrees.h"
 
-/* Nothing, parts of layers, or whole ones. */
+/* Recomputes nothing, parts of layers, or whole layers. */
 static int recompute_class(const plait_degrees *d)
 {
     switch ((plait_recompute_kind)d->recompute.kind) {

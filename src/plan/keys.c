@@ -1,8 +1,8 @@
 /*
- * keys.c - the keys of a plan: one row a key, and all that is said of it
+ * keys.c - the keys of a plan, one row a key
  *
- * A row holds what parsing, printing, limits, files, completion, reports and help need to know.
- * Values that a profile bounds stand in plait_capabilities under the key's own index.
+ * Parsing, printing, limits, files, completion, reports and help read a key's row. Limits by the runtime
+ * are in plait_capabilities, at the index of the key.
  */
 #include "plait/plan.h"
 #include "plait/runtime.h"
@@ -93,10 +93,10 @@ static bool several_expert_ranks(const plait_problem *problem, const plait_degre
     return d->ep > 1 && model_has_experts(problem->model);
 }
 
-/* Without replicas all ZeRO stages are one. */
+/* Without replicas all ZeRO stages are the same. */
 static bool has_replicas(const plait_problem *problem, const plait_degrees *d)
 {
-    return product(d->dp, d->cp) != 1 || model_has_experts(problem->model); // dp 0: not known
+    return product(d->dp, d->cp) != 1 || model_has_experts(problem->model); // dp 0: unknown
 }
 
 static bool shards_apart(const plait_problem *problem, const plait_degrees *d)
@@ -111,7 +111,7 @@ static bool gradients_travel(const plait_problem *problem, const plait_degrees *
     return has_replicas(problem, d) || (problem->model->tied && d->pp > 1);
 }
 
-/* Other schedules end on the rank where they began. */
+/* Do the first and last chunk have different ranks? */
 static bool ranks_end_apart(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;

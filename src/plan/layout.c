@@ -1,5 +1,5 @@
 /*
- * layout.c - layers to chunks, letter by letter
+ * layout.c - reads and writes layer-to-chunk layouts
  *
  *     Et|(tt|)*2mL    [E t] [t t] [t t] [m L]: five layers on four chunks
  */
@@ -17,8 +17,8 @@ static const char letters[] = "EtmL"; // in the order in which a token passes th
 enum { LAST_LETTER = 3 };
 
 /*
- * What is repeated may hold bars, so it is read again as often as it says; `budget` ends repetitions
- * of repetitions.
+ * A repeated part may contain bars, so it is parsed once for each repetition; `budget` limits nested
+ * repetitions.
  */
 typedef struct layout_reader {
     plait_chunk *chunk;
@@ -26,7 +26,7 @@ typedef struct layout_reader {
     int most;
     int layers;       /* so far */
     int reached;      /* the last letter; -1: none yet */
-    int budget;       /* letters and bars that may still come */
+    int budget;       /* remaining letters and bars */
     const char *lack; /* what is wrong */
 } layout_reader;
 

@@ -1,4 +1,4 @@
-/* model_queries.c - what rules and spaces ask of a whole model */
+/* model_queries.c - properties of a whole model that rules and search spaces need */
 #include <math.h>
 #include <string.h>
 
@@ -71,7 +71,7 @@ bool model_has_modules(const plait_model *model, unsigned modules)
     return (modules & ~there) == 0;
 }
 
-/* Norms inside the kernel of a product drop nothing: others stand before MLA and before experts. */
+/* Norms inside the kernel of a product drop nothing; norms before MLA and experts are separate. */
 static bool norms_stand_alone(const plait_problem *problem)
 {
     const plait_model *const model = problem->model;
@@ -88,7 +88,7 @@ bool modules_save(const plait_problem *problem, unsigned modules)
            (!(modules >> PLAIT_MODULE_layernorm & 1u) || norms_stand_alone(problem));
 }
 
-/* Norms inside the kernel of the product behind them are no module: those before MLA and experts are. */
+/* A norm inside the kernel of its product is no module; norms before MLA and experts are. */
 static bool all_norms_stand_alone(const plait_problem *problem)
 {
     for (int k = 0; k < problem->model->kinds; k++)

@@ -1,7 +1,7 @@
 /*
- * model_unpriced.c - what a model says that no price reads: how it was trained, what the numbers inside do
+ * model_unpriced.c - fields of a model that no price reads: training and numerics
  *
- * Launch files and model files say it: an enumerator is an index into the words there.
+ * Launch files and model files print them: an enumerator is an index into a list of words.
  */
 #include "plan/problem_parts.h"
 
@@ -9,7 +9,7 @@
 #include "base/number_range.h"
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
-#define NO_NUMBER(member) // of a switch any value will do
+#define NO_NUMBER(member) // any value of a switch is valid
 
 static plait_status expected(const char *what, plait_error *err)
 {
@@ -21,7 +21,7 @@ static plait_status check_training(const plait_training *training, plait_error *
 #define RANGED_TYPE plait_training
     static const number_range numbers[] = {TRAINING_NUMBERS(NUMBER_RANGE)};
 #undef RANGED_TYPE
-    const double decay = training->weight_decay; // NaN: not known
+    const double decay = training->weight_decay; // NaN: unknown
 
     if ((unsigned)training->decay >= PLAIT_LR_DECAYS ||
         (unsigned)training->balance >= PLAIT_BALANCES)

@@ -1,8 +1,8 @@
 /*
- * offload.c - which activations wait in host memory, and how much of the optimizer
+ * offload.c - offloaded activations, and the offloaded share of the optimizer
  *
- * A module offloads its input (Megatron-Core: --fine-grained-activation-offloading). A plan names one
- * of a few sets of them, those that go together.
+ * A module offloads its input (Megatron-Core: --fine-grained-activation-offloading). A plan names one of a
+ * few sets of modules.
  */
 #include "plait/degrees.h"
 
@@ -20,14 +20,14 @@ static const unsigned char sets[PLAIT_OFFLOAD_SETS] = {
     M(attn_norm) | M(core_attn) | M(attn_proj) | M(mlp_norm) | M(expert_fc1) | M(moe_act),
 };
 
-/* As the modules of each, in the order of PLAIT_OFFLOAD_MODULE_LIST. */
+/* The names of each set's modules, in the order of PLAIT_OFFLOAD_MODULE_LIST. */
 const char *const plait_offload_acts_name[PLAIT_OFFLOAD_SETS + 1] = {
     "none",       "core_attn", "core_attn+attn_proj", "attn_norm+mlp_norm",
     "expert_fc1", "moe_act",   "expert_fc1+moe_act",  "core_attn+attn_proj+expert_fc1+moe_act",
     "all",        NULL,
 };
 
-/* Parts of larger sets that hide as well wherever the larger does, or nearly. */
+/* Subsets of larger sets whose transfers hide, or nearly, wherever those of the larger set do. */
 static const bool part_of_larger[PLAIT_OFFLOAD_SETS] = {[1] = true, [3] = true, [5] = true};
 
 bool plait_offload_searched(unsigned char set)

@@ -1,4 +1,4 @@
-/* plan_expand.c - degrees to stages: chunks of layers, a recompute choice a layer */
+/* plan_expand.c - expands degrees to stages: chunks of layers, a recompute choice a layer */
 #include <string.h>
 
 #include "plait/lowlevel/schedule.h"
@@ -19,7 +19,7 @@ plait_recompute plait_recompute_of(const plait_degrees *d, int layer)
     return recompute;
 }
 
-/* The chunks of one rank, in the order in which it takes turns at them. */
+/* The chunks of one rank, in the order of its schedule. */
 static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chunk *all,
                                plait_arena *arena, plait_stage *out, plait_error *err)
 {
@@ -44,7 +44,7 @@ static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chu
     return PLAIT_OK;
 }
 
-/* Of a point that nobody may have checked. */
+/* The point may be unchecked. */
 static plait_status check_chunks(const plait_degrees *d, plait_error *err)
 {
     PLAIT_TRY(degrees_check_ranges(d, err));

@@ -1,9 +1,9 @@
-/* problem_parts.c - does a model hold together? A cluster: cluster_check.c, a runtime: runtime_check.c */
+/* problem_parts.c - is a model complete and consistent? (cluster_check.c, runtime_check.c: the others) */
 #include "plan/problem_parts.h"
 
 #include "base/text.h"
 
-/* `what` of `whole` has to be something else. */
+/* Fails: `what` was expected of `whole`. */
 static plait_status refuse(const char *whole, const char *what, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, whole, "expected %s, found another value", what);

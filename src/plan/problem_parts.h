@@ -1,8 +1,8 @@
 /*
- * problem_parts.h - do a model, a cluster and a runtime hold together?
+ * problem_parts.h - are a model, a cluster and a runtime complete and consistent?
  *
- * What a load made does. A program may make its own: a list that is missing, an index outside its list or
- * heads that are none would be read as one, or divided by. Each is looked at once a question.
+ * Those from files are. A program may make its own: a missing list, an index outside its list or zero heads
+ * would be read out of bounds, or divided by.
  */
 #pragma once
 
@@ -12,5 +12,5 @@
 PLAIT_MUST_CHECK plait_status model_check_parts(const plait_model *model, plait_error *err);
 PLAIT_MUST_CHECK plait_status runtime_check_parts(const plait_runtime *runtime, plait_error *err);
 
-/** Of a model, what no price reads: words and numbers of its training and numerics. */
+/** Checks the fields of a model that no price reads: training and numerics. */
 PLAIT_MUST_CHECK plait_status model_check_unpriced(const plait_model *model, plait_error *err);

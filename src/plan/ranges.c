@@ -1,4 +1,4 @@
-/* ranges.c - is a point, or a plan, made of values that there are at all? */
+/* ranges.c - are all values of a point, or a plan, within their own range? */
 #include "plan/ranges.h"
 
 // ---- a point -------------------------------------------------------------------------------
@@ -25,7 +25,7 @@ static bool split_has_values(const plait_split *s)
                                                   s->last >= 1 && s->last <= PLAIT_MAX_LAYERS));
 }
 
-/* Degrees that do not divide the GPUs leave replicas, and groups of them, at 0. */
+/* Degrees that do not divide the GPUs leave dp and shard_group at 0. */
 static bool may_be_none(const plait_degrees *d, plait_key_id key)
 {
     return d->dp == 0 && (key == PLAIT_KEY_DP || key == PLAIT_KEY_SHARD_GROUP);

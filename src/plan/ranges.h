@@ -1,23 +1,23 @@
 /*
- * ranges.h - is a point, or a plan, made of values that there are at all?
+ * ranges.h - are all values of a point, or a plan, within their own range?
  *
- * The first thing that is asked of what a program, a file or a flag brings: an index of a word outside
- * its list, a negative degree or a list that is missing would be read as one. Whether the values suit
- * each other, the model and the software is plan_check's to say.
+ * The first check of values from a program, a file or a flag: an index of a word outside its list, a
+ * negative degree or a missing list would be read out of bounds. plan_check.h checks whether the values fit
+ * each other, the model and the software.
  */
 #pragma once
 
 #include "plait/plan.h"
 #include "plan/reason.h"
 
-/** Each key within its own bounds; dp may be 0, not known, and then shard_group. */
+/** Each key must be within its bounds; dp may be 0 (unknown), and then shard_group too. */
 PLAIT_MUST_CHECK plait_status degrees_check_ranges(const plait_degrees *degrees, plait_error *err);
 
-/** The same of a choice of recomputation alone. */
+/** Checks a choice of recomputation alone. */
 bool recompute_has_values(plait_recompute recompute);
 
-/** Of a plan and each of its stages, with lists of chunks and choices as long as they say. */
+/** Checks a plan and each of its stages, with the lengths of their lists. */
 PLAIT_MUST_CHECK plait_status plan_check_ranges(const plait_plan *plan, plait_error *err);
 
-/** What one of the two says as a reason. */
+/** Turns the error of such a check into a reason. */
 bool values_hold(plait_status status, const plait_error *found, const plan_reason *why);

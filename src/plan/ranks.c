@@ -1,5 +1,5 @@
 /*
- * ranks.c - which ranks form each group, in the plan's axis order
+ * ranks.c - the ranks of each group, in the plan's axis order
  *
  * 16 ranks, tp = 2, dp = 4, pp = 2, order tp-cp-dp-pp:
  *
@@ -32,7 +32,7 @@ const plait_axis *plait_order_axes(plait_order order)
 
 // ---- physical axes -------------------------------------------------------------------------
 
-/* An axis that is not there takes no rank, wherever it stands in the order. */
+/* The next axis of the order that exists; an axis of one unit takes no ranks. */
 static int next_axis(const plait_level *level, const int *axes, int *at)
 {
     while (*at < PLAIT_MAX_SIDES && level->side[axes[*at]] < 2)
@@ -40,7 +40,7 @@ static int next_axis(const plait_level *level, const int *axes, int *at)
     return *at < PLAIT_MAX_SIDES ? axes[(*at)++] : -1;
 }
 
-/* Do ranks meet the same sides, closed alike, in the same order? */
+/* Do ranks run along equal sides in the same order? */
 static bool same_placing(const plait_level *level, plait_placement a, plait_placement b)
 {
     int at = 0, bt = 0;
@@ -111,8 +111,8 @@ static plait_group_shape single_run(const plait_degrees *d, int size, int stride
 }
 
 /*
- * A run over the ranks of one stage, counted without the others. Where pp lies between cp and dp,
- * a stage is blocks of tp cp ranks, pp blocks apart.
+ * A run over the ranks of one stage, counted without the other stages. If pp is between cp and dp, a stage
+ * consists of blocks of tp cp ranks, pp blocks apart.
  */
 static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
 {
@@ -131,7 +131,7 @@ static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
     };
 }
 
-/* Experts are dealt over the ranks of one stage, etp innermost, whatever tp and cp are. */
+/* Experts are spread over the ranks of one stage, etp innermost, for any tp and cp. */
 plait_group_shape plait_group_of(const plait_degrees *d, plait_axis axis)
 {
     const int each = product(d->etp, d->ep);

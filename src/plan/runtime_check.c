@@ -1,8 +1,8 @@
 /*
- * runtime_check.c - does a runtime hold together?
+ * runtime_check.c - is a runtime complete and consistent?
  *
- * Masks of bits that stand for nothing, defaults that are no value of their key, and numbers that are none
- * would be indices, shifts and prices.
+ * Masks with undefined bits, defaults outside the values of their key, and numbers that are not finite would
+ * become indices, shifts and prices.
  */
 #include "plan/problem_parts.h"
 
@@ -11,7 +11,7 @@
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
-/* `what` of the runtime has to be something else. */
+/* Fails: `what` was expected of the runtime. */
 static plait_status expected(const char *what, const char *found, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, "runtime", "expected %s, found %s", what, found);
@@ -29,13 +29,13 @@ static const number_range numbers[] = {RUNTIME_NUMBERS(NUMBER_RANGE)
 
 // ---- what it can ---------------------------------------------------------------------------
 
-/* The bits below `count`, each of which stands for something. */
+/* A mask of all defined bits. */
 static unsigned bits_below(int count)
 {
     return (1u << count) - 1u;
 }
 
-/* A number has a bound, a word the values that it may have. */
+/* A number has an upper bound, a word a set of values. */
 static plait_status check_key(const plait_runtime *runtime, plait_key_id key, plait_error *err)
 {
     const plait_key *const row = &plait_keys[key];

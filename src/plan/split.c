@@ -1,8 +1,8 @@
 /*
- * split.c - layers to chunks, in the order in which a token passes them
+ * split.c - assigns layers to chunks, in the order in which a token passes them
  *
- * 10 layers, pp = 2, vpp = 2, embedding and loss counted: 12 / 4 = 3 a chunk, so 2 3 3 2. Which rank
- * holds which chunk is the schedule's to say.
+ * 10 layers, pp = 2, vpp = 2, embedding and loss counted: 12 / 4 = 3 a chunk, so 2 3 3 2. The schedule
+ * determines the rank of each chunk.
  */
 #include "plan/split.h"
 
@@ -69,8 +69,8 @@ static double layer_weight(const plait_model *model, const plait_layer *layer)
 }
 
 /*
- * nanotron: blocks fill a stage until the running cost exceeds total (r+1)/p; the embedding is
- * free, the head costs V h. So the last stages may have no layer at all.
+ * nanotron: blocks fill a stage until the running cost exceeds total (r+1)/p; the embedding is free, the
+ * head costs V h. So the last stages may be empty.
  */
 static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
 {
@@ -112,7 +112,7 @@ static bool deal_in_words(const plait_model *model, const plait_degrees *d, int 
         return deal_spread(model->layers, chunks, counts);
     case PLAIT_SPLIT_COST:
         return deal_by_cost(model, chunks, counts);
-    case PLAIT_SPLIT_LAYOUT: // has chunks of its own
+    case PLAIT_SPLIT_LAYOUT: // chunks come from the text
     case PLAIT_SPLITS:
         break;
     }
@@ -208,7 +208,7 @@ bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *ou
 
 /* ---- what rules ask ---- */
 
-/* A layout that cannot be read is for another rule. */
+/* Another rule rejects an unreadable layout. */
 bool split_has_ends_outside(const plait_model *model, const plait_degrees *degrees)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];

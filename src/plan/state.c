@@ -1,6 +1,6 @@
 /*
- * state.c - bytes of state a parameter: what a profile says of its usual plan, and what the formats
- * that a plan asks for change of it
+ * state.c - bytes of state a parameter: the profile's values for its default plan, and the changes by the
+ * formats of a plan
  */
 #include <math.h>
 
@@ -37,8 +37,8 @@ double plait_quantised_bytes(plait_precision precision)
 
 /*
  * Copies of a weight that its three products read: forward along its rows, backward along its columns.
- * One scale a tensor lets Blackwell read one copy both ways and Hopper drop the transposed one behind
- * each backward; scales of blocks are along one side, so both copies stay. (Transformer Engine)
+ * With one scale a tensor, Blackwell reads one copy both ways and Hopper drops the transposed one after each
+ * backward; scales of blocks are along one side, so both copies stay. (Transformer Engine)
  */
 static double weight_copies(plait_precision precision)
 {
@@ -46,9 +46,9 @@ static double weight_copies(plait_precision precision)
 }
 
 /*
- * Parameters of narrow products: kept in their format, gathered so, with masters in the optimizer; or
- * kept in 16 bits, with the narrow copies made by the first microbatch beside them until the step
- * ends. Software that makes them anew for each product keeps none.
+ * Parameters of narrow products are either kept and gathered in the narrow format, with master weights in
+ * the optimizer, or kept in 16 bits, with narrow copies from the first microbatch until the end of the
+ * step. Software that converts them for each product keeps no copies.
  */
 static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
                            plait_state_bytes *state)
@@ -67,9 +67,9 @@ static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
 }
 
 /*
- * C.81: gradients are kept in the buffer that is reduced, unless parameters are kept in fp32, whose
- * shards then have gradients like them. Moments shrink with their format. A step on the host keeps
- * nothing here but what the software reduces into.
+ * C.81: gradients are kept in the buffer that is reduced, unless parameters are kept in fp32: then their
+ * shards have fp32 gradients. Moments shrink with their format. With the optimizer on the host, only the
+ * reduction buffer stays on the device.
  */
 plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degrees *d)
 {
@@ -90,7 +90,7 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
 }
 
 /*
- * The step on the host reads gradients in fp32 beside master weights and moments, whatever the format
+ * The optimizer step on the host reads gradients in fp32 beside master weights and moments, for any format
  * in which they arrive: DeepSpeed 0.19.6 (zero/stage3.py) keeps such a copy of each sub-group and
  * `grad_partitions_flat_buffer` in the format that is reduced; Megatron-Core's HybridDeviceOptimizer
  * copies gradients to fp32 buffers. FSDP2's sharded parameters and gradients are in fp32 already.

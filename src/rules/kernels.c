@@ -1,6 +1,6 @@
-/* kernels.c - the kernels that a plan asks of its accelerator, and whether it has them
+/* kernels.c - the kernels that a plan needs, and whether its accelerator has them
  *
- * What an accelerator lacks is data (clusters/families); here is what asks for it.
+ * The kernels that an accelerator has are data (clusters/families); this file has those that plans need.
  */
 #include "rules/kernels.h"
 
@@ -35,7 +35,7 @@ static const plait_accelerator *gpu_of(const plait_problem *problem)
     return problem->cluster->group[0].accelerator;
 }
 
-/* Of queries and keys: those of latent attention have a part for positions. */
+/* Width of queries and keys; latent attention adds a part for positions. */
 static int head_width(const plait_layer *layer)
 {
     if (layer->mixer == PLAIT_MIXER_MLA)
@@ -257,12 +257,12 @@ bool plan_attention_suits(const plait_problem *problem, const plait_degrees *d)
 {
     plait_degrees plain = *d;
 
-    plain.attention = PLAIT_ATTENTION_FUSED; // which no rule refuses
+    plain.attention = PLAIT_ATTENTION_FUSED; // no rule rejects it
     return (problem->runtime->can.takes[PLAIT_KEY_ATTENTION] >> d->attention & 1u) &&
            plan_attention_runs(problem, d, &nobody_asks) && !plan_rule_parts(problem, d, &plain);
 }
 
-/* What binds a kernel and a model, whatever the plan: one rank breaks no other rule. */
+/* Is a kernel legal for the model in any plan? A plan of one rank breaks no other rule. */
 static bool kernel_suits(const plait_problem *problem, plait_attention_kernel kernel)
 {
     plait_degrees one = plait_degrees_init();

@@ -55,7 +55,7 @@ static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const 
     return true;
 }
 
-/* An all-to-all of neighbours and a ring of their groups, each of two ranks at least. */
+/* a2a+p2p needs an all-to-all of neighbours and a ring of their groups, both of at least two ranks. */
 static bool context_has_sizes(const plait_problem *p, const plait_degrees *d,
                               const plan_reason *why)
 {
@@ -161,7 +161,7 @@ bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
                                            nest(plait_expert_shard_group(d), holders));
 }
 
-/* What a plan says of gathers and scatters that it does not have; NULL: nothing. */
+/* A key of gathers or scatters that the plan does not have; NULL: none. */
 static const char *idle_traffic(const plait_degrees *d)
 {
     if (d->zero < 3 && d->reshard != PLAIT_RESHARD_ALWAYS)
@@ -202,7 +202,7 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
     return traffic_has_shards(d, why);
 }
 
-/* Number formats of state must suit those of the products. */
+/* Number formats of state must be compatible with those of the products. */
 bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const bool half = p->job.precision == PLAIT_FP16;
@@ -258,7 +258,7 @@ static bool schedule_has_enough(const plait_problem *p, const plait_degrees *d,
            because(why, "schedule %s needs %s", plait_schedule_name[schedule], needs);
 }
 
-/* Has the accelerator the kernels of the dispatcher? */
+/* Does the accelerator have the kernels of the dispatcher? */
 bool plan_dispatcher_runs(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     static const int kernels[PLAIT_DISPATCHERS] = {
@@ -276,7 +276,7 @@ bool plan_dispatcher_runs(const plait_problem *p, const plait_degrees *d, const 
     return true;
 }
 
-/* What pairs of microbatches need of the pipeline and of the experts. */
+/* Requirements of paired microbatches on the pipeline and on the experts. */
 static bool pairs_suit(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const char *const name = plait_ep_overlap_name[d->ep_overlap];
@@ -301,7 +301,7 @@ static bool pairs_suit(const plait_problem *p, const plait_degrees *d, const pla
     return true;
 }
 
-/* What runs again in a backward has no partner of its own. */
+/* Recomputation in a backward has no paired forward. */
 static bool recompute_suits_pairs(const plait_degrees *d, const plan_reason *why)
 {
     const bool moe = d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
@@ -316,7 +316,7 @@ static bool recompute_suits_pairs(const plait_degrees *d, const plan_reason *why
                    plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
 }
 
-/* Inputs of modules wait on the host: of modules that are there, and that recomputation leaves some. */
+/* Offloaded modules must exist, and recomputation must keep their inputs. */
 static bool offload_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const bool there = inputs_wait(p, d->offload_acts);
@@ -340,7 +340,7 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
     return recompute_suits_pairs(d, why) && offload_suits(p, d, why);
 }
 
-/* A layout has as many chunks as the ranks take turns at, and all of the model. */
+/* A layout must have pp vpp chunks, and the whole model. */
 static bool layout_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
@@ -359,7 +359,7 @@ static bool layout_suits(const plait_problem *p, const plait_degrees *d, const p
            because(why, "%s (rule P29)", lacks);
 }
 
-/* As many as the split can deal, and as lists have room for. */
+/* No more chunks than the split can assign and lists can hold. */
 static bool has_few_chunks(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const int most = split_most_chunks(p->model->layers, (plait_split_kind)d->split.kind);
@@ -399,7 +399,7 @@ static bool number_within(const plait_runtime *r, const plait_degrees *d, plait_
                      : because(why, "%s takes %s up to %d", r->name, name, most);
 }
 
-/* What a profile bounds of one key. The exchange of context is only a word without it. */
+/* Limits of the profile for one key. cp_comm has no effect without cp. */
 static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,
                        const plan_reason *why)
 {
@@ -426,7 +426,7 @@ static bool keys_within(const plait_runtime *r, const plait_degrees *d, const pl
     return true;
 }
 
-/* Modules of a set came one by one. */
+/* Releases brought the modules of a set one by one. */
 static bool modules_within(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     static const unsigned not_fp8 = 1u << PLAIT_MODULE_layernorm | 1u << PLAIT_MODULE_moe_act;
@@ -469,7 +469,7 @@ static bool cut_within(const plait_problem *p, const plait_degrees *d, const pla
            because(why, "%s cuts experts by etp 1 or tp", r->name);
 }
 
-/* What a profile says of keys together. */
+/* Limits of the profile for several keys together. */
 static bool expressible(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const plait_runtime *r = p->runtime;
@@ -484,7 +484,7 @@ static bool expressible(const plait_problem *p, const plait_degrees *d, const pl
     return cut_within(p, d, why) && modules_within(p, d, why);
 }
 
-/* The job's number format in this software, and what it needs of this accelerator. */
+/* The job's number format must be supported by the software and the accelerator. */
 static bool job_runs(const plait_problem *p, const plan_reason *why)
 {
     const plait_accelerator *gpu = p->cluster->group[0].accelerator;
@@ -512,7 +512,7 @@ static bool rule_holds(const plait_problem *p, const plan_rule *broken, const pl
            because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
 }
 
-/* A cluster whose sides are alike, or that has none, knows one placement. */
+/* A cluster with equal sides, or without a grid, has one placement. */
 static bool placement_says(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     return d->placement == PLAIT_PLACE_XYZ ||
@@ -531,7 +531,7 @@ bool problem_is_valid(const plait_problem *p, const plan_reason *why)
     return values_hold(problem_check(p, &wrong), &wrong, why);
 }
 
-/* Values that there are, and no more chunks than lists have room for. */
+/* All values within their ranges, and no more chunks than lists can hold. */
 static bool point_holds(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     plait_error wrong;
@@ -572,7 +572,7 @@ bool plan_batch_legal(const plait_problem *p, const plait_degrees *d, const plan
 
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    // That nothing divides the batch is said first: most other reasons follow from its degrees.
+    // Check divisibility of the batch first; most later failures are consequences of it.
     return world_divides(p, d, why) && batch_divides(p, d, why) && plan_grid_legal(p, d, why) &&
            plan_batch_legal(p, d, why);
 }

@@ -1,83 +1,83 @@
 /*
  * plan_check.h - the legality of a plan in steps, for a search that fixes its keys in order
  *
- * plait_degrees_check asks all of them; each looks at the keys of the steps before it too.
+ * plait_degrees_check does all steps; each reads the keys of the steps before it too.
  */
 #pragma once
 
 #include "plait/runtime.h"
 #include "plan/reason.h"
 
-/** Can the question be asked at all? (problem_check.h) */
+/** Is the problem complete and consistent? (problem_check.h) */
 bool problem_is_valid(const plait_problem *problem, const plan_reason *why);
 
-/** plait_degrees_check of a question that holds. */
+/** plait_degrees_check for a valid problem. */
 bool plan_degrees_legal(const plait_problem *problem, const plait_degrees *degrees,
                         const plan_reason *why);
 
-/** tp cp cp_comm sp ep etp: do they divide the layers, does kernel and number format exist? */
+/** tp cp cp_comm sp ep etp: do they divide the layers, do kernel and number format exist? */
 bool plan_layers_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
-/** pp dp schedule order zero shard_group grad_sync: ranks, what the software takes; of any mbs. */
+/** pp dp schedule order zero shard_group grad_sync: ranks, and limits of the software, for any mbs. */
 bool plan_grid_legal(const plait_problem *problem, const plait_degrees *degrees,
                      const plan_reason *why);
 
 /**
- * What is left to ask of a legal grid with other shards, formats and traffic, of values that the
- * software takes.
+ * The checks that remain for a legal grid with other shards, formats and traffic, whose values the
+ * software supports.
  */
 bool plan_shards_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
-/** mbs beside them: is there a number of microbatches, and one that the schedule takes? */
+/** mbs: is there a whole number of microbatches, which the schedule supports? */
 bool plan_batch_legal(const plait_problem *problem, const plait_degrees *degrees,
                       const plan_reason *why);
 
-/** Both. */
+/** plan_grid_legal and plan_batch_legal. */
 bool plan_ranks_legal(const plait_problem *problem, const plait_degrees *degrees,
                       const plan_reason *why);
 
-/** vpp split recompute: does every stage get its layers? */
+/** vpp split recompute: does every stage have its layers? */
 bool plan_stages_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
-/** Has the accelerator the kernels of the dispatcher? */
+/** Does the accelerator have the kernels of the dispatcher? */
 bool plan_dispatcher_runs(const plait_problem *problem, const plait_degrees *degrees,
                           const plan_reason *why);
 
-/** Do the number formats of state suit those of the products? */
+/** Are the number formats of state compatible with those of the products? */
 bool plan_formats_legal(const plait_problem *problem, const plait_degrees *degrees,
                         const plan_reason *why);
 
-/** Its last part: are there as many layers as are run again, and may they be? */
+/** Are there enough layers for the recomputation, and is it supported? */
 bool plan_recompute_legal(const plait_problem *problem, const plait_degrees *degrees,
                           const plan_reason *why);
 
-/** Have all stages the plan's degrees, but for what each may offload of its own? */
+/** Do all stages have the plan's degrees, except for their own offload? */
 bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why);
 
-/** May stages and layers choose what they recompute and offload, and is each choice legal? */
+/** May stages and layers have their own recomputation and offload, and is each choice legal? */
 bool plan_choices_legal(const plait_problem *problem, const plait_plan *plan,
                         const plan_reason *why);
 
-/** The same of stage s alone, whose nodes and degrees are `problem`'s. */
+/** plan_choices_legal for stage s alone; `problem` has its nodes. */
 bool plan_choice_legal(const plait_problem *problem, const plait_plan *plan, int s,
                        const plan_reason *why);
 
-/** The stages of a plan against its degrees: neither cluster nor runtime is looked at. */
+/** Do the stages of a plan agree with its degrees? Independent of cluster and runtime. */
 bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
                        const plan_reason *why);
 
-/** Do the stages hold each layer once and in order, whatever their degrees are? */
+/** Do the stages contain each layer once and in order, for any degrees? */
 bool plan_stages_hold(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);
 
-/** A plan whose stages differ: each against its own nodes, and all against each other. */
+/** A heterogeneous plan: each stage with its own nodes, and all stages with each other. */
 bool plan_mixed_legal(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);
 
 /**
- * Is a ZeRO shard a part of the ranks that one replica has side by side, or several of them whole?
- * Asked where stages lie inside replicas; of dense parameters and of experts. (rule P3)
+ * Is a ZeRO shard group a part of one replica's neighbouring ranks, or several whole replicas? Needed if
+ * stages are inside replicas; for dense parameters and experts. (rule P3)
  */
 bool plan_shards_nest(const plait_problem *problem, const plait_degrees *degrees);
 

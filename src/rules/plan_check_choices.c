@@ -1,8 +1,8 @@
 /*
- * plan_check_choices.c - what stages and layers recompute and offload of their own
+ * plan_check_choices.c - recomputation and offload of single stages and layers
  *
- * A plan's degrees say one choice for all. Where the software can (`recompute_by`, `offload_by` of its
- * profile), a stage or a layer may have another one; each must be legal as if it were the plan's.
+ * A plan's degrees have one choice for all. If the software allows it (`recompute_by`, `offload_by` of its
+ * profile), a stage or a layer may have another one; each must be legal as a choice of the whole plan.
  */
 #include "plait/lowlevel/schedule.h"
 
@@ -12,7 +12,7 @@
 
 // ---- what is chosen ------------------------------------------------------------------------
 
-/* A key of `keys` in which two points differ; -1: there is none. */
+/* A key of `keys` in which two points differ; -1: none. */
 static int differing_key(const plait_degrees *a, const plait_degrees *b, plait_key_set keys)
 {
     for (int key = 0; key < PLAIT_KEYS; key++)
@@ -49,7 +49,7 @@ bool stages_choose_own(const plait_plan *plan)
 
 // ---- degrees -------------------------------------------------------------------------------
 
-/* A stage's key that is not the plan's, and why that may not be. */
+/* Rejects a key of a stage that differs from the plan's. */
 static bool differs(const plait_plan *plan, int s, int key, const char *says,
                     const plan_reason *why)
 {
@@ -96,7 +96,7 @@ static char *recompute_text(plait_recompute recompute, char *text, size_t size)
     return plait_degrees_get(&one, PLAIT_KEY_RECOMPUTE, text, size);
 }
 
-/* Layers of the longest run of full ones that a chunk of the stage begins with; 0: all of them. */
+/* Length of the longest run of fully recomputed layers at the begin of a chunk; 0: all layers. */
 static int leading_full(const plait_stage *stage)
 {
     int most = 0, longest = 0;
@@ -114,7 +114,7 @@ static int leading_full(const plait_stage *stage)
     return most < longest ? most : 0;
 }
 
-/* What a stage that has one choice must mean: that of its first layer, of `full` perhaps full:N. */
+/* The choice of a uniform stage: that of its first layer; `full` may be full:N. */
 static plait_degrees stage_says(const plait_runtime *runtime, const plait_stage *stage)
 {
     plait_degrees said = stage->degrees;
@@ -130,7 +130,7 @@ static plait_degrees stage_says(const plait_runtime *runtime, const plait_stage 
     return said;
 }
 
-/* A layer against what is said for all of its plan (rule P35) or of its stage (rule P36). */
+/* A layer must have the choice of its plan (rule P35) or of its stage (rule P36). */
 static bool as_said(const plait_problem *p, const plait_degrees *said, plait_recompute found, int s,
                     int at, int in_chunk, const plan_reason *why)
 {
@@ -148,7 +148,7 @@ static bool as_said(const plait_problem *p, const plait_degrees *said, plait_rec
                by_plan ? "plan" : "stage", by_plan ? "P35" : "P36");
 }
 
-/* The plan's degrees with this choice. A layer that is run again whole has nothing to offload. */
+/* The plan's degrees with this choice. A fully recomputed layer offloads nothing. */
 static bool choice_legal(const plait_problem *p, const plait_stage *stage,
                          plait_recompute recompute, const plan_reason *why)
 {
@@ -161,7 +161,7 @@ static bool choice_legal(const plait_problem *p, const plait_stage *stage,
     return plan_ranks_legal(p, &d, why) && plan_recompute_legal(p, &d, why);
 }
 
-/* Has the layer before it, or the stage before, answered for the same? */
+/* Was the same choice checked for the layer or the stage before? */
 static bool is_asked(const plait_plan *plan, int s, int at)
 {
     const plait_stage *const stage = &plan->stage[s];
@@ -169,7 +169,7 @@ static bool is_asked(const plait_plan *plan, int s, int at)
 
     if (differing_key(&stage->degrees, &plan->degrees, PLAN_OWN_KEYS) < 0 &&
         recompute_same(found, plait_recompute_of(&stage->degrees, 0)))
-        return true; // that of its degrees
+        return true; // the choice of its degrees
     return at > 0 && recompute_same(found, stage->recompute[at - 1]);
 }
 
@@ -191,7 +191,7 @@ static bool stage_choices_legal(const plait_problem *p, const plait_plan *plan, 
     return true;
 }
 
-/* The first layer of the plan that recomputes otherwise; NULL: none. */
+/* The first layer of the plan with another recomputation; NULL: none. */
 static const plait_recompute *other_choice(const plait_plan *plan, plait_recompute one)
 {
     for (int s = 0; s < plan->stages; s++)
@@ -201,7 +201,7 @@ static const plait_recompute *other_choice(const plait_plan *plan, plait_recompu
     return NULL;
 }
 
-/* Has it what only a whole plan has, and the plan has not? */
+/* Some choices the software makes for all layers or for none: then all layers must have them. */
 static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, const plan_reason *why)
 {
     const plait_stage *const stage = &plan->stage[s];
@@ -225,7 +225,7 @@ static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, cons
     return true;
 }
 
-/* A stage that offloads as it likes, under software that lets it. */
+/* A stage with its own offload, under software that allows it. */
 static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, int s,
                               const plan_reason *why)
 {

@@ -12,7 +12,7 @@
 
 // ---- which are legal -----------------------------------------------------------------------
 
-/* What is wrong with the group of stage s. */
+/* Writes the error of stage s's group; true if there is none. */
 static bool group_holds(const plait_problem *p, const plait_plan *plan, int s, const bool *seen,
                         char wrong[200])
 {
@@ -48,8 +48,8 @@ static bool groups_hold(const plait_problem *p, const plait_plan *plan, const pl
 }
 
 /*
- * Stages are priced as those of a pipeline of their own degrees (C.221): the first of them has to lie as
- * one of these would, on a node of its own or behind a number of stages as large.
+ * Stages are priced as those of a pipeline of their own degrees (C.221), so the first of a run must be
+ * placed as one of these: at the start of a node, or after whole stages of the same size.
  */
 static bool runs_begin_well(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
@@ -70,7 +70,7 @@ static bool runs_begin_well(const plait_problem *p, const plait_plan *plan, cons
     return true;
 }
 
-/* Every microbatch passes all stages whole. */
+/* All stages must have the same microbatches. */
 static bool microbatches_agree(const plait_plan *plan, const plan_reason *why)
 {
     const plait_degrees *const first = &plan->stage[0].degrees;
@@ -87,7 +87,7 @@ static bool microbatches_agree(const plait_plan *plan, const plan_reason *why)
     return true;
 }
 
-/* What has a price where stages differ, and what they have in common. */
+/* Keys with a price in heterogeneous plans, and keys that all stages share. */
 static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *why)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /*
- * plan_check_sharding.c - layers that are cut otherwise than their plan: which, by what degrees, and whether they may
+ * plan_check_sharding.c - may layers be sharded otherwise than their plan?
  *
  *     a stage of 8 GPUs, tp 2, dp 4, mbs 1     4 sequences a microbatch
  *     a layer of it      tp 8, dp 1, mbs 4     the same 4
@@ -11,7 +11,7 @@
 
 // ---- which are legal -----------------------------------------------------------------------
 
-/* What the software lets a layer have of its own. */
+/* The software must allow the keys that the layer changes. */
 static bool may_cut(const plait_problem *p, const plait_degrees *d, plait_cut cut, int s, int at,
                     const plan_reason *why)
 {
@@ -28,7 +28,7 @@ static bool may_cut(const plait_problem *p, const plait_degrees *d, plait_cut cu
                p->runtime->name);
 }
 
-/* The same sequences pass all layers of a stage, whole ones on each rank. */
+/* All layers of a stage process the same sequences, whole sequences on each rank. */
 static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at,
                             const plan_reason *why)
 {
@@ -53,7 +53,7 @@ static bool shards_known(const plait_degrees *d, plait_cut cut, int s, int at,
                    at, s, cut.zero, d->zero);
 }
 
-/* As if it were the plan's. */
+/* The sharding must be legal for a whole plan. */
 static bool own_degrees_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, int s,
                               int at, const plan_reason *why)
 {
@@ -72,7 +72,7 @@ bool cut_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, in
            shards_known(d, cut, s, at, why) && own_degrees_legal(p, d, cut, s, at, why);
 }
 
-/* A key whose value has no price beside them; -1: all have. */
+/* A key whose value has no price beside such layers; -1: none. */
 static int key_without_price(const plait_degrees *d)
 {
     static const struct {

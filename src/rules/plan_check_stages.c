@@ -1,4 +1,4 @@
-/* plan_check_stages.c - the stages of a plan against its degrees: nothing that the price overlooks */
+/* plan_check_stages.c - do the stages of a plan agree with its degrees? A price ignores what does not */
 #include <string.h>
 
 #include "plait/lowlevel/schedule.h"
@@ -48,7 +48,7 @@ static bool has_chunks(const plait_plan *plan, const plan_reason *why)
     return true;
 }
 
-/* Stages are what the split says. */
+/* The chunks must be those of the split. */
 static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     plait_chunk dealt[PLAIT_MAX_LAYERS];

@@ -1,4 +1,4 @@
-/* rules.c - which set of rules binds a runtime */
+/* rules.c - the rules of each runtime */
 #include "rules/rules.h"
 
 #include <stddef.h>
@@ -49,7 +49,7 @@ bool rules_are_kin(plait_rules one, plait_rules other)
     return root_of(one) == root_of(other);
 }
 
-/* The first that is broken, of the base's rules before a set's own. */
+/* The first broken rule; rules of the base come before a set's own. */
 static const plan_rule *broken_of(const rule_set *set, bool batch, const plait_problem *problem,
                                   const plait_degrees *degrees)
 {

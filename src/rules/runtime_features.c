@@ -1,4 +1,4 @@
-/* runtime_features.c - what a release of the software does not have yet */
+/* runtime_features.c - features that a release of the software does not have yet */
 #include "rules/runtime_features.h"
 
 #include <stdio.h>

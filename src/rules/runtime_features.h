@@ -1,9 +1,9 @@
-/* runtime_features.h - what a release of the software does not have yet */
+/* runtime_features.h - features that a release of the software does not have yet */
 #pragma once
 
 #include "plait/runtime.h"
 
-/** The release that brought a value, where the runtime's own release is an earlier one; else NULL. */
+/** The release that brought a value, if the runtime's own release is earlier; else NULL. */
 const plait_release *runtime_brought(const plait_runtime *runtime, int key, int value);
 
 /** The first part of a model that came after the runtime's release, a plait_model_part; -1: none. */

@@ -1,4 +1,4 @@
-/* torchtitan_family.c - which of torchtitan's model families builds a model */
+/* torchtitan_family.c - the torchtitan model family that builds a model */
 #include "rules/torchtitan_family.h"
 
 #include "plan/model_queries.h"

@@ -1,9 +1,9 @@
-/* torchtitan_family.h - which of torchtitan's model families builds a model */
+/* torchtitan_family.h - the torchtitan model family that builds a model */
 #pragma once
 
 #include "plait/model.h"
 
-/** Families by what their blocks can have, not by what they are named after. */
+/** Families by the features of their blocks, not by their names. */
 typedef enum titan_family {
     TITAN_LLAMA3,      /* grouped-query attention and an MLP */
     TITAN_QWEN3,       /* also norms of q and k, experts */
@@ -12,5 +12,5 @@ typedef enum titan_family {
     TITAN_FAMILIES
 } titan_family;
 
-/** The family that a model would be built by, if its rules (TM1 ...) let it. */
+/** The family that would build a model, if its rules (TM1 ...) allow it. */
 titan_family titan_family_of(const plait_model *model);

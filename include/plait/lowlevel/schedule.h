@@ -1,5 +1,5 @@
 /*
- * schedule.h - how long a pipeline idles, how many microbatches a stage holds, what each rank does
+ * schedule.h - idle time of a pipeline, microbatches in flight of a stage, actions of each rank
  *
  * Closed forms for uniform and uneven stages. Stage times are those of one microbatch over all
  * chunks of the stage: f forward, b the whole backward, w its weight-gradient part. (Qi et al. write
@@ -8,11 +8,10 @@
  *     stage 0   F0 F1 .. B0 F2 B1 F3 B2 .. B3     1F1B with p = 2, m = 4, f = b = one slot:
  *     stage 1   .. F0 B0 F1 B1 F2 B2 F3 B3 ..     each stage idles (p-1)(f+b), here two slots
  *
- * plait_schedule_actions spells the same schedules out, rank by rank, action by action.
+ * plait_schedule_actions lists the same schedules, rank by rank, action by action. Each schedule is one file,
+ * costmodel/schedule/schedule_<name>.c.
  *
- * One file a schedule, costmodel/schedule_<name>.c, says all that is said here of it.
- *
- * Left out: sends, which a price adds (C.64) and plait/simulate.h knows one by one.
+ * Left out: sends, which a price adds (C.64) and plait/lowlevel/simulate.h simulates one by one.
  */
 #ifndef PLAIT_LOWLEVEL_SCHEDULE_H
 #define PLAIT_LOWLEVEL_SCHEDULE_H
@@ -23,12 +22,12 @@ PLAIT_BEGIN_DECLS
 
 /* ---- what each schedule is ---- */
 
-/** Chunks of layers that a rank holds and that take turns: 1, 2, or PLAIT_SEVERAL_CHUNKS, 2 or more. */
+/** Interleaved chunks of layers a rank: 1, 2, or PLAIT_SEVERAL_CHUNKS, 2 or more. */
 int plait_schedule_chunks(plait_schedule schedule);
 
 enum { PLAIT_SEVERAL_CHUNKS = 0 };
 
-/** Can a rank hold so many? */
+/** Can a rank hold this number of chunks? */
 static inline bool plait_schedule_takes(plait_schedule schedule, int chunks)
 {
     const int takes = plait_schedule_chunks(schedule);
@@ -39,34 +38,35 @@ static inline bool plait_schedule_takes(plait_schedule schedule, int chunks)
 /** Does one rank work at a time, so that nothing runs beside a send? */
 bool plait_schedule_alone(plait_schedule schedule);
 
-/** What the schedule needs and does not have here, "pp > 1"; NULL: it suits. */
+/** An unmet requirement of the schedule, such as "pp > 1"; NULL: none. */
 const char *plait_schedule_needs(plait_schedule schedule, int ranks, int microbatches);
 
-/** Copies of a rank's parameters: 2 for DualPipe, which runs two stages a rank. */
+/** Ranks that hold each stage: 2 for DualPipe, which runs two stages a rank, else 1. */
 int plait_schedule_replicas(plait_schedule schedule);
 
 /**
- * Which of `ranks` pipeline ranks holds chunk c. Chunks are counted from the embedding to the loss:
+ * The pipeline rank, of `ranks`, that holds a chunk. Chunks are counted from the embedding to the loss:
  * chunk 0 has the embedding, the last one the loss.
  */
 int plait_schedule_rank(plait_schedule schedule, int ranks, int chunk);
 
-/** The same the other way round: which chunk is the v-th of a rank. */
+/** The v-th chunk of a rank. */
 int plait_schedule_chunk(plait_schedule schedule, int ranks, int rank, int v);
 
 /* ---- how long it idles ---- */
 
-/** One microbatch through one chunk, or through all that a rank holds. */
+/** Times of one microbatch through one chunk, or through all chunks of a rank. */
 typedef struct plait_chunk_time {
     double forward_s;
     double backward_s; /* all of it */
-    double weight_s;   /* of which the weight gradient, which nobody waits for */
+    double weight_s;   /* weight-gradient part, which no other rank waits for */
 } plait_chunk_time;
 
-/** Ranks next to each other that are alike. */
+/** Neighbouring equal ranks. */
 typedef struct plait_rank_run {
     int ranks;
-    plait_chunk_time all; /* chunks of a rank; under DualPipe the mean of its two */
+    plait_chunk_time
+        all; /* sum over the chunks of a rank; under DualPipe the mean of its two stages */
     plait_chunk_time first, last;
 } plait_rank_run;
 
@@ -75,30 +75,30 @@ typedef struct plait_pipeline_load {
     int ranks;
     int chunks; /* a rank */
     int microbatches;
-    bool no_barrier; /* a rank begins the next step when its own work is done */
-    bool unlike;     /* a rank's chunks may differ, also those between its first and its last */
+    bool no_barrier; /* a rank begins the next step after its own work */
+    bool unlike;     /* all chunks of a rank may differ, not only its first and last */
     int runs;
     const plait_rank_run *run; /* [runs], whose ranks sum to `ranks` */
 } plait_pipeline_load;
 
 /**
- * Time from the first forward to the last backward, sends and gradient reduction apart; without a
- * barrier the longest time that one rank is at work or waits inside.
+ * Time from the first forward to the last backward, without sends and gradient reduction; without a
+ * barrier the longest time from one rank's first action to its last.
  *
  *     naive         m sum_s, over ranks                                                (C.71)
  *     gpipe         sum_s + (m-1)(max f + max b)                                       (C.72)
  *     1f1b          the longest path, which turns at three ranks at most               (C.73)
- *     others        what no order can undercut: a rank's own work, what passes before it and
- *                   behind it, and its wait for the first backward                     (C.74, C.75)
+ *     others        a lower bound over all orders: a rank's own work, the work before and after
+ *                   it, and its wait for the first backward                            (C.74, C.75)
  *
- * The first three are exact for any stages; the others are proven lower bounds, exact for equal
- * stages under interleaving, and the simulator knows the rest (plait_pipeline_exact).
+ * The first three are exact for any stages; the others are proven lower bounds, exact for equal stages
+ * under interleaving (plait_pipeline_exact). Otherwise the simulator computes the time.
  */
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load);
 
-/** C.73 stage by stage: those passed so far, and the longest of the chains that have turned at them. */
+/** C.73 stage by stage: the stages passed so far, and the longest chains that turned at them. */
 typedef struct plait_chain {
-    int stages;                       /* passed */
+    int stages;                       /* stages passed */
     double both_s;                    /* their f + b */
     double forward_s, backward_s;     /* the longest of theirs */
     double rounds_s;                  /* rounds of one stage, less f + b of those before it */
@@ -108,15 +108,15 @@ typedef struct plait_chain {
 
 plait_chain plait_chain_begin(void);
 
-/** Takes the next stage of `ranks`: nothing in the chain ever becomes shorter by it. */
+/** Adds the next stage of `ranks`; no time in the chain becomes shorter. */
 void plait_chain_pass(plait_chain *chain, int ranks, int microbatches, plait_chunk_time stage);
 
-/** Is plait_pipeline_s what a simulation would find, or only a lower bound of it? */
+/** Does plait_pipeline_s equal the simulated time? Otherwise it is a lower bound. */
 bool plait_pipeline_exact(plait_schedule schedule, const plait_pipeline_load *load);
 
 /**
- * Microbatches whose activations rank `rank` holds at its peak, in units of all its chunks; what a
- * weight gradient still waits for counts in full.
+ * Microbatches whose activations rank `rank` holds at its peak, in units of all its chunks; activations
+ * that a weight gradient still needs count in full.
  *
  *     naive 1;  gpipe m;  1f1b min(p - s, m)                                  (C.77)
  *     interleaved min((2(p-s-1) + (v-1)p + 1) / v, m)                         (C.78)
@@ -128,8 +128,8 @@ double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, in
                                 int microbatches);
 
 /**
- * The same of each chunk of a rank, at the moment when all of them together are most by their weights:
- * what a rank with unlike chunks holds. (C.260)
+ * Microbatches in flight of each chunk of a rank with uneven chunks, when their weighted sum is largest.
+ * (C.260)
  *
  * @param weight  [chunks] bytes or layers of each
  * @param held    [chunks] microbatches, filled
@@ -138,8 +138,8 @@ void plait_schedule_held(plait_schedule schedule, int ranks, int rank, int chunk
                          const double *weight, double *held);
 
 /**
- * Forwards that run beside the backward of another microbatch where software pairs them, in units of
- * a whole stage and of the rank that the step waits for. (C.157)
+ * Forwards that run beside the backward of another microbatch, if the software pairs them, in units of a
+ * whole stage and for the rank that the step waits for. (C.157)
  *
  *     one stage     m - 1: the first forward and the last backward are alone
  *     interleaved   m - ((v-1)p + 1) / v: the last rank's forwards ahead, one more than without pairs
@@ -148,7 +148,7 @@ void plait_schedule_held(plait_schedule schedule, int ranks, int rank, int chunk
  */
 double plait_schedule_pairs(plait_schedule schedule, int stages, int chunks, int microbatches);
 
-/** Can it pair them at all, given microbatches enough? */
+/** Can the schedule pair them at all, given enough microbatches? */
 bool plait_schedule_has_pairs(plait_schedule schedule, int stages, int chunks);
 
 /* ---- what each rank does ---- */
@@ -157,8 +157,8 @@ bool plait_schedule_has_pairs(plait_schedule schedule, int stages, int chunks);
 typedef enum plait_action_kind {
     PLAIT_ACTION_FORWARD,  /* F: forward of one microbatch through one stage */
     PLAIT_ACTION_BACKWARD, /* B: its whole backward, input and weight gradient */
-    PLAIT_ACTION_INPUT,    /* I: the input gradient alone, which the stage before waits for */
-    PLAIT_ACTION_WEIGHT,   /* W: the weight gradient that an I left, which nobody waits for */
+    PLAIT_ACTION_INPUT,    /* I: the input gradient, which the stage before waits for */
+    PLAIT_ACTION_WEIGHT,   /* W: the weight gradient of an earlier I, which no stage waits for */
     PLAIT_ACTION_KINDS
 } plait_action_kind;
 
@@ -167,7 +167,7 @@ extern const char *const plait_action_letter[PLAIT_ACTION_KINDS + 1];
 
 /**
  * A stage is here one chunk of layers, counted from the embedding to the loss over all ranks
- * (plait_schedule_rank says whose it is), and F of stage s waits for F of s - 1, B and I for those of s + 1.
+ * (plait_schedule_rank). F of stage s waits for F of s - 1, B and I wait for those of s + 1.
  *
  * Under DualPipe each stage has two copies. The first half of the microbatches enters at rank 0,
  * where stage s is on rank s; the second half enters at the last rank, stage s on rank p - 1 - s.
@@ -176,7 +176,7 @@ typedef struct plait_action {
     plait_action_kind kind;
     int stage;
     int microbatch;
-    bool paired; /* meant to run at once with the action behind it, where software can */
+    bool paired; /* runs at once with the next action, if the software can */
 } plait_action;
 
 /** "3F7": forward of microbatch 7 through stage 3. Returns `text`. */
@@ -185,35 +185,35 @@ char *plait_action_text(const plait_action *action, char *text, size_t size);
 typedef struct plait_pipeline_shape {
     plait_schedule schedule;
     int ranks;  /* p, as schedules count it; at least 1 */
-    int chunks; /* v, a rank; 1 or as many as the schedule takes turns with */
+    int chunks; /* v, chunks a rank */
     int microbatches;
 } plait_pipeline_shape;
 
-/** What one rank does, in its order. */
+/** The actions of one rank, in order. */
 typedef struct plait_rank_actions {
     int count;
     const plait_action *action;
 } plait_rank_actions;
 
 /**
- * Microbatches that a rank takes through one chunk before it turns to the next; 1 where it has one
- * chunk. Megatron-LM: p, which must divide m. PyTorch where it does not: m in max(1, m/p) equal
- * rounds. 0: neither can.
+ * Microbatches that a rank passes through one chunk before it switches to the next; 1 for one chunk.
+ * Megatron-LM: p, which must divide m. PyTorch, if it does not: m in max(1, m/p) equal rounds. 0: neither is
+ * possible.
  */
 int plait_schedule_group(const plait_pipeline_shape *shape);
 
 /**
- * Can the schedule be spelled out? False for interleaving without a group, for DualPipe unless p is
- * even and m even and at least 2p, for DualPipe-V unless m is at least 2p, and where the chunks of a
- * rank are not as many as the schedule has.
+ * Does the shape have a list of actions? False for interleaving without a group, for DualPipe unless p is
+ * even and m even and at least 2p, for DualPipe-V unless m is at least 2p, and for another number of chunks
+ * a rank than the schedule has.
  */
 bool plait_schedule_has_actions(const plait_pipeline_shape *shape);
 
-/** Actions of all ranks together; 0 where the schedule has none. */
+/** Number of actions of all ranks; 0 if the shape has no list. */
 int64_t plait_schedule_action_count(const plait_pipeline_shape *shape);
 
 /**
- * The actions of every rank. Fails (RANGE) where the schedule has none.
+ * The actions of every rank. Fails (RANGE) if the shape has no list.
  *
  *     naive        F0 B0 F1 B1 ..
  *     gpipe        F0 F1 .. B0 B1 ..
@@ -237,9 +237,9 @@ PLAIT_MUST_CHECK plait_status plait_schedule_actions(const plait_pipeline_shape 
                                                      plait_error *err);
 
 /**
- * The same where software runs forwards and backwards of two microbatches at once: those of one chunk
- * order (1f1b on one rank, interleaved) with one forward more ahead and each later one paired,
- * DualPipe's as they are. (C.157, C.183)
+ * The actions of software that runs a forward and a backward of two microbatches at once: in 1f1b on one
+ * rank and interleaved, one more forward is ahead and each later one is paired; DualPipe is unchanged.
+ * (C.157, C.183)
  */
 PLAIT_MUST_CHECK plait_status plait_schedule_paired_actions(const plait_pipeline_shape *shape,
                                                             plait_arena *arena,
