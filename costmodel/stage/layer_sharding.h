@@ -1,4 +1,4 @@
-/* layer_sharding.h - stages whose layers are sharded differently (docs/rules.md, P44 to P47) */
+/* layer_sharding.h - stages whose layers are sharded differently (docs/reference/rules.md, P44 to P47) */
 #pragma once
 
 #include "costmodel/stage/stage_cost.h"

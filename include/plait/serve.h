@@ -966,7 +966,7 @@ double plait_serve_prefill_servers(double prefill_s, double sequences, double st
  * In order: plait_serve_runs_load, plait_serve_run_price for each row (again and again while an engine's
  * numbers are fitted: a price costs microseconds), plait_serve_validate for errors of all.
  *
- * The columns of a file are in docs/formats.md. A row whose trust is `low` is priced, never scored.
+ * The columns of a file are in docs/reference/files/runs.md. A row whose trust is `low` is priced, never scored.
  */
 
 typedef enum plait_serve_mode {
