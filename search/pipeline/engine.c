@@ -90,9 +90,9 @@ static double step_s(const pipeline_problem *problem, double pipeline_s,
 }
 
 /*
- * Lower bound of every completion of a label. (S.65) Of its chains, that of all microbatches of the
- * slowest stage to come begins after its own work, and those that have turned go on to the last
- * stage and back.
+ * Lower bound of every completion of a label. (S.65) It covers two more chains than S.61: all
+ * microbatches of the slowest stage to come, after the work of the stages so far, and the chains
+ * that have turned, extended to the last stage and back.
  */
 static double lower_bound(const pipeline_problem *problem, const pipeline_label *label,
                           const pipeline_rest *rest)
