@@ -10,7 +10,7 @@
 #include "cli/imported.h"
 #include "cli/terminal.h"
 #include "io/file.h"
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 #include "launch/import.h"
 #include "launch/serving_import.h"
 #include "plait/data.h"

@@ -6,7 +6,7 @@
 
 #include "base/saturating.h"
 #include "launch/other_jobs.h"
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 #include "launch/target.h"
 #include "base/text.h"
 

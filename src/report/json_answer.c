@@ -2,7 +2,7 @@
 #include "report/json_plan.h"
 #include "plan/model_queries.h"
 
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 
 static void write_plans(json_writer *json, const plait_problem *problem, const report_plan *plan,
                         int count)

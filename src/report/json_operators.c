@@ -1,6 +1,6 @@
 /* json_operators.c - the document of `plait operators --json` */
 #include "io/json/json_write.h"
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 #include "report/report_operators.h"
 
 static void write_mesh(json_writer *json, const plait_mesh *mesh)

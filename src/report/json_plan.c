@@ -1,7 +1,7 @@
 /* json_plan.c - one plan as JSON */
 #include "report/json_plan.h"
 
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 
 /* ---- the price ---- */
 

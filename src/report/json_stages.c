@@ -2,7 +2,7 @@
 #include "report/json_plan.h"
 
 #include "plan/choices.h"
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 
 static int axis_size(const plait_degrees *degrees, plait_axis axis)
 {

@@ -2,7 +2,7 @@
 #include "report/report_validate.h"
 
 #include "io/json/json_write.h"
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 #include "report/report.h"
 
 /* ---- rows ---- */

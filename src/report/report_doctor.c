@@ -6,7 +6,7 @@
 
 #include "report/json_plan.h"
 #include "io/json/json_write.h"
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 #include "report/report_private.h"
 #include "report/units.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "io/json/json_write.h"
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 #include "report/report_private.h"
 #include "report/report_table.h"
 #include "report/units.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "launch/import.h"
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

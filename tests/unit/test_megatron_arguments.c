@@ -14,7 +14,7 @@
 #include "launch/megatron/megatron.h"
 #include "support/must.h"
 #include "plait/data.h"
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 
 /* ---- values ---- */
 

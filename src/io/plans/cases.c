@@ -1,13 +1,13 @@
-/* cases.c - reading published systems */
+/* cases.c - reader of published systems */
 #include "io/plans/cases.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "io/json/json.h"
 #include "plait/data.h"
-#include "base/text.h"
+
+#include "io/file.h"
+#include "io/plans/plans_json.h"
 
 enum { MAX_ROWS = 256, MAX_REMARKS = 64 };
 
@@ -43,9 +43,8 @@ static plait_status read_remarks(const json_cursor *at, const char *key, plait_a
     return PLAIT_OK;
 }
 
-/* ---- what rows have in common: here of the file, then of each row ---- */
+/* ---- keys that the file and each row may have ---- */
 
-/* A word, or a number in its digits; it must be one that the key takes. */
 static plait_status read_key(const json_cursor *plan, plait_key_id key, plait_arena *arena,
                              case_row *out, plait_error *err)
 {
@@ -54,68 +53,57 @@ static plait_status read_key(const json_cursor *plan, plait_key_id key, plait_ar
     const char *text;
     plait_error inner;
     json_cursor at;
-    int number;
 
     PLAIT_TRY(json_value_optional(plan, name, &at, err));
     if (json_is_null(&at))
         return PLAIT_OK;
-    if (json_is_string(&at)) {
-        PLAIT_TRY(json_as_string(&at, arena, &text, err));
-    } else {
-        PLAIT_TRY(json_as_int(&at, 0, INT_MAX, &number, err));
-        text = plait_arena_printf(arena, "%d", number);
-        if (text == NULL)
-            return plait_fail_nomem(err);
-    }
+    PLAIT_TRY(plans_read_value(&at, arena, &text, err));
     if (plait_degrees_set(&degrees, name, text, &inner) != PLAIT_OK)
         return json_fail(&at, inner.status, err, "%s", inner.message);
     out->key[key] = text;
     return PLAIT_OK;
 }
 
-/* The kernel of attention may stand here as well as in the plan. */
-static plait_status read_job(const json_cursor *at, plait_arena *arena, case_row *out,
+/* The attention kernel may be a key of the job or of the plan. */
+static plait_status read_job(const json_cursor *job, plait_arena *arena, case_row *out,
                              plait_error *err)
 {
     static const char *const keys[] = {"seq", "gbs", "precision", "attention", NULL};
-    json_cursor job;
 
-    PLAIT_TRY(json_object_optional(at, "job", &job, err));
-    if (json_is_null(&job))
-        return PLAIT_OK;
-    PLAIT_TRY(json_keys_among(&job, keys, err));
-    PLAIT_TRY(json_int_optional(&job, "seq", 1, PLAIT_MAX_SEQ, &out->seq, err));
-    PLAIT_TRY(json_int_optional(&job, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));
-    PLAIT_TRY(json_string_optional(&job, "precision", arena, &out->precision, err));
-    return read_key(&job, PLAIT_KEY_ATTENTION, arena, out, err);
+    PLAIT_TRY(json_keys_among(job, keys, err));
+    PLAIT_TRY(json_int_optional(job, "seq", 1, PLAIT_MAX_SEQ, &out->seq, err));
+    PLAIT_TRY(json_int_optional(job, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));
+    PLAIT_TRY(json_string_optional(job, "precision", arena, &out->precision, err));
+    return read_key(job, PLAIT_KEY_ATTENTION, arena, out, err);
 }
 
-static plait_status read_plan(const json_cursor *at, plait_arena *arena, case_row *out,
+static plait_status read_plan(const json_cursor *plan, plait_arena *arena, case_row *out,
                               plait_error *err)
 {
     const char *names[PLAIT_KEYS + 1] = {NULL};
-    json_cursor plan;
 
-    PLAIT_TRY(json_object_optional(at, "plan", &plan, err));
-    if (json_is_null(&plan))
-        return PLAIT_OK;
     for (int key = 0; key < PLAIT_KEYS; key++)
         names[key] = plait_keys[key].name;
-    PLAIT_TRY(json_keys_among(&plan, names, err));
+    PLAIT_TRY(json_keys_among(plan, names, err));
     for (int key = 0; key < PLAIT_KEYS; key++)
-        PLAIT_TRY(read_key(&plan, (plait_key_id)key, arena, out, err));
+        PLAIT_TRY(read_key(plan, (plait_key_id)key, arena, out, err));
     return PLAIT_OK;
 }
 
 static plait_status read_setting(const json_cursor *at, plait_arena *arena, case_row *out,
                                  plait_error *err)
 {
+    json_cursor job, plan;
+
     PLAIT_TRY(json_string_optional(at, "model", arena, &out->model, err));
     PLAIT_TRY(json_string_optional(at, "cluster", arena, &out->cluster, err));
     PLAIT_TRY(json_string_optional(at, "runtime", arena, &out->runtime, err));
     PLAIT_TRY(json_int_optional(at, "gpus", 1, PLAIT_MAX_GPUS, &out->gpus, err));
-    PLAIT_TRY(read_job(at, arena, out, err));
-    return read_plan(at, arena, out, err);
+    PLAIT_TRY(json_object_optional(at, "job", &job, err));
+    if (!json_is_null(&job))
+        PLAIT_TRY(read_job(&job, arena, out, err));
+    PLAIT_TRY(json_object_optional(at, "plan", &plan, err));
+    return json_is_null(&plan) ? PLAIT_OK : read_plan(&plan, arena, out, err);
 }
 
 /* ---- rows ---- */
@@ -160,7 +148,7 @@ static plait_status read_published(const json_cursor *at, case_row *out, plait_e
     return PLAIT_OK;
 }
 
-/* The row that this one is compared with stands before it. */
+/* A row is compared with one before it. */
 static plait_status read_against(const json_cursor *at, const case_row *rows, int before,
                                  plait_arena *arena, case_row *out, plait_error *err)
 {
@@ -249,11 +237,10 @@ static plait_status read_case(const json_cursor *root, plait_arena *arena, void 
     return read_rows(root, &common, arena, out, err);
 }
 
-/* A case is found by its file, and says its name in what is printed. */
+/* A case has the name of its file, since the one is printed and the other is given. */
 static plait_status check_name(const char *path, const char *name, plait_error *err)
 {
-    const char *const slash = strrchr(path, '/');
-    const char *const file = slash != NULL ? slash + 1 : path;
+    const char *const file = file_base_name(path);
     const size_t length = strlen(name);
 
     if (strcmp(path, "-") == 0 ||

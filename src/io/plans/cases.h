@@ -1,15 +1,15 @@
-/* cases.h - published systems: what was run, as a plan, and what its authors measured
+/* cases.h - published systems: plans, and the figures that their authors measured
  *
- * A case is models/cases/NAME.json; models/cases/README.md has the format. Rows are plans of one
- * source. What they have in common stands once, at the top of the file, and each row says what it
- * has of its own. What is not published is assumed and said to be.
+ * A case is models/cases/NAME.json, whose format is in models/cases/README.md. Its rows are plans
+ * of one source. Keys at the top of the file are defaults of all rows. Unpublished keys are assumed
+ * and listed as such.
  */
 #pragma once
 
 #include "plait/arena.h"
 #include "plait/degrees.h"
 
-/** How a published figure is written. */
+/** Unit of a published figure. */
 typedef enum case_unit { CASE_SECONDS, CASE_COUNT, CASE_PERCENT, CASE_GIB, CASE_GB } case_unit;
 
 /** Figures that sources publish: key, title, unit. */
@@ -40,27 +40,27 @@ extern const char *const case_figure_key[CASE_FIGURES + 1];
 extern const char *const case_figure_title[CASE_FIGURES + 1];
 extern const case_unit case_figure_unit[CASE_FIGURES];
 
-/** Remarks, each a sentence; `what` says of which sort they are. */
+/** Remarks, each a sentence. */
 typedef struct case_remarks {
     int count;
     const char *const *text; /* [count] */
 } case_remarks;
 
-/** One plan and its question, in the words of the command line. */
+/** One plan with model, cluster and job, in the words of the command line. */
 typedef struct case_row {
     const char *name;
     const char *model;
     const char *cluster;
     const char *runtime;
-    const char *precision; /* NULL: the usual */
+    const char *precision; /* NULL: default */
     int seq;
     int gbs;
     int gpus;
-    const char *key[PLAIT_KEYS];    /* the plan; NULL: as eval fills it in */
+    const char *key[PLAIT_KEYS];    /* values of the plan; NULL: as `plait eval` fills it in */
     double published[CASE_FIGURES]; /* NaN: not published */
-    bool search;                    /* the plan is the best that keeps these keys */
-    int against;                    /* the row that it is faster than; -1: none */
-    int sync_stages;                /* > 0: p of the share that the speed-up implies (C.136) */
+    bool search;                    /* the plan is the best one with these values */
+    int against;                    /* row that speedup_percent compares with; -1: none */
+    int sync_stages;                /* p in the share that the speed-up implies (C.136); 0: none */
     case_remarks notes;
 } case_row;
 
@@ -68,17 +68,17 @@ typedef struct case_study {
     const char *name;
     const char *title;
     const char *source;
-    case_remarks assumed;     /* what the source does not publish */
-    case_remarks contradicts; /* where it contradicts itself */
+    case_remarks assumed;     /* values that the source does not publish */
+    case_remarks contradicts; /* contradictions in the source */
     case_remarks notes;
     int rows;
     const case_row *row; /* [rows] */
 } case_study;
 
-/** Load a case by name or path. *out lives in `arena`. */
+/** Loads a case by name or path. *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status cases_find(const char *name, plait_arena *arena, case_study *out,
                                          plait_error *err);
 
-/** The same from text; `name` stands for the file in messages. */
+/** Parses a case; messages have `name` as its path. */
 PLAIT_MUST_CHECK plait_status cases_parse(const char *text, size_t length, const char *name,
                                           plait_arena *arena, case_study *out, plait_error *err);

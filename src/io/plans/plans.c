@@ -1,4 +1,4 @@
-/* plans.c - reading a document of plans back */
+/* plans.c - reader of documents of plans */
 #include "io/plans/plans.h"
 
 #include <limits.h>
@@ -6,15 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "io/cluster/cluster_file.h"
 #include "io/data/data.h"
 #include "io/file.h"
-#include "io/json/json.h"
 #include "io/model/model_file.h"
-#include "io/plans/plans_read.h"
-#include "base/text.h"
+#include "io/plans/plans_json.h"
 
-/* Members of a PLAN beside its keys: named so that a misspelt one is refused. */
+/* Members of a plan beside its keys; others are refused, since they may be misspelt keys. */
 static const char *const also[] = {"rank",
                                    "verdict",
                                    "risk",
@@ -64,8 +63,8 @@ plans_entry plans_unknown(const char *where)
 
 /* ---- degrees ---- */
 
-static plait_status degree_text(const json_cursor *at, plait_arena *arena, const char **text,
-                                plait_error *err)
+plait_status plans_read_value(const json_cursor *at, plait_arena *arena, const char **text,
+                              plait_error *err)
 {
     int number;
 
@@ -87,7 +86,7 @@ plait_status plans_read_key(const json_cursor *plan, plait_key_id key, plait_are
     PLAIT_TRY(json_value_optional(plan, name, &at, err));
     if (json_is_null(&at))
         return PLAIT_OK;
-    PLAIT_TRY(degree_text(&at, arena, &text, err));
+    PLAIT_TRY(plans_read_value(&at, arena, &text, err));
     if (plait_degrees_set(degrees, name, text, &inner) != PLAIT_OK)
         return json_fail(&at, inner.status, err, "%s", inner.message);
     *given |= PLAIT_KEY_BIT(key);
@@ -127,7 +126,7 @@ static plait_status read_order(const json_cursor *plan, plans_entry *out, plait_
                      "expected tp, cp, dp, pp or tp, cp, pp, dp, found another order");
 }
 
-/* A file without a job may still say how many GPUs its degrees make up. */
+/* A file without a job may have the number of GPUs in its degrees. */
 static plait_status read_world(const json_cursor *plan, plans_entry *out, plait_error *err)
 {
     const plait_key_set all =
@@ -167,7 +166,7 @@ static plait_status check_same_word(const json_cursor *plan, const char *key,
     return PLAIT_OK;
 }
 
-/* What a plan repeats of its job, or follows from both: it is not read, but it may not contradict. */
+/* Checks members that repeat the job, or follow from the job and the degrees. */
 static plait_status check_job(const json_cursor *plan, plait_arena *arena, const plans_entry *out,
                               plait_error *err)
 {
@@ -188,7 +187,7 @@ static plait_status check_job(const json_cursor *plan, plait_arena *arena, const
     dp = d.dp;
     PLAIT_TRY(json_int_optional(plan, "dp", 0, PLAIT_MAX_GPUS, &dp, err));
     const bool known = (out->given & of_batch) == of_batch && out->gbs > 0 && d.dp > 0 &&
-                       dp == d.dp; // of another dp other readers tell
+                       dp == d.dp; // plait_plan_check() reports another dp
 
     return check_same(plan, "microbatches", known ? plait_degrees_microbatches(&d, out->gbs) : 0,
                       err);
@@ -199,7 +198,8 @@ plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_
 {
     PLAIT_TRY(check_members(plan, err));
     for (int key = 0; key < PLAIT_KEYS; key++)
-        if (key != PLAIT_KEY_DP && key != PLAIT_KEY_ORDER) // one follows, one is a list of axes
+        if (key != PLAIT_KEY_DP &&
+            key != PLAIT_KEY_ORDER) // dp follows from the others, order is a list
             PLAIT_TRY(
                 plans_read_key(plan, (plait_key_id)key, arena, &out->degrees, &out->given, err));
     PLAIT_TRY(read_order(plan, out, err));
@@ -208,7 +208,7 @@ plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_
     return read_world(plan, out, err);
 }
 
-/* ---- the question ---- */
+/* ---- model, cluster and job ---- */
 
 bool plans_risk_is_sensible(double risk)
 {
@@ -220,7 +220,7 @@ bool plans_imbalance_is_sensible(double imbalance)
     return imbalance >= 1.0 && imbalance <= 100.0;
 }
 
-/* Older documents name the kernel of attention here; a plan that names its own has that. */
+/* Older documents have the attention kernel here; a plan's own kernel overrides it. */
 static plait_status read_kernel(const json_cursor *job, plans_entry *out, plait_error *err)
 {
     int kernel = -1;
@@ -233,20 +233,6 @@ static plait_status read_kernel(const json_cursor *job, plans_entry *out, plait_
     return PLAIT_OK;
 }
 
-/* A profile of the user's own lies beside the plans that it is of. */
-static plait_status read_runtime(const json_cursor *root, const json_cursor *job,
-                                 plait_arena *arena, plans_entry *out, plait_error *err)
-{
-    const char *name = NULL;
-
-    PLAIT_TRY(json_string_optional(job, "runtime", arena, &name, err));
-    if (name == NULL)
-        return PLAIT_OK;
-    out->runtime = data_named_in(root->key, name, arena);
-    return out->runtime != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
-/* A number, or the word for natural routing. */
 static plait_status read_imbalance(const json_cursor *job, plait_arena *arena, plans_entry *out,
                                    plait_error *err)
 {
@@ -277,6 +263,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
 {
     static const char *const keys[] = {"seq",       "gbs",  "gpus",      "precision", "runtime",
                                        "attention", "risk", "imbalance", NULL};
+    const char *runtime = NULL;
     json_cursor at;
 
     out->precision = -1;
@@ -288,7 +275,12 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     PLAIT_TRY(json_int_optional(&at, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));
     PLAIT_TRY(json_int_optional(&at, "gpus", 1, PLAIT_MAX_GPUS, &out->gpus, err));
     PLAIT_TRY(json_word_optional(&at, "precision", plait_precision_name, &out->precision, err));
-    PLAIT_TRY(read_runtime(root, &at, arena, out, err));
+    PLAIT_TRY(json_string_optional(&at, "runtime", arena, &runtime, err));
+    if (runtime != NULL) {
+        out->runtime = data_named_in(root->key, runtime, arena);
+        if (out->runtime == NULL)
+            return plait_fail_nomem(err);
+    }
     PLAIT_TRY(json_number_optional(&at, "risk", JSON_POSITIVE, &out->risk, err));
     if (out->risk > 0.0 && !plans_risk_is_sensible(out->risk))
         return json_fail_key(&at, "risk", PLAIT_ERROR_RANGE, err,
@@ -337,9 +329,9 @@ plait_status plans_read_question(const json_cursor *root, plait_arena *arena, pl
     return read_job(root, arena, out, err);
 }
 
-/* ---- which plan ---- */
+/* ---- one plan ---- */
 
-/* The rank that a plan states, or its place in the list. */
+/* The rank of a plan, by default its position in the list. */
 static plait_status rank_of(const json_cursor *plan, int *rank, plait_error *err)
 {
     *rank = plan->index < INT_MAX ? (int)plan->index + 1 : INT_MAX;
@@ -364,13 +356,11 @@ static plait_status find_plan(const json_cursor *plans, int rank, json_cursor *p
                      rank);
 }
 
-/* Which plan of a document, and what it is read into. */
 typedef struct plan_choice {
-    int rank; /* 0: the first */
+    int rank; /* 0: the first plan */
     plans_entry *entry;
 } plan_choice;
 
-/* Members of a document. */
 static const char *const root_keys[] = {
     "plait",      "model",       "cluster",        "job",         "search",  "plans",    "front",
     "tight",      "closest",     "closest_proven", "relaxations", "explain", "warnings", "refusal",
@@ -401,7 +391,7 @@ plait_status plans_parse(const char *text, size_t length, const char *name, int 
     return json_parse(text, length, name, read_root, arena, &(plan_choice){rank, out}, err);
 }
 
-/* "plans.json:3" is plan 3 of plans.json, unless there is a file of that name. */
+/* "plans.json:3" is plan 3 of plans.json, unless a file has that name. */
 static plait_status cut_rank(char *path, int *rank, plait_error *err)
 {
     char *const colon = strrchr(path, ':');
@@ -431,39 +421,20 @@ plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, 
     return json_load(file, read_root, arena, &(plan_choice){rank, out}, err);
 }
 
-/* ---- all of them ---- */
+/* ---- all plans ---- */
 
 typedef struct plan_list {
-    const char *key; /* of the array */
+    const char *key; /* member that has the plans */
     plans_entry *entry;
     int count;
 } plan_list;
-
-static plait_status read_each(const json_cursor *root, const json_cursor *plans,
-                              const plans_entry *question, plait_arena *arena, plan_list *out,
-                              plait_error *err)
-{
-    json_cursor plan;
-
-    for (bool more = json_first(plans, &plan); more; more = json_next(&plan)) {
-        plans_entry *const entry = &out->entry[out->count++];
-
-        *entry = *question;
-        PLAIT_TRY(rank_of(&plan, &entry->rank, err));
-        entry->where = plait_arena_printf(arena, "%s:/%s/%zu", root->key, out->key, plan.index);
-        if (entry->where == NULL)
-            return plait_fail_nomem(err);
-        PLAIT_TRY(plans_read_plan(&plan, arena, entry, err));
-    }
-    return PLAIT_OK;
-}
 
 static plait_status read_all(const json_cursor *root, plait_arena *arena, void *list,
                              plait_error *err)
 {
     plan_list *const out = list;
     plans_entry question = {.degrees = plait_degrees_init()};
-    json_cursor plans;
+    json_cursor plans, plan;
 
     PLAIT_TRY(json_keys_among(root, root_keys, err));
     if (!json_has(root, out->key))
@@ -473,7 +444,17 @@ static plait_status read_all(const json_cursor *root, plait_arena *arena, void *
     out->entry = plait_arena_alloc(arena, json_count(&plans) + 1, sizeof *out->entry);
     if (out->entry == NULL)
         return plait_fail_nomem(err);
-    return read_each(root, &plans, &question, arena, out, err);
+    for (bool more = json_first(&plans, &plan); more; more = json_next(&plan)) {
+        plans_entry *const entry = &out->entry[out->count++];
+
+        *entry = question;
+        PLAIT_TRY(rank_of(&plan, &entry->rank, err));
+        entry->where = plait_arena_printf(arena, "%s:/%s/%zu", root->key, out->key, plan.index);
+        if (entry->where == NULL)
+            return plait_fail_nomem(err);
+        PLAIT_TRY(plans_read_plan(&plan, arena, entry, err));
+    }
+    return PLAIT_OK;
 }
 
 static plait_status load_list(const char *path, const char *key, plait_arena *arena,
@@ -510,4 +491,44 @@ plait_status plans_load_command(const char *path, plait_arena *arena, const char
 {
     *command = NULL;
     return json_load(path, read_command, arena, command, err);
+}
+
+/* ---- plans to try ---- */
+
+typedef struct plans_tries {
+    int capacity, count;
+    int *rank;
+} plans_tries;
+
+static plait_status read_tries(const json_cursor *root, plait_arena *arena, void *out,
+                               plait_error *err)
+{
+    static const char *const keys[] = {"rank", "expected_regret", NULL};
+    plans_tries *const list = out;
+    json_cursor tries, entry;
+
+    (void)arena;
+    if (!json_has(root, "tries"))
+        return json_fail(root, PLAIT_ERROR_SCHEMA, err,
+                         "expected plans to try, as `plait search --try N -o FILE` writes them, "
+                         "found none");
+    PLAIT_TRY(json_array(root, "tries", &tries, err));
+    for (bool more = json_first(&tries, &entry); more; more = json_next(&entry)) {
+        PLAIT_TRY(json_keys_among(&entry, keys, err));
+        if (list->count == list->capacity)
+            return json_fail(&entry, PLAIT_ERROR_RANGE, err,
+                             "expected at most %d plans, found more", list->capacity);
+        PLAIT_TRY(json_int(&entry, "rank", 1, INT_MAX, &list->rank[list->count++], err));
+    }
+    return PLAIT_OK;
+}
+
+plait_status plans_tried(const char *path, int capacity, int rank[], int *count, plait_arena *arena,
+                         plait_error *err)
+{
+    plans_tries tries = {.capacity = capacity, .rank = rank};
+    const plait_status status = json_load(path, read_tries, arena, &tries, err);
+
+    *count = tries.count;
+    return status;
 }

@@ -1,21 +1,21 @@
-/* plans_stages.c - the stages of a plan, out of a file and into a plan */
+/* plans_stages.c - the stages of a plan in a file, and the plan that they make */
 #include <limits.h>
 #include <string.h>
 
 #include "plait/lowlevel/schedule.h"
+
 #include "base/saturating.h"
-#include "io/plans/plans_sharding.h"
-#include "io/plans/plans_read.h"
+#include "io/plans/plans_json.h"
 
 const plait_key_id plans_own_keys[3] = {PLAIT_KEY_OFFLOAD_ACTS, PLAIT_KEY_OFFLOAD,
                                         PLAIT_KEY_OFFLOAD_SHARE};
 
-// ---- out of a file -------------------------------------------------------------------------
+/* ---- chunks and keys of a stage ---- */
 
-/* The rank of a stage, of how many, and how chunks go round them. */
+/* A rank of the pipeline, and the schedule that gives it its chunks. */
 typedef struct rank_place {
     plait_schedule schedule;
-    int of;
+    int ranks;
     int rank;
 } rank_place;
 
@@ -43,18 +43,18 @@ static plait_status read_chunk(const json_cursor *at, plait_chunk *out, plait_er
     return json_int_optional(at, "mtp", 0, PLAIT_MAX_LAYERS, &out->mtp, err);
 }
 
-/* Where a chunk says its place in the pipeline, it is the one that its schedule gives it. */
-static plait_status check_place(const json_cursor *at, const rank_place *rank, int turn,
+/* A chunk may have its place in the pipeline, which must be the one that the schedule gives it. */
+static plait_status check_place(const json_cursor *at, const rank_place *rank, int chunk,
                                 plait_error *err)
 {
-    const int place = plait_schedule_chunk(rank->schedule, rank->of, rank->rank, turn);
-    int said = place;
+    const int place = plait_schedule_chunk(rank->schedule, rank->ranks, rank->rank, chunk);
+    int given = place;
 
-    PLAIT_TRY(json_int_optional(at, "stage", 0, INT_MAX, &said, err));
-    if (said != place)
+    PLAIT_TRY(json_int_optional(at, "stage", 0, INT_MAX, &given, err));
+    if (given != place)
         return json_fail_key(at, "stage", PLAIT_ERROR_RANGE, err,
-                             "expected %d, where chunk %d of rank %d stands, found %d", place, turn,
-                             rank->rank, said);
+                             "expected %d, where chunk %d of rank %d stands, found %d", place,
+                             chunk, rank->rank, given);
     return PLAIT_OK;
 }
 
@@ -107,7 +107,6 @@ static plait_status read_mesh(const json_cursor *stage, plans_stage *out, plait_
     return PLAIT_OK;
 }
 
-/* Other keys that a stage has of its own. */
 static plait_status read_keys(const json_cursor *stage, plait_arena *arena, plans_stage *out,
                               plait_error *err)
 {
@@ -125,62 +124,65 @@ static plait_status read_keys(const json_cursor *stage, plait_arena *arena, plan
     return PLAIT_OK;
 }
 
-static plait_status read_choice(const json_cursor *at, plait_arena *arena, plait_recompute *out,
-                                plait_error *err)
+/* ---- values of layers: "recompute": [["full", 2], "none"], "tp": [[4, 10], [2, 6]] ---- */
+
+/* Reads one value and stores it for `count` layers from `first` on. */
+typedef plait_status value_reader(const json_cursor *at, plait_arena *arena, plait_key_id key,
+                                  int first, int count, void *layers, plait_error *err);
+
+/* Reads a value for each layer: a list whose entries are values, or [value, layers] of several in a
+ * row. */
+static plait_status read_runs(const json_cursor *list, plait_arena *arena, plait_key_id key,
+                              int layers, value_reader *read, void *out, plait_error *err)
 {
+    const bool words = key == PLAIT_KEY_RECOMPUTE;
+    const char *const values = words ? "choices" : "numbers";
+    json_cursor at, value, length;
+    int count = 0;
+
+    for (bool more = json_first(list, &at); more; more = json_next(&at)) {
+        int run = 1;
+
+        value = at;
+        if (json_is_array(&at)) {
+            if (json_count(&at) != 2)
+                return json_fail(&at, PLAIT_ERROR_SCHEMA, err,
+                                 "expected a %s and layers, found %zu parts",
+                                 words ? "word" : "number", json_count(&at));
+            (void)json_first(&at, &value);
+            length = value;
+            (void)json_next(&length);
+            PLAIT_TRY(json_as_int(&length, 1, PLAIT_MAX_LAYERS, &run, err));
+        }
+        if (run > layers - count)
+            return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected %s for %d layers, found more",
+                             values, layers);
+        PLAIT_TRY(read(&value, arena, key, count, run, out, err));
+        count += run;
+    }
+    return count == layers
+               ? PLAIT_OK
+               : json_fail(list, PLAIT_ERROR_SCHEMA, err, "expected %s for %d layers, found %d",
+                           values, layers, count);
+}
+
+static plait_status read_choice(const json_cursor *at, plait_arena *arena, plait_key_id key,
+                                int first, int count, void *layers, plait_error *err)
+{
+    plait_recompute *const choice = layers;
     plait_degrees one = plait_degrees_init();
     plait_error inner;
     const char *word;
 
     PLAIT_TRY(json_as_string(at, arena, &word, err));
-    if (plait_degrees_set(&one, plait_keys[PLAIT_KEY_RECOMPUTE].name, word, &inner) != PLAIT_OK)
+    if (plait_degrees_set(&one, plait_keys[key].name, word, &inner) != PLAIT_OK)
         return json_fail(at, inner.status, err, "%s", inner.message);
-    *out = one.recompute;
+    for (int i = 0; i < count; i++)
+        choice[first + i] = one.recompute;
     return PLAIT_OK;
 }
 
-/* A layer's word, or [word, layers] of several in a row. */
-static plait_status read_run(const json_cursor *at, plait_arena *arena, plait_recompute *choice,
-                             int *layers, plait_error *err)
-{
-    json_cursor part;
-
-    *layers = 1;
-    if (!json_is_array(at))
-        return read_choice(at, arena, choice, err);
-    if (json_count(at) != 2)
-        return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected a word and layers, found %zu parts",
-                         json_count(at));
-    (void)json_first(at, &part);
-    PLAIT_TRY(read_choice(&part, arena, choice, err));
-    (void)json_next(&part);
-    return json_as_int(&part, 1, PLAIT_MAX_LAYERS, layers, err);
-}
-
-/* The choices of a stage's layers, run by run; `choice` has room for all of them. */
-static plait_status read_runs(const json_cursor *list, plait_arena *arena, plait_recompute *choice,
-                              plans_stage *out, plait_error *err)
-{
-    json_cursor at;
-    int layers;
-
-    for (bool more = json_first(list, &at); more; more = json_next(&at)) {
-        plait_recompute one;
-
-        PLAIT_TRY(read_run(&at, arena, &one, &layers, err));
-        if (layers > out->layers - out->recomputes)
-            return json_fail(&at, PLAIT_ERROR_RANGE, err,
-                             "expected choices for %d layers, found more", out->layers);
-        while (layers-- > 0)
-            choice[out->recomputes++] = one;
-    }
-    if (out->recomputes != out->layers)
-        return json_fail(list, PLAIT_ERROR_SCHEMA, err, "expected choices for %d layers, found %d",
-                         out->layers, out->recomputes);
-    return PLAIT_OK;
-}
-
-/* A word for all layers of the stage, or a list of runs. */
+/* Reads a word for all layers of the stage, or runs. */
 static plait_status read_recompute(const json_cursor *stage, plait_arena *arena, plans_stage *out,
                                    plait_error *err)
 {
@@ -194,15 +196,53 @@ static plait_status read_recompute(const json_cursor *stage, plait_arena *arena,
     if (choice == NULL)
         return plait_fail_nomem(err);
     out->recompute = choice;
-    if (json_is_string(&list)) {
-        out->recomputes = 1;
-        return read_choice(&list, arena, choice, err);
-    }
-    PLAIT_TRY(json_array(stage, "recompute", &list, err));
-    return read_runs(&list, arena, choice, out, err);
+    out->recomputes = json_is_string(&list) ? 1 : out->layers;
+    if (json_is_string(&list))
+        return read_choice(&list, arena, PLAIT_KEY_RECOMPUTE, 0, 1, choice, err);
+    PLAIT_TRY(json_as_array(&list, err));
+    return read_runs(&list, arena, PLAIT_KEY_RECOMPUTE, out->layers, read_choice, choice, err);
 }
 
-/* What the stage offloads other than the plan. */
+static plait_status read_cut(const json_cursor *at, plait_arena *arena, plait_key_id key, int first,
+                             int count, void *layers, plait_error *err)
+{
+    plait_cut *const cut = layers;
+    int value;
+
+    (void)arena;
+    PLAIT_TRY(json_as_int(at, plait_keys[key].low, plait_keys[key].high, &value, err));
+    for (int i = first; i < first + count; i++)
+        if (key == PLAIT_KEY_TP)
+            cut[i].tp = (short)value;
+        else
+            cut[i].zero = (unsigned char)value;
+    return PLAIT_OK;
+}
+
+/* Reads "tp" and "zero" of the stage's layers: a number for all, or runs. */
+static plait_status read_cuts(const json_cursor *stage, plait_arena *arena, plans_stage *out,
+                              plait_error *err)
+{
+    static const plait_key_id keys[] = {PLAIT_KEY_TP, PLAIT_KEY_ZERO};
+    plait_cut *const cut = plait_arena_alloc(arena, (size_t)out->layers + 1, sizeof *cut);
+    json_cursor list;
+
+    if (cut == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < out->layers; i++)
+        cut[i] = PLANS_NO_CUT;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        PLAIT_TRY(json_value_optional(stage, plait_keys[keys[k]].name, &list, err));
+        if (json_is_null(&list))
+            continue;
+        out->cut = cut;
+        PLAIT_TRY(json_is_array(&list)
+                      ? read_runs(&list, arena, keys[k], out->layers, read_cut, cut, err)
+                      : read_cut(&list, arena, keys[k], 0, out->layers, cut, err));
+    }
+    return PLAIT_OK;
+}
+
 static plait_status read_offloads(const json_cursor *stage, plait_arena *arena, plans_stage *out,
                                   plait_error *err)
 {
@@ -221,12 +261,14 @@ static plait_status read_offloads(const json_cursor *stage, plait_arena *arena, 
     return PLAIT_OK;
 }
 
+/* ---- stages ---- */
+
 /*
- * Where the plan leaves open what is recomputed, and a stage says it, that is the plan's choice; a
- * list whose first chunk begins with `full` and ends without is full:N. Whether stages may say something
- * else is for plait_plan_check (rule P35).
+ * A plan without a recompute has that of its first stage with one; a list whose first chunk begins
+ * with `full` and ends without is full:N. plait_plan_check() checks whether stages may differ (rule
+ * P35).
  */
-static void take_recompute(plans_entry *out)
+static void derive_recompute(plans_entry *out)
 {
     const plans_stage *stage = out->stage;
     int s = 0, full = 0;
@@ -246,8 +288,8 @@ static void take_recompute(plans_entry *out)
     out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 }
 
-/* Stages of which the plan says no split are its layout, if they are as many as its degrees say. */
-static plait_status take_layout(plans_entry *out, plait_arena *arena, plait_error *err)
+/* A plan without a split has the layout of its stages, if their number is that of its degrees. */
+static plait_status derive_layout(plans_entry *out, plait_arena *arena, plait_error *err)
 {
     const plait_degrees *const d = &out->degrees;
     plait_chunk *chunks;
@@ -316,19 +358,19 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
         PLAIT_TRY(read_keys(&at, arena, one, err));
         PLAIT_TRY(read_recompute(&at, arena, one, err));
         PLAIT_TRY(read_offloads(&at, arena, one, err));
-        PLAIT_TRY(plans_read_cuts(&at, arena, one, err));
+        PLAIT_TRY(read_cuts(&at, arena, one, err));
         out->stages++;
     }
     if (!(out->given & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE)))
-        take_recompute(out);
-    return out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) ? PLAIT_OK : take_layout(out, arena, err);
+        derive_recompute(out);
+    return out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) ? PLAIT_OK : derive_layout(out, arena, err);
 }
 
-// ---- into a plan, and back -----------------------------------------------------------------
+/* ---- plans of stages ---- */
 
-/* The cuts of a stage's layers; what is not given is the plan's. */
-static plait_status give_cuts(const plans_stage *from, const plait_degrees *degrees,
-                              plait_arena *arena, plait_stage *out, plait_error *err)
+/* A layer without a tp or a stage of ZeRO of its own has the plan's. */
+static plait_status complete_cuts(const plans_stage *from, const plait_degrees *degrees,
+                                  plait_arena *arena, plait_stage *out, plait_error *err)
 {
     plait_cut *const cut = plait_arena_alloc(arena, (size_t)from->layers + 1, sizeof *cut);
 
@@ -343,8 +385,8 @@ static plait_status give_cuts(const plans_stage *from, const plait_degrees *degr
     return PLAIT_OK;
 }
 
-static plait_status stage_of(const plans_stage *from, const plait_degrees *degrees, bool changed,
-                             plait_arena *arena, plait_stage *out, plait_error *err)
+static plait_status make_stage(const plans_stage *from, const plait_degrees *degrees, bool changed,
+                               plait_arena *arena, plait_stage *out, plait_error *err)
 {
     const int recomputes = changed ? 0 : from->recomputes;
     plait_recompute *const recompute =
@@ -364,7 +406,7 @@ static plait_status stage_of(const plans_stage *from, const plait_degrees *degre
                          .layers = from->layers,
                          .group = from->group};
     if (!changed && from->cut != NULL)
-        PLAIT_TRY(give_cuts(from, degrees, arena, out, err));
+        PLAIT_TRY(complete_cuts(from, degrees, arena, out, err));
     for (int key = 0; !changed && key < PLAIT_KEYS; key++)
         if (from->owns & PLAIT_KEY_BIT(key))
             plait_key_put(&out->degrees, (plait_key_id)key,
@@ -380,25 +422,9 @@ plait_status plans_plan(const plans_entry *entry, const plait_degrees *degrees, 
     if (stage == NULL)
         return plait_fail_nomem(err);
     for (int s = 0; s < entry->stages; s++)
-        PLAIT_TRY(stage_of(&entry->stage[s], degrees, changed, arena, &stage[s], err));
+        PLAIT_TRY(make_stage(&entry->stage[s], degrees, changed, arena, &stage[s], err));
     *out = (plait_plan){.degrees = *degrees, .stages = entry->stages, .stage = stage};
     memcpy(out->order, plait_order_axes((plait_order)degrees->order), sizeof out->order);
-    return PLAIT_OK;
-}
-
-static plait_status list_stages(const plait_plan *plan, plait_arena *arena, plans_entry *entry,
-                                plait_error *err)
-{
-    plans_stage *const stage = plait_arena_alloc(arena, (size_t)plan->stages + 1, sizeof *stage);
-
-    if (stage == NULL)
-        return plait_fail_nomem(err);
-    for (int s = 0; s < plan->stages; s++)
-        stage[s] = (plans_stage){.chunks = plan->stage[s].chunks,
-                                 .chunk = plan->stage[s].chunk,
-                                 .layers = plan->stage[s].layers};
-    entry->stages = plan->stages;
-    entry->stage = stage;
     return PLAIT_OK;
 }
 
@@ -407,6 +433,7 @@ plait_status plans_deal_stages(plans_entry *entry, const int *counts, plait_aren
 {
     const int count = product(entry->degrees.pp, entry->degrees.vpp);
     plait_chunk *const chunks = plait_arena_alloc(arena, (size_t)count, sizeof *chunks);
+    plans_stage *stage;
     plait_plan plan;
 
     if (chunks == NULL)
@@ -416,5 +443,14 @@ plait_status plans_deal_stages(plans_entry *entry, const int *counts, plait_aren
     entry->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
     PLAIT_TRY(plait_plan_lay(&entry->degrees, chunks, arena, &plan, err));
     entry->degrees.split = plan.degrees.split;
-    return list_stages(&plan, arena, entry, err);
+    stage = plait_arena_alloc(arena, (size_t)plan.stages + 1, sizeof *stage);
+    if (stage == NULL)
+        return plait_fail_nomem(err);
+    for (int s = 0; s < plan.stages; s++)
+        stage[s] = (plans_stage){.chunks = plan.stage[s].chunks,
+                                 .chunk = plan.stage[s].chunk,
+                                 .layers = plan.stage[s].layers};
+    entry->stages = plan.stages;
+    entry->stage = stage;
+    return PLAIT_OK;
 }

@@ -1,17 +1,17 @@
-/* plans_write.c - the question and the degrees of a plan as JSON, as far as they are known */
-#include "io/plans/plans_write.h"
+/* plans_write.c - writer of the job and the degrees of a plan, whose unknown keys become null */
+#include "io/plans/plans_json.h"
 
 #include <string.h>
+
+#include "plait/runtime.h"
+#include "plait/lowlevel/schedule.h"
 
 #include "io/cluster/cluster_file.h"
 #include "io/data/data.h"
 #include "io/file.h"
 #include "io/model/model_file.h"
-#include "plait/runtime.h"
-#include "plait/lowlevel/schedule.h"
-#include "io/plans/plans_sharding.h"
 
-/* A plan of a question that is known in full. */
+/* The entry of a plan of a problem, with all keys. */
 static plans_entry entry_of(const plait_problem *problem, const plait_degrees *degrees)
 {
     return (plans_entry){
@@ -56,18 +56,16 @@ static void write_order(json_writer *json, const plans_entry *entry)
 {
     const plait_axis *axes = plait_order_axes((plait_order)entry->degrees.order);
 
-    json_write_key(json, "order");
     if (!given(entry, PLAIT_KEY_ORDER)) {
-        json_write_null(json);
+        json_member_null(json, "order");
         return;
     }
-    json_begin_row(json);
+    json_member_row(json, "order");
     for (int i = 0; i < PLAIT_AXES; i++)
         json_write_string(json, plait_axis_name[axes[i]]);
     json_end_array(json);
 }
 
-/* Numbers as such, words and choices as text. */
 static void member_of_key(json_writer *json, const plans_entry *entry, plait_key_id key)
 {
     const plait_key *const row = &plait_keys[key];
@@ -75,7 +73,7 @@ static void member_of_key(json_writer *json, const plans_entry *entry, plait_key
 
     if (!given(entry, key) ||
         (row->words == NULL && plait_key_value(&entry->degrees, key) < row->low))
-        json_member_null(json, row->name); // not known, or not to be had: no dp makes up this world
+        json_member_null(json, row->name); // unknown, or invalid: no dp divides the GPUs
     else if (row->words == NULL)
         json_member_int64(json, row->name, plait_key_value(&entry->degrees, key));
     else
@@ -83,8 +81,8 @@ static void member_of_key(json_writer *json, const plans_entry *entry, plait_key
                            plait_degrees_get(&entry->degrees, key, text, sizeof text));
 }
 
-/* Whoever reads it looks beside the file: where else a profile lies is nobody's business. */
-static const char *runtime_said(const plans_entry *entry)
+/* A profile given by path is written without its folder, since readers look beside the document. */
+static const char *runtime_name(const plans_entry *entry)
 {
     return entry->runtime != NULL && data_is_path(entry->runtime) ? file_base_name(entry->runtime)
                                                                   : entry->runtime;
@@ -103,7 +101,7 @@ static void write_degrees(json_writer *json, const plans_entry *entry)
     member_of_count(json, "gbs", entry->gbs);
     member_of_count(json, "microbatches", batch ? plait_degrees_microbatches(d, entry->gbs) : 0);
     member_of_word(json, "precision", plait_precision_name, entry->precision);
-    json_member_string(json, "runtime", runtime_said(entry));
+    json_member_string(json, "runtime", runtime_name(entry));
 }
 
 static void write_job(json_writer *json, const plans_entry *entry)
@@ -113,7 +111,7 @@ static void write_job(json_writer *json, const plans_entry *entry)
     member_of_count(json, "gbs", entry->gbs);
     member_of_count(json, "gpus", entry->gpus);
     member_of_word(json, "precision", plait_precision_name, entry->precision);
-    json_member_string(json, "runtime", runtime_said(entry));
+    json_member_string(json, "runtime", runtime_name(entry));
     if (entry->risk > 0.0 && entry->risk != PLAIT_USUAL_RISK)
         json_member_number(json, "risk", entry->risk);
     if (entry->imbalance > 0.0)
@@ -123,7 +121,7 @@ static void write_job(json_writer *json, const plans_entry *entry)
     json_end_object(json);
 }
 
-/* ---- the question ---- */
+/* ---- model, cluster and job ---- */
 
 static void write_question(json_writer *json, const plans_entry *entry)
 {
@@ -158,45 +156,86 @@ void plans_write_degrees(json_writer *json, const plait_problem *problem,
     write_degrees(json, &entry);
 }
 
-/* ---- what stages choose ---- */
+/* ---- choices of stages ---- */
 
-static bool same_recompute(plait_recompute a, plait_recompute b)
+/* The choices of a stage's layers: what they recompute, and their tp and stage of ZeRO. */
+typedef struct layer_choices {
+    const plait_degrees *plan; /* its tp and zero are those of layers without their own */
+    const plait_recompute *recompute;
+    const plait_cut *cut; /* NULL: no layer has its own */
+    int layers;
+} layer_choices;
+
+static int cut_value(const layer_choices *c, plait_key_id key, int layer)
 {
-    return a.kind == b.kind && a.modules == b.modules;
+    const bool tp = key == PLAIT_KEY_TP;
+    const int own = tp ? c->cut[layer].tp : c->cut[layer].zero;
+    const int none = tp ? PLANS_NO_CUT.tp : PLANS_NO_CUT.zero;
+
+    return own != none ? own : plait_key_value(c->plan, key);
 }
 
-/* Layers from `first` on that recompute the same. */
-static int run_length(const plait_recompute *choice, int layers, int first)
+static bool same_choice(const layer_choices *c, plait_key_id key, int a, int b)
+{
+    if (key != PLAIT_KEY_RECOMPUTE)
+        return cut_value(c, key, a) == cut_value(c, key, b);
+    return c->recompute[a].kind == c->recompute[b].kind &&
+           c->recompute[a].modules == c->recompute[b].modules;
+}
+
+static void write_choice(json_writer *json, const layer_choices *c, plait_key_id key, int layer)
+{
+    if (key == PLAIT_KEY_RECOMPUTE)
+        plans_write_recompute(json, c->recompute[layer]);
+    else
+        json_write_int64(json, cut_value(c, key, layer));
+}
+
+/* Number of layers from `first` on with the same choice. */
+static int run_length(const layer_choices *c, plait_key_id key, int first)
 {
     int next = first + 1;
 
-    while (next < layers && same_recompute(choice[next], choice[first]))
+    while (next < c->layers && same_choice(c, key, next, first))
         next++;
     return next - first;
 }
 
-/* One word when all layers agree, else [word, layers] of each run. */
-static void write_runs(json_writer *json, const plait_recompute *choice, int layers)
+/* Writes one value if all layers agree, otherwise [value, layers] of each run. */
+static void write_runs(json_writer *json, const layer_choices *c, plait_key_id key)
 {
-    json_write_key(json, "recompute");
-    if (run_length(choice, layers, 0) >= layers) {
-        plans_write_recompute(json, choice[0]);
+    json_write_key(json, plait_keys[key].name);
+    if (run_length(c, key, 0) >= c->layers) {
+        write_choice(json, c, key, 0);
         return;
     }
     json_begin_row(json);
-    for (int at = 0, run; at < layers; at += run) {
-        run = run_length(choice, layers, at);
+    for (int at = 0, run; at < c->layers; at += run) {
+        run = run_length(c, key, at);
         json_begin_row(json);
-        plans_write_recompute(json, choice[at]);
+        write_choice(json, c, key, at);
         json_write_int64(json, run);
         json_end_array(json);
     }
     json_end_array(json);
 }
 
-static void member_of_own_key(json_writer *json, const plait_degrees *degrees, plait_key_id key)
+/* Writes a tp or a stage of ZeRO only if a layer's differs from the plan's. */
+static void write_cuts(json_writer *json, const layer_choices *c)
 {
-    char text[96];
+    static const plait_key_id keys[] = {PLAIT_KEY_TP, PLAIT_KEY_ZERO};
+
+    for (size_t k = 0; c->cut != NULL && k < sizeof keys / sizeof *keys; k++)
+        for (int i = 0; i < c->layers; i++)
+            if (cut_value(c, keys[k], i) != plait_key_value(c->plan, keys[k])) {
+                write_runs(json, c, keys[k]);
+                break;
+            }
+}
+
+static void write_key(json_writer *json, const plait_degrees *degrees, plait_key_id key)
+{
+    char text[PLAIT_VALUE_SIZE];
 
     json_member_string(json, plait_keys[key].name,
                        plait_degrees_get(degrees, key, text, sizeof text));
@@ -204,54 +243,53 @@ static void member_of_own_key(json_writer *json, const plait_degrees *degrees, p
 
 void plans_write_choices(json_writer *json, const plait_plan *plan, const plait_stage *stage)
 {
-    const bool any = stage->layers > 0;
+    const bool empty = stage->layers == 0;
+    const layer_choices recompute = {.recompute =
+                                         empty ? &stage->degrees.recompute : stage->recompute,
+                                     .layers = empty ? 1 : stage->layers};
+    const layer_choices cuts = {.plan = &plan->degrees, .cut = stage->cut, .layers = stage->layers};
 
-    write_runs(json, any ? stage->recompute : &stage->degrees.recompute, any ? stage->layers : 1);
+    write_runs(json, &recompute, PLAIT_KEY_RECOMPUTE);
     for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++)
         if (!plait_key_same(&stage->degrees, &plan->degrees, plans_own_keys[i]))
-            member_of_own_key(json, &stage->degrees, plans_own_keys[i]);
-    plans_write_cuts(json, &plan->degrees, stage->cut, stage->layers);
+            write_key(json, &stage->degrees, plans_own_keys[i]);
+    write_cuts(json, &cuts);
 }
 
-/* The same of a stage that a file described. */
+/* Writes the choices of a stage that a file had. */
 static void write_read_choices(json_writer *json, const plait_degrees *degrees,
                                const plans_stage *stage)
 {
+    const layer_choices recompute = {.recompute = stage->recompute, .layers = stage->recomputes};
+    const layer_choices cuts = {.plan = degrees, .cut = stage->cut, .layers = stage->layers};
+
     if (stage->recomputes > 0)
-        write_runs(json, stage->recompute, stage->recomputes);
+        write_runs(json, &recompute, PLAIT_KEY_RECOMPUTE);
     for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++)
         if (stage->owns & PLAIT_KEY_BIT(plans_own_keys[i]))
-            member_of_own_key(json, &stage->own, plans_own_keys[i]);
-    plans_write_cuts(json, degrees, stage->cut, stage->layers);
+            write_key(json, &stage->own, plans_own_keys[i]);
+    write_cuts(json, &cuts);
 }
 
-/* The group and the degrees that a file says of a stage alone. */
+/* Writes the group and the degrees that a file had for a single stage. */
 static void write_read_degrees(json_writer *json, const plans_stage *stage)
 {
-    char text[PLAIT_VALUE_SIZE];
-
     if (!(stage->owns & PLAIT_KEY_BIT(PLAIT_KEY_DP)))
         return;
     json_member_int64(json, "group", stage->group);
-    json_write_key(json, "degrees");
-    json_begin_object(json);
+    json_member_object(json, "degrees");
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (stage->owns & PLAIT_KEY_BIT(key))
-            json_member_string(
-                json, plait_keys[key].name,
-                plait_degrees_get(&stage->own, (plait_key_id)key, text, sizeof text));
+            write_key(json, &stage->own, (plait_key_id)key);
     json_end_object(json);
 }
 
-/* Layers, and what they choose: what each stage takes is not known yet. */
 static void write_stages(json_writer *json, const plans_entry *entry)
 {
-    json_write_key(json, "stages");
-    json_begin_array(json);
+    json_member_array(json, "stages");
     for (int s = 0; s < entry->stages; s++) {
         json_begin_object(json);
-        json_write_key(json, "chunks");
-        json_begin_array(json);
+        json_member_array(json, "chunks");
         for (int c = 0; c < entry->stage[s].chunks; c++) {
             json_begin_object(json);
             plans_write_chunk(json, &entry->stage[s].chunk[c]);
@@ -265,11 +303,9 @@ static void write_stages(json_writer *json, const plans_entry *entry)
     json_end_array(json);
 }
 
-/* A list of lines. */
 static void write_warnings(json_writer *json, const char *lines, plait_arena *arena)
 {
-    json_write_key(json, "warnings");
-    json_begin_array(json);
+    json_member_array(json, "warnings");
     while (*lines != '\0') {
         const size_t width = strcspn(lines, "\n");
 
@@ -289,8 +325,7 @@ plait_status plans_write(const plans_entry *entry, plait_arena *arena, const cha
     write_question(&json, entry);
     if (entry->warnings != NULL && entry->warnings[0] != '\0')
         write_warnings(&json, entry->warnings, arena);
-    json_write_key(&json, "plans");
-    json_begin_array(&json);
+    json_member_array(&json, "plans");
     json_begin_object(&json);
     json_member_int64(&json, "rank", 1);
     write_degrees(&json, entry);
@@ -302,7 +337,7 @@ plait_status plans_write(const plans_entry *entry, plait_arena *arena, const cha
     return json_writer_finish(&json, text, length, err);
 }
 
-/* ---- what the runtime decides ---- */
+/* ---- settings of the runtime ---- */
 
 static void member_of_bytes(json_writer *json, const char *key, double bytes_each)
 {
@@ -315,15 +350,15 @@ static void member_of_bytes(json_writer *json, const char *key, double bytes_eac
     json_member_string(json, key, word);
 }
 
-/* 12 bytes a parameter are an fp32 master weight and two fp32 moments; other sums say nothing. */
+/* 12 bytes a parameter are an fp32 master weight and two fp32 moments; other sizes are
+ * ambiguous. */
 static void write_optimizer_dtypes(json_writer *json, double bytes_each)
 {
-    json_write_key(json, "optimizer_dtypes");
     if (bytes_each != 12.0) {
-        json_write_null(json);
+        json_member_null(json, "optimizer_dtypes");
         return;
     }
-    json_begin_object(json);
+    json_member_object(json, "optimizer_dtypes");
     json_member_string(json, "master", "fp32");
     json_member_string(json, "exp_avg", "fp32");
     json_member_string(json, "exp_avg_sq", "fp32");
@@ -349,7 +384,7 @@ static const char *fp8_recipe(plait_precision precision)
     return NULL;
 }
 
-/* Microbatches that a rank takes through a chunk before it turns to the next. */
+/* Microbatches that a rank runs through a chunk before it switches to the next chunk. */
 static void write_microbatch_group(json_writer *json, const plait_problem *problem,
                                    const plait_degrees *degrees)
 {
@@ -369,8 +404,7 @@ void plans_write_settings(json_writer *json, const plait_problem *problem,
 {
     const plait_runtime *const runtime = problem->runtime;
 
-    json_write_key(json, "settings");
-    json_begin_object(json);
+    json_member_object(json, "settings");
     json_member_bool(json, "overlap_grad_reduce",
                      runtime->overlap.grad_reduce && degrees->grad_sync == PLAIT_SYNC_BUCKETED);
     json_member_bool(json, "overlap_param_gather",
@@ -408,8 +442,7 @@ void plans_write_recompute(json_writer *json, plait_recompute recompute)
 
 void plans_write_chunk(json_writer *json, const plait_chunk *chunk)
 {
-    json_write_key(json, "layers");
-    json_begin_row(json);
+    json_member_row(json, "layers");
     json_write_int64(json, chunk->first);
     json_write_int64(json, chunk->last);
     json_end_array(json);

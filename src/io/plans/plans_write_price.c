@@ -1,5 +1,6 @@
 /* plans_write_price.c - the price of a plan as JSON */
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
+
 #include "plait/lowlevel/fuse.h"
 
 static void write_totals(json_writer *json, const plait_cost *cost)
@@ -20,8 +21,7 @@ static void write_totals(json_writer *json, const plait_cost *cost)
 
 static void write_time(json_writer *json, const plait_step_time *step)
 {
-    json_write_key(json, "time");
-    json_begin_object(json);
+    json_member_object(json, "time");
 #define X(name, equation, what) json_member_number(json, #name "_s", step->name##_s);
     PLAIT_STEP_TERMS(X)
 #undef X
@@ -30,8 +30,7 @@ static void write_time(json_writer *json, const plait_step_time *step)
 
 void plans_write_memory(json_writer *json, const plait_memory *memory)
 {
-    json_write_key(json, "memory");
-    json_begin_object(json);
+    json_member_object(json, "memory");
     json_member_number(json, "peak_bytes", memory->peak_bytes);
     json_member_number(json, "low_bytes", memory->low_bytes);
     json_member_number(json, "high_bytes", memory->high_bytes);
@@ -65,13 +64,12 @@ void plans_write_volume(json_writer *json, const plait_volume *volume)
     json_end_object(json);
 }
 
-/* Only plans that may be fused have the list, so that all others read as they always did. */
+/* Only plans with fusion have this list. */
 static void write_fused(json_writer *json, const plait_cost *cost)
 {
     if (!cost->fuses)
         return;
-    json_write_key(json, "fused");
-    json_begin_array(json);
+    json_member_array(json, "fused");
     for (int r = 0; r < PLAIT_FUSION_RULES; r++) {
         const plait_fused *fused = &cost->fused[r];
         json_begin_object(json);
@@ -92,8 +90,7 @@ void plans_write_price(json_writer *json, const plait_cost *cost)
     write_totals(json, cost);
     write_time(json, &cost->step);
     plans_write_memory(json, &cost->memory);
-    json_write_key(json, "communication");
-    json_begin_array(json);
+    json_member_array(json, "communication");
     for (int v = 0; v < cost->volumes; v++)
         plans_write_volume(json, &cost->volume[v]);
     json_end_array(json);

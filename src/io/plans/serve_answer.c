@@ -1,16 +1,16 @@
-/* serve_answer.c - one deployment of the document that `plait serve --json` writes */
+/* serve_answer.c - reader of a deployment in a document of `plait serve --json` */
 #include "io/plans/serve_answer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/data/data.h"
 #include "base/status.h"
+#include "io/data/data.h"
 #include "io/json/json.h"
 
-enum { MOST_DEGREE = 1 << 16, MOST_RANK = 1 << 10 };
+enum { MAX_DEGREE = 1 << 16, MAX_RANK = 1 << 10 };
 
-/* "FILE:2" is the second of FILE; a name that ends otherwise is a file's. */
+/* "FILE:2" is the second plan of FILE; any other text is the name of a file. */
 static const char *split_rank(const char *file, int *rank, plait_arena *arena)
 {
     const char *const colon = strrchr(file, ':');
@@ -20,7 +20,7 @@ static const char *split_rank(const char *file, int *rank, plait_arena *arena)
     if (colon == NULL || colon[1] == '\0')
         return file;
     const long value = strtol(colon + 1, &end, 10);
-    if (*end != '\0' || value < 1 || value > MOST_RANK)
+    if (*end != '\0' || value < 1 || value > MAX_RANK)
         return file;
     *rank = (int)value;
     return plait_arena_printf(arena, "%.*s", (int)(colon - file), file);
@@ -33,11 +33,11 @@ static plait_status read_worker(const json_cursor *workers, const char *role, in
     plait_worker *w = &plan->worker[r];
 
     PLAIT_TRY(json_object(workers, role, &at, err));
-    PLAIT_TRY(json_int(&at, "count", 1, MOST_DEGREE, &plan->count[r], err));
-    PLAIT_TRY(json_int(&at, "tp", 1, MOST_DEGREE, &w->tp, err));
-    PLAIT_TRY(json_int(&at, "pp", 1, MOST_DEGREE, &w->pp, err));
-    PLAIT_TRY(json_int(&at, "ep", 1, MOST_DEGREE, &w->ep, err));
-    PLAIT_TRY(json_int(&at, "dp_attention", 1, MOST_DEGREE, &w->dp_attention, err));
+    PLAIT_TRY(json_int(&at, "count", 1, MAX_DEGREE, &plan->count[r], err));
+    PLAIT_TRY(json_int(&at, "tp", 1, MAX_DEGREE, &w->tp, err));
+    PLAIT_TRY(json_int(&at, "pp", 1, MAX_DEGREE, &w->pp, err));
+    PLAIT_TRY(json_int(&at, "ep", 1, MAX_DEGREE, &w->ep, err));
+    PLAIT_TRY(json_int(&at, "dp_attention", 1, MAX_DEGREE, &w->dp_attention, err));
     PLAIT_TRY(json_number(&at, "batch", JSON_POSITIVE, &plan->batch_cap, err));
     PLAIT_TRY(json_number(&at, "chunk_tokens", JSON_POSITIVE, &plan->chunk_tokens, err));
     return json_number(&at, "kv_tokens", JSON_POSITIVE, &plan->kv_tokens[r], err);
@@ -73,7 +73,7 @@ static plait_status read_plan(const json_cursor *at, plait_arena *arena, plait_s
     PLAIT_TRY(json_word(at, "mode", modes, &mode, err));
     PLAIT_TRY(json_word(at, "weights", plait_weight_name, &weights, err));
     PLAIT_TRY(json_word(at, "kv", plait_kv_name, &kv, err));
-    PLAIT_TRY(json_int(at, "replicas", 1, MOST_DEGREE, &plan->replicas, err));
+    PLAIT_TRY(json_int(at, "replicas", 1, MAX_DEGREE, &plan->replicas, err));
     PLAIT_TRY(json_number(at, "concurrency", JSON_POSITIVE, &plan->concurrency, err));
     PLAIT_TRY(json_object(at, "workers", &workers, err));
     plan->disaggregated = mode == 1;
@@ -102,7 +102,7 @@ static plait_status read_load(const json_cursor *job, plait_load *load, plait_er
     return json_number(&drafts, "accept", JSON_FRACTION, &load->accept, err);
 }
 
-/* A name, or a file beside this one. */
+/* Reads a name, or a path as the file of that name beside the document. */
 static plait_status read_name(const json_cursor *root, const char *key, plait_arena *arena,
                               const char **out, plait_error *err)
 {

@@ -7,7 +7,7 @@
 
 #include "plait/lowlevel/schedule.h"
 
-#include "io/plans/plans_write.h"
+#include "io/plans/plans_json.h"
 #include "launch/companion/rank_groups.h"
 #include "launch/target.h"
 #include "plan/choices.h"

@@ -12,7 +12,7 @@
 #include "io/json/json.h"
 #include "rules/plan_check.h"
 #include "plait/runtime.h"
-#include "io/plans/plans_read.h"
+#include "io/plans/plans_json.h"
 #include "launch/companion/rank_groups.h"
 #include "plan/split.h"
 
