@@ -1,14 +1,14 @@
 /*
- * cluster.h - what it is trained on: accelerators, and the levels of links that join them.
+ * cluster.h - the hardware: accelerators, and the levels of links that join them.
  *
  * A cluster is one or more node groups (accelerator, node shape, count) and a list of levels from
  * the accelerator outwards: the scale-up domain, the NIC or rail, the leaf switch, the spine. A
- * level says how many accelerators it joins and what one of them can send through it, in one
- * direction. Rank r sits on accelerator r; consecutive ranks share the innermost level.
+ * level has the number of accelerators that it joins, and the rate of one of them through it, in one
+ * direction. Rank r is on accelerator r; consecutive ranks share the innermost level.
  *
  * In order: plait_accelerator_load, plait_cluster_load or plait_cluster_synthetic, then
- * plait_cluster_take for the GPUs of a job. Constants fitted to measurements say so (`measured`);
- * defaults in their place lower the confidence that reports print.
+ * plait_cluster_take for the GPUs of a job. Constants fitted to measurements have `measured` set; default
+ * constants lower the confidence that reports print.
  *
  * Left out: routing inside a switch, congestion between jobs, failures.
  */
@@ -45,8 +45,8 @@ typedef enum plait_attention_kernel {
 } plait_attention_kernel;
 
 /**
- * What some accelerator has no kernel for: each kind of attention, each number format, and a few
- * more. `plait_accelerator.lacks` has a bit for each; clusters/families says which, and why.
+ * Kernels that some accelerator does not have: each kind of attention, each number format, and a few more.
+ * `plait_accelerator.lacks` has a bit for each; clusters/families lists them with reasons.
  */
 typedef enum plait_kernel {
     PLAIT_KERNEL_ATTENTION,                                        /* + plait_attention_kernel */
@@ -54,8 +54,8 @@ typedef enum plait_kernel {
     PLAIT_KERNEL_WIDE = PLAIT_KERNEL_PRECISION + PLAIT_PRECISIONS, /* cuDNN's, heads over 128 */
     PLAIT_KERNEL_GROUPED_GEMM,
     PLAIT_KERNEL_MULTICAST, /* stores that a switch copies to all GPUs of a domain */
-    PLAIT_KERNEL_DEEPEP,    /* exchanges of experts over NVLink and InfiniBand, by libraries ... */
-    PLAIT_KERNEL_HYBRIDEP,  /* ... of these names */
+    PLAIT_KERNEL_DEEPEP, /* exchange of experts over NVLink and InfiniBand by the library DeepEP */
+    PLAIT_KERNEL_HYBRIDEP, /* the same by the library HybridEP */
     PLAIT_KERNEL_ANY_WIDTH, /* fused attention other than cuDNN's, without its limits on heads and scores */
     PLAIT_KERNEL_BETWEEN, /* cuDNN's, heads between 128 and 256 wide */
     PLAIT_KERNEL_ALIBI,   /* cuDNN's, with ALiBi */
@@ -63,7 +63,7 @@ typedef enum plait_kernel {
     PLAIT_KERNELS
 } plait_kernel;
 
-/** Their words, those of attention and of formats first. */
+/** Names of kernels, those of attention and of formats first. */
 extern const char *const plait_kernel_name[PLAIT_KERNELS + 1];
 
 /**
@@ -73,11 +73,11 @@ extern const char *const plait_kernel_name[PLAIT_KERNELS + 1];
 typedef struct plait_gemm_fit {
     bool measured;
     double emax; /* fraction of the peak that the best tile reaches */
-    double k0;   /* elements of k that a tile's prologue costs */
+    double k0;   /* cost of a tile's prologue, in elements of k */
     double q;    /* share of wave quantisation that is real: 1 ceil(w), 0 w */
     double r128; /* rate of a 128x128 tile against 256x128 */
-    double r64;  /* of 128x64 */
-    double r32;  /* of 64x64 */
+    double r64;  /* rate of a 128x64 tile */
+    double r32;  /* rate of a 64x64 tile */
     double eb;   /* fraction of the HBM rate */
     double t0_s; /* fixed time of one kernel */
     double p;    /* how sharply compute and memory time join: (c^p + m^p)^(1/p) */
@@ -88,7 +88,7 @@ typedef struct plait_gemm_fit {
 typedef struct plait_attention_fit {
     bool measured;
     double e[4]; /* fraction of the bf16 peak at head widths 64, 128, 192, 256 */
-    double s0;   /* tokens of sequence that the ramp costs */
+    double s0;   /* cost of the ramp, in tokens of sequence */
     double q;    /* share of wave quantisation */
     double t0_s;
     double fp8_rate;       /* how much faster with inputs in fp8; 1: no such kernel */
@@ -141,7 +141,7 @@ typedef enum plait_collective_op {
 typedef struct plait_collective_fit {
     bool measured;
     double a_s[3];            /* fixed time */
-    double b_s[3];            /* for each rank beyond the first */
+    double b_s[3];            /* added for each rank beyond the first */
     double bytes_per_s[3];    /* bus rate */
     double local_bytes_per_s; /* copy of the rank's own shard */
     double nvls_a_s;          /* in-switch reduction; 0: none */
@@ -165,13 +165,13 @@ typedef struct plait_accelerator {
     const char *name;
     const char *vendor;
     const char *source;
-    plait_confidence confidence;               /* of the data sheet figures */
+    plait_confidence confidence;               /* source of the data sheet figures */
     double peak_flops_per_s[PLAIT_PRECISIONS]; /* dense; 0: not supported */
-    unsigned lacks;            /* bits of plait_kernel; 0: nothing is known to be missing */
+    unsigned lacks;            /* bits of plait_kernel that are missing; 0: none known */
     bool fp16_only;            /* no bf16 units (V100): its bf16 entries hold those of fp16 */
     double vector_flops_per_s; /* fp32 outside the matrix units; no price reads it */
     int sms;                   /* SMs, CUs or cores */
-    double memory_bytes;       /* what a process can see */
+    double memory_bytes;       /* bytes that a process can use */
     double hbm_bytes_per_s;
     double power_w; /* board limit; 0: unknown */
     double idle_w;
@@ -183,7 +183,7 @@ typedef struct plait_accelerator {
     plait_attention_fit attention[PLAIT_ATTENTION_KERNELS]; /* from PLAIT_ATTENTION_FLASH on */
     plait_decode_fit decode[PLAIT_KV_FORMATS];
     plait_grouped_fit grouped[PLAIT_PRECISIONS];
-    double memory_op_fraction; /* of the HBM rate, elementwise kernels */
+    double memory_op_fraction; /* fraction of the HBM rate of elementwise kernels */
     double memory_op_t0_s;
     bool memory_op_measured;
     plait_collective_fit collective[PLAIT_FITTED_COLLECTIVES];
@@ -196,13 +196,13 @@ typedef struct plait_accelerator {
     bool scale_up_full;          /* direct links between pairs: the rate needs all peers at once */
     int torus[3];                /* shape of the scale-up torus; 0: not a torus */
     int wrap_block;              /* of plait_level */
-    double nic_bytes_per_s;      /* one GPU's share */
+    double nic_bytes_per_s;      /* share of one GPU */
     double host_bytes_per_s;     /* to host memory and back, one direction, one GPU */
     double host_adam_s;          /* of a parameter, on all processors of a node */
     const char *price_source;    /* of usd_per_hour, from the file; NULL: it has none */
 } plait_accelerator;
 
-/** Every kind of link: its constant, its word, and its descriptor in costmodel/topology_<kind>.c. */
+/** Every kind of link: constant, word, and descriptor in costmodel/network/topology_<kind>.c. */
 #define PLAIT_LEVEL_LIST(X)                                                                        \
     X(PLAIT_LEVEL_SWITCH, "switch", link_switch)     /* any pair at full rate */                   \
     X(PLAIT_LEVEL_FULL, "full", link_full)           /* direct links, shared evenly among peers */ \
@@ -220,9 +220,9 @@ typedef enum plait_level_kind {
 
 enum { PLAIT_MAX_SIDES = 6 };
 
-/** What a grid was before a job took a slice of it. */
+/** The whole grid, before a job took a slice of it. */
 typedef struct plait_whole_grid {
-    int gpus; /* 0: it is whole */
+    int gpus; /* 0: the grid is whole */
     int side[PLAIT_MAX_SIDES];
     bool wrap[PLAIT_MAX_SIDES];
 } plait_whole_grid;
@@ -231,18 +231,18 @@ typedef struct plait_whole_grid {
 typedef struct plait_level {
     const char *name;
     plait_level_kind kind;
-    int gpus;                /* that one instance joins; INT_MAX: all */
+    int gpus;                /* GPUs that one instance joins; INT_MAX: all */
     plait_link link;         /* one GPU's share; latency beyond NCCL's own constants */
-    double efficiency;       /* of the wire rate that large messages reach */
+    double efficiency;       /* fraction of the wire rate that large messages reach */
     double ramp_bytes;       /* of one GPU's message, a hop, that leave the link idle */
     double oversubscription; /* >= 1: the rate is divided by it when all send */
     double scattered; /* share of neighbours that sit in another instance than if packed (C.115) */
     double
         in_network; /* all-reduces by switches that add, over two passes; 0: they do not (C.114) */
     int side[PLAIT_MAX_SIDES];  /* of a grid: units along x, y, z, ...; 1 where absent */
-    bool wrap[PLAIT_MAX_SIDES]; /* does the whole axis close to a ring? */
+    bool wrap[PLAIT_MAX_SIDES]; /* whether the whole axis closes to a ring */
     int ports;                  /* of a grid: links of one unit, which share its rate */
-    int wrap_block; /* slices of whole blocks of so many units a side close, too; 0: none do */
+    int wrap_block; /* units a side of a block; slices of whole blocks close too; 0: none do */
     plait_whole_grid whole;
 } plait_level;
 
@@ -252,9 +252,9 @@ typedef struct plait_node_group {
     const plait_accelerator *accelerator;
     int gpus_per_node;
     int nodes;                /* 0: as many as a job takes */
-    int levels;               /* of links of its own; 0: those of the cluster */
+    int levels;               /* number of its own levels; 0: those of the cluster */
     const plait_level *level; /* [levels] */
-    const char *site;         /* groups of one name are side by side; NULL: it has no name */
+    const char *site;         /* groups with the same name are at one site; NULL: no name */
 } plait_node_group;
 
 typedef struct plait_cluster {
@@ -265,11 +265,12 @@ typedef struct plait_cluster {
     int levels;
     plait_level level[PLAIT_MAX_LEVELS];
     plait_level between;    /* sites; link.bytes_per_s 0: as inside one */
-    int gpus;               /* taken; 0 before plait_cluster_take if the file gives no size */
+    int gpus;               /* GPUs taken; 0 before plait_cluster_take if the file gives no size */
     double node_overhead_w; /* host, fans, NICs: one node */
     double pue;             /* facility power over IT power */
-    double host_speed; /* launch rate of its CPU against the one that profiles were fitted on */
-    double host_memory_bytes; /* of one node; 0: not known */
+    double
+        host_speed; /* launch rate of its CPU over that of the CPU that profiles were fitted on */
+    double host_memory_bytes; /* host memory of one node; 0: unknown */
     bool pue_given;           /* by a file; else `pue` is the default */
     const char *power_source; /* of both, from the file; NULL: it has none */
 } plait_cluster;
@@ -301,59 +302,58 @@ PLAIT_MUST_CHECK plait_status plait_cluster_synthetic(const char *text, plait_ar
 /**
  * Take `gpus` of a cluster for a job: whole nodes, or part of one node.
  *
- * Fails (RANGE) when the cluster has fewer, or when `gpus` is neither at most one node nor a
- * multiple of a node. A grid of which only part is taken shrinks to the most compact slice of so
- * many units that fits in it, so take from a copy when several sizes are asked about. An axis that
- * was cut no longer closes, unless the slice is made of whole wrap_blocks. (C.113)
+ * Fails (RANGE) if the cluster has fewer, or if `gpus` is neither at most one node nor a multiple of a node.
+ * A grid shrinks to the most compact slice of the taken units, so take from a copy to compare several sizes.
+ * A shortened axis no longer closes, unless the slice consists of whole wrap_blocks. (C.113)
  */
 PLAIT_MUST_CHECK plait_status plait_cluster_take(plait_cluster *cluster, int gpus,
                                                  plait_error *err);
 
-/** Node groups that a job of so many GPUs reaches: it fills them in their order. */
+/** Number of node groups that a job of `gpus` GPUs uses: it fills them in order. */
 int plait_cluster_groups(const plait_cluster *cluster, int gpus);
 
 /**
- * Has a job of so many GPUs of this cluster a price: one sort of node?
+ * Does a uniform plan on this many GPUs of the cluster have a price, because all nodes are of one kind?
  *
- * @param why   receives a sentence when it has not; may be NULL
+ * @param why   receives a sentence if not; may be NULL
  */
 bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, size_t size);
 
-/** GPUs that a job of so many takes of group g, which it fills in their order. */
+/** GPUs that a job of `gpus` GPUs takes of group g; groups are filled in order. */
 int plait_cluster_taken(const plait_cluster *cluster, int gpus, int g);
 
-/** Are the nodes of two groups one sort: numbers, links and site? */
+/** Are the nodes of two groups of one kind: equal numbers, links and site? */
 bool plait_cluster_alike(const plait_cluster *cluster, int g, int h);
 
 /** Group g alone, of any number of nodes, `gpus` of which are taken. */
 plait_cluster plait_cluster_of_group(const plait_cluster *cluster, int g, int gpus);
 
 /**
- * What joins one GPU of group g with one of group h, another: the outermost level is the slower of
- * theirs, or of unlike sites what joins those. (C.220)
+ * The cluster of one GPU of group g and one of another group h: their outermost level is the slower of the
+ * two groups', or the link between their sites. (C.220)
  */
 plait_cluster plait_cluster_of_pair(const plait_cluster *cluster, int g, int h);
 
 /** Is the level a grid (ring, mesh, torus, hypercube)? */
 bool plait_level_is_grid(const plait_level *level);
 
-/** Units that level l joins, as far as the cluster has them; 0: any number. */
+/** Units that level l joins in this cluster; 0: any number. */
 int plait_level_units(const plait_cluster *cluster, int l);
 
 /** A level as a graph of units, or a whole cluster as one of accelerators. */
 typedef struct plait_graph {
     double nodes;                 /* 0: any number, and nothing else is known */
     double links;                 /* pairs of neighbours; behind a switch one a node */
-    double cut_links;             /* that halving it cuts; 0: a switch is not cut */
+    double cut_links;             /* links cut by halving it; 0: a switch is not cut */
     double diameter;              /* hops; a switch between two nodes makes two of one */
     double mean_hops;             /* over ordered pairs, each node with itself among them */
     double bisection_bytes_per_s; /* between the halves, both directions */
 } plait_graph;
 
-/** Of one instance of level l. (C.110) */
+/** The graph of one instance of level l. (C.110) */
 plait_graph plait_level_graph(const plait_cluster *cluster, int l);
 
-/** Of all levels together: a message passes the innermost level that joins both ends. (C.119) */
+/** The graph of all levels: a message passes the innermost level that joins both ends. (C.119) */
 plait_graph plait_cluster_graph(const plait_cluster *cluster);
 
 /** A fat tree of switches of `ports` ports without oversubscription. (C.118) */
@@ -365,11 +365,11 @@ typedef struct plait_fat_tree {
 
 plait_fat_tree plait_fat_tree_of(int ports, int layers);
 
-/** The accelerator that rank `rank` sits on; NULL: the cluster has no such rank. */
+/** The accelerator of rank `rank`; NULL: the cluster has no such rank. */
 const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank);
 
 /**
- * Has the accelerator this kernel? Of a format, also whether its units know it.
+ * Does the accelerator have this kernel? For a number format, its units must support the format too.
  *
  * @param kernel  of plait_kernel
  */

@@ -4,7 +4,7 @@
  * A target is a format that some runtime reads: the arguments of Megatron-LM, a recipe of
  * torchtitan, the JSON of DeepSpeed. plait_launch_render makes the files of one target, in memory;
  * nothing in them is refused by the runtime, since the rules that it would apply
- * (src/plan/rules_<runtime>.c) have been applied before. What a target has no words for is refused
+ * (src/rules/rules_<runtime>.c) have been applied before. What a target has no words for is refused
  * with the sentence that says which part, and what the nearest plan that it can say costs.
  *
  * In order: plait_plan_expand and plait_plan_cost for the plan, plait_launch_target_of for the

@@ -1,9 +1,9 @@
 /*
  * problem.h - what one step computes (job), and with which model, cluster and software.
  *
- * A job is the part of the question that no plan may change: two plans of one job compute the
- * same step. plait_problem binds it to the model, the cluster and the software that it is asked
- * about; the cost model and the search are pure functions of it.
+ * A job is the part of a problem that no plan may change: two plans of one job compute the same step.
+ * plait_problem combines it with the model, the cluster and the software; the cost model and the search are
+ * pure functions of it.
  */
 #ifndef PLAIT_PROBLEM_H
 #define PLAIT_PROBLEM_H
@@ -17,23 +17,22 @@ PLAIT_BEGIN_DECLS
 
 typedef struct plait_runtime plait_runtime;
 
-/** The most that a job has, whether a command line, a file or a program says it. */
+/** Upper limits of a job, from a command line, a file or a program. */
 enum { PLAIT_MAX_SEQ = 1 << 30, PLAIT_MAX_GBS = 1 << 30, PLAIT_MAX_GPUS = 1 << 24 };
 
 typedef struct plait_job {
     int seq; /* tokens of one sequence */
     int gbs; /* sequences of one step, over all GPUs */
     int gpus;
-    plait_precision precision; /* of the matrix products; the rest is bf16 or fp32 */
-    int group_gpus;            /* taken of the group of nodes that these are stages on; 0: gpus */
+    plait_precision precision; /* format of the matrix products; the rest is bf16 or fp32 */
+    int group_gpus; /* GPUs taken of the node group, if the problem is that of one group; 0: gpus */
 } plait_job;
 
-/** Factors on a predicted step between which a measured one lies; both 0: nothing is known. */
+/** Factors on a predicted step between which a measured one lies; both 0: unknown. */
 typedef struct plait_band {
     double low;
     double high;
-    double
-        tie; /* plans that are closer than this ratio cannot be told apart; 0: nothing is known */
+    double tie; /* plans closer than this ratio cannot be distinguished; 0: unknown */
 } plait_band;
 
 /**
@@ -47,16 +46,16 @@ typedef struct plait_problem {
     const plait_cluster *cluster;
     const plait_runtime *runtime;
     plait_job job;
-    plait_band band;         /* of its steps; evidence.h knows it */
-    plait_band memory_band;  /* of peaks of memory, likewise; no tie */
-    double risk;             /* of running out of memory that a plan which fits may have; below 1 */
+    plait_band band;         /* band of steps, from measured runs (validate.h) */
+    plait_band memory_band;  /* band of peaks of memory, likewise; without `tie` */
+    double risk;             /* accepted risk of running out of memory, below 1; 0: the default */
     const void *reserved[8]; /* zero; later versions turn it into fields */
 } plait_problem;
 
-/** Of running out of memory, when nobody says another. */
+/** The default accepted risk of running out of memory. */
 #define PLAIT_USUAL_RISK 0.05
 
-/** An empty question of the usual risk: set model, cluster, runtime and job. */
+/** An empty problem with the default risk: set model, cluster, runtime and job. */
 void plait_problem_init(plait_problem *problem);
 
 /** Tokens of one step. */

@@ -1,11 +1,11 @@
 /*
- * runtime.h - what a piece of software can run, what it overlaps and what it keeps in memory.
+ * runtime.h - a training software: its plan space, its overlap and its memory.
  *
- * A runtime profile (clusters/runtimes/NAME.json) bounds the plan space and adds about ten
- * numbers to the hardware's: factors on kernels, host time a layer, exposed shares of
- * collectives. Rules that tie several degrees together are code (src/plan/rules_<runtime>.c);
- * the profile names which. A variant (clusters/runtimes/NAME@YY.MM.json) is the same software in
- * releases up to a month, and says what was other then.
+ * A runtime profile (clusters/runtimes/NAME.json) bounds the plan space and adds about ten numbers to the
+ * hardware's: factors on kernels, host time a layer, exposed shares of collectives. Rules that relate several
+ * degrees are code (src/rules/rules_<runtime>.c); the profile names its rules. A variant
+ * (clusters/runtimes/NAME@YY.MM.json) is the same software in releases up to a month, and has the values
+ * that differed then.
  *
  * In order: plait_runtime_load, then read the struct.
  */
@@ -20,7 +20,7 @@
 
 PLAIT_BEGIN_DECLS
 
-/** Which rules bind a runtime's plans: a constant, a profile's word, and src/plan's set of them. */
+/** Rules of a runtime's plans: constant, word in profiles, and rule set in src/rules. */
 #define PLAIT_RULES_LIST(X)                                                                        \
     X(PLAIT_RULES_GENERIC, "generic", rules_generic)                                               \
     X(PLAIT_RULES_MEGATRON, "megatron", rules_megatron)                                            \
@@ -44,7 +44,7 @@ extern const char *const plait_rules_name[PLAIT_RULES + 1];
 
 enum { PLAIT_MAX_MODULE_SETS = 16 };
 
-/** Who may have a choice of its own: a constant, and a profile's word. */
+/** The granularity of a choice: constant, and word in profiles. */
 #define PLAIT_CHOOSER_LIST(X)                                                                      \
     X(PLAIT_BY_PLAN, "plan")   /* one for all layers, or full:N of each stage alike */             \
     X(PLAIT_BY_STAGE, "stage") /* the same, stage by stage */                                      \
@@ -60,37 +60,37 @@ typedef enum plait_chooser {
 extern const char *const plait_chooser_name[PLAIT_CHOOSERS + 1];
 
 /**
- * What the software can express: the plan space of a search. Masks hold bits 1 << value. The key of
- * a plan has its bound in `most` when it is a number, else the values that it may have in `takes`;
- * of sp that is when tp > 1.
+ * The plan space of the software. Masks have bits 1 << value. A key of numbers has its upper bound in `most`,
+ * others their allowed values in `takes` (of sp for tp > 1).
  */
 typedef struct plait_capabilities {
-    int most[PLAIT_KEYS];       /* 1: not supported */
-    unsigned takes[PLAIT_KEYS]; /* recompute and split: of their kinds */
+    int most[PLAIT_KEYS];       /* upper bound; 1: not supported */
+    unsigned takes[PLAIT_KEYS]; /* allowed values; of recompute and split their kinds */
     bool etp;                   /* expert tensor parallelism other than 1 and tp */
-    bool etp_is_tp;             /* and none but tp */
+    bool etp_is_tp;             /* expert tensor parallelism equals tp always */
     bool hsdp;                  /* shard_group below dp cp */
     bool full_layers;           /* recompute full:N */
-    bool stages_differ;         /* each stage has degrees and nodes of its own */
-    unsigned char recompute_by; /* plait_chooser: what recomputes as it likes ... */
-    unsigned char offload_by;   /* ... and what offloads so; no layer does */
-    unsigned char tp_by;        /* what has a tp of its own, plan or layer ... */
-    unsigned char zero_by;      /* ... and a stage of ZeRO */
-    unsigned recompute_alike;   /* kinds of it that no layer has unless all have the same */
+    bool stages_differ;         /* stages may have different degrees and nodes */
+    unsigned char recompute_by; /* plait_chooser: granularity of recomputation */
+    unsigned char offload_by;   /* plait_chooser: granularity of offload, at most a stage */
+    unsigned char tp_by;        /* plait_chooser: granularity of tp, plan or layer */
+    unsigned char zero_by;      /* plait_chooser: granularity of the ZeRO stage */
+    unsigned recompute_alike;   /* kinds of recomputation that all layers or none must have */
     unsigned precision;
     int module_sets;
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];
 } plait_capabilities;
 
-/** What `eval` fills in when a key is not given. */
+/** Default values of keys, for `eval` and searches. */
 typedef struct plait_runtime_defaults {
-    int key[PLAIT_KEYS]; /* of words and small numbers: the profile's, else the first it can take */
+    int key
+        [PLAIT_KEYS]; /* for words and small numbers: the profile's value, else the first allowed one */
 } plait_runtime_defaults;
 
-/** Kernel switches: which passes over memory are fused into one. */
+/** Kernel switches: passes over memory that are fused into one. */
 typedef struct plait_kernel_set {
     bool fused_norm;
-    bool norm_in_product; /* norms run inside the kernel of the product behind them */
+    bool norm_in_product; /* norms run inside the kernel of the next product */
     bool fused_activation;
     bool fused_rotary;
     bool fused_residual; /* bias, dropout and addition in one pass */
@@ -110,7 +110,7 @@ typedef struct plait_kernel_set {
     bool cuda_graphs;        /* no launch time */
 } plait_kernel_set;
 
-/** What hides behind what. Shares are of the collective's own time: 0 hidden, 1 exposed; a fit may pass 1. */
+/** Overlap. Shares are of the collective's own time: 0 hidden, 1 exposed; a fitted share may exceed 1. */
 typedef struct plait_overlaps {
     bool
         grad_reduce; /* gradient buckets reduced during backward: for launch files; prices go by the
@@ -122,31 +122,31 @@ typedef struct plait_overlaps {
     bool p2p;            /* pipeline sends during compute */
     bool p2p_scatter;    /* sends divided by tp even without sp (scatter-gather) */
     bool moe_dedup;      /* expert dispatch sends a token once a node (DeepEP) */
-    double bucket_bytes; /* of one gradient bucket, at least; 0: one for all */
+    double bucket_bytes; /* minimum size of a gradient bucket; 0: one bucket for all */
     double bucket_bytes_per_rank; /* buckets grow with the ranks that share them */
     double tp_exposed;            /* share of TP collectives left exposed */
     double dp_exposed;            /* share of gradient and parameter traffic never hidden */
     double ep_exposed;            /* share of expert all-to-alls left exposed */
     double p2p_exposed;           /* share of pipeline sends left exposed when p2p overlaps */
-    double window; /* share of a backward or forward that reductions and gathers hide behind */
+    double window; /* share of a backward or forward that can hide reductions and gathers */
 } plait_overlaps;
 
 /** Factors of the software on the hardware's constants; 1 and 0 are neutral. */
 typedef struct plait_factors {
-    double gemm;          /* on matrix product time */
-    double memory;        /* on memory-bound kernels */
-    double attention;     /* on fused attention time */
+    double gemm;          /* factor on matrix product time */
+    double memory;        /* factor on memory-bound kernels */
+    double attention;     /* factor on fused attention time */
     double host_s;        /* launch time of one layer's forward */
-    double host_tp_s;     /* more of it when tp > 1 */
+    double host_tp_s;     /* additional launch time if tp > 1 */
     double host_experts;  /* launches of an MoE layer over those of a dense one */
-    double host_moe_s;    /* launch time of an MoE layer's forward on top of that ... */
-    double host_expert_s; /* ... and of each of its experts on this rank */
+    double host_moe_s;    /* additional launch time of an MoE layer's forward */
+    double host_expert_s; /* additional launch time of each of its experts on a rank */
     double host_backward; /* launches of a backward over those of its forward */
-    double nic;           /* on the network rate */
+    double nic;           /* factor on the network rate */
     double nic_ranks;     /* exponent by which that rate falls with a collective's ranks */
     double rails;         /* NICs of a node that one communicator drives at once; 0: all */
     double p2p_s;         /* fixed time of one pipeline send */
-    double hop_s;         /* latency of one hop between nodes, on top of the cluster's */
+    double hop_s;         /* latency of one hop between nodes, added to the cluster's */
     double ep_imbalance;  /* received tokens of the fullest rank over the mean */
 } plait_factors;
 
@@ -154,16 +154,16 @@ typedef struct plait_factors {
 typedef struct plait_state_bytes {
     double weight;
     double gradient;        /* kept */
-    double gradient_reduce; /* as sent */
+    double gradient_reduce; /* bytes of a gradient as sent */
     double gather;          /* a gathered parameter as sent and held */
     double optimizer;       /* master weight and moments */
-    double replicated;      /* more, never divided (buckets, copies) */
+    double replicated;      /* further bytes that ZeRO never divides (buckets, copies) */
     double step_bytes;      /* HBM traffic of an optimizer step, a parameter of the shard */
-    double shard_passes;    /* over the shard's gradient: norm, clip */
-    double buffer_passes;   /* over the whole gradient: zeroed, scaled */
+    double shard_passes;    /* passes over the shard's gradient: norm, clip */
+    double buffer_passes;   /* passes over the whole gradient: zeroing, scaling */
 } plait_state_bytes;
 
-/** Parts of a layer: what recomputation is chosen by, and what reports group by. */
+/** Parts of a layer, by which recomputation is chosen and reports are grouped. */
 #define PLAIT_PART_LIST(X)                                                                         \
     X(norm, "norms")                                                                               \
     X(linear_norm, "norms inside the kernel of the product behind them")                           \
@@ -198,8 +198,8 @@ typedef enum plait_part {
 } plait_part;
 
 /**
- * Classes of tensors that may stay for backward. What a piece of software keeps of each, in bytes
- * an element, is a table of its runtime profile (plait_runtime.keeps).
+ * Classes of tensors that may be kept for backward. A runtime profile has the bytes an element that its
+ * software keeps of each (plait_residents.keeps).
  */
 #define PLAIT_TENSOR_LIST(X)                                                                       \
     X(norm_in, "inputs of norms")                                                                  \
@@ -239,7 +239,7 @@ typedef enum plait_tensor {
 extern const char *const plait_part_name[PLAIT_PARTS + 1];
 extern const char *const plait_tensor_name[PLAIT_TENSORS + 1];
 
-/** What stays in memory beside state and activations. */
+/** Kept activations, and memory besides state and activations. */
 typedef struct plait_residents {
     double keeps[PLAIT_TENSORS]; /* bytes an element; 0: not kept */
     bool quantised_inputs;   /* narrow products keep their inputs and weights in their own format */
@@ -247,17 +247,17 @@ typedef struct plait_residents {
     double logits;           /* bytes a token and vocabulary entry on the last stage */
     bool logits_whole;       /* not divided by tp */
     double transient_layers; /* unsharded layers alive under ZeRO-3 */
-    double transient_params; /* at most so many parameters of them, or one matrix; 0: no bound */
+    double transient_params; /* upper bound on their parameters, but at least one matrix; 0: none */
     double weight_transient; /* bytes a parameter of one layer, alive during backward */
     double head_transient;   /* bytes an entry of V h / tp, alive on the last stage */
     double workspace_bytes;  /* inside the allocator: cuBLAS and other workspaces */
-    double context_bytes;    /* outside it: driver context, libraries */
+    double context_bytes;    /* outside the allocator: driver context, libraries */
     double nccl_bytes;       /* buffers of one communicator that leaves its scale-up domain */
     double reserved_ratio;   /* reserved by the allocator over allocated */
-    double fragmentation;    /* what it cannot do without over allocated */
+    double fragmentation;    /* bytes that the allocator needs over allocated bytes */
 } plait_residents;
 
-/** Who says a number that is fitted: in files only. */
+/** Source of a fitted number; in files only. */
 typedef enum plait_number_source {
     PLAIT_NUMBER_OF_RUNS,
     PLAIT_NUMBER_OF_FAMILY,
@@ -269,10 +269,10 @@ extern const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1];
 /** A release of the software, or of one of its products: "core-v0.14.0" is of the product core. */
 typedef struct plait_release {
     const char *name;
-    int date; /* its month, 2509: September 2025 */
+    int date; /* month of the release, 2509: September 2025 */
 } plait_release;
 
-/** Parts of models that not all releases build: a constant, and a profile's word. */
+/** Parts of models that only some releases build: constant, and word in profiles. */
 #define PLAIT_MODEL_PART_LIST(X)                                                                   \
     X(PLAIT_PART_QK_NORM, "qk_norm")                                                               \
     X(PLAIT_PART_ROTARY_BASE, "rotary_base") /* another than 10,000 */                             \
@@ -319,22 +319,22 @@ enum {
 /** A value of a key that a release brought. */
 typedef struct plait_feature {
     int key;      /* plait_key_id or PLAIT_FEATURE_... */
-    int value;    /* of the key's words; 0 for a key without words */
+    int value;    /* index of the key's word; 0 for a key without words */
     size_t since; /* index of the release */
 } plait_feature;
 
 struct plait_runtime {
-    const char *name;     /* as asked for: NAME, or NAME@WHEN of software as it was */
-    const char *software; /* NAME of NAME@WHEN; NULL: the name is it */
+    const char *name;     /* the requested name: NAME, or NAME@WHEN for an earlier state */
+    const char *software; /* NAME of NAME@WHEN; NULL: the same as name */
     int date;             /* the month of WHEN; 0: none, the newest */
     const plait_release
         *at;   /* the release of WHEN, of `release`; NULL: none, nothing is left out */
-    int until; /* the last month that a variant is of; 0: it is none */
+    int until; /* last month of a variant; 0: not a variant */
     const char *source;
     const char
         *family; /* software that runs alike, of which it has what no run determines; "": none */
-    bool calibrated;  /* its factors were fitted to measured runs */
-    const char *held; /* why they are not fitted again; "": they are */
+    bool calibrated;  /* whether its factors were fitted to measured runs */
+    const char *held; /* reason why they are not fitted again; "": they are */
     plait_rules rules;
     plait_capabilities can;
     plait_runtime_defaults defaults;
@@ -348,11 +348,12 @@ struct plait_runtime {
     size_t features;
     const plait_feature *feature; /* [features] that not all of these releases have */
     bool imbalance_stated; /* factor.ep_imbalance is what a job states, and counts in memory too */
-    bool natural_routing;  /* nothing balances the job's experts: bands are wider (C.62) */
-    const char *file; /* absolute, where plait_runtime_find was given a path; NULL: it has a name */
+    bool natural_routing;  /* the job has no load balancing of experts: bands are wider (C.62) */
+    const char
+        *file; /* absolute path, if plait_runtime_find was given a path; NULL: found by name */
 };
 
-/** The software, whenever it is of. */
+/** The name of the software, without the release. */
 static inline const char *plait_runtime_software(const plait_runtime *runtime)
 {
     return runtime->software != NULL ? runtime->software : runtime->name;
@@ -365,8 +366,8 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
 double plait_host_param_bytes(const plait_problem *problem, const plait_degrees *degrees);
 
 /**
- * Does `optimizer` of the key `offload` mean `gradients` to this software? DeepSpeed's offload_optimizer
- * takes reduced gradients along.
+ * Does the value `optimizer` of the key `offload` include `gradients` in this software? DeepSpeed's
+ * offload_optimizer also offloads reduced gradients.
  */
 static inline bool plait_optimizer_takes_gradients(const plait_runtime *runtime)
 {
@@ -375,18 +376,18 @@ static inline bool plait_optimizer_takes_gradients(const plait_runtime *runtime)
     return (takes >> PLAIT_OFFLOAD_GRADIENTS & 1u) && !(takes >> PLAIT_OFFLOAD_OPTIMIZER & 1u);
 }
 
-/** Bytes of a value as a product of this precision takes it, with its scales. */
+/** Bytes of a value in the format of products of this precision, with its scales. */
 double plait_quantised_bytes(plait_precision precision);
 
 /** Bytes of one value of state; a plait_state_format. */
 double plait_state_format_bytes(unsigned char format);
-/** What plait_runtime_find finds it by again, wherever it is called: its file, else its name. */
+/** The argument with which plait_runtime_find finds the runtime again: its file, else its name. */
 static inline const char *plait_runtime_handle(const plait_runtime *runtime)
 {
     return runtime->file != NULL ? runtime->file : runtime->name;
 }
 
-/** Load a runtime profile; a variant finds what it is of by name. *out lives in `arena`. */
+/** Load a runtime profile; a variant refers to its base by name. *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status plait_runtime_load(const char *path, plait_arena *arena,
                                                  plait_runtime *out, plait_error *err);
 

@@ -1,10 +1,10 @@
 /*
  * search.h - the best plans of a problem, proven.
  *
- * plait_search walks the whole plan space that the runtime can express and returns the best
- * plans, the Pareto front of time and memory, and how it knows. Pruning never changes the answer:
- * a block of the space is skipped only when its lower bounds show that nothing in it can enter the
- * ranking or the front. The same input gives the same bytes for any number of threads.
+ * plait_search walks the whole plan space that the runtime can express and returns the best plans, the
+ * Pareto front of time and memory, and whether they are proven. Pruning never changes the result: a block of
+ * the space is skipped only if its lower bounds show that no plan in it can enter the ranking or the front.
+ * The same input gives the same bytes for any number of threads.
  *
  * In order: plait_search_options_init, set limits, plait_search; plait_why_not and
  * plait_relaxations for the questions that follow.
@@ -44,7 +44,7 @@ enum { PLAIT_MAX_LIMITS = 64 };
 typedef struct plait_limit {
     plait_key_id key;
     char value[PLAIT_VALUE_SIZE]; /* a word; "" for numbers */
-    int low;                      /* a range of a key of numbers */
+    int low;                      /* range of a number */
     int high;
 } plait_limit;
 
@@ -52,11 +52,11 @@ typedef struct plait_search_options {
     plait_objective objective;
     plait_refine refine; /* none by default */
     int top;             /* plans to return */
-    int threads;         /* 0: as many as the machine has */
+    int threads;         /* 0: all processors of the machine */
     bool prune;          /* off: price every point (for tests) */
-    bool allow_numerics; /* search keys that change what a step computes, too */
+    bool allow_numerics; /* also search keys that change the numerics of a step */
     plait_key_set
-        distinct; /* plans that are alike in these keys stand as one; 0: each for itself */
+        distinct; /* plans that agree in these keys are listed once; 0: all plans are listed */
     int limits;
     plait_limit limit[PLAIT_MAX_LIMITS];
     void (*progress)(void *context, double share); /* called from one thread; may be NULL */
@@ -64,44 +64,45 @@ typedef struct plait_search_options {
     const void *reserved[8]; /* zero; later versions turn it into fields */
 } plait_search_options;
 
-/** The usual options: time, the best ten, all threads, no limits. */
+/** Default options: time, the best ten, all threads, no limits. */
 void plait_search_options_init(plait_search_options *options);
 
 /**
  * Add `tp=8,pp=..4` to the limits.
  *
- * Fails (RANGE) with the key in `where` when a key is unknown or a value outside its range.
+ * Fails (RANGE) with the key in `where` if a key is unknown or a value is outside its range.
  */
 PLAIT_MUST_CHECK plait_status plait_search_limit(plait_search_options *options, const char *text,
                                                  plait_error *err);
 
-/** In a large space with nothing that fits: no plan lacks so much less of what the closest lacks. */
+/** In a large space where nothing fits: no plan lacks less than the closest one by more than this share. */
 #define PLAIT_CLOSEST_WITHIN 0.05
 
-/** Plans alike count as variants of their best one up to so much more of its objective. */
+/** Plans that agree in `distinct` are variants of the best one, up to this share above its objective. */
 #define PLAIT_VARIANTS_WITHIN 0.01
 
-/** A ranked plan, its price to the digit what plait_plan_cost says of it. */
+/** A ranked plan; its price is that of plait_plan_cost to the last digit. */
 typedef struct plait_ranked {
     plait_plan plan;
     plait_price price;
-    double objective; /* value it is ranked by */
-    int64_t index; /* in the space: the tie-break; -1: of the closest plan, and of refined ones */
+    double objective; /* value of the objective */
     int64_t
-        variants; /* others that are alike, with an objective at most PLAIT_VARIANTS_WITHIN more */
-    double variants_within; /* share that the worst of them is more */
+        index; /* index in the space, the tie-break; -1: the closest plan and refined plans have none */
+    int64_t
+        variants; /* number of variants, whose objective is at most PLAIT_VARIANTS_WITHIN above */
+    double variants_within; /* share by which the worst of them is above */
 } plait_ranked;
 
-/** What was looked for beyond uniform plans, and what it gained. */
+/** A refinement beyond uniform plans, and its gain. */
 typedef struct plait_refinement {
     const char *name; /* "layouts" */
-    bool any;         /* a plan better than all before it ... */
+    bool any;         /* whether it found a better plan than all before */
     plait_ranked best;
-    double before;  /* the best objective before it */
-    double floor;   /* no plan of this sort has an objective below: at most `before` */
-    bool optimal;   /* the best there is: the floor is reached */
-    int64_t points; /* that could still win by their bounds ... */
-    int64_t solved; /* ... and those that were dealt */
+    double before;  /* best objective before it */
+    double floor;   /* lower bound over all plans of this kind, at most `before` */
+    bool optimal;   /* the lower bound is reached */
+    int64_t points; /* points that could still win by their bounds */
+    int64_t solved; /* points that were refined */
     double elapsed_s;
 } plait_refinement;
 
@@ -111,31 +112,31 @@ typedef struct plait_search_result {
     int64_t points; /* = priced + pruned */
     int64_t priced;
     int64_t pruned;
-    int64_t fits;  /* among the priced */
-    int64_t tight; /* of the others, those that are likelier to fit than not */
+    int64_t fits;  /* feasible points among the priced */
+    int64_t tight; /* other points that more likely fit than not */
     double elapsed_s;
     int threads;
-    const char *strategy; /* that ran */
-    bool optimal;         /* the ranking is proven */
+    const char *strategy; /* threads that ran */
+    bool optimal;         /* whether the ranking is proven */
     int plans;
-    const plait_ranked *plan; /* [plans], best first; empty when nothing fits */
+    const plait_ranked *plan; /* [plans], best first; empty if nothing fits */
     int front_size;
-    const plait_ranked *front; /* time against memory, fastest first */
-    int refinements; /* in the order in which they were tried: their best leads the ranking */
+    const plait_ranked *front; /* Pareto front of time and memory, fastest first */
+    int refinements; /* in the order of their search; the best of them leads the ranking */
     plait_refinement refinement[PLAIT_MAX_REFINEMENTS];
     bool has_tight;
-    plait_ranked tight_best; /* the best tight plan, where it is better than all that fit */
+    plait_ranked tight_best; /* the best tight plan, if it is better than all that fit */
     bool has_closest;
-    bool closest_proven;  /* else a plan may lack less, but not by PLAIT_CLOSEST_WITHIN of it */
-    plait_ranked closest; /* when nothing fits: the plan that lacks least memory */
+    bool closest_proven; /* otherwise a plan may lack less, but by less than PLAIT_CLOSEST_WITHIN */
+    plait_ranked closest; /* if nothing fits: the plan that lacks the least memory */
 } plait_search_result;
 
 /**
  * Search the plan space.
  *
  * @param arena  result's arrays live in it
- * @return       RANGE when a limit contradicts the problem or the runtime (no point left, with the
- *               reason); an empty `plan` with PLAIT_OK when points exist but none fits
+ * @return       RANGE if a limit contradicts the problem or the runtime (no point is left; the message has
+ *               the reason); an empty `plan` with PLAIT_OK if points exist but none fits
  */
 PLAIT_MUST_CHECK plait_status plait_search(const plait_problem *problem,
                                            const plait_search_options *options, plait_arena *arena,
@@ -145,13 +146,13 @@ PLAIT_MUST_CHECK plait_status plait_search(const plait_problem *problem,
 typedef struct plait_idle_group {
     int group;
     int gpus;
-    bool any; /* does a plan with it fit at all? */
+    bool any; /* whether any plan with the group fits */
     plait_ranked best;
 } plait_idle_group;
 
 /**
- * What groups of nodes would have bought that a plan over several sorts of them leaves idle: the best
- * plan that uses them, which is no better than the best of all.
+ * For each node group that a heterogeneous plan leaves idle, the best plan that uses it, which is no better
+ * than the best of all.
  */
 PLAIT_MUST_CHECK plait_status plait_idle_groups(const plait_problem *problem,
                                                 const plait_search_options *options,
@@ -160,8 +161,8 @@ PLAIT_MUST_CHECK plait_status plait_idle_groups(const plait_problem *problem,
                                                 int *count, plait_error *err);
 
 /**
- * The same plan with what it recomputes chosen anew, as plait_degrees_complete chooses it: the
- * fastest that fits, or the leanest when none does.
+ * The same plan with its recomputation chosen anew, as in plait_degrees_complete: the fastest that fits, or
+ * the one with the least memory if none does.
  */
 PLAIT_MUST_CHECK plait_status plait_plan_choose_recompute(const plait_problem *problem,
                                                           const plait_plan *plan,
@@ -169,25 +170,25 @@ PLAIT_MUST_CHECK plait_status plait_plan_choose_recompute(const plait_problem *p
                                                           plait_error *err);
 
 /**
- * Fill the keys of a plan that `given` leaves out, as `eval` does: what is usual, and of splits and
- * recomputation the fastest that fits.
+ * Fill the keys of a plan that are not in `given`, as `eval` does: default values, and the fastest split and
+ * recomputation that fit.
  */
 PLAIT_MUST_CHECK plait_status plait_degrees_complete(const plait_problem *problem,
                                                      plait_key_set given, plait_degrees *degrees,
                                                      plait_arena *arena, plait_error *err);
 
-/** A plan near another one: what changes, and what is gained. */
+/** A plan near another one: its changes and its gain. */
 typedef struct plait_change {
-    plait_key_set changed; /* dp, which follows, is not among them */
-    int keys;              /* so many */
+    plait_key_set changed; /* changed keys, without dp, which follows */
+    int keys;              /* number of changed keys */
     plait_ranked best;
 } plait_change;
 
 /**
- * The fewest changes to a plan that are worth it: for one key and those that follow from it, and for
- * every two, the best plan that keeps all others. (S.97)
+ * The fewest changes that improve a plan: for one key and those that follow from it, and for every two, the
+ * best plan that keeps all others. (S.97)
  *
- * @param options  its limits stand beside; `top`, `strategy` and `distinct` do not count
+ * @param options  its limits also apply; `top`, `strategy` and `distinct` do not
  * @param below    only plans with an objective below
  * @param found    [most], fewest changed keys first, then the best
  */
@@ -211,44 +212,44 @@ PLAIT_MUST_CHECK plait_status plait_ways_out(const plait_problem *problem, plait
                                              int most, plait_arena *arena, plait_change *found,
                                              int *count, plait_error *err);
 
-/** Why the search does not choose plans with these limits: best such plan against the winner. */
+/** Why the search does not choose plans with these limits: the best such plan beside the winner. */
 typedef struct plait_why {
-    plait_verdict verdict; /* of the best plan with the limits */
-    bool any;              /* is there such a plan at all */
-    plait_ranked best;     /* the best (or closest to fitting) plan with them */
+    plait_verdict verdict; /* verdict of the best plan with the limits */
+    bool any;              /* whether there is such a plan */
+    plait_ranked best;     /* the best plan with them, or the closest to fitting */
     char sentence[512];
 } plait_why;
 
 /**
- * @param options  of the search that is asked about
- * @param limits   "key=value,...", as plait_search_limit reads them
- * @param why      always has a sentence, which has no full stop
- * @return         RANGE where a key or a value is none, NOMEM
+ * @param options  options of the search in question
+ * @param limits   "key=value,...", as in plait_search_limit
+ * @param why      always receives a sentence, without a full stop
+ * @return         RANGE for an unknown key or value, NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_why_not(const plait_problem *problem,
                                             const plait_search_options *options, const char *limits,
                                             plait_arena *arena, plait_why *why, plait_error *err);
 
-/** One change to the question that makes a plan fit, or a step faster. */
+/** One change to the problem that makes a plan fit, or a step faster. */
 typedef struct plait_relaxation {
     char change[200];             /* "512 GPUs instead of 256" */
-    plait_ranked best;            /* of a large space one that fits, which may not be the best */
+    plait_ranked best;            /* in a large space a plan that fits, which may not be the best */
     plait_job job;                /* the changed job */
-    const plait_runtime *runtime; /* the changed software; NULL: that of the question */
+    const plait_runtime *runtime; /* the changed software; NULL: that of the problem */
 } plait_relaxation;
 
 enum { PLAIT_MAX_RELAXATIONS = 8 };
 
 /**
- * When nothing fits: the smallest change of each sort that makes a plan fit, cheapest first. Without one of
- * the limits; more GPUs, in quarters of a doubling; more nodes of one sort, doubled; sequences halved.
+ * If nothing fits: the smallest change of each kind that makes a plan fit, cheapest first. Kinds: one limit
+ * removed; more GPUs, in quarters of a doubling; more nodes of one kind, doubled; sequences halved.
  */
 PLAIT_MUST_CHECK plait_status plait_relaxations(const plait_problem *problem,
                                                 const plait_search_options *options,
                                                 plait_arena *arena, plait_relaxation *found,
                                                 int *count, plait_error *err);
 
-/** The first that plait_relaxations finds, if it finds any; the others are not searched. */
+/** The first result of plait_relaxations, if any; the others are not searched. */
 PLAIT_MUST_CHECK plait_status plait_first_relaxation(const plait_problem *problem,
                                                      const plait_search_options *options,
                                                      plait_arena *arena, plait_relaxation *found,
@@ -257,7 +258,7 @@ PLAIT_MUST_CHECK plait_status plait_first_relaxation(const plait_problem *proble
 /**
  * Searches another runtime for a plan that fits.
  *
- * @param other      the question with that runtime and its bands of evidence
+ * @param other      the problem with that runtime and its bands of evidence
  * @param offloaded  with the least state in host memory that makes a plan fit
  * @param found      set where *fits
  */
@@ -267,18 +268,19 @@ PLAIT_MUST_CHECK plait_status plait_relax_runtime(
 
 /** The smaller number of GPUs that works best. */
 typedef struct plait_fewer_gpus {
-    int gpus;          /* 0: none is better, or the job's own divide well and none was looked at */
+    int gpus; /* 0: none is better, or the job's own number divides well and none was searched */
     plait_ranked best; /* its best plan */
-    double ideal_s; /* of all GPUs, if they divided as well: its step * gpus / the job's (S.82) */
-    int searched;   /* numbers of GPUs that were searched */
-    bool proven;    /* no other number is better */
+    double
+        ideal_s;  /* step of all GPUs if they divided as well: its step * gpus / the job's (S.82) */
+    int searched; /* numbers of GPUs that were searched */
+    bool proven;  /* whether it is proven that no other number is better */
 } plait_fewer_gpus;
 
 /**
- * Where the GPUs of a job divide badly into its layers, heads, sequence and batch: the smaller number
- * of whole nodes with the shortest step, if that is shorter than the job's own. (S.81)
+ * If the GPUs of a job divide badly into its layers, heads, sequence and batch: the smaller number of whole
+ * nodes with the shortest step, if that is shorter than the job's own. (S.81)
  *
- * @param result  what a search found with all GPUs; NULL: it found no legal plan
+ * @param result  result of the search with all GPUs; NULL: it found no legal plan
  * @param out     its plan lives in `arena`; empty for objectives other than time
  */
 PLAIT_MUST_CHECK plait_status plait_fewer_gpus_find(const plait_problem *problem,
@@ -287,10 +289,10 @@ PLAIT_MUST_CHECK plait_status plait_fewer_gpus_find(const plait_problem *problem
                                                     plait_arena *arena, plait_fewer_gpus *out,
                                                     plait_error *err);
 
-/** What 10 % more of one resource does to a plan's step time. */
+/** The effect of 10 % more of one resource on a plan's step time. */
 typedef struct plait_sensitivity {
     const char *resource; /* "matrix peak", "HBM bandwidth", ... */
-    double step_s;        /* with 10 % more of it */
+    double step_s;        /* step time with 10 % more of it */
     double gain;          /* step time saved over today's, 0 .. 1 */
 } plait_sensitivity;
 
