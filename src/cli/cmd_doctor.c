@@ -264,6 +264,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_search_options space;
     plan_request_flags question = {.problem = flags->problem};
     plans_entry entry;
+    plait_error inner;
     step_log log;
     const char *text;
     size_t length;
@@ -284,6 +285,11 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->log != NULL)
         PLAIT_TRY(
             measured_log_read(flags->log, answer->problem, arena, &log, &answer->measured_s, err));
+    else if (read.logged) { // a log that ends before the first step is fine
+        const plait_status status =
+            measured_log_read(read.name, answer->problem, arena, &log, &answer->measured_s, &inner);
+        PLAIT_TRY(faults_only(status, &inner, err));
+    }
     plait_search_options_init(&space);
     if (today->plan.verdict != PLAIT_INVALID) {
         PLAIT_TRY(find_changes(answer, &space, arena, err));
@@ -297,15 +303,16 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_doctor = {
-    .usage = {.command = "doctor",
-              .synopsis = "--from FORMAT FILE [ARGUMENT...] --cluster CLUSTER [options]",
-              .summary = "Price what runs today, and find the fewest changes that make it faster.",
-              .about =
-                  "FILE is what `plait import` takes. Changes are of one key of the plan, or of "
-                  "two, with what\nfollows from them. Exit status 1 when the plan of today "
-                  "does not fit.",
-              .max_operands = OPT_MAX_OPERANDS,
-              .options = options},
+    .usage =
+        {.command = "doctor",
+         .synopsis = "[--from FORMAT] FILE [ARGUMENT...] --cluster CLUSTER [options]",
+         .summary = "Price what runs today, and find the fewest changes that make it faster.",
+         .about =
+             "FILE is what `plait import` takes. The log of a run also gives the measured step.\n"
+             "Changes are of one key of the plan, or of two, with what follows from them. "
+             "Exit status 1\nwhen the plan of today does not fit.",
+         .max_operands = OPT_MAX_OPERANDS,
+         .options = options},
     .values_size = sizeof(doctor_values),
     .run = run,
 };

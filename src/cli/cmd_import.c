@@ -264,13 +264,14 @@ const command command_import = {
     .usage =
         {.command = "import",
          .synopsis =
-             "--from FORMAT FILE [ARGUMENT...] [--model MODEL] [--cluster CLUSTER] [--gpus N] "
+             "[--from FORMAT] FILE [ARGUMENT...] [--model MODEL] [--cluster CLUSTER] [--gpus N] "
              "[-o FILE] [--json] [--verbose]",
          .summary = "Read a launch config back into a plan that eval and explain take.",
          .about =
              "A script is read and never run. Its ARGUMENTs stand behind FILE; NAME=VALUE among\n"
              "them sets a variable. A value that neither FILE nor an option gives is null in\n"
-             "the plan, and eval needs an option for it.",
+             "the plan, and eval needs an option for it. The log of a run that prints its config\n"
+             "(Megatron-LM, torchtitan, DeepSpeed) is read without --from.",
          .max_operands = OPT_MAX_OPERANDS,
          .options = options},
     .values_size = sizeof(import_values),

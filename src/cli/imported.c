@@ -30,22 +30,49 @@ void imported_warn_not_read(const char *file, const char *names, bool verbose)
     for (const char *comma = names; (comma = strstr(comma, ", ")) != NULL; comma += 2)
         count++;
     print_warning("%s: %d option%s not read%s%s", file, count, count == 1 ? "" : "s",
-                verbose ? ": " : "; --verbose lists them", verbose ? names : "");
+                  verbose ? ": " : "; --verbose lists them", verbose ? names : "");
+}
+
+/*
+ * The text of a file, or the config that it holds as the log of a run.
+ *
+ * @param target  PLAIT_LAUNCH_TARGETS: not given
+ */
+static plait_status read_text(const char *path, plait_launch_target *target, plait_arena *arena,
+                              const char **text, size_t *length, bool *logged, plait_error *err)
+{
+    const char *config;
+    bool whole;
+
+    PLAIT_TRY(file_read_start(path, IMPORT_MAX_BYTES, arena, text, length, &whole, err));
+    PLAIT_TRY(launch_read_log(*text, *length, path, target, arena, &config, err));
+    *logged = config != NULL;
+    if (config != NULL) {
+        *text = config;
+        *length = strlen(config);
+        return PLAIT_OK;
+    }
+    if (*target == PLAIT_LAUNCH_TARGETS)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--from",
+                          "expected the format of the file, such as %s, or the log of a run of "
+                          "Megatron-LM, torchtitan or DeepSpeed with its config, found neither",
+                          launch_import_names()[0]);
+    return whole ? PLAIT_OK : file_read_all(path, IMPORT_MAX_BYTES, arena, text, length, err);
 }
 
 plait_status imported_read(const imported_flags *flags, const opt_operands *operands,
                            plait_arena *arena, plans_entry *out, launch_config *file,
                            plait_error *err)
 {
-    const char *const *const formats = launch_import_names();
     plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
     plait_cluster *const cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
-    bool taken = false;
+    bool taken = false, logged;
     launch_call call = {.arguments = operands->count > 0 ? operands->count - 1 : 0,
                         .argument = operands->text + 1,
                         .gpus = flags->gpus,
                         .taken = &taken};
     const char *text, *warning;
+    plait_launch_target target = PLAIT_LAUNCH_TARGETS;
     size_t length;
     int format;
 
@@ -54,20 +81,20 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
                           "expected a launch config, found nothing");
-    if (flags->from == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--from",
-                          "expected the format of the file, such as %s, found nothing", formats[0]);
-    PLAIT_TRY(problem_word("--from", flags->from, formats, &format, err));
-    const plait_launch_target target =
-        (plait_launch_target)text_index(formats[format], plait_launch_target_name);
-    PLAIT_TRY(file_read_all(operands->text[0], IMPORT_MAX_BYTES, arena, &text, &length, err));
+    if (flags->from != NULL) {
+        const char *const *const formats = launch_import_names();
+
+        PLAIT_TRY(problem_word("--from", flags->from, formats, &format, err));
+        target = (plait_launch_target)text_index(formats[format], plait_launch_target_name);
+    }
+    PLAIT_TRY(read_text(operands->text[0], &target, arena, &text, &length, &logged, err));
     if (flags->model != NULL) {
         PLAIT_TRY(plait_model_find(flags->model, arena, model, NULL, err));
         call.model = model;
     }
     PLAIT_TRY(
         launch_import(target, text, length, operands->text[0], &call, arena, out, &warning, err));
-    if (call.arguments > 0 && !taken)
+    if (call.arguments > 0 && (!taken || logged))
         return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[0],
                           "expected nothing behind a file that is no script, whose values stand in "
                           "it, found '%.80s'",
@@ -76,7 +103,7 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
     imported_warn(operands->text[0], warning);
     imported_warn_not_read(operands->text[0], out->not_read, flags->verbose);
     if (file != NULL) {
-        *file = (launch_config){target, operands->text[0], text, call};
+        *file = (launch_config){target, operands->text[0], text, logged, call};
         file->call.gpus = out->gpus;
         file->call.taken = NULL;
     }

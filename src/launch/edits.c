@@ -283,6 +283,23 @@ static bool names_file(const char *begin, const char *end)
            (memcmp(end - 5, ".json", 5) == 0 || memcmp(end - 5, ".yaml", 5) == 0);
 }
 
+/* True if a list of names that the import does not read has a flag: num_layers for --num-layers. */
+static bool is_not_read(const char *names, config_line flag)
+{
+    for (const char *name = names; name != NULL && *name != '\0'; name += strspn(name, ", ")) {
+        const size_t length = strcspn(name, ",");
+        size_t same = 0;
+
+        while (same < length && same + 2 < flag.length &&
+               name[same] == (flag.text[same + 2] == '-' ? '_' : flag.text[same + 2]))
+            same++;
+        if (same == length && flag.length == length + 2)
+            return true;
+        name += length;
+    }
+    return false;
+}
+
 enum { MOST_FLAGS = 300 }; /* flags of a script that are tried: each may cost one more import */
 
 /* The edits, and the config with them applied; `applied` is NULL once a line finds no place. */
@@ -298,14 +315,17 @@ static plait_status remove_other_spellings(const launch_config *config, const ch
     const char *at = config->text, *end;
     plans_entry whole, without;
     config_line flag;
+    int tried = 0;
     bool read;
 
     PLAIT_TRY(read_plan(config, config->text, arena, &whole, &read, err));
-    for (int f = 0; read && f < MOST_FLAGS && next_flag(config->text, &at, &flag, &end); f++) {
+    while (read && tried < MOST_FLAGS && next_flag(config->text, &at, &flag, &end)) {
         bool still;
 
-        if (find_key(before, flag) != NULL || names_file(flag.text, end))
+        if (find_key(before, flag) != NULL || names_file(flag.text, end) ||
+            is_not_read(whole.not_read, flag))
             continue;
+        tried++;
         char *const blanked = plait_arena_text(arena, config->text);
         if (blanked == NULL)
             return plait_fail_nomem(err);

@@ -9,6 +9,7 @@ typedef struct launch_config {
     plait_launch_target target;
     const char *name; /* path of the file, for messages */
     const char *text;
+    bool logged;      /* it is the log of a run, which holds `text` */
     launch_call call; /* facts beside the file, with the GPUs of the job */
 } launch_config;
 

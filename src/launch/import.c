@@ -21,6 +21,38 @@ const char *const *launch_import_names(void)
     return names;
 }
 
+plait_status launch_read_log(const char *text, size_t length, const char *name,
+                             plait_launch_target *target, plait_arena *arena, const char **config,
+                             plait_error *err)
+{
+    char *const log = plait_arena_alloc(arena, length + 1, 1), *to = log, *found = NULL;
+
+    if (log == NULL)
+        return plait_fail_nomem(err);
+    memcpy(log, text, length);
+    log[length] = '\0';
+    // without colours ("\x1b[32m") and zero bytes
+    for (const char *at = log; at < log + length; at++)
+        if (*at == '\x1b')
+            at += 1 + strspn(at + 1, "[0123456789;?");
+        else if (*at != '\0')
+            *to++ = *at == '\r' ? '\n' : *at;
+    *to = '\0';
+    for (int t = 0; t < PLAIT_LAUNCH_TARGETS && found == NULL; t++) {
+        launch_log_reader *const read = launch_target_at((plait_launch_target)t)->read_log;
+
+        if (read == NULL || (*target != PLAIT_LAUNCH_TARGETS && (int)*target != t))
+            continue;
+        PLAIT_TRY(read(log, name, arena, &found, err));
+        if (found != NULL)
+            *target = (plait_launch_target)t;
+    }
+    if (found != NULL)
+        text_make_lines_plain(found);
+    *config = found;
+    return PLAIT_OK;
+}
+
 /* Set the GPUs that the caller gives; a shard group of all replicas stays one of all replicas. */
 static void take_gpus(int gpus, plans_entry *out)
 {

@@ -10,6 +10,20 @@
 const char *const *launch_import_names(void);
 
 /**
+ * Find the config that training software prints into the log of a run: Megatron-LM its arguments,
+ * torchtitan its job config or its device mesh, DeepSpeed's engine its JSON. The config of the last
+ * start counts.
+ *
+ * @param target  the only target whose config counts; PLAIT_LAUNCH_TARGETS: any, and receives it
+ * @param config  receives a text for launch_import in `arena`; NULL: the text is no such log
+ *
+ * Fails (SYNTAX) if the config begins and does not end.
+ */
+PLAIT_MUST_CHECK plait_status launch_read_log(const char *text, size_t length, const char *name,
+                                              plait_launch_target *target, plait_arena *arena,
+                                              const char **config, plait_error *err);
+
+/**
  * Read a config. Keys that it does not give stay unknown, as plans.h defines them.
  *
  * @param name     stands for the file in messages

@@ -28,6 +28,15 @@ typedef plait_status launch_importer(const char *text, size_t length, const char
                                      const launch_call *call, plait_arena *arena, plans_entry *out,
                                      text_builder *warnings, plait_error *err);
 
+/**
+ * Turns the config that the software prints into its log into a text that `import` reads.
+ *
+ * @param log     lines without colours and zero bytes, which may be changed
+ * @param config  stays NULL if the log is of other software
+ */
+typedef plait_status launch_log_reader(char *log, const char *name, plait_arena *arena,
+                                       char **config, plait_error *err);
+
 typedef struct launch_target {
     const char *name; /* its word for --target */
     /** Profile that judges plans of other runtimes' rules; NULL: the target takes any plan. */
@@ -37,7 +46,8 @@ typedef struct launch_target {
     /** Returns a sentence when the format has no words for a plan that `rules` allow; else NULL. */
     const char *(*unsupported)(const plait_problem *problem, const plait_plan *plan);
     launch_renderer *render;
-    launch_importer *import; /* NULL: configs of this target are not read */
+    launch_importer *import;     /* NULL: configs of this target are not read */
+    launch_log_reader *read_log; /* NULL: logs of this target are not read */
 } launch_target;
 
 #define X(constant, word, descriptor) extern const launch_target descriptor;
@@ -47,6 +57,7 @@ PLAIT_LAUNCH_TARGET_LIST(X)
 /* Importers that stand in a file of their own. */
 launch_importer megatron_import, titan_import, deepspeed_import, mindspeed_import, maxtext_import,
     companion_import;
+launch_log_reader megatron_read_log, titan_read_log, deepspeed_read_log;
 
 const launch_target *launch_target_at(plait_launch_target target);
 

@@ -23,17 +23,24 @@ static void check_same(const plans_entry *a, const plans_entry *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const plait_launch_target target = size > 0 ? data[0] % PLAIT_LAUNCH_TARGETS : 0;
+    plait_launch_target target = size > 0 ? data[0] % PLAIT_LAUNCH_TARGETS : 0;
     plait_arena *const arena = plait_arena_new();
-    const char *warning, *text;
+    const char *warning, *text, *log = NULL;
+    const char *config = (const char *)data + 1;
     plans_entry entry, again;
-    size_t length;
+    size_t length, config_length = size - 1;
     plait_error err;
 
     if (arena != NULL && size > 0 &&
+        launch_read_log(config, config_length, "fuzz", &target, arena, &log, &err) == PLAIT_OK &&
+        log != NULL) {
+        config = log;
+        config_length = strlen(log);
+    }
+    if (arena != NULL && size > 0 &&
         text_index(plait_launch_target_name[target], launch_import_names()) >= 0 &&
-        launch_import(target, (const char *)data + 1, size - 1, "fuzz", NULL, arena, &entry,
-                      &warning, &err) == PLAIT_OK) {
+        launch_import(target, config, config_length, "fuzz", NULL, arena, &entry, &warning, &err) ==
+            PLAIT_OK) {
         assert(warning != NULL);
         assert(plans_write(&entry, arena, &text, &length, &err) == PLAIT_OK);
         assert(plans_parse(text, length, "again", 1, arena, &again, &err) == PLAIT_OK);

@@ -108,6 +108,9 @@ typedef struct argument_row {
 /** All arguments; the last row has no name. */
 extern const argument_row megatron_arguments[];
 
+/** The row with a name, also that of its flag or of other releases, as destinations; NULL: none. */
+const argument_row *megatron_argument_named(const char *name);
+
 /** The row of a field. */
 const argument_row *megatron_argument(size_t field);
 

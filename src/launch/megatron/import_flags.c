@@ -5,7 +5,7 @@
 #include "launch/megatron/import_parts.h"
 #include "shell/shell.h"
 
-static const argument_row *row_of(const char *name)
+const argument_row *megatron_argument_named(const char *name)
 {
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
         if (strcmp(row->name, name) == 0 || (row->flag != NULL && strcmp(row->flag, name) == 0) ||
@@ -27,14 +27,15 @@ static const char *spelled(const launch_flags *flags, const char *name)
 bool megatron_has_flags(const launch_flags *flags)
 {
     for (int i = 0; i < flags->count; i++)
-        if (row_of(flags->flag[i].name) != NULL || megatron_flag_is_older(flags->flag[i].name))
+        if (megatron_argument_named(flags->flag[i].name) != NULL ||
+            megatron_flag_is_older(flags->flag[i].name))
             return true;
     return false;
 }
 
 bool megatron_flag_matters(const char *name)
 {
-    const argument_row *const row = row_of(name);
+    const argument_row *const row = megatron_argument_named(name);
 
     return row != NULL && !row->placeholder;
 }
@@ -47,7 +48,7 @@ static void warn_of_open(plan_reader *in)
     for (int i = 0; i < in->flags->count; i++) {
         const launch_flag *const flag = &in->flags->flag[i];
         const shell_origin *const origin = shell_word_origin(&in->flags->script, flag->value[0]);
-        const argument_row *const row = row_of(flag->name);
+        const argument_row *const row = megatron_argument_named(flag->name);
 
         if (origin == NULL || !megatron_flag_matters(flag->name) ||
             !flags_is_last(in->flags, flag) || row->kind == ARGUMENT_SWITCH ||
@@ -72,7 +73,7 @@ static int behind_program(const char *const *word, int count)
 static bool is_switch(const char *word, plait_arena *arena)
 {
     const char *const name = flags_destination(word, arena);
-    const argument_row *const row = name != NULL ? row_of(name) : NULL;
+    const argument_row *const row = name != NULL ? megatron_argument_named(name) : NULL;
 
     return row != NULL && row->kind == ARGUMENT_SWITCH;
 }

@@ -159,4 +159,5 @@ const launch_target target_megatron = {
     .rules = PLAIT_RULES_MEGATRON,
     .render = render,
     .import = megatron_import,
+    .read_log = megatron_read_log,
 };

@@ -331,7 +331,10 @@ static plait_status take_recompute(titan_reading *in, plait_error *err)
     if (strcmp(mode, "selective") == 0 &&
         (!in->toml || (option != NULL && strcmp(option, "op") == 0)))
         return titan_set(in, "recompute", "sac", err);
-    if (strcmp(mode, "selective") == 0)
+    if (strcmp(mode, "selective") == 0 && option != NULL && strcmp(option, "unknown") == 0)
+        import_warn(in->warnings,
+                    "the log does not say what selective recomputation keeps: recompute is open");
+    else if (strcmp(mode, "selective") == 0)
         import_warn(in->warnings,
                     "recomputation of every second layer has no word here: recompute is open");
     else if (mode[0] != '\0')

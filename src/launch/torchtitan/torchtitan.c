@@ -338,4 +338,5 @@ const launch_target target_torchtitan = {
     .rules = PLAIT_RULES_TORCHTITAN,
     .render = render,
     .import = titan_import,
+    .read_log = titan_read_log,
 };

@@ -9,11 +9,13 @@
  * of the hub. The JSON that --deepspeed or --deepspeed_config names is read if the script makes it
  * or has it beside itself.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/saturating.h"
 #include "base/status.h"
 #include "launch/read/deepspeed_file.h"
+#include "launch/read/log.h"
 #include "launch/read/model_names.h"
 #include "launch/read/launcher.h"
 #include "launch/read/plan_reader.h"
@@ -419,4 +421,45 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
                            file.steps);
     out->not_read = file.not_read;
     return PLAIT_OK;
+}
+
+/* ---- the log of the engine ---- */
+
+/* The JSON, with the batch that the engine computes from it if the JSON does not give it. */
+plait_status deepspeed_read_log(char *log, const char *name, plait_arena *arena, char **config,
+                                plait_error *err)
+{
+    static const char *const batch[] = {"train_batch_size", "train_micro_batch_size_per_gpu",
+                                        "gradient_accumulation_steps"};
+    const char *const settings = log_last(log, "DeepSpeedEngine configuration:");
+    const char *const mark = settings != NULL ? strstr(settings, "  json = {") : NULL;
+    text_builder out;
+    char *json;
+
+    if (settings == NULL)
+        return PLAIT_OK;
+    if (mark == NULL)
+        return plait_fail(err, PLAIT_ERROR_SYNTAX, name,
+                          "expected the JSON that DeepSpeed's engine prints, \"json = {\", after "
+                          "\"DeepSpeedEngine configuration:\", found the end of the log: it is cut "
+                          "off");
+    PLAIT_TRY(
+        log_object(strchr(mark, '{'), "the JSON of DeepSpeed's engine", name, arena, &json, err));
+    text_builder_init(&out, arena);
+    text_append(&out, "{");
+    for (size_t b = 0; b < sizeof batch / sizeof *batch; b++) {
+        // "  train_batch_size ............. 64"
+        const char *const at = strstr(settings, batch[b]);
+        const char *const member = plait_arena_printf(arena, "\"%s\"", batch[b]);
+        int number;
+
+        if (member == NULL)
+            return plait_fail_nomem(err);
+        if (at != NULL && at < mark && strstr(json, member) == NULL &&
+            sscanf(at + strlen(batch[b]), "%*[ .]%9d", &number) == 1)
+            text_append_printf(&out, "\n    %s: %d,", member, number);
+    }
+    text_append(&out, json + 1);
+    *config = text_builder_finish(&out, NULL);
+    return *config != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

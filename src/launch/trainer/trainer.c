@@ -127,6 +127,7 @@ const launch_target target_deepspeed = {
     .unsupported = unsupported,
     .render = render_deepspeed,
     .import = deepspeed_import,
+    .read_log = deepspeed_read_log,
 };
 
 /* ---- accelerate: accelerate.yaml, and accelerator_config.json ---- */
