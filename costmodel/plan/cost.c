@@ -133,18 +133,8 @@ static void fill_fused(const plan_rows *rows, const step_sum *sum, plait_cost *c
 
 // ---- terms ---------------------------------------------------------------------------------
 
-double sum_of_terms(const plait_step_time *step)
-{
-    double sum = 0.0;
-
-#define X(name, equation, what) sum += step->name##_s;
-    PLAIT_STEP_TERMS(X)
-#undef X
-    return sum;
-}
-
 /* C.98: a factor on the step; NaN, which is written as null, without evidence. */
-double band_edge(double step_s, double factor)
+static double band_edge(double step_s, double factor)
 {
     return factor > 0.0 ? factor * step_s : (double)NAN;
 }
@@ -153,10 +143,31 @@ double band_edge(double step_s, double factor)
  * The step as terms (C.80): m microbatches of the slowest stage, the bubble of the schedule, and the
  * exposed work after the last microbatch. Their sum is the step, to the last digit.
  */
+void cost_set_step(const plait_problem *problem, const double terms[LAYER_TERMS], double m,
+                   const plait_step_time *beside, plait_cost *cost)
+{
+    cost->step = *beside;
+#define X(name) cost->step.name##_s += m * terms[LAYER_##name];
+    LAYER_TERM_LIST(X)
+#undef X
+    cost->step_s = 0.0;
+#define X(name, equation, what) cost->step_s += cost->step.name##_s;
+    PLAIT_STEP_TERMS(X)
+#undef X
+    cost->step_low_s = band_edge(cost->step_s, problem->band.low);
+    cost->step_high_s = band_edge(cost->step_s, problem->band.high);
+}
+
 static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
 {
     const stage_rows prices = stage_rows_of(rows->pricer);
-    const double m = rows->microbatches;
+    const plait_step_time beside = {
+        .ep_comm_s = -sum->paired_s,
+        .pp_comm_s = sum->pp_comm_s,
+        .bubble_s = larger(0.0, sum->pipeline_s - sum->busy_s), // added in another order
+        .dp_comm_s = sum->dp_comm_s,
+        .optimizer_s = sum->optimizer_s,
+    };
     double terms[LAYER_TERMS];
 
     if (rows->sharded)
@@ -165,19 +176,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
         stage_terms(&prices, &rows->parts[sum->slowest], terms);
     if (rows->fuses)
         fused_boundary_terms(&prices, &rows->boundary, &rows->cost[sum->slowest].load, terms);
-    cost->step = (plait_step_time){
-#define X(name) .name##_s = m * terms[LAYER_##name],
-        LAYER_TERM_LIST(X)
-#undef X
-            .pp_comm_s = sum->pp_comm_s,
-        .bubble_s = larger(0.0, sum->pipeline_s - sum->busy_s), // added in another order
-        .dp_comm_s = sum->dp_comm_s,
-        .optimizer_s = sum->optimizer_s,
-    };
-    cost->step.ep_comm_s -= sum->paired_s;
-    cost->step_s = sum_of_terms(&cost->step);
-    cost->step_low_s = band_edge(cost->step_s, rows->problem->band.low);
-    cost->step_high_s = band_edge(cost->step_s, rows->problem->band.high);
+    cost_set_step(rows->problem, terms, rows->microbatches, &beside, cost);
     cost->busy_s = sum->busy_s_a_gpu;
     cost->moving_s = sum->moving_s_a_gpu;
     cost->slowest_stage = sum->slowest;
@@ -196,6 +195,16 @@ static void fill_syncs(const plan_rows *rows, plait_cost *cost)
 }
 
 // ---- memory --------------------------------------------------------------------------------
+
+void cost_set_memory(const plait_problem *problem, double host_bytes, plait_cost *cost)
+{
+    const plait_band band = risk_band(problem);
+
+    cost->memory.low_bytes = band.low * cost->memory.peak_bytes;
+    cost->memory.high_bytes = band.high * cost->memory.peak_bytes;
+    cost->memory.host_bytes = host_bytes;
+    cost->memory.host_capacity_bytes = problem->cluster->host_memory_bytes;
+}
 
 /* The fullest GPU's terms, and every stage's peak. */
 static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_cost *cost)
@@ -217,12 +226,8 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
             cost->fullest_stage = s;
         }
     }
-    const plait_band band = risk_band(rows->problem);
-    cost->memory.low_bytes = band.low * cost->memory.peak_bytes;
-    cost->memory.high_bytes = band.high * cost->memory.peak_bytes;
     cost->memory.capacity_bytes = plait_capacity_bytes(rows->problem, rows->problem->risk);
-    cost->memory.host_bytes = host_bytes;
-    cost->memory.host_capacity_bytes = rows->problem->cluster->host_memory_bytes;
+    cost_set_memory(rows->problem, host_bytes, cost);
     cost->stage = stages;
     cost->stages = rows->plan->stages;
 }

@@ -31,9 +31,14 @@ void cost_rates(const token_flops *flops, bool skips, double tokens_per_s, doubl
                 plait_cost *cost);
 
 // cost.c
-double sum_of_terms(const plait_step_time *step);
-/** C.98: a factor on the step; NaN, which is written as null, without evidence. */
-double band_edge(double step_s, double factor);
+/**
+ * Fills step, step_s and its band: `terms` of m microbatches of the slowest stage, and the terms beside
+ * them. (C.80, C.98)
+ */
+void cost_set_step(const plait_problem *problem, const double terms[LAYER_TERMS], double m,
+                   const plait_step_time *beside, plait_cost *cost);
+/** Fills the band of the peak, and host memory. */
+void cost_set_memory(const plait_problem *problem, double host_bytes, plait_cost *cost);
 /** Fills the verdict on cost->memory and its reason; `problem` has the nodes of the fullest stage. */
 void cost_judge(const plait_problem *problem, plait_cost *cost);
 /** Low if kernels have default constants, high if links and software are measured too. */

@@ -106,22 +106,17 @@ static void fill_time(const mixed_rows *rows, plait_cost *cost)
     const double m = rows->microbatches;
     const stage_rows prices = stage_rows_of(rows->pricer[rows->slowest]);
     const stage_load *slowest = &rows->cost[rows->slowest].load;
-    double terms[LAYER_TERMS];
-
-    stage_terms(&prices, &rows->parts[rows->slowest], terms);
-    cost->step = (plait_step_time){
-#define X(name) .name##_s = m * terms[LAYER_##name],
-        LAYER_TERM_LIST(X)
-#undef X
-            .pp_comm_s = plait_between_sends_s(rows->problem, &rows->between, rows->microbatches,
-                                               rows->pipeline_s),
+    const plait_step_time beside = {
+        .pp_comm_s = plait_between_sends_s(rows->problem, &rows->between, rows->microbatches,
+                                           rows->pipeline_s),
         .bubble_s = larger(0.0, rows->pipeline_s - m * (slowest->forward_s + slowest->backward_s)),
         .dp_comm_s = rows->between.reduce_s + rows->between.gather_s,
         .optimizer_s = rows->between.optimizer_s,
     };
-    cost->step_s = sum_of_terms(&cost->step);
-    cost->step_low_s = band_edge(cost->step_s, rows->problem->band.low);
-    cost->step_high_s = band_edge(cost->step_s, rows->problem->band.high);
+    double terms[LAYER_TERMS];
+
+    stage_terms(&prices, &rows->parts[rows->slowest], terms);
+    cost_set_step(rows->problem, terms, m, &beside, cost);
     cost->slowest_stage = rows->slowest;
     for (int how = 0; how < PLAIT_GRAD_SYNCS; how++)
         cost->sync_step_s[how] = cost->step_s; // heterogeneous stages have one way alone
@@ -150,11 +145,7 @@ static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_
             cost->fullest_stage = s;
         }
     }
-    const plait_band band = risk_band(problem);
-    cost->memory.low_bytes = band.low * cost->memory.peak_bytes;
-    cost->memory.high_bytes = band.high * cost->memory.peak_bytes;
-    cost->memory.host_bytes = host_bytes;
-    cost->memory.host_capacity_bytes = problem->cluster->host_memory_bytes;
+    cost_set_memory(problem, host_bytes, cost);
     cost_judge(&rows->pricer[cost->fullest_stage]->problem, cost);
 }
 
