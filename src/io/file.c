@@ -163,13 +163,15 @@ plait_status file_open(const char *path, int *fd, plait_error *err)
     return status;
 }
 
+/* Cuts a longer file at `limit` bytes and clears *whole; refuses it if `whole` is NULL. */
 static plait_status read_to_end(int fd, const char *path, size_t limit, text_builder *out,
-                                plait_error *err)
+                                bool *whole, plait_error *err)
 {
     enum { CHUNK = 64 * 1024 };
     struct stat info;
 
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
+    if (whole == NULL && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+        (uintmax_t)info.st_size > limit)
         return fail_too_large(path, limit, err);
     for (;;) {
         ssize_t got;
@@ -184,13 +186,24 @@ static plait_status read_to_end(int fd, const char *path, size_t limit, text_bui
         if (got == 0)
             return PLAIT_OK;
         out->length += (size_t)got;
-        if (out->length > limit)
+        if (out->length <= limit)
+            continue;
+        if (whole == NULL)
             return fail_too_large(path, limit, err);
+        *whole = false;
+        out->length = limit;
+        return PLAIT_OK;
     }
 }
 
 plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, const char **text,
                            size_t *length, plait_error *err)
+{
+    return file_read_start(path, limit, arena, text, length, NULL, err);
+}
+
+plait_status file_read_start(const char *path, size_t limit, plait_arena *arena, const char **text,
+                             size_t *length, bool *whole, plait_error *err)
 {
     text_builder out;
     plait_status status;
@@ -198,7 +211,9 @@ plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, c
 
     PLAIT_TRY(file_open(path, &fd, err));
     text_builder_init(&out, arena);
-    status = read_to_end(fd, path, limit, &out, err);
+    if (whole != NULL)
+        *whole = true;
+    status = read_to_end(fd, path, limit, &out, whole, err);
     close(fd);
     PLAIT_TRY(status);
 

@@ -27,6 +27,14 @@ plait_status file_read_all(const char *path, size_t limit, plait_arena *arena, c
                            size_t *length, plait_error *err) PLAIT_MUST_CHECK;
 
 /**
+ * Reads at most the first `limit` bytes of what file_open opens.
+ *
+ * @param whole  out: false if the file has more bytes; NULL: such a file is refused
+ */
+plait_status file_read_start(const char *path, size_t limit, plait_arena *arena, const char **text,
+                             size_t *length, bool *whole, plait_error *err) PLAIT_MUST_CHECK;
+
+/**
  * Writes a file so that readers see the old content or the new one, even after a crash: the text is written to a
  * temporary file in the same folder, which is then renamed. The target of a symbolic link is replaced; a link to
  * nothing is refused. Other files (/dev/stdout, a pipe) are written directly.

@@ -552,8 +552,9 @@ plait_status step_log_load(const char *path, plait_arena *arena, step_log *out, 
     static const size_t most_bytes = (size_t)256 << 20;
     const char *text;
     size_t length;
+    bool whole; // the first steps of a longer log are enough
 
-    PLAIT_TRY(file_read_all(path, most_bytes, arena, &text, &length, err));
+    PLAIT_TRY(file_read_start(path, most_bytes, arena, &text, &length, &whole, err));
     return step_log_parse(text, length, path, arena, out, err);
 }
 
