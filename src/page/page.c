@@ -1,4 +1,4 @@
-/* page.c - filling a page, block by block and cell by cell */
+/* page.c - fills a page block by block and cell by cell */
 #include "page/page_private.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ page_form page_form_of(const char *path)
     return (page_form)form;
 }
 
-/* A copy in the page's arena; a page that has no memory for it has failed. */
+/* Returns the formatted text in the page's arena; without memory the page has failed. */
 static const char *keep(page *of, const char *fmt, va_list args)
 {
     char text[TEXT_SIZE];
@@ -73,19 +73,26 @@ void page_figure(page *of, const char *title, const char *value, const char *fmt
     of->failed = of->failed || of->figure[of->figures - 1].value == NULL;
 }
 
+/* Returns the list with room for one more item, in the page's arena; NULL: the page has failed. */
+static void *grown(page *of, void *list, int count, int *capacity, size_t size)
+{
+    void *const larger = of->failed ? NULL : grow_by_one(of->arena, list, count, capacity, size);
+
+    of->failed = larger == NULL;
+    return larger;
+}
+
 void page_assume(page *of, const char *what, const char *fmt, ...)
 {
-    page_assumption *grown;
+    page_assumption *list;
     va_list args;
 
-    if (of == NULL || of->failed)
+    if (of == NULL)
         return;
-    grown = grow_by_one(of->arena, of->assumption, of->assumptions, &of->assumption_capacity,
-                        sizeof *grown);
-    of->failed = grown == NULL;
-    if (of->failed)
+    list = grown(of, of->assumption, of->assumptions, &of->assumption_capacity, sizeof *list);
+    if (list == NULL)
         return;
-    of->assumption = grown;
+    of->assumption = list;
     va_start(args, fmt);
     of->assumption[of->assumptions++] = (page_assumption){what, keep(of, fmt, args)};
     va_end(args);
@@ -100,15 +107,14 @@ void page_add_assumptions(const page *of, text_builder *out)
 
 static void add_block(page *of, page_block block)
 {
-    page_block *grown;
+    page_block *list;
 
-    if (of == NULL || of->failed)
+    if (of == NULL)
         return;
-    grown = grow_by_one(of->arena, of->block, of->blocks, &of->capacity, sizeof *grown);
-    of->failed = grown == NULL;
-    if (of->failed)
+    list = grown(of, of->block, of->blocks, &of->capacity, sizeof *list);
+    if (list == NULL)
         return;
-    of->block = grown;
+    of->block = list;
     of->block[of->blocks++] = block;
 }
 
@@ -139,7 +145,7 @@ static char *take_printed(page *of, FILE *stream)
     char *text;
     bool ended;
 
-    /* glibc closes without a complaint what it has no memory to hand over. */
+    /* If memory ran out, fclose of glibc succeeds but leaves the buffer NULL. */
     ended = stream != NULL && fclose(stream) == 0 && of->printed != NULL;
     while (ended && of->printed_length > 0 && of->printed[of->printed_length - 1] == '\n')
         of->printed[--of->printed_length] = '\0';
@@ -182,7 +188,8 @@ void page_grounds(page *of)
 
 void page_command(page *of, const char *command)
 {
-    add_block(of, (page_block){.kind = BLOCK_COMMAND, .text = command});
+    if (command != NULL)
+        add_block(of, (page_block){.kind = BLOCK_COMMAND, .text = command});
 }
 
 void page_drawing(page *of, const char *caption, const char *svg)
@@ -227,15 +234,14 @@ int page_table_rows(const page_table *table)
 
 static void add_cell(page_table *rows, double number, const char *fmt, va_list args)
 {
-    page_cell *grown;
+    page_cell *list;
 
-    if (rows == NULL || rows->of->failed)
+    if (rows == NULL)
         return;
-    grown = grow_by_one(rows->of->arena, rows->cell, rows->cells, &rows->capacity, sizeof *grown);
-    rows->of->failed = grown == NULL;
-    if (rows->of->failed)
+    list = grown(rows->of, rows->cell, rows->cells, &rows->capacity, sizeof *list);
+    if (list == NULL)
         return;
-    rows->cell = grown;
+    rows->cell = list;
     rows->cell[rows->cells++] = (page_cell){keep(rows->of, fmt, args), number};
 }
 

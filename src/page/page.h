@@ -1,4 +1,4 @@
-/* page.h - a document of texts and tables that leaves as a web page, Markdown, CSV or JSON
+/* page.h - a document of texts and tables, written as a web page, Markdown, CSV or JSON
  *
  *     page *about = page_new(arena, "llama-3.1-70b on 64 GPUs of dgx-h100");
  *     page_table *plans;
@@ -13,9 +13,9 @@
  *     ...
  *     PLAIT_TRY(page_write(about, PAGE_HTML, &text, &length, err));
  *
- * Cells are filled from left to right and from line to line; each has the number that machines sort
- * and draw by, and the text that people read. Nothing fails before page_write. A table may name a
- * chart of src/page/web/charts.js, which is drawn above it from its columns.
+ * Cells are filled from left to right and from row to row; each has a number for sorting and charts, and
+ * a text for readers. Only page_write reports errors. A table may name a chart of src/page/web/charts.js,
+ * which is drawn above it from its columns.
  */
 #pragma once
 
@@ -30,20 +30,20 @@ typedef struct page page;
 typedef struct page_table page_table;
 
 typedef struct page_column {
-    const char *key;   /* of the data: "step_s" */
-    const char *title; /* NULL: for machines and charts, people do not see it */
-    bool number;       /* to the right */
+    const char *key;   /* name in CSV and JSON: "step_s" */
+    const char *title; /* heading; NULL: the column is hidden, for charts and data only */
+    bool number;       /* aligned to the right */
 } page_column;
 
 typedef enum page_form { PAGE_HTML, PAGE_MARKDOWN, PAGE_CSV, PAGE_JSON, PAGE_FORMS } page_form;
 
-/** The form that a file's name asks for: .html, .md, .csv, .json; PAGE_FORMS: none of them. */
+/** Returns the form of a file by its extension: .html, .md, .csv, .json; PAGE_FORMS: none of them. */
 page_form page_form_of(const char *path);
 
-/** An empty page in `arena`, or NULL when out of memory, which the other functions take as well. */
+/** Returns an empty page in `arena`; NULL: out of memory, which the other functions accept. */
 page *page_new(plait_arena *arena, const char *title, ...) PLAIT_PRINTF(2, 3);
 
-/** Sets the answer, one sentence, which opens the page; CSV has it in the first row. */
+/** Sets the answer, one sentence at the top of the page and in the first row of CSV. */
 void page_answer(page *of, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 
 /** Adds one of the three numbers below the answer: its title, its value, and a note with its reference. */
@@ -63,24 +63,24 @@ void page_grounds(page *of);
 /** Begins a section; `id` is its anchor. */
 void page_section(page *of, const char *id, const char *heading);
 
-/** A paragraph; its line breaks stay. */
+/** Adds a paragraph; its line breaks are kept. */
 void page_text(page *of, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 
-/** What is printed between the two becomes a paragraph. NULL: out of memory, print nothing. */
+/** Adds the text printed between the two calls as a paragraph. NULL: out of memory, print nothing. */
 FILE *page_begin_printed(page *of);
 void page_end_printed(page *of, FILE *stream);
 
 /** Makes each printed line an assumption; a leading "note: " is removed. */
 void page_end_assumed(page *of, const char *what, FILE *stream);
 
-/** A command line. */
+/** Adds a command line; NULL: none. */
 void page_command(page *of, const char *command);
 
-/** An SVG document of ours, for web pages alone; it must live as long as the page. */
+/** Adds an SVG document to the web page only; it must live as long as the page and is not escaped. */
 void page_drawing(page *of, const char *caption, const char *svg);
 
 /**
- * A table; the first of a page is the one that CSV has.
+ * Adds a table; CSV contains only the first one of a page.
  *
  * @param columns  must live as long as the page
  * @param chart    its name in charts.js; NULL: none
@@ -88,10 +88,10 @@ void page_drawing(page *of, const char *caption, const char *svg);
 page_table *page_table_add(page *of, const char *id, const char *caption,
                            const page_column *columns, int count, const char *chart);
 
-/** Another chart of a table that is on the page already: its data are told once. */
+/** Adds another chart of a table that is already on the page. */
 void page_chart_add(page *of, const page_table *rows, const char *chart, const char *caption);
 
-/* The next cell of a table. What is not a number is "-" to people and null to machines. */
+/* Fill the next cell of a table. NaN is "-" in texts and null in data. */
 void page_word(page_table *rows, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 void page_number(page_table *rows, double value, const char *fmt, ...) PLAIT_PRINTF(3, 4);
 void page_count(page_table *rows, double count);
@@ -100,6 +100,6 @@ void page_gib(page_table *rows, double bytes);
 void page_percent(page_table *rows, double share);
 void page_signed_percent(page_table *rows, double share);
 
-/** The document. *text lives in the page's arena. */
+/** Writes the document. *text lives in the page's arena. */
 PLAIT_MUST_CHECK plait_status page_write(page *of, page_form form, const char **text,
                                          size_t *length, plait_error *err);

@@ -1,4 +1,4 @@
-/* page_accuracy.c - the page of plait validate: errors, bands, ranking, memory, the worst rows */
+/* page_accuracy.c - builds the page of plait validate: errors, bands, ranking, memory, worst runs */
 #include "page/page_accuracy.h"
 
 #include <math.h>
@@ -81,44 +81,40 @@ static void add_left_outs(page *out, const plait_validation *v)
 
 /* ---- every row ---- */
 
-static const page_column run_columns[] = {
-    {"id", "run", false},
-    {"source", "source", false},
-    {"sweep", "sweep", false},
-    {"accelerator", "accelerator", false},
-    {"measured_s", "measured", true},
-    {"predicted_s", "predicted", true},
-    {"error", "error", true},
-    {"low_s", "from", true},
-    {"high_s", "to", true},
-};
-enum { RUN_COLUMNS = sizeof run_columns / sizeof *run_columns };
-
-static void add_run(page_table *rows, const plait_run_price *price)
-{
-    const plait_run *const run = price->run;
-
-    page_word(rows, "%s", run->id);
-    page_word(rows, "%s", run->source);
-    page_word(rows, "%s", run->sweep);
-    page_word(rows, "%s", run->accelerator);
-    page_seconds(rows, run->step_s);
-    page_seconds(rows, price->cost.step_s);
-    page_signed_percent(rows, price->cost.step_s / run->step_s - 1.0);
-    page_seconds(rows, price->cost.step_low_s);
-    page_seconds(rows, price->cost.step_high_s);
-}
-
 static void add_runs(page *out, const plait_validation *v)
 {
+    static const page_column columns[] = {
+        {"id", "run", false},
+        {"source", "source", false},
+        {"sweep", "sweep", false},
+        {"accelerator", "accelerator", false},
+        {"measured_s", "measured", true},
+        {"predicted_s", "predicted", true},
+        {"error", "error", true},
+        {"low_s", "from", true},
+        {"high_s", "to", true},
+    };
     page_table *rows;
 
     page_section(out, "runs", "Measured and predicted");
-    rows = page_table_add(out, "all-runs", "Step time of every timed run", run_columns, RUN_COLUMNS,
-                          "accuracy");
-    for (size_t i = 0; i < v->runs->count; i++)
-        if (v->price[i].priced && plait_run_timed(v->price[i].run))
-            add_run(rows, &v->price[i]);
+    rows = page_table_add(out, "all-runs", "Step time of every timed run", columns,
+                          sizeof columns / sizeof *columns, "accuracy");
+    for (size_t i = 0; i < v->runs->count; i++) {
+        const plait_run_price *const price = &v->price[i];
+        const plait_run *const run = price->run;
+
+        if (price->priced && plait_run_timed(run)) {
+            page_word(rows, "%s", run->id);
+            page_word(rows, "%s", run->source);
+            page_word(rows, "%s", run->sweep);
+            page_word(rows, "%s", run->accelerator);
+            page_seconds(rows, run->step_s);
+            page_seconds(rows, price->cost.step_s);
+            page_signed_percent(rows, price->cost.step_s / run->step_s - 1.0);
+            page_seconds(rows, price->cost.step_low_s);
+            page_seconds(rows, price->cost.step_high_s);
+        }
+    }
 }
 
 static void add_worst(page *out, const plait_validation *v)
@@ -327,7 +323,6 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
     add_worst(made, v);
     add_unpriced(made, v);
     page_grounds(made);
-    if (command != NULL)
-        page_command(made, command);
+    page_command(made, command);
     return PLAIT_OK;
 }

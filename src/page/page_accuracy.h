@@ -1,4 +1,4 @@
-/* page_accuracy.h - the page of plait validate: measured against predicted */
+/* page_accuracy.h - builds the page of plait validate: measured runs beside predictions */
 #pragma once
 
 #include "page/page.h"

@@ -1,4 +1,4 @@
-/* page_capacity.c - the page of plait capacity: days, dollars, goodput, scaling, what moves them */
+/* page_capacity.c - builds the page of plait capacity: days, dollars, goodput, scaling, sensitivities */
 #include "page/page_capacity.h"
 
 #include <math.h>
@@ -18,90 +18,70 @@ static void add_days(page_table *rows, double seconds)
         page_number(rows, seconds, "%.1f d", seconds / PLAIT_DAY);
 }
 
-static void add_dollars(page_table *rows, double usd)
-{
-    char text[UNITS_SIZE];
-
-    page_number(rows, usd, "%s", units_count(usd, text));
-}
-
 /* ---- the rows ---- */
 
-static const page_column row_columns[] = {
-    {"cluster", "cluster", false},
-    {"gpus", "GPUs", true},
-    {"step_s", "step", true},
-    {"mfu", "MFU", true},
-    {"memory_bytes", "memory", true},
-    {"gbs", "batch", true},
-    {"tokens_per_s", "tokens/s", true},
-    {"effective", "useful", true},
-    {"wall_s", "days", true},
-    {"wall_low_s", "from", true},
-    {"wall_high_s", "to", true},
-    {"finishes", "in time", true},
-    {"usd", "USD", true},
-    {"power_w", "MW", true},
-    {"energy_j", "MWh", true},
-    {"co2_kg", "t CO2", true},
-    {"scaling", "scaling", true},
-    {"limit", "binds", false},
-    {"front", "on the front", false},
-    {"plan", "plan", false},
-    {"deadline_s", NULL, true},
-    {"budget_usd", NULL, true},
-};
-enum { ROW_COLUMNS = sizeof row_columns / sizeof *row_columns };
-
-/* What is not known of a number of GPUs on which nothing fits. */
-static double known(const plait_capacity_row *r, double value)
+/* Returns the value of a row; NaN: no plan fits on its number of GPUs. */
+static double value_if_fits(const plait_capacity_row *r, double value)
 {
     return r->fits ? value : (double)NAN;
 }
 
-static void add_time(page_table *rows, const plait_capacity_row *r)
-{
-    char text[UNITS_SIZE];
-
-    page_seconds(rows, known(r, r->cost.step_s));
-    page_percent(rows, known(r, r->cost.mfu));
-    page_gib(rows, known(r, r->cost.memory.peak_bytes));
-    page_count(rows, r->problem->job.gbs);
-    page_number(rows, known(r, r->tokens_per_s), "%s", units_count(r->tokens_per_s, text));
-    page_percent(rows, known(r, r->goodput.effective));
-    add_days(rows, known(r, r->wall_s));
-    add_days(rows, known(r, r->wall_low_s));
-    add_days(rows, known(r, r->wall_high_s));
-    page_percent(rows, known(r, r->finishes));
-}
-
-static void add_money(page_table *rows, const plait_capacity_row *r)
-{
-    char line[REPORT_LINE_SIZE];
-
-    add_dollars(rows, known(r, r->usd));
-    page_number(rows, known(r, r->power_w), "%.3g", r->power_w / 1e6);
-    page_number(rows, known(r, r->energy_j), "%.0f", r->energy_j / 3.6e9);
-    page_number(rows, known(r, r->co2_kg), "%.0f", r->co2_kg / 1e3);
-    page_percent(rows, known(r, r->scaling));
-    page_word(rows, "%s", plait_capacity_limit_name[r->limit]);
-    page_word(rows, r->front ? "yes" : "no");
-    page_word(rows, "%s", r->fits ? report_line(r->problem, &r->plan.degrees, line) : "-");
-}
-
 static const page_table *add_rows(page *out, const report_capacity *report)
 {
+    static const page_column columns[] = {
+        {"cluster", "cluster", false},
+        {"gpus", "GPUs", true},
+        {"step_s", "step", true},
+        {"mfu", "MFU", true},
+        {"memory_bytes", "memory", true},
+        {"gbs", "batch", true},
+        {"tokens_per_s", "tokens/s", true},
+        {"effective", "useful", true},
+        {"wall_s", "days", true},
+        {"wall_low_s", "from", true},
+        {"wall_high_s", "to", true},
+        {"finishes", "in time", true},
+        {"usd", "USD", true},
+        {"power_w", "MW", true},
+        {"energy_j", "MWh", true},
+        {"co2_kg", "t CO2", true},
+        {"scaling", "scaling", true},
+        {"limit", "binds", false},
+        {"front", "on the front", false},
+        {"plan", "plan", false},
+        {"deadline_s", NULL, true},
+        {"budget_usd", NULL, true},
+    };
     const plait_capacity_ask *const ask = report->ask;
-    page_table *rows = page_table_add(out, "rows", "The best plan of each number of GPUs",
-                                      row_columns, ROW_COLUMNS, NULL);
+    page_table *rows = page_table_add(out, "rows", "The best plan of each number of GPUs", columns,
+                                      sizeof columns / sizeof *columns, NULL);
 
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];
+        char text[UNITS_SIZE];
+        char line[REPORT_LINE_SIZE];
 
         page_word(rows, "%s", r->problem->cluster->name);
         page_count(rows, r->problem->job.gpus);
-        add_time(rows, r);
-        add_money(rows, r);
+        page_seconds(rows, value_if_fits(r, r->cost.step_s));
+        page_percent(rows, value_if_fits(r, r->cost.mfu));
+        page_gib(rows, value_if_fits(r, r->cost.memory.peak_bytes));
+        page_count(rows, r->problem->job.gbs);
+        page_number(rows, value_if_fits(r, r->tokens_per_s), "%s",
+                    units_count(r->tokens_per_s, text));
+        page_percent(rows, value_if_fits(r, r->goodput.effective));
+        add_days(rows, value_if_fits(r, r->wall_s));
+        add_days(rows, value_if_fits(r, r->wall_low_s));
+        add_days(rows, value_if_fits(r, r->wall_high_s));
+        page_percent(rows, value_if_fits(r, r->finishes));
+        page_number(rows, value_if_fits(r, r->usd), "%s", units_count(r->usd, text));
+        page_number(rows, value_if_fits(r, r->power_w), "%.3g", r->power_w / 1e6);
+        page_number(rows, value_if_fits(r, r->energy_j), "%.0f", r->energy_j / 3.6e9);
+        page_number(rows, value_if_fits(r, r->co2_kg), "%.0f", r->co2_kg / 1e3);
+        page_percent(rows, value_if_fits(r, r->scaling));
+        page_word(rows, "%s", plait_capacity_limit_name[r->limit]);
+        page_word(rows, r->front ? "yes" : "no");
+        page_word(rows, "%s", r->fits ? report_line(r->problem, &r->plan.degrees, line) : "-");
         page_number(rows, ask->deadline_s > 0.0 ? ask->deadline_s : (double)NAN, "%g",
                     ask->deadline_s);
         page_number(rows, ask->budget_usd > 0.0 ? ask->budget_usd : (double)NAN, "%g",
@@ -146,25 +126,15 @@ static void add_tornado(page *out, const report_capacity *report)
 
 // ---- the page ------------------------------------------------------------------------------
 
-/* What the terminal says, but for its tables, which are on the page. */
-static void add_said(page *out, const report_capacity *report,
-                     void (*say)(const report_capacity *report, FILE *stream))
+/* Adds a part of the text report that has no table. */
+static void add_printed(page *out, const report_capacity *report,
+                        void (*print)(const report_capacity *report, FILE *stream))
 {
     FILE *stream = page_begin_printed(out);
 
     if (stream != NULL)
-        say(report, stream);
+        print(report, stream);
     page_end_printed(out, stream);
-}
-
-/* Adds failures, checkpoints, deadline and budget in the words of the text output. */
-static void add_assumed(page *out, const report_capacity *report)
-{
-    FILE *const stream = page_begin_printed(out);
-
-    if (stream != NULL)
-        report_capacity_question(report, stream);
-    page_end_assumed(out, "run", stream);
 }
 
 static void add_charts(page *out, const page_table *rows)
@@ -221,26 +191,6 @@ static void add_figures(page *out, const plait_capacity_row *r)
         page_figure(out, "dollars", "-", "no price is known");
 }
 
-static void add_no_answer(page *out, const report_capacity *report)
-{
-    const plait_capacity_ask *const ask = report->ask;
-    char tokens[UNITS_SIZE];
-
-    page_answer(out, "No number of GPUs that was asked about trains %s on %s tokens%s%s%s.",
-                report->row[0].problem->model->name, units_count(ask->tokens, tokens),
-                ask->deadline_s > 0.0 ? " within the deadline" : "",
-                ask->deadline_s > 0.0 && ask->budget_usd > 0.0 ? " and" : "",
-                ask->budget_usd > 0.0 ? " within the budget" : "");
-}
-
-/* Adds the peak of each cluster but `listed`, whose peak is listed already. */
-static void assume_peaks(page *out, const report_capacity *report, const plait_cluster *listed)
-{
-    for (int c = 0; c < report->clusters; c++)
-        if (!text_equal(report->cluster[c].problem->cluster->name, listed->name))
-            page_assume_peak(out, report->cluster[c].problem);
-}
-
 static void add_answer(page *out, const report_capacity *report)
 {
     const bool found = report->answer >= 0;
@@ -258,11 +208,23 @@ static void add_answer(page *out, const report_capacity *report)
         plan = (report_plan){
             .verdict = PLAIT_FITS, .degrees = r->plan.degrees, .plan = r->plan, .cost = r->cost};
     } else {
-        add_no_answer(out, report);
+        const plait_capacity_ask *const ask = report->ask;
+
+        page_answer(out, "No number of GPUs that was asked about trains %s on %s tokens%s%s%s.",
+                    report->row[0].problem->model->name, units_count(ask->tokens, tokens),
+                    ask->deadline_s > 0.0 ? " within the deadline" : "",
+                    ask->deadline_s > 0.0 && ask->budget_usd > 0.0 ? " and" : "",
+                    ask->budget_usd > 0.0 ? " within the budget" : "");
     }
     page_assume_plan(out, r->problem, found ? &plan : NULL);
-    assume_peaks(out, report, r->problem->cluster);
-    add_assumed(out, report);
+    for (int c = 0; c < report->clusters; c++)
+        if (!text_equal(report->cluster[c].problem->cluster->name, r->problem->cluster->name))
+            page_assume_peak(out, report->cluster[c].problem);
+    FILE *const stream = page_begin_printed(out);
+
+    if (stream != NULL)
+        report_capacity_question(report, stream);
+    page_end_assumed(out, "run", stream);
 }
 
 plait_status page_of_capacity(const report_capacity *report, const char *command,
@@ -278,16 +240,15 @@ plait_status page_of_capacity(const report_capacity *report, const char *command
     if (made == NULL)
         return plait_fail_nomem(err);
     add_answer(made, report);
-    add_said(made, report, report_capacity_question);
+    add_printed(made, report, report_capacity_question);
     page_section(made, "answer", "The answer");
-    add_said(made, report, report_capacity_answer);
+    add_printed(made, report, report_capacity_answer);
     page_section(made, "numbers", "Numbers of GPUs");
     rows = add_rows(made, report);
     add_charts(made, rows);
     if (report->answer >= 0)
         add_tornado(made, report);
     page_grounds(made);
-    if (command != NULL)
-        page_command(made, command);
+    page_command(made, command);
     return PLAIT_OK;
 }

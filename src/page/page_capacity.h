@@ -1,4 +1,4 @@
-/* page_capacity.h - the page of plait capacity: days and dollars over the number of GPUs */
+/* page_capacity.h - builds the page of plait capacity: days and dollars over the number of GPUs */
 #pragma once
 
 #include "page/page.h"

@@ -1,4 +1,4 @@
-/* page_fleet.c - the page of plait capacity --serve: its hours, what they use, the runners-up */
+/* page_fleet.c - builds the page of plait capacity --serve: hours, utilisation, other fleets */
 #include "page/page_fleet.h"
 
 #include <math.h>
@@ -6,35 +6,33 @@
 #include "page/page_grounds.h"
 #include "report/units.h"
 
-static void add_said(page *out, const report_fleet *report,
-                     void (*say)(const report_fleet *report, FILE *stream))
+static void add_printed(page *out, const report_fleet *report,
+                        void (*print)(const report_fleet *report, FILE *stream))
 {
     FILE *stream = page_begin_printed(out);
 
     if (stream != NULL)
-        say(report, stream);
+        print(report, stream);
     page_end_printed(out, stream);
 }
 
-static const page_column hour_columns[] = {
-    {"hour", "hour", true},
-    {"rate", "requests/s", true},
-    {"workers", "workers", false},
-    {"nodes", "nodes", true},
-    {"spare_nodes", "spare", true},
-    {"ttft_s", "TTFT", true},
-    {"ttft_p99_s", "p99", true},
-    {"tpot_s", "TPOT", true},
-    {"used_reserved", "reserved used", true},
-    {"used_elastic", "elastic used", true},
-    {"available", "enough are up", true},
-};
-enum { HOUR_COLUMNS = sizeof hour_columns / sizeof *hour_columns };
-
 static const page_table *add_hours(page *out, const plait_fleet *fleet)
 {
-    page_table *rows = page_table_add(out, "hours", "Nodes that each hour needs", hour_columns,
-                                      HOUR_COLUMNS, NULL);
+    static const page_column columns[] = {
+        {"hour", "hour", true},
+        {"rate", "requests/s", true},
+        {"workers", "workers", false},
+        {"nodes", "nodes", true},
+        {"spare_nodes", "spare", true},
+        {"ttft_s", "TTFT", true},
+        {"ttft_p99_s", "p99", true},
+        {"tpot_s", "TPOT", true},
+        {"used_reserved", "reserved used", true},
+        {"used_elastic", "elastic used", true},
+        {"available", "enough are up", true},
+    };
+    page_table *rows = page_table_add(out, "hours", "Nodes that each hour needs", columns,
+                                      sizeof columns / sizeof *columns, NULL);
     char counts[48];
 
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
@@ -54,23 +52,6 @@ static const page_table *add_hours(page *out, const plait_fleet *fleet)
         page_number(rows, hour->available, "%.4f %%", 100.0 * hour->available);
     }
     return rows;
-}
-
-static void add_totals(page *out, const report_fleet *report)
-{
-    static const page_column columns[] = {{"what", "of the first", false},
-                                          {"reserved", "reserved", true},
-                                          {"elastic", "elastic", true}};
-    report_fleet_total total[REPORT_FLEET_TOTALS];
-    page_table *rows = page_table_add(out, "totals", "What it comes to", columns, 3, NULL);
-    char text[UNITS_SIZE];
-
-    report_fleet_totals(report, total);
-    for (int i = 0; i < REPORT_FLEET_TOTALS; i++) {
-        page_word(rows, "%s", total[i].what);
-        for (int m = 0; m < PLAIT_FLEET_MODES; m++)
-            page_number(rows, total[i].value[m], "%s", units_count(total[i].value[m], text));
-    }
 }
 
 static void add_fleets(page *out, const report_fleet *report)
@@ -145,25 +126,6 @@ static void add_answer(page *out, const report_fleet *report)
                 "all nodes take %.4g requests/s within the bounds", fleet->sustained);
 }
 
-static void assume_fleet(page *out, const report_fleet *report)
-{
-    FILE *const stream = page_begin_printed(out);
-    const double usd = report->ask->usd_per_gpu_hour;
-
-    if (report->answer->fleets > 0) {
-        const plait_serve_plan *const plan = &report->answer->fleet[0].plan;
-
-        page_assume(out, "precision", "weights %s, cache %s", plait_weight_name[plan->weights],
-                    plait_kv_name[plan->kv]);
-        page_assume(out, "engine", "%s, fitted to %d measured runs", plan->engine->name,
-                    plan->engine->rows);
-    }
-    if (stream != NULL)
-        report_fleet_question(report, stream);
-    page_end_assumed(out, "load", stream);
-    page_assume_prices(out, report->question->cluster, 1, usd);
-}
-
 plait_status page_of_fleet(const report_fleet *report, const char *command, plait_arena *arena,
                            page **out, plait_error *err)
 {
@@ -174,12 +136,39 @@ plait_status page_of_fleet(const report_fleet *report, const char *command, plai
     if (made == NULL)
         return plait_fail_nomem(err);
     add_answer(made, report);
-    assume_fleet(made, report);
-    add_said(made, report, report_fleet_question);
-    page_section(made, "answer", "The answer");
-    add_said(made, report, report_fleet_answer);
+    FILE *const stream = page_begin_printed(made);
+    const double usd = report->ask->usd_per_gpu_hour;
+
     if (report->answer->fleets > 0) {
-        add_totals(made, report);
+        const plait_serve_plan *const plan = &report->answer->fleet[0].plan;
+
+        page_assume(made, "precision", "weights %s, cache %s", plait_weight_name[plan->weights],
+                    plait_kv_name[plan->kv]);
+        page_assume(made, "engine", "%s, fitted to %d measured runs", plan->engine->name,
+                    plan->engine->rows);
+    }
+    if (stream != NULL)
+        report_fleet_question(report, stream);
+    page_end_assumed(made, "load", stream);
+    page_assume_prices(made, report->question->cluster, 1, usd);
+    add_printed(made, report, report_fleet_question);
+    page_section(made, "answer", "The answer");
+    add_printed(made, report, report_fleet_answer);
+    if (report->answer->fleets > 0) {
+        static const page_column columns[] = {{"what", "of the first", false},
+                                              {"reserved", "reserved", true},
+                                              {"elastic", "elastic", true}};
+        report_fleet_total total[REPORT_FLEET_TOTALS];
+
+        page_table *rows = page_table_add(made, "totals", "What it comes to", columns, 3, NULL);
+        char text[UNITS_SIZE];
+
+        report_fleet_totals(report, total);
+        for (int i = 0; i < REPORT_FLEET_TOTALS; i++) {
+            page_word(rows, "%s", total[i].what);
+            for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+                page_number(rows, total[i].value[m], "%s", units_count(total[i].value[m], text));
+        }
         page_section(made, "day", "A day");
         const page_table *hours = add_hours(made, &report->answer->fleet[0]);
         page_chart_add(made, hours, "fleet_nodes", "Nodes of each hour, needed and spare");
@@ -189,7 +178,6 @@ plait_status page_of_fleet(const report_fleet *report, const char *command, plai
         add_fleets(made, report);
     }
     page_grounds(made);
-    if (command != NULL)
-        page_command(made, command);
+    page_command(made, command);
     return PLAIT_OK;
 }

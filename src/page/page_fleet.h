@@ -1,4 +1,4 @@
-/* page_fleet.h - the page of a fleet that serves the requests of a day */
+/* page_fleet.h - builds the page of a fleet that serves the requests of a day */
 #pragma once
 
 #include "page/page.h"

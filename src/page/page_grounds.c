@@ -1,4 +1,4 @@
-/* page_grounds.c - lists the assumptions of a training plan's numbers on a page */
+/* page_grounds.c - adds the assumptions of a training plan's numbers to a page */
 #include "page/page_grounds.h"
 
 #include "report/report_private.h"
@@ -31,21 +31,6 @@ void page_peak_text(const plait_problem *problem, char *text, size_t size)
     }
 }
 
-static void assume_runtime(page *of, const plait_runtime *runtime)
-{
-    const char *const fitted =
-        runtime->calibrated ? "fitted to measured steps" : "not fitted to measured steps";
-
-    if (runtime->at != NULL && runtime->until == 0)
-        page_assume(of, "runtime", "%s, which is %s, with the numbers of the newest release; %s",
-                    runtime->name, runtime->at->name, fitted);
-    else if (runtime->until > 0)
-        page_assume(of, "runtime", "%s, releases up to %02d.%02d; %s", runtime->name,
-                    runtime->until / 100, runtime->until % 100, fitted);
-    else
-        page_assume(of, "runtime", "%s, the newest release; %s", runtime->name, fitted);
-}
-
 void page_assume_peak(page *of, const plait_problem *problem)
 {
     char peak[TEXT_SIZE];
@@ -55,20 +40,6 @@ void page_assume_peak(page *of, const plait_problem *problem)
         page_assume(of, "MFU", "of %s", peak);
     else
         page_assume(of, "MFU", "of %s (%s)", peak, problem->cluster->group[0].accelerator->name);
-}
-
-static void assume_flops(page *of, const plait_problem *problem, const report_plan *plan)
-{
-    char mfu[UNITS_SIZE], square[UNITS_SIZE];
-
-    page_assume_peak(of, problem);
-    if (plan == NULL || plan->verdict == PLAIT_INVALID)
-        page_assume(of, "FLOPs", "%s", report_halved(problem->model, problem->job.seq));
-    else
-        page_assume(of, "FLOPs", "%s: MFU %s; with whole squares of attention it would be %s",
-                    report_halved(problem->model, problem->job.seq),
-                    units_percent(plan->cost.mfu, mfu),
-                    units_percent(plan->cost.mfu_square, square));
 }
 
 static void assume_routing(page *of, const plait_problem *problem, const report_plan *plan)
@@ -86,15 +57,6 @@ static void assume_routing(page *of, const plait_problem *problem, const report_
                                               : "balanced (forced, or tokens dropped)",
                     plan != NULL ? model_imbalance(problem->model, stated, plan->degrees.ep)
                                  : stated);
-}
-
-static void assume_notes(page *of, const plait_problem *problem, const report_plan *plan)
-{
-    FILE *const stream = page_begin_printed(of);
-
-    if (stream != NULL)
-        report_confidence(problem, plan != NULL ? &plan->degrees : NULL, stream);
-    page_end_assumed(of, "note", stream);
 }
 
 void page_assume_prices(page *of, const plait_cluster *cluster, int groups, double usd)
@@ -119,10 +81,27 @@ void page_assume_prices(page *of, const plait_cluster *cluster, int groups, doub
 void page_assume_plan(page *of, const plait_problem *problem, const report_plan *plan)
 {
     char capacity[UNITS_SIZE], device[UNITS_SIZE];
+    const char *const fitted =
+        problem->runtime->calibrated ? "fitted to measured steps" : "not fitted to measured steps";
+    char mfu[UNITS_SIZE], square[UNITS_SIZE];
 
     page_assume(of, "precision", "%s", plait_precision_name[problem->job.precision]);
-    assume_runtime(of, problem->runtime);
-    assume_flops(of, problem, plan);
+    if (problem->runtime->at != NULL && problem->runtime->until == 0)
+        page_assume(of, "runtime", "%s, which is %s, with the numbers of the newest release; %s",
+                    problem->runtime->name, problem->runtime->at->name, fitted);
+    else if (problem->runtime->until > 0)
+        page_assume(of, "runtime", "%s, releases up to %02d.%02d; %s", problem->runtime->name,
+                    problem->runtime->until / 100, problem->runtime->until % 100, fitted);
+    else
+        page_assume(of, "runtime", "%s, the newest release; %s", problem->runtime->name, fitted);
+    page_assume_peak(of, problem);
+    if (plan == NULL || plan->verdict == PLAIT_INVALID)
+        page_assume(of, "FLOPs", "%s", report_halved(problem->model, problem->job.seq));
+    else
+        page_assume(of, "FLOPs", "%s: MFU %s; with whole squares of attention it would be %s",
+                    report_halved(problem->model, problem->job.seq),
+                    units_percent(plan->cost.mfu, mfu),
+                    units_percent(plan->cost.mfu_square, square));
     assume_routing(of, problem, plan);
     page_assume(of, "risk", "%g %% of running out of memory: plans may use %s of %s of a GPU",
                 100.0 * problem->risk,
@@ -131,5 +110,9 @@ void page_assume_plan(page *of, const plait_problem *problem, const report_plan 
     page_assume(of, "bands",
                 "80 %% of measured runs like it, none of them from a source that the "
                 "prediction was fitted to");
-    assume_notes(of, problem, plan);
+    FILE *const stream = page_begin_printed(of);
+
+    if (stream != NULL)
+        report_confidence(problem, plan != NULL ? &plan->degrees : NULL, stream);
+    page_end_assumed(of, "note", stream);
 }

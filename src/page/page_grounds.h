@@ -1,4 +1,4 @@
-/* page_grounds.h - lists the assumptions of a training plan's numbers, the same on every page */
+/* page_grounds.h - adds the assumptions of a training plan's numbers, equal on all pages */
 #pragma once
 
 #include "page/page.h"

@@ -1,7 +1,7 @@
-/* page_html.c - a page as one HTML document that needs nothing else
+/* page_html.c - writes a page as one self-contained HTML document
  *
- * src/page/web/page.html has a {{slot}} for each part. Whatever comes from outside is escaped: in
- * HTML, and in the JSON, where a "<" could end the script that holds it.
+ * src/page/web/page.html has a {{slot}} for each part. Text is escaped in HTML, and "<" in the JSON,
+ * where it could end the enclosing script element.
  */
 #include <string.h>
 
@@ -32,38 +32,7 @@ static void add_escaped(text_builder *out, const char *text)
 
 /* ---- tables ---- */
 
-enum { WIDE_CELL = 60 }; /* letters; what is longer may be broken */
-
-static void add_head(text_builder *out, const page_table *table)
-{
-    text_append(out, "<thead><tr>");
-    for (int c = 0; c < table->columns; c++) {
-        const page_column *const column = &table->column[c];
-
-        text_append_printf(out, "<th scope=\"col\"%s%s>", column->number ? " class=\"number\"" : "",
-                           column->title == NULL ? " hidden" : "");
-        add_escaped(out, column->title != NULL ? column->title : column->key);
-        text_append(out, "</th>");
-    }
-    text_append(out, "</tr></thead>\n");
-}
-
-static void add_row(text_builder *out, const page_table *table, const page_cell *cell)
-{
-    text_append(out, "<tr>");
-    for (int c = 0; c < table->columns; c++) {
-        const page_column *const column = &table->column[c];
-
-        text_append_printf(out, "<td%s%s>",
-                           column->number                      ? " class=\"number\""
-                           : strlen(cell[c].text) >= WIDE_CELL ? " class=\"wide\""
-                                                               : "",
-                           column->title == NULL ? " hidden" : "");
-        add_escaped(out, cell[c].text);
-        text_append(out, "</td>");
-    }
-    text_append(out, "</tr>\n");
-}
+enum { WIDE_CELL = 60 }; /* length from which a cell's text may wrap */
 
 static void add_table(text_builder *out, const page_table *table)
 {
@@ -75,10 +44,34 @@ static void add_table(text_builder *out, const page_table *table)
         add_escaped(out, table->caption);
         text_append(out, "</caption>\n");
     }
-    add_head(out, table);
+    text_append(out, "<thead><tr>");
+    for (int c = 0; c < table->columns; c++) {
+        const page_column *const column = &table->column[c];
+
+        text_append_printf(out, "<th scope=\"col\"%s%s>", column->number ? " class=\"number\"" : "",
+                           column->title == NULL ? " hidden" : "");
+        add_escaped(out, column->title != NULL ? column->title : column->key);
+        text_append(out, "</th>");
+    }
+    text_append(out, "</tr></thead>\n");
     text_append(out, "<tbody>\n");
-    for (int r = 0; r < page_table_rows(table); r++)
-        add_row(out, table, &table->cell[r * table->columns]);
+    for (int r = 0; r < page_table_rows(table); r++) {
+        const page_cell *const cell = &table->cell[r * table->columns];
+
+        text_append(out, "<tr>");
+        for (int c = 0; c < table->columns; c++) {
+            const page_column *const column = &table->column[c];
+
+            text_append_printf(out, "<td%s%s>",
+                               column->number                      ? " class=\"number\""
+                               : strlen(cell[c].text) >= WIDE_CELL ? " class=\"wide\""
+                                                                   : "",
+                               column->title == NULL ? " hidden" : "");
+            add_escaped(out, cell[c].text);
+            text_append(out, "</td>");
+        }
+        text_append(out, "</tr>\n");
+    }
     text_append(out, "</tbody>\n</table>\n</div>\n");
 }
 
@@ -91,23 +84,6 @@ static void begin_chart(text_builder *out, const char *chart, const char *captio
     text_append(out, "</figcaption>\n<div class=\"plot\" hidden></div>\n");
 }
 
-/* The table of a chart is open until the chart is drawn: where nothing draws, it is what there is. */
-static void add_own_chart(text_builder *out, const page_table *table)
-{
-    begin_chart(out, table->chart, table->caption, table);
-    text_append(out, "<details open><summary>Data</summary>\n");
-    add_table(out, table);
-    text_append(out, "</details>\n</figure>\n");
-}
-
-static void add_chart(text_builder *out, const page_block *block)
-{
-    begin_chart(out, block->chart, block->text, block->table);
-    text_append_printf(out, "<a href=\"#%s\">Data: ", block->table->id);
-    add_escaped(out, block->table->caption);
-    text_append(out, "</a>\n</figure>\n");
-}
-
 /* ---- the body ---- */
 
 static void add_element(text_builder *out, const char *before, const char *text, const char *after)
@@ -117,73 +93,62 @@ static void add_element(text_builder *out, const char *before, const char *text,
     text_append(out, after);
 }
 
-static void add_drawing(text_builder *out, const page_block *block)
-{
-    add_element(out, "<figure><figcaption>", block->text, "</figcaption>\n");
-    add_element(out, "<div class=\"drawing\" role=\"img\" tabindex=\"0\" aria-label=\"",
-                block->text, "\">\n");
-    text_append(out, block->svg);
-    text_append(out, "</div></figure>\n");
-}
-
-static void add_section(text_builder *out, const page_block *block)
-{
-    text_append_printf(out, "<section aria-labelledby=\"about-%s\">\n<h2 id=\"about-%s\">",
-                       block->id, block->id);
-    add_element(out, "", block->text, "</h2>\n");
-}
-
-static void add_assumptions(text_builder *out, const page *of)
-{
-    text_append(out, "<dl class=\"assumptions\">\n");
-    for (int i = 0; i < of->assumptions; i++) {
-        add_element(out, "<dt>", of->assumption[i].what, "</dt>");
-        add_element(out, "<dd>", of->assumption[i].text, "</dd>\n");
-    }
-    text_append(out, "</dl>\n");
-}
-
-static void add_block(text_builder *out, const page *of, const page_block *block)
-{
-    switch (block->kind) {
-    case BLOCK_SECTION:
-        add_section(out, block);
-        break;
-    case BLOCK_TEXT:
-        add_element(out, "<p>", block->text, "</p>\n");
-        break;
-    case BLOCK_COMMAND:
-        add_element(out, "<pre tabindex=\"0\"><code>", block->text, "</code></pre>\n");
-        break;
-    case BLOCK_DRAWING:
-        add_drawing(out, block);
-        break;
-    case BLOCK_CHART:
-        add_chart(out, block);
-        break;
-    case BLOCK_ASSUMPTIONS:
-        add_assumptions(out, of);
-        break;
-    case BLOCK_TABLE:
-        if (block->table->chart != NULL)
-            add_own_chart(out, block->table);
-        else
-            add_table(out, block->table);
-        break;
-    }
-}
-
-/* A section ends where the next one begins. */
+/* Adds all blocks; the start of a section closes the one before. */
 static void add_body(text_builder *out, const page *of)
 {
     const char *end = "";
 
     for (int b = 0; b < of->blocks; b++) {
-        if (of->block[b].kind == BLOCK_SECTION) {
+        const page_block *const block = &of->block[b];
+
+        if (block->kind == BLOCK_SECTION) {
             text_append(out, end);
             end = "</section>\n";
         }
-        add_block(out, of, &of->block[b]);
+        switch (block->kind) {
+        case BLOCK_SECTION:
+            text_append_printf(out, "<section aria-labelledby=\"about-%s\">\n<h2 id=\"about-%s\">",
+                               block->id, block->id);
+            add_element(out, "", block->text, "</h2>\n");
+            break;
+        case BLOCK_TEXT:
+            add_element(out, "<p>", block->text, "</p>\n");
+            break;
+        case BLOCK_COMMAND:
+            add_element(out, "<pre tabindex=\"0\"><code>", block->text, "</code></pre>\n");
+            break;
+        case BLOCK_DRAWING:
+            add_element(out, "<figure><figcaption>", block->text, "</figcaption>\n");
+            add_element(out, "<div class=\"drawing\" role=\"img\" tabindex=\"0\" aria-label=\"",
+                        block->text, "\">\n");
+            text_append(out, block->svg);
+            text_append(out, "</div></figure>\n");
+            break;
+        case BLOCK_CHART:
+            begin_chart(out, block->chart, block->text, block->table);
+            text_append_printf(out, "<a href=\"#%s\">Data: ", block->table->id);
+            add_escaped(out, block->table->caption);
+            text_append(out, "</a>\n</figure>\n");
+            break;
+        case BLOCK_ASSUMPTIONS:
+            text_append(out, "<dl class=\"assumptions\">\n");
+            for (int i = 0; i < of->assumptions; i++) {
+                add_element(out, "<dt>", of->assumption[i].what, "</dt>");
+                add_element(out, "<dd>", of->assumption[i].text, "</dd>\n");
+            }
+            text_append(out, "</dl>\n");
+            break;
+        case BLOCK_TABLE:
+            if (block->table->chart != NULL) {
+                begin_chart(out, block->table->chart, block->table->caption, block->table);
+                text_append(out, "<details open><summary>Data</summary>\n");
+                add_table(out, block->table);
+                text_append(out, "</details>\n</figure>\n");
+            } else {
+                add_table(out, block->table);
+            }
+            break;
+        }
     }
     text_append(out, end);
 }
@@ -225,7 +190,7 @@ static void add_title(text_builder *out, const page *of)
     add_escaped(out, of->title);
 }
 
-/* The answer and its numbers stand in the header, above the links to sections. */
+/* Adds the answer and its numbers to the header, above the links to sections. */
 static void add_answer(text_builder *out, const page *of)
 {
     if (of->answer != NULL)
@@ -241,7 +206,7 @@ static void add_answer(text_builder *out, const page *of)
     text_append(out, "</dl>\n");
 }
 
-/* Each slot of the template: a file of ours, or something of the page. */
+/* Slots of the template: each is a bundled file or a part of the page. */
 static const struct {
     const char *name;
     const page_part *part;
@@ -252,18 +217,6 @@ static const struct {
     {"charts", &page_charts, NULL}, {"answer", NULL, add_answer},
 };
 
-static void fill_slot(text_builder *out, const page *of, const char *name, size_t length)
-{
-    for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
-        if (strlen(slots[s].name) != length || memcmp(slots[s].name, name, length) != 0)
-            continue;
-        if (slots[s].part != NULL)
-            text_append_bytes(out, slots[s].part->text, slots[s].part->length);
-        else
-            slots[s].add(out, of);
-    }
-}
-
 void page_as_html(const page *of, text_builder *out)
 {
     const char *at = page_template.text;
@@ -273,7 +226,16 @@ void page_as_html(const page *of, text_builder *out)
         const char *const end = strstr(slot, "}}");
 
         text_append_bytes(out, at, (size_t)(slot - at));
-        fill_slot(out, of, slot + 2, (size_t)(end - slot - 2));
+        const size_t length = (size_t)(end - slot - 2);
+
+        for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
+            if (strlen(slots[s].name) != length || memcmp(slots[s].name, slot + 2, length) != 0)
+                continue;
+            if (slots[s].part != NULL)
+                text_append_bytes(out, slots[s].part->text, slots[s].part->length);
+            else
+                slots[s].add(out, of);
+        }
         at = end + 2;
     }
     text_append(out, at);

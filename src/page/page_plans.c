@@ -1,10 +1,11 @@
-/* page_plans.c - the page of a file of plans, from the question to what would be faster */
+/* page_plans.c - builds the page of a file of plans: answer, ranking, price of the first plan, alternatives */
 #include "page/page_plans.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "page/page_grounds.h"
+#include "plan/choices.h"
 #include "report/report_private.h"
 #include "report/timeline.h"
 #include "report/units.h"
@@ -68,15 +69,15 @@ static bool differs(const page_plans *of, plait_key_id key)
     return false;
 }
 
-/* Of several plans what differs; of one what tells plans apart. */
+/* Returns whether a key is a column: if it differs among several plans, or distinguishes a single plan. */
 static bool is_shown(const page_plans *of, plait_key_id key)
 {
     return of->plans > 1 ? differs(of, key)
                          : key == PLAIT_KEY_DP || (plait_telling_keys() & PLAIT_KEY_BIT(key)) != 0;
 }
 
-/* What all plans have alike, as far as it says anything. */
-static void add_alike(page *out, const page_plans *of)
+/* Adds the values that all plans share, without keys that do not apply. */
+static void add_shared_keys(page *out, const page_plans *of)
 {
     const plait_degrees *const first = &of->plan[0].degrees;
     const char *lead = "All plans: ";
@@ -95,7 +96,7 @@ static void add_alike(page *out, const page_plans *of)
     page_end_printed(out, stream);
 }
 
-/* These columns stand before the keys of a plan, and further_columns after them. */
+/* Columns before the keys of a plan; further_columns follow the keys. */
 static const page_column price_columns[] = {
     {"step_s", "step", true},
     {"mfu", "MFU", true},
@@ -113,30 +114,10 @@ enum {
     FURTHER_COLUMNS = sizeof further_columns / sizeof *further_columns,
 };
 
-/* What cannot run has no numbers. */
-static double known(const report_plan *plan, double value)
+/* Returns the value; NaN: the plan cannot run. */
+static double value_if_runs(const report_plan *plan, double value)
 {
     return plan->verdict == PLAIT_INVALID ? (double)NAN : value;
-}
-
-static void add_price_cells(page_table *rows, const report_plan *plan)
-{
-    const plait_cost *const cost = &plan->cost;
-
-    page_seconds(rows, known(plan, cost->step_s));
-    page_percent(rows, known(plan, cost->mfu));
-    page_gib(rows, known(plan, cost->memory.peak_bytes));
-}
-
-static void add_further_cells(page_table *rows, const report_plan *plan)
-{
-    const plait_cost *const cost = &plan->cost;
-
-    page_seconds(rows, known(plan, cost->step_low_s));
-    page_seconds(rows, known(plan, cost->step_high_s));
-    page_number(rows, known(plan, cost->tokens_per_s_per_gpu), "%.0f", cost->tokens_per_s_per_gpu);
-    page_percent(rows, known(plan, cost->risk));
-    page_word(rows, "%s", plait_verdict_name[plan->verdict]);
 }
 
 static void add_key_cell(page_table *rows, const report_plan *plan, plait_key_id key)
@@ -173,11 +154,21 @@ static plait_status add_ranking(page *out, const page_plans *of, plait_arena *ar
     page_table *rows =
         page_table_add(out, "ranking", "Plans, the fastest first", columns, count, NULL);
     for (int i = 0; i < of->plans; i++) {
-        page_count(rows, of->plan[i].rank);
-        add_price_cells(rows, &of->plan[i]);
+        const report_plan *const plan = &of->plan[i];
+        const plait_cost *const cost = &plan->cost;
+
+        page_count(rows, plan->rank);
+        page_seconds(rows, value_if_runs(plan, cost->step_s));
+        page_percent(rows, value_if_runs(plan, cost->mfu));
+        page_gib(rows, value_if_runs(plan, cost->memory.peak_bytes));
         for (int k = 0; k < keys; k++)
-            add_key_cell(rows, &of->plan[i], shown[k]);
-        add_further_cells(rows, &of->plan[i]);
+            add_key_cell(rows, plan, shown[k]);
+        page_seconds(rows, value_if_runs(plan, cost->step_low_s));
+        page_seconds(rows, value_if_runs(plan, cost->step_high_s));
+        page_number(rows, value_if_runs(plan, cost->tokens_per_s_per_gpu), "%.0f",
+                    cost->tokens_per_s_per_gpu);
+        page_percent(rows, value_if_runs(plan, cost->risk));
+        page_word(rows, "%s", plait_verdict_name[plan->verdict]);
     }
     return PLAIT_OK;
 }
@@ -227,7 +218,154 @@ static void add_front(page *out, const page_plans *of)
     }
 }
 
-/* ---- what is around the plan ---- */
+/* ---- the price of the first plan ---- */
+
+static void add_step(page *out, const plait_cost *cost)
+{
+    static const page_column columns[] = {{"term", "term", false},
+                                          {"seconds", "time", true},
+                                          {"share", "of the step", true},
+                                          {"equation", "equation", false},
+                                          {"what", "what", false}};
+    report_term term[PLAIT_STEP_TERM_COUNT];
+    page_table *rows =
+        page_table_add(out, "step", "The terms of the first plan's step", columns, 5, NULL);
+
+    report_step_term_list(&cost->step, term);
+    for (int t = 0; t < PLAIT_STEP_TERM_COUNT; t++) {
+        if (term[t].value == 0.0)
+            continue;
+        page_word(rows, "%s", term[t].name);
+        page_seconds(rows, term[t].value);
+        page_percent(rows, term[t].value / cost->step_s);
+        page_word(rows, "%s", term[t].equation);
+        page_word(rows, "%s", term[t].what);
+    }
+}
+
+static void add_memory(page *out, const plait_cost *cost)
+{
+    static const page_column columns[] = {{"part", "part", false},
+                                          {"bytes", "memory", true},
+                                          {"equation", "equation", false},
+                                          {"what", "what", false}};
+    report_term term[PLAIT_MEMORY_TERM_COUNT];
+    page_table *rows = page_table_add(out, "memory", "Memory of the fullest GPU, by what holds it",
+                                      columns, 4, "parts");
+
+    report_memory_term_list(&cost->memory, term);
+    for (int t = 0; t < PLAIT_MEMORY_TERM_COUNT; t++) {
+        if (term[t].value == 0.0)
+            continue;
+        page_word(rows, "%s", term[t].name);
+        page_gib(rows, term[t].value);
+        page_word(rows, "%s", term[t].equation);
+        page_word(rows, "%s", term[t].what);
+    }
+}
+
+/* Returns the bytes that plans may use on a GPU of the stage's nodes, at the problem's risk. */
+static double stage_capacity_bytes(const plait_problem *problem, const plait_stage *stage)
+{
+    plait_problem alone = *problem;
+    plait_cluster nodes;
+
+    if (problem->cluster->groups == 1)
+        return plait_capacity_bytes(problem, problem->risk);
+    nodes = plait_cluster_of_group(problem->cluster, stage->group, 1);
+    alone.cluster = &nodes;
+    return plait_capacity_bytes(&alone, problem->risk);
+}
+
+static void add_stages(page *out, const plait_problem *problem, const report_plan *plan)
+{
+    static const page_column columns[] = {
+        {"stage", "stage", true},
+        {"accelerator", "GPU", false},
+        {"tp", "tp", true},
+        {"dp", "dp", true},
+        {"layers", "layers", false},
+        {"forward_s", "forward", true},
+        {"backward_s", "backward", true},
+        {"memory_bytes", "memory", true},
+        {"capacity_bytes", "may use", true},
+        {"in_flight", "in flight", true},
+        {"recompute", "recompute", false},
+    };
+    const plait_cost *const cost = &plan->cost;
+    page_table *rows = page_table_add(
+        out, "stages", "Memory of each pipeline stage; the mark is what plans may use", columns, 11,
+        "stages");
+
+    for (int s = 0; s < cost->stages && s < plan->plan.stages; s++) {
+        const plait_stage *const stage = &plan->plan.stage[s];
+        char layers[128], word[PLAIT_VALUE_SIZE];
+        size_t used = 0;
+
+        layers[0] = '\0';
+        for (int c = 0; c < stage->chunks && used < sizeof layers; c++)
+            used += (size_t)snprintf(layers + used, sizeof layers - used, "%s%d", c > 0 ? "+" : "",
+                                     stage->chunk[c].last - stage->chunk[c].first);
+        page_count(rows, s);
+        page_word(rows, "%s", problem->cluster->group[stage->group].accelerator->name);
+        page_count(rows, stage->degrees.tp);
+        page_count(rows, stage->degrees.dp);
+        page_word(rows, "%s", layers);
+        page_seconds(rows, cost->stage[s].forward_s);
+        page_seconds(rows, cost->stage[s].backward_s);
+        page_gib(rows, cost->stage[s].memory_bytes);
+        page_gib(rows, stage_capacity_bytes(problem, stage));
+        page_number(rows, cost->stage[s].in_flight, "%.3g", cost->stage[s].in_flight);
+        page_word(rows, "%s",
+                  stage_chooses(&plan->plan, stage)
+                      ? "its own"
+                      : plait_degrees_get(&stage->degrees, PLAIT_KEY_RECOMPUTE, word, sizeof word));
+    }
+}
+
+static void add_communication(page *out, const plait_cost *cost)
+{
+    static const page_column columns[] = {
+        {"what", "what", false},        {"group", "group", false},  {"ranks", "ranks", true},
+        {"count", "calls", true},       {"bytes", "a call", true},  {"seconds", "time", true},
+        {"exposed_s", "exposed", true}, {"term", "in term", false},
+    };
+    page_table *rows;
+    char text[UNITS_SIZE];
+
+    if (cost->volumes == 0)
+        return;
+    rows = page_table_add(out, "communication", "What one GPU of the slowest stage sends in a step",
+                          columns, 8, NULL);
+    for (int v = 0; v < cost->volumes; v++) {
+        const plait_volume *const volume = &cost->volume[v];
+
+        page_word(rows, "%s", volume->what);
+        page_word(rows, "%s", plait_axis_name[volume->axis]);
+        page_count(rows, volume->ranks);
+        page_count(rows, volume->count);
+        page_number(rows, volume->bytes, "%s", units_bytes(volume->bytes, text));
+        page_seconds(rows, volume->seconds);
+        page_seconds(rows, volume->exposed_s);
+        page_word(rows, "%s", volume->term);
+    }
+}
+
+/* Adds terms of the step, memory, stages and communication of the first plan. */
+static void add_price(page *out, const page_plans *of)
+{
+    const report_plan *const plan = &of->plan[0];
+
+    page_section(out, "price", "The first plan's step");
+    add_step(out, &plan->cost);
+    page_section(out, "room", "Memory");
+    add_memory(out, &plan->cost);
+    add_stages(out, of->problem, plan);
+    page_section(out, "volumes", "Communication");
+    add_communication(out, &plan->cost);
+}
+
+/* ---- alternatives ---- */
 
 static plait_status add_timeline(page *out, const page_plans *of, plait_arena *arena,
                                  plait_error *err)
@@ -297,32 +435,6 @@ static void add_sensitivities(page *out, const page_plans *of)
     }
 }
 
-static void add_question(page *out, const page_plans *of)
-{
-    FILE *stream = page_begin_printed(out);
-
-    if (stream != NULL)
-        report_question(of->problem, stream);
-    page_end_printed(out, stream);
-}
-
-static void add_own_choices(page *out, const page_plans *of)
-{
-    FILE *stream = page_begin_printed(out);
-
-    if (stream != NULL)
-        report_choices(&of->plan[0].plan, stream);
-    page_end_printed(out, stream);
-}
-
-static void add_grounds(page *out, const page_plans *of)
-{
-    page_grounds(out);
-    page_text(out, "Equations are numbered as in plait's costmodel/README.md.");
-    if (of->command != NULL)
-        page_command(out, of->command);
-}
-
 plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out, plait_error *err)
 {
     const plait_problem *const problem = of->problem;
@@ -333,21 +445,31 @@ plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out,
     if (made == NULL)
         return plait_fail_nomem(err);
     add_answer(made, of);
-    add_question(made, of);
-    if (of->plan[0].verdict != PLAIT_INVALID)
-        add_own_choices(made, of);
+    FILE *stream = page_begin_printed(made);
+
+    if (stream != NULL)
+        report_question(of->problem, stream);
+    page_end_printed(made, stream);
+    if (of->plan[0].verdict != PLAIT_INVALID) {
+        stream = page_begin_printed(made);
+        if (stream != NULL)
+            report_choices(&of->plan[0].plan, stream);
+        page_end_printed(made, stream);
+    }
     page_section(made, "plans", "Plans");
-    add_alike(made, of);
+    add_shared_keys(made, of);
     PLAIT_TRY(add_ranking(made, of, arena, err));
     add_terms(made, of);
     add_front(made, of);
     if (of->plan[0].verdict != PLAIT_INVALID) {
-        page_plan_price(made, of);
+        add_price(made, of);
         PLAIT_TRY(page_plan_ranks(made, of, arena, err));
         PLAIT_TRY(add_timeline(made, of, arena, err));
     }
     add_others(made, of);
     add_sensitivities(made, of);
-    add_grounds(made, of);
+    page_grounds(made);
+    page_text(made, "Equations are numbered as in plait's costmodel/README.md.");
+    page_command(made, of->command);
     return PLAIT_OK;
 }

@@ -1,4 +1,4 @@
-/* page_private.h - what a page is made of, for those who write it down */
+/* page_private.h - the parts of a page, for the writers of its forms */
 #pragma once
 
 #include "page/page.h"
@@ -6,7 +6,7 @@
 
 typedef struct page_cell {
     const char *text;
-    double number; /* of a column of numbers; NaN: none */
+    double number; /* value in a column of numbers; NaN: none */
 } page_cell;
 
 struct page_table {
@@ -14,7 +14,7 @@ struct page_table {
     const char *id, *caption, *chart;
     const page_column *column;
     int columns;
-    int cells; /* filled: row by row */
+    int cells; /* number of filled cells, row by row */
     int capacity;
     page_cell *cell;
 };
@@ -29,13 +29,13 @@ typedef enum page_block_kind {
     BLOCK_ASSUMPTIONS
 } page_block_kind;
 
-/* One thing below the other. */
+/* One element of a page's body. */
 typedef struct page_block {
     page_block_kind kind;
-    const char *id;    /* of a section */
-    const char *text;  /* a heading, a paragraph, a command, a caption */
-    const char *svg;   /* of a drawing */
-    const char *chart; /* its name */
+    const char *id;    /* anchor of a section */
+    const char *text;  /* heading, paragraph, command or caption */
+    const char *svg;   /* document of a drawing */
+    const char *chart; /* name of a chart */
     const page_table *table;
 } page_block;
 
@@ -59,7 +59,7 @@ struct page {
     page_block *block;
     int blocks;
     int capacity;
-    char *printed; /* between page_begin_printed and page_end_printed */
+    char *printed; /* text between page_begin_printed and page_end_printed */
     size_t printed_length;
     bool failed; /* out of memory */
 };
@@ -76,5 +76,5 @@ PLAIT_MUST_CHECK plait_status page_as_json(const page *of, const char **text, si
 /** Appends the assumptions as one text: "precision: bf16 | runtime: megatron". */
 void page_add_assumptions(const page *of, text_builder *out);
 
-/** Rows that are whole. */
+/** Returns the number of complete rows. */
 int page_table_rows(const page_table *table);

@@ -1,8 +1,8 @@
-/* page_ranks.c - where the ranks of a plan lie, and what they send each other in a step
+/* page_ranks.c - builds tables of the placement of ranks and of the traffic between them in a step
  *
  * Traffic is counted as rings carry it: in a collective of n ranks each sends the share (n-1)/n of
- * its buffer (an all-reduce twice that) to the next one, an all-to-all sends 1/n to each other one.
- * The software's own algorithms spread it otherwise, over the same groups.
+ * its buffer (an all-reduce twice that) to the next one, in an all-to-all 1/n to each other one. The
+ * software's own algorithms distribute the traffic differently within the same groups.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@ enum { MOST_CELLS = 64, MOST_PLACED = 512 };
 /* ---- groups ---- */
 
 /*
- * Do those talk that are alike in different inner groups? Replicas of a shard reduce its gradients, the
- * rings of a2a+p2p join what exchanges heads, and values in few bits go on between nodes.
+ * Returns whether a collective joins equal members of different inner groups: replicas that reduce the
+ * gradients of a shard, rings of a2a+p2p, or the second step of a quantised exchange, between nodes.
  */
 static bool is_outer(const plait_volume *volume)
 {
@@ -26,7 +26,7 @@ static bool is_outer(const plait_volume *volume)
     return volume->op == PLAIT_ALL_REDUCE || (volume->op == PLAIT_ALL_TO_ALL && volume->between);
 }
 
-/* The group of a line of communication: its axis, or the inner or outer part of it. */
+/* Returns the group of a collective: its axis, or the inner or outer part of it. */
 static plait_group_shape shape_of(const plait_degrees *d, const plait_volume *volume)
 {
     const plait_group_shape whole =
@@ -39,7 +39,7 @@ static plait_group_shape shape_of(const plait_degrees *d, const plait_volume *vo
                             : plait_group_inner(whole, volume->ranks);
 }
 
-/* Which member of its group a rank is. */
+/* Returns the index of a rank in its group. */
 static int member_of(const plait_group_shape *group, int rank)
 {
     int member = 0;
@@ -49,7 +49,7 @@ static int member_of(const plait_group_shape *group, int rank)
     return member;
 }
 
-/* The rank that is so many members further, around the end. */
+/* Returns the rank that is `further` members after `rank`, modulo the size of the group. */
 static int rank_after(const plait_group_shape *group, int rank, int further)
 {
     int member = (member_of(group, rank) + further) % group->ranks;
@@ -65,11 +65,11 @@ static int rank_after(const plait_group_shape *group, int rank, int further)
 
 /* ---- traffic ---- */
 
-/* Bytes from each cell to each: a cell is a rank, a node, or nodes side by side. */
+/* Bytes between cells; a cell is a rank, a node, or adjacent nodes. */
 typedef struct traffic {
     int cells, ranks_each;
     double *bytes;       /* [cells][cells] */
-    unsigned char *axes; /* [cells][cells], a bit a group's axis */
+    unsigned char *axes; /* [cells][cells], one bit per axis */
 } traffic;
 
 static void add_bytes(traffic *t, int from, int to, plait_axis axis, double bytes)
@@ -80,7 +80,7 @@ static void add_bytes(traffic *t, int from, int to, plait_axis axis, double byte
     t->axes[at] = (unsigned char)(t->axes[at] | 1 << axis);
 }
 
-/* Each chunk's activations go to the next one, where that is on another rank, and gradients back. */
+/* Adds activations from each chunk to the next one if it is on another rank, and gradients back. */
 static void add_sends(traffic *t, const plait_degrees *d, const plait_group_shape *group, int rank,
                       double bytes)
 {
@@ -98,7 +98,7 @@ static void add_sends(traffic *t, const plait_degrees *d, const plait_group_shap
     }
 }
 
-/* Gradients of an embedding that both ends have. */
+/* Adds the gradients of an embedding that the first and the last stage share. */
 static void add_tied(traffic *t, const plait_group_shape *group, int rank, double bytes)
 {
     if (member_of(group, rank) != 0)
@@ -136,7 +136,7 @@ static void add_volume(traffic *t, const plait_problem *problem, const plait_deg
     }
 }
 
-/* Ranks as long as they can be told apart in a drawing, else nodes, else some nodes together. */
+/* Returns the ranks of a cell: 1 if the chart can show single ranks, else those of a node or of several nodes. */
 static int ranks_of_cell(int gpus, int gpus_per_node)
 {
     int nodes = 1;

@@ -1,4 +1,4 @@
-/* page_serve.c - the page of plait serve: deployments, what a faster token costs, a rising load */
+/* page_serve.c - builds the page of plait serve: deployments, the front of TPOT, a rising load */
 #include "page/page_serve.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static void add_answer(page *out, const page_serve *of)
                 p->tokens_per_s_gpu);
 }
 
-/* The document has no price of a GPU hour; its dollars a token imply one. */
+/* Adds assumptions; the price of a GPU hour follows from the dollars per token, since the document has none. */
 static void assume_serve(page *out, const page_serve *of)
 {
     const page_serve_plan *const p = &of->plan[0];
@@ -102,59 +102,56 @@ static void add_simulated(page *out, const page_serve *of)
 
 // ---- deployments ---------------------------------------------------------------------------
 
-static const page_column plan_columns[] = {
-    {"rank", "deployment", true},
-    {"ttft_s", "TTFT", true},
-    {"tpot_s", "TPOT", true},
-    {"out_tok_s", "tokens/s", true},
-    {"engine", "engine", false},
-    {"mode", "mode", false},
-    {"workers", "workers", false},
-    {"replicas", "replicas", true},
-    {"gpus", "GPUs", true},
-    {"weights", "weights", false},
-    {"kv", "kv", false},
-    {"running", "running", true},
-    {"ttft_p99_s", "p99", true},
-    {"e2e_s", "end to end", true},
-    {"out_tok_s_gpu", "a GPU", true},
-    {"usd_per_mtok", "USD/Mtok", true},
-    {"joules_per_tok", "J/tok", true},
-    {"binds", "bound by", false},
-};
-enum { PLAN_COLUMNS = sizeof plan_columns / sizeof *plan_columns };
-
-static void add_plan(page_table *rows, const page_serve_plan *p)
-{
-    char text[UNITS_SIZE];
-
-    page_count(rows, p->rank);
-    page_seconds(rows, p->ttft_s);
-    page_seconds(rows, p->tpot_s);
-    page_number(rows, p->tokens_per_s, "%s", units_count(p->tokens_per_s, text));
-    page_word(rows, "%s", p->engine);
-    page_word(rows, "%s", p->mode);
-    page_word(rows, "%s", p->workers);
-    page_count(rows, p->replicas);
-    page_count(rows, p->gpus);
-    page_word(rows, "%s", p->weights);
-    page_word(rows, "%s", p->kv);
-    page_number(rows, p->running, "%.0f", p->running);
-    page_seconds(rows, p->ttft_p99_s);
-    page_seconds(rows, p->e2e_s);
-    page_number(rows, p->tokens_per_s_gpu, "%.0f", p->tokens_per_s_gpu);
-    page_number(rows, p->usd_per_mtok, "%.2f", p->usd_per_mtok);
-    page_number(rows, p->joules_per_tok, "%.2f", p->joules_per_tok);
-    page_word(rows, "%s", p->binds);
-}
-
 static void add_plans(page *out, const page_serve *of)
 {
+    static const page_column columns[] = {
+        {"rank", "deployment", true},
+        {"ttft_s", "TTFT", true},
+        {"tpot_s", "TPOT", true},
+        {"out_tok_s", "tokens/s", true},
+        {"engine", "engine", false},
+        {"mode", "mode", false},
+        {"workers", "workers", false},
+        {"replicas", "replicas", true},
+        {"gpus", "GPUs", true},
+        {"weights", "weights", false},
+        {"kv", "kv", false},
+        {"running", "running", true},
+        {"ttft_p99_s", "p99", true},
+        {"e2e_s", "end to end", true},
+        {"out_tok_s_gpu", "a GPU", true},
+        {"usd_per_mtok", "USD/Mtok", true},
+        {"joules_per_tok", "J/tok", true},
+        {"binds", "bound by", false},
+    };
+    page_table *rows;
+    char text[UNITS_SIZE];
+
     page_section(out, "plans", "Deployments");
-    page_table *rows = page_table_add(out, "plans", "Deployments, the most tokens/s a GPU first",
-                                      plan_columns, PLAN_COLUMNS, NULL);
-    for (int i = 0; i < of->plans; i++)
-        add_plan(rows, &of->plan[i]);
+    rows = page_table_add(out, "plans", "Deployments, the most tokens/s a GPU first", columns,
+                          sizeof columns / sizeof *columns, NULL);
+    for (int i = 0; i < of->plans; i++) {
+        const page_serve_plan *const p = &of->plan[i];
+
+        page_count(rows, p->rank);
+        page_seconds(rows, p->ttft_s);
+        page_seconds(rows, p->tpot_s);
+        page_number(rows, p->tokens_per_s, "%s", units_count(p->tokens_per_s, text));
+        page_word(rows, "%s", p->engine);
+        page_word(rows, "%s", p->mode);
+        page_word(rows, "%s", p->workers);
+        page_count(rows, p->replicas);
+        page_count(rows, p->gpus);
+        page_word(rows, "%s", p->weights);
+        page_word(rows, "%s", p->kv);
+        page_number(rows, p->running, "%.0f", p->running);
+        page_seconds(rows, p->ttft_p99_s);
+        page_seconds(rows, p->e2e_s);
+        page_number(rows, p->tokens_per_s_gpu, "%.0f", p->tokens_per_s_gpu);
+        page_number(rows, p->usd_per_mtok, "%.2f", p->usd_per_mtok);
+        page_number(rows, p->joules_per_tok, "%.2f", p->joules_per_tok);
+        page_word(rows, "%s", p->binds);
+    }
 }
 
 static double step_of(const page_serve_plan *p)

@@ -1,4 +1,4 @@
-/* page_serve.h - the page of plait serve, from its JSON document */
+/* page_serve.h - builds the page of plait serve from its JSON document */
 #pragma once
 
 #include "page/page.h"
@@ -10,7 +10,7 @@ typedef struct page_serve_part {
     double seconds;
 } page_serve_part;
 
-/** A deployment as the document has it; NaN: null, or not there. */
+/** A deployment of the document; NaN: null or missing. */
 typedef struct page_serve_plan {
     const char *engine, *profile, *mode, *workers, *weights, *kv, *binds;
     double rank, replicas, gpus, concurrency, running;
@@ -18,7 +18,7 @@ typedef struct page_serve_plan {
     double tpot_s, tpot_low_s, tpot_high_s, e2e_s;
     double tokens_per_s, tokens_per_s_gpu, usd_per_mtok, joules_per_tok;
     int parts;
-    page_serve_part part[PAGE_SERVE_PARTS]; /* of a decoding step */
+    page_serve_part part[PAGE_SERVE_PARTS]; /* parts of a decoding step */
 } page_serve_plan;
 
 /** The first deployment under one load. */
@@ -37,11 +37,11 @@ typedef struct page_serve {
     int plans, front, points;
     page_serve_plan *plan, *at_front;
     page_serve_point *point;
-    double requests; /* simulated; NaN: none */
+    double requests; /* simulated requests; NaN: no simulation */
     page_serve_seen ttft, tpot, e2e;
 } page_serve;
 
-/** Is a file a document of plait serve? What cannot be read is none, but for a fault of the machine. */
+/** Stores whether a file is a document of plait serve; fails only on errors of the machine, not of the file. */
 PLAIT_MUST_CHECK plait_status page_serve_is(const char *path, plait_arena *arena, bool *is,
                                             plait_error *err);
 

@@ -1,4 +1,4 @@
-/* page_serve_read.c - the document of plait serve, read back for its page */
+/* page_serve_read.c - reads the JSON document of plait serve for its page */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 static const double unknown = (double)NAN;
 
-/* A member that may be null, in `unit`. */
+/* Reads an optional number in `unit`; NaN: null or missing. */
 static plait_status read_value(const json_cursor *at, const char *key, double unit, double *out,
                                plait_error *err)
 {
@@ -37,7 +37,7 @@ static plait_status read_values(const json_cursor *at, const value *values, size
 
 // ---- a deployment --------------------------------------------------------------------------
 
-/* "2 x tp 4 ep 8", and those of the next role behind a colon. */
+/* Appends the workers of a role, "2 x tp 4 ep 8", after a colon if it is the second one. */
 static plait_status read_role(const json_cursor *role, char text[160], plait_error *err)
 {
     static const struct {
@@ -102,7 +102,8 @@ static plait_status read_parts(const json_cursor *at, plait_arena *arena, page_s
     return PLAIT_OK;
 }
 
-static plait_status read_numbers(const json_cursor *at, page_serve_plan *out, plait_error *err)
+static plait_status read_plan(const json_cursor *at, plait_arena *arena, page_serve_plan *out,
+                              plait_error *err)
 {
     const value values[] = {
         {"rank", 1.0, &out->rank},
@@ -124,12 +125,6 @@ static plait_status read_numbers(const json_cursor *at, page_serve_plan *out, pl
         {"joules_per_tok", 1.0, &out->joules_per_tok},
     };
 
-    return read_values(at, values, COUNT_OF(values), err);
-}
-
-static plait_status read_plan(const json_cursor *at, plait_arena *arena, page_serve_plan *out,
-                              plait_error *err)
-{
     *out = (page_serve_plan){.profile = "-", .binds = "-"};
     PLAIT_TRY(json_as_object(at, err));
     PLAIT_TRY(json_string(at, "engine", arena, &out->engine, err));
@@ -139,7 +134,7 @@ static plait_status read_plan(const json_cursor *at, plait_arena *arena, page_se
     PLAIT_TRY(json_string(at, "kv", arena, &out->kv, err));
     PLAIT_TRY(json_string_optional(at, "binds", arena, &out->binds, err));
     PLAIT_TRY(read_workers(at, arena, &out->workers, err));
-    PLAIT_TRY(read_numbers(at, out, err));
+    PLAIT_TRY(read_values(at, values, COUNT_OF(values), err));
     return read_parts(at, arena, out, err);
 }
 
@@ -162,20 +157,6 @@ static plait_status read_plans(const json_cursor *root, const char *key, plait_a
 }
 
 // ---- the rest ------------------------------------------------------------------------------
-
-static plait_status read_job(const json_cursor *root, page_serve *out, plait_error *err)
-{
-    json_cursor job;
-    const value values[] = {
-        {"input", 1.0, &out->input},     {"output", 1.0, &out->output},
-        {"rate", 1.0, &out->rate},       {"concurrency", 1.0, &out->concurrency},
-        {"gpus", 1.0, &out->gpus},       {"ttft_ms", 1e-3, &out->ttft_s},
-        {"tpot_ms", 1e-3, &out->tpot_s},
-    };
-
-    PLAIT_TRY(json_object(root, "job", &job, err));
-    return read_values(&job, values, COUNT_OF(values), err);
-}
 
 static plait_status read_point(const json_cursor *at, page_serve_point *out, plait_error *err)
 {
@@ -239,11 +220,19 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
                               plait_error *err)
 {
     page_serve *const out = to;
+    json_cursor job;
+    const value values[] = {
+        {"input", 1.0, &out->input},     {"output", 1.0, &out->output},
+        {"rate", 1.0, &out->rate},       {"concurrency", 1.0, &out->concurrency},
+        {"gpus", 1.0, &out->gpus},       {"ttft_ms", 1e-3, &out->ttft_s},
+        {"tpot_ms", 1e-3, &out->tpot_s},
+    };
 
     *out = (page_serve){0};
     PLAIT_TRY(json_string(root, "model", arena, &out->model, err));
     PLAIT_TRY(json_string(root, "cluster", arena, &out->cluster, err));
-    PLAIT_TRY(read_job(root, out, err));
+    PLAIT_TRY(json_object(root, "job", &job, err));
+    PLAIT_TRY(read_values(&job, values, COUNT_OF(values), err));
     PLAIT_TRY(read_plans(root, "plans", arena, &out->plan, &out->plans, err));
     PLAIT_TRY(read_plans(root, "front", arena, &out->at_front, &out->front, err));
     PLAIT_TRY(read_curve(root, arena, out, err));
@@ -260,9 +249,9 @@ plait_status page_serve_read(const char *path, plait_arena *arena, page_serve *o
     return json_load(path, read_root, arena, out, err);
 }
 
-/* Of documents with a job, those of serving have tokens in and out. */
-static plait_status look_at_root(const json_cursor *root, plait_arena *arena, void *to,
-                                 plait_error *err)
+/* Stores whether the job has tokens in and out, as only documents of plait serve have. */
+static plait_status read_kind(const json_cursor *root, plait_arena *arena, void *to,
+                              plait_error *err)
 {
     json_cursor job;
 
@@ -277,5 +266,5 @@ plait_status page_serve_is(const char *path, plait_arena *arena, bool *is, plait
     plait_error inner;
 
     *is = false;
-    return faults_only(json_load(path, look_at_root, arena, is, &inner), &inner, err);
+    return faults_only(json_load(path, read_kind, arena, is, &inner), &inner, err);
 }

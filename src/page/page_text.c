@@ -1,4 +1,4 @@
-/* page_text.c - a page as Markdown, as CSV of its first table, as JSON of all of them */
+/* page_text.c - writes a page as Markdown, its first table as CSV, all tables as JSON */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 /* ---- Markdown ---- */
 
-/* What would end a cell or begin something else is told apart by a backslash. */
+/* Escapes characters that Markdown would interpret. */
 static void add_plain(text_builder *out, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -57,31 +57,6 @@ static void add_table(text_builder *out, const page_table *table)
     text_append(out, "\n");
 }
 
-static void add_assumptions(text_builder *out, const page *of)
-{
-    for (int i = 0; i < of->assumptions; i++) {
-        text_append_printf(out, "- %s: ", of->assumption[i].what);
-        add_plain(out, of->assumption[i].text);
-        text_append(out, "\n");
-    }
-    text_append(out, "\n");
-}
-
-static void add_answer(text_builder *out, const page *of)
-{
-    if (of->answer != NULL)
-        add_paragraph(out, of->answer);
-    for (int i = 0; i < of->figures; i++) {
-        text_append_printf(out, "- %s: ", of->figure[i].title);
-        add_plain(out, of->figure[i].value);
-        text_append(out, " (");
-        add_plain(out, of->figure[i].note);
-        text_append(out, ")\n");
-    }
-    if (of->figures > 0)
-        text_append(out, "\n");
-}
-
 static void add_block(text_builder *out, const page *of, const page_block *block)
 {
     switch (block->kind) {
@@ -98,7 +73,12 @@ static void add_block(text_builder *out, const page *of, const page_block *block
         add_table(out, block->table);
         break;
     case BLOCK_ASSUMPTIONS:
-        add_assumptions(out, of);
+        for (int i = 0; i < of->assumptions; i++) {
+            text_append_printf(out, "- %s: ", of->assumption[i].what);
+            add_plain(out, of->assumption[i].text);
+            text_append(out, "\n");
+        }
+        text_append(out, "\n");
         break;
     case BLOCK_DRAWING:
     case BLOCK_CHART:
@@ -111,7 +91,17 @@ void page_as_markdown(const page *of, text_builder *out)
     text_append(out, "# ");
     add_plain(out, of->title);
     text_append(out, "\n\n");
-    add_answer(out, of);
+    if (of->answer != NULL)
+        add_paragraph(out, of->answer);
+    for (int i = 0; i < of->figures; i++) {
+        text_append_printf(out, "- %s: ", of->figure[i].title);
+        add_plain(out, of->figure[i].value);
+        text_append(out, " (");
+        add_plain(out, of->figure[i].note);
+        text_append(out, ")\n");
+    }
+    if (of->figures > 0)
+        text_append(out, "\n");
     for (int b = 0; b < of->blocks; b++)
         add_block(out, of, &of->block[b]);
 }
@@ -133,14 +123,6 @@ static void add_quoted(text_builder *out, const char *text)
     text_append_char(out, '"');
 }
 
-static void add_value(text_builder *out, const page_column *column, const page_cell *cell)
-{
-    if (!column->number)
-        add_quoted(out, cell->text);
-    else if (!isnan(cell->number))
-        text_append_number(out, cell->number);
-}
-
 static const page_table *first_table(const page *of)
 {
     for (int b = 0; b < of->blocks; b++)
@@ -149,7 +131,7 @@ static const page_table *first_table(const page *of)
     return NULL;
 }
 
-/* The first row has the answer, and every row the assumptions, so that a single row keeps them. */
+/* Adds the answer to the first row, and the assumptions to every row, so that each row keeps them. */
 static void add_row_grounds(text_builder *out, const page *of, bool first)
 {
     text_builder grounds;
@@ -180,9 +162,14 @@ void page_as_csv(const page *of, text_builder *out)
     text_append(out, of->answer != NULL ? ",answer,assumptions\n" : "\n");
     for (int r = 0; r < page_table_rows(table); r++) {
         for (int c = 0; c < table->columns; c++) {
+            const page_cell *const cell = &table->cell[r * table->columns + c];
+
             if (c > 0)
                 text_append_char(out, ',');
-            add_value(out, &table->column[c], &table->cell[r * table->columns + c]);
+            if (!table->column[c].number)
+                add_quoted(out, cell->text);
+            else if (!isnan(cell->number))
+                text_append_number(out, cell->number);
         }
         add_row_grounds(out, of, r == 0);
         text_append_char(out, '\n');
@@ -190,74 +177,6 @@ void page_as_csv(const page *of, text_builder *out)
 }
 
 /* ---- JSON ---- */
-
-static void write_columns(json_writer *json, const page_table *table)
-{
-    json_write_key(json, "columns");
-    json_begin_array(json);
-    for (int c = 0; c < table->columns; c++) {
-        json_begin_object(json);
-        json_member_string(json, "key", table->column[c].key);
-        json_member_string(json, "title", table->column[c].title);
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
-
-static void write_rows(json_writer *json, const page_table *table)
-{
-    json_write_key(json, "rows");
-    json_begin_array(json);
-    for (int r = 0; r < page_table_rows(table); r++) {
-        json_begin_row(json);
-        for (int c = 0; c < table->columns; c++) {
-            const page_cell *const cell = &table->cell[r * table->columns + c];
-
-            if (table->column[c].number)
-                json_write_number(json, cell->number); // NaN becomes null
-            else
-                json_write_string(json, cell->text);
-        }
-        json_end_array(json);
-    }
-    json_end_array(json);
-}
-
-static void write_table(json_writer *json, const page_table *table)
-{
-    json_write_key(json, table->id);
-    json_begin_object(json);
-    json_member_string(json, "caption", table->caption);
-    write_columns(json, table);
-    write_rows(json, table);
-    json_end_object(json);
-}
-
-static void write_answer(json_writer *json, const page *of)
-{
-    if (of->answer == NULL)
-        return;
-    json_member_string(json, "answer", of->answer);
-    json_write_key(json, "figures");
-    json_begin_array(json);
-    for (int i = 0; i < of->figures; i++) {
-        json_begin_object(json);
-        json_member_string(json, "title", of->figure[i].title);
-        json_member_string(json, "value", of->figure[i].value);
-        json_member_string(json, "note", of->figure[i].note);
-        json_end_object(json);
-    }
-    json_end_array(json);
-    json_write_key(json, "assumptions");
-    json_begin_array(json);
-    for (int i = 0; i < of->assumptions; i++) {
-        json_begin_object(json);
-        json_member_string(json, "what", of->assumption[i].what);
-        json_member_string(json, "text", of->assumption[i].text);
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
 
 plait_status page_as_json(const page *of, const char **text, size_t *length, plait_error *err)
 {
@@ -267,12 +186,57 @@ plait_status page_as_json(const page *of, const char **text, size_t *length, pla
     json_begin_object(&json);
     json_member_version(&json);
     json_member_string(&json, "title", of->title);
-    write_answer(&json, of);
-    json_write_key(&json, "tables");
-    json_begin_object(&json);
+    if (of->answer != NULL) {
+        json_member_string(&json, "answer", of->answer);
+        json_member_array(&json, "figures");
+        for (int i = 0; i < of->figures; i++) {
+            json_begin_object(&json);
+            json_member_string(&json, "title", of->figure[i].title);
+            json_member_string(&json, "value", of->figure[i].value);
+            json_member_string(&json, "note", of->figure[i].note);
+            json_end_object(&json);
+        }
+        json_end_array(&json);
+        json_member_array(&json, "assumptions");
+        for (int i = 0; i < of->assumptions; i++) {
+            json_begin_object(&json);
+            json_member_string(&json, "what", of->assumption[i].what);
+            json_member_string(&json, "text", of->assumption[i].text);
+            json_end_object(&json);
+        }
+        json_end_array(&json);
+    }
+    json_member_object(&json, "tables");
     for (int b = 0; b < of->blocks; b++)
-        if (of->block[b].kind == BLOCK_TABLE)
-            write_table(&json, of->block[b].table);
+        if (of->block[b].kind == BLOCK_TABLE) {
+            const page_table *const table = of->block[b].table;
+
+            json_member_object(&json, table->id);
+            json_member_string(&json, "caption", table->caption);
+            json_member_array(&json, "columns");
+            for (int c = 0; c < table->columns; c++) {
+                json_begin_object(&json);
+                json_member_string(&json, "key", table->column[c].key);
+                json_member_string(&json, "title", table->column[c].title);
+                json_end_object(&json);
+            }
+            json_end_array(&json);
+            json_member_array(&json, "rows");
+            for (int r = 0; r < page_table_rows(table); r++) {
+                json_begin_row(&json);
+                for (int c = 0; c < table->columns; c++) {
+                    const page_cell *const cell = &table->cell[r * table->columns + c];
+
+                    if (table->column[c].number)
+                        json_write_number(&json, cell->number); // NaN becomes null
+                    else
+                        json_write_string(&json, cell->text);
+                }
+                json_end_array(&json);
+            }
+            json_end_array(&json);
+            json_end_object(&json);
+        }
     json_end_object(&json);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);
