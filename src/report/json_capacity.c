@@ -1,4 +1,4 @@
-/* json_capacity.c - the document of `plait capacity --json` */
+/* json_capacity.c - writes the document of `plait capacity --json` */
 #include "report/json_plan.h"
 #include "report/report_capacity.h"
 
@@ -11,8 +11,7 @@ static void write_asked(json_writer *json, const report_capacity *report)
     const plait_capacity_ask *const ask = report->ask;
     const plait_reliability *const fleet = &ask->fleet;
 
-    json_write_key(json, "asked");
-    json_begin_object(json);
+    json_member_object(json, "asked");
     json_member_number(json, "tokens", ask->tokens);
     json_member_number(json, "deadline_s", ask->deadline_s > 0.0 ? ask->deadline_s : (double)NAN);
     json_member_number(json, "budget_usd", ask->budget_usd > 0.0 ? ask->budget_usd : (double)NAN);
@@ -30,58 +29,6 @@ static void write_asked(json_writer *json, const report_capacity *report)
     json_member_number(json, "most_bytes_per_s", fleet->most_bytes_per_s);
     json_member_bool(json, "async", fleet->async);
     json_end_object(json);
-}
-
-static void write_goodput(json_writer *json, const plait_capacity_row *row)
-{
-    const plait_goodput *const g = &row->goodput;
-
-    json_write_key(json, "goodput");
-    json_begin_object(json);
-    json_member_number(json, "effective", g->effective);
-    json_member_number(json, "mtbf_s", g->mtbf_s);
-    json_member_number(json, "checkpoint_bytes", row->checkpoint_bytes);
-    json_member_number(json, "write_s", g->write_s);
-    json_member_number(json, "blocked_s", g->blocked_s);
-    json_member_number(json, "interval_s", g->interval_s);
-    json_member_number(json, "wait_s", g->wait_s);
-    json_member_int64(json, "spare_nodes", g->spares);
-    json_end_object(json);
-}
-
-static void write_drawn(json_writer *json, const plait_capacity_drawn *drawn)
-{
-    json_write_key(json, "drawn");
-    json_begin_object(json);
-    json_member_number(json, "mean_days", drawn->mean_s / PLAIT_DAY);
-    json_member_number(json, "p10_days", drawn->early_s / PLAIT_DAY);
-    json_member_number(json, "p50_days", drawn->middle_s / PLAIT_DAY);
-    json_member_number(json, "p90_days", drawn->late_s / PLAIT_DAY);
-    json_member_number(json, "in_time", drawn->finishes);
-    json_end_object(json);
-}
-
-static void write_totals(json_writer *json, const plait_capacity_row *row)
-{
-    json_member_number(json, "step_s", row->cost.step_s);
-    json_member_number(json, "step_low_s", row->cost.step_low_s);
-    json_member_number(json, "step_high_s", row->cost.step_high_s);
-    json_member_number(json, "tokens_per_s", row->tokens_per_s);
-    json_member_number(json, "mfu", row->cost.mfu);
-    json_member_number(json, "memory_bytes", row->cost.memory.peak_bytes);
-    json_member_number(json, "steps", row->steps);
-    json_member_number(json, "days", row->wall_s / PLAIT_DAY);
-    json_member_number(json, "days_low", row->wall_low_s / PLAIT_DAY);
-    json_member_number(json, "days_high", row->wall_high_s / PLAIT_DAY);
-    json_member_number(json, "in_time", row->finishes);
-    json_member_number(json, "cost_usd", row->usd);
-    json_member_number(json, "power_mw", row->power_w / 1e6);
-    json_member_number(json, "energy_mwh", row->energy_j / 3.6e9);
-    json_member_number(json, "co2_t", row->co2_kg / 1e3);
-    json_member_number(json, "scaling", row->scaling);
-    json_member_number(json, "gain", row->gain);
-    json_member_bool(json, "knee", row->knee);
-    json_member_bool(json, "front", row->front);
 }
 
 void json_degrees_write(json_writer *json, const plait_degrees *degrees)
@@ -113,30 +60,54 @@ static void write_row(json_writer *json, const report_capacity *report,
         json, "binds",
         row->limit == PLAIT_CAPACITY_LIMIT_NOTHING ? NULL : plait_capacity_limit_name[row->limit]);
     if (row->fits) {
-        write_totals(json, row);
+        const plait_goodput *const g = &row->goodput;
+
+        json_member_number(json, "step_s", row->cost.step_s);
+        json_member_number(json, "step_low_s", row->cost.step_low_s);
+        json_member_number(json, "step_high_s", row->cost.step_high_s);
+        json_member_number(json, "tokens_per_s", row->tokens_per_s);
+        json_member_number(json, "mfu", row->cost.mfu);
+        json_member_number(json, "memory_bytes", row->cost.memory.peak_bytes);
+        json_member_number(json, "steps", row->steps);
+        json_member_number(json, "days", row->wall_s / PLAIT_DAY);
+        json_member_number(json, "days_low", row->wall_low_s / PLAIT_DAY);
+        json_member_number(json, "days_high", row->wall_high_s / PLAIT_DAY);
+        json_member_number(json, "in_time", row->finishes);
+        json_member_number(json, "cost_usd", row->usd);
+        json_member_number(json, "power_mw", row->power_w / 1e6);
+        json_member_number(json, "energy_mwh", row->energy_j / 3.6e9);
+        json_member_number(json, "co2_t", row->co2_kg / 1e3);
+        json_member_number(json, "scaling", row->scaling);
+        json_member_number(json, "gain", row->gain);
+        json_member_bool(json, "knee", row->knee);
+        json_member_bool(json, "front", row->front);
         json_member_bool(json, "between", row->between);
         json_member_bool(json, "days_tie", report_capacity_ties_days(report, row));
         json_member_bool(json, "cost_ties", report_capacity_ties_usd(report, row));
-        write_goodput(json, row);
-        write_drawn(json, &row->drawn);
+        json_member_object(json, "goodput");
+        json_member_number(json, "effective", g->effective);
+        json_member_number(json, "mtbf_s", g->mtbf_s);
+        json_member_number(json, "checkpoint_bytes", row->checkpoint_bytes);
+        json_member_number(json, "write_s", g->write_s);
+        json_member_number(json, "blocked_s", g->blocked_s);
+        json_member_number(json, "interval_s", g->interval_s);
+        json_member_number(json, "wait_s", g->wait_s);
+        json_member_int64(json, "spare_nodes", g->spares);
+        json_end_object(json);
+        json_member_object(json, "drawn");
+        json_member_number(json, "mean_days", row->drawn.mean_s / PLAIT_DAY);
+        json_member_number(json, "p10_days", row->drawn.early_s / PLAIT_DAY);
+        json_member_number(json, "p50_days", row->drawn.middle_s / PLAIT_DAY);
+        json_member_number(json, "p90_days", row->drawn.late_s / PLAIT_DAY);
+        json_member_number(json, "in_time", row->drawn.finishes);
+        json_end_object(json);
         json_write_key(json, "plan");
         json_degrees_write(json, &row->plan.degrees);
     }
     json_end_object(json);
 }
 
-static void write_swing(json_writer *json, const plait_capacity_swing *swing)
-{
-    json_begin_object(json);
-    json_member_string(json, "what", swing->what);
-    json_member_number(json, "days_less", swing->wall_s[0] / PLAIT_DAY);
-    json_member_number(json, "days_more", swing->wall_s[1] / PLAIT_DAY);
-    json_member_number(json, "usd_less", swing->usd[0]);
-    json_member_number(json, "usd_more", swing->usd[1]);
-    json_end_object(json);
-}
-
-/* The numbers that the smallest and the cheapest were chosen from; null where rows are all. */
+/* Writes the numbers of GPUs that were searched between the rows; null: only the rows were searched. */
 static void write_searched(json_writer *json, const report_capacity_cluster *cluster)
 {
     const plait_capacity_between *const b = cluster->between;
@@ -168,21 +139,12 @@ static void write_cluster(json_writer *json, const report_capacity_cluster *clus
                        cluster->price_asked ? "--price" : c->group[0].accelerator->price_source);
     json_member_number(json, "pue", c->pue);
     json_member_string(json, "pue_source", c->pue_given ? c->power_source : "default");
-    json_write_key(json, "batches");
-    json_begin_array(json);
+    json_member_array(json, "batches");
     for (int i = 0; i < cluster->batches; i++)
         json_write_int64(json, cluster->gbs[i]);
     json_end_array(json);
     write_searched(json, cluster);
     json_end_object(json);
-}
-
-static void write_place(json_writer *json, const char *key, int place)
-{
-    if (place >= 0)
-        json_member_int64(json, key, place);
-    else
-        json_member_null(json, key);
 }
 
 plait_status json_capacity(const report_capacity *report, plait_arena *arena, const char **text,
@@ -195,26 +157,35 @@ plait_status json_capacity(const report_capacity *report, plait_arena *arena, co
     json_member_version(&json);
     json_member_string(&json, "model", report->row[0].problem->model->name);
     write_asked(&json, report);
-    json_write_key(&json, "clusters");
-    json_begin_array(&json);
+    json_member_array(&json, "clusters");
     for (int c = 0; c < report->clusters; c++)
         write_cluster(&json, &report->cluster[c]);
     json_end_array(&json);
     json_member_string(&json, "cost_leaves_out",
                        "storage, network traffic, staff, evaluations, failed experiments");
-    json_write_key(&json, "rows");
-    json_begin_array(&json);
+    json_member_array(&json, "rows");
     for (int i = 0; i < report->rows; i++)
         write_row(&json, report, &report->row[i]);
     json_end_array(&json);
-    write_place(&json, "smallest", report->verdict.smallest);
-    write_place(&json, "cheapest", report->verdict.cheapest);
-    write_place(&json, "fastest", report->verdict.fastest);
-    write_place(&json, "answer", report->answer);
-    json_write_key(&json, "tornado");
-    json_begin_array(&json);
-    for (int i = 0; report->swing != NULL && i < PLAIT_CAPACITY_SWINGS; i++)
-        write_swing(&json, &report->swing[i]);
+    json_member_number(&json, "smallest",
+                       report->verdict.smallest >= 0 ? report->verdict.smallest : (double)NAN);
+    json_member_number(&json, "cheapest",
+                       report->verdict.cheapest >= 0 ? report->verdict.cheapest : (double)NAN);
+    json_member_number(&json, "fastest",
+                       report->verdict.fastest >= 0 ? report->verdict.fastest : (double)NAN);
+    json_member_number(&json, "answer", report->answer >= 0 ? report->answer : (double)NAN);
+    json_member_array(&json, "tornado");
+    for (int i = 0; report->swing != NULL && i < PLAIT_CAPACITY_SWINGS; i++) {
+        const plait_capacity_swing *const swing = &report->swing[i];
+
+        json_begin_object(&json);
+        json_member_string(&json, "what", swing->what);
+        json_member_number(&json, "days_less", swing->wall_s[0] / PLAIT_DAY);
+        json_member_number(&json, "days_more", swing->wall_s[1] / PLAIT_DAY);
+        json_member_number(&json, "usd_less", swing->usd[0]);
+        json_member_number(&json, "usd_more", swing->usd[1]);
+        json_end_object(&json);
+    }
     json_end_array(&json);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);

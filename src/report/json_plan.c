@@ -1,89 +1,451 @@
-/* json_plan.c - one plan as JSON */
+/* json_plan.c - writes plans, and documents of plans, as JSON */
 #include "report/json_plan.h"
 
+#include <math.h>
+
 #include "io/plans/plans_json.h"
+#include "plan/choices.h"
+#include "plan/model_queries.h"
 
-/* ---- the price ---- */
-
-/* A plan that cannot run has no numbers: null, so that nobody reads a zero as a time. */
-static void write_no_price(json_writer *json)
+/*
+ * Returns the number of nodes that hold ranks of a stage. Its ranks form runs: one run of all ranks if pp is
+ * the outermost axis, else one run of tp cp ranks for each replica, one pipeline apart.
+ */
+static int nodes_of_stage(const plait_plan *plan, int stage, int gpus_per_node)
 {
-    static const char *const keys[] = {"step_s",
-                                       "step_low_s",
-                                       "step_high_s",
-                                       "tokens_per_s_per_gpu",
-                                       "model_tflops_per_gpu",
-                                       "mfu",
-                                       "hfu",
-                                       "mfu_square",
-                                       "hfu_square",
-                                       "cost_usd",
-                                       "energy_j",
-                                       "time",
-                                       "memory",
-                                       NULL};
+    const plait_degrees *const d = &plan->degrees;
+    const int size[PLAIT_AXES] = {
+        [PLAIT_AXIS_TP] = d->tp, [PLAIT_AXIS_CP] = d->cp, [PLAIT_AXIS_DP] = d->dp};
+    int run = 1, runs = 1, nodes = 0, last = -1;
+    bool outside = false;
 
-    for (const char *const *key = keys; *key != NULL; key++)
-        json_member_null(json, *key);
-    json_write_key(json, "communication");
-    json_begin_array(json);
+    for (int i = 0; i < PLAIT_AXES; i++) {
+        if (plan->order[i] == PLAIT_AXIS_PP)
+            outside = true;
+        else if (outside)
+            runs *= size[plan->order[i]];
+        else
+            run *= size[plan->order[i]];
+    }
+    for (int r = 0; r < runs; r++) {
+        const int begin = (r * plan->stages + stage) * run;
+        int first = begin / gpus_per_node;
+        const int end = (begin + run - 1) / gpus_per_node;
+
+        first = first <= last ? last + 1 : first;
+        if (end >= first)
+            nodes += end - first + 1;
+        last = end;
+    }
+    return nodes;
+}
+
+/* Writes the group of a stage, and its keys that differ from those of the plan, if stages differ. */
+static void write_own(json_writer *json, const plait_problem *problem, const plait_plan *plan,
+                      int s)
+{
+    const plait_stage *const stage = &plan->stage[s];
+    char text[96];
+
+    if (!plait_plan_mixed(problem, plan))
+        return;
+    json_member_int64(json, "group", stage->group);
+    json_member_object(json, "degrees");
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!(PLAN_OWN_KEYS & PLAIT_KEY_BIT(key)) &&
+            !plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
+            json_member_string(
+                json, plait_keys[key].name,
+                plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
+    json_end_object(json);
+}
+
+static void write_stages(json_writer *json, const plait_problem *problem, const report_plan *plan)
+{
+    json_member_array(json, "stages");
+    for (int s = 0; s < plan->plan.stages && s < plan->cost.stages; s++) {
+        const plait_stage *const stage = &plan->plan.stage[s];
+        const plait_stage_cost *const cost = &plan->cost.stage[s];
+
+        json_begin_object(json);
+        json_member_array(json, "chunks");
+        for (int c = 0; c < stage->chunks; c++) {
+            json_begin_object(json);
+            plans_write_chunk(json, &stage->chunk[c]);
+            json_end_object(json);
+        }
+        json_end_array(json);
+        write_own(json, problem, &plan->plan, s);
+        const plait_degrees *const degrees = &plan->plan.stage[s].degrees;
+        const int gpus = degrees->tp * degrees->cp * degrees->dp;
+        const int node = problem->cluster->group[plan->plan.stage[s].group].gpus_per_node;
+        const int nodes = plait_plan_mixed(problem, &plan->plan)
+                              ? (gpus + node - 1) / node
+                              : nodes_of_stage(&plan->plan, s, node);
+
+        json_member_row(json, "mesh");
+        json_write_int64(json, nodes);
+        json_write_int64(json, gpus / nodes);
+        json_end_array(json);
+
+        json_member_object(json, "logical_mesh");
+        json_member_int64(json, "tp", degrees->tp);
+        json_member_int64(json, "cp", degrees->cp);
+        json_member_int64(json, "dp", degrees->dp);
+        json_member_int64(json, "ep", degrees->ep);
+        json_member_int64(json, "etp", degrees->etp);
+        json_end_object(json);
+        plans_write_choices(json, &plan->plan, stage);
+        json_member_number(json, "memory_bytes", cost->memory_bytes);
+        json_member_number(json, "forward_s", cost->forward_s);
+        json_member_number(json, "backward_s", cost->backward_s);
+        json_end_object(json);
+    }
     json_end_array(json);
 }
 
-static void write_rank(json_writer *json, int rank)
-{
-    if (rank > 0)
-        json_member_int64(json, "rank", rank);
-    else
-        json_member_null(json, "rank");
-}
-
-/* Of a plan of a search that stands for others. */
-static void write_variants(json_writer *json, const report_plan *plan)
-{
-    if (plan->variants == 0)
-        return;
-    json_write_key(json, "variants");
-    json_begin_object(json);
-    json_member_int64(json, "count", plan->variants);
-    json_member_number(json, "within", plan->variants_within);
-    json_end_object(json);
-}
+/* ---- the price ---- */
 
 void json_plan_write(json_writer *json, const plait_problem *problem, const report_plan *plan)
 {
     json_begin_object(json);
-    write_rank(json, plan->rank);
+    json_member_number(json, "rank", plan->rank > 0 ? plan->rank : (double)NAN);
     json_member_string(json, "verdict", plait_verdict_name[plan->verdict]);
     if (plan->verdict != PLAIT_FITS)
         json_member_string(json, "why", plan->why);
     plans_write_degrees(json, problem, &plan->degrees);
     plans_write_settings(json, problem, &plan->degrees);
-    json_stages_write(json, problem, plan);
-    if (plan->verdict == PLAIT_INVALID)
-        write_no_price(json);
-    else
+    write_stages(json, problem, plan);
+    if (plan->verdict == PLAIT_INVALID) {
+        static const char *const keys[] = {"step_s",
+                                           "step_low_s",
+                                           "step_high_s",
+                                           "tokens_per_s_per_gpu",
+                                           "model_tflops_per_gpu",
+                                           "mfu",
+                                           "hfu",
+                                           "mfu_square",
+                                           "hfu_square",
+                                           "cost_usd",
+                                           "energy_j",
+                                           "time",
+                                           "memory",
+                                           NULL};
+
+        for (const char *const *key = keys; *key != NULL; key++)
+            json_member_null(json, *key);
+        json_member_array(json, "communication");
+        json_end_array(json);
+    } else
         plans_write_price(json, &plan->cost);
-    write_variants(json, plan);
+    if (plan->variants != 0) {
+        json_member_object(json, "variants");
+        json_member_int64(json, "count", plan->variants);
+        json_member_number(json, "within", plan->variants_within);
+        json_end_object(json);
+    }
     json_end_object(json);
+}
+
+static void write_plan(json_writer *json, const char *key, const plait_problem *problem,
+                       const report_plan *plan)
+{
+    json_write_key(json, key);
+    if (plan != NULL)
+        json_plan_write(json, problem, plan);
+    else
+        json_write_null(json);
 }
 
 void json_point_write(json_writer *json, const plait_problem *problem, const plait_ranked *point,
                       int rank)
 {
-    json_begin_object(json);
-    write_rank(json, rank);
     const double peak_bytes = point->price.peak_bytes;
     const bool fits = peak_bytes <= plait_capacity_bytes(problem, problem->risk);
 
+    json_begin_object(json);
+    json_member_number(json, "rank", rank > 0 ? rank : (double)NAN);
     json_member_string(json, "verdict", plait_verdict_name[fits ? PLAIT_FITS : PLAIT_TIGHT]);
     json_member_number(json, "risk", plait_memory_risk(problem, peak_bytes));
     plans_write_degrees(json, problem, &point->plan.degrees);
     json_member_number(json, "step_s", point->price.step_s);
-    json_write_key(json, "memory");
-    json_begin_object(json);
+    json_member_object(json, "memory");
     json_member_number(json, "peak_bytes", point->price.peak_bytes);
     json_member_number(json, "capacity_bytes", plait_capacity_bytes(problem, problem->risk));
     json_end_object(json);
     json_end_object(json);
+}
+
+static void write_plans(json_writer *json, const plait_problem *problem, const report_plan *plan,
+                        int count)
+{
+    json_member_array(json, "plans");
+    for (int i = 0; i < count; i++)
+        json_plan_write(json, problem, &plan[i]);
+    json_end_array(json);
+}
+
+/* ---- search ---- */
+
+static void write_search(json_writer *json, const plait_search_result *result)
+{
+    json_write_key(json, "search");
+    if (result->points == 0 && result->plans == 0) {
+        json_write_null(json);
+        return;
+    }
+    json_begin_object(json);
+    json_member_int64(json, "points", result->points);
+    json_member_int64(json, "priced", result->priced);
+    json_member_int64(json, "pruned", result->pruned);
+    json_member_int64(json, "fits", result->fits);
+    json_member_int64(json, "tight", result->tight);
+    json_member_number(json, "elapsed_s", result->elapsed_s);
+    json_member_int64(json, "threads", result->threads);
+    json_member_string(json, "strategy", result->strategy);
+    json_member_string(json, "proof", result->optimal ? "optimal" : "gap");
+    json_member_array(json, "refinements");
+    for (int i = 0; i < result->refinements; i++) {
+        const plait_refinement *const of = &result->refinement[i];
+
+        json_begin_object(json);
+        json_member_string(json, "name", of->name);
+        json_member_number(json, "before", of->before);
+        json_member_number(json, "after", of->any ? of->best.objective : of->before);
+        json_member_number(json, "floor", of->floor);
+        json_member_string(json, "proof", of->optimal ? "optimal" : "gap");
+        json_member_int64(json, "points", of->points);
+        json_member_int64(json, "solved", of->solved);
+        json_member_number(json, "elapsed_s", of->elapsed_s);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+/* Returns the rank of a point of the front among the plans; 0: it is not among them. */
+static int rank_of(const plait_search_result *result, const plait_ranked *point)
+{
+    for (int i = 0; i < result->plans; i++)
+        if (result->plan[i].index == point->index)
+            return i + 1;
+    return 0;
+}
+
+static void write_relaxations(json_writer *json, const plait_problem *problem,
+                              const plait_relaxation *relaxation, int count)
+{
+    json_member_array(json, "relaxations");
+    for (int i = 0; i < count; i++) {
+        plait_problem changed = *problem;
+
+        changed.job = relaxation[i].job;
+        if (relaxation[i].runtime != NULL)
+            changed.runtime = relaxation[i].runtime;
+        json_begin_object(json);
+        json_member_string(json, "change", relaxation[i].change);
+        json_write_key(json, "best");
+        json_point_write(json, &changed, &relaxation[i].best, 0);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+/* Writes the routing of experts that the first plan's price assumes. */
+static void write_routing(json_writer *json, const plait_problem *problem, const report_plan *plan)
+{
+    const bool natural = plan->natural_high_s > 0.0;
+
+    if (!model_has_experts(problem->model) || plan->degrees.ep == 1 ||
+        plan->verdict == PLAIT_INVALID)
+        return;
+    json_member_object(json, "routing");
+    json_member_number(
+        json, "imbalance",
+        model_imbalance(problem->model, problem->runtime->factor.ep_imbalance, plan->degrees.ep));
+    json_member_bool(json, "stated", problem->runtime->imbalance_stated);
+    if (natural) {
+        json_member_number(json, "natural_low_s", plan->natural_low_s);
+        json_member_number(json, "natural_high_s", plan->natural_high_s);
+    }
+    json_end_object(json);
+}
+
+/* Writes the groups of nodes that the best plan leaves idle, each with the step of the best plan that uses it. */
+static void write_idle(json_writer *json, const report_found *found)
+{
+    if (found->idle_groups == 0)
+        return;
+    json_member_array(json, "idle_groups");
+    for (int i = 0; i < found->idle_groups; i++) {
+        json_begin_object(json);
+        json_member_int64(json, "group", found->idle[i].group);
+        json_member_int64(json, "gpus", found->idle[i].gpus);
+        json_member_number(json, "step_s",
+                           found->idle[i].any ? found->idle[i].best.price.step_s : (double)NAN);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_fewer(json_writer *json, const plait_problem *problem,
+                        const plait_fewer_gpus *fewer)
+{
+    plait_problem smaller = *problem;
+
+    smaller.job.gpus = fewer->gpus;
+    json_member_object(json, "fewer_gpus");
+    json_member_int64(json, "gpus", fewer->gpus);
+    json_member_number(json, "ideal_s", fewer->ideal_s);
+    json_member_int64(json, "searched", fewer->searched);
+    json_member_string(json, "proof", fewer->proven ? "optimal" : "gap");
+    json_write_key(json, "best");
+    json_point_write(json, &smaller, &fewer->best, 0);
+    json_end_object(json);
+}
+
+plait_status json_search(const plait_problem *problem, const report_found *found,
+                         plait_arena *arena, const char **text, size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    plans_write_question(&json, problem);
+    if (found->command != NULL)
+        json_member_string(&json, "command", found->command);
+    write_search(&json, found->result);
+    write_plans(&json, problem, found->plan, found->result->plans);
+    if (found->tries != NULL) {
+        json_member_array(&json, "tries");
+        for (int i = 0; i < found->tries->count && i < found->tries_asked; i++) {
+            json_begin_object(&json);
+            json_member_int64(&json, "rank", found->tries->plan[i] + 1);
+            json_member_number(&json, "expected_regret", found->tries->regret[i]);
+            json_end_object(&json);
+        }
+        json_end_array(&json);
+    }
+    json_member_array(&json, "front");
+    for (int i = 0; i < found->result->front_size; i++)
+        json_point_write(&json, problem, &found->result->front[i],
+                         rank_of(found->result, &found->result->front[i]));
+    json_end_array(&json);
+    if (found->result->plans > 0)
+        write_routing(&json, problem, &found->plan[0]);
+    write_idle(&json, found);
+    if (found->result->has_tight) {
+        json_write_key(&json, "tight");
+        json_point_write(&json, problem, &found->result->tight_best, 0);
+    }
+    if (found->refusal != NULL)
+        json_member_string(&json, "refusal", found->refusal);
+    if (found->fewer != NULL)
+        write_fewer(&json, problem, found->fewer);
+    if (found->closest != NULL) {
+        write_plan(&json, "closest", problem, found->closest);
+        json_member_bool(&json, "closest_proven", found->result->closest_proven);
+        write_relaxations(&json, problem, found->relaxation, found->relaxations);
+    }
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}
+
+/* ---- eval ---- */
+
+plait_status json_eval(const plait_problem *problem, const report_plan *plan,
+                       const plait_relaxation *way, int ways, plait_arena *arena, const char **text,
+                       size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    plans_write_question(&json, problem);
+    write_plans(&json, problem, plan, 1);
+    write_routing(&json, problem, plan);
+    if (ways > 0)
+        write_relaxations(&json, problem, way, ways);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}
+
+/* ---- explain ---- */
+
+static void write_terms(json_writer *json, const char *key, const report_term *term, int count,
+                        const char *unit)
+{
+    json_member_array(json, key);
+    for (int i = 0; i < count; i++) {
+        json_begin_object(json);
+        json_member_string(json, "term", term[i].name);
+        json_member_string(json, "equation", term[i].equation);
+        json_member_string(json, "what", term[i].what);
+        json_member_number(json, unit, term[i].value);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_explanation(json_writer *json, const plait_problem *problem,
+                              const report_explained *explained)
+{
+    report_term step[PLAIT_STEP_TERM_COUNT], memory[PLAIT_MEMORY_TERM_COUNT];
+
+    json_member_object(json, "explain");
+    report_step_term_list(&explained->plan->cost.step, step);
+    report_memory_term_list(&explained->plan->cost.memory, memory);
+    write_terms(json, "time", step, PLAIT_STEP_TERM_COUNT, "seconds");
+    write_terms(json, "memory", memory, PLAIT_MEMORY_TERM_COUNT, "bytes");
+    json_member_int64(json, "slowest_stage", explained->plan->cost.slowest_stage);
+    json_member_int64(json, "fullest_stage", explained->plan->cost.fullest_stage);
+    json_member_array(json, "ten_percent_more");
+    for (int i = 0; i < explained->sensitivities; i++) {
+        json_begin_object(json);
+        json_member_string(json, "resource", explained->sensitivity[i].resource);
+        json_member_number(json, "step_s", explained->sensitivity[i].step_s);
+        json_member_number(json, "gain", explained->sensitivity[i].gain);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_member_array(json, "limits");
+    for (int i = 0; i < explained->limits; i++) {
+        const plait_comm_limit *const limit = &explained->limit[i];
+
+        json_begin_object(json);
+        json_member_string(json, "parallelism", limit->parallelism);
+        json_member_int64(json, "ranks", limit->ranks);
+        json_member_string(json, "counts", limit->counts);
+        json_member_number(json, "value", limit->value);
+        json_member_number(json, "least", limit->least);
+        json_member_string(json, "equation", limit->equation);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    write_relaxations(json, problem, explained->relaxation, explained->relaxations);
+    if (explained->versus != NULL)
+        write_plan(json, "versus", explained->versus_problem, explained->versus);
+    if (explained->why_not != NULL) {
+        json_member_object(json, "why_not");
+        json_member_string(json, "asked", explained->why_not_asked);
+        json_member_string(json, "sentence", explained->why_not->sentence);
+        write_plan(json, "best", problem, explained->why_not_plan);
+        write_plan(json, "winner", problem, explained->winner);
+        json_end_object(json);
+    }
+    json_end_object(json);
+}
+
+plait_status json_explain(const plait_problem *problem, const report_explained *explained,
+                          plait_arena *arena, const char **text, size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    plans_write_question(&json, problem);
+    write_plans(&json, problem, explained->plan, 1);
+    write_explanation(&json, problem, explained);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
 }

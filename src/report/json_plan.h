@@ -1,24 +1,21 @@
-/* json_plan.h - plans, and documents of plans, as JSON
+/* json_plan.h - writes plans, and documents of plans, as JSON
  *
- * The keys are a promise to scripts: add to them, rename none. docs/reference/json.md explains each,
- * and src/io/plans/plans.c reads what is written here and in src/io/plans/plans_write.c. Numbers are
- * the shortest that read back the same, so the same answer gives the same bytes.
+ * Scripts depend on the keys: add keys, but rename none. docs/reference/json.md explains each, and
+ * src/io/plans/plans.c reads documents written here and by src/io/plans/plans_write.c. Numbers are the
+ * shortest that read back to the same value, so equal results give equal bytes.
  */
 #pragma once
 
 #include "io/json/json_write.h"
 #include "report/report.h"
 
-/** One plan with everything that is known of it. */
+/** Writes one plan with its price. */
 void json_plan_write(json_writer *json, const plait_problem *problem, const report_plan *plan);
 
-/** An object of all keys of a plan. */
+/** Writes an object of all keys of a plan. */
 void json_degrees_write(json_writer *json, const plait_degrees *degrees);
 
-/** The member "stages" of a plan. */
-void json_stages_write(json_writer *json, const plait_problem *problem, const report_plan *plan);
-
-/** A point of the front: degrees, time and memory. */
+/** Writes degrees, time and memory of a plan that has no full price. */
 void json_point_write(json_writer *json, const plait_problem *problem, const plait_ranked *point,
                       int rank);
 

@@ -1,32 +1,13 @@
-/* json_serve.c - the document of `plait serve --json` */
+/* json_serve.c - writes the document of `plait serve --json` */
+#include "report/report_serve.h"
+
 #include <math.h>
 
 #include "io/json/json_write.h"
-#include "report/report_serve.h"
 
 static const char *role_of(const plait_serve_plan *plan, int role)
 {
     return !plan->disaggregated ? "aggregated" : role == 0 ? "prefill" : "decode";
-}
-
-static void write_workers(json_writer *json, const plait_serve_plan *p)
-{
-    json_write_key(json, "workers");
-    json_begin_object(json);
-    for (int r = 0; r <= p->disaggregated; r++) {
-        json_write_key(json, role_of(p, r));
-        json_begin_object(json);
-        json_member_int64(json, "count", p->count[r]);
-        json_member_int64(json, "tp", p->worker[r].tp);
-        json_member_int64(json, "pp", p->worker[r].pp);
-        json_member_int64(json, "ep", p->worker[r].ep);
-        json_member_int64(json, "dp_attention", p->worker[r].dp_attention);
-        json_member_number(json, "batch", p->batch_cap);
-        json_member_number(json, "chunk_tokens", p->chunk_tokens);
-        json_member_number(json, "kv_tokens", floor(p->kv_tokens[r]));
-        json_end_object(json);
-    }
-    json_end_object(json);
 }
 
 static void write_plan(json_writer *json, const plait_serve_question *q, const plait_serve_plan *p,
@@ -44,7 +25,20 @@ static void write_plan(json_writer *json, const plait_serve_question *q, const p
     if (q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0 && p->gpus > 0)
         json_member_int64(json, "replicas_that_fit", q->gpus / p->gpus);
     json_member_int64(json, "gpus", p->gpus);
-    write_workers(json, p);
+    json_member_object(json, "workers");
+    for (int r = 0; r <= p->disaggregated; r++) {
+        json_member_object(json, role_of(p, r));
+        json_member_int64(json, "count", p->count[r]);
+        json_member_int64(json, "tp", p->worker[r].tp);
+        json_member_int64(json, "pp", p->worker[r].pp);
+        json_member_int64(json, "ep", p->worker[r].ep);
+        json_member_int64(json, "dp_attention", p->worker[r].dp_attention);
+        json_member_number(json, "batch", p->batch_cap);
+        json_member_number(json, "chunk_tokens", p->chunk_tokens);
+        json_member_number(json, "kv_tokens", floor(p->kv_tokens[r]));
+        json_end_object(json);
+    }
+    json_end_object(json);
     json_member_string(json, "weights", plait_weight_name[p->weights]);
     json_member_string(json, "kv", plait_kv_name[p->kv]);
     json_member_bool(json, "simulated", p->simulated);
@@ -66,8 +60,7 @@ static void write_plan(json_writer *json, const plait_serve_question *q, const p
     json_member_number(json, "usd_per_mtok", p->usd_per_mtok);
     json_member_number(json, "joules_per_tok", p->joules_per_tok);
     json_member_string(json, "binds", plait_serve_bind_name[s->binds]);
-    json_write_key(json, "step_ms");
-    json_begin_object(json);
+    json_member_object(json, "step_ms");
     for (int i = 0; i < PLAIT_STEP_PARTS; i++)
         json_member_number(json, plait_step_part_name[i], s->parts[i] * 1e3);
     json_end_object(json);
@@ -76,8 +69,7 @@ static void write_plan(json_writer *json, const plait_serve_question *q, const p
 
 static void write_job(json_writer *json, const plait_serve_question *q)
 {
-    json_write_key(json, "job");
-    json_begin_object(json);
+    json_member_object(json, "job");
     json_member_number(json, "input", q->load.input);
     json_member_number(json, "output", q->load.output);
     json_member_number(json, "prefix_cached", q->load.cached);
@@ -91,8 +83,7 @@ static void write_job(json_writer *json, const plait_serve_question *q)
 #undef X
     json_member_int64(json, "gpus", q->gpus);
     if (q->load.draft > 0) {
-        json_write_key(json, "speculate");
-        json_begin_object(json);
+        json_member_object(json, "speculate");
         json_member_int64(json, "tokens", q->load.draft);
         json_member_number(json, "accept", q->load.accept);
         json_end_object(json);
@@ -102,8 +93,7 @@ static void write_job(json_writer *json, const plait_serve_question *q)
 
 static void write_seen(json_writer *json, const char *key, const plait_serve_seen *seen)
 {
-    json_write_key(json, key);
-    json_begin_object(json);
+    json_member_object(json, key);
     json_member_number(json, "mean", seen->mean_s * 1e3);
     json_member_number(json, "p50", seen->p50_s * 1e3);
     json_member_number(json, "p95", seen->p95_s * 1e3);
@@ -111,55 +101,12 @@ static void write_seen(json_writer *json, const char *key, const plait_serve_see
     json_end_object(json);
 }
 
-static void write_drawn(json_writer *json, const plait_serve_drawn *d)
-{
-    json_write_key(json, "simulated");
-    json_begin_object(json);
-    json_member_int64(json, "rank", 1);
-    json_member_int64(json, "requests", d->requests);
-    json_member_int64(json, "preempted", d->preempted);
-    json_member_bool(json, "stopped", d->stopped);
-    json_member_bool(json, "saturated", d->full);
-    json_member_number(json, "carried", d->carried);
-    write_seen(json, "ttft_ms", &d->ttft);
-    write_seen(json, "tpot_ms", &d->tpot);
-    write_seen(json, "e2e_ms", &d->e2e);
-    json_member_number(json, "out_tok_s", d->output_tokens_per_s);
-    json_end_object(json);
-}
-
-static void write_search(json_writer *json, const plait_serve_answer *answer)
-{
-    json_write_key(json, "search");
-    json_begin_object(json);
-    json_member_bool(json, "exact", true);
-    json_member_int64(json, "workers", answer->workers);
-    json_member_int64(json, "priced", answer->looked);
-    json_member_int64(json, "simulations", answer->simulations);
-    json_write_key(json, "rejected");
-    json_begin_object(json);
-    for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
-        json_member_int64(json, plait_serve_reject_name[r], answer->rejected[r]);
-    json_end_object(json);
-    json_end_object(json);
-}
-
-/* More comes than leaves: of one deployment, or of all that the search has. */
+/* Returns whether the deployment, or every deployment that was searched, is overloaded. */
 static bool is_saturated(const report_serve *report, const plait_serve_plan *best)
 {
     if (best == NULL)
         return !report->answer->has_nearest;
     return report->why != NULL ? !best->service.stable : best->simulated && best->drawn.full;
-}
-
-/* Writes the rate that the GPUs carry, and how many GPUs carry the rate asked; null: none found. */
-static void write_reach(json_writer *json, const plait_serve_reach *reach)
-{
-    json_write_key(json, "reach");
-    json_begin_object(json);
-    json_member_number(json, "rate", reach->rate > 0.0 ? reach->rate : (double)NAN);
-    json_member_number(json, "gpus", reach->gpus > 0 ? reach->gpus : (double)NAN);
-    json_end_object(json);
 }
 
 plait_status json_serve(const report_serve *report, plait_arena *arena, const char **text,
@@ -180,10 +127,19 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
     json_member_string(&json, "model_file", report->model_file);
     json_member_string(&json, "cluster_file", report->cluster_file);
     write_job(&json, q);
-    if (answer != NULL)
-        write_search(&json, answer);
-    json_write_key(&json, "plans");
-    json_begin_array(&json);
+    if (answer != NULL) {
+        json_member_object(&json, "search");
+        json_member_bool(&json, "exact", true);
+        json_member_int64(&json, "workers", answer->workers);
+        json_member_int64(&json, "priced", answer->looked);
+        json_member_int64(&json, "simulations", answer->simulations);
+        json_member_object(&json, "rejected");
+        for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
+            json_member_int64(&json, plait_serve_reject_name[r], answer->rejected[r]);
+        json_end_object(&json);
+        json_end_object(&json);
+    }
+    json_member_array(&json, "plans");
     if (answer == NULL && report->why == NULL)
         write_plan(&json, q, report->plan, 1);
     for (int i = 0; answer != NULL && i < answer->plans; i++)
@@ -193,12 +149,38 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
         json_member_string(&json, "why", report->why);
     if (report->missed != NULL)
         json_member_string(&json, "why", report->missed);
-    if (best != NULL && best->simulated && best->drawn.requests > 0)
-        write_drawn(&json, &best->drawn);
-    if (report->curve != NULL)
-        json_serve_curve(&json, report->curve);
-    json_write_key(&json, "front");
-    json_begin_array(&json);
+    if (best != NULL && best->simulated && best->drawn.requests > 0) {
+        json_member_object(&json, "simulated");
+        json_member_int64(&json, "rank", 1);
+        json_member_int64(&json, "requests", best->drawn.requests);
+        json_member_int64(&json, "preempted", best->drawn.preempted);
+        json_member_bool(&json, "stopped", best->drawn.stopped);
+        json_member_bool(&json, "saturated", best->drawn.full);
+        json_member_number(&json, "carried", best->drawn.carried);
+        write_seen(&json, "ttft_ms", &best->drawn.ttft);
+        write_seen(&json, "tpot_ms", &best->drawn.tpot);
+        write_seen(&json, "e2e_ms", &best->drawn.e2e);
+        json_member_number(&json, "out_tok_s", best->drawn.output_tokens_per_s);
+        json_end_object(&json);
+    }
+    if (report->curve != NULL) {
+        json_member_array(&json, "load_curve");
+        for (int i = 0; i < PLAIT_SERVE_CURVE; i++) {
+            const plait_serve_point *const point = &report->curve->point[i];
+
+            json_begin_object(&json);
+            json_member_number(&json, "load", point->load);
+            json_member_number(&json, "rate", point->rate);
+            json_member_number(&json, "ttft_ms", point->ttft_s * 1e3);
+            json_member_number(&json, "ttft_p99_ms", point->ttft_p99_s * 1e3);
+            json_member_number(&json, "tpot_ms", point->tpot_s * 1e3);
+            json_member_number(&json, "running", point->running);
+            json_member_number(&json, "out_tok_s", point->output_tokens_per_s);
+            json_end_object(&json);
+        }
+        json_end_array(&json);
+    }
+    json_member_array(&json, "front");
     for (int i = 0; answer != NULL && i < answer->front; i++)
         write_plan(&json, q, &answer->at_front[i], i + 1);
     json_end_array(&json);
@@ -209,8 +191,14 @@ plait_status json_serve(const report_serve *report, plait_arena *arena, const ch
     if (q->load.kind == PLAIT_LOAD_RATE)
         json_member_bool(&json, "saturated", is_saturated(report, best));
     if (report->reach != NULL && answer != NULL && answer->plans == 0 &&
-        q->load.kind == PLAIT_LOAD_RATE)
-        write_reach(&json, report->reach);
+        q->load.kind == PLAIT_LOAD_RATE) {
+        json_member_object(&json, "reach");
+        json_member_number(&json, "rate",
+                           report->reach->rate > 0.0 ? report->reach->rate : (double)NAN);
+        json_member_number(&json, "gpus",
+                           report->reach->gpus > 0 ? report->reach->gpus : (double)NAN);
+        json_end_object(&json);
+    }
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);
 }

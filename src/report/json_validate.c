@@ -1,47 +1,13 @@
-/* json_validate.c - the document of `plait validate --json` */
+/* json_validate.c - writes the document of `plait validate --json` */
 #include "report/report_validate.h"
 
 #include "io/json/json_write.h"
 #include "io/plans/plans_json.h"
 #include "report/report.h"
 
+#include <math.h>
+
 /* ---- rows ---- */
-
-static void write_price(json_writer *json, const plait_run_price *price)
-{
-    if (price->priced) {
-        json_member_number(json, "step_s", price->cost.step_s);
-        json_member_number(json, "step_low_s", price->cost.step_low_s);
-        json_member_number(json, "step_high_s", price->cost.step_high_s);
-    } else {
-        json_member_null(json, "step_s");
-        json_member_null(json, "step_low_s");
-        json_member_null(json, "step_high_s");
-    }
-    json_member_number(json, "measured_step_s", price->run->step_s);
-    json_member_number(json, "memory_bytes", price->memory_bytes);
-    json_member_number(json, "measured_memory_bytes", price->run->peak_bytes);
-    json_member_number(json, "risk", price->risk);
-    if (price->priced)
-        plans_write_memory(json, &price->cost.memory);
-    else
-        json_member_null(json, "memory");
-}
-
-static void write_row(json_writer *json, const plait_run_price *price)
-{
-    const plait_run *const run = price->run;
-
-    json_begin_object(json);
-    json_member_string(json, "id", run->id);
-    json_member_string(json, "source", run->source);
-    json_member_string(json, "sweep", run->sweep[0] != '\0' ? run->sweep : NULL);
-    json_member_string(json, "outcome", plait_run_outcome_name[run->outcome]);
-    json_member_string(json, "verdict", plait_verdict_name[price->verdict]);
-    write_price(json, price);
-    json_member_string(json, "note", price->note[0] != '\0' ? price->note : NULL);
-    json_end_object(json);
-}
 
 /* ---- step time ---- */
 
@@ -57,8 +23,7 @@ static void write_errors(json_writer *json, const plait_errors *errors)
 static void write_groups(json_writer *json, const char *key, const char *what,
                          const plait_error_group *group, size_t count)
 {
-    json_write_key(json, key);
-    json_begin_array(json);
+    json_member_array(json, key);
     for (size_t g = 0; g < count; g++) {
         json_begin_object(json);
         json_member_string(json, what, group[g].name);
@@ -72,28 +37,53 @@ static void write_groups(json_writer *json, const char *key, const char *what,
     json_end_array(json);
 }
 
-static void write_times(json_writer *json, const plait_validation *v)
+/* ---- without the source ---- */
+
+/* ---- ranking ---- */
+
+static void write_summary_of(json_writer *json, const char *key, const plait_rank_summary *summary)
+{
+    json_member_object(json, key);
+    json_member_number(json, "mean", summary->mean);
+    json_member_number(json, "median", summary->median);
+    json_end_object(json);
+}
+
+/* ---- memory ---- */
+
+static void write_confusion(json_writer *json, const plait_confusion *c)
+{
+    json_member_int64(json, "true_positives", (int64_t)c->true_positives);
+    json_member_int64(json, "false_positives", (int64_t)c->false_positives);
+    json_member_int64(json, "true_negatives", (int64_t)c->true_negatives);
+    json_member_int64(json, "false_negatives", (int64_t)c->false_negatives);
+    json_member_int64(json, "tight", (int64_t)c->tight);
+    json_member_number(json, "balanced_accuracy", c->balanced_accuracy);
+}
+
+/* ---- single rows ---- */
+
+/* ---- the whole ---- */
+
+static void write_summary(json_writer *json, const plait_validation *v)
 {
     static const char *const keys[PLAIT_RUN_KEYS] = {[PLAIT_BY_SOURCE] = "by_source",
                                                      [PLAIT_BY_SWEEP] = "by_sweep",
                                                      [PLAIT_BY_ACCELERATOR] = "by_accelerator",
                                                      [PLAIT_BY_LAYERS] = "by_layers"};
 
-    json_write_key(json, "step_time");
-    json_begin_object(json);
+    json_member_object(json, "summary");
+    json_member_int64(json, "rows", (int64_t)v->runs->count);
+    json_member_int64(json, "priced", (int64_t)v->priced);
+    json_member_int64(json, "timed", (int64_t)v->timed);
+    json_member_int64(json, "timed_priced", (int64_t)v->timed_priced);
+    json_member_object(json, "step_time");
     write_errors(json, &v->total);
     json_member_number(json, "inside_band", v->inside);
     for (int k = 0; k < PLAIT_RUN_KEYS; k++)
         write_groups(json, keys[k], plait_run_key_name[k], v->group[k], v->groups[k]);
     json_end_object(json);
-}
-
-/* ---- without the source ---- */
-
-static void write_left_out(json_writer *json, const plait_validation *v)
-{
-    json_write_key(json, "left_out");
-    json_begin_array(json);
+    json_member_array(json, "left_out");
     for (size_t i = 0; i < v->left_outs; i++) {
         const plait_left_out *const left_out = &v->left_out[i];
 
@@ -107,78 +97,36 @@ static void write_left_out(json_writer *json, const plait_validation *v)
         json_end_object(json);
     }
     json_end_array(json);
-}
-
-/* ---- ranking ---- */
-
-static void write_summary_of(json_writer *json, const char *key, const plait_rank_summary *summary)
-{
-    json_write_key(json, key);
-    json_begin_object(json);
-    json_member_number(json, "mean", summary->mean);
-    json_member_number(json, "median", summary->median);
-    json_end_object(json);
-}
-
-static void write_sweep(json_writer *json, const plait_validation *v, const plait_sweep_rank *sweep)
-{
-    json_begin_object(json);
-    json_member_string(json, "sweep", sweep->name);
-    json_member_string(json, "source", sweep->source);
-    json_member_int64(json, "plans", (int64_t)sweep->plans);
-    json_member_number(json, "spearman", sweep->spearman);
-    json_member_number(json, "kendall", sweep->kendall);
-    json_member_number(json, "regret", sweep->regret);
-    json_member_number(json, "regret_beyond_noise", sweep->regret_beyond_noise);
-    json_member_string(json, "chosen", v->runs->run[sweep->chosen].id);
-    json_member_string(json, "best", v->runs->run[sweep->best].id);
-    json_end_object(json);
-}
-
-static void write_ranking(json_writer *json, const plait_validation *v)
-{
-    json_write_key(json, "ranking");
-    json_begin_object(json);
+    json_member_object(json, "ranking");
     write_summary_of(json, "spearman", &v->spearman);
     write_summary_of(json, "kendall", &v->kendall);
     write_summary_of(json, "regret", &v->regret);
     write_summary_of(json, "regret_beyond_noise", &v->regret_beyond_noise);
-    json_write_key(json, "sweeps");
-    json_begin_array(json);
-    for (size_t s = 0; s < v->sweeps; s++)
-        write_sweep(json, v, &v->sweep[s]);
+    json_member_array(json, "sweeps");
+    for (size_t s = 0; s < v->sweeps; s++) {
+        const plait_sweep_rank *const sweep = &v->sweep[s];
+
+        json_begin_object(json);
+        json_member_string(json, "sweep", sweep->name);
+        json_member_string(json, "source", sweep->source);
+        json_member_int64(json, "plans", (int64_t)sweep->plans);
+        json_member_number(json, "spearman", sweep->spearman);
+        json_member_number(json, "kendall", sweep->kendall);
+        json_member_number(json, "regret", sweep->regret);
+        json_member_number(json, "regret_beyond_noise", sweep->regret_beyond_noise);
+        json_member_string(json, "chosen", v->runs->run[sweep->chosen].id);
+        json_member_string(json, "best", v->runs->run[sweep->best].id);
+        json_end_object(json);
+    }
     json_end_array(json);
     json_end_object(json);
-}
-
-/* ---- memory ---- */
-
-static void write_memory(json_writer *json, const plait_validation *v)
-{
-    json_write_key(json, "memory");
-    json_begin_object(json);
+    json_member_object(json, "memory");
     write_errors(json, &v->memory_total);
     write_groups(json, "by_source", "source", v->memory, v->memories);
     json_end_object(json);
-}
-
-static void write_confusion(json_writer *json, const plait_confusion *c)
-{
-    json_member_int64(json, "true_positives", (int64_t)c->true_positives);
-    json_member_int64(json, "false_positives", (int64_t)c->false_positives);
-    json_member_int64(json, "true_negatives", (int64_t)c->true_negatives);
-    json_member_int64(json, "false_negatives", (int64_t)c->false_negatives);
-    json_member_int64(json, "tight", (int64_t)c->tight);
-    json_member_number(json, "balanced_accuracy", c->balanced_accuracy);
-}
-
-static void write_confusions(json_writer *json, const plait_validation *v)
-{
-    json_write_key(json, "out_of_memory");
-    json_begin_object(json);
+    json_member_object(json, "out_of_memory");
     write_confusion(json, &v->confusion_total);
-    json_write_key(json, "by_source");
-    json_begin_array(json);
+    json_member_array(json, "by_source");
     for (size_t g = 0; g < v->confusions; g++) {
         json_begin_object(json);
         json_member_string(json, "source", v->confusion[g].source);
@@ -187,40 +135,22 @@ static void write_confusions(json_writer *json, const plait_validation *v)
     }
     json_end_array(json);
     json_end_object(json);
-}
-
-/* ---- single rows ---- */
-
-static void write_terms(json_writer *json, const plait_cost *cost)
-{
-    json_write_key(json, "time");
-    json_begin_object(json);
-#define X(name, equation, what) json_member_number(json, #name "_s", cost->step.name##_s);
-    PLAIT_STEP_TERMS(X)
-#undef X
-    json_end_object(json);
-}
-
-static void write_worst(json_writer *json, const plait_validation *v)
-{
-    json_write_key(json, "worst");
-    json_begin_array(json);
+    json_member_array(json, "worst");
     for (size_t i = 0; i < v->worst_count; i++) {
         const plait_run_price *const price = &v->price[v->worst[i]];
 
         json_begin_object(json);
         json_member_string(json, "id", price->run->id);
         json_member_number(json, "error", price->cost.step_s / price->run->step_s - 1.0);
-        write_terms(json, &price->cost);
+        json_member_object(json, "time");
+#define X(name, equation, what) json_member_number(json, #name "_s", price->cost.step.name##_s);
+        PLAIT_STEP_TERMS(X)
+#undef X
+        json_end_object(json);
         json_end_object(json);
     }
     json_end_array(json);
-}
-
-static void write_unpriced(json_writer *json, const plait_validation *v)
-{
-    json_write_key(json, "unpriced");
-    json_begin_array(json);
+    json_member_array(json, "unpriced");
     for (size_t i = 0; i < v->reasons; i++) {
         json_begin_object(json);
         json_member_string(json, "why", v->unpriced[i].why);
@@ -229,25 +159,6 @@ static void write_unpriced(json_writer *json, const plait_validation *v)
         json_end_object(json);
     }
     json_end_array(json);
-}
-
-/* ---- the whole ---- */
-
-static void write_summary(json_writer *json, const plait_validation *v)
-{
-    json_write_key(json, "summary");
-    json_begin_object(json);
-    json_member_int64(json, "rows", (int64_t)v->runs->count);
-    json_member_int64(json, "priced", (int64_t)v->priced);
-    json_member_int64(json, "timed", (int64_t)v->timed);
-    json_member_int64(json, "timed_priced", (int64_t)v->timed_priced);
-    write_times(json, v);
-    write_left_out(json, v);
-    write_ranking(json, v);
-    write_memory(json, v);
-    write_confusions(json, v);
-    write_worst(json, v);
-    write_unpriced(json, v);
     json_end_object(json);
 }
 
@@ -258,10 +169,33 @@ plait_status json_validation(const plait_validation *v, plait_arena *arena, cons
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_write_key(&json, "rows");
-    json_begin_array(&json);
-    for (size_t i = 0; i < v->runs->count; i++)
-        write_row(&json, &v->price[i]);
+    json_member_array(&json, "rows");
+    for (size_t i = 0; i < v->runs->count; i++) {
+        const plait_run_price *const price = &v->price[i];
+        const plait_run *const run = price->run;
+        const plait_cost *const cost = &price->cost;
+        const bool priced = price->priced;
+
+        json_begin_object(&json);
+        json_member_string(&json, "id", run->id);
+        json_member_string(&json, "source", run->source);
+        json_member_string(&json, "sweep", run->sweep[0] != '\0' ? run->sweep : NULL);
+        json_member_string(&json, "outcome", plait_run_outcome_name[run->outcome]);
+        json_member_string(&json, "verdict", plait_verdict_name[price->verdict]);
+        json_member_number(&json, "step_s", priced ? cost->step_s : (double)NAN);
+        json_member_number(&json, "step_low_s", priced ? cost->step_low_s : (double)NAN);
+        json_member_number(&json, "step_high_s", priced ? cost->step_high_s : (double)NAN);
+        json_member_number(&json, "measured_step_s", run->step_s);
+        json_member_number(&json, "memory_bytes", price->memory_bytes);
+        json_member_number(&json, "measured_memory_bytes", run->peak_bytes);
+        json_member_number(&json, "risk", price->risk);
+        if (priced)
+            plans_write_memory(&json, &cost->memory);
+        else
+            json_member_null(&json, "memory");
+        json_member_string(&json, "note", price->note[0] != '\0' ? price->note : NULL);
+        json_end_object(&json);
+    }
     json_end_array(&json);
     write_summary(&json, v);
     json_end_object(&json);

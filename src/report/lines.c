@@ -1,4 +1,4 @@
-/* lines.c - decides the width of text, and breaks lines between words */
+/* lines.c - breaks lines of text between words at the width of the terminal */
 #include "report/lines.h"
 
 #include <stdlib.h>
@@ -10,13 +10,13 @@
 
 enum {
     MOST_COLUMNS = 100000, /* largest value of COLUMNS; no screen is wider */
-    HANG = 2,              /* blanks that further pieces of a line add to its indentation */
+    HANG = 2, /* blanks that the second and later pieces of a line add to its indentation */
     COMMAND_HANG = 4,
 };
 
 static bool keep_whole;
 
-/* Text waits here for lines_flush. */
+/* Text that lines_flush prints. */
 static struct {
     FILE *stream; /* NULL: none */
     char *text;
@@ -51,7 +51,7 @@ FILE *lines_out(void)
 
 /* ---- where a line ends ---- */
 
-/* Combining marks and joiners have no column; wide characters (Unicode Annex 11) and emoji have two. */
+/* Combining marks and joiners take no column; wide characters (Unicode Annex 11) and emoji take two. */
 static size_t columns_of(unsigned character)
 {
     static const struct {
@@ -85,7 +85,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Rank of a break at a blank: worst after a number, "80 %", better before one, "tp 4", best elsewhere. */
+/* Quality of a break at a blank: worst after a number, "80 %", better before one, "tp 4", best elsewhere. */
 enum { AT_ANY, AT_NUMBER, AT_PHRASE, BREAKS };
 
 static int break_at(const char *text, size_t blank, bool shell)
@@ -114,7 +114,7 @@ static size_t word_end(const char *text, size_t at, bool shell)
     return at;
 }
 
-/* Cuts after the last word that fits, or at a better break that still fills two thirds of the line. */
+/* Returns the end of the last word that fits, or a better break that still fills two thirds of the line. */
 static size_t cut(const char *text, size_t width, bool shell)
 {
     size_t last = word_end(text, 0, shell), columns = lines_columns(text, last);
@@ -154,7 +154,7 @@ static const char *command_in(const char *line)
                                                        : NULL;
 }
 
-/* Further pieces hang below the second column of a line such as "  time    matmul 50 %", else below the first. */
+/* Returns the indentation of later pieces: the second column of a line such as "  time    matmul 50 %", else two blanks more than the line. */
 static size_t hang_of(const char *line, size_t width)
 {
     const size_t indent = strspn(line, " ");
@@ -199,17 +199,6 @@ void lines_print(const char *line, size_t width, FILE *out)
                  width, command != NULL, out);
 }
 
-static void print_held(char *text, size_t width)
-{
-    char *end;
-
-    for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
-        *end = '\0';
-        lines_print(text, width, stdout);
-    }
-    fputs(text, stdout);
-}
-
 plait_status lines_flush(plait_error *err)
 {
     FILE *const stream = held.stream;
@@ -220,8 +209,16 @@ plait_status lines_flush(plait_error *err)
         return PLAIT_OK;
     whole = !ferror(stream);
     whole = fclose(stream) == 0 && held.text != NULL && whole;
-    if (whole)
-        print_held(held.text, width);
+    if (whole) {
+        char *text = held.text;
+        char *end;
+
+        for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+            *end = '\0';
+            lines_print(text, width, stdout);
+        }
+        fputs(text, stdout);
+    }
     free(held.text);
     held.stream = NULL;
     held.text = NULL;

@@ -1,4 +1,4 @@
-/* lines.h - answers as text, in lines no wider than the terminal
+/* lines.h - prints text in lines no wider than the terminal
  *
  *     report_search(problem, &found, lines_out(), err);
  *     ...
@@ -20,7 +20,7 @@
 /** Returns the stream for text; JSON, which must not be broken, goes to stdout. */
 FILE *lines_out(void);
 
-/** Prints what lines_out() holds; the next lines_out() begins anew. */
+/** Prints the text written to lines_out(), and closes that stream. */
 plait_status lines_flush(plait_error *err) PLAIT_MUST_CHECK;
 
 /** Returns the width of lines of `out`; 0: no limit, which memory streams always have. */
@@ -30,7 +30,7 @@ size_t lines_width(FILE *out);
 void lines_keep_whole(bool whole);
 
 /**
- * Returns the number of bytes of `text` on its first line of `width` columns; a blank or the end follows.
+ * Returns the number of bytes of `text` on its first line of `width` columns, up to a blank or the end.
  * No word is split, and a number stays beside its unit and its name if that fills two thirds of the line.
  */
 size_t lines_cut(const char *text, size_t width);

@@ -1,9 +1,10 @@
-/* report.c - parts that several reports share: the question, the terms, what the numbers rest on */
+/* report.c - prints parts of several reports: prices, the question, degrees, terms, notes on the constants */
 #include "report/report.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "report/report_private.h"
 #include "report/report_table.h"
 #include "plan/model_queries.h"
@@ -38,7 +39,7 @@ plait_status report_price_degrees(const plait_problem *problem, const plait_degr
 
 /* ---- routing of experts ---- */
 
-/* Tokens of the fullest rank over the mean with natural routing: a range from few sources. (C.62) */
+/* Range of the fullest rank's tokens over the mean with natural routing, from few sources (C.62). */
 static const double natural_least = 1.0, natural_most = 5.0;
 
 static plait_status price_uneven(const plait_problem *problem, const plait_plan *plan,
@@ -66,7 +67,7 @@ plait_status report_natural(const plait_problem *problem, plait_arena *arena, re
         return PLAIT_OK;
     PLAIT_TRY(price_uneven(problem, &plan->plan, natural_least, arena, &even, err));
     PLAIT_TRY(price_uneven(problem, &plan->plan, natural_most, arena, &uneven, err));
-    if (uneven.step_s <= even.step_s) // capacities deal tokens evenly
+    if (uneven.step_s <= even.step_s) // expert capacities spread tokens evenly
         return PLAIT_OK;
     plan->natural_low_s = isfinite(even.step_low_s) ? even.step_low_s : even.step_s;
     plan->natural_high_s = isfinite(uneven.step_high_s) ? uneven.step_high_s : uneven.step_s;
@@ -77,32 +78,29 @@ plait_status report_natural(const plait_problem *problem, plait_arena *arena, re
     return PLAIT_OK;
 }
 
-static void report_stated_imbalance(double stated, double effective, int ep, FILE *out)
-{
-    if (ep == 1)
-        fputs("routing: the stated imbalance has no effect: with ep 1 every rank computes all "
-              "experts\n",
-              out);
-    else if (effective < stated)
-        fprintf(out,
-                "routing: the fullest of %d expert ranks receives %g times the mean; experts, "
-                "top-k and "
-                "capacity do not allow %g as stated\n",
-                ep, effective, stated);
-    else
-        fprintf(out,
-                "routing: the fullest of %d expert ranks receives %g times the mean, as stated\n",
-                ep, effective);
-}
-
 void report_routing(const plait_problem *problem, const report_plan *plan, FILE *out)
 {
     const double imbalance = problem->runtime->factor.ep_imbalance;
     const double effective = model_imbalance(problem->model, imbalance, plan->degrees.ep);
     char low[UNITS_SIZE], high[UNITS_SIZE];
 
-    if (problem->runtime->imbalance_stated && model_has_experts(problem->model))
-        report_stated_imbalance(imbalance, effective, plan->degrees.ep, out);
+    if (problem->runtime->imbalance_stated && model_has_experts(problem->model)) {
+        if (plan->degrees.ep == 1)
+            fputs("routing: the stated imbalance has no effect: with ep 1 every rank computes all "
+                  "experts\n",
+                  out);
+        else if (effective < imbalance)
+            fprintf(out,
+                    "routing: the fullest of %d expert ranks receives %g times the mean; experts, "
+                    "top-k and "
+                    "capacity do not allow %g as stated\n",
+                    plan->degrees.ep, effective, imbalance);
+        else
+            fprintf(
+                out,
+                "routing: the fullest of %d expert ranks receives %g times the mean, as stated\n",
+                plan->degrees.ep, effective);
+    }
     if (plan->natural_high_s > 0.0 && problem->runtime->natural_routing)
         fprintf(out,
                 "routing: natural; the band holds %g to %g times the mean on the fullest of %d "
@@ -120,32 +118,7 @@ void report_routing(const plait_problem *problem, const report_plan *plan, FILE 
 
 /* ---- the question ---- */
 
-static void print_model(const plait_model *model, FILE *out)
-{
-    const plait_params params = plait_model_params(model);
-    char total[UNITS_SIZE], active[UNITS_SIZE];
-
-    fprintf(out, "%s, %s parameters", model->name, units_count(params.total, total));
-    if (params.active < params.total * 0.999)
-        fprintf(out, " (%s active)", units_count(params.active, active));
-}
-
-static void print_hardware(const plait_problem *problem, FILE *out)
-{
-    const plait_cluster *const cluster = problem->cluster;
-    const int gpus = problem->job.gpus;
-
-    fprintf(out, "%d GPU%s of %s", gpus, gpus == 1 ? "" : "s", cluster->name);
-    for (int g = 0; g < plait_cluster_groups(cluster, gpus); g++) {
-        const plait_node_group *const group = &cluster->group[g];
-
-        fprintf(out, "%s%s, %d a node", g == 0 ? " (" : "; ", group->accelerator->name,
-                group->gpus_per_node);
-    }
-    fputc(')', out);
-}
-
-/* "core-v0.14.0": the length of its product's name, with the dash. */
+/* Returns the length of the product's name with its dash: 5 for "core-v0.14.0". */
 static size_t product_length(const plait_release *release)
 {
     const char *const dash = strchr(release->name, '-');
@@ -153,39 +126,7 @@ static size_t product_length(const plait_release *release)
     return dash != NULL ? (size_t)(dash - release->name) + 1 : 0;
 }
 
-static bool same_product(const plait_release *a, const plait_release *b)
-{
-    const size_t length = product_length(a);
-
-    return length == product_length(b) && strncmp(a->name, b->name, length) == 0;
-}
-
-/* A release of a product that builds on the first one, and what it builds on. */
-static void print_release(const plait_runtime *runtime, FILE *out)
-{
-    const plait_release *base = runtime->at;
-
-    fputs(runtime->at->name, out);
-    while (!same_product(base, &runtime->release[0]))
-        base--;
-    if (base != runtime->at)
-        fprintf(out, " with %s", base->name);
-}
-
-/* Two products may have the number that was asked for. */
-static void print_namesakes(const plait_runtime *runtime, FILE *out)
-{
-    const char *const when = runtime->name + strlen(plait_runtime_software(runtime)) + 1;
-
-    for (size_t i = 0; i < runtime->releases; i++) {
-        const plait_release *const other = &runtime->release[i];
-
-        if (other != runtime->at && strcmp(other->name + product_length(other), when) == 0)
-            fprintf(out, ", not %s", other->name);
-    }
-}
-
-/* Which profile a month or a release has. */
+/* Prints the runtime with the release or the month that selected its profile. */
 static void print_runtime(const plait_runtime *runtime, FILE *out)
 {
     const bool newest =
@@ -197,9 +138,21 @@ static void print_runtime(const plait_runtime *runtime, FILE *out)
         return;
     fputs(" (", out);
     if (runtime->at != NULL) {
-        print_release(runtime, out);
-        if (strchr(runtime->name, '@') != NULL)
-            print_namesakes(runtime, out);
+        const plait_release *base = runtime->at, *const first = &runtime->release[0];
+        const char *const number = runtime->name + strlen(plait_runtime_software(runtime)) + 1;
+
+        fputs(runtime->at->name, out);
+        while (product_length(base) != product_length(first) ||
+               strncmp(base->name, first->name, product_length(first)) != 0)
+            base--;
+        if (base != runtime->at)
+            fprintf(out, " with %s", base->name);
+        for (size_t i = 0; strchr(runtime->name, '@') != NULL && i < runtime->releases; i++) {
+            const plait_release *const other = &runtime->release[i];
+
+            if (other != runtime->at && strcmp(other->name + product_length(other), number) == 0)
+                fprintf(out, ", not %s", other->name); // another product has the same number
+        }
     }
     if (runtime->until > 0)
         fprintf(out, "%sreleases up to %02d.%02d", runtime->at != NULL ? ", numbers of " : "",
@@ -212,21 +165,31 @@ static void print_runtime(const plait_runtime *runtime, FILE *out)
 void report_question(const plait_problem *problem, FILE *out)
 {
     const plait_job *const job = &problem->job;
-    char tokens[UNITS_SIZE];
+    const plait_cluster *const cluster = problem->cluster;
+    const plait_params params = plait_model_params(problem->model);
+    char text[UNITS_SIZE];
 
-    print_model(problem->model, out);
-    fputs(" on ", out);
-    print_hardware(problem, out);
+    fprintf(out, "%s, %s parameters", problem->model->name, units_count(params.total, text));
+    if (params.active < params.total * 0.999)
+        fprintf(out, " (%s active)", units_count(params.active, text));
+    fprintf(out, " on %d GPU%s of %s", job->gpus, job->gpus == 1 ? "" : "s", cluster->name);
+    for (int g = 0; g < plait_cluster_groups(cluster, job->gpus); g++) {
+        const plait_node_group *const group = &cluster->group[g];
+
+        fprintf(out, "%s%s, %d a node", g == 0 ? " (" : "; ", group->accelerator->name,
+                group->gpus_per_node);
+    }
+    fputc(')', out);
     fprintf(out, "\n%s tokens a step: %d sequence%s of %d; %s, ",
-            units_count(plait_job_tokens(job), tokens), job->gbs, job->gbs == 1 ? "" : "s",
-            job->seq, plait_precision_name[job->precision]);
+            units_count(plait_job_tokens(job), text), job->gbs, job->gbs == 1 ? "" : "s", job->seq,
+            plait_precision_name[job->precision]);
     print_runtime(problem->runtime, out);
     fputc('\n', out);
 }
 
 /* ---- degrees ---- */
 
-/* Degrees on one line, words on the next; what says nothing beside the others is left out. */
+/* Prints numbers on one line and words on the next, without keys that follow from the others. */
 void report_degrees(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
     const int microbatches = plait_degrees_microbatches(degrees, problem->job.gbs);
@@ -280,21 +243,15 @@ void report_memory_term_list(const plait_memory *memory, report_term term[PLAIT_
 #undef X
 }
 
-/* Work that the model's arithmetic needs; all else is what the plan pays for being a plan. */
-static bool is_arithmetic(const char *name)
-{
-    return strcmp(name, "matmul") == 0 || strcmp(name, "attention") == 0 ||
-           strcmp(name, "memory_ops") == 0;
-}
-
 report_term report_largest_overhead(const plait_step_time *step)
 {
+    static const char *const arithmetic[] = {"matmul", "attention", "memory_ops", NULL};
     report_term term[PLAIT_STEP_TERM_COUNT];
     report_term largest = {"none", "", "", 0.0};
 
     report_step_term_list(step, term);
     for (int i = 0; i < PLAIT_STEP_TERM_COUNT; i++)
-        if (!is_arithmetic(term[i].name) && term[i].value > largest.value)
+        if (text_index(term[i].name, arithmetic) < 0 && term[i].value > largest.value)
             largest = term[i];
     return largest;
 }
@@ -347,7 +304,7 @@ plait_status report_memory_terms(const plait_cost *cost, FILE *out, plait_error 
 
 /* ---- what the numbers rest on ---- */
 
-/* Adds ", name" unless the constants were measured. */
+/* Appends ", name" unless the constants were measured. */
 static void note_default(bool measured, const char *name, char *list, size_t size)
 {
     const size_t length = strlen(list);
@@ -378,26 +335,6 @@ static void note_accelerator(const plait_problem *problem, const plait_accelerat
                 accelerator->name, list);
 }
 
-/* Choices that no run of tests/validation/runs.csv made, or none whose software was fitted. */
-static void note_untaught(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
-{
-    static const plait_key_id keys[] = {
-        PLAIT_KEY_RESHARD,      PLAIT_KEY_SCATTER, PLAIT_KEY_QUANTISE,  PLAIT_KEY_OFFLOAD,
-        PLAIT_KEY_OFFLOAD_ACTS, PLAIT_KEY_FUSION,  PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION,
-    };
-    const bool schedule = degrees->pp > 1 && degrees->schedule >= PLAIT_ZB_H1;
-    char list[160] = "";
-
-    note_default(!schedule, plait_schedule_name[degrees->schedule], list, sizeof list);
-    note_default(degrees->cp_comm != PLAIT_CP_A2A_P2P || degrees->cp == 1, "cp_comm a2a+p2p", list,
-                 sizeof list);
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-        note_default(!plait_key_speaks(problem, degrees, keys[k]), plait_keys[keys[k]].name, list,
-                     sizeof list);
-    if (list[0] != '\0')
-        fprintf(out, "note: priced by theory alone, no measured run speaks of it: %s\n", list);
-}
-
 void report_confidence(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
     for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++)
@@ -405,8 +342,24 @@ void report_confidence(const plait_problem *problem, const plait_degrees *degree
     if (!problem->runtime->calibrated)
         fprintf(out, "note: the factors of runtime %s are not fitted to measured steps\n",
                 problem->runtime->name);
-    if (degrees != NULL)
-        note_untaught(problem, degrees, out);
+    if (degrees != NULL) {
+        static const plait_key_id keys[] = {
+            PLAIT_KEY_RESHARD,   PLAIT_KEY_SCATTER,         PLAIT_KEY_QUANTISE,
+            PLAIT_KEY_OFFLOAD,   PLAIT_KEY_OFFLOAD_ACTS,    PLAIT_KEY_FUSION,
+            PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION,
+        };
+        const bool schedule = degrees->pp > 1 && degrees->schedule >= PLAIT_ZB_H1;
+        char list[160] = "";
+
+        note_default(!schedule, plait_schedule_name[degrees->schedule], list, sizeof list);
+        note_default(degrees->cp_comm != PLAIT_CP_A2A_P2P || degrees->cp == 1, "cp_comm a2a+p2p",
+                     list, sizeof list);
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            note_default(!plait_key_speaks(problem, degrees, keys[k]), plait_keys[keys[k]].name,
+                         list, sizeof list);
+        if (list[0] != '\0')
+            fprintf(out, "note: priced by theory alone, no measured run speaks of it: %s\n", list);
+    }
 }
 
 void report_relaxations(const plait_relaxation *relaxation, int count, FILE *out)

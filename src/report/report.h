@@ -1,8 +1,8 @@
-/* report.h - what the commands answer, for people
+/* report.h - prints the results of commands as text
  *
- * Each report prints to a stream in plain ASCII: quantities with units, columns that line up, and
- * at the end what to do next. The same answers for machines are in json_plan.h. Reports decide
- * nothing and price nothing but what they are given, report_price excepted.
+ * Each report prints plain ASCII to a stream: quantities with units, aligned columns, and the next command.
+ * json_plan.h has the same results as JSON. Except for report_price, reports compute no prices and make no
+ * decisions.
  */
 #pragma once
 
@@ -15,93 +15,97 @@
 #include "plait/search.h"
 #include "plait/lowlevel/simulate.h"
 
-/** One plan with all that is known of it. */
+/**
+ * One plan with its price. Of an invalid plan only rank, verdict, why and degrees are valid; `plan` has no
+ * stages and `cost` is all zero. The band of natural routing is 0 without expert parallelism, with a stated
+ * imbalance, and before report_natural.
+ */
 typedef struct report_plan {
     int rank; /* 0: none */
     plait_verdict verdict;
-    bool tied;     /* with the first plan of a search, by the evidence there is */
-    char why[256]; /* when it does not fit: a sentence */
+    bool tied;     /* measured runs cannot distinguish it from the first plan of the search */
+    char why[256]; /* sentence; empty if the plan fits */
     plait_degrees degrees;
-    plait_plan plan;        /* without stages when invalid */
-    plait_cost cost;        /* all zero when invalid */
-    int64_t variants;       /* other plans that it stands for ... */
-    double variants_within; /* ... and the share that the slowest of them takes more */
-    double natural_low_s;   /* band of its step with natural routing of experts ... */
-    double natural_high_s;  /* ... 0: it has no expert parallelism, or its imbalance is stated */
+    plait_plan plan;
+    plait_cost cost;
+    int64_t variants;                     /* number of plans that differ only in small keys */
+    double variants_within;               /* largest relative loss of a variant */
+    double natural_low_s, natural_high_s; /* band of the step with natural routing */
 } report_plan;
 
-/** Check and price one plan. *out lives in `arena`; the stages of `plan` must live as long. */
+/** Checks and prices one plan. *out lives in `arena`; the stages of `plan` must live as long. */
 PLAIT_MUST_CHECK plait_status report_price(const plait_problem *problem, const plait_plan *plan,
                                            int rank, plait_arena *arena, report_plan *out,
                                            plait_error *err);
 
-/** The same of the plan that degrees expand to. */
+/** Checks and prices the plan that degrees expand to. */
 PLAIT_MUST_CHECK plait_status report_price_degrees(const plait_problem *problem,
                                                    const plait_degrees *degrees, int rank,
                                                    plait_arena *arena, report_plan *out,
                                                    plait_error *err);
 
 /**
- * Fill in the band of a priced plan's step with natural routing of experts (C.62): from the band's low
- * end with even ranks to its high end with the most uneven ones.
- * It becomes the plan's own band where the job says that routing is natural.
+ * Computes the band of a plan's step with natural routing of experts (C.62): from the low end of the band
+ * with even ranks to the high end with the most uneven ones. If the runtime has natural routing, this
+ * band replaces the plan's own.
  */
 PLAIT_MUST_CHECK plait_status report_natural(const plait_problem *problem, plait_arena *arena,
                                              report_plan *plan, plait_error *err);
 
-/** What a search found, with its best plans priced in full. */
+/** The result of a search, with its best plans priced in full. */
 typedef struct report_found {
     const plait_search_options *options;
     const plait_search_result *result;
     const report_plan *plan;    /* [result->plans] */
-    const report_plan *closest; /* NULL unless nothing fits */
+    const report_plan *closest; /* closest infeasible plan; NULL: a plan fits */
     int relaxations;
     const plait_relaxation *relaxation;
-    const char *refusal;           /* why no plan of all GPUs is legal; NULL: some are */
-    const plait_fewer_gpus *fewer; /* NULL: no smaller number is better */
+    const char *refusal;           /* reason why no plan of all GPUs is legal; NULL: some are */
+    const plait_fewer_gpus *fewer; /* best smaller number of GPUs; NULL: none is better */
     int idle_groups;
-    const plait_idle_group
-        *idle;                /* [idle_groups]: groups of nodes that the best plan leaves idle */
-    const plait_tries *tries; /* NULL: not asked; indices of plans */
+    const plait_idle_group *idle; /* [idle_groups] groups of nodes that the best plan leaves idle */
+    const plait_tries *tries;     /* plans to start; NULL: not requested */
     int tries_asked;
-    const char *command; /* that asked; NULL: not known */
-    const char *next;    /* the command to run next, or NULL */
+    const char *command; /* command line of the search; NULL: unknown */
+    const char *next;    /* next command; NULL: none */
 } report_found;
 
 PLAIT_MUST_CHECK plait_status report_search(const plait_problem *problem, const report_found *found,
                                             FILE *out, plait_error *err);
 
-/** @param way  [ways] changes with which a plan that cannot run or is out of memory runs and fits, as flags */
+/** Prints one plan. @param way  [ways] changes of flags with which an infeasible plan runs and fits */
 PLAIT_MUST_CHECK plait_status report_eval(const plait_problem *problem, const report_plan *plan,
                                           const plait_relaxation *way, int ways, FILE *out,
                                           plait_error *err);
 
-/** A table of what each group of nodes does; nothing where all stages are alike. */
+/** Prints a table of the work of each group of nodes; nothing if all stages are equal. */
 PLAIT_MUST_CHECK plait_status report_groups(const plait_problem *problem, const report_plan *plan,
                                             const char *which, FILE *out, plait_error *err);
 
-/** A line for each group that is left idle: what the best plan with it takes. */
+/** Prints a line for each idle group with the step of the best plan that uses it. */
 void report_idle(const plait_problem *problem, const report_found *found, FILE *out);
 
-/** Everything explain has to say about one plan. */
+/** One plan with everything that explain prints. */
 typedef struct report_explained {
     const report_plan *plan;
-    const plait_timeline *timeline; /* NULL: no pipeline, or one that cannot be simulated ... */
-    const char *no_timeline;        /* ... and why not; NULL: no pipeline */
+    const plait_timeline *timeline; /* NULL: no pipeline, or not simulated */
+    const char *no_timeline;        /* reason why it is not simulated; NULL: no pipeline */
     int sensitivities;
-    const plait_sensitivity *sensitivity; /* what 10 % more of each resource buys */
+    const plait_sensitivity *sensitivity; /* gain of 10 % more of each resource */
     int limits;
-    const plait_comm_limit *limit; /* when communication binds each parallelism ... */
-    const char *no_limits;         /* ... and why neither is listed; NULL: they are */
+    const plait_comm_limit
+        *limit; /* size from which computation hides communication, by parallelism */
+    const char
+        *no_limits; /* reason why limits and sensitivities are missing; NULL: they are listed */
     int relaxations;
-    const plait_relaxation *relaxation;  /* when it does not fit: the smallest changes */
-    const plait_problem *versus_problem; /* the other plan, with its own question */
-    const report_plan *versus;           /* NULL: not asked for */
+    const plait_relaxation *relaxation;  /* smallest changes with which it fits */
+    const plait_problem *versus_problem; /* problem of `versus` */
+    const report_plan *versus;           /* plan to compare with; NULL: none */
     const char *versus_name;
-    const plait_why *why_not; /* NULL: not asked for */
+    const plait_why *why_not; /* NULL: not requested */
     const char *why_not_asked;
-    const report_plan *why_not_plan; /* the best such plan; NULL when there is none */
-    const report_plan *winner;       /* of the search; NULL when nothing fits */
+    const report_plan *why_not_plan; /* best plan with the requested keys; NULL: none */
+    const report_plan *winner;       /* best plan of the search; NULL: none fits */
 } report_explained;
 
 PLAIT_MUST_CHECK plait_status report_explain(const plait_problem *problem,
@@ -110,54 +114,50 @@ PLAIT_MUST_CHECK plait_status report_explain(const plait_problem *problem,
 
 /* ---- data ---- */
 
-/** One line a model. */
+/** Prints one line per model. */
 PLAIT_MUST_CHECK plait_status report_models(const plait_model *model, size_t count, FILE *out,
                                             plait_error *err);
 
-/** One model: shape, layers by kind, parameters, FLOPs a token, bytes. */
+/** Prints one model: shape, layers by kind, parameters, FLOPs per token, bytes. */
 PLAIT_MUST_CHECK plait_status report_model(const plait_model *model, int seq, FILE *out,
                                            plait_error *err);
 
-/** One line a cluster, and one line an accelerator. */
+/** Prints one line per cluster and one line per accelerator. */
 PLAIT_MUST_CHECK plait_status report_clusters(const plait_cluster *cluster, size_t clusters,
                                               const plait_accelerator *accelerator,
                                               size_t accelerators, FILE *out, plait_error *err);
 
-/** One cluster: accelerators, levels, also as graphs, and what collectives take. */
+/** Prints one cluster: accelerators, levels, graphs, times of collectives. */
 PLAIT_MUST_CHECK plait_status report_cluster(const plait_cluster *cluster, FILE *out,
                                              plait_error *err);
 
-/** Levels of links as graphs, and all of them together. (C.110, C.119) */
-PLAIT_MUST_CHECK plait_status report_graphs(const plait_cluster *cluster, FILE *out,
-                                            plait_error *err);
-
-/** The same as one JSON object. */
+/** Writes the levels of links as graphs, and all of them together, as one JSON object (C.110, C.119). */
 void report_graphs_write(json_writer *json, const plait_cluster *cluster);
 
 /* ---- parts that several reports share ---- */
 
-/** Two lines: the model on the cluster, and the job. */
+/** Prints two lines: the model on the cluster, and the job. */
 void report_question(const plait_problem *problem, FILE *out);
 
 /**
- * Notes on what the numbers rest on; nothing when all constants are measured.
+ * Prints a note for each kind of constants that are not measured.
  *
- * @param degrees  of the plan whose numbers they are; NULL: of none
+ * @param degrees  of the priced plan; NULL: none
  */
 void report_confidence(const plait_problem *problem, const plait_degrees *degrees, FILE *out);
 
-/** Table of the terms of a step, those that are not zero. */
+/** Prints a table of the terms of a step that are not zero. */
 PLAIT_MUST_CHECK plait_status report_step_terms(const plait_cost *cost, FILE *out,
                                                 plait_error *err);
 
-/** Table of the terms of the fullest GPU's memory. */
+/** Prints a table of the terms of the fullest GPU's memory. */
 PLAIT_MUST_CHECK plait_status report_memory_terms(const plait_cost *cost, FILE *out,
                                                   plait_error *err);
 
-/** "tp 8, pp 4, dp 8, ...": the degrees that are not 1, and the choices. */
+/** Prints degrees that are not 1, "tp 8, pp 4, dp 8, ...", and the words of the other keys. */
 void report_degrees(const plait_problem *problem, const plait_degrees *degrees, FILE *out);
 
-/** Relaxations, one a line. */
+/** Prints relaxations, one per line. */
 void report_relaxations(const plait_relaxation *relaxation, int count, FILE *out);
 
 /** One term of the lists in cost.h, with its value in a plan. */
@@ -171,5 +171,5 @@ typedef struct report_term {
 void report_step_term_list(const plait_step_time *step, report_term term[PLAIT_STEP_TERM_COUNT]);
 void report_memory_term_list(const plait_memory *memory, report_term term[PLAIT_MEMORY_TERM_COUNT]);
 
-/** The largest term that is not arithmetic: a communication, the bubble, recomputation. */
+/** Returns the largest term that is not arithmetic: communication, bubble or recomputation. */
 report_term report_largest_overhead(const plait_step_time *step);

@@ -1,4 +1,4 @@
-/* report_capacity.c - a table of numbers of GPUs, the answer, the front, and what moves it */
+/* report_capacity.c - prints numbers of GPUs for a run: the table, the answer, the front, the sensitivities */
 #include "report/report_capacity.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static bool are_days(double seconds)
     return seconds >= 0.1 * PLAIT_DAY && seconds < 1e6 * PLAIT_DAY;
 }
 
-/* Thousands of days have no decimals; what is no number of days has the unit of a step. */
+/* Writes days, with a decimal below 1000; shorter and longer times get the unit of a step. */
 static const char *days(double seconds, char text[UNITS_SIZE])
 {
     if (isnan(seconds) || isinf(seconds))
@@ -38,7 +38,7 @@ static const char *dollars(double usd, char text[UNITS_SIZE])
     return text;
 }
 
-/* A factor between two numbers as a change: "+9.3 %". */
+/* Writes the change from one number to another: "+9.3 %". */
 static const char *change(double value, double from, char text[UNITS_SIZE])
 {
     if (!isfinite(value / from))
@@ -58,9 +58,24 @@ static const char *amount(double value, char text[UNITS_SIZE])
 
 // ---- the question --------------------------------------------------------------------------
 
-/* The price and PUE of each cluster, and where both come from. */
-static void print_costs(const report_capacity *report, FILE *out)
+void report_capacity_question(const report_capacity *report, FILE *out)
 {
+    const plait_capacity_ask *const ask = report->ask;
+    const plait_problem *const problem = report->row[0].problem;
+    const plait_reliability *const fleet = &ask->fleet;
+    char a[UNITS_SIZE], b[UNITS_SIZE];
+    const report_capacity_cluster *const first = &report->cluster[0];
+
+    fprintf(out, "%s, %s parameters: %s tokens in sequences of %d; %s, runtime %s\n",
+            problem->model->name, units_count(plait_model_params(problem->model).total, a),
+            units_count(ask->tokens, b), problem->job.seq,
+            plait_precision_name[problem->job.precision], problem->runtime->name);
+    fprintf(out,
+            "%s interruptions of 1000 node-days, %.0f s to notice and %.0f s to restart; "
+            "checkpoints %s at %s a node\n",
+            units_number(fleet->interruptions_per_node_day * 1e3, b), fleet->detect_s,
+            fleet->restart_s, fleet->async ? "behind the steps" : "block",
+            units_rate(fleet->node_bytes_per_s, "B/s", a));
     for (int c = 0; c < report->clusters; c++) {
         const report_capacity_cluster *const at = &report->cluster[c];
         const plait_cluster *const cluster = at->problem->cluster;
@@ -82,39 +97,11 @@ static void print_costs(const report_capacity *report, FILE *out)
         "dollars are those of GPU hours, spare nodes included; left out: storage, network traffic, "
         "staff, evaluations and failed experiments\n",
         out);
-}
-
-/* Batches that numbers of GPUs were searched with. */
-static void print_batches(const report_capacity *report, FILE *out)
-{
-    const report_capacity_cluster *const at = &report->cluster[0];
-
-    if (at->batches > 1)
+    if (first->batches > 1)
         fprintf(out,
                 "batches from %d to %d, %d of them; each row processes all tokens, with a larger "
                 "batch in fewer steps, and what that does to the loss is left out\n",
-                at->gbs[0], at->gbs[at->batches - 1], at->batches);
-}
-
-void report_capacity_question(const report_capacity *report, FILE *out)
-{
-    const plait_capacity_ask *const ask = report->ask;
-    const plait_problem *const problem = report->row[0].problem;
-    const plait_reliability *const fleet = &ask->fleet;
-    char a[UNITS_SIZE], b[UNITS_SIZE];
-
-    fprintf(out, "%s, %s parameters: %s tokens in sequences of %d; %s, runtime %s\n",
-            problem->model->name, units_count(plait_model_params(problem->model).total, a),
-            units_count(ask->tokens, b), problem->job.seq,
-            plait_precision_name[problem->job.precision], problem->runtime->name);
-    fprintf(out,
-            "%s interruptions of 1000 node-days, %.0f s to notice and %.0f s to restart; "
-            "checkpoints %s at %s a node\n",
-            units_number(fleet->interruptions_per_node_day * 1e3, b), fleet->detect_s,
-            fleet->restart_s, fleet->async ? "behind the steps" : "block",
-            units_rate(fleet->node_bytes_per_s, "B/s", a));
-    print_costs(report, out);
-    print_batches(report, out);
+                first->gbs[0], first->gbs[first->batches - 1], first->batches);
     if (ask->deadline_s > 0.0)
         fprintf(out, "deadline %s%s", days(ask->deadline_s, a),
                 ask->budget_usd > 0.0 ? ", " : "\n");
@@ -124,21 +111,7 @@ void report_capacity_question(const report_capacity *report, FILE *out)
 
 // ---- the table -----------------------------------------------------------------------------
 
-static void band_cell(table *rows, const plait_capacity_row *r)
-{
-    char low[UNITS_SIZE], high[UNITS_SIZE];
-
-    days(r->wall_low_s, low);
-    days(r->wall_high_s, high);
-    if (are_days(r->wall_low_s) && are_days(r->wall_high_s)) // the column before has the unit
-        low[strcspn(low, " ")] = high[strcspn(high, " ")] = '\0';
-    if (isfinite(r->wall_low_s) && isfinite(r->wall_high_s))
-        table_cell(rows, "%s to %s", low, high);
-    else
-        table_cell(rows, "-");
-}
-
-/* Is a row as good as another, as far as measured runs can tell? */
+/* Returns whether measured runs cannot distinguish a row from row `with` by the value. */
 static bool ties(const report_capacity *report, const plait_capacity_row *r, int with,
                  double (*value)(const plait_capacity_row *r))
 {
@@ -183,68 +156,62 @@ static bool any_tie(const report_capacity *report,
     return false;
 }
 
-static void fill_days(table *rows, const report_capacity *report, const plait_capacity_row *r)
-{
-    char text[UNITS_SIZE];
-
-    table_cell(rows, "%s", units_percent(r->goodput.effective, text));
-    table_cell(rows, "%s%s", report_capacity_ties_days(report, r) ? "~" : "",
-               days(r->wall_s, text));
-    band_cell(rows, r);
-    table_cell(rows, "%s", isnan(r->finishes) ? "-" : units_percent(r->finishes, text));
-}
-
-static void fill_money(table *rows, const report_capacity *report, const plait_capacity_row *r)
-{
-    char text[UNITS_SIZE];
-
-    table_cell(rows, "%s%s", report_capacity_ties_usd(report, r) ? "~" : "",
-               isfinite(r->usd) ? units_count(r->usd, text) : "-");
-    table_cell(rows, "%s", amount(r->power_w / 1e6, text));
-    table_cell(rows, "%s", amount(r->energy_j / 3.6e9, text));
-    table_cell(rows, "%s", amount(r->co2_kg / 1e3, text));
-    table_cell(rows, "%s", units_percent(r->scaling, text));
-    table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
-}
-
-static void fill_row(table *rows, const report_capacity *report, const plait_capacity_row *r)
-{
-    char text[UNITS_SIZE];
-
-    table_cell(rows, "%s", r->problem->cluster->name);
-    table_cell(rows, "%d", r->problem->job.gpus);
-    table_cell(rows, "%d", r->problem->job.gbs);
-    if (!r->fits) {
-        for (int i = 0; i < 12; i++)
-            table_cell(rows, "-");
-        table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
-        return;
-    }
-    table_cell(rows, "%s", units_seconds(r->cost.step_s, text));
-    table_cell(rows, "%s", units_count(r->tokens_per_s, text));
-    table_cell(rows, "%s", units_percent(r->cost.mfu, text));
-    fill_days(rows, report, r);
-    fill_money(rows, report, r);
-}
-
 static plait_status print_rows(const report_capacity *report, FILE *out, plait_error *err)
 {
     static const table_column columns[] = {
-        {"cluster", TABLE_LEFT},  {"GPUs", TABLE_RIGHT},     {"batch", TABLE_RIGHT},
-        {"step", TABLE_RIGHT},    {"tokens/s", TABLE_RIGHT}, {"MFU", TABLE_RIGHT},
-        {"useful", TABLE_RIGHT},  {"days", TABLE_RIGHT},     {"80 % within", TABLE_RIGHT},
-        {"in time", TABLE_RIGHT}, {"USD", TABLE_RIGHT},      {"MW", TABLE_RIGHT},
-        {"MWh", TABLE_RIGHT},     {"t CO2", TABLE_RIGHT},    {"scaling", TABLE_RIGHT},
+        {"cluster", TABLE_LEFT},
+        {"GPUs", TABLE_RIGHT | TABLE_STAYS},
+        {"batch", TABLE_RIGHT | 2 * TABLE_SPARE},
+        {"step", TABLE_RIGHT | 2 * TABLE_SPARE},
+        {"tokens/s", TABLE_RIGHT | 3 * TABLE_SPARE},
+        {"MFU", TABLE_RIGHT | 3 * TABLE_SPARE},
+        {"useful", TABLE_RIGHT | TABLE_SPARE},
+        {"days", TABLE_RIGHT | TABLE_STAYS},
+        {"80 % within", TABLE_RIGHT | TABLE_SPARE},
+        {"in time", TABLE_RIGHT | TABLE_SPARE},
+        {"USD", TABLE_RIGHT | TABLE_STAYS},
+        {"MW", TABLE_RIGHT | 3 * TABLE_SPARE},
+        {"MWh", TABLE_RIGHT | 2 * TABLE_SPARE},
+        {"t CO2", TABLE_RIGHT | 2 * TABLE_SPARE},
+        {"scaling", TABLE_RIGHT | 3 * TABLE_SPARE},
         {"binds", TABLE_LEFT},
     };
-    static const int spare[] = {0, -2, 2, 2, 3, 3, 1, -2, 1, 1, -2, 3, 2, 2, 3, 0};
-    const size_t count = sizeof columns / sizeof *columns;
-    table *rows = table_new(columns, count);
+    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    char text[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
 
-    for (size_t c = 0; c < count; c++)
-        table_spare(rows, c, spare[c]);
-    for (int i = 0; i < report->rows; i++)
-        fill_row(rows, report, &report->row[i]);
+    for (int i = 0; i < report->rows; i++) {
+        const plait_capacity_row *const r = &report->row[i];
+
+        table_cell(rows, "%s", r->problem->cluster->name);
+        table_cell(rows, "%d", r->problem->job.gpus);
+        table_cell(rows, "%d", r->problem->job.gbs);
+        if (!r->fits) {
+            for (int empty = 0; empty < 12; empty++)
+                table_cell(rows, "-");
+            table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
+            continue;
+        }
+        table_cell(rows, "%s", units_seconds(r->cost.step_s, text));
+        table_cell(rows, "%s", units_count(r->tokens_per_s, text));
+        table_cell(rows, "%s", units_percent(r->cost.mfu, text));
+        table_cell(rows, "%s", units_percent(r->goodput.effective, text));
+        table_cell(rows, "%s%s", report_capacity_ties_days(report, r) ? "~" : "",
+                   days(r->wall_s, text));
+        days(r->wall_low_s, low);
+        days(r->wall_high_s, high);
+        if (are_days(r->wall_low_s) && are_days(r->wall_high_s)) // the column before has the unit
+            low[strcspn(low, " ")] = high[strcspn(high, " ")] = '\0';
+        table_cell(rows, isfinite(r->wall_low_s) && isfinite(r->wall_high_s) ? "%s to %s" : "-",
+                   low, high);
+        table_cell(rows, "%s", isnan(r->finishes) ? "-" : units_percent(r->finishes, text));
+        table_cell(rows, "%s%s", report_capacity_ties_usd(report, r) ? "~" : "",
+                   isfinite(r->usd) ? units_count(r->usd, text) : "-");
+        table_cell(rows, "%s", amount(r->power_w / 1e6, text));
+        table_cell(rows, "%s", amount(r->energy_j / 3.6e9, text));
+        table_cell(rows, "%s", amount(r->co2_kg / 1e3, text));
+        table_cell(rows, "%s", units_percent(r->scaling, text));
+        table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
+    }
     fputc('\n', out);
     return table_print(rows, 0, out, err);
 }
@@ -264,7 +231,7 @@ static void print_choice(const report_capacity *report, const char *what, const 
             dollars(r->usd, usd));
 }
 
-/* The numbers that answers are chosen from; no words where a whole range was searched but for what bounds rule out. */
+/* Returns words for the numbers of GPUs among which answers were chosen; empty if the search covers the whole range. */
 static const char *among(const report_capacity *report)
 {
     const char *words = "";
@@ -306,19 +273,6 @@ static void print_searched(const report_capacity *report, FILE *out)
     }
 }
 
-static void print_ties(const report_capacity *report, FILE *out)
-{
-    const bool in_days = any_tie(report, report_capacity_ties_days),
-               in_usd = any_tie(report, report_capacity_ties_usd);
-    const int with = in_days ? report->answer : report->verdict.cheapest;
-
-    if (in_days || in_usd)
-        fprintf(out, "~ within %.1f %% of %s%s%s: measured runs cannot tell them apart\n",
-                100.0 * (report->row[with].problem->band.tie - 1.0),
-                in_days ? "the answer's days" : "", in_days && in_usd ? " or of " : "",
-                in_usd ? "the least dollars in time" : "");
-}
-
 static void print_answers(const report_capacity *report, FILE *out)
 {
     const plait_capacity_ask *const ask = report->ask;
@@ -336,10 +290,18 @@ static void print_answers(const report_capacity *report, FILE *out)
                  report->verdict.cheapest, out);
     print_choice(report, "fastest", " of the rows", report->verdict.fastest, out);
     print_searched(report, out);
-    print_ties(report, out);
+    const bool in_days = any_tie(report, report_capacity_ties_days),
+               in_usd = any_tie(report, report_capacity_ties_usd);
+    const int with = in_days ? report->answer : report->verdict.cheapest;
+
+    if (in_days || in_usd)
+        fprintf(out, "~ within %.1f %% of %s%s%s: measured runs cannot tell them apart\n",
+                100.0 * (report->row[with].problem->band.tie - 1.0),
+                in_days ? "the answer's days" : "", in_days && in_usd ? " or of " : "",
+                in_usd ? "the least dollars in time" : "");
 }
 
-/* Of each cluster that has one: from here on GPUs buy little. */
+/* Prints the knee of each cluster: the number of GPUs from which more GPUs gain little. */
 static void print_knees(const report_capacity *report, FILE *out)
 {
     const int rows = report->rows;
@@ -360,7 +322,7 @@ static void print_knees(const report_capacity *report, FILE *out)
     }
 }
 
-/* How the run of the answer goes, as the closed forms say and as drawn. */
+/* Prints interruptions and checkpoints of the answer's run by the closed forms, and times of sampled runs. */
 static void print_run(const report_capacity *report, FILE *out)
 {
     const plait_capacity_row *const r = &report->row[report->answer];
@@ -430,94 +392,67 @@ static plait_status print_tornado(const report_capacity *report, FILE *out, plai
 
 // ---- what would change it ------------------------------------------------------------------
 
-/* The row with the next fewer GPUs that would answer but for the deadline. */
-static const plait_capacity_row *next_smaller(const report_capacity *report)
+/* Prints what the fastest row would need, if no row answers. */
+static void print_missing_answer(const report_capacity *report, FILE *out)
 {
-    const int gpus = report->row[report->answer].problem->job.gpus;
-    const plait_capacity_row *best = NULL;
+    const int f = report->verdict.fastest;
+    const bool deadline = report->ask->deadline_s > 0.0, budget = report->ask->budget_usd > 0.0;
+    char time[UNITS_SIZE], usd[UNITS_SIZE];
+    bool fits = false;
 
-    for (int i = 0; i < report->rows; i++) {
-        const plait_capacity_row *const r = &report->row[i];
-
-        if (r->limit == PLAIT_CAPACITY_LIMIT_DEADLINE && isfinite(r->wall_s) &&
-            r->problem->job.gpus < gpus && (best == NULL || r->wall_s < best->wall_s))
-            best = r;
-    }
-    return best;
+    for (int i = 0; i < report->rows; i++)
+        fits = fits || report->row[i].fits;
+    fputs("what would change the answer: ", out);
+    if (f < 0)
+        fputs(fits ? "fewer failures, a faster restart or fewer GPUs\n"
+                   : "more GPUs or more memory\n",
+              out);
+    else
+        fprintf(out, "%s%s%s%s for %d GPUs of %s\n", deadline ? "a deadline of " : "",
+                deadline ? days(report->row[f].wall_s, time) : "",
+                deadline && budget ? " and " : "", budget ? dollars(report->row[f].usd, usd) : "",
+                report->row[f].problem->job.gpus, report->row[f].problem->cluster->name);
 }
 
-static void print_of_deadline(const report_capacity *report, FILE *out)
+/*
+ * Prints the smallest change with another answer: with a deadline, slower steps or the deadline of the
+ * fastest row with fewer GPUs that misses only the deadline; else the price of the second cheapest row.
+ */
+static void print_change(const report_capacity *report, FILE *out)
 {
-    const plait_capacity_row *const r = &report->row[report->answer];
-    const plait_capacity_row *const less = next_smaller(report);
-    const double slack = report->ask->deadline_s / r->wall_s - 1.0;
+    const bool deadline = report->ask->deadline_s > 0.0;
+    const plait_capacity_row *const r = &report->row[report->answer], *other = NULL;
     char text[UNITS_SIZE];
 
-    fprintf(out, "what would change the answer: steps %.1f %% slower", 100.0 * slack);
-    if (isfinite(r->cost.step_high_s))
-        fprintf(out, " (the band goes to %.1f %%)",
-                100.0 * (r->cost.step_high_s / r->cost.step_s - 1.0));
-    if (less != NULL)
-        fprintf(out, ", or a deadline of %s, which %d GPUs of %s meet", days(less->wall_s, text),
-                less->problem->job.gpus, less->problem->cluster->name);
-    fputc('\n', out);
-}
+    for (int i = 0; i < report->rows; i++) {
+        const plait_capacity_row *const row = &report->row[i];
 
-static bool any_fits(const report_capacity *report)
-{
-    for (int i = 0; i < report->rows; i++)
-        if (report->row[i].fits)
-            return true;
-    return false;
-}
-
-/* Without an answer: what the closest would need. */
-static void print_of_nothing(const report_capacity *report, FILE *out)
-{
-    const int f = report->verdict.fastest, deadline = report->ask->deadline_s > 0.0;
-    char time[UNITS_SIZE], usd[UNITS_SIZE];
-
-    if (f < 0) {
-        const bool fits = any_fits(report);
-        fprintf(out, "what would change the answer: %s\n",
-                fits ? "fewer failures, a faster restart or fewer GPUs"
-                     : "more GPUs or more memory");
-        return;
+        if (deadline ? row->limit == PLAIT_CAPACITY_LIMIT_DEADLINE && isfinite(row->wall_s) &&
+                           row->problem->job.gpus < r->problem->job.gpus &&
+                           (other == NULL || row->wall_s < other->wall_s)
+                     : i != report->answer && row->fits && isfinite(row->usd) &&
+                           row->limit == PLAIT_CAPACITY_LIMIT_NOTHING &&
+                           (other == NULL || row->usd < other->usd))
+            other = row;
     }
-    const plait_capacity_row *const r = &report->row[f];
-    fprintf(out, "what would change the answer: %s%s%s%s for %d GPUs of %s\n",
-            deadline ? "a deadline of " : "", deadline ? days(r->wall_s, time) : "",
-            deadline && report->ask->budget_usd > 0.0 ? " and " : "",
-            report->ask->budget_usd > 0.0 ? dollars(r->usd, usd) : "", r->problem->job.gpus,
-            r->problem->cluster->name);
-}
-
-static void print_of_money(const report_capacity *report, FILE *out)
-{
-    const plait_capacity_row *second = NULL;
-    const plait_capacity_row *const r = &report->row[report->answer];
-
-    for (int i = 0; i < report->rows; i++)
-        if (i != report->answer && report->row[i].fits && isfinite(report->row[i].usd) &&
-            report->row[i].limit == PLAIT_CAPACITY_LIMIT_NOTHING &&
-            (second == NULL || report->row[i].usd < second->usd))
-            second = &report->row[i];
-    if (second != NULL && isfinite(r->usd))
+    if (deadline) {
+        fprintf(out, "what would change the answer: steps %.1f %% slower",
+                100.0 * (report->ask->deadline_s / r->wall_s - 1.0));
+        if (isfinite(r->cost.step_high_s))
+            fprintf(out, " (the band goes to %.1f %%)",
+                    100.0 * (r->cost.step_high_s / r->cost.step_s - 1.0));
+        if (other != NULL)
+            fprintf(out, ", or a deadline of %s, which %d GPUs of %s meet",
+                    days(other->wall_s, text), other->problem->job.gpus,
+                    other->problem->cluster->name);
+        fputc('\n', out);
+    } else if (other != NULL && isfinite(r->usd)) {
         fprintf(out,
                 "what would change the answer: a price or a step that differs by %.1f %% between "
                 "it and %d GPUs of %s\n",
-                100.0 * fabs(second->usd / r->usd - 1.0), second->problem->job.gpus,
-                second->problem->cluster->name);
-}
-
-static void print_change(const report_capacity *report, FILE *out)
-{
-    if (report->answer < 0)
-        print_of_nothing(report, out);
-    else if (report->ask->deadline_s > 0.0)
-        print_of_deadline(report, out);
-    else
-        print_of_money(report, out);
+                100.0 * fabs(other->usd / r->usd - 1.0), other->problem->job.gpus,
+                other->problem->cluster->name);
+    }
 }
 
 void report_capacity_answer(const report_capacity *report, FILE *out)
@@ -525,9 +460,12 @@ void report_capacity_answer(const report_capacity *report, FILE *out)
     print_answers(report, out);
     print_knees(report, out);
     print_front(report, out);
-    if (report->answer >= 0)
+    if (report->answer >= 0) {
         print_run(report, out);
-    print_change(report, out);
+        print_change(report, out);
+    } else {
+        print_missing_answer(report, out);
+    }
 }
 
 plait_status report_capacity_print(const report_capacity *report, FILE *out, plait_error *err)

@@ -1,13 +1,116 @@
-/* report_case.c - published systems beside what plait makes of them */
+/* report_case.c - prints published systems beside the prices that plait computes for them, as text and as JSON */
 #include "report/report_case.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "io/json/json_write.h"
+#include "plait/lowlevel/limits.h"
+#include "plait/plan.h"
 #include "plait/units.h"
 #include "report/report_private.h"
 #include "report/report_table.h"
 #include "report/units.h"
+
+static double peak_flops_per_s(const plait_problem *problem)
+{
+    const plait_accelerator *const gpu = plait_cluster_accelerator(problem->cluster, 0);
+
+    return gpu->peak_flops_per_s[problem->job.precision];
+}
+
+/* Returns the share of a plan's layers that are on group 0. */
+static double first_layers(const plait_plan *plan)
+{
+    double first = 0.0, all = 0.0;
+
+    for (int s = 0; s < plan->stages; s++) {
+        first += plan->stage[s].group == 0 ? plan->stage[s].layers : 0;
+        all += plan->stage[s].layers;
+    }
+    return first / all;
+}
+
+/* Returns a figure of one plan; FLOPs count whole squares of attention, as the sources of the cases do. */
+static double figure_of(case_figure figure, const case_priced *row)
+{
+    const plait_cost *const cost = &row->plan->cost;
+    const plait_memory *const memory = &cost->memory;
+
+    switch (figure) {
+    case CASE_step_s:
+        return cost->step_s;
+    case CASE_tokens_per_s_per_gpu:
+        return cost->tokens_per_s_per_gpu;
+    case CASE_model_tflops_per_gpu:
+        return cost->mfu_square * peak_flops_per_s(row->problem) / PLAIT_TFLOP;
+    case CASE_hardware_tflops_per_gpu:
+        return cost->hfu_square * peak_flops_per_s(row->problem) / PLAIT_TFLOP;
+    case CASE_mfu_percent:
+        return 100.0 * cost->mfu_square;
+    case CASE_hfu_percent:
+        return 100.0 * cost->hfu_square;
+    case CASE_memory_gib:
+        return memory->peak_bytes / PLAIT_GIB;
+    case CASE_state_gb:
+        return (memory->weights_bytes + memory->gradients_bytes + memory->optimizer_bytes) /
+               PLAIT_GB;
+    case CASE_weights_and_gradients_gb:
+        return (memory->weights_bytes + memory->gradients_bytes) / PLAIT_GB;
+    case CASE_bubble_s:
+        return cost->step.bubble_s;
+    case CASE_optimizer_s:
+        return cost->step.optimizer_s;
+    case CASE_first_layers_percent:
+        return 100.0 * first_layers(&row->plan->plan);
+    default:
+        return (double)NAN;
+    }
+}
+
+static bool runs(const case_priced *row)
+{
+    return row->plan->verdict != PLAIT_INVALID;
+}
+
+/* Returns the gain in tokens/s/GPU over the row that this one is compared with. */
+static double gain_of(const case_priced *row, const case_priced *before)
+{
+    if (!runs(row) || !runs(before))
+        return (double)NAN;
+    return row->plan->cost.tokens_per_s_per_gpu / before->plan->cost.tokens_per_s_per_gpu - 1.0;
+}
+
+void case_compare(const case_study *study, case_priced *priced, int row)
+{
+    const case_row *const asked = &study->row[row];
+    case_priced *const own = &priced[row];
+
+    for (int f = 0; f < CASE_FIGURES; f++) {
+        const bool wanted = isfinite(asked->published[f]) && runs(own);
+
+        own->published[f] = asked->published[f];
+        own->ours[f] = wanted ? figure_of((case_figure)f, own) : (double)NAN;
+    }
+    if (asked->against < 0)
+        return;
+    const double gain = gain_of(own, &priced[asked->against]);
+    own->ours[CASE_speedup_percent] = 100.0 * gain;
+    if (asked->sync_stages > 0) {
+        own->published[CASE_sync_share_percent] =
+            100.0 *
+            plait_sync_share(asked->sync_stages, asked->published[CASE_speedup_percent] / 100.0);
+        own->ours[CASE_sync_share_percent] = 100.0 * plait_sync_share(own->plan->degrees.pp, gain);
+    }
+}
+
+double case_error(case_figure figure, double ours, double published)
+{
+    if (figure == CASE_speedup_percent || figure == CASE_sync_share_percent ||
+        figure == CASE_first_layers_percent)
+        return (ours - published) / 100.0;
+    return ours / published - 1.0;
+}
 
 enum { TEXT_SIZE = 2 * REPORT_LINE_SIZE };
 
@@ -27,14 +130,14 @@ plait_status report_cases(const case_study *study, size_t count, FILE *out, plai
 
 /* ---- plans ---- */
 
-/* Keys that report_line says. */
+/* Keys that report_line prints. */
 static const plait_key_set said = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_MBS) | PLAIT_KEY_BIT(PLAIT_KEY_ZERO) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 
-/* The line of a plan, and what else the row asks for that is not the plain choice. */
+/* Writes the line of a plan and the other keys that the row sets to something other than the neutral value. */
 static const char *plan_text(const case_row *row, const case_priced *priced, char text[TEXT_SIZE])
 {
     const plait_degrees *const d = &priced->plan->degrees;
@@ -57,16 +160,16 @@ static const char *plan_text(const case_row *row, const case_priced *priced, cha
 static plait_status print_plans(const case_study *study, const case_priced *priced, FILE *out,
                                 plait_error *err)
 {
-    static const table_column columns[] = {
-        {"row", TABLE_LEFT},  {"model", TABLE_LEFT}, {"GPUs", TABLE_RIGHT}, {"cluster", TABLE_LEFT},
-        {"seq", TABLE_RIGHT}, {"gbs", TABLE_RIGHT},  {"plan", TABLE_LEFT}};
+    static const table_column columns[] = {{"row", TABLE_LEFT},
+                                           {"model", TABLE_LEFT | TABLE_BELOW},
+                                           {"GPUs", TABLE_RIGHT | TABLE_BELOW},
+                                           {"cluster", TABLE_LEFT | TABLE_BELOW},
+                                           {"seq", TABLE_RIGHT},
+                                           {"gbs", TABLE_RIGHT},
+                                           {"plan", TABLE_LEFT | TABLE_BELOW}};
     char text[TEXT_SIZE];
     table *rows = table_new(columns, 7);
 
-    table_spare(rows, 1, TABLE_BELOW);
-    table_spare(rows, 2, TABLE_BELOW);
-    table_spare(rows, 3, TABLE_BELOW);
-    table_spare(rows, 6, TABLE_BELOW);
     for (int r = 0; r < study->rows; r++) {
         const case_row *const row = &study->row[r];
 
@@ -101,33 +204,10 @@ static char *figure_text(case_figure figure, double value, char text[UNITS_SIZE]
     return text;
 }
 
-static char *error_text(case_figure figure, double ours, double published, char text[UNITS_SIZE])
+/* Returns whether errors of a figure are differences in percentage points. */
+static bool is_in_points(int figure)
 {
-    const double error = 100.0 * case_error(figure, ours, published);
-    const bool points = figure == CASE_speedup_percent || figure == CASE_sync_share_percent;
-
-    if (isfinite(error))
-        snprintf(text, UNITS_SIZE, "%+.1f %s", error, points ? "points" : "%");
-    else
-        snprintf(text, UNITS_SIZE, "-");
-    return text;
-}
-
-static void add_figure(const case_study *study, const case_priced *priced, int r, int f, bool first,
-                       table *rows)
-{
-    const case_row *const row = &study->row[r];
-    const double ours = priced[r].ours[f], published = priced[r].published[f];
-    char text[UNITS_SIZE];
-
-    table_cell(rows, "%s", first ? row->name : "");
-    if (f == CASE_speedup_percent)
-        table_cell(rows, "%s than %s", case_figure_title[f], study->row[row->against].name);
-    else
-        table_cell(rows, "%s", case_figure_title[f]);
-    table_cell(rows, "%s", figure_text((case_figure)f, ours, text));
-    table_cell(rows, "%s", figure_text((case_figure)f, published, text));
-    table_cell(rows, "%s", error_text((case_figure)f, ours, published, text));
+    return figure == CASE_speedup_percent || figure == CASE_sync_share_percent;
 }
 
 static plait_status print_figures(const case_study *study, const case_priced *priced, FILE *out,
@@ -139,19 +219,31 @@ static plait_status print_figures(const case_study *study, const case_priced *pr
                                            {"published", TABLE_RIGHT},
                                            {"error", TABLE_RIGHT}};
     table *rows = table_new(columns, 5);
+    char text[UNITS_SIZE];
 
     fputc('\n', out);
     for (int r = 0; r < study->rows; r++) {
+        const case_priced *const row = &priced[r];
         bool first = true;
 
         for (int f = 0; f < CASE_FIGURES; f++)
-            if (isfinite(priced[r].ours[f]) || isfinite(priced[r].published[f])) {
-                add_figure(study, priced, r, f, first, rows);
+            if (isfinite(row->ours[f]) || isfinite(row->published[f])) {
+                const double error =
+                    100.0 * case_error((case_figure)f, row->ours[f], row->published[f]);
+
+                table_cell(rows, "%s", first ? study->row[r].name : "");
+                table_cell(rows, f == CASE_speedup_percent ? "%s than %s" : "%s",
+                           case_figure_title[f],
+                           f == CASE_speedup_percent ? study->row[study->row[r].against].name : "");
+                table_cell(rows, "%s", figure_text((case_figure)f, row->ours[f], text));
+                table_cell(rows, "%s", figure_text((case_figure)f, row->published[f], text));
+                table_cell(rows, isfinite(error) ? "%+.1f %s" : "-", error,
+                           is_in_points(f) ? "points" : "%");
                 first = false;
             }
-        if (first) { // nothing published of it: at least its step
-            const double step_s = priced[r].plan->cost.step_s;
-            char text[UNITS_SIZE];
+        if (first) { // print at least the step of a row without published figures
+            const double step_s = row->plan->cost.step_s;
+
             table_cell(rows, "%s", study->row[r].name);
             table_cell(rows, "%s", case_figure_title[CASE_step_s]);
             table_cell(rows, "%s", units_seconds(step_s > 0.0 ? step_s : (double)NAN, text));
@@ -162,7 +254,7 @@ static plait_status print_figures(const case_study *study, const case_priced *pr
     return table_print(rows, 0, out, err);
 }
 
-/* "mean error of 10 rows: step 4.6 %" */
+/* Prints the mean error of each figure that at least two rows have. */
 static void print_means(const case_study *study, const case_priced *priced, FILE *out)
 {
     bool any = false;
@@ -182,8 +274,7 @@ static void print_means(const case_study *study, const case_priced *priced, FILE
         if (count < 2)
             continue;
         fprintf(out, "%s%s %.1f %s over %d", any ? "; " : "\nmean error: ", case_figure_title[f],
-                100.0 * sum / count,
-                f == CASE_speedup_percent || f == CASE_sync_share_percent ? "points" : "%", count);
+                100.0 * sum / count, is_in_points(f) ? "points" : "%", count);
         any = true;
     }
     if (any)
@@ -194,7 +285,7 @@ static void print_means(const case_study *study, const case_priced *priced, FILE
 
 enum { WIDTH = 100 };
 
-/* A paragraph behind `indent` blanks, four more from its second line on; words are not cut. */
+/* Prints a paragraph indented by `indent` blanks, four more from its second line on, without splitting words. */
 static void print_wrapped(const char *text, int indent, FILE *out)
 {
     int column = fprintf(out, "%*s", indent, "");
@@ -221,9 +312,18 @@ static void print_remarks(const char *heading, const case_remarks *remarks, FILE
         print_wrapped(remarks->text[i], 2, out);
 }
 
+/* Prints the heading before the first remark only. */
+static void print_row_remark(const char **heading, const char *text, FILE *out)
+{
+    fputs(*heading, out);
+    *heading = "";
+    print_wrapped(text, 2, out);
+}
+
 static void print_row_remarks(const case_study *study, const case_priced *priced, FILE *out)
 {
     static const char *const words[] = {"", "may run out of memory", "does not fit", "cannot run"};
+    const char *heading = "\nOf rows:\n";
     char text[2048];
 
     for (int r = 0; r < study->rows; r++) {
@@ -232,21 +332,13 @@ static void print_row_remarks(const case_study *study, const case_priced *priced
         if (priced[r].plan->verdict != PLAIT_FITS) {
             snprintf(text, sizeof text, "%s: plait says that it %s: %s", row->name,
                      words[priced[r].plan->verdict], priced[r].plan->why);
-            print_wrapped(text, 2, out);
+            print_row_remark(&heading, text, out);
         }
         for (int i = 0; i < row->notes.count; i++) {
             snprintf(text, sizeof text, "%s: %s", row->name, row->notes.text[i]);
-            print_wrapped(text, 2, out);
+            print_row_remark(&heading, text, out);
         }
     }
-}
-
-static bool has_row_remarks(const case_study *study, const case_priced *priced)
-{
-    for (int r = 0; r < study->rows; r++)
-        if (priced[r].plan->verdict != PLAIT_FITS || study->row[r].notes.count > 0)
-            return true;
-    return false;
 }
 
 plait_status report_case(const case_study *study, const case_priced *priced, FILE *out,
@@ -261,9 +353,119 @@ plait_status report_case(const case_study *study, const case_priced *priced, FIL
     print_remarks("Not published, so assumed:", &study->assumed, out);
     print_remarks("Where the source contradicts itself:", &study->contradicts, out);
     print_remarks("Notes:", &study->notes, out);
-    if (has_row_remarks(study, priced)) {
-        fputs("\nOf rows:\n", out);
-        print_row_remarks(study, priced, out);
-    }
+    print_row_remarks(study, priced, out);
     return PLAIT_OK;
+}
+
+static void write_remarks(json_writer *json, const char *key, const case_remarks *remarks)
+{
+    json_member_array(json, key);
+    for (int i = 0; i < remarks->count; i++)
+        json_write_string(json, remarks->text[i]);
+    json_end_array(json);
+}
+
+static void write_head(json_writer *json, const case_study *study)
+{
+    json_member_string(json, "name", study->name);
+    json_member_string(json, "title", study->title);
+    json_member_string(json, "source", study->source);
+}
+
+plait_status json_cases(const case_study *study, size_t count, plait_arena *arena,
+                        const char **text, size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    json_member_version(&json);
+    json_member_array(&json, "cases");
+    for (size_t i = 0; i < count; i++) {
+        json_begin_object(&json);
+        write_head(&json, &study[i]);
+        json_member_int64(&json, "rows", study[i].rows);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
+}
+
+/* ---- one case ---- */
+
+static void write_row(json_writer *json, const case_study *study, int r, const case_priced *priced)
+{
+    static const char *const verdicts[] = {"fits", "tight", "out_of_memory", "invalid"};
+    const case_row *const row = &study->row[r];
+    char text[96];
+
+    json_begin_object(json);
+    json_member_string(json, "name", row->name);
+    json_member_string(json, "model", row->model);
+    json_member_string(json, "cluster", row->cluster);
+    json_member_string(json, "runtime", row->runtime);
+    json_member_int64(json, "gpus", row->gpus);
+    json_member_int64(json, "seq", row->seq);
+    json_member_int64(json, "gbs", row->gbs);
+    json_member_string(json, "precision", plait_precision_name[priced->problem->job.precision]);
+    json_member_object(json, "plan");
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_kind kind = plait_keys[k].kind;
+
+        if (kind == PLAIT_KEY_NUMBER || kind == PLAIT_KEY_SMALL_NUMBER || kind == PLAIT_KEY_SWITCH)
+            json_member_int64(json, plait_keys[k].name,
+                              plait_key_value(&priced->plan->degrees, (plait_key_id)k));
+        else
+            json_member_string(
+                json, plait_keys[k].name,
+                plait_degrees_get(&priced->plan->degrees, (plait_key_id)k, text, sizeof text));
+    }
+    json_end_object(json);
+    json_member_string(json, "verdict", verdicts[priced->plan->verdict]);
+    if (priced->plan->verdict != PLAIT_FITS)
+        json_member_string(json, "why", priced->plan->why);
+    json_member_number(json, "step_s",
+                       priced->plan->verdict == PLAIT_INVALID ? (double)NAN
+                                                              : priced->plan->cost.step_s);
+    if (row->against >= 0)
+        json_member_string(json, "against", study->row[row->against].name);
+    json_member_array(json, "figures");
+    for (int f = 0; f < CASE_FIGURES; f++) {
+        const double ours = priced->ours[f], published = priced->published[f];
+
+        if (!isfinite(ours) && !isfinite(published))
+            continue;
+        json_begin_object(json);
+        json_member_string(json, "figure", case_figure_key[f]);
+        json_member_number(json, "plait", ours);
+        json_member_number(json, "published", published);
+        json_member_number(json, "error", case_error((case_figure)f, ours, published));
+        json_end_object(json);
+    }
+    json_end_array(json);
+    write_remarks(json, "notes", &row->notes);
+    json_end_object(json);
+}
+
+plait_status json_case(const case_study *study, const case_priced *priced, plait_arena *arena,
+                       const char **text, size_t *length, plait_error *err)
+{
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    json_member_version(&json);
+    json_member_object(&json, "case");
+    write_head(&json, study);
+    write_remarks(&json, "assumed", &study->assumed);
+    write_remarks(&json, "contradicts", &study->contradicts);
+    write_remarks(&json, "notes", &study->notes);
+    json_end_object(&json);
+    json_member_array(&json, "rows");
+    for (int r = 0; r < study->rows; r++)
+        write_row(&json, study, r, &priced[r]);
+    json_end_array(&json);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
 }

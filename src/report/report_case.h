@@ -1,4 +1,4 @@
-/* report_case.h - published systems, priced and printed beside what was published */
+/* report_case.h - prints published systems, priced, beside their published figures */
 #pragma once
 
 #include "io/plans/cases.h"
@@ -8,25 +8,25 @@
 typedef struct case_priced {
     const plait_problem *problem;
     const report_plan *plan;
-    double ours[CASE_FIGURES]; /* NaN where the row publishes nothing, or the plan cannot run */
-    double published[CASE_FIGURES]; /* and what follows from it: g/T from a speed-up (C.136) */
+    double ours[CASE_FIGURES];      /* NaN: the row publishes nothing, or the plan cannot run */
+    double published[CASE_FIGURES]; /* published figures, and g/T derived from a speed-up (C.136) */
 } case_priced;
 
-/** Fill `ours` and `published` of row `row`; rows before it are filled already. */
+/** Fills `ours` and `published` of row `row`; the rows before it must be filled. */
 void case_compare(const case_study *study, case_priced *priced, int row);
 
-/** ours / published - 1; of percentages, the difference in points over 100. NaN without either. */
+/** Returns ours / published - 1, for percentages the difference in points / 100; NaN: one is missing. */
 double case_error(case_figure figure, double ours, double published);
 
-/** One line a case. */
+/** Prints one line per case. */
 PLAIT_MUST_CHECK plait_status report_cases(const case_study *study, size_t count, FILE *out,
                                            plait_error *err);
 
-/** One case: its plans, figures beside published ones, what to know of them. */
+/** Prints one case: plans, figures beside published ones, remarks. */
 PLAIT_MUST_CHECK plait_status report_case(const case_study *study, const case_priced *priced,
                                           FILE *out, plait_error *err);
 
-/** The same as JSON documents; they live in `arena`. */
+/** Write the JSON documents of both; they live in `arena`. */
 PLAIT_MUST_CHECK plait_status json_cases(const case_study *study, size_t count, plait_arena *arena,
                                          const char **text, size_t *length, plait_error *err);
 PLAIT_MUST_CHECK plait_status json_case(const case_study *study, const case_priced *priced,

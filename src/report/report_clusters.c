@@ -1,7 +1,8 @@
-/* report_clusters.c - the clusters and accelerators there are, and one cluster with its numbers */
+/* report_clusters.c - prints lists of clusters and accelerators, and one cluster with its links and collectives */
 #include "report/report.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/report_table.h"
@@ -26,14 +27,8 @@ static plait_status list_clusters(const plait_cluster *cluster, size_t count, FI
         table_cell(rows, "%s", c->name);
         table_cell(rows, "%s%s", group->accelerator->name, c->groups > 1 ? ", ..." : "");
         table_cell(rows, "%d", group->gpus_per_node);
-        if (group->nodes > 0)
-            table_cell(rows, "%d", group->nodes);
-        else
-            table_cell(rows, "any");
-        if (c->level[0].gpus < INT_MAX)
-            table_cell(rows, "%d", c->level[0].gpus);
-        else
-            table_cell(rows, "all");
+        table_cell(rows, group->nodes > 0 ? "%d" : "any", group->nodes);
+        table_cell(rows, c->level[0].gpus < INT_MAX ? "%d" : "all", c->level[0].gpus);
         table_cell(rows, "%s", units_rate(c->level[0].link.bytes_per_s, "B/s", text));
         table_cell(rows, "%s",
                    c->levels > 1 ? units_rate(c->level[1].link.bytes_per_s, "B/s", text) : "-");
@@ -86,34 +81,15 @@ static const char *origin(bool measured)
     return measured ? "measured" : "default";
 }
 
-static plait_status print_peaks(const plait_accelerator *accelerator, FILE *out, plait_error *err)
+static plait_status print_accelerator(const plait_node_group *group, FILE *out, plait_error *err)
 {
+    const plait_accelerator *const a = group->accelerator;
+    char memory[UNITS_SIZE], hbm[UNITS_SIZE];
     static const table_column columns[] = {{"precision", TABLE_LEFT},
                                            {"dense peak", TABLE_RIGHT},
                                            {"ridge, FLOP/byte", TABLE_RIGHT},
                                            {"best GEMM", TABLE_RIGHT},
                                            {"constants", TABLE_LEFT}};
-    table *rows = table_new(columns, 5);
-    char text[UNITS_SIZE];
-
-    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
-        const double peak = accelerator->peak_flops_per_s[p];
-
-        if (peak <= 0.0)
-            continue;
-        table_cell(rows, "%s", plait_precision_name[p]);
-        table_cell(rows, "%s", units_rate(peak, "FLOP/s", text));
-        table_cell(rows, "%.0f", plait_ridge_flops_per_byte(peak, accelerator->hbm_bytes_per_s));
-        table_cell(rows, "%s", units_percent(accelerator->gemm[p].emax, text));
-        table_cell(rows, "%s", origin(accelerator->gemm[p].measured));
-    }
-    return table_print(rows, 2, out, err);
-}
-
-static plait_status print_accelerator(const plait_node_group *group, FILE *out, plait_error *err)
-{
-    const plait_accelerator *const a = group->accelerator;
-    char memory[UNITS_SIZE], hbm[UNITS_SIZE];
 
     fprintf(out, "\n%s, %d a node", a->name, group->gpus_per_node);
     if (group->nodes > 0)
@@ -129,10 +105,24 @@ static plait_status print_accelerator(const plait_node_group *group, FILE *out, 
                    a->attention[PLAIT_ATTENTION_FLASH3].measured ||
                    a->attention[PLAIT_ATTENTION_FUSED].measured),
             origin(a->memory_op_measured), origin(a->collective[PLAIT_ALL_REDUCE].measured));
-    return print_peaks(a, out, err);
+    table *rows = table_new(columns, 5);
+    char text[UNITS_SIZE];
+
+    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+        const double peak = a->peak_flops_per_s[p];
+
+        if (peak <= 0.0)
+            continue;
+        table_cell(rows, "%s", plait_precision_name[p]);
+        table_cell(rows, "%s", units_rate(peak, "FLOP/s", text));
+        table_cell(rows, "%.0f", plait_ridge_flops_per_byte(peak, a->hbm_bytes_per_s));
+        table_cell(rows, "%s", units_percent(a->gemm[p].emax, text));
+        table_cell(rows, "%s", origin(a->gemm[p].measured));
+    }
+    return table_print(rows, 2, out, err);
 }
 
-/* "torus 4x8": the sides of more than one unit; "4x8-": the second does not close. */
+/* Fills "torus 4x8" with the sides of more than one unit; in "4x8-" the second side has no wrap-around link. */
 static void kind_cell(const plait_level *level, table *rows)
 {
     const bool sides = level->kind == PLAIT_LEVEL_MESH || level->kind == PLAIT_LEVEL_TORUS;
@@ -161,15 +151,47 @@ static plait_status print_levels(const plait_cluster *cluster, FILE *out, plait_
 
         table_cell(rows, "%s", level->name);
         kind_cell(level, rows);
-        if (level->gpus < INT_MAX)
-            table_cell(rows, "%d GPUs", level->gpus);
-        else
-            table_cell(rows, "all");
+        table_cell(rows, level->gpus < INT_MAX ? "%d GPUs" : "all", level->gpus);
         table_cell(rows, "%s", units_rate(level->link.bytes_per_s, "B/s", text));
         table_cell(rows, "%s", units_percent(level->efficiency, text));
         table_cell(rows, "%s", units_seconds(level->link.latency_s, text));
         table_cell(rows, "%.3g", level->oversubscription);
     }
+    return table_print(rows, 2, out, err);
+}
+
+static void graph_row(const char *name, const plait_graph *graph, bool whole, table *rows)
+{
+    char text[UNITS_SIZE];
+
+    table_cell(rows, "%s", name);
+    if (graph->nodes < 2.0) { // the cluster has no fixed size
+        table_cell(rows, "any");
+        for (int i = 0; i < 4; i++)
+            table_cell(rows, "-");
+        return;
+    }
+    table_cell(rows, whole ? "%.0f GPUs" : "%.0f", graph->nodes);
+    table_cell(rows, "%.0f", graph->links);
+    table_cell(rows, "%s", units_rate(graph->bisection_bytes_per_s, "B/s", text));
+    table_cell(rows, "%.0f", graph->diameter);
+    table_cell(rows, "%.3g", graph->mean_hops);
+}
+
+/* Prints levels of links as graphs, and all of them together (C.110, C.119). */
+static plait_status print_graphs(const plait_cluster *cluster, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {{"level", TABLE_LEFT},     {"units", TABLE_RIGHT},
+                                           {"links", TABLE_RIGHT},    {"bisection", TABLE_RIGHT},
+                                           {"diameter", TABLE_RIGHT}, {"mean hops", TABLE_RIGHT}};
+    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    const plait_graph all = plait_cluster_graph(cluster);
+
+    for (int l = 0; l < cluster->levels; l++) {
+        const plait_graph graph = plait_level_graph(cluster, l);
+        graph_row(cluster->level[l].name, &graph, false, rows);
+    }
+    graph_row("all", &all, true, rows);
     return table_print(rows, 2, out, err);
 }
 
@@ -194,7 +216,7 @@ static void collective_row(const plait_cluster *cluster, plait_collective_op op,
     table_cell(rows, "%s", units_rate(1e9 / seconds * plait_bus_factor(op, ranks), "B/s", text));
 }
 
-/* A node, a scale-up domain larger than that, and two of whatever is largest among these. */
+/* Lists a node, a scale-up domain if it is larger, and twice the larger of the two. Returns the number of sizes. */
 static int group_sizes(const plait_cluster *cluster, int size[3])
 {
     const int node = cluster->group[0].gpus_per_node;
@@ -244,7 +266,36 @@ plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error
     fputs("\nlinks, from the accelerator outwards, one direction:\n", out);
     PLAIT_TRY(print_levels(cluster, out, err));
     fputs("\nas graphs of units of the level before, bisections both directions:\n", out);
-    PLAIT_TRY(report_graphs(cluster, out, err));
+    PLAIT_TRY(print_graphs(cluster, out, err));
     fputs("\ntime of collectives, ranks next to each other:\n", out);
     return print_collectives(cluster, out, err);
+}
+
+static void graph_members(json_writer *json, const plait_graph *graph)
+{
+    json_member_number(json, "nodes", graph->nodes);
+    json_member_number(json, "links", graph->links);
+    json_member_number(json, "cut_links", graph->cut_links);
+    json_member_number(json, "bisection_bytes_per_s", graph->bisection_bytes_per_s);
+    json_member_number(json, "diameter", graph->diameter);
+    json_member_number(json, "mean_hops", graph->mean_hops);
+}
+
+void report_graphs_write(json_writer *json, const plait_cluster *cluster)
+{
+    const plait_graph all = plait_cluster_graph(cluster);
+
+    json_begin_object(json);
+    json_member_string(json, "name", cluster->name);
+    json_member_array(json, "levels");
+    for (int l = 0; l < cluster->levels; l++) {
+        const plait_graph graph = plait_level_graph(cluster, l);
+        json_begin_object(json);
+        json_member_string(json, "name", cluster->level[l].name);
+        graph_members(json, &graph);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    graph_members(json, &all);
+    json_end_object(json);
 }

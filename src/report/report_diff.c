@@ -1,4 +1,4 @@
-/* report_diff.c - what changed, first what people ask for */
+/* report_diff.c - prints what changed between two documents, the most important values first */
 #include "report/report_diff.h"
 
 #include <math.h>
@@ -13,11 +13,11 @@ enum { MOST_SHOWN = 40, CELL = 40 };
 
 /* ---- which values come first ---- */
 
-/* Of each kind, where the values are that a first look is for; the others follow if there is room. */
+/* Paths of the values that are printed first and of those that are not printed, by kind of document. */
 static const struct {
     const char *kind;
     const char *first[6];
-    const char *never[4]; /* too many, and in a table of their own or in --json */
+    const char *never[4]; /* printed in a table of their own, or only by --json */
 } views[] = {
     {"plans", {"/job/", "/plans/0/", "/search/", NULL}, {"/plans/", "/front/", "/command", NULL}},
     {"capacity", {"/asked/", "/rows/", NULL}, {NULL}},
@@ -35,24 +35,18 @@ static bool begins_with_any(const char *at, const char *const *starts)
     return false;
 }
 
-/* A first plan's parts that are lists are for --json. */
-static bool is_list_of_plan(const char *at)
+/* Returns 0: printed first; 1: printed after those; 2: not printed. */
+static int place_of(const char *kind, const char *at)
 {
     static const char *const lists[] = {"/plans/0/stages", "/plans/0/communication",
                                         "/plans/0/order", NULL};
 
-    return begins_with_any(at, lists);
-}
-
-/* 0: a first look's; 1: after those; 2: not shown. */
-static int place_of(const char *kind, const char *at)
-{
     if (text_ends_with(at, "/source"))
         return 2;
     for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
         if (!text_equal(views[v].kind, kind))
             continue;
-        if (is_list_of_plan(at))
+        if (begins_with_any(at, lists))
             return 2;
         if (begins_with_any(at, views[v].first))
             return 0;
@@ -63,7 +57,7 @@ static int place_of(const char *kind, const char *at)
 
 /* ---- values ---- */
 
-/* Of answers: what a model calls width is none. */
+/* Returns whether a value is a share of one; the width of a model's layer is not. */
 static bool is_share(const char *at)
 {
     static const char *const shares[] = {
@@ -75,7 +69,7 @@ static bool is_share(const char *at)
     return name != NULL && text_index(name + 1, shares) >= 0 && !text_starts_with(at, "/kinds/");
 }
 
-/* A number in the unit that its key ends in. */
+/* Writes a number in the unit that its key ends with. */
 static const char *value_text(const char *at, const char *text, double number, char out[CELL])
 {
     char unit[UNITS_SIZE];
@@ -95,18 +89,6 @@ static const char *value_text(const char *at, const char *text, double number, c
     return out;
 }
 
-static void change_cell(table *rows, const char *at, double from, double to)
-{
-    if (isnan(from) || isnan(to))
-        table_cell(rows, "%s", "");
-    else if (is_share(at))
-        table_cell(rows, "%+.2f points", 100.0 * (to - from));
-    else if (from == 0.0)
-        table_cell(rows, "-");
-    else
-        table_cell(rows, "%+.1f %%", 100.0 * (to / from - 1.0));
-}
-
 static void add_change(table *rows, const json_change *change)
 {
     char a[CELL], b[CELL];
@@ -114,7 +96,13 @@ static void add_change(table *rows, const json_change *change)
     table_cell(rows, "%s", change->at);
     table_cell(rows, "%s", value_text(change->at, change->a, change->from, a));
     table_cell(rows, "%s", value_text(change->at, change->b, change->to, b));
-    change_cell(rows, change->at, change->from, change->to);
+    if (isnan(change->from) || isnan(change->to))
+        table_cell(rows, "%s", "");
+    else if (is_share(change->at))
+        table_cell(rows, "%+.2f points", 100.0 * (change->to - change->from));
+    else
+        table_cell(rows, change->from == 0.0 ? "-" : "%+.1f %%",
+                   100.0 * (change->to / change->from - 1.0));
 }
 
 static plait_status print_changes(const report_diff *diff, FILE *out, plait_error *err)
@@ -141,7 +129,7 @@ static plait_status print_changes(const report_diff *diff, FILE *out, plait_erro
 
 /* ---- the rows of an accuracy ---- */
 
-/* Runs whose prediction moved most. */
+/* Prints the runs whose prediction changed most. */
 static plait_status print_moved_runs(const report_diff *diff, FILE *out, plait_error *err)
 {
     enum { MOST_RUNS = 10 };
@@ -179,7 +167,7 @@ static plait_status print_moved_runs(const report_diff *diff, FILE *out, plait_e
 
 /* ---- the ranking of plans ---- */
 
-/* "tp 2, pp 8, ...": the keys that people tell plans apart by, where they say something. */
+/* Writes the keys that distinguish plans: "tp 2, pp 8, ...". */
 static const char *plan_text(const plait_degrees *d, char text[256])
 {
     char word[PLAIT_VALUE_SIZE];
@@ -196,44 +184,26 @@ static const char *plan_text(const plait_degrees *d, char text[256])
     return text;
 }
 
-static void rank_cell(table *rows, int rank)
-{
-    if (rank > 0)
-        table_cell(rows, "%d", rank);
-    else
-        table_cell(rows, "-");
-}
-
-static void step_cell(table *rows, double step_s)
-{
-    char text[UNITS_SIZE];
-
-    table_cell(rows, "%s", units_seconds(step_s, text));
-}
-
 static plait_status print_ranking(const report_diff *diff, FILE *out, plait_error *err)
 {
     static const table_column columns[] = {{"before", TABLE_RIGHT},
-                                           {"after", TABLE_RIGHT},
+                                           {"after", TABLE_RIGHT | TABLE_STAYS},
                                            {"step before", TABLE_RIGHT},
-                                           {"step after", TABLE_RIGHT},
-                                           {"plan", TABLE_LEFT}};
+                                           {"step after", TABLE_RIGHT | TABLE_STAYS},
+                                           {"plan", TABLE_LEFT | TABLE_BELOW}};
     table *rows;
     char text[256];
 
     if (diff->plans == 0)
         return PLAIT_OK;
     rows = table_new(columns, 5);
-    table_spare(rows, 1, TABLE_STAYS);
-    table_spare(rows, 3, TABLE_STAYS);
-    table_spare(rows, 4, TABLE_BELOW);
     for (int i = 0; i < diff->plans && i < MOST_SHOWN; i++) {
         const diff_plan *const plan = &diff->plan[i];
 
-        rank_cell(rows, plan->rank[0]);
-        rank_cell(rows, plan->rank[1]);
-        step_cell(rows, plan->step_s[0]);
-        step_cell(rows, plan->step_s[1]);
+        for (int side = 0; side < 2; side++)
+            table_cell(rows, plan->rank[side] > 0 ? "%d" : "-", plan->rank[side]);
+        for (int side = 0; side < 2; side++)
+            table_cell(rows, "%s", units_seconds(plan->step_s[side], text));
         table_cell(rows, "%s", plan_text(&plan->degrees, text));
     }
     fputs("\nthe ranking, plans that are alike in every key side by side:\n", out);
@@ -242,63 +212,26 @@ static plait_status print_ranking(const report_diff *diff, FILE *out, plait_erro
 
 /* ---- the whole ---- */
 
-static void print_model(const report_diff *diff, FILE *out)
+plait_status report_diff_print(const report_diff *diff, FILE *out, plait_error *err)
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE];
 
-    if (diff->params[0] > 0.0)
-        fprintf(out, "parameters %s, a token uses %s; then %s, a token uses %s\n\n",
-                units_count(diff->params[0], a), units_count(diff->active[0], b),
-                units_count(diff->params[1], c), units_count(diff->active[1], d));
-}
-
-plait_status report_diff_print(const report_diff *diff, FILE *out, plait_error *err)
-{
     fprintf(out, "%s, from %s to %s: ", diff->kind, diff->name[0], diff->name[1]);
     if (diff->changes.count == 0) {
         fputs("no difference\n", out);
         return PLAIT_OK;
     }
     fprintf(out, "%d change%s\n\n", diff->changes.count, diff->changes.count == 1 ? "" : "s");
-    print_model(diff, out);
+    if (diff->params[0] > 0.0)
+        fprintf(out, "parameters %s, a token uses %s; then %s, a token uses %s\n\n",
+                units_count(diff->params[0], a), units_count(diff->active[0], b),
+                units_count(diff->params[1], c), units_count(diff->active[1], d));
     PLAIT_TRY(print_changes(diff, out, err));
     PLAIT_TRY(print_moved_runs(diff, out, err));
     return print_ranking(diff, out, err);
 }
 
 /* ---- JSON ---- */
-
-static void write_change(json_writer *json, const json_change *change)
-{
-    json_begin_object(json);
-    json_member_string(json, "at", change->at);
-    if (isnan(change->from)) {
-        json_member_string(json, "a", change->a);
-        json_member_string(json, "b", change->b);
-    } else {
-        json_member_number(json, "a", change->from);
-        json_member_number(json, "b", change->to);
-    }
-    json_end_object(json);
-}
-
-static void write_plan(json_writer *json, const diff_plan *plan)
-{
-    static const char *const rank[] = {"rank_a", "rank_b"}, *const step[] = {"step_a_s",
-                                                                             "step_b_s"};
-
-    json_begin_object(json);
-    for (int side = 0; side < 2; side++) {
-        if (plan->rank[side] > 0)
-            json_member_int64(json, rank[side], plan->rank[side]);
-        else
-            json_member_null(json, rank[side]);
-        json_member_number(json, step[side], plan->step_s[side]);
-    }
-    json_write_key(json, "plan");
-    json_degrees_write(json, &plan->degrees);
-    json_end_object(json);
-}
 
 plait_status json_diff_document(const report_diff *diff, plait_arena *arena, const char **text,
                                 size_t *length, plait_error *err)
@@ -311,15 +244,38 @@ plait_status json_diff_document(const report_diff *diff, plait_arena *arena, con
     json_member_string(&json, "kind", diff->kind);
     json_member_string(&json, "a", diff->name[0]);
     json_member_string(&json, "b", diff->name[1]);
-    json_write_key(&json, "changes");
-    json_begin_array(&json);
-    for (int c = 0; c < diff->changes.count; c++)
-        write_change(&json, &diff->changes.change[c]);
+    json_member_array(&json, "changes");
+    for (int c = 0; c < diff->changes.count; c++) {
+        const json_change *const change = &diff->changes.change[c];
+
+        json_begin_object(&json);
+        json_member_string(&json, "at", change->at);
+        if (isnan(change->from)) {
+            json_member_string(&json, "a", change->a);
+            json_member_string(&json, "b", change->b);
+        } else {
+            json_member_number(&json, "a", change->from);
+            json_member_number(&json, "b", change->to);
+        }
+        json_end_object(&json);
+    }
     json_end_array(&json);
-    json_write_key(&json, "ranking");
-    json_begin_array(&json);
-    for (int i = 0; i < diff->plans; i++)
-        write_plan(&json, &diff->plan[i]);
+    json_member_array(&json, "ranking");
+    for (int i = 0; i < diff->plans; i++) {
+        static const char *const rank[] = {"rank_a", "rank_b"}, *const step[] = {"step_a_s",
+                                                                                 "step_b_s"};
+        const diff_plan *const plan = &diff->plan[i];
+
+        json_begin_object(&json);
+        for (int side = 0; side < 2; side++) {
+            json_member_number(&json, rank[side],
+                               plan->rank[side] > 0 ? plan->rank[side] : (double)NAN);
+            json_member_number(&json, step[side], plan->step_s[side]);
+        }
+        json_write_key(&json, "plan");
+        json_degrees_write(&json, &plan->degrees);
+        json_end_object(&json);
+    }
     json_end_array(&json);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);

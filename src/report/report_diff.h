@@ -1,4 +1,4 @@
-/* report_diff.h - what changed between two documents, for people and for machines */
+/* report_diff.h - prints the changes between two documents, as text and as JSON */
 #pragma once
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 /** A plan of either ranking. */
 typedef struct diff_plan {
     plait_degrees degrees;
-    int rank[2]; /* 0: it is not there */
+    int rank[2]; /* 0: missing */
     double step_s[2];
 } diff_plan;
 
@@ -18,15 +18,15 @@ typedef struct report_diff {
     const char *name[2];
     json_changes changes;
     int plans;
-    const diff_plan *plan;       /* [plans], by the second ranking, then by the first */
-    double params[2], active[2]; /* of models; 0: of others */
+    const diff_plan *plan;       /* [plans] in the order of the second ranking, then of the first */
+    double params[2], active[2]; /* parameters of models; 0: other documents */
 } report_diff;
 
-/** The values that people ask for, the ranking, how many more there are. */
+/** Prints the most important changes, the ranking, and the number of other changes. */
 PLAIT_MUST_CHECK plait_status report_diff_print(const report_diff *diff, FILE *out,
                                                 plait_error *err);
 
-/** The document of `plait diff --json`. *text lives in `arena`. */
+/** Writes the document of `plait diff --json`. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status json_diff_document(const report_diff *diff, plait_arena *arena,
                                                  const char **text, size_t *length,
                                                  plait_error *err);

@@ -1,4 +1,4 @@
-/* report_doctor.c - what runs today, what to change, and what that gains */
+/* report_doctor.c - prints the current plan and the fewest changes that make it faster */
 #include "report/report_doctor.h"
 
 #include <math.h>
@@ -12,29 +12,12 @@
 
 /* ---- changes ---- */
 
-static void print_keys(const doctor_answer *answer, const plait_change *change, FILE *out)
-{
-    const plait_degrees *const to = &change->best.plan.degrees;
-    const char *lead = "";
-    char was[PLAIT_VALUE_SIZE], is[PLAIT_VALUE_SIZE];
-
-    for (int key = 0; key < PLAIT_KEYS; key++) {
-        if (!(change->changed & PLAIT_KEY_BIT(key)))
-            continue;
-        plait_degrees_get(&answer->now->degrees, (plait_key_id)key, was, sizeof was);
-        plait_degrees_get(to, (plait_key_id)key, is, sizeof is);
-        fprintf(out, "%s%s %s -> %s", lead, plait_keys[key].name, was, is);
-        lead = ", ";
-    }
-    fputc('\n', out);
-}
-
 static double gain_of(const doctor_answer *answer, double step_s)
 {
     return 1.0 - step_s / answer->now->cost.step_s;
 }
 
-/* "3.0 % less", or "0.6 % more" of what is faster but does not fit. */
+/* Writes "3.0 % less", or "0.6 % more" if today's plan is faster but does not fit. */
 static const char *gain_text(const doctor_answer *answer, double step_s, char text[UNITS_SIZE])
 {
     const double gain = gain_of(answer, step_s);
@@ -43,27 +26,7 @@ static const char *gain_text(const doctor_answer *answer, double step_s, char te
     return text;
 }
 
-/* A tilde as in a ranking: the evidence cannot tell the two apart. */
-static bool is_tied(const doctor_answer *answer, double step_s)
-{
-    return answer->now->cost.step_s < answer->problem->band.tie * step_s;
-}
-
-static void print_change(const doctor_answer *answer, int i, FILE *out)
-{
-    const plait_change *const change = &answer->change[i];
-    const double step_s = change->best.price.step_s;
-    char step[UNITS_SIZE], memory[UNITS_SIZE], gain[UNITS_SIZE];
-
-    fprintf(out, "%2d%s  step %s, %s, %s: ", i + 1, is_tied(answer, step_s) ? "~" : " ",
-            units_seconds(step_s, step), gain_text(answer, step_s, gain),
-            units_gib(change->best.price.peak_bytes, memory));
-    print_keys(answer, change, out);
-    for (const char *line = answer->edits[i]; *line != '\0'; line += strcspn(line, "\n") + 1)
-        fprintf(out, "      %.*s\n", (int)strcspn(line, "\n"), line);
-}
-
-/* How the lines under the changes are to be read. */
+/* Returns the explanation of the lines below the changes; empty: none is needed. */
 static const char *manner(const doctor_answer *answer)
 {
     for (int i = 0; i < answer->changes; i++)
@@ -117,8 +80,30 @@ plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *
     else
         fprintf(out, "\nthe fewest changes that make it %s%s:\n",
                 answer->now->verdict <= PLAIT_TIGHT ? "faster" : "fit", manner(answer));
-    for (int i = 0; i < answer->changes; i++)
-        print_change(answer, i, out);
+    for (int i = 0; i < answer->changes; i++) {
+        const plait_change *const change = &answer->change[i];
+        const double step_s = change->best.price.step_s;
+        char step[UNITS_SIZE], memory[UNITS_SIZE], gain[UNITS_SIZE];
+        const plait_degrees *const to = &change->best.plan.degrees;
+        const char *lead = "";
+        char was[PLAIT_VALUE_SIZE], is[PLAIT_VALUE_SIZE];
+
+        fprintf(out, "%2d%s  step %s, %s, %s: ", i + 1,
+                answer->now->cost.step_s < answer->problem->band.tie * step_s ? "~" : " ",
+                units_seconds(step_s, step), gain_text(answer, step_s, gain),
+                units_gib(change->best.price.peak_bytes, memory));
+        for (int key = 0; key < PLAIT_KEYS; key++) {
+            if (!(change->changed & PLAIT_KEY_BIT(key)))
+                continue;
+            plait_degrees_get(&answer->now->degrees, (plait_key_id)key, was, sizeof was);
+            plait_degrees_get(to, (plait_key_id)key, is, sizeof is);
+            fprintf(out, "%s%s %s -> %s", lead, plait_keys[key].name, was, is);
+            lead = ", ";
+        }
+        fputc('\n', out);
+        for (const char *line = answer->edits[i]; *line != '\0'; line += strcspn(line, "\n") + 1)
+            fprintf(out, "      %.*s\n", (int)strcspn(line, "\n"), line);
+    }
     if (answer->changes > 0 && answer->problem->band.tie > 0.0)
         fprintf(out, "~ within %.1f %%: measured runs cannot tell it from today's\n",
                 100.0 * (answer->problem->band.tie - 1.0));
@@ -127,21 +112,6 @@ plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *
 }
 
 /* ---- JSON ---- */
-
-static void write_change(json_writer *json, const doctor_answer *answer, int i)
-{
-    json_begin_object(json);
-    json_write_key(json, "changed");
-    json_begin_array(json);
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (answer->change[i].changed & PLAIT_KEY_BIT(key))
-            json_write_string(json, plait_keys[key].name);
-    json_end_array(json);
-    json_member_number(json, "gain", gain_of(answer, answer->change[i].best.price.step_s));
-    json_write_key(json, "plan");
-    json_plan_write(json, answer->problem, answer->plan[i]);
-    json_end_object(json);
-}
 
 plait_status json_doctor(const doctor_answer *answer, plait_arena *arena, const char **text,
                          size_t *length, plait_error *err)
@@ -155,10 +125,19 @@ plait_status json_doctor(const doctor_answer *answer, plait_arena *arena, const 
     json_plan_write(&json, answer->problem, answer->now);
     if (answer->measured_s > 0.0)
         json_member_number(&json, "measured_s", answer->measured_s);
-    json_write_key(&json, "changes");
-    json_begin_array(&json);
-    for (int i = 0; i < answer->changes; i++)
-        write_change(&json, answer, i);
+    json_member_array(&json, "changes");
+    for (int i = 0; i < answer->changes; i++) {
+        json_begin_object(&json);
+        json_member_array(&json, "changed");
+        for (int key = 0; key < PLAIT_KEYS; key++)
+            if (answer->change[i].changed & PLAIT_KEY_BIT(key))
+                json_write_string(&json, plait_keys[key].name);
+        json_end_array(&json);
+        json_member_number(&json, "gain", gain_of(answer, answer->change[i].best.price.step_s));
+        json_write_key(&json, "plan");
+        json_plan_write(&json, answer->problem, answer->plan[i]);
+        json_end_object(&json);
+    }
     json_end_array(&json);
     if (answer->search.plans > 0) {
         json_write_key(&json, "best");

@@ -1,4 +1,4 @@
-/* report_doctor.h - a plan that runs today, and the fewest changes that make it faster */
+/* report_doctor.h - prints the current plan and the fewest changes that make it faster */
 #pragma once
 
 #include "report/report.h"
@@ -6,15 +6,16 @@
 enum { DOCTOR_CHANGES = 5 };
 
 typedef struct doctor_answer {
-    const char *file; /* that the plan was read from */
+    const char *file; /* source of the plan */
     const plait_problem *problem;
     const report_plan *now;
-    double measured_s; /* of its step, by its training log; 0: no log was given */
+    double measured_s; /* step time of its training log; 0: no log */
     int changes;
     const plait_change *change;              /* [changes], fewest changed keys first */
-    const report_plan *plan[DOCTOR_CHANGES]; /* of each, priced in full */
-    const char *edits[DOCTOR_CHANGES]; /* lines "- ..." and "+ ..." of the file; or why none */
-    plait_search_result search;        /* for the best plan of all; may have none */
+    const report_plan *plan[DOCTOR_CHANGES]; /* changed plans, priced in full */
+    const char *edits
+        [DOCTOR_CHANGES]; /* changed lines of the file, "- ..." and "+ ...", or the reason why there are none */
+    plait_search_result search; /* search for the best plan; may have no plan */
 } doctor_answer;
 
 PLAIT_MUST_CHECK plait_status report_doctor(const doctor_answer *answer, FILE *out,

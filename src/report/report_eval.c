@@ -1,4 +1,4 @@
-/* report_eval.c - the price of one plan on one screen */
+/* report_eval.c - prints the price of one plan on one screen */
 #include "report/report.h"
 
 #include <math.h>
@@ -17,37 +17,17 @@ void report_verdict(const report_plan *plan, FILE *out)
             plan->why);
 }
 
-static void print_money(const plait_cost *cost, FILE *out)
-{
-    char energy[UNITS_SIZE];
-
-    if (isfinite(cost->cost_usd))
-        fprintf(out, ", %.4g USD a step", cost->cost_usd);
-    if (isfinite(cost->energy_j))
-        fprintf(out, ", %s a step", units_rate(cost->energy_j, "J", energy));
-}
-
-static void print_band(const plait_problem *problem, const plait_cost *cost, FILE *out)
-{
-    char low[UNITS_SIZE], high[UNITS_SIZE];
-
-    if (isfinite(cost->step_low_s))
-        fprintf(out, "\nband %s to %s: %s", units_seconds(cost->step_low_s, low),
-                units_seconds(cost->step_high_s, high),
-                problem->runtime->natural_routing ? "an estimate, since routing is natural"
-                                                  : "80 % of measured runs like it lie there");
-}
-
-/* The software that counts causal attention halved, and the software that counts whole squares. */
+/* Names of the two conventions for FLOPs of attention, with the software that uses each. */
 typedef struct flops_words {
     const char *halved, *whole;
 } flops_words;
 
 /*
- * NVIDIA/Megatron-LM, num_floating_point_operations() of megatron/training/training.py, halves since
- * core_v0.12.0; NVIDIA-NeMo/Megatron-Bridge, src/megatron/bridge/training/utils/flop_utils.py, since
- * v0.2.0, and counts windows by their width since v0.5.0. Both take the chunks of Llama 4 for the
- * whole context, and up to Megatron-Bridge v0.6.0 the keys that an indexer chooses too. (C.5)
+ * Sources (C.5): NVIDIA/Megatron-LM, num_floating_point_operations() of megatron/training/training.py,
+ * halves causal attention since core_v0.12.0; NVIDIA-NeMo/Megatron-Bridge,
+ * src/megatron/bridge/training/utils/flop_utils.py, since v0.2.0, and counts windows by their width
+ * since v0.5.0. Both count the chunks of Llama 4 as the whole context; Megatron-Bridge up to v0.6.0 also
+ * counts all keys of an indexer.
  */
 static flops_words words_of(const plait_model *model, int seq)
 {
@@ -80,54 +60,52 @@ const char *report_halved(const plait_model *model, int seq)
     return words_of(model, seq).halved;
 }
 
-static void print_conventions(const plait_problem *problem, const plait_cost *cost, FILE *out)
+void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *out)
 {
+    char step[UNITS_SIZE], mfu[UNITS_SIZE], hfu[UNITS_SIZE];
+    char peak[UNITS_SIZE], capacity[UNITS_SIZE];
+    char energy[UNITS_SIZE];
+    char low[UNITS_SIZE], high[UNITS_SIZE];
+    char bytes[UNITS_SIZE];
+
+    fprintf(out, "step %s: %.0f tokens/s/GPU, MFU %s, HFU %s", units_seconds(cost->step_s, step),
+            cost->tokens_per_s_per_gpu, units_percent(cost->mfu, mfu),
+            units_percent(cost->hfu, hfu));
+    if (isfinite(cost->cost_usd))
+        fprintf(out, ", %.4g USD a step", cost->cost_usd);
+    if (isfinite(cost->energy_j))
+        fprintf(out, ", %s a step", units_rate(cost->energy_j, "J", energy));
     const flops_words words = words_of(problem->model, problem->job.seq);
     const double whole = cost->model_flops_per_s * (cost->mfu_square / cost->mfu);
-    char mfu[UNITS_SIZE], hfu[UNITS_SIZE], flops[UNITS_SIZE];
+    char flops[UNITS_SIZE];
 
     fprintf(out, "\n%s: %s a GPU, MFU %s", words.halved,
             units_rate(cost->model_flops_per_s, "FLOP/s", flops), units_percent(cost->mfu, mfu));
     fprintf(out, "\n%s: %s a GPU, MFU %s, HFU %s", words.whole, units_rate(whole, "FLOP/s", flops),
             units_percent(cost->mfu_square, mfu), units_percent(cost->hfu_square, hfu));
-}
-
-/* Prints the host memory that a node's GPUs use, beside its size if the cluster file gives one. */
-static void print_host(const plait_memory *memory, FILE *out)
-{
-    char bytes[UNITS_SIZE];
-
-    if (memory->host_bytes <= 0.0)
-        return;
-    fprintf(out, "host memory %s ", units_gib(memory->host_bytes, bytes));
-    if (memory->host_capacity_bytes > 0.0)
-        fprintf(out, "of %s a node\n", units_gib(memory->host_capacity_bytes, bytes));
-    else
-        fputs("a node; what a node has is not known (host.memory_gib of a cluster file)\n", out);
-}
-
-void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *out)
-{
-    char step[UNITS_SIZE], mfu[UNITS_SIZE], hfu[UNITS_SIZE];
-    char peak[UNITS_SIZE], capacity[UNITS_SIZE];
-
-    fprintf(out, "step %s: %.0f tokens/s/GPU, MFU %s, HFU %s", units_seconds(cost->step_s, step),
-            cost->tokens_per_s_per_gpu, units_percent(cost->mfu, mfu),
-            units_percent(cost->hfu, hfu));
-    print_money(cost, out);
-    print_conventions(problem, cost, out);
-    print_band(problem, cost, out);
+    if (isfinite(cost->step_low_s))
+        fprintf(out, "\nband %s to %s: %s", units_seconds(cost->step_low_s, low),
+                units_seconds(cost->step_high_s, high),
+                problem->runtime->natural_routing ? "an estimate, since routing is natural"
+                                                  : "80 % of measured runs like it lie there");
     fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d; ",
             units_gib(cost->memory.peak_bytes, peak),
             units_gib(cost->memory.capacity_bytes, capacity), cost->fullest_stage, cost->stages);
     fprintf(out, "band %s to %s, risk of running out %s\n", units_gib(cost->memory.low_bytes, peak),
             units_gib(cost->memory.high_bytes, capacity), units_percent(cost->risk, mfu));
-    print_host(&cost->memory, out);
+    if (cost->memory.host_bytes > 0.0) {
+        fprintf(out, "host memory %s ", units_gib(cost->memory.host_bytes, bytes));
+        if (cost->memory.host_capacity_bytes > 0.0)
+            fprintf(out, "of %s a node\n", units_gib(cost->memory.host_capacity_bytes, bytes));
+        else
+            fputs("a node; what a node has is not known (host.memory_gib of a cluster file)\n",
+                  out);
+    }
 }
 
 /* ---- eval ---- */
 
-/* Terms by size, those below half a percent left out: "matmul 61.2 %, bubble 8.1 %". */
+/* Sorts terms by size and prints those of at least half a percent: "matmul 61.2 %, bubble 8.1 %". */
 static void print_shares(report_term *term, int count, double total, FILE *out)
 {
     char share[UNITS_SIZE];
@@ -150,18 +128,6 @@ static void print_shares(report_term *term, int count, double total, FILE *out)
     fputc('\n', out);
 }
 
-static void print_terms(const plait_cost *cost, FILE *out)
-{
-    report_term step[PLAIT_STEP_TERM_COUNT], memory[PLAIT_MEMORY_TERM_COUNT];
-
-    report_step_term_list(&cost->step, step);
-    report_memory_term_list(&cost->memory, memory);
-    fputs("  time    ", out);
-    print_shares(step, PLAIT_STEP_TERM_COUNT, cost->step_s, out);
-    fputs("  memory  ", out);
-    print_shares(memory, PLAIT_MEMORY_TERM_COUNT, cost->memory.peak_bytes, out);
-}
-
 plait_status report_eval(const plait_problem *problem, const report_plan *plan,
                          const plait_relaxation *way, int ways, FILE *out, plait_error *err)
 {
@@ -173,9 +139,16 @@ plait_status report_eval(const plait_problem *problem, const report_plan *plan,
     fputc('\n', out);
     report_verdict(plan, out);
     if (plan->verdict != PLAIT_INVALID) {
+        report_term step[PLAIT_STEP_TERM_COUNT], memory[PLAIT_MEMORY_TERM_COUNT];
+
         report_totals(problem, &plan->cost, out);
         report_routing(problem, plan, out);
-        print_terms(&plan->cost, out);
+        report_step_term_list(&plan->cost.step, step);
+        report_memory_term_list(&plan->cost.memory, memory);
+        fputs("  time    ", out);
+        print_shares(step, PLAIT_STEP_TERM_COUNT, plan->cost.step_s, out);
+        fputs("  memory  ", out);
+        print_shares(memory, PLAIT_MEMORY_TERM_COUNT, plan->cost.memory.peak_bytes, out);
         PLAIT_TRY(report_groups(problem, plan, "", out, err));
         report_confidence(problem, &plan->degrees, out);
         fputs("next: the same command with `explain` shows every term, and what binds\n", out);

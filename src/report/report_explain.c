@@ -1,39 +1,432 @@
-/* report_explain.c - every term of one plan, what binds it, and how it compares with another */
+/* report_explain.c - prints every term of one plan, what limits it, and how it compares with another plan */
+#include "report/report.h"
+
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "report/explain.h"
+#include "plait/lowlevel/fuse.h"
+#include "report/report_private.h"
+#include "report/report_table.h"
+#include "report/timeline.h"
+#include "report/units.h"
 
-void explain_heading(const char *text, FILE *out)
+/* Prints the heading of a section, after an empty line. */
+static void print_heading(const char *text, FILE *out)
 {
     fprintf(out, "\n%s\n", text);
 }
 
-double explain_difference(double from, double to)
+/* Returns to - from; 0 if they differ only by rounding. */
+static double difference_of(double from, double to)
 {
     const double difference = to - from;
 
     return fabs(difference) > 1e-9 * fabs(from) ? difference : 0.0;
 }
 
-static plait_status print_price(const plait_problem *problem, const report_explained *explained,
-                                FILE *out, plait_error *err)
-{
-    const report_plan *const plan = explained->plan;
+/* ---- communication ---- */
 
-    report_totals(problem, &plan->cost, out);
-    report_routing(problem, plan, out);
-    explain_heading("Time of a step, on the slowest stage:", out);
-    PLAIT_TRY(report_step_terms(&plan->cost, out, err));
-    explain_heading("Memory of the fullest GPU:", out);
-    PLAIT_TRY(report_memory_terms(&plan->cost, out, err));
-    PLAIT_TRY(explain_communication(&plan->cost, out, err));
-    PLAIT_TRY(explain_fused(&plan->cost, out, err));
-    PLAIT_TRY(explain_stages(plan, out, err));
-    explain_timeline(explained, out);
-    PLAIT_TRY(explain_syncs(problem->runtime, plan, out, err));
-    explain_binding(plan, out);
-    PLAIT_TRY(explain_limits(explained, out, err));
-    return explain_sensitivities(explained, out, err);
+static plait_status print_communication(const plait_cost *cost, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"what", TABLE_LEFT},     {"group", TABLE_LEFT},    {"ranks", TABLE_RIGHT},
+        {"calls", TABLE_RIGHT},   {"buffer", TABLE_RIGHT},  {"time", TABLE_RIGHT},
+        {"exposed", TABLE_RIGHT}, {"of step", TABLE_RIGHT}, {"in term", TABLE_LEFT}};
+    char text[UNITS_SIZE];
+    table *rows;
+    char seconds[UNITS_SIZE], share[UNITS_SIZE];
+
+    if (cost->volumes == 0)
+        return PLAIT_OK;
+    print_heading("Communication of one GPU of the slowest stage, a step:", out);
+    rows = table_new(columns, 9);
+    for (int v = 0; v < cost->volumes; v++) {
+        const plait_volume *const volume = &cost->volume[v];
+
+        table_cell(rows, "%s", volume->what);
+        table_cell(rows, "%s", plait_axis_name[volume->axis]);
+        table_cell(rows, "%d", volume->ranks);
+        table_cell(rows, "%s", units_count(volume->count, text));
+        table_cell(rows, "%s", units_bytes(volume->bytes, text));
+        table_cell(rows, "%s", units_seconds(volume->seconds, text));
+        table_cell(rows, "%s", units_seconds(volume->exposed_s, text));
+        table_cell(rows, "%s", units_percent(volume->exposed_s / cost->step_s, text));
+        table_cell(rows, "%s", volume->term);
+    }
+    PLAIT_TRY(table_print(rows, 2, out, err));
+    if (cost->network_s > 0.0) {
+        fprintf(out, "  the network: %s one behind the other, %s of the step (C.311)%s\n",
+                units_seconds(cost->network_s, seconds),
+                units_percent(cost->network_s / cost->step_s, share),
+                cost->network_s > cost->step_s ? ": more than it has, so calls delay each other"
+                                               : "");
+    }
+    return PLAIT_OK;
+}
+
+/* ---- fused communication ---- */
+
+static bool is_counted(const plait_fused *fused)
+{
+    return fused->fate == PLAIT_FUSED || fused->fate == PLAIT_DECLINED;
+}
+
+/* Prints the rules with one fate on a line, "  sp 1 has it already: TP+SP, SP+EP+SP"; nothing if there are none. */
+static void print_fate(const plait_cost *cost, plait_fusion_fate fate, const char *lead, FILE *out)
+{
+    const char *between = lead;
+
+    for (int r = 0; r < PLAIT_FUSION_RULES; r++) {
+        if (cost->fused[r].fate != fate)
+            continue;
+        fprintf(out, "%s %s", between, plait_fusion_rules[r].name);
+        between = ",";
+    }
+    if (between != lead)
+        fputc('\n', out);
+}
+
+/* Prints which transitions `auto` fused, and why it left the others (C.142, C.143). */
+static plait_status print_fused(const plait_cost *cost, FILE *out, plait_error *err)
+{
+    bool any = false;
+
+    if (!cost->fuses)
+        return PLAIT_OK;
+    for (int r = 0; r < PLAIT_FUSION_RULES; r++)
+        any = any || is_counted(&cost->fused[r]);
+    print_heading(
+        "Fused communication, as sent by one GPU of the slowest stage a step, hidden or not:", out);
+    if (any) {
+        static const table_column columns[] = {
+            {"rule", TABLE_LEFT},      {"calls", TABLE_RIGHT},      {"sent", TABLE_RIGHT},
+            {"fused", TABLE_RIGHT},    {"time", TABLE_RIGHT},       {"fused", TABLE_RIGHT},
+            {"decision", TABLE_RIGHT}, {"what is done", TABLE_LEFT}};
+        char text[UNITS_SIZE];
+        table *rows = table_new(columns, 8);
+
+        for (int r = 0; r < PLAIT_FUSION_RULES; r++) {
+            const plait_fused *const fused = &cost->fused[r];
+
+            if (!is_counted(fused))
+                continue;
+            table_cell(rows, "%s", plait_fusion_rules[r].name);
+            table_cell(rows, "%s", units_count(fused->calls, text));
+            table_cell(rows, "%s", units_bytes(fused->before_bytes, text));
+            table_cell(rows, "%s", units_bytes(fused->after_bytes, text));
+            table_cell(rows, "%s", units_seconds(fused->before_s, text));
+            table_cell(rows, "%s", units_seconds(fused->after_s, text));
+            table_cell(rows, "%s", plait_fusion_fate_name[fused->fate]);
+            table_cell(rows, "%s", plait_fusion_rules[r].does);
+        }
+        PLAIT_TRY(table_print(rows, 2, out, err));
+    }
+    print_fate(cost, PLAIT_DECLINED,
+               "  declined, since it would take longer, or the step would:", out);
+    print_fate(cost, PLAIT_FUSED_ALREADY, "  sp 1 has it already:", out);
+    print_fate(cost, PLAIT_NO_TRANSITION, "  this plan has no such transition:", out);
+    return PLAIT_OK;
+}
+
+enum { ALL_STAGES = 16 }; /* largest number of stages that are all listed */
+
+/* ---- stages ---- */
+
+/* Writes the layers of a stage by chunk: "0-9, 40-49". */
+static void stage_layers(const plait_stage *stage, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (int c = 0; c < stage->chunks; c++) {
+        const plait_chunk *const chunk = &stage->chunk[c];
+        const size_t used = strlen(text);
+
+        if (size - used < 64) {
+            snprintf(text + used, size - used, ", ...");
+            return;
+        }
+        if (chunk->last - chunk->first > 1)
+            snprintf(text + used, size - used, "%s%d-%d", c > 0 ? ", " : "", chunk->first,
+                     chunk->last - 1);
+        else if (chunk->last > chunk->first)
+            snprintf(text + used, size - used, "%s%d", c > 0 ? ", " : "", chunk->first);
+        else
+            snprintf(text + used, size - used, "%sno layer", c > 0 ? ", " : "");
+        snprintf(text + strlen(text), size - strlen(text), "%s%s%s",
+                 chunk->embedding ? " + embedding" : "", chunk->mtp > 0 ? " + MTP" : "",
+                 chunk->loss ? " + loss" : "");
+    }
+}
+
+static plait_status print_stages(const report_plan *plan, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"stage", TABLE_RIGHT},    {"layers", TABLE_LEFT},     {"forward", TABLE_RIGHT},
+        {"backward", TABLE_RIGHT}, {"in flight", TABLE_RIGHT}, {"memory", TABLE_RIGHT},
+        {"", TABLE_LEFT}};
+    const plait_cost *const cost = &plan->cost;
+    char text[UNITS_SIZE], layers[200];
+    table *rows = table_new(columns, 7);
+    int listed = 0;
+
+    for (int s = 0; s < cost->stages && s < plan->plan.stages; s++) {
+        const plait_stage_cost *const stage = &cost->stage[s];
+
+        const bool slowest = s == cost->slowest_stage, fullest = s == cost->fullest_stage;
+        if (cost->stages > ALL_STAGES && s >= 2 && s != cost->stages - 1 && !slowest && !fullest)
+            continue;
+        listed++;
+        stage_layers(&plan->plan.stage[s], layers, sizeof layers);
+        table_cell(rows, "%d", s);
+        table_cell(rows, "%s", layers);
+        table_cell(rows, "%s", units_seconds(stage->forward_s, text));
+        table_cell(rows, "%s", units_seconds(stage->backward_s, text));
+        table_cell(rows, "%.3g", stage->in_flight);
+        table_cell(rows, "%s", units_gib(stage->memory_bytes, text));
+        table_cell(rows, "%s%s%s", slowest ? "slowest" : "", slowest && fullest ? " " : "",
+                   fullest ? "fullest" : "");
+    }
+    fprintf(out, "\nStages, times of one microbatch (%d of %d listed):\n", listed, cost->stages);
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- the pipeline ---- */
+
+static void print_timeline(const report_explained *explained, FILE *out)
+{
+    if (explained->timeline == NULL && explained->no_timeline == NULL)
+        return;
+    print_heading("The pipeline, simulated (C.86, C.180 to C.183):", out);
+    if (explained->timeline == NULL) {
+        fprintf(out, "  not drawn: %s\n", explained->no_timeline);
+        return;
+    }
+    timeline_text(explained->timeline, out);
+    fputs("  ", out);
+    timeline_against(explained->timeline, &explained->plan->cost, out);
+}
+
+/* ---- ways to reduce gradients ---- */
+
+static bool syncs_differ(const plait_cost *cost)
+{
+    for (int how = 1; how < PLAIT_GRAD_SYNCS; how++)
+        if (fabs(cost->sync_step_s[how] - cost->sync_step_s[0]) > 1e-9 * cost->step_s)
+            return true;
+    return false;
+}
+
+/* Prints the step with each implementation of gradient reduction (C.184). */
+static plait_status print_syncs(const plait_runtime *runtime, const report_plan *plan, FILE *out,
+                                plait_error *err)
+{
+    static const table_column columns[] = {{"grad_sync", TABLE_LEFT},
+                                           {"step", TABLE_RIGHT},
+                                           {"difference", TABLE_RIGHT},
+                                           {"", TABLE_LEFT}};
+    const unsigned takes = runtime->can.takes[PLAIT_KEY_GRAD_SYNC];
+    const plait_cost *const cost = &plan->cost;
+    char text[UNITS_SIZE];
+    table *rows;
+
+    if (!syncs_differ(cost))
+        return PLAIT_OK;
+    print_heading("The step with each way to reduce gradients (C.66 to C.68, C.184):", out);
+    rows = table_new(columns, 4);
+    for (int how = 0; how < PLAIT_GRAD_SYNCS; how++) {
+        const double difference = difference_of(cost->step_s, cost->sync_step_s[how]);
+
+        table_cell(rows, "%s", plait_grad_sync_name[how]);
+        table_cell(rows, "%s", units_seconds(cost->sync_step_s[how], text));
+        table_cell(rows, "%s%s", difference > 0.0 ? "+" : "", units_seconds(difference, text));
+        table_cell(rows, "%s",
+                   how == plan->degrees.grad_sync ? "this plan"
+                   : takes >> how & 1u            ? "the runtime can"
+                                                  : "");
+    }
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- what binds ---- */
+
+static void print_binding(const report_plan *plan, FILE *out)
+{
+    const plait_cost *const cost = &plan->cost;
+    const report_term overhead = report_largest_overhead(&cost->step);
+    char value[UNITS_SIZE], share[UNITS_SIZE];
+    report_term term[PLAIT_MEMORY_TERM_COUNT];
+    int largest = 0;
+
+    print_heading("What binds:", out);
+    fprintf(out,
+            "  time    stage %d is the slowest; after arithmetic, %s costs most: %s, %s (%s)\n",
+            cost->slowest_stage, overhead.name, units_seconds(overhead.value, value),
+            units_percent(overhead.value / cost->step_s, share), overhead.what);
+    report_memory_term_list(&cost->memory, term);
+    for (int i = 1; i < PLAIT_MEMORY_TERM_COUNT; i++)
+        if (term[i].value > term[largest].value)
+            largest = i;
+    fprintf(out, "  memory  stage %d is the fullest; %s take most: %s, %s (%s)\n",
+            cost->fullest_stage, term[largest].name, units_gib(term[largest].value, value),
+            units_percent(term[largest].value / cost->memory.peak_bytes, share),
+            term[largest].what);
+}
+
+/* Orders by gain, largest first, then by name. */
+static int most_first(const void *left, const void *right)
+{
+    const plait_sensitivity *const a = left, *const b = right;
+
+    if (a->gain != b->gain)
+        return a->gain < b->gain ? 1 : -1;
+    return strcmp(a->resource, b->resource);
+}
+
+static plait_status print_sensitivities(const report_explained *explained, FILE *out,
+                                        plait_error *err)
+{
+    static const table_column columns[] = {
+        {"10 % more", TABLE_LEFT}, {"step", TABLE_RIGHT}, {"faster by", TABLE_RIGHT}};
+    plait_sensitivity sorted[PLAIT_SENSITIVITIES];
+    char text[UNITS_SIZE];
+    table *rows;
+
+    if (explained->sensitivities == 0)
+        return PLAIT_OK;
+    print_heading("What 10 % more of one resource buys:", out);
+    rows = table_new(columns, 3);
+    memcpy(sorted, explained->sensitivity, (size_t)explained->sensitivities * sizeof *sorted);
+    qsort(sorted, (size_t)explained->sensitivities, sizeof *sorted, most_first);
+    for (int i = 0; i < explained->sensitivities; i++) {
+        const plait_sensitivity *const one = &sorted[i];
+
+        table_cell(rows, "%s", one->resource);
+        table_cell(rows, "%s", units_seconds(one->step_s, text));
+        table_cell(rows, "%s", units_percent(one->gain, text));
+    }
+    return table_print(rows, 2, out, err);
+}
+
+/* Writes counts below 100, such as layers, with three digits, and others without decimals. */
+static char *amount(double count, char text[UNITS_SIZE])
+{
+    snprintf(text, UNITS_SIZE, count < 100.0 ? "%.3g" : "%.0f", count);
+    return text;
+}
+
+static plait_status print_limits(const report_explained *explained, FILE *out, plait_error *err)
+{
+    static const table_column columns[] = {
+        {"parallelism", TABLE_LEFT}, {"ranks", TABLE_RIGHT}, {"what hides it", TABLE_LEFT},
+        {"this plan", TABLE_RIGHT},  {"needs", TABLE_RIGHT}, {"in hand", TABLE_RIGHT},
+        {"equation", TABLE_LEFT},    {"", TABLE_LEFT}};
+    char text[UNITS_SIZE];
+    table *rows;
+
+    if (explained->no_limits != NULL)
+        fprintf(out,
+                "\nWhen communication binds, and what 10 %% more of one resource buys: not listed, "
+                "%s\n",
+                explained->no_limits);
+    if (explained->limits == 0)
+        return PLAIT_OK;
+    print_heading("When communication binds, at the peak of matrix units and wires:", out);
+    rows = table_new(columns, 8);
+    for (int i = 0; i < explained->limits; i++) {
+        const plait_comm_limit *const limit = &explained->limit[i];
+
+        table_cell(rows, "%s", limit->parallelism);
+        table_cell(rows, "%d", limit->ranks);
+        table_cell(rows, "%s", limit->counts);
+        table_cell(rows, "%s", amount(limit->value, text));
+        table_cell(rows, "%s", amount(limit->least, text));
+        table_cell(rows, "%s x", amount(limit->value / limit->least, text));
+        table_cell(rows, "%s", limit->equation);
+        table_cell(rows, "%s", limit->value < limit->least ? "bound" : "");
+    }
+    return table_print(rows, 2, out, err);
+}
+
+/* ---- against another plan ---- */
+
+static void compare_terms(const report_term *a, const report_term *b, int count,
+                          char *(*written)(double, char *), table *rows)
+{
+    char text[UNITS_SIZE];
+
+    for (int i = 0; i < count; i++) {
+        const double difference = difference_of(a[i].value, b[i].value);
+
+        if (a[i].value == 0.0 && b[i].value == 0.0)
+            continue;
+        table_cell(rows, "%s", a[i].name);
+        table_cell(rows, "%s", written(a[i].value, text));
+        table_cell(rows, "%s", written(b[i].value, text));
+        table_cell(rows, "%s%s", difference > 0.0 ? "+" : "", written(difference, text));
+        table_cell(rows, "%s", a[i].equation);
+    }
+}
+
+static void compare_totals(const char *name, double a, double b, char *(*written)(double, char *),
+                           table *rows)
+{
+    const report_term first = {name, "", "", a}, second = {name, "", "", b};
+
+    compare_terms(&first, &second, 1, written, rows);
+}
+
+static plait_status print_comparison(const plait_cost *a, const plait_cost *b, const char *a_name,
+                                     const char *b_name, FILE *out, plait_error *err)
+{
+    const table_column columns[] = {{"term", TABLE_LEFT},
+                                    {a_name, TABLE_RIGHT},
+                                    {b_name, TABLE_RIGHT},
+                                    {"difference", TABLE_RIGHT},
+                                    {"equation", TABLE_LEFT}};
+    report_term a_step[PLAIT_STEP_TERM_COUNT], b_step[PLAIT_STEP_TERM_COUNT];
+    report_term a_memory[PLAIT_MEMORY_TERM_COUNT], b_memory[PLAIT_MEMORY_TERM_COUNT];
+    table *rows = table_new(columns, 5);
+
+    report_step_term_list(&a->step, a_step);
+    report_step_term_list(&b->step, b_step);
+    report_memory_term_list(&a->memory, a_memory);
+    report_memory_term_list(&b->memory, b_memory);
+    compare_terms(a_step, b_step, PLAIT_STEP_TERM_COUNT, units_seconds, rows);
+    compare_totals("step", a->step_s, b->step_s, units_seconds, rows);
+    compare_terms(a_memory, b_memory, PLAIT_MEMORY_TERM_COUNT, units_gib, rows);
+    compare_totals("peak memory", a->memory.peak_bytes, b->memory.peak_bytes, units_gib, rows);
+    return table_print(rows, 2, out, err);
+}
+
+static plait_status print_versus(const report_explained *explained, FILE *out, plait_error *err)
+{
+    const report_plan *const versus = explained->versus;
+
+    if (versus == NULL)
+        return PLAIT_OK;
+    fprintf(out, "\nAgainst %s:\n", explained->versus_name);
+    report_degrees(explained->versus_problem, &versus->degrees, out);
+    report_verdict(versus, out);
+    if (versus->verdict == PLAIT_INVALID || explained->plan->verdict == PLAIT_INVALID)
+        return PLAIT_OK;
+    return print_comparison(&explained->plan->cost, &versus->cost, "this plan", "versus", out, err);
+}
+
+static plait_status print_why_not(const plait_problem *problem, const report_explained *explained,
+                                  FILE *out, plait_error *err)
+{
+    if (explained->why_not == NULL)
+        return PLAIT_OK;
+    fprintf(out, "\nWhy not %s? %s\n", explained->why_not_asked, explained->why_not->sentence);
+    if (explained->why_not_plan == NULL)
+        return PLAIT_OK;
+    report_degrees(problem, &explained->why_not_plan->degrees, out);
+    if (explained->winner == NULL || explained->why_not_plan->verdict == PLAIT_INVALID)
+        return PLAIT_OK;
+    fputs("the winner of the search:\n", out);
+    report_degrees(problem, &explained->winner->degrees, out);
+    return print_comparison(&explained->winner->cost, &explained->why_not_plan->cost, "winner",
+                            "asked for", out, err);
 }
 
 plait_status report_explain(const plait_problem *problem, const report_explained *explained,
@@ -46,14 +439,30 @@ plait_status report_explain(const plait_problem *problem, const report_explained
         report_choices(&explained->plan->plan, out);
     fputc('\n', out);
     report_verdict(explained->plan, out);
-    if (explained->plan->verdict != PLAIT_INVALID)
-        PLAIT_TRY(print_price(problem, explained, out, err));
+    if (explained->plan->verdict != PLAIT_INVALID) {
+        const report_plan *const plan = explained->plan;
+
+        report_totals(problem, &plan->cost, out);
+        report_routing(problem, plan, out);
+        print_heading("Time of a step, on the slowest stage:", out);
+        PLAIT_TRY(report_step_terms(&plan->cost, out, err));
+        print_heading("Memory of the fullest GPU:", out);
+        PLAIT_TRY(report_memory_terms(&plan->cost, out, err));
+        PLAIT_TRY(print_communication(&plan->cost, out, err));
+        PLAIT_TRY(print_fused(&plan->cost, out, err));
+        PLAIT_TRY(print_stages(plan, out, err));
+        print_timeline(explained, out);
+        PLAIT_TRY(print_syncs(problem->runtime, plan, out, err));
+        print_binding(plan, out);
+        PLAIT_TRY(print_limits(explained, out, err));
+        PLAIT_TRY(print_sensitivities(explained, out, err));
+    }
     if (explained->relaxations > 0) {
-        explain_heading("What would make it fit, smallest change first:", out);
+        print_heading("What would make it fit, smallest change first:", out);
         report_relaxations(explained->relaxation, explained->relaxations, out);
     }
-    PLAIT_TRY(explain_versus(explained, out, err));
-    PLAIT_TRY(explain_why_not(problem, explained, out, err));
+    PLAIT_TRY(print_versus(explained, out, err));
+    PLAIT_TRY(print_why_not(problem, explained, out, err));
     fputc('\n', out);
     report_confidence(problem, &explained->plan->degrees, out);
     return PLAIT_OK;

@@ -1,16 +1,17 @@
-/* report_fleet.c - a fleet for people: what to buy, its hours, what the runners-up lack */
+/* report_fleet.c - prints a fleet: nodes to buy, hours of a day, other fleets; as text and as JSON */
 #include "report/report_fleet.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/json/json_write.h"
 #include "plait/units.h"
 #include "report/report_serve.h"
 #include "report/report_table.h"
 #include "report/units.h"
 
-/* Small ones with cents, large ones with a prefix. */
+/* Writes numbers below 10 with two decimals and numbers from 10,000 with a prefix. */
 static const char *number(double value, char text[UNITS_SIZE])
 {
     if (!isfinite(value))
@@ -135,29 +136,6 @@ static void print_busiest(const plait_fleet *fleet, FILE *out)
     print_band("time per output token", hour->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
 }
 
-static void print_band_of_nodes(const plait_fleet *fleet, FILE *out)
-{
-    const plait_fleet_totals *const low = &fleet->band[0], *const high = &fleet->band[1];
-
-    if (low->nodes > 0 && high->nodes > 0)
-        fprintf(out, "  80 %% of runs: %d to %d nodes, as the engine gives more or less\n",
-                low->nodes, high->nodes);
-}
-
-static void mean_used(const report_fleet *report, double used[PLAIT_FLEET_MODES])
-{
-    const plait_fleet *const fleet = &report->answer->fleet[0];
-    double requests = 0.0, room = 0.0;
-
-    for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
-        const plait_fleet_hour *const hour = &fleet->hour[h];
-        requests += hour->rate;
-        room += hour->rate > 0.0 ? hour->rate / hour->used[PLAIT_FLEET_ELASTIC] : 0.0;
-    }
-    used[PLAIT_FLEET_RESERVED] = 100.0 * requests / (fleet->sustained * PLAIT_FLEET_HOURS);
-    used[PLAIT_FLEET_ELASTIC] = 100.0 * requests / room;
-}
-
 void report_fleet_totals(const report_fleet *report, report_fleet_total out[REPORT_FLEET_TOTALS])
 {
     const plait_fleet *const fleet = &report->answer->fleet[0];
@@ -172,8 +150,15 @@ void report_fleet_totals(const report_fleet *report, report_fleet_total out[REPO
         {"kWh a month", "kwh_month", fleet->kwh},
         {"used, % of its capacity", "used_percent", used},
     };
+    double requests = 0.0, room = 0.0;
 
-    mean_used(report, used);
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
+        const plait_fleet_hour *const hour = &fleet->hour[h];
+        requests += hour->rate;
+        room += hour->rate > 0.0 ? hour->rate / hour->used[PLAIT_FLEET_ELASTIC] : 0.0;
+    }
+    used[PLAIT_FLEET_RESERVED] = 100.0 * requests / (fleet->sustained * PLAIT_FLEET_HOURS);
+    used[PLAIT_FLEET_ELASTIC] = 100.0 * requests / room;
     for (int i = 0; i < REPORT_FLEET_TOTALS; i++) {
         out[i] = (report_fleet_total){.what = totals[i].what, .key = totals[i].key};
         for (int m = 0; m < PLAIT_FLEET_MODES; m++)
@@ -181,25 +166,7 @@ void report_fleet_totals(const report_fleet *report, report_fleet_total out[REPO
     }
 }
 
-static plait_status print_totals(const report_fleet *report, FILE *out, plait_error *err)
-{
-    static const table_column columns[] = {
-        {"", TABLE_LEFT}, {"reserved", TABLE_RIGHT}, {"elastic", TABLE_RIGHT}};
-    report_fleet_total total[REPORT_FLEET_TOTALS];
-    table *rows = table_new(columns, 3);
-    char text[UNITS_SIZE];
-
-    report_fleet_totals(report, total);
-    for (int i = 0; i < REPORT_FLEET_TOTALS; i++) {
-        table_cell(rows, "%s", total[i].what);
-        for (int m = 0; m < PLAIT_FLEET_MODES; m++)
-            table_cell(rows, "%s", number(total[i].value[m], text));
-    }
-    fprintf(out, "\n");
-    return table_print(rows, 2, out, err);
-}
-
-/* Without a fleet: what the search, or the spares, would need. */
+/* Prints what the search or the spare nodes would need, if there is no fleet. */
 static void print_nothing(const report_fleet *report, FILE *out)
 {
     const plait_fleet_answer *const answer = report->answer;
@@ -234,6 +201,7 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
 {
     const plait_fleet *const fleet = &report->answer->fleet[0];
     char workers[160], a[UNITS_SIZE];
+    const plait_fleet_totals *const low = &fleet->band[0], *const high = &fleet->band[1];
 
     if (report->answer->fleets == 0) {
         print_nothing(report, out);
@@ -248,7 +216,9 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
     fprintf(out, "  %d needed, %d spare: enough are up %.4f %% of the time\n", hour->nodes,
             hour->spare_nodes, 100.0 * hour->available);
     print_busiest(fleet, out);
-    print_band_of_nodes(fleet, out);
+    if (low->nodes > 0 && high->nodes > 0)
+        fprintf(out, "  80 %% of runs: %d to %d nodes, as the engine gives more or less\n",
+                low->nodes, high->nodes);
     fprintf(out, "  %s output tokens a day; all nodes take %.4g requests/s within the bounds\n",
             units_count(fleet->tokens_per_day, a), fleet->sustained);
 }
@@ -257,18 +227,20 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
 
 static plait_status print_hours(const report_fleet *report, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"hour", TABLE_RIGHT},        {"requests/s", TABLE_RIGHT}, {"workers", TABLE_RIGHT},
-        {"nodes", TABLE_RIGHT},       {"spare", TABLE_RIGHT},      {"TTFT", TABLE_RIGHT},
-        {"p99", TABLE_RIGHT},         {"TPOT", TABLE_RIGHT},       {"reserved used", TABLE_RIGHT},
-        {"elastic used", TABLE_RIGHT}};
-    static const int spare[] = {0, -2, -1, -2, 1, 2, 4, 2, 3, 5};
+    static const table_column columns[] = {{"hour", TABLE_RIGHT},
+                                           {"requests/s", TABLE_RIGHT | TABLE_STAYS},
+                                           {"workers", TABLE_RIGHT | TABLE_BELOW},
+                                           {"nodes", TABLE_RIGHT | TABLE_STAYS},
+                                           {"spare", TABLE_RIGHT | TABLE_SPARE},
+                                           {"TTFT", TABLE_RIGHT | 2 * TABLE_SPARE},
+                                           {"p99", TABLE_RIGHT | 4 * TABLE_SPARE},
+                                           {"TPOT", TABLE_RIGHT | 2 * TABLE_SPARE},
+                                           {"reserved used", TABLE_RIGHT | 3 * TABLE_SPARE},
+                                           {"elastic used", TABLE_RIGHT | 5 * TABLE_SPARE}};
     const plait_fleet *const fleet = &report->answer->fleet[0];
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
     char text[UNITS_SIZE];
 
-    for (size_t c = 0; c < sizeof spare / sizeof *spare; c++)
-        table_spare(rows, c, spare[c]);
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
         const plait_fleet_hour *const hour = &fleet->hour[h];
 
@@ -290,17 +262,20 @@ static plait_status print_hours(const report_fleet *report, FILE *out, plait_err
 
 static plait_status print_fleets(const report_fleet *report, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"#", TABLE_RIGHT},       {"engine", TABLE_LEFT},           {"workers", TABLE_LEFT},
-        {"at most", TABLE_RIGHT}, {"weights", TABLE_LEFT},          {"kv", TABLE_LEFT},
-        {"nodes", TABLE_RIGHT},   {"spare", TABLE_RIGHT},           {"USD reserved", TABLE_RIGHT},
-        {"elastic", TABLE_RIGHT}, {"against the first", TABLE_LEFT}};
-    static const int spare[] = {0, -1, -1, -1, -1, -1, -2, 4, -2, 2, 0};
+    static const table_column columns[] = {{"#", TABLE_RIGHT},
+                                           {"engine", TABLE_LEFT | TABLE_BELOW},
+                                           {"workers", TABLE_LEFT | TABLE_BELOW},
+                                           {"at most", TABLE_RIGHT | TABLE_BELOW},
+                                           {"weights", TABLE_LEFT | TABLE_BELOW},
+                                           {"kv", TABLE_LEFT | TABLE_BELOW},
+                                           {"nodes", TABLE_RIGHT | TABLE_STAYS},
+                                           {"spare", TABLE_RIGHT | 4 * TABLE_SPARE},
+                                           {"USD reserved", TABLE_RIGHT | TABLE_STAYS},
+                                           {"elastic", TABLE_RIGHT | 2 * TABLE_SPARE},
+                                           {"against the first", TABLE_LEFT}};
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
     char text[160];
 
-    for (size_t c = 0; c < sizeof spare / sizeof *spare; c++)
-        table_spare(rows, c, spare[c]);
     for (int i = 0; i < report->answer->fleets; i++) {
         const plait_fleet *const fleet = &report->answer->fleet[i];
         const plait_fleet_hour *const hour = &fleet->hour[fleet->busiest];
@@ -327,13 +302,26 @@ static plait_status print_fleets(const report_fleet *report, FILE *out, plait_er
 plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_error *err)
 {
     const plait_fleet_answer *const answer = report->answer;
+    static const table_column columns[] = {
+        {"", TABLE_LEFT}, {"reserved", TABLE_RIGHT}, {"elastic", TABLE_RIGHT}};
+    report_fleet_total total[REPORT_FLEET_TOTALS];
 
     report_fleet_question(report, out);
     fprintf(out, "\n");
     report_fleet_answer(report, out);
     if (answer->fleets == 0)
         return PLAIT_OK;
-    PLAIT_TRY(print_totals(report, out, err));
+    table *rows = table_new(columns, 3);
+    char text[UNITS_SIZE];
+
+    report_fleet_totals(report, total);
+    for (int i = 0; i < REPORT_FLEET_TOTALS; i++) {
+        table_cell(rows, "%s", total[i].what);
+        for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+            table_cell(rows, "%s", number(total[i].value[m], text));
+    }
+    fprintf(out, "\n");
+    PLAIT_TRY(table_print(rows, 2, out, err));
     PLAIT_TRY(print_hours(report, out, err));
     PLAIT_TRY(print_fleets(report, out, err));
     fprintf(out, "\nThe cheapest %s of %d deployments that one search gives",
@@ -344,4 +332,170 @@ plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_err
     fprintf(out, "; a month has %.0f h. A simulation of their tightest hours confirms them.\n",
             plait_fleet_month_hours());
     return PLAIT_OK;
+}
+
+static const char *const mode_name[PLAIT_FLEET_MODES] = {"reserved", "elastic"};
+
+static const char *role_of(const plait_fleet *fleet, int role)
+{
+    return !fleet->plan.disaggregated ? "aggregated" : role == 0 ? "prefill" : "decode";
+}
+
+static void write_modes(json_writer *json, const char *key, const double value[PLAIT_FLEET_MODES])
+{
+    json_member_object(json, key);
+    for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+        json_member_number(json, mode_name[m], value[m]);
+    json_end_object(json);
+}
+
+static void write_asked(json_writer *json, const report_fleet *report)
+{
+    const plait_serve_question *const q = report->question;
+    const plait_fleet_ask *const ask = report->ask;
+
+    json_member_object(json, "asked");
+    json_member_number(json, "input", q->load.input);
+    json_member_number(json, "output", q->load.output);
+    json_member_number(json, "prefix_cached", q->load.cached);
+#define X(flag, name)                                                                              \
+    json_member_number(json, #name "_ms", q->name##_s > 0.0 ? q->name##_s * 1e3 : (double)NAN);
+    PLAIT_SERVE_LIMIT_LIST(X)
+#undef X
+    json_member_int64(json, "gpus", q->gpus);
+    json_member_number(json, "availability", ask->available);
+    if (ask->failures.spares >= 0)
+        json_member_int64(json, "spare_nodes", ask->failures.spares);
+    json_member_string(json, "by", mode_name[ask->mode]);
+    json_member_number(json, "interruptions_per_node_day",
+                       ask->failures.interruptions_per_node_day);
+    json_member_number(json, "node_loss", ask->failures.node_loss);
+    json_member_number(json, "repeat", ask->failures.repeat);
+    json_member_number(json, "detect_s", ask->failures.detect_s);
+    json_member_number(json, "restart_s", ask->failures.restart_s);
+    json_member_number(json, "repair_s", ask->failures.repair_s);
+    json_member_array(json, "rates");
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        json_write_number(json, ask->rate[h]);
+    json_end_array(json);
+    json_end_object(json);
+}
+
+static void write_fleet(json_writer *json, const plait_fleet *fleet, int rank)
+{
+    const plait_serve_plan *const p = &fleet->plan;
+    const plait_fleet_hour *const hour = &fleet->hour[fleet->busiest];
+    const plait_engine *const e = p->engine;
+    static const char *const side_name[] = {"low", "high"};
+
+    json_begin_object(json);
+    json_member_int64(json, "rank", rank);
+    json_member_string(json, "engine", plait_engine_name[e->kind]);
+    json_member_string(json, "profile", e->name);
+    json_member_string(json, "mode", p->disaggregated ? "disaggregated" : "aggregated");
+    json_member_object(json, "workers");
+    for (int r = 0; r <= fleet->plan.disaggregated; r++) {
+        const plait_worker w = fleet->plan.worker[r];
+
+        json_member_object(json, role_of(fleet, r));
+        json_member_int64(json, "count", fleet->hour[fleet->busiest].workers[r]);
+        json_member_int64(json, "tp", w.tp);
+        json_member_int64(json, "pp", w.pp);
+        json_member_int64(json, "ep", w.ep);
+        json_member_int64(json, "dp_attention", w.dp_attention);
+        json_member_int64(json, "nodes", fleet->unit[r].nodes);
+        json_member_int64(json, "a_node", fleet->unit[r].workers);
+        json_member_number(json, "available", fleet->unit[r].available);
+        json_end_object(json);
+    }
+    json_end_object(json);
+    json_member_string(json, "weights", plait_weight_name[p->weights]);
+    json_member_string(json, "kv", plait_kv_name[p->kv]);
+    json_member_number(json, "chunk_tokens", p->chunk_tokens);
+    json_member_int64(json, "nodes", fleet->totals.nodes);
+    json_member_int64(json, "spare_nodes", hour->spare_nodes);
+    json_member_int64(json, "gpus", fleet->totals.gpus);
+    json_member_bool(json, "simulated", fleet->simulated);
+    json_member_number(json, "margin", fleet->margin);
+    json_member_number(json, "available", hour->available);
+    json_member_int64(json, "busiest_hour", fleet->busiest);
+    json_member_string(json, "binds", plait_serve_bind_name[p->service.binds]);
+    json_member_number(json, "ttft_low_ms", hour->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][0]);
+    json_member_number(json, "ttft_high_ms", hour->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][1]);
+    json_member_number(json, "tpot_low_ms", hour->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][0]);
+    json_member_number(json, "tpot_high_ms", hour->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][1]);
+    json_member_number(json, "sustains_rate", fleet->sustained);
+    json_member_number(json, "out_tok_day", fleet->tokens_per_day);
+    write_modes(json, "node_hours_day", fleet->totals.node_hours);
+    write_modes(json, "usd_month", fleet->totals.usd);
+    write_modes(json, "usd_per_mtok", fleet->usd_per_mtok);
+    write_modes(json, "kwh_month", fleet->kwh);
+    json_member_object(json, "band");
+    for (int side = 0; side < 2; side++) {
+        const plait_fleet_totals *const totals = &fleet->band[side];
+
+        json_member_object(json, side_name[side]);
+        json_member_number(json, "nodes", totals->nodes > 0 ? totals->nodes : (double)NAN);
+        json_member_number(json, "gpus", totals->nodes > 0 ? totals->gpus : (double)NAN);
+        write_modes(json, "usd_month", totals->usd);
+        json_end_object(json);
+    }
+    json_end_object(json);
+    json_member_array(json, "hours");
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
+        const plait_fleet_hour *const at = &fleet->hour[h];
+
+        json_begin_object(json);
+        json_member_int64(json, "hour", h);
+        json_member_number(json, "rate", at->rate);
+        for (int r = 0; r <= fleet->plan.disaggregated; r++)
+            json_member_int64(json, role_of(fleet, r), at->workers[r]);
+        json_member_int64(json, "nodes", at->nodes);
+        json_member_int64(json, "spare_nodes", at->spare_nodes);
+        json_member_number(json, "available", at->available);
+        json_member_string(json, "lacks",
+                           at->lack == PLAIT_FLEET_LACKS_NOTHING ? NULL
+                                                                 : plait_fleet_lack_name[at->lack]);
+        json_member_number(json, "ttft_ms", at->ttft_s * 1e3);
+        json_member_number(json, "ttft_p99_ms", at->ttft_p99_s * 1e3);
+        json_member_number(json, "tpot_ms", at->tpot_s * 1e3);
+        write_modes(json, "used", at->used);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+plait_status json_fleet(const report_fleet *report, plait_arena *arena, const char **text,
+                        size_t *length, plait_error *err)
+{
+    const plait_fleet_answer *const answer = report->answer;
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    json_member_version(&json);
+    json_member_string(&json, "model", report->question->model->name);
+    json_member_string(&json, "cluster", report->question->cluster->name);
+    json_member_int64(&json, "gpus_per_node", answer->gpus_per_node);
+    write_asked(&json, report);
+    json_member_int64(&json, "considered", answer->considered);
+    json_member_int64(&json, "divided", answer->divided);
+    json_member_array(&json, "fleets");
+    for (int i = 0; i < answer->fleets; i++)
+        write_fleet(&json, &answer->fleet[i], i + 1);
+    json_end_array(&json);
+    if (answer->fleets == 0) {
+        const plait_serve_answer *const search = answer->search;
+        const bool nearest = answer->considered == 0 && search->has_nearest;
+
+        json_member_object(&json, "needs");
+        json_member_number(&json, "gpus",
+                           answer->needs_gpus > 0 ? answer->needs_gpus : (double)NAN);
+        json_member_number(&json, "ttft_ms", nearest ? search->needs_ttft_s * 1e3 : (double)NAN);
+        json_member_number(&json, "tpot_ms", nearest ? search->needs_tpot_s * 1e3 : (double)NAN);
+        json_end_object(&json);
+    }
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
 }

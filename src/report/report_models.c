@@ -1,4 +1,4 @@
-/* report_models.c - the models there are, and one model with the numbers that follow from it */
+/* report_models.c - prints lists of models, and one model with parameters, FLOPs and bytes */
 #include "report/report.h"
 
 #include <string.h>
@@ -8,17 +8,6 @@
 #include "report/units.h"
 
 /* ---- the list ---- */
-
-/* "attention + moe", or the names of several kinds. */
-static void kinds_text(const plait_model *model, char *text, size_t size)
-{
-    text[0] = '\0';
-    for (int k = 0; k < model->kinds; k++) {
-        const size_t used = strlen(text);
-
-        snprintf(text + used, size - used, "%s%s", k > 0 ? ", " : "", model->kind[k].name);
-    }
-}
 
 plait_status report_models(const plait_model *model, size_t count, FILE *out, plait_error *err)
 {
@@ -32,7 +21,13 @@ plait_status report_models(const plait_model *model, size_t count, FILE *out, pl
     for (size_t i = 0; i < count; i++) {
         const plait_params params = plait_model_params(&model[i]);
 
-        kinds_text(&model[i], kinds, sizeof kinds);
+        kinds[0] = '\0';
+        for (int k = 0; k < model[i].kinds; k++) {
+            const size_t used = strlen(kinds);
+
+            snprintf(kinds + used, (sizeof kinds) - used, "%s%s", k > 0 ? ", " : "",
+                     model[i].kind[k].name);
+        }
         table_cell(rows, "%s", model[i].name);
         table_cell(rows, "%s", units_count(params.total, text));
         table_cell(rows, "%s",
@@ -40,10 +35,7 @@ plait_status report_models(const plait_model *model, size_t count, FILE *out, pl
         table_cell(rows, "%d", model[i].layers);
         table_cell(rows, "%d", model[i].hidden);
         table_cell(rows, "%d", model[i].vocab);
-        if (model[i].max_seq > 0)
-            table_cell(rows, "%d", model[i].max_seq);
-        else
-            table_cell(rows, "-");
+        table_cell(rows, model[i].max_seq > 0 ? "%d" : "-", model[i].max_seq);
         table_cell(rows, "%s", kinds);
     }
     return table_print(rows, 0, out, err);
@@ -145,24 +137,6 @@ static plait_status print_kinds(const plait_model *model, FILE *out, plait_error
     return table_print(rows, 2, out, err);
 }
 
-static void print_params(const plait_model *model, FILE *out)
-{
-    const plait_params params = plait_model_params(model);
-    char text[UNITS_SIZE];
-
-    fprintf(out, "\nparameters  %s", units_count(params.total, text));
-    if (params.active < params.total)
-        fprintf(out, ", a token uses %s", units_count(params.active, text));
-    fprintf(out, "\n            embedding %s", units_count(params.embedding, text));
-    fprintf(out, ", output projection %s",
-            model->tied ? "tied to it" : units_count(params.head, text));
-    if (params.mtp > 0.0)
-        fprintf(out, ", multi-token prediction %s more", units_count(params.mtp, text));
-    fprintf(out, "\nbytes       %s as bf16", units_gib(2.0 * params.total, text));
-    fprintf(out, ", %s to train with Adam in mixed precision (18 a parameter)\n",
-            units_gib(18.0 * (params.total + params.mtp), text));
-}
-
 plait_status report_model(const plait_model *model, int seq, FILE *out, plait_error *err)
 {
     const double whole = plait_model_flops_per_token(model, seq, false);
@@ -176,7 +150,19 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
             model->hidden, model->vocab, model->layer_norm ? "LayerNorm" : "RMSNorm",
             model->max_seq);
     PLAIT_TRY(print_kinds(model, out, err));
-    print_params(model, out);
+    const plait_params params = plait_model_params(model);
+
+    fprintf(out, "\nparameters  %s", units_count(params.total, text));
+    if (params.active < params.total)
+        fprintf(out, ", a token uses %s", units_count(params.active, text));
+    fprintf(out, "\n            embedding %s", units_count(params.embedding, text));
+    fprintf(out, ", output projection %s",
+            model->tied ? "tied to it" : units_count(params.head, text));
+    if (params.mtp > 0.0)
+        fprintf(out, ", multi-token prediction %s more", units_count(params.mtp, text));
+    fprintf(out, "\nbytes       %s as bf16", units_gib(2.0 * params.total, text));
+    fprintf(out, ", %s to train with Adam in mixed precision (18 a parameter)\n",
+            units_gib(18.0 * (params.total + params.mtp), text));
     fprintf(out, "FLOPs       %s a token to train at sequences of %d, forward and backward",
             units_rate(whole - skipped, "FLOP", text), seq);
     if (skipped > 0.0)

@@ -1,4 +1,4 @@
-/* report_next.c - plans by what is believed of them now, and which to try next */
+/* report_next.c - prints plans by posterior step time after measurements, and which plan to try next */
 #include "report/report_next.h"
 
 #include <math.h>
@@ -9,21 +9,21 @@
 #include "report/report_table.h"
 #include "report/units.h"
 
-/* Gains below this are not worth a try. */
-static const double worth = 0.01;
+/* Smallest expected gain for which another plan is tried. */
+static const double least_gain = 0.01;
 
 static plait_status print_plans(const next_answer *answer, FILE *out, plait_error *err)
 {
-    static const table_column titles[] = {{"now", TABLE_RIGHT},       {"was", TABLE_RIGHT},
-                                          {"predicted", TABLE_RIGHT}, {"measured", TABLE_RIGHT},
-                                          {"believed", TABLE_RIGHT},  {"80 % band", TABLE_LEFT},
-                                          {"plan", TABLE_LEFT}};
+    static const table_column titles[] = {{"now", TABLE_RIGHT},
+                                          {"was", TABLE_RIGHT | TABLE_SPARE},
+                                          {"predicted", TABLE_RIGHT},
+                                          {"measured", TABLE_RIGHT},
+                                          {"believed", TABLE_RIGHT | TABLE_STAYS},
+                                          {"80 % band", TABLE_LEFT},
+                                          {"plan", TABLE_LEFT | TABLE_BELOW}};
     table *rows = table_new(titles, 7);
     char text[UNITS_SIZE], other[UNITS_SIZE], line[REPORT_LINE_SIZE];
 
-    table_spare(rows, 1, TABLE_SPARE);
-    table_spare(rows, 4, TABLE_STAYS);
-    table_spare(rows, 6, TABLE_BELOW);
     for (int i = 0; i < answer->plans; i++) {
         const next_plan *const plan = &answer->plan[answer->order[i]];
 
@@ -40,13 +40,13 @@ static plait_status print_plans(const next_answer *answer, FILE *out, plait_erro
     return table_print(rows, 0, out, err);
 }
 
-/* What is predicted of the kind that was measured. */
+/* Returns the predicted peak of the measured kind of memory. */
 static double predicted_peak(const next_plan *plan)
 {
     return plan->reserved ? plan->memory.reserved_bytes : plan->memory.allocated_bytes;
 }
 
-/* Measured peaks beside what was predicted, and whether that was enough. */
+/* Prints measured peaks beside predicted ones, with a warning if they exceed the band. */
 static void print_peaks(const next_answer *answer, FILE *out)
 {
     char found[UNITS_SIZE], expected[UNITS_SIZE];
@@ -69,8 +69,8 @@ static void print_peaks(const next_answer *answer, FILE *out)
     }
 }
 
-/* How far the measured plans are from their predictions, together. */
-static double site_of(const next_answer *answer)
+/* Returns the geometric mean of measured over predicted step times. */
+static double measured_over_predicted(const next_answer *answer)
 {
     double sum = 0.0;
 
@@ -93,7 +93,7 @@ static const next_plan *best_measured(const next_answer *answer)
 
 static bool is_done(const next_answer *answer)
 {
-    return answer->tries.count == 0 || answer->tries.gain < worth;
+    return answer->tries.count == 0 || answer->tries.gain < least_gain;
 }
 
 static void print_advice(const next_answer *answer, FILE *out)
@@ -105,7 +105,7 @@ static void print_advice(const next_answer *answer, FILE *out)
     fprintf(
         out,
         "\n%d of %d plans measured, %.3g times as long as predicted; the best of them is %d, %s\n",
-        answer->measured, answer->plans, site_of(answer), best->rank,
+        answer->measured, answer->plans, measured_over_predicted(answer), best->rank,
         units_seconds(best->measured_s, step));
     if (is_done(answer)) {
         fprintf(out,
@@ -134,27 +134,6 @@ plait_status report_next(const next_answer *answer, FILE *out, plait_error *err)
 
 /* ---- JSON ---- */
 
-static void write_plan(json_writer *json, const next_answer *answer, const next_plan *plan)
-{
-    json_begin_object(json);
-    json_member_int64(json, "rank", plan->rank);
-    plans_write_degrees(json, &answer->problem, &plan->degrees);
-    json_member_number(json, "predicted_s", plan->predicted_s);
-    if (plan->measured_s > 0.0)
-        json_member_number(json, "measured_s", plan->measured_s);
-    else
-        json_member_null(json, "measured_s");
-    if (plan->peak_bytes > 0.0) {
-        json_member_string(json, "memory_scope", plan->reserved ? "reserved" : "allocated");
-        json_member_number(json, "memory_bytes", predicted_peak(plan));
-        json_member_number(json, "measured_memory_bytes", plan->peak_bytes);
-    }
-    json_member_number(json, "step_s", plan->believed.step_s);
-    json_member_number(json, "step_low_s", plan->believed.low_s);
-    json_member_number(json, "step_high_s", plan->believed.high_s);
-    json_end_object(json);
-}
-
 plait_status json_next_answer(const next_answer *answer, plait_arena *arena, const char **text,
                               size_t *length, plait_error *err)
 {
@@ -163,7 +142,7 @@ plait_status json_next_answer(const next_answer *answer, plait_arena *arena, con
     json_writer_init(&json, arena);
     json_begin_object(&json);
     plans_write_question(&json, &answer->problem);
-    json_member_number(&json, "measured_over_predicted", site_of(answer));
+    json_member_number(&json, "measured_over_predicted", measured_over_predicted(answer));
     json_member_int64(&json, "best", best_measured(answer)->rank);
     if (is_done(answer))
         json_member_null(&json, "next");
@@ -171,10 +150,26 @@ plait_status json_next_answer(const next_answer *answer, plait_arena *arena, con
         json_member_int64(&json, "next", answer->plan[answer->tries.plan[0]].rank);
     json_member_number(&json, "gain", fmax(0.0, answer->tries.gain));
     json_member_number(&json, "expected_regret", answer->tries.now);
-    json_write_key(&json, "plans");
-    json_begin_array(&json);
-    for (int i = 0; i < answer->plans; i++)
-        write_plan(&json, answer, &answer->plan[answer->order[i]]);
+    json_member_array(&json, "plans");
+    for (int i = 0; i < answer->plans; i++) {
+        const next_plan *const plan = &answer->plan[answer->order[i]];
+
+        json_begin_object(&json);
+        json_member_int64(&json, "rank", plan->rank);
+        plans_write_degrees(&json, &answer->problem, &plan->degrees);
+        json_member_number(&json, "predicted_s", plan->predicted_s);
+        json_member_number(&json, "measured_s",
+                           plan->measured_s > 0.0 ? plan->measured_s : (double)NAN);
+        if (plan->peak_bytes > 0.0) {
+            json_member_string(&json, "memory_scope", plan->reserved ? "reserved" : "allocated");
+            json_member_number(&json, "memory_bytes", predicted_peak(plan));
+            json_member_number(&json, "measured_memory_bytes", plan->peak_bytes);
+        }
+        json_member_number(&json, "step_s", plan->believed.step_s);
+        json_member_number(&json, "step_low_s", plan->believed.low_s);
+        json_member_number(&json, "step_high_s", plan->believed.high_s);
+        json_end_object(&json);
+    }
     json_end_array(&json);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);

@@ -1,4 +1,4 @@
-/* report_next.h - what measured steps say of the plans that were not measured */
+/* report_next.h - prints plans with posterior step times after measurements of some of them */
 #pragma once
 
 #include <stdio.h>
@@ -7,14 +7,14 @@
 #include "plait/cost.h"
 
 typedef struct next_plan {
-    int rank; /* of the file */
+    int rank; /* rank in the file of plans */
     plait_degrees degrees;
     double predicted_s;
-    double measured_s; /* of several times the geometric mean; 0: was not */
+    double measured_s; /* geometric mean of the measurements; 0: none */
     int times;
-    double shortest_s, longest_s; /* of those */
+    double shortest_s, longest_s; /* extremes of the measurements */
     plait_memory memory;
-    double peak_bytes; /* measured, of the kind that `reserved` says; 0: was not */
+    double peak_bytes; /* measured peak, reserved or allocated; 0: none */
     bool reserved;
     plait_believed believed;
 } next_plan;
@@ -23,10 +23,10 @@ typedef struct next_answer {
     plait_problem problem;
     int plans;
     next_plan *plan;
-    int *order; /* [plans], by what is believed */
+    int *order; /* [plans] in the order of posterior step times */
     int measured;
     plait_belief belief;
-    plait_tries tries; /* of the next one */
+    plait_tries tries; /* next plan to try */
 } next_answer;
 
 PLAIT_MUST_CHECK plait_status report_next(const next_answer *answer, FILE *out, plait_error *err);

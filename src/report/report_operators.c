@@ -1,27 +1,12 @@
-/* report_operators.c - each operator's cut and costs, for people */
+/* report_operators.c - prints the layout and the costs of each operator, as text and as JSON */
 #include "report/report_operators.h"
 
 #include <string.h>
 
+#include "io/json/json_write.h"
+#include "io/plans/plans_json.h"
 #include "report/report_table.h"
 #include "report/units.h"
-
-static void print_question(const report_operators *report, FILE *out)
-{
-    const plait_operators_result *const result = report->result;
-    const plait_job *const job = &report->problem->job;
-    const plait_mesh *const mesh = &report->options->mesh;
-
-    fprintf(out, "%s, %d layers \"%s\", on %s, mesh ", report->problem->model->name, result->layers,
-            report->problem->model->kind[result->kind].name, report->problem->cluster->name);
-    for (int a = 0; a < mesh->axes; a++)
-        fprintf(out, "%s%d", a > 0 ? "x" : "", mesh->size[a]);
-    fprintf(out,
-            "; %d sequences of %d tokens a step, %d microbatch%s, %.0f tokens a rank of each\n",
-            job->gbs, job->seq, report->options->microbatches,
-            report->options->microbatches > 1 ? "es" : "",
-            plait_job_tokens(job) / report->options->microbatches / job->gpus);
-}
 
 /* ---- the plan ---- */
 
@@ -91,11 +76,35 @@ static plait_status print_plan(const plait_operators_plan *plan, FILE *out, plai
 
 /* ---- the verdict ---- */
 
-static void print_best(const plait_operators_result *result, FILE *out)
+plait_status report_operators_print(const report_operators *report, FILE *out, plait_error *err)
 {
-    const plait_operators_plan *const best = &result->best;
-    char step[UNITS_SIZE], bytes[UNITS_SIZE], limit[UNITS_SIZE], gap[UNITS_SIZE];
+    const plait_operators_result *const result = report->result;
+    const plait_operators_plan *const best = &result->best, *const named = &result->named;
+    const plait_job *const job = &report->problem->job;
+    const plait_mesh *const mesh = &report->options->mesh;
+    char step[UNITS_SIZE], bytes[UNITS_SIZE], limit[UNITS_SIZE], share[UNITS_SIZE];
 
+    fprintf(out, "%s, %d layers \"%s\", on %s, mesh ", report->problem->model->name, result->layers,
+            report->problem->model->kind[result->kind].name, report->problem->cluster->name);
+    for (int a = 0; a < mesh->axes; a++)
+        fprintf(out, "%s%d", a > 0 ? "x" : "", mesh->size[a]);
+    fprintf(out,
+            "; %d sequences of %d tokens a step, %d microbatch%s, %.0f tokens a rank of each\n",
+            job->gbs, job->seq, report->options->microbatches,
+            report->options->microbatches > 1 ? "es" : "",
+            plait_job_tokens(job) / report->options->microbatches / job->gpus);
+    if (result->verdict != PLAIT_FITS) {
+        const bool state = best->state_bytes >= best->kept_bytes;
+
+        fprintf(out,
+                "nothing fits in %s: every assignment needs %s at least, of which %s takes %s; ",
+                units_gib(result->limit_bytes, limit), units_gib(result->needed_bytes, bytes),
+                state ? "the state of weights" : "what is kept for backward",
+                units_gib(state ? best->state_bytes : best->kept_bytes, step));
+        fprintf(out, "--memory %.2f would suffice\n",
+                (double)(int64_t)(result->needed_bytes / 1073741824.0 * 100.0 + 1.0) / 100.0);
+        return PLAIT_OK;
+    }
     fprintf(out, "best: %s%s%s for all layers, %s of %s; ", best->name,
             best->name[0] != '\0' ? ": " : "", units_seconds(best->step_s, step),
             units_gib(best->bytes, bytes), units_gib(result->limit_bytes, limit));
@@ -103,44 +112,99 @@ static void print_best(const plait_operators_result *result, FILE *out)
         fprintf(out, "proven\n");
     else
         fprintf(out, "at most %s from the optimum\n",
-                units_percent(1.0 - result->lower_s / best->step_s, gap));
-}
-
-static void print_named(const plait_operators_result *result, FILE *out)
-{
-    const plait_operators_plan *const named = &result->named;
-    char step[UNITS_SIZE], more[UNITS_SIZE];
-
+                units_percent(1.0 - result->lower_s / best->step_s, share));
     if (named->step_s <= 0.0)
         fprintf(out, "no layout that has a name fits\n");
-    else if (result->best.name[0] == '\0')
+    else if (best->name[0] == '\0')
         fprintf(out, "best that has a name: %s: %s, %s slower\n", named->name,
                 units_seconds(named->step_s, step),
-                units_percent(named->step_s / result->best.step_s - 1.0, more));
+                units_percent(named->step_s / best->step_s - 1.0, share));
+    return print_plan(best, out, err);
 }
 
-static void print_lack(const plait_operators_result *result, FILE *out)
+static void write_plan(json_writer *json, const char *key, const plait_operators_plan *plan,
+                       int axes)
 {
-    const plait_operators_plan *const best = &result->best;
-    const bool state = best->state_bytes >= best->kept_bytes;
-    char limit[UNITS_SIZE], needed[UNITS_SIZE], most[UNITS_SIZE];
-
-    fprintf(out, "nothing fits in %s: every assignment needs %s at least, of which %s takes %s; ",
-            units_gib(result->limit_bytes, limit), units_gib(result->needed_bytes, needed),
-            state ? "the state of weights" : "what is kept for backward",
-            units_gib(state ? best->state_bytes : best->kept_bytes, most));
-    fprintf(out, "--memory %.2f would suffice\n",
-            (double)(int64_t)(result->needed_bytes / 1073741824.0 * 100.0 + 1.0) / 100.0);
-}
-
-plait_status report_operators_print(const report_operators *report, FILE *out, plait_error *err)
-{
-    print_question(report, out);
-    if (report->result->verdict != PLAIT_FITS) {
-        print_lack(report->result, out);
-        return PLAIT_OK;
+    json_write_key(json, key);
+    if (plan->operators == 0) {
+        json_write_null(json);
+        return;
     }
-    print_best(report->result, out);
-    print_named(report->result, out);
-    return print_plan(&report->result->best, out, err);
+    json_begin_object(json);
+    json_member_string(json, "name", plan->name[0] != '\0' ? plan->name : NULL);
+    json_member_number(json, "step_s", plan->step_s);
+    json_member_number(json, "forward_s", plan->forward_s);
+    json_member_number(json, "backward_s", plan->backward_s);
+    json_member_number(json, "communication_s", plan->comm_s);
+    json_member_number(json, "sync_s", plan->sync_s);
+    json_member_number(json, "state_bytes", plan->state_bytes);
+    json_member_number(json, "kept_bytes", plan->kept_bytes);
+    json_member_number(json, "bytes", plan->bytes);
+    json_member_array(json, "operators");
+    for (int i = 0; i < plan->operators; i++) {
+        json_begin_object(json);
+        json_member_string(json, "operator", plan->op[i].name);
+        json_member_string(json, "part", plait_part_name[plan->op[i].part]);
+        json_member_string(json, "spec", plan->op[i].spec);
+        json_member_row(json, "axes");
+        for (int a = 0; a < axes; a++)
+            json_write_string(json, plait_use_name[plan->op[i].use[a]]);
+        json_end_array(json);
+        json_member_string(json, "weight",
+                           plan->op[i].has_weight ? plait_weight_home_name[plan->op[i].home]
+                                                  : NULL);
+        json_member_number(json, "forward_s", plan->op[i].forward_s);
+        json_member_number(json, "backward_s", plan->op[i].backward_s);
+        json_member_number(json, "inside_s", plan->op[i].inside_s);
+        json_member_number(json, "sync_s", plan->op[i].sync_s);
+        json_member_number(json, "state_bytes", plan->op[i].state_bytes);
+        json_member_number(json, "kept_bytes", plan->op[i].kept_bytes);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_member_array(json, "edges");
+    for (int i = 0; i < plan->edges; i++) {
+        if (!(plan->edge[i].forward[0] == '\0' && plan->edge[i].backward[0] == '\0')) {
+            json_begin_object(json);
+            json_member_string(json, "from", plan->op[plan->edge[i].from].name);
+            json_member_string(json, "to", plan->op[plan->edge[i].to].name);
+            json_member_string(json, "forward", plan->edge[i].forward);
+            json_member_number(json, "forward_s", plan->edge[i].forward_s);
+            json_member_string(json, "backward", plan->edge[i].backward);
+            json_member_number(json, "backward_s", plan->edge[i].backward_s);
+            json_end_object(json);
+        }
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+plait_status json_operators(const report_operators *report, plait_arena *arena, const char **text,
+                            size_t *length, plait_error *err)
+{
+    const plait_operators_result *const result = report->result;
+    const int axes = report->options->mesh.axes;
+    json_writer json;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    plans_write_question(&json, report->problem);
+    json_member_row(&json, "mesh");
+    for (int a = 0; a < report->options->mesh.axes; a++)
+        json_write_int64(&json, report->options->mesh.size[a]);
+    json_end_array(&json);
+    json_member_string(&json, "kind", report->problem->model->kind[result->kind].name);
+    json_member_int64(&json, "layers", result->layers);
+    json_member_int64(&json, "microbatches", report->options->microbatches);
+    json_member_string(&json, "verdict", plait_verdict_name[result->verdict]);
+    json_member_number(&json, "limit_bytes", result->limit_bytes);
+    json_member_number(&json, "needed_bytes", result->needed_bytes);
+    json_member_string(&json, "proof", result->proven ? "optimal" : "gap");
+    json_member_number(&json, "lower_s", result->lower_s);
+    json_member_int64(&json, "strategies", result->strategies);
+    json_member_int64(&json, "labels", result->labels);
+    write_plan(&json, "best", &result->best, axes);
+    write_plan(&json, "named", &result->named, axes);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
 }

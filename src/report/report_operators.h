@@ -1,21 +1,21 @@
-/* report_operators.h - how operators are cut over a mesh, for people and for machines */
+/* report_operators.h - prints how operators are partitioned over a mesh, as text and as JSON */
 #pragma once
 
 #include <stdio.h>
 
 #include "plait/operators.h"
 
-/** What was asked and what came out. */
+/** Options and result. */
 typedef struct report_operators {
     const plait_problem *problem;
     const plait_operators_options *options;
     const plait_operators_result *result;
 } report_operators;
 
-/** Each operator's cut and costs, what travels between them, and the best layout with a name. */
+/** Prints the partition and costs of each operator, conversions between them, and the best named layout. */
 PLAIT_MUST_CHECK plait_status report_operators_print(const report_operators *report, FILE *out,
                                                      plait_error *err);
 
-/** The document of `plait operators --json`. *text lives in `arena`. */
+/** Writes the document of `plait operators --json`. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status json_operators(const report_operators *report, plait_arena *arena,
                                              const char **text, size_t *length, plait_error *err);

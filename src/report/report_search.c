@@ -1,4 +1,4 @@
-/* report_search.c - what a search found: the ranking, the front, how it knows, what to do next */
+/* report_search.c - prints the result of a search: ranking, front, proof, next command */
 #include "report/report.h"
 
 #include <math.h>
@@ -15,29 +15,16 @@ enum { CELL_SIZE = 96, LINE_SIZE = REPORT_LINE_SIZE, FRONT_LINES = 8 };
 
 /* ---- beside the ranking ---- */
 
-/* Of the plans that cannot be told apart, the one that leaves most memory free. */
-static const report_plan *leanest_tied(const report_found *found)
+/* Returns the plan with the least memory among those tied with the first. */
+static const report_plan *least_memory_tied(const report_found *found)
 {
-    const report_plan *leanest = &found->plan[0];
+    const report_plan *smallest = &found->plan[0];
 
     for (int i = 1; i < found->result->plans; i++)
         if (found->plan[i].tied &&
-            found->plan[i].cost.memory.peak_bytes < leanest->cost.memory.peak_bytes)
-            leanest = &found->plan[i];
-    return leanest;
-}
-
-static void print_ties(const plait_problem *problem, const report_found *found, FILE *out)
-{
-    const report_plan *const leanest = leanest_tied(found);
-    char memory[UNITS_SIZE];
-
-    fprintf(out, "~ within %.1f %% of the first: measured runs cannot tell them apart",
-            100.0 * (problem->band.tie - 1.0));
-    if (leanest != &found->plan[0])
-        fprintf(out, "; of these, %d needs least memory, %s", leanest->rank,
-                units_gib(leanest->cost.memory.peak_bytes, memory));
-    fputc('\n', out);
+            found->plan[i].cost.memory.peak_bytes < smallest->cost.memory.peak_bytes)
+            smallest = &found->plan[i];
+    return smallest;
 }
 
 static void print_band(const plait_problem *problem, const report_found *found, FILE *out)
@@ -52,8 +39,17 @@ static void print_band(const plait_problem *problem, const report_found *found, 
             problem->runtime->natural_routing ? ", an estimate, since routing is natural"
                                               : " in 80 % of measured runs like it");
     report_routing(problem, &found->plan[0], out);
-    if (found->result->plans > 1 && found->plan[1].tied)
-        print_ties(problem, found, out);
+    if (found->result->plans > 1 && found->plan[1].tied) {
+        const report_plan *const smallest = least_memory_tied(found);
+        char memory[UNITS_SIZE];
+
+        fprintf(out, "~ within %.1f %% of the first: measured runs cannot tell them apart",
+                100.0 * (problem->band.tie - 1.0));
+        if (smallest != &found->plan[0])
+            fprintf(out, "; of these, %d needs least memory, %s", smallest->rank,
+                    units_gib(smallest->cost.memory.peak_bytes, memory));
+        fputc('\n', out);
+    }
 }
 
 /* ---- the front ---- */
@@ -70,7 +66,7 @@ static void add(char *line, const char *fmt, ...)
     va_end(args);
 }
 
-/* ", grads bf16, moments fp8", where a plan has other formats than the software's recipe. */
+/* Appends number formats that differ from the software's recipe: ", grads bf16, moments fp8". */
 static void add_numerics(const plait_problem *problem, const plait_degrees *d, char *line)
 {
     char word[CELL_SIZE];
@@ -97,7 +93,7 @@ const char *report_line(const plait_problem *problem, const plait_degrees *d,
         add(line, ", cp %d", d->cp);
     if (d->ep > 1)
         add(line, ", ep %d", d->ep);
-    if (d->dp > 0) // what cannot run may leave no rank and no microbatch
+    if (d->dp > 0) // a plan that cannot run may have no replica and no microbatch
         add(line, ", dp %d", d->dp);
     add(line, ", mbs %d", d->mbs);
     if (microbatches > 0)
@@ -110,21 +106,13 @@ const char *report_line(const plait_problem *problem, const plait_degrees *d,
     return line;
 }
 
-static void print_front_point(const plait_problem *problem, const plait_ranked *point, table *rows)
-{
-    char step[UNITS_SIZE], memory[UNITS_SIZE], line[LINE_SIZE];
-
-    table_cell(rows, "%s", units_seconds(point->price.step_s, step));
-    table_cell(rows, "%s", units_gib(point->price.peak_bytes, memory));
-    table_cell(rows, "%s", report_line(problem, &point->plan.degrees, line));
-}
-
-/* A few points evenly along the front, both ends among them. */
+/* Prints a few evenly spaced points of the front, including both ends. */
 static plait_status print_front(const plait_problem *problem, const plait_search_result *result,
                                 FILE *out, plait_error *err)
 {
-    static const table_column titles[] = {
-        {"step", TABLE_RIGHT}, {"memory", TABLE_RIGHT}, {"plan", TABLE_LEFT}};
+    static const table_column titles[] = {{"step", TABLE_RIGHT},
+                                          {"memory", TABLE_RIGHT | TABLE_STAYS},
+                                          {"plan", TABLE_LEFT | TABLE_BELOW}};
     const int size = result->front_size;
     const int lines = size < FRONT_LINES ? size : FRONT_LINES;
     table *rows;
@@ -132,12 +120,16 @@ static plait_status print_front(const plait_problem *problem, const plait_search
     if (size == 0)
         return PLAIT_OK;
     rows = table_new(titles, 3);
-    table_spare(rows, 1, TABLE_STAYS);
-    table_spare(rows, 2, TABLE_BELOW);
     fprintf(out, "\nfront of time and memory, %d of %d plans:\n", lines, size);
-    for (int i = 0; i < lines; i++)
-        print_front_point(problem, &result->front[lines == 1 ? 0 : (size - 1) * i / (lines - 1)],
-                          rows);
+    for (int i = 0; i < lines; i++) {
+        const plait_ranked *const point =
+            &result->front[lines == 1 ? 0 : (size - 1) * i / (lines - 1)];
+        char step[UNITS_SIZE], memory[UNITS_SIZE], line[LINE_SIZE];
+
+        table_cell(rows, "%s", units_seconds(point->price.step_s, step));
+        table_cell(rows, "%s", units_gib(point->price.peak_bytes, memory));
+        table_cell(rows, "%s", report_line(problem, &point->plan.degrees, line));
+    }
     return table_print(rows, 2, out, err);
 }
 
@@ -164,14 +156,14 @@ static void print_proof(const plait_search_result *result, FILE *out)
             result->threads, result->threads == 1 ? "" : "s");
 }
 
-/* A gap that is open is never told as none. */
+/* Writes a gap; a gap that is open is never written as 0.0 %. */
 static const char *gap_text(double share, char *text)
 {
     snprintf(text, UNITS_SIZE, share < 0.001 ? "less than 0.1 %%" : "%.1f %%", 100.0 * share);
     return text;
 }
 
-/* What each search beyond uniform plans gained, and how far from the best it may still be. */
+/* Prints the gain of a search beyond uniform plans, and its remaining gap to the optimum. */
 static void print_refinement(const plait_refinement *of, FILE *out)
 {
     char step[UNITS_SIZE], floor[UNITS_SIZE], elapsed[UNITS_SIZE], gap[UNITS_SIZE];
@@ -197,7 +189,7 @@ static void print_refinement(const plait_refinement *of, FILE *out)
             of->name);
 }
 
-/* The best of the plans that may run out, against the best that fits. */
+/* Compares the best plan that may run out of memory with the best that fits. */
 static void print_tight(const plait_problem *problem, const plait_search_result *result, FILE *out)
 {
     const plait_ranked *const best = &result->tight_best;
@@ -216,7 +208,7 @@ static void print_tight(const plait_problem *problem, const plait_search_result 
             ceil(100.0 * plait_memory_risk(problem, best->price.peak_bytes)) / 100.0);
 }
 
-/* The number of GPUs that works best, and what those that idle would have bought. (S.81, S.82) */
+/* Prints the best smaller number of GPUs, and the gain that the idle ones would bring (S.81, S.82). */
 static void print_fewer(const plait_problem *problem, const report_found *found, FILE *out)
 {
     const plait_fewer_gpus *const fewer = found->fewer;
@@ -239,42 +231,6 @@ static void print_fewer(const plait_problem *problem, const report_found *found,
             100.0 * (1.0 - fewer->ideal_s / price->step_s));
     if (!fewer->proven)
         fprintf(out, "of the smaller numbers the first %d were searched\n", fewer->searched);
-}
-
-/* What binds: so much on which stage, and of several sorts of nodes on which. */
-static plait_status print_closest(const plait_problem *problem, const report_found *found,
-                                  FILE *out, plait_error *err)
-{
-    const report_plan *const closest = found->closest;
-    const int s = closest->cost.fullest_stage;
-    char missing[UNITS_SIZE], peak[UNITS_SIZE], capacity[UNITS_SIZE];
-
-    fputs("\nThe plan that lacks least", out);
-    if (!found->result->closest_proven)
-        fprintf(out, ", within %.0f %%", 100.0 * PLAIT_CLOSEST_WITHIN);
-    fprintf(out, ": %s used, %s there, %s missing on stage %d",
-            units_gib(closest->cost.memory.peak_bytes, peak),
-            units_gib(closest->cost.memory.capacity_bytes, capacity),
-            units_gib(closest->cost.missing_bytes, missing), s);
-    if (closest->plan.stages > s && problem->cluster->groups > 1)
-        fprintf(out, ", on %s",
-                problem->cluster->group[closest->plan.stage[s].group].accelerator->name);
-    fputs(".\n", out);
-    report_degrees(problem, &closest->degrees, out);
-    return report_groups(problem, closest, " of that plan", out, err);
-}
-
-static plait_status print_nothing_fits(const plait_problem *problem, const report_found *found,
-                                       FILE *out, plait_error *err)
-{
-    fputs("No plan fits.\n", out);
-    if (found->closest != NULL)
-        PLAIT_TRY(print_closest(problem, found, out, err));
-    if (found->relaxations > 0) {
-        fputs("\nWhat would make a plan fit, smallest change first:\n", out);
-        report_relaxations(found->relaxation, found->relaxations, out);
-    }
-    return PLAIT_OK;
 }
 
 static void print_next(const report_found *found, FILE *out)
@@ -309,7 +265,30 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
             PLAIT_TRY(report_tries(problem, found, out, err));
         PLAIT_TRY(print_front(problem, found->result, out, err));
     } else {
-        PLAIT_TRY(print_nothing_fits(problem, found, out, err));
+        fputs("No plan fits.\n", out);
+        if (found->closest != NULL) {
+            const report_plan *const closest = found->closest;
+            const int s = closest->cost.fullest_stage;
+            char missing[UNITS_SIZE], peak[UNITS_SIZE];
+
+            fputs("\nThe plan that lacks least", out);
+            if (!found->result->closest_proven)
+                fprintf(out, ", within %.0f %%", 100.0 * PLAIT_CLOSEST_WITHIN);
+            fprintf(out, ": %s used, %s there, %s missing on stage %d",
+                    units_gib(closest->cost.memory.peak_bytes, peak),
+                    units_gib(closest->cost.memory.capacity_bytes, capacity),
+                    units_gib(closest->cost.missing_bytes, missing), s);
+            if (closest->plan.stages > s && problem->cluster->groups > 1)
+                fprintf(out, ", on %s",
+                        problem->cluster->group[closest->plan.stage[s].group].accelerator->name);
+            fputs(".\n", out);
+            report_degrees(problem, &closest->degrees, out);
+            PLAIT_TRY(report_groups(problem, closest, " of that plan", out, err));
+        }
+        if (found->relaxations > 0) {
+            fputs("\nWhat would make a plan fit, smallest change first:\n", out);
+            report_relaxations(found->relaxation, found->relaxations, out);
+        }
     }
     print_tight(problem, found->result, out);
     if (found->fewer != NULL)

@@ -1,4 +1,4 @@
-/* report_serve.c - deployments for people: the ranking, every term of one, the front */
+/* report_serve.c - prints deployments: the ranking, every term of one, the front */
 #include "report/report_serve.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ void report_serve_needs(const plait_serve_question *q, const plait_serve_plan *p
     }
 }
 
-/* Without a load each plan is one replica under as many users as help it. */
+/* Returns whether no load was given: each plan is then one replica at its best concurrency. */
 static bool is_open(const plait_serve_question *q)
 {
     return q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0;
@@ -108,19 +108,26 @@ static void print_question(const report_serve *report, FILE *out)
 static plait_status print_plans(const plait_serve_question *q, const plait_serve_plan *plan,
                                 int count, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"#", TABLE_RIGHT},        {"engine", TABLE_LEFT},  {"workers", TABLE_LEFT},
-        {"replicas", TABLE_RIGHT}, {"GPUs", TABLE_RIGHT},   {"weights", TABLE_LEFT},
-        {"kv", TABLE_LEFT},        {"chunk", TABLE_RIGHT},  {"running", TABLE_RIGHT},
-        {"TTFT", TABLE_RIGHT},     {"p99", TABLE_RIGHT},    {"TPOT", TABLE_RIGHT},
-        {"tok/s", TABLE_RIGHT},    {"/GPU", TABLE_RIGHT},   {"USD/Mtok", TABLE_RIGHT},
-        {"J/tok", TABLE_RIGHT},    {"bound by", TABLE_LEFT}};
+    static const table_column columns[] = {{"#", TABLE_RIGHT},
+                                           {"engine", TABLE_LEFT | TABLE_BELOW},
+                                           {"workers", TABLE_LEFT | TABLE_BELOW},
+                                           {"replicas", TABLE_RIGHT | TABLE_BELOW},
+                                           {"GPUs", TABLE_RIGHT | TABLE_BELOW},
+                                           {"weights", TABLE_LEFT | TABLE_BELOW},
+                                           {"kv", TABLE_LEFT | TABLE_BELOW},
+                                           {"chunk", TABLE_RIGHT | 4 * TABLE_SPARE},
+                                           {"running", TABLE_RIGHT | 6 * TABLE_SPARE},
+                                           {"TTFT", TABLE_RIGHT | TABLE_STAYS},
+                                           {"p99", TABLE_RIGHT | 5 * TABLE_SPARE},
+                                           {"TPOT", TABLE_RIGHT | TABLE_STAYS},
+                                           {"tok/s", TABLE_RIGHT},
+                                           {"/GPU", TABLE_RIGHT},
+                                           {"USD/Mtok", TABLE_RIGHT | 2 * TABLE_SPARE},
+                                           {"J/tok", TABLE_RIGHT | 7 * TABLE_SPARE},
+                                           {"bound by", TABLE_LEFT | 3 * TABLE_SPARE}};
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
-    static const int spare[] = {0, -1, -1, -1, -1, -1, -1, 4, 6, -2, 5, -2, 0, 0, 2, 7, 3};
     char a[UNITS_SIZE], workers[160];
 
-    for (size_t c = 0; c < sizeof spare / sizeof *spare; c++)
-        table_spare(rows, c, spare[c]);
     for (int i = 0; i < count; i++) {
         const plait_serve_plan *p = &plan[i];
         report_serve_pools(p, workers);
@@ -150,33 +157,6 @@ static int shown_of(const plait_serve_answer *answer)
     return answer->plans < PLAIT_SERVE_SHOWN ? answer->plans : PLAIT_SERVE_SHOWN;
 }
 
-/* Which of the ranks shown the simulation judged, and why not the others. */
-static void print_judged(const report_serve *report, FILE *out)
-{
-    const plait_serve_answer *answer = report->answer;
-    const plait_serve_question *q = report->question;
-    const int shown = shown_of(answer);
-    int simulated = 0, unjudged = 0;
-
-    for (int i = 0; i < shown; i++) {
-        simulated += answer->plan[i].simulated;
-        unjudged += answer->plan[i].unjudged;
-    }
-    fprintf(out, "\nThe simulation confirms %d of these %d.", simulated, shown);
-    if (shown > simulated + unjudged)
-        fprintf(out, " %d %s by the closed forms, far enough from the load and the bounds.",
-                shown - simulated - unjudged, shown - simulated - unjudged == 1 ? "is" : "are");
-    if (unjudged > 0)
-        fprintf(out, " %d near saturation %s not simulated: ask for %s with --eval.", unjudged,
-                unjudged == 1 ? "is" : "are", unjudged == 1 ? "it" : "them");
-    fprintf(out, "\n");
-    if (is_open(q))
-        fprintf(out,
-                "Each row is one replica, of as many as fit on %d GPUs; replicas serve users "
-                "of their own.\n",
-                q->gpus);
-}
-
 /* ---- one deployment ---- */
 
 static void print_band(const char *what, double value, const double band[2], FILE *out)
@@ -185,21 +165,6 @@ static void print_band(const char *what, double value, const double band[2], FIL
 
     fprintf(out, "  %-24s %10s   80 %% of runs between %s and %s\n", what, units_latency(value, a),
             units_latency(value * band[0], b), units_latency(value * band[1], c));
-}
-
-/* How much of the GPUs one replica takes, and how many fill them. */
-static void print_fill(const plait_serve_question *q, const plait_serve_plan *p, FILE *out)
-{
-    const int copies = q->gpus / p->gpus;
-
-    if (p->gpus == q->gpus)
-        fprintf(out, "  It fills the %d GPUs.\n", q->gpus);
-    else if (copies == 1)
-        fprintf(out, "  It takes %d of the %d GPUs, and no second one fits.\n", p->gpus, q->gpus);
-    else
-        fprintf(out,
-                "  It takes %d of the %d GPUs: %d replicas use %d, for %.0f requests in flight.\n",
-                p->gpus, q->gpus, copies, copies * p->gpus, copies * p->concurrency);
 }
 
 static void print_plan(const report_serve *report, const plait_serve_plan *p, FILE *out)
@@ -212,8 +177,20 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
     fprintf(out, "%s, %s, %d replica%s on %d GPU%s, weights %s, cache %s\n", e->name, mode_of(p),
             p->replicas, p->replicas == 1 ? "" : "s", p->gpus, p->gpus == 1 ? "" : "s",
             plait_weight_name[p->weights], plait_kv_name[p->kv]);
-    if (is_open(q) && report->answer != NULL)
-        print_fill(q, p, out);
+    if (is_open(q) && report->answer != NULL) {
+        const int copies = q->gpus / p->gpus;
+
+        if (p->gpus == q->gpus)
+            fprintf(out, "  It fills the %d GPUs.\n", q->gpus);
+        else if (copies == 1)
+            fprintf(out, "  It takes %d of the %d GPUs, and no second one fits.\n", p->gpus,
+                    q->gpus);
+        else
+            fprintf(
+                out,
+                "  It takes %d of the %d GPUs: %d replicas use %d, for %.0f requests in flight.\n",
+                p->gpus, q->gpus, copies, copies * p->gpus, copies * p->concurrency);
+    }
     for (int r = 0; r <= p->disaggregated; r++) {
         report_serve_workers(p, r, workers);
         fprintf(out, "  %-24s %s; room for %s tokens of cache on each attention rank\n",
@@ -253,23 +230,6 @@ static void print_seen(const char *what, const plait_serve_seen *seen, FILE *out
             units_latency(seen->p99_s, c));
 }
 
-/* No measured run decides between the two where a closed loop fills its workers. */
-static void warn_of_difference(double formula_s, double simulated_s, FILE *out)
-{
-    static const double usual = 1.4; // up to half of what a deployment sustains, S.108
-    const double longer = simulated_s / formula_s;
-
-    if (longer > usual)
-        fprintf(out,
-                "  note: the time to first token is %.1f times the one above; plan with this one\n",
-                longer);
-    else if (longer * usual < 1.0)
-        fprintf(
-            out,
-            "  note: the time to first token above is %.1f times this one; plan with that one\n",
-            1.0 / longer);
-}
-
 static void print_drawn(const plait_serve_question *q, const plait_service *formula,
                         const plait_serve_drawn *d, FILE *out)
 {
@@ -290,8 +250,21 @@ static void print_drawn(const plait_serve_question *q, const plait_service *form
     if (q->load.kind == PLAIT_LOAD_RATE)
         fprintf(out, "  %-24s %9.1f%%   of the requests that come leave as fast\n", "carried",
                 100.0 * d->carried);
-    if (!d->stopped)
-        warn_of_difference(formula->ttft_s, d->ttft.mean_s, out);
+    if (!d->stopped) {
+        static const double usual = 1.4; // up to half of what a deployment sustains, S.108
+        const double longer = d->ttft.mean_s / formula->ttft_s;
+
+        if (longer > usual)
+            fprintf(
+                out,
+                "  note: the time to first token is %.1f times the one above; plan with this one\n",
+                longer);
+        else if (longer * usual < 1.0)
+            fprintf(out,
+                    "  note: the time to first token above is %.1f times this one; plan with that "
+                    "one\n",
+                    1.0 / longer);
+    }
 }
 
 static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_error *err)
@@ -318,36 +291,21 @@ static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_erro
     return table_print(rows, 2, out, err);
 }
 
-static void print_engine(const plait_engine *e, FILE *out)
-{
-    static const char *const word[] = {
-#define X(field, key, unit, least, most, assumed) key,
-        PLAIT_ENGINE_NUMBERS(X)
-#undef X
-    };
-    int assumed = 0;
-
-    fprintf(out, "\n  %s: %d measured runs", e->name, e->rows);
-    for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
-        if (!e->determined[n])
-            fprintf(out, "%s%s", assumed++ ? ", " : "; not determined by them: ", word[n]);
-    fprintf(out, "\n");
-}
-
 /* ---- the front, and what to do ---- */
 
 static plait_status print_front(const plait_serve_answer *answer, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"TPOT", TABLE_RIGHT},   {"tok/s/GPU", TABLE_RIGHT},
-                                           {"TTFT", TABLE_RIGHT},   {"in flight", TABLE_RIGHT},
-                                           {"engine", TABLE_LEFT},  {"workers", TABLE_LEFT},
-                                           {"weights", TABLE_LEFT}, {"bound by", TABLE_LEFT}};
-    static const int spare[] = {0, -2, 0, 0, -1, -1, -1, 1};
+    static const table_column columns[] = {{"TPOT", TABLE_RIGHT},
+                                           {"tok/s/GPU", TABLE_RIGHT | TABLE_STAYS},
+                                           {"TTFT", TABLE_RIGHT},
+                                           {"in flight", TABLE_RIGHT},
+                                           {"engine", TABLE_LEFT | TABLE_BELOW},
+                                           {"workers", TABLE_LEFT | TABLE_BELOW},
+                                           {"weights", TABLE_LEFT | TABLE_BELOW},
+                                           {"bound by", TABLE_LEFT | TABLE_SPARE}};
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
     char a[UNITS_SIZE], workers[160];
 
-    for (size_t c = 0; c < sizeof spare / sizeof *spare; c++)
-        table_spare(rows, c, spare[c]);
     if (answer->front > 0)
         fprintf(out, "\nWhat a faster token costs\n");
     for (int i = 0; i < answer->front; i++) {
@@ -414,7 +372,7 @@ static bool has_bounds(const plait_serve_question *q)
     return false;
 }
 
-/* Prints the rate that the GPUs carry, and how many GPUs carry the rate asked. (S.109) */
+/* Prints the rate that the GPUs sustain, and the number of GPUs for the requested rate (S.109). */
 static void print_reach(const report_serve *report, FILE *out)
 {
     const plait_serve_question *q = report->question;
@@ -440,7 +398,7 @@ static void print_reach(const report_serve *report, FILE *out)
         fprintf(out, "  %.6g requests/s need about %d GPUs.\n", q->load.rate, reach->gpus);
 }
 
-/* The smallest change: the bounds that let the nearest in. */
+/* Prints the smallest change: the bounds under which the nearest deployment would be accepted. */
 static void print_nearest(const report_serve *report, FILE *out)
 {
     const plait_serve_question *q = report->question;
@@ -471,16 +429,6 @@ static void print_nearest(const report_serve *report, FILE *out)
     fprintf(out, "\n  (%s is what it has.)\n", units_latency(answer->nearest.service.tpot_s, a));
 }
 
-static void print_why(const report_serve *report, FILE *out)
-{
-    const plait_serve_plan *p = report->plan;
-    char workers[160];
-
-    report_serve_pools(p, workers);
-    fprintf(out, "%s, %s, %s, weights %s, cache %s, does not run:\n  %s.\n", p->engine->name,
-            mode_of(p), workers, plait_weight_name[p->weights], plait_kv_name[p->kv], report->why);
-}
-
 plait_status report_serve_print(const report_serve *report, FILE *out, plait_error *err)
 {
     const plait_serve_answer *answer = report->answer;
@@ -490,7 +438,13 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
 
     print_question(report, out);
     if (report->why != NULL) {
-        print_why(report, out);
+        const plait_serve_plan *p = report->plan;
+        char workers[160];
+
+        report_serve_pools(p, workers);
+        fprintf(out, "%s, %s, %s, weights %s, cache %s, does not run:\n  %s.\n", p->engine->name,
+                mode_of(p), workers, plait_weight_name[p->weights], plait_kv_name[p->kv],
+                report->why);
         return PLAIT_OK;
     }
     if (best == NULL) {
@@ -502,10 +456,21 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         if (report->missed != NULL)
             fprintf(out, "\n  The answer is no: %s.\n", report->missed);
         if (report->explain || answer == NULL) {
+            static const char *const word[] = {
+#define X(field, key, unit, least, most, assumed) key,
+                PLAIT_ENGINE_NUMBERS(X)
+#undef X
+            };
+            int assumed = 0;
+
             PLAIT_TRY(print_parts(best, out, err));
             if (report->explain)
                 PLAIT_TRY(report_serve_volume(report, best, out, err));
-            print_engine(best->engine, out);
+            fprintf(out, "\n  %s: %d measured runs", best->engine->name, best->engine->rows);
+            for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
+                if (!best->engine->determined[n])
+                    fprintf(out, "%s%s", assumed++ ? ", " : "; not determined by them: ", word[n]);
+            fprintf(out, "\n");
         }
     }
     if (best != NULL && report->versus != NULL)
@@ -513,9 +478,30 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
     if (answer == NULL)
         return PLAIT_OK;
     if (answer->plans > 0) {
+        const plait_serve_question *q = report->question;
+
         fprintf(out, "\n");
         PLAIT_TRY(print_plans(report->question, answer->plan, shown_of(answer), out, err));
-        print_judged(report, out);
+        const int shown = shown_of(answer);
+        int simulated = 0, unjudged = 0;
+
+        for (int i = 0; i < shown; i++) {
+            simulated += answer->plan[i].simulated;
+            unjudged += answer->plan[i].unjudged;
+        }
+        fprintf(out, "\nThe simulation confirms %d of these %d.", simulated, shown);
+        if (shown > simulated + unjudged)
+            fprintf(out, " %d %s by the closed forms, far enough from the load and the bounds.",
+                    shown - simulated - unjudged, shown - simulated - unjudged == 1 ? "is" : "are");
+        if (unjudged > 0)
+            fprintf(out, " %d near saturation %s not simulated: ask for %s with --eval.", unjudged,
+                    unjudged == 1 ? "is" : "are", unjudged == 1 ? "it" : "them");
+        fprintf(out, "\n");
+        if (is_open(q))
+            fprintf(out,
+                    "Each row is one replica, of as many as fit on %d GPUs; replicas serve users "
+                    "of their own.\n",
+                    q->gpus);
     }
     PLAIT_TRY(print_front(answer, out, err));
     if (!has_no_worker(answer))

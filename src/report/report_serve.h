@@ -1,4 +1,4 @@
-/* report_serve.h - which deployment serves a load, for people and for machines */
+/* report_serve.h - prints deployments that serve a load, as text and as JSON */
 #pragma once
 
 #include <stdio.h>
@@ -7,57 +7,52 @@
 
 typedef struct report_serve {
     const plait_serve_question *question;
-    const plait_serve_answer *answer; /* of a search; NULL: one deployment, `plan` */
+    const plait_serve_answer *answer; /* result of a search; NULL: only `plan` is printed */
     const plait_serve_plan *plan;
-    const char *why;                /* `plan` does not run; NULL: it does */
-    bool explain;                   /* every term of the first plan */
-    const plait_serve_plan *versus; /* another under the same question; NULL: none */
+    const char *why;                /* reason why `plan` does not run; NULL: it runs */
+    bool explain;                   /* print every term of the first plan */
+    const plait_serve_plan *versus; /* deployment to compare with; NULL: none */
     const char *versus_name;
-    const char *model_file; /* as it was asked for */
+    const char *model_file; /* as given on the command line */
     const char *cluster_file;
-    const char *missed;             /* of the load or the bounds by its simulation; NULL: nothing */
-    const plait_serve_reach *reach; /* without an answer: what could be had; NULL: not asked */
-    const plait_serve_curve *curve; /* of it; NULL: none */
+    const char *missed;             /* load or bounds that the simulation misses; NULL: none */
+    const plait_serve_reach *reach; /* sustainable rate if no plan is found; NULL: not searched */
+    const plait_serve_curve *curve; /* load curve of the first plan; NULL: none */
 } report_serve;
 
-/** The question, the ranking or the deployment, its terms, the front, what to do next. */
+/** Prints the question, the ranking or the deployment, its terms and the front. */
 PLAIT_MUST_CHECK plait_status report_serve_print(const report_serve *report, FILE *out,
                                                  plait_error *err);
 
-/** "tp 8", "2 x tp 4 dp 2 ep 8": the workers of one role. */
+/** Writes the workers of one role: "tp 8", "2 x tp 4 dp 2 ep 8". */
 void report_serve_workers(const plait_serve_plan *plan, int role, char text[64]);
 
-/** "tp 8", or of two pools "3 x tp 2 : tp 8". */
+/** Writes the workers of all roles: "tp 8", "3 x tp 2 : tp 8". */
 void report_serve_pools(const plait_serve_plan *plan, char text[160]);
 
-/** Collectives and sends of one request on the workers that decode; nothing of a single GPU. */
+/** Prints collectives and sends of one request on the decode workers; nothing for a single GPU. */
 PLAIT_MUST_CHECK plait_status report_serve_volume(const report_serve *report,
                                                   const plait_serve_plan *plan, FILE *out,
                                                   plait_error *err);
 
-/** Two deployments of one question, figure by figure. `name` is what the other is of. */
+/** Compares two deployments figure by figure. @param name  origin of the other one */
 PLAIT_MUST_CHECK plait_status report_serve_versus(const report_serve *report,
                                                   const plait_serve_plan *best, const char *name,
                                                   const plait_serve_plan *other, FILE *out,
                                                   plait_error *err);
 
-/** What the best deployment of some sort lacks against the best of all. */
+/** Compares the best deployment with some restriction, `what`, with the best of all. */
 PLAIT_MUST_CHECK plait_status report_serve_why_not(const report_serve *best, const char *what,
                                                    const plait_serve_answer *other, FILE *out,
                                                    plait_error *err);
 
-/** "  first token within 500 ms, each further one within 50 ms"; false: nothing, there is no bound. */
+/** Prints "  first token within 500 ms, each further one within 50 ms". Returns false if there is no bound. */
 bool report_serve_bounds(const plait_serve_question *question, FILE *out);
 
-/** "--ttft 512ms and --tpot 51.2ms": the bounds of a question that a plan misses, as it would meet them. */
+/** Prints bounds that a plan would meet in place of those that it misses: "--ttft 512ms and --tpot 51.2ms". */
 void report_serve_needs(const plait_serve_question *question, const plait_serve_plan *plan,
                         FILE *out);
 
-struct json_writer;
-
-/** Its member "load_curve". */
-void json_serve_curve(struct json_writer *json, const plait_serve_curve *curve);
-
-/** The document of `plait serve --json`. *text lives in `arena`. */
+/** Writes the document of `plait serve --json`. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status json_serve(const report_serve *report, plait_arena *arena,
                                          const char **text, size_t *length, plait_error *err);

@@ -1,4 +1,4 @@
-/* report_serve_explain.c - what ranks of a deployment send, and two deployments side by side */
+/* report_serve_explain.c - prints what the ranks of a deployment send, and two deployments side by side */
 #include <math.h>
 
 #include "plait/serve.h"
@@ -7,20 +7,6 @@
 #include "report/units.h"
 
 /* ---- what ranks send ---- */
-
-static void add_line(table *rows, const plait_serve_line *line, int phase, int call)
-{
-    char a[UNITS_SIZE];
-
-    table_cell(rows, "%s", plait_serve_phase_name[phase]);
-    table_cell(rows, "%s", plait_serve_call_what[call]);
-    table_cell(rows, "%lld", (long long)line->count);
-    table_cell(rows, "%lld", (long long)line->all_count);
-    table_cell(rows, "%lld x %lld", (long long)line->rows, (long long)line->columns);
-    table_cell(rows, "%s", units_bytes(line->message_bytes, a));
-    for (int c = 0; c < PLAIT_SERVE_COUNTINGS; c++)
-        table_cell(rows, "%s", units_bytes(line->bytes[c], a));
-}
 
 plait_status report_serve_volume(const report_serve *report, const plait_serve_plan *plan,
                                  FILE *out, plait_error *err)
@@ -46,9 +32,20 @@ plait_status report_serve_volume(const report_serve *report, const plait_serve_p
                                     &volume, err));
     table *rows = table_new(columns, sizeof columns / sizeof *columns);
     for (int p = 0; p < PLAIT_SERVE_PHASES; p++)
-        for (int c = 0; c < PLAIT_SERVE_CALLS; c++)
-            if (volume.line[p][c].count > 0)
-                add_line(rows, &volume.line[p][c], p, c);
+        for (int c = 0; c < PLAIT_SERVE_CALLS; c++) {
+            const plait_serve_line *const line = &volume.line[p][c];
+
+            if (line->count == 0)
+                continue;
+            table_cell(rows, "%s", plait_serve_phase_name[p]);
+            table_cell(rows, "%s", plait_serve_call_what[c]);
+            table_cell(rows, "%lld", (long long)line->count);
+            table_cell(rows, "%lld", (long long)line->all_count);
+            table_cell(rows, "%lld x %lld", (long long)line->rows, (long long)line->columns);
+            table_cell(rows, "%s", units_bytes(line->message_bytes, a));
+            for (int b = 0; b < PLAIT_SERVE_COUNTINGS; b++)
+                table_cell(rows, "%s", units_bytes(line->bytes[b], a));
+        }
     table_cell(rows, "both");
     for (int c = 0; c < 5; c++)
         table_cell(rows, "%s", "");
@@ -69,25 +66,6 @@ static void add_pair(table *rows, const char *what, double a, double b, const ch
         table_cell(rows, "%+.1f %%", 100.0 * (b / a - 1.0));
     else
         table_cell(rows, "%s", "-");
-}
-
-static void add_figures(table *rows, const plait_serve_plan *a, const plait_serve_plan *b)
-{
-    add_pair(rows, "GPUs", a->gpus, b->gpus, "%.0f");
-    add_pair(rows, "time to first token, ms", a->service.ttft_s * 1e3, b->service.ttft_s * 1e3,
-             "%.1f");
-    add_pair(rows, "of it waiting, ms", a->service.queue_s * 1e3, b->service.queue_s * 1e3, "%.1f");
-    add_pair(rows, "time per output token, ms", a->service.tpot_s * 1e3, b->service.tpot_s * 1e3,
-             "%.1f");
-    add_pair(rows, "end to end, ms", a->service.e2e_s * 1e3, b->service.e2e_s * 1e3, "%.0f");
-    add_pair(rows, "output tokens/s", a->service.output_tokens_per_s,
-             b->service.output_tokens_per_s, "%.0f");
-    add_pair(rows, "a GPU", a->tokens_per_s_gpu, b->tokens_per_s_gpu, "%.1f");
-    if (!isnan(a->usd_per_mtok) && !isnan(b->usd_per_mtok))
-        add_pair(rows, "USD/million tokens", a->usd_per_mtok, b->usd_per_mtok, "%.2f");
-    if (!isnan(a->joules_per_tok) && !isnan(b->joules_per_tok))
-        add_pair(rows, "joules a token", a->joules_per_tok, b->joules_per_tok, "%.2f");
-    add_pair(rows, "running on a worker", a->service.batch, b->service.batch, "%.0f");
 }
 
 plait_status report_serve_versus(const report_serve *report, const plait_serve_plan *best,
@@ -111,7 +89,22 @@ plait_status report_serve_versus(const report_serve *report, const plait_serve_p
             plait_weight_name[best->weights], plait_kv_name[best->kv],
             plait_engine_name[other->engine->kind], b, other->replicas,
             plait_weight_name[other->weights], plait_kv_name[other->kv], name);
-    add_figures(rows, best, other);
+    add_pair(rows, "GPUs", best->gpus, other->gpus, "%.0f");
+    add_pair(rows, "time to first token, ms", best->service.ttft_s * 1e3,
+             other->service.ttft_s * 1e3, "%.1f");
+    add_pair(rows, "of it waiting, ms", best->service.queue_s * 1e3, other->service.queue_s * 1e3,
+             "%.1f");
+    add_pair(rows, "time per output token, ms", best->service.tpot_s * 1e3,
+             other->service.tpot_s * 1e3, "%.1f");
+    add_pair(rows, "end to end, ms", best->service.e2e_s * 1e3, other->service.e2e_s * 1e3, "%.0f");
+    add_pair(rows, "output tokens/s", best->service.output_tokens_per_s,
+             other->service.output_tokens_per_s, "%.0f");
+    add_pair(rows, "a GPU", best->tokens_per_s_gpu, other->tokens_per_s_gpu, "%.1f");
+    if (!isnan(best->usd_per_mtok) && !isnan(other->usd_per_mtok))
+        add_pair(rows, "USD/million tokens", best->usd_per_mtok, other->usd_per_mtok, "%.2f");
+    if (!isnan(best->joules_per_tok) && !isnan(other->joules_per_tok))
+        add_pair(rows, "joules a token", best->joules_per_tok, other->joules_per_tok, "%.2f");
+    add_pair(rows, "running on a worker", best->service.batch, other->service.batch, "%.0f");
     for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         if (best->service.parts[p] > 0.0 || other->service.parts[p] > 0.0) {
             snprintf(what, sizeof what, "a step's %s, ms", plait_step_part_name[p]);

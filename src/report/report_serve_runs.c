@@ -1,4 +1,4 @@
-/* report_serve_runs.c - measured runs of serving beside predictions */
+/* report_serve_runs.c - prints measured serving runs beside predictions, as text and as JSON */
 #include "report/report_serve_runs.h"
 
 #include <math.h>
@@ -48,34 +48,9 @@ static plait_status print_errors(const plait_serve_validation *v, FILE *out, pla
             table_cell(rows, "%.1f %%", 100.0 * e->mean);
             table_cell(rows, "%+.1f %%", 100.0 * e->bias);
             table_cell(rows, "%.0f %%", 100.0 * e->within);
-            if (f < PLAIT_SERVE_FIGURES)
-                table_cell(rows, "%.0f %%", 100.0 * e->covered);
-            else
-                table_cell(rows, "-");
+            table_cell(rows, f < PLAIT_SERVE_FIGURES ? "%.0f %%" : "-", 100.0 * e->covered);
         }
     return table_print(rows, 2, out, err);
-}
-
-/* The notes, each once with its rows. */
-static void print_notes(const plait_serve_validation *v, FILE *out)
-{
-    const plait_serve_runs *runs = v->runs;
-
-    for (size_t i = 0; i < runs->count; i++) {
-        const char *note = runs->run[i].note;
-        int rows = 0;
-        bool first = true;
-        if (runs->run[i].low || note[0] == '\0')
-            continue;
-        for (size_t j = 0; j < runs->count; j++) {
-            if (runs->run[j].low || strcmp(runs->run[j].note, note) != 0)
-                continue;
-            first = first && (rows > 0 || j == i);
-            rows++;
-        }
-        if (first)
-            fprintf(out, "  %5d  %s\n", rows, note);
-    }
 }
 
 plait_status report_serve_validation(const plait_serve_validation *v, FILE *out, plait_error *err)
@@ -93,63 +68,29 @@ plait_status report_serve_validation(const plait_serve_validation *v, FILE *out,
             "bound.\n",
             v->choices, 100.0 * v->choice_share, 100.0 * v->choice_over);
     if (v->refused > 0) {
+        const plait_serve_runs *runs = v->runs;
+
         fprintf(out, "\nRefused:\n");
-        print_notes(v, out);
+        for (size_t i = 0; i < runs->count; i++) {
+            const char *note = runs->run[i].note;
+            int rows = 0;
+            bool first = true;
+            if (runs->run[i].low || note[0] == '\0')
+                continue;
+            for (size_t j = 0; j < runs->count; j++) {
+                if (runs->run[j].low || strcmp(runs->run[j].note, note) != 0)
+                    continue;
+                first = first && (rows > 0 || j == i);
+                rows++;
+            }
+            if (first)
+                fprintf(out, "  %5d  %s\n", rows, note);
+        }
     }
     return PLAIT_OK;
 }
 
 /* ---- for machines ---- */
-
-static void write_run(json_writer *json, const plait_serve_validation *v, size_t i)
-{
-    const plait_serve_run *run = &v->runs->run[i];
-    const plait_service *s = &v->service[i];
-    const bool priced = run->note[0] == '\0';
-    char measured[32];
-
-    json_begin_object_row(json);
-    json_member_string(json, "id", run->id);
-    json_member_string(json, "source", run->source);
-    json_member_string(json, "mode", plait_serve_mode_word[run->mode]);
-    for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
-        json_member_number(json, figure_key[f],
-                           priced ? plait_service_figure(s, f) * unit_of(f) : (double)NAN);
-        snprintf(measured, sizeof measured, "measured_%s", figure_key[f]);
-        if (run->measured[f] > 0.0)
-            json_member_number(json, measured, run->measured[f] * unit_of(f));
-    }
-    if (priced) {
-        const double *band = v->engine[i]->band[PLAIT_SERVE_TPOT];
-        json_member_number(json, "tpot_low_ms", s->tpot_s * 1e3 * band[0]);
-        json_member_number(json, "tpot_high_ms", s->tpot_s * 1e3 * band[1]);
-        json_member_string(json, "profile", v->engine[i]->name);
-    }
-    json_member_bool(json, "scored", !run->low && priced);
-    json_member_string(json, "note", run->note);
-    json_end_object(json);
-}
-
-static void write_errors(json_writer *json, const plait_serve_validation *v)
-{
-    for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
-        for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
-            const plait_serve_errors *e = &v->errors[m][f];
-            if (e->rows == 0)
-                continue;
-            json_begin_object_row(json);
-            json_member_string(json, "mode", plait_serve_mode_word[m]);
-            json_member_string(json, "figure", figure_key[f]);
-            json_member_int64(json, "runs", e->rows);
-            json_member_number(json, "median", e->median);
-            json_member_number(json, "mean", e->mean);
-            json_member_number(json, "bias", e->bias);
-            json_member_number(json, "within_20", e->within);
-            if (f < PLAIT_SERVE_FIGURES)
-                json_member_number(json, "covered", e->covered);
-            json_end_object(json);
-        }
-}
 
 plait_status json_serve_validation(const plait_serve_validation *v, plait_arena *arena,
                                    const char **text, size_t *length, plait_error *err)
@@ -158,19 +99,57 @@ plait_status json_serve_validation(const plait_serve_validation *v, plait_arena 
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    json_write_key(&json, "rows");
-    json_begin_array(&json);
-    for (size_t i = 0; i < v->runs->count; i++)
-        write_run(&json, v, i);
+    json_member_array(&json, "rows");
+    for (size_t i = 0; i < v->runs->count; i++) {
+        const plait_serve_run *run = &v->runs->run[i];
+        const plait_service *s = &v->service[i];
+        const bool priced = run->note[0] == '\0';
+        char measured[32];
+
+        json_begin_object_row(&json);
+        json_member_string(&json, "id", run->id);
+        json_member_string(&json, "source", run->source);
+        json_member_string(&json, "mode", plait_serve_mode_word[run->mode]);
+        for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
+            json_member_number(&json, figure_key[f],
+                               priced ? plait_service_figure(s, f) * unit_of(f) : (double)NAN);
+            snprintf(measured, sizeof measured, "measured_%s", figure_key[f]);
+            if (run->measured[f] > 0.0)
+                json_member_number(&json, measured, run->measured[f] * unit_of(f));
+        }
+        if (priced) {
+            const double *band = v->engine[i]->band[PLAIT_SERVE_TPOT];
+            json_member_number(&json, "tpot_low_ms", s->tpot_s * 1e3 * band[0]);
+            json_member_number(&json, "tpot_high_ms", s->tpot_s * 1e3 * band[1]);
+            json_member_string(&json, "profile", v->engine[i]->name);
+        }
+        json_member_bool(&json, "scored", !run->low && priced);
+        json_member_string(&json, "note", run->note);
+        json_end_object(&json);
+    }
     json_end_array(&json);
-    json_write_key(&json, "summary");
-    json_begin_object(&json);
+    json_member_object(&json, "summary");
     json_member_int64(&json, "priced", v->priced);
     json_member_int64(&json, "refused", v->refused);
     json_member_int64(&json, "not_trusted", v->low);
-    json_write_key(&json, "errors");
-    json_begin_array(&json);
-    write_errors(&json, v);
+    json_member_array(&json, "errors");
+    for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
+        for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
+            const plait_serve_errors *e = &v->errors[m][f];
+            if (e->rows == 0)
+                continue;
+            json_begin_object_row(&json);
+            json_member_string(&json, "mode", plait_serve_mode_word[m]);
+            json_member_string(&json, "figure", figure_key[f]);
+            json_member_int64(&json, "runs", e->rows);
+            json_member_number(&json, "median", e->median);
+            json_member_number(&json, "mean", e->mean);
+            json_member_number(&json, "bias", e->bias);
+            json_member_number(&json, "within_20", e->within);
+            if (f < PLAIT_SERVE_FIGURES)
+                json_member_number(&json, "covered", e->covered);
+            json_end_object(&json);
+        }
     json_end_array(&json);
     json_member_int64(&json, "choices", v->choices);
     json_member_number(&json, "choice_share", v->choices > 0 ? v->choice_share : (double)NAN);

@@ -1,15 +1,15 @@
-/* report_serve_runs.h - measured runs of serving beside predictions, for people and for machines */
+/* report_serve_runs.h - prints measured serving runs beside predictions, as text and as JSON */
 #pragma once
 
 #include <stdio.h>
 
 #include "plait/serve.h"
 
-/** Errors of each figure by mode, choices, and why rows have no price. */
+/** Prints errors of each figure by mode, choices, and the reasons why rows have no price. */
 PLAIT_MUST_CHECK plait_status report_serve_validation(const plait_serve_validation *validation,
                                                       FILE *out, plait_error *err);
 
-/** The document of `plait validate --serving --json`. *text lives in `arena`. */
+/** Writes the document of `plait validate --serving --json`. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status json_serve_validation(const plait_serve_validation *validation,
                                                     plait_arena *arena, const char **text,
                                                     size_t *length, plait_error *err);

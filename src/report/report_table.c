@@ -1,4 +1,4 @@
-/* report_table.c - tables in plain ASCII: as wide as their cells */
+/* report_table.c - prints tables in plain ASCII, as wide as their cells */
 #include "report/report_table.h"
 
 #include <stdarg.h>
@@ -17,13 +17,16 @@ enum {
     BELOW_INDENT = 4,
 };
 
+/* Values of `leaves` below 0; 0 and above: columns that are left out. */
+enum { GOES_BELOW = -1, STAYS = -2 };
+
 typedef enum table_place { IN_ROW, BELOW, LEFT_OUT } table_place;
 
 typedef struct table_room {
-    table_align align;
+    bool right;   /* alignment */
     size_t width; /* width of the widest cell, or less if cells are wrapped */
     size_t word;  /* length of the longest word */
-    int spare;
+    int leaves;   /* order in which columns leave the row, largest first */
     table_place place;
 } table_room;
 
@@ -46,12 +49,6 @@ void table_free(table *rows)
     free(rows);
 }
 
-void table_spare(table *rows, size_t column, int spare)
-{
-    if (rows != NULL)
-        rows->column[column].spare = spare;
-}
-
 static bool make_room(table *rows)
 {
     const size_t more = rows->capacity > 0 ? 2 * rows->capacity : 64;
@@ -67,7 +64,7 @@ static bool make_room(table *rows)
     return true;
 }
 
-/* Bytes that are no printable ASCII stand as \xNN: a name steers no terminal, and cells line up. */
+/* Escapes bytes that are not printable ASCII as \xNN, so that names cannot control the terminal and cells line up. */
 static char *plain(const char *text)
 {
     char *const copy = malloc(4 * strlen(text) + 1), *end = copy;
@@ -130,7 +127,10 @@ table *table_new(const table_column *columns, size_t count)
     }
     *rows = (table){.column = column, .columns = count};
     for (size_t c = 0; c < count; c++) {
-        column[c].align = columns[c].align;
+        column[c].right = (columns[c].style & TABLE_RIGHT) != 0;
+        column[c].leaves = columns[c].style & TABLE_STAYS   ? STAYS
+                           : columns[c].style & TABLE_BELOW ? GOES_BELOW
+                                                            : columns[c].style / TABLE_SPARE;
         table_cell(rows, "%s", columns[c].title);
     }
     return rows;
@@ -143,7 +143,7 @@ static size_t least_width(const table_room *column)
 {
     const size_t least = column->word + HANG > WRAPPED ? column->word + HANG : WRAPPED;
 
-    return column->align == TABLE_LEFT && least < column->width ? least : column->width;
+    return !column->right && least < column->width ? least : column->width;
 }
 
 static size_t table_width(const table *rows, bool wrapped)
@@ -157,10 +157,11 @@ static size_t table_width(const table *rows, bool wrapped)
 }
 
 /* Returns whether `a` leaves the row before `b`, a column further left. Among equals the last column is
- * left out first, and the widest one is put below first. */
+ * left out first, and the widest one goes below first. */
 static bool leaves_first(const table_room *a, const table_room *b)
 {
-    return a->spare > b->spare || (a->spare == b->spare && (a->spare >= 0 || a->width > b->width));
+    return a->leaves > b->leaves ||
+           (a->leaves == b->leaves && (a->leaves >= 0 || a->width > b->width));
 }
 
 /* Returns the next column to leave the row; 0: none, since the first one stays. */
@@ -169,7 +170,7 @@ static size_t next_to_leave(const table *rows)
     size_t next = 0;
 
     for (size_t c = 1; c < rows->columns; c++)
-        if (rows->column[c].place == IN_ROW && rows->column[c].spare > TABLE_STAYS &&
+        if (rows->column[c].place == IN_ROW && rows->column[c].leaves > STAYS &&
             (next == 0 || leaves_first(&rows->column[c], &rows->column[next])))
             next = c;
     return next;
@@ -196,20 +197,20 @@ static void fit(table *rows, size_t room)
     size_t c;
 
     while (room > 0 && (c = next_to_leave(rows)) != 0 &&
-           table_width(rows, rows->column[c].spare <= 0) > room)
-        rows->column[c].place = rows->column[c].spare < 0 ? BELOW : LEFT_OUT;
+           table_width(rows, rows->column[c].leaves <= 0) > room)
+        rows->column[c].place = rows->column[c].leaves < 0 ? BELOW : LEFT_OUT;
     while (room > 0 && table_width(rows, false) > room && widest_to_wrap(rows) != NULL)
         widest_to_wrap(rows)->width--;
 }
 
 /* ---- printing ---- */
 
-/* Blanks wait until something stands behind them: a line does not end in any. */
+/* Blanks are delayed until text follows, so that no line ends with blanks. */
 static void print_cell(const table_room *column, const char *text, size_t length, size_t *blanks,
                        FILE *out)
 {
     const size_t rest = column->width > length ? column->width - length : 0;
-    const size_t before = column->align == TABLE_RIGHT ? rest : 0;
+    const size_t before = column->right ? rest : 0;
 
     if (length > 0) {
         fprintf(out, "%*s%.*s", (int)(*blanks + before), "", (int)length, text);

@@ -19,36 +19,37 @@
 
 #include "plait/error.h"
 
-typedef enum table_align { TABLE_LEFT, TABLE_RIGHT } table_align;
+/*
+ * Style of a column: its alignment, plus what happens to it in a table that is wider than its lines
+ * (lines.h). Without one of the last three, a column is left out if wrapping its text is not enough.
+ */
+enum {
+    TABLE_LEFT = 0,
+    TABLE_RIGHT = 1,
+    TABLE_BELOW = 2, /* defines the row: printed on a line below it instead */
+    TABLE_STAYS = 4, /* never leaves the row, like the first column */
+    TABLE_SPARE =
+        8, /* left out before any text is wrapped; columns with larger multiples go first */
+};
 
 typedef struct table_column {
     const char *title;
-    table_align align;
+    int style; /* alignment | place, such as TABLE_RIGHT | 2 * TABLE_SPARE */
 } table_column;
 
 typedef struct table table;
 
-/** An empty table, or NULL when out of memory, which the other functions take as well. */
+/** Returns an empty table; NULL: out of memory, which the other functions accept. */
 table *table_new(const table_column *columns, size_t count);
 
-/** Fills the next cell; a text above 255 bytes is cut. */
+/** Fills the next cell; a text longer than 255 bytes is truncated. */
 void table_cell(table *rows, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 
-/* Order in which columns leave the rows of a table that is wider than its lines (lines.h), the largest first. */
-enum {
-    TABLE_SPARE = 1,  /* this and larger values: left out before any text is wrapped */
-    TABLE_PLAIN = 0,  /* the default: left out if wrapping is not enough */
-    TABLE_BELOW = -1, /* defines the row: printed on a line below it instead */
-    TABLE_STAYS = -2, /* never leaves the row, as the first column */
-};
-
-void table_spare(table *rows, size_t column, int spare);
-
 /**
- * Prints the table, each line behind `indent` blanks, and frees it. An empty one is nothing. Where
- * lines are too narrow, columns are left out, and a line below names them.
+ * Prints the table, each line after `indent` blanks, and frees it. A table without rows prints nothing.
+ * If lines are too narrow, columns are left out, and a line below the table names them.
  */
 plait_status table_print(table *rows, int indent, FILE *out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** Frees a table that is not printed. */
+/** Frees a table without printing it. */
 void table_free(table *rows);

@@ -1,4 +1,4 @@
-/* report_validate.c - measured runs against predictions, on one screen or two */
+/* report_validate.c - prints measured runs beside predictions */
 #include "report/report_validate.h"
 
 #include <math.h>
@@ -9,45 +9,19 @@
 
 /* ---- cells ---- */
 
-static void share_cell(table *rows, double share)
+/* Fills a number, or "-" for NaN. */
+static void number_cell(table *rows, const char *format, double number)
 {
-    if (isnan(share))
-        table_cell(rows, "-");
-    else
-        table_cell(rows, "%.1f %%", 100.0 * share);
-}
-
-static void whole_cell(table *rows, double share)
-{
-    if (isnan(share))
-        table_cell(rows, "-");
-    else
-        table_cell(rows, "%.0f %%", 100.0 * share);
-}
-
-static void signed_cell(table *rows, double share)
-{
-    if (isnan(share))
-        table_cell(rows, "-");
-    else
-        table_cell(rows, "%+.1f %%", 100.0 * share);
-}
-
-static void number_cell(table *rows, double number)
-{
-    if (isnan(number))
-        table_cell(rows, "-");
-    else
-        table_cell(rows, "%.3f", number);
+    table_cell(rows, isnan(number) ? "-" : format, number);
 }
 
 static void errors_cells(table *rows, const plait_errors *errors)
 {
     table_cell(rows, "%zu", errors->rows);
-    share_cell(rows, errors->mape);
-    share_cell(rows, errors->median);
-    share_cell(rows, errors->p90);
-    signed_cell(rows, errors->bias);
+    number_cell(rows, "%.1f %%", 100.0 * errors->mape);
+    number_cell(rows, "%.1f %%", 100.0 * errors->median);
+    number_cell(rows, "%.1f %%", 100.0 * errors->p90);
+    number_cell(rows, "%+.1f %%", 100.0 * errors->bias);
 }
 
 /* ---- step time ---- */
@@ -57,7 +31,7 @@ static void group_rows(table *rows, const plait_validation *v, plait_run_key by)
     for (size_t g = 0; g < v->groups[by]; g++) {
         table_cell(rows, "%s", v->group[by][g].name);
         errors_cells(rows, &v->group[by][g].errors);
-        whole_cell(rows, v->group[by][g].inside);
+        number_cell(rows, "%.0f %%", 100.0 * v->group[by][g].inside);
     }
 }
 
@@ -78,7 +52,7 @@ static plait_status print_times(const plait_validation *v, plait_run_key by, FIL
         group_rows(rows, v, PLAIT_BY_LAYERS);
     table_cell(rows, "all");
     errors_cells(rows, &v->total);
-    whole_cell(rows, v->inside);
+    number_cell(rows, "%.0f %%", 100.0 * v->inside);
     fputs("\nstep time, predicted over measured - 1:\n", out);
     return table_print(rows, 2, out, err);
 }
@@ -88,8 +62,8 @@ static plait_status print_times(const plait_validation *v, plait_run_key by, FIL
 static void left_out_cells(table *rows, const plait_left_out *left_out)
 {
     errors_cells(rows, &left_out->errors);
-    whole_cell(rows, left_out->inside);
-    whole_cell(rows, left_out->width);
+    number_cell(rows, "%.0f %%", 100.0 * left_out->inside);
+    number_cell(rows, "%.0f %%", 100.0 * left_out->width);
 }
 
 static plait_status print_left_out(const plait_left_out *left_out, size_t count,
@@ -128,26 +102,6 @@ plait_status report_left_out(const plait_evidence *evidence, FILE *out, plait_ar
 
 /* ---- ranking ---- */
 
-static void summary_cells(table *rows, const char *name, const plait_validation *v,
-                          double (*pick)(const plait_rank_summary *summary))
-{
-    table_cell(rows, "%s", name);
-    number_cell(rows, pick(&v->spearman));
-    number_cell(rows, pick(&v->kendall));
-    share_cell(rows, pick(&v->regret));
-    share_cell(rows, pick(&v->regret_beyond_noise));
-}
-
-static double pick_mean(const plait_rank_summary *summary)
-{
-    return summary->mean;
-}
-
-static double pick_median(const plait_rank_summary *summary)
-{
-    return summary->median;
-}
-
 static plait_status print_ranks(const plait_validation *v, FILE *out, plait_error *err)
 {
     static const table_column columns[] = {{"", TABLE_LEFT},
@@ -160,8 +114,14 @@ static plait_status print_ranks(const plait_validation *v, FILE *out, plait_erro
     if (v->sweeps == 0)
         return PLAIT_OK;
     rows = table_new(columns, 5);
-    summary_cells(rows, "mean", v, pick_mean);
-    summary_cells(rows, "median", v, pick_median);
+    for (int median = 0; median < 2; median++) {
+        table_cell(rows, median ? "median" : "mean");
+        number_cell(rows, "%.3f", median ? v->spearman.median : v->spearman.mean);
+        number_cell(rows, "%.3f", median ? v->kendall.median : v->kendall.mean);
+        number_cell(rows, "%.1f %%", 100.0 * (median ? v->regret.median : v->regret.mean));
+        number_cell(rows, "%.1f %%",
+                    100.0 * (median ? v->regret_beyond_noise.median : v->regret_beyond_noise.mean));
+    }
     fprintf(out, "\nranking, %zu sweeps of at least %d timed plans:\n", v->sweeps,
             PLAIT_SWEEP_LEAST);
     return table_print(rows, 2, out, err);
@@ -171,7 +131,7 @@ static void replay_cells(table *rows, const char *name, const double regret[PLAI
 {
     table_cell(rows, "%s", name);
     for (int r = 0; r < PLAIT_REPLAYS; r++)
-        share_cell(rows, regret[r]);
+        number_cell(rows, "%.1f %%", 100.0 * regret[r]);
 }
 
 static plait_status print_replay(const plait_validation *v, FILE *out, plait_error *err)
@@ -226,15 +186,16 @@ const char *report_run_plan(const plait_run_price *price, char text[REPORT_TERMS
 
 static plait_status print_regrets(const plait_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"sweep", TABLE_LEFT},     {"plans", TABLE_RIGHT},          {"regret", TABLE_RIGHT},
-        {"Spearman", TABLE_RIGHT}, {"we would choose", TABLE_LEFT}, {"best measured", TABLE_LEFT}};
+    static const table_column columns[] = {{"sweep", TABLE_LEFT},
+                                           {"plans", TABLE_RIGHT},
+                                           {"regret", TABLE_RIGHT},
+                                           {"Spearman", TABLE_RIGHT},
+                                           {"we would choose", TABLE_LEFT | TABLE_BELOW},
+                                           {"best measured", TABLE_LEFT | TABLE_BELOW}};
     table *rows = table_new(columns, 6);
     char text[REPORT_TERMS_SIZE];
     size_t shown = 0;
 
-    table_spare(rows, 4, TABLE_BELOW);
-    table_spare(rows, 5, TABLE_BELOW);
     for (size_t s = 0; s < v->sweeps; s++) {
         const plait_sweep_rank *const sweep = &v->sweep[s];
 
@@ -243,8 +204,8 @@ static plait_status print_regrets(const plait_validation *v, FILE *out, plait_er
         shown++;
         table_cell(rows, "%s", sweep->name);
         table_cell(rows, "%zu", sweep->plans);
-        share_cell(rows, sweep->regret);
-        number_cell(rows, sweep->spearman);
+        number_cell(rows, "%.1f %%", 100.0 * sweep->regret);
+        number_cell(rows, "%.3f", sweep->spearman);
         table_cell(rows, "%s", report_run_plan(&v->price[sweep->chosen], text));
         table_cell(rows, "%s", report_run_plan(&v->price[sweep->best], text));
     }
@@ -278,7 +239,7 @@ static plait_status print_memory(const plait_validation *v, FILE *out, plait_err
     return table_print(rows, 2, out, err);
 }
 
-/* "12 of 114   10.5 %"; a dash where there is no such run. */
+/* Fills a count and its share, "12   10.5 %"; dashes if there is no such run. */
 static void share_cells(table *rows, size_t some, size_t all)
 {
     if (all == 0) {
@@ -301,10 +262,7 @@ static void confusion_cells(table *rows, const char *name, const plait_confusion
     share_cells(rows, c->tight, ran);
     table_cell(rows, "%zu", failed);
     share_cells(rows, c->true_positives, failed);
-    if (isnan(c->balanced_accuracy))
-        table_cell(rows, "-");
-    else
-        table_cell(rows, "%.1f %%", 100.0 * c->balanced_accuracy);
+    number_cell(rows, "%.1f %%", 100.0 * c->balanced_accuracy);
 }
 
 static plait_status print_confusions(const plait_validation *v, FILE *out, plait_error *err)
@@ -358,9 +316,12 @@ const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE
 
 static plait_status print_worst(const plait_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"row", TABLE_LEFT},    {"measured", TABLE_RIGHT}, {"predicted", TABLE_RIGHT},
-        {"error", TABLE_RIGHT}, {"plan", TABLE_LEFT},      {"predicted as", TABLE_LEFT}};
+    static const table_column columns[] = {{"row", TABLE_LEFT},
+                                           {"measured", TABLE_RIGHT},
+                                           {"predicted", TABLE_RIGHT},
+                                           {"error", TABLE_RIGHT | TABLE_STAYS},
+                                           {"plan", TABLE_LEFT | TABLE_BELOW},
+                                           {"predicted as", TABLE_LEFT}};
     table *rows;
     char measured[UNITS_SIZE], predicted[UNITS_SIZE], terms[REPORT_TERMS_SIZE],
         plan[REPORT_TERMS_SIZE];
@@ -368,8 +329,6 @@ static plait_status print_worst(const plait_validation *v, FILE *out, plait_erro
     if (v->worst_count == 0)
         return PLAIT_OK;
     rows = table_new(columns, 6);
-    table_spare(rows, 3, TABLE_STAYS);
-    table_spare(rows, 4, TABLE_BELOW);
     for (size_t i = 0; i < v->worst_count; i++) {
         const plait_run_price *const price = &v->price[v->worst[i]];
         const plait_run *const run = price->run;
@@ -377,7 +336,7 @@ static plait_status print_worst(const plait_validation *v, FILE *out, plait_erro
         table_cell(rows, "%s", run->id);
         table_cell(rows, "%s", units_seconds(run->step_s, measured));
         table_cell(rows, "%s", units_seconds(price->cost.step_s, predicted));
-        signed_cell(rows, price->cost.step_s / run->step_s - 1.0);
+        number_cell(rows, "%+.1f %%", 100.0 * (price->cost.step_s / run->step_s - 1.0));
         table_cell(rows, "%s", report_run_plan(price, plan));
         table_cell(rows, "%s", report_run_terms(&price->cost, terms));
     }
@@ -387,15 +346,14 @@ static plait_status print_worst(const plait_validation *v, FILE *out, plait_erro
 
 static plait_status print_unpriced(const plait_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"rows", TABLE_RIGHT}, {"the first", TABLE_LEFT}, {"why", TABLE_LEFT}};
+    static const table_column columns[] = {{"rows", TABLE_RIGHT},
+                                           {"the first", TABLE_LEFT | TABLE_BELOW},
+                                           {"why", TABLE_LEFT | TABLE_BELOW}};
     table *rows;
 
     if (v->reasons == 0)
         return PLAIT_OK;
     rows = table_new(columns, 3);
-    table_spare(rows, 1, TABLE_BELOW);
-    table_spare(rows, 2, TABLE_BELOW);
     for (size_t i = 0; i < v->reasons; i++) {
         table_cell(rows, "%zu", v->unpriced[i].rows);
         table_cell(rows, "%s", v->unpriced[i].first);

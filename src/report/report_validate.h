@@ -1,4 +1,4 @@
-/* report_validate.h - measured runs against predictions, for people and for machines */
+/* report_validate.h - prints measured runs beside predictions, as text and as JSON */
 #pragma once
 
 #include <stdio.h>
@@ -6,24 +6,24 @@
 #include "plait/validate.h"
 
 /**
- * Errors of the step time by one key, ranking of sweeps, memory, out-of-memory prediction, the worst
- * rows, and why rows have no price.
+ * Prints errors of the step time by one key, ranking of sweeps, memory, out-of-memory prediction, the worst
+ * rows, and the reasons why rows have no price.
  */
 PLAIT_MUST_CHECK plait_status report_validation(const plait_validation *validation,
                                                 plait_run_key by, FILE *out, plait_error *err);
 
-/** What tells the plans of a sweep apart: "tp 2 pp 4 dp 8 mbs 1 zero 1, none, flash2". Returns `text`. */
+/** Writes keys that distinguish plans: "tp 2 pp 4 dp 8 mbs 1 zero 1, none, flash2". Returns `text`. */
 enum { REPORT_TERMS_SIZE = 200 };
 const char *report_run_plan(const plait_run_price *price, char text[REPORT_TERMS_SIZE]);
 
-/** The largest terms of a step: "matmul 61 %, bubble 8 %". Returns `text`. */
+/** Writes the largest terms of a step: "matmul 61 %, bubble 8 %". Returns `text`. */
 const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE]);
 
-/** Errors of each source as predicted without it. */
+/** Prints errors of each source, predicted by constants fitted without it. */
 PLAIT_MUST_CHECK plait_status report_left_out(const plait_evidence *evidence, FILE *out,
                                               plait_arena *arena, plait_error *err);
 
-/** The document of `plait validate --json`. *text lives in `arena`. */
+/** Writes the document of `plait validate --json`. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status json_validation(const plait_validation *validation,
                                               plait_arena *arena, const char **text, size_t *length,
                                               plait_error *err);

@@ -1,4 +1,4 @@
-/* timeline.c - a simulated step as a trace that Chrome and Perfetto open, or as a drawing */
+/* timeline.c - writes a simulated step as a trace for Chrome and Perfetto, and as an SVG */
 #include "report/timeline.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static const char *const tail_name[PLAIT_TAIL_KINDS] = {
 
 /* ---- a trace ---- */
 
-/* One complete event; times of the format are microseconds. */
+/* Begins a complete event; the format counts microseconds. */
 static void begin_event(json_writer *json, const char *name, const char *category, int rank,
                         double begin_s, double end_s)
 {
@@ -46,59 +46,9 @@ static void write_name(json_writer *json, const char *what, int rank, int thread
     json_member_string(json, "ph", "M");
     json_member_int64(json, "pid", 0);
     json_member_int64(json, "tid", thread);
-    json_write_key(json, "args");
-    json_begin_object(json);
+    json_member_object(json, "args");
     json_member_string(json, "name", name);
     json_end_object(json);
-    json_end_object(json);
-}
-
-/* Of one half of a pair: what of it the other one's computation hides, or not. */
-static void write_exchange(json_writer *json, const plait_timeline *line,
-                           const plait_action *action)
-{
-    const plait_sim_exchange *const exchange = &line->exchange[action->stage];
-    const bool forward = action->kind == PLAIT_ACTION_FORWARD;
-
-    json_member_bool(json, "paired", true);
-    json_member_number(
-        json, "dispatch_us",
-        1e6 * (forward ? exchange->forward_dispatch_s : exchange->backward_dispatch_s));
-    json_member_number(json, "combine_us",
-                       1e6 *
-                           (forward ? exchange->forward_combine_s : exchange->backward_combine_s));
-}
-
-static void write_action(json_writer *json, const plait_timeline *line,
-                         const plait_sim_event *event)
-{
-    char name[48];
-
-    begin_event(json, plait_action_text(&event->action, name, sizeof name),
-                kind_name[event->action.kind], event->rank, event->begin_s, event->end_s);
-    json_write_key(json, "args");
-    json_begin_object(json);
-    json_member_int64(json, "chunk", event->action.stage);
-    json_member_int64(json, "microbatch", event->action.microbatch);
-    if (event->action.paired)
-        write_exchange(json, line, &event->action);
-    json_end_object(json);
-    json_end_object(json);
-}
-
-/* What goes on beside and behind the pipeline: gradients and parameters on a lane of their own. */
-static void write_tail(json_writer *json, const plait_timeline *line, const plait_tail_event *event)
-{
-    const bool computes = event->kind == PLAIT_TAIL_OPTIMIZER;
-
-    begin_event(json, tail_name[event->kind], computes ? "optimizer" : "dp_comm",
-                event->rank + (computes ? 0 : line->ranks), event->begin_s, event->end_s);
-    if (event->stage >= 0) {
-        json_write_key(json, "args");
-        json_begin_object(json);
-        json_member_int64(json, "chunk", event->stage);
-        json_end_object(json);
-    }
     json_end_object(json);
 }
 
@@ -116,16 +66,49 @@ plait_status timeline_trace(const plait_timeline *line, plait_arena *arena, cons
     json_writer_init(&json, arena);
     json_begin_object(&json);
     json_member_string(&json, "displayTimeUnit", "ms");
-    json_write_key(&json, "traceEvents");
-    json_begin_array(&json);
+    json_member_array(&json, "traceEvents");
     for (int rank = 0; rank < line->ranks; rank++)
         write_name(&json, "", rank, rank);
     for (int rank = 0; rank < line->ranks; rank++)
         write_name(&json, ", gradients and parameters", rank, line->ranks + rank);
-    for (int e = 0; e < line->pipeline.events; e++)
-        write_action(&json, line, &line->pipeline.event[e]);
-    for (int e = 0; e < line->tails; e++)
-        write_tail(&json, line, &line->tail[e]);
+    for (int e = 0; e < line->pipeline.events; e++) {
+        const plait_sim_event *const event = &line->pipeline.event[e];
+        const plait_action *const action = &event->action;
+        char name[48];
+
+        begin_event(&json, plait_action_text(action, name, sizeof name), kind_name[action->kind],
+                    event->rank, event->begin_s, event->end_s);
+        json_member_object(&json, "args");
+        json_member_int64(&json, "chunk", action->stage);
+        json_member_int64(&json, "microbatch", action->microbatch);
+        if (action->paired) {
+            const plait_sim_exchange *const exchange = &line->exchange[action->stage];
+            const bool forward = action->kind == PLAIT_ACTION_FORWARD;
+
+            json_member_bool(&json, "paired", true);
+            json_member_number(
+                &json, "dispatch_us",
+                1e6 * (forward ? exchange->forward_dispatch_s : exchange->backward_dispatch_s));
+            json_member_number(
+                &json, "combine_us",
+                1e6 * (forward ? exchange->forward_combine_s : exchange->backward_combine_s));
+        }
+        json_end_object(&json);
+        json_end_object(&json);
+    }
+    for (int e = 0; e < line->tails; e++) {
+        const plait_tail_event *const event = &line->tail[e];
+        const bool computes = event->kind == PLAIT_TAIL_OPTIMIZER;
+
+        begin_event(&json, tail_name[event->kind], computes ? "optimizer" : "dp_comm",
+                    event->rank + (computes ? 0 : line->ranks), event->begin_s, event->end_s);
+        if (event->stage >= 0) {
+            json_member_object(&json, "args");
+            json_member_int64(&json, "chunk", event->stage);
+            json_end_object(&json);
+        }
+        json_end_object(&json);
+    }
     json_end_array(&json);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);
@@ -139,7 +122,7 @@ enum {
     ROW = 22,
     TOP = 34,
     LEGEND = 30,
-    LANE = 5, /* of a row, at its foot: what the rank communicates */
+    LANE = 5, /* height of a rank's communication, at the bottom of its row */
     NARROWEST_LABEL = 14,
     MOST_DRAWN = 50000
 };
@@ -154,10 +137,10 @@ static const char *const sync_colour = "#b9a3d0", *const optimizer_colour = "#c9
 
 typedef struct drawing {
     text_builder out;
-    double scale; /* pixels a second */
+    double scale; /* pixels per second */
 } drawing;
 
-/* From `top` of the rank's row on. */
+/* Draws a box from `top` of the rank's row downwards. */
 static void draw_box(drawing *draw, int rank, double begin_s, double end_s, int top, int height,
                      const char *colour)
 {
@@ -173,16 +156,7 @@ static void draw_text(drawing *draw, double x, int y, const char *anchor, const 
                        anchor, text);
 }
 
-static void draw_tail(drawing *draw, const plait_tail_event *event)
-{
-    if (event->kind == PLAIT_TAIL_OPTIMIZER)
-        draw_box(draw, event->rank, event->begin_s, event->end_s, 0, ROW - 2, optimizer_colour);
-    else
-        draw_box(draw, event->rank, event->begin_s, event->end_s, ROW - 2 - LANE, LANE,
-                 sync_colour);
-}
-
-/* The microbatch stands in a box that is wide enough for it; of a pair each has half of the row. */
+/* A box that is wide enough has the number of its microbatch; each half of a pair has half of the row. */
 static void draw_event(drawing *draw, const plait_sim_event *event)
 {
     const double width = (event->end_s - event->begin_s) * draw->scale;
@@ -259,8 +233,16 @@ plait_status timeline_svg(const plait_timeline *line, plait_arena *arena, const 
     }
     for (int e = 0; e < line->pipeline.events; e++)
         draw_event(&draw, &line->pipeline.event[e]);
-    for (int e = 0; e < line->tails; e++)
-        draw_tail(&draw, &line->tail[e]);
+    for (int e = 0; e < line->tails; e++) {
+        const plait_tail_event *const event = &line->tail[e];
+
+        if (event->kind == PLAIT_TAIL_OPTIMIZER)
+            draw_box(&draw, event->rank, event->begin_s, event->end_s, 0, ROW - 2,
+                     optimizer_colour);
+        else
+            draw_box(&draw, event->rank, event->begin_s, event->end_s, ROW - 2 - LANE, LANE,
+                     sync_colour);
+    }
     draw_legend(&draw, has_weight_actions(&line->pipeline), height - 10);
     text_append(&draw.out, "</svg>\n");
     *text = text_builder_finish(&draw.out, length);

@@ -1,23 +1,23 @@
-/* timeline.h - a simulated step as a trace that Chrome and Perfetto open, or drawn */
+/* timeline.h - writes a simulated step as letters, as an SVG, or as a trace for Chrome and Perfetto */
 #pragma once
 
 #include <stdio.h>
 
 #include "plait/lowlevel/simulate.h"
 
-/** In letters, a line a rank, at most eight of them, with an axis and what the letters mean. */
+/** Draws the step in letters, one line per rank for at most eight ranks, with an axis and a legend. */
 void timeline_text(const plait_timeline *line, FILE *out);
 
-/** What it takes beside its price, and which parts differ: a line without an indent. */
+/** Prints the simulated step beside the price, and the terms that differ; the first line has no indent. */
 void timeline_against(const plait_timeline *line, const plait_cost *cost, FILE *out);
 
 /**
- * A JSON of trace events, times in microseconds: a row a stage, and one for its gradients and
+ * Writes JSON trace events, times in microseconds: one row per stage, and one for its gradients and
  * parameters. *text lives in `arena`.
  */
 PLAIT_MUST_CHECK plait_status timeline_trace(const plait_timeline *line, plait_arena *arena,
                                              const char **text, size_t *length, plait_error *err);
 
-/** An SVG: a row a stage, a box an action with its microbatch. */
+/** Writes an SVG: one row per stage, one box per action with its microbatch. */
 PLAIT_MUST_CHECK plait_status timeline_svg(const plait_timeline *line, plait_arena *arena,
                                            const char **text, size_t *length, plait_error *err);

@@ -1,10 +1,10 @@
 /*
- * timeline_text.c - a simulated step in letters: a line a rank, a column so many seconds
+ * timeline_text.c - draws a simulated step in letters: one line per rank, columns of equal time
  *
  *     rank 0  FFFF....BBFBBF ... BBFBB.BBRRO
  *
- * A column has the letter of what its rank did for most of it. Of a step that is too long, the begin
- * and the end are shown, with columns fine enough for warm-up and cool-down.
+ * The letter of a column is the activity that takes most of it. Of a step that is too long, only the
+ * beginning and the end are drawn, with columns fine enough for warm-up and cool-down.
  */
 #include <math.h>
 #include <string.h>
@@ -17,9 +17,9 @@ enum {
     MOST_COLUMNS = 80, /* columns drawn; fewer if lines are narrower (lines.h) */
     LEAST_COLUMNS = 12,
     BESIDE = 25, /* width of "  rank 0   " and "  busy 99.9 %" */
-    DOTS = 4,    /* " .. " between the halves of a step of which the middle is left out */
+    DOTS = 4,    /* width of " .. " between the two ends of a step */
     MOST_RANKS = 8,
-    SHOWN_AT_AN_END = 4 /* of more ranks */
+    SHOWN_AT_AN_END = 4 /* ranks drawn at each end if there are more than MOST_RANKS */
 };
 
 enum { IDLE, FORWARD, BACKWARD, INPUT, WEIGHT, PAIR, REDUCE, OPTIMIZER, GATHER, LETTERS };
@@ -36,11 +36,11 @@ static const char *const letter_means[LETTERS] = {
     [GATHER] = "parameter gather",
 };
 
-/* Which part of a step the columns show: all, or `half` of them from each end. */
+/* Part of a step that the columns show: all of it, or `half` columns from each end. */
 typedef struct window {
     double column_s;
-    double end_s; /* of the last event */
-    int columns;  /* written, without the dots between the halves */
+    double end_s; /* end of the last event */
+    int columns;  /* number of letters in a line */
     int half;
     bool split;
 } window;
@@ -64,8 +64,8 @@ static double shortest_forward_s(const plait_sim_result *pipeline)
     return shortest_s;
 }
 
-/* Until every rank has begun, or from when the first one is done; whichever is longer. */
-static double ends_s(const plait_timeline *line)
+/* Returns the longer of warm-up, until all ranks have begun, and cool-down, since the first one ended. */
+static double longer_end_s(const plait_timeline *line)
 {
     double begun_s = 0.0, done_s = line->end_s;
 
@@ -92,7 +92,8 @@ static window window_of(const plait_timeline *line, int columns)
 {
     const int half = (columns - DOTS) / 2;
     const double all_s = line->end_s / columns;
-    const double fine_s = fmax(shortest_forward_s(&line->pipeline), 1.25 * ends_s(line) / half);
+    const double fine_s =
+        fmax(shortest_forward_s(&line->pipeline), 1.25 * longer_end_s(line) / half);
 
     if (fine_s >= all_s)
         return (window){all_s, line->end_s, columns, half, false};
@@ -108,7 +109,7 @@ static double column_begin_s(const window *shown, int column)
 
 // ---- one rank ------------------------------------------------------------------------------
 
-/* The columns of one half, or of all, that an event lies in. */
+/* Adds the overlap of an event with each column from `first` to `end`. */
 static void add_between(const window *shown, int first, int end, int what, double begin_s,
                         double end_s, double sign, line_shares *shares)
 {
@@ -147,7 +148,7 @@ static int letter_of(const plait_action *action)
     return action->paired ? PAIR : of_kind[action->kind];
 }
 
-/* Both halves of a pair are one span. */
+/* Adds computation; both halves of a pair are one span. */
 static void add_actions(const plait_timeline *line, int rank, const window *shown,
                         line_shares *shares)
 {
@@ -160,7 +161,7 @@ static void add_actions(const plait_timeline *line, int rank, const window *show
     }
 }
 
-/* What is reduced in bulk is time of a backward that the rank waits. */
+/* Adds gradients, parameters and optimizer; bulk reductions are time that the rank waits. */
 static void add_tails(const plait_timeline *line, int rank, const window *shown,
                       line_shares *shares)
 {
@@ -176,7 +177,7 @@ static void add_tails(const plait_timeline *line, int rank, const window *shown,
                      1.0, shares);
 }
 
-/* Gradients are seen where the rank computes nothing else, or waits for them. */
+/* Returns the letter of a column; gradients count where the rank computes nothing else or waits for them. */
 static char letter_at(const plait_timeline *line, const double s[LETTERS], double column_s)
 {
     const bool waits = line->sync == PLAIT_SYNC_BULK && s[REDUCE] > 0.5 * column_s;
@@ -218,21 +219,6 @@ static void print_rank(const plait_timeline *line, int rank, const window *shown
 
 // ---- all of it -----------------------------------------------------------------------------
 
-static void print_between(const plait_timeline *line, FILE *out)
-{
-    const int end = line->ranks - SHOWN_AT_AN_END;
-    double least = 1.0, most = 0.0;
-    char low[UNITS_SIZE], high[UNITS_SIZE];
-
-    for (int r = SHOWN_AT_AN_END; r < end; r++) {
-        const double busy = line->pipeline.rank[r].busy_s / line->step_s;
-        least = fmin(least, busy);
-        most = fmax(most, busy);
-    }
-    fprintf(out, "  ranks %d to %d likewise, busy %s to %s\n", SHOWN_AT_AN_END, end - 1,
-            units_percent(least, low), units_percent(most, high));
-}
-
 static void print_axis(const window *shown, FILE *out)
 {
     char left[UNITS_SIZE], right[UNITS_SIZE];
@@ -248,31 +234,36 @@ static void print_axis(const window *shown, FILE *out)
     fprintf(out, "    %-*s%s\n", shown->half - (int)strlen(end), left, end);
 }
 
-static void print_legend(const window *shown, const bool seen[LETTERS], FILE *out)
-{
-    char text[UNITS_SIZE];
-
-    fputs("  ", out);
-    for (int what = 0; what < LETTERS; what++)
-        if (seen[what])
-            fprintf(out, "%c %s, ", letter[what], letter_means[what]);
-    fprintf(out, "a column %s\n", units_seconds(shown->column_s, text));
-}
-
 void timeline_text(const plait_timeline *line, FILE *out)
 {
     const window shown = window_of(line, columns_of(out));
     const bool all = line->ranks <= MOST_RANKS;
     bool seen[LETTERS] = {false};
+    char text[UNITS_SIZE];
 
     for (int r = 0; r < line->ranks; r++) {
-        if (all || r < SHOWN_AT_AN_END || r >= line->ranks - SHOWN_AT_AN_END)
+        if (all || r < SHOWN_AT_AN_END || r >= line->ranks - SHOWN_AT_AN_END) {
             print_rank(line, r, &shown, seen, out);
-        else if (r == SHOWN_AT_AN_END)
-            print_between(line, out);
+        } else if (r == SHOWN_AT_AN_END) {
+            const int end = line->ranks - SHOWN_AT_AN_END;
+            double least = 1.0, most = 0.0;
+            char low[UNITS_SIZE], high[UNITS_SIZE];
+
+            for (int hidden = r; hidden < end; hidden++) {
+                const double busy = line->pipeline.rank[hidden].busy_s / line->step_s;
+                least = fmin(least, busy);
+                most = fmax(most, busy);
+            }
+            fprintf(out, "  ranks %d to %d likewise, busy %s to %s\n", SHOWN_AT_AN_END, end - 1,
+                    units_percent(least, low), units_percent(most, high));
+        }
     }
     print_axis(&shown, out);
-    print_legend(&shown, seen, out);
+    fputs("  ", out);
+    for (int what = 0; what < LETTERS; what++)
+        if (seen[what])
+            fprintf(out, "%c %s, ", letter[what], letter_means[what]);
+    fprintf(out, "a column %s\n", units_seconds(shown.column_s, text));
 }
 
 // ---- beside the price ----------------------------------------------------------------------
@@ -286,7 +277,7 @@ static void print_difference(const char *what, double s, double step_s, const ch
     fprintf(out, "\n    %s %s%s: %s", what, s > 0.0 ? "+" : "-", units_seconds(fabs(s), text), why);
 }
 
-/* The price adds the worst of each rank, wherever it stands; here each rank has its own times. */
+/* The price adds the largest time of any rank for each term; the simulation uses each rank's own times. */
 void timeline_against(const plait_timeline *line, const plait_cost *cost, FILE *out)
 {
     const double priced_s = cost->step_s - cost->step.dp_comm_s - cost->step.optimizer_s;

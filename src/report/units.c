@@ -1,4 +1,4 @@
-/* units.c - quantities as people read them */
+/* units.c - writes quantities with units that keep numbers short */
 #include "report/units.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "plait/units.h"
 
-/* One step of a ladder of units: its name, and how many base units it is. */
+/* One unit of a scale of units: its name and its size in base units. */
 typedef struct units_step {
     const char *name;
     double size;
@@ -18,7 +18,7 @@ static char *not_a_number(char text[UNITS_SIZE])
     return text;
 }
 
-/* Digits behind the point that leave three in all, after rounding: 9.996 is written 10.0. */
+/* Returns the decimals that leave three digits after rounding: 9.996 is written 10.0. */
 static int decimals_of(double value)
 {
     const double size = fabs(value);
@@ -30,7 +30,7 @@ static int decimals_of(double value)
     return size < 99.95 ? 1 : 0;
 }
 
-/* The largest unit of which there is at least one; 999.6 of a smaller one count as one. */
+/* Returns the largest unit that is at most the value; 999.6 of a smaller unit count as one. */
 static const units_step *step_of(const units_step *ladder, int steps, double value)
 {
     const units_step *step = ladder;

@@ -1,13 +1,13 @@
-/* units.h - quantities as people read them
+/* units.h - writes quantities with units that keep numbers short
  *
  * Each function writes one quantity with its unit into the caller's buffer and returns that buffer,
- * so that a report can say it in the middle of a printf:
+ * for use among the arguments of printf:
  *
  *     char text[UNITS_SIZE];
  *
  *     printf("step %s\n", units_seconds(cost.step_s, text));
  *
- * What is not a number is written as "-".
+ * NaN and infinity are written as "-".
  */
 #pragma once
 
@@ -16,13 +16,13 @@ enum { UNITS_SIZE = 48 };
 /** Memory, always in one unit so that columns compare: "71.3 GiB". */
 char *units_gib(double bytes, char text[UNITS_SIZE]);
 
-/** A buffer, in the unit that suits it: "512 B", "1.5 MiB", "71.3 GiB". */
+/** Bytes in the largest suitable unit: "512 B", "1.5 MiB", "71.3 GiB". */
 char *units_bytes(double bytes, char text[UNITS_SIZE]);
 
 /** Three digits: "4.00 us", "81.2 ms", "9.87 s", "1.50 h". */
 char *units_seconds(double seconds, char text[UNITS_SIZE]);
 
-/** What a request waits, in one unit so that columns compare, up to 10 s: "37.0 ms", "915 ms", "37.6 s". */
+/** Latency of a request, below 10 s always in ms so that columns compare: "37.0 ms", "915 ms", "37.6 s". */
 char *units_latency(double seconds, char text[UNITS_SIZE]);
 
 /** Three digits: "512", "16.4 k", "8.39 M", "70.6 B", "1.04 T". */

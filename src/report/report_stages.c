@@ -1,0 +1,239 @@
+/* report_stages.c - prints the stages of a plan by group of nodes, and where their choices differ from the plan */
+#include "report/report_private.h"
+
+#include <stdio.h>
+
+#include "plan/choices.h"
+#include "plan/layer_sharding.h"
+#include "report/report.h"
+#include "report/report_table.h"
+#include "report/units.h"
+
+static bool same_keys(const plait_degrees *a, const plait_degrees *b)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if ((PLAN_OWN_KEYS & PLAIT_KEY_BIT(key)) && !plait_key_same(a, b, (plait_key_id)key))
+            return false;
+    return true;
+}
+
+static bool alike(const plait_stage *a, const plait_stage *b)
+{
+    if (a->layers != b->layers || !same_keys(&a->degrees, &b->degrees))
+        return false;
+    for (int i = 0; i < a->layers; i++)
+        if (!recompute_same(a->recompute[i], b->recompute[i]) ||
+            !cut_same(plait_cut_of(a, i), plait_cut_of(b, i)))
+            return false;
+    return true;
+}
+
+/* Prints choices of recomputation in the order of their first layers: " full in 4 layers, none in 6". */
+static void print_layers(const plait_stage *stage, FILE *out)
+{
+    plait_degrees one = stage->degrees;
+    char text[96];
+
+    for (int i = 0, printed = 0; i < stage->layers; i++) {
+        int before = 0, count = 0;
+
+        for (int j = 0; j < stage->layers; j++)
+            if (recompute_same(stage->recompute[j], stage->recompute[i])) {
+                before += j < i;
+                count++;
+            }
+        if (before > 0)
+            continue;
+        one.recompute = stage->recompute[i];
+        fprintf(out, "%s %s in %d%s", printed > 0 ? "," : "",
+                plait_degrees_get(&one, PLAIT_KEY_RECOMPUTE, text, sizeof text), count,
+                printed > 0  ? ""
+                : count == 1 ? " layer"
+                             : " layers");
+        printed++;
+    }
+}
+
+/* Prints runs of layers in their order: "; tp 8, ZeRO 3 in 4 layers, tp 2, ZeRO 2 in 6". */
+static void print_cuts(const plait_stage *stage, FILE *out)
+{
+    for (int first = 0, next; stage_cuts(stage) && first < stage->layers; first = next) {
+        const plait_cut cut = plait_cut_of(stage, first);
+
+        for (next = first + 1; next < stage->layers; next++)
+            if (!cut_same(plait_cut_of(stage, next), cut))
+                break;
+        fprintf(out, "%s tp %d, ZeRO %d in %d%s", first > 0 ? "," : ";", cut.tp, cut.zero,
+                next - first,
+                first > 0   ? ""
+                : next == 1 ? " layer"
+                            : " layers");
+    }
+}
+
+static void print_choices(const plait_plan *plan, int first, int last, FILE *out)
+{
+    const plait_stage *const stage = &plan->stage[first];
+    char text[96];
+
+    if (first == last)
+        fprintf(out, "stage %d recomputes", first);
+    else
+        fprintf(out, "stages %d to %d recompute", first, last);
+    print_layers(stage, out);
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if ((PLAN_OWN_KEYS & PLAIT_KEY_BIT(key)) &&
+            !plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
+            fprintf(out, "; %s %s", plait_keys[key].name,
+                    plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
+    print_cuts(stage, out);
+    fputc('\n', out);
+}
+
+void report_choices(const plait_plan *plan, FILE *out)
+{
+    for (int first = 0, last; first < plan->stages; first = last + 1) {
+        for (last = first; last + 1 < plan->stages;)
+            if (alike(&plan->stage[first], &plan->stage[last + 1]))
+                last++;
+            else
+                break;
+        if (stage_chooses(plan, &plan->stage[first]))
+            print_choices(plan, first, last, out);
+    }
+}
+
+enum { CELL_SIZE = 64 };
+
+/* Writes "11", or "11..15" if the stages of a group differ. */
+static const char *range_text(int low, int high, char text[CELL_SIZE])
+{
+    if (low == high)
+        snprintf(text, CELL_SIZE, "%d", low);
+    else
+        snprintf(text, CELL_SIZE, "%d..%d", low, high);
+    return text;
+}
+
+static int end_of_run(const plait_plan *plan, int first)
+{
+    int end = first + 1;
+
+    while (end < plan->stages && (plan->stage[end].group == plan->stage[first].group &&
+                                  plan->stage[end].degrees.tp == plan->stage[first].degrees.tp &&
+                                  plan->stage[end].degrees.dp == plan->stage[first].degrees.dp &&
+                                  plan->stage[end].degrees.mbs == plan->stage[first].degrees.mbs &&
+                                  plan->stage[end].degrees.ep == plan->stage[first].degrees.ep))
+        end++;
+    return end;
+}
+
+/* Returns the recomputation that all stages of a run share, else "by stage". */
+static const char *recompute_text(const plait_plan *plan, int first, int end, char text[CELL_SIZE])
+{
+    const plait_degrees *const d = &plan->stage[first].degrees;
+
+    for (int s = first + 1; s < end; s++)
+        if (!plait_key_same(&plan->stage[s].degrees, d, PLAIT_KEY_RECOMPUTE))
+            return "by stage";
+    return plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, CELL_SIZE);
+}
+
+/* Fills stages, layers and degrees of one run, its fullest GPU, and the share of the step that it computes. */
+static void print_run(const plait_problem *problem, const report_plan *plan, int first, int end,
+                      table *rows)
+{
+    const plait_degrees *const d = &plan->plan.stage[first].degrees;
+    const int m = plait_degrees_microbatches(d, problem->job.gbs),
+              g = plan->plan.stage[first].group;
+    int least = plan->plan.stage[first].layers, most = 0;
+    double peak = 0.0, busy_s = 0.0;
+    char text[CELL_SIZE], memory[UNITS_SIZE], share[UNITS_SIZE];
+
+    for (int s = first; s < end; s++) {
+        const int layers = plan->plan.stage[s].layers;
+        const plait_stage_cost *const cost = &plan->cost.stage[s];
+
+        least = layers < least ? layers : least;
+        most = layers > most ? layers : most;
+        peak = cost->memory_bytes > peak ? cost->memory_bytes : peak;
+        busy_s += cost->forward_s + cost->backward_s;
+    }
+    table_cell(rows, "%d", g);
+    table_cell(rows, "%s", problem->cluster->group[g].accelerator->name);
+    table_cell(rows, "%d", (end - first) * d->tp * d->cp * d->dp);
+    table_cell(rows, "%s", range_text(first, end - 1, text));
+    table_cell(rows, "%s", range_text(least, most, text));
+    table_cell(rows, "%d", d->tp);
+    table_cell(rows, "%d", d->dp);
+    table_cell(rows, "%d", d->mbs);
+    table_cell(rows, "%s", recompute_text(&plan->plan, first, end, text));
+    table_cell(rows, "%s", units_gib(peak, memory));
+    table_cell(rows, "%s", units_percent(m * busy_s / (end - first) / plan->cost.step_s, share));
+    table_cell(rows, "%d", d->cp);
+}
+
+/* Fills a row for each run of stages of a group, or one row for an idle group. */
+static void print_group(const plait_problem *problem, const report_plan *plan, int g, table *rows)
+{
+    int end;
+
+    if (plait_plan_gpus(&plan->plan, g) == 0) {
+        table_cell(rows, "%d", g);
+        table_cell(rows, "%s", problem->cluster->group[g].accelerator->name);
+        table_cell(rows, "%d", plait_cluster_taken(problem->cluster, problem->job.gpus, g));
+        table_cell(rows, "idle");
+        for (int i = 0; i < 8; i++)
+            table_cell(rows, "-");
+    }
+    for (int first = 0; first < plan->plan.stages; first = end) {
+        end = end_of_run(&plan->plan, first);
+        if (plan->plan.stage[first].group == g)
+            print_run(problem, plan, first, end, rows);
+    }
+}
+
+plait_status report_groups(const plait_problem *problem, const report_plan *plan, const char *which,
+                           FILE *out, plait_error *err)
+{
+    static const table_column titles[] = {{"group", TABLE_RIGHT},
+                                          {"GPU", TABLE_LEFT | TABLE_BELOW},
+                                          {"GPUs", TABLE_RIGHT | TABLE_BELOW},
+                                          {"stages", TABLE_LEFT | TABLE_BELOW},
+                                          {"layers", TABLE_LEFT | TABLE_BELOW},
+                                          {"tp", TABLE_RIGHT},
+                                          {"dp", TABLE_RIGHT},
+                                          {"mbs", TABLE_RIGHT},
+                                          {"recompute", TABLE_LEFT},
+                                          {"memory", TABLE_RIGHT},
+                                          {"computing", TABLE_RIGHT},
+                                          {"cp", TABLE_RIGHT}};
+    table *rows;
+
+    if (plan->plan.stages == 0 || !plait_plan_mixed(problem, &plan->plan))
+        return PLAIT_OK;
+    rows = table_new(titles, sizeof titles / sizeof *titles);
+    fprintf(out, "\nstages by group of nodes%s:\n", which);
+    for (int g = 0; g < problem->cluster->groups; g++)
+        print_group(problem, plan, g, rows);
+    return table_print(rows, 2, out, err);
+}
+
+void report_idle(const plait_problem *problem, const report_found *found, FILE *out)
+{
+    char step[UNITS_SIZE];
+
+    for (int i = 0; i < found->idle_groups; i++) {
+        const plait_idle_group *const idle = &found->idle[i];
+
+        fprintf(out, "group %d, %d GPUs %s, is idle: ", idle->group, idle->gpus,
+                problem->cluster->group[idle->group].accelerator->name);
+        if (!idle->any)
+            fputs("no plan with it fits\n", out);
+        else
+            fprintf(out, "the best plan with it takes %s, and %.1f %% more %s\n",
+                    units_seconds(idle->best.price.step_s, step),
+                    100.0 * (idle->best.objective / found->result->plan[0].objective - 1.0),
+                    plait_objective_name[found->options->objective]);
+    }
+}
