@@ -46,11 +46,8 @@ static void error_cell(table *rows, double error)
 static plait_status print_fits(const calibrate_result *result, FILE *out, plait_arena *arena,
                                plait_error *err)
 {
-    static const table_column columns[] = {
-        {"constants", TABLE_LEFT},     {"points", TABLE_RIGHT},         {"error", TABLE_RIGHT},
-        {"held out", TABLE_RIGHT},     {"of those large", TABLE_RIGHT}, {"measured on", TABLE_LEFT},
-        {"not determined", TABLE_LEFT}};
-    table *rows = table_new(columns, 7);
+    table *rows = table_new("constants|>points|>error|>held out|>of those large|"
+                            "measured on|not determined");
 
     for (int b = 0; b < result->blocks; b++) {
         const calibrate_block *block = &result->block[b];

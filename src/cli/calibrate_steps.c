@@ -17,10 +17,7 @@
 
 plait_status calibrate_print_site(const site_result *result, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"run", TABLE_LEFT},     {"measured", TABLE_RIGHT},
-                                           {"before", TABLE_RIGHT}, {"error", TABLE_RIGHT},
-                                           {"after", TABLE_RIGHT},  {"error", TABLE_RIGHT}};
-    table *rows = table_new(columns, 6);
+    table *rows = table_new("run|>measured|>before|>error|>after|>error");
     char text[UNITS_SIZE];
 
     for (size_t i = 0; i < result->runs; i++) {

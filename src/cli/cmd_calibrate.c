@@ -129,11 +129,7 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
 
 static plait_status print_runtime_fit(const profile_result *result, FILE *out, plait_error *err)
 {
-    const table_column columns[] = {
-        {"number", TABLE_LEFT},  {"was", TABLE_RIGHT},
-        {"is", TABLE_RIGHT},     {result->variant > 0 ? "software" : "family", TABLE_RIGHT},
-        {"spread", TABLE_RIGHT}, {"runs determine it", TABLE_LEFT}};
-    table *rows = table_new(columns, 6);
+    table *rows = table_new("number|>was|>is|>spread|runs determine it");
 
     if (result->runs == 0)
         fprintf(out, "%s: no runs\n", result->runtime.name);
@@ -237,11 +233,7 @@ static plait_status calibrate_runtime(const char *name, const opt_operands *oper
 static plait_status print_engine_fit(const plait_engine *was, const plait_engine *is, FILE *out,
                                      plait_error *err)
 {
-    static const table_column columns[] = {{"number", TABLE_LEFT},
-                                           {"was", TABLE_RIGHT},
-                                           {"is", TABLE_RIGHT},
-                                           {"runs determine it", TABLE_LEFT}};
-    table *rows = table_new(columns, 4);
+    table *rows = table_new("number|>was|>is|runs determine it");
     int n = 0;
 
     fprintf(out, "%s: %d runs\n", is->name, is->rows);

@@ -40,32 +40,19 @@ static int nodes_of_stage(const plait_plan *plan, int stage, int gpus_per_node)
     return nodes;
 }
 
-/* Writes the group of a stage, and its keys that differ from those of the plan, if stages differ. */
-static void write_own(json_writer *json, const plait_problem *problem, const plait_plan *plan,
-                      int s)
-{
-    const plait_stage *const stage = &plan->stage[s];
-    char text[96];
-
-    if (!plait_plan_mixed(problem, plan))
-        return;
-    json_member_int64(json, "group", stage->group);
-    json_member_object(json, "degrees");
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (!(PLAN_OWN_KEYS & PLAIT_KEY_BIT(key)) &&
-            !plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
-            json_member_string(
-                json, plait_keys[key].name,
-                plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
-    json_end_object(json);
-}
-
 static void write_stages(json_writer *json, const plait_problem *problem, const report_plan *plan)
 {
+    const bool mixed = plan->plan.stages > 0 && plait_plan_mixed(problem, &plan->plan);
+
     json_member_array(json, "stages");
     for (int s = 0; s < plan->plan.stages && s < plan->cost.stages; s++) {
         const plait_stage *const stage = &plan->plan.stage[s];
         const plait_stage_cost *const cost = &plan->cost.stage[s];
+        const plait_degrees *const degrees = &stage->degrees;
+        const int gpus = degrees->tp * degrees->cp * degrees->dp;
+        const int node = problem->cluster->group[stage->group].gpus_per_node;
+        const int nodes = mixed ? (gpus + node - 1) / node : nodes_of_stage(&plan->plan, s, node);
+        char text[96];
 
         json_begin_object(json);
         json_member_array(json, "chunks");
@@ -75,14 +62,17 @@ static void write_stages(json_writer *json, const plait_problem *problem, const 
             json_end_object(json);
         }
         json_end_array(json);
-        write_own(json, problem, &plan->plan, s);
-        const plait_degrees *const degrees = &plan->plan.stage[s].degrees;
-        const int gpus = degrees->tp * degrees->cp * degrees->dp;
-        const int node = problem->cluster->group[plan->plan.stage[s].group].gpus_per_node;
-        const int nodes = plait_plan_mixed(problem, &plan->plan)
-                              ? (gpus + node - 1) / node
-                              : nodes_of_stage(&plan->plan, s, node);
-
+        if (mixed) {
+            json_member_int64(json, "group", stage->group);
+            json_member_object(json, "degrees");
+            for (int key = 0; key < PLAIT_KEYS; key++)
+                if (!(PLAN_OWN_KEYS & PLAIT_KEY_BIT(key)) &&
+                    !plait_key_same(&stage->degrees, &plan->plan.degrees, (plait_key_id)key))
+                    json_member_string(
+                        json, plait_keys[key].name,
+                        plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
+            json_end_object(json);
+        }
         json_member_row(json, "mesh");
         json_write_int64(json, nodes);
         json_write_int64(json, gpus / nodes);
@@ -387,65 +377,58 @@ static void write_terms(json_writer *json, const char *key, const report_term *t
     json_end_array(json);
 }
 
-static void write_explanation(json_writer *json, const plait_problem *problem,
-                              const report_explained *explained)
-{
-    report_term step[PLAIT_STEP_TERM_COUNT], memory[PLAIT_MEMORY_TERM_COUNT];
-
-    json_member_object(json, "explain");
-    report_step_term_list(&explained->plan->cost.step, step);
-    report_memory_term_list(&explained->plan->cost.memory, memory);
-    write_terms(json, "time", step, PLAIT_STEP_TERM_COUNT, "seconds");
-    write_terms(json, "memory", memory, PLAIT_MEMORY_TERM_COUNT, "bytes");
-    json_member_int64(json, "slowest_stage", explained->plan->cost.slowest_stage);
-    json_member_int64(json, "fullest_stage", explained->plan->cost.fullest_stage);
-    json_member_array(json, "ten_percent_more");
-    for (int i = 0; i < explained->sensitivities; i++) {
-        json_begin_object(json);
-        json_member_string(json, "resource", explained->sensitivity[i].resource);
-        json_member_number(json, "step_s", explained->sensitivity[i].step_s);
-        json_member_number(json, "gain", explained->sensitivity[i].gain);
-        json_end_object(json);
-    }
-    json_end_array(json);
-    json_member_array(json, "limits");
-    for (int i = 0; i < explained->limits; i++) {
-        const plait_comm_limit *const limit = &explained->limit[i];
-
-        json_begin_object(json);
-        json_member_string(json, "parallelism", limit->parallelism);
-        json_member_int64(json, "ranks", limit->ranks);
-        json_member_string(json, "counts", limit->counts);
-        json_member_number(json, "value", limit->value);
-        json_member_number(json, "least", limit->least);
-        json_member_string(json, "equation", limit->equation);
-        json_end_object(json);
-    }
-    json_end_array(json);
-    write_relaxations(json, problem, explained->relaxation, explained->relaxations);
-    if (explained->versus != NULL)
-        write_plan(json, "versus", explained->versus_problem, explained->versus);
-    if (explained->why_not != NULL) {
-        json_member_object(json, "why_not");
-        json_member_string(json, "asked", explained->why_not_asked);
-        json_member_string(json, "sentence", explained->why_not->sentence);
-        write_plan(json, "best", problem, explained->why_not_plan);
-        write_plan(json, "winner", problem, explained->winner);
-        json_end_object(json);
-    }
-    json_end_object(json);
-}
-
 plait_status json_explain(const plait_problem *problem, const report_explained *explained,
                           plait_arena *arena, const char **text, size_t *length, plait_error *err)
 {
     json_writer json;
+    report_term step[PLAIT_STEP_TERM_COUNT], memory[PLAIT_MEMORY_TERM_COUNT];
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
     plans_write_question(&json, problem);
     write_plans(&json, problem, explained->plan, 1);
-    write_explanation(&json, problem, explained);
+    json_member_object(&json, "explain");
+    report_step_term_list(&explained->plan->cost.step, step);
+    report_memory_term_list(&explained->plan->cost.memory, memory);
+    write_terms(&json, "time", step, PLAIT_STEP_TERM_COUNT, "seconds");
+    write_terms(&json, "memory", memory, PLAIT_MEMORY_TERM_COUNT, "bytes");
+    json_member_int64(&json, "slowest_stage", explained->plan->cost.slowest_stage);
+    json_member_int64(&json, "fullest_stage", explained->plan->cost.fullest_stage);
+    json_member_array(&json, "ten_percent_more");
+    for (int i = 0; i < explained->sensitivities; i++) {
+        json_begin_object(&json);
+        json_member_string(&json, "resource", explained->sensitivity[i].resource);
+        json_member_number(&json, "step_s", explained->sensitivity[i].step_s);
+        json_member_number(&json, "gain", explained->sensitivity[i].gain);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_member_array(&json, "limits");
+    for (int i = 0; i < explained->limits; i++) {
+        const plait_comm_limit *const limit = &explained->limit[i];
+
+        json_begin_object(&json);
+        json_member_string(&json, "parallelism", limit->parallelism);
+        json_member_int64(&json, "ranks", limit->ranks);
+        json_member_string(&json, "counts", limit->counts);
+        json_member_number(&json, "value", limit->value);
+        json_member_number(&json, "least", limit->least);
+        json_member_string(&json, "equation", limit->equation);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    write_relaxations(&json, problem, explained->relaxation, explained->relaxations);
+    if (explained->versus != NULL)
+        write_plan(&json, "versus", explained->versus_problem, explained->versus);
+    if (explained->why_not != NULL) {
+        json_member_object(&json, "why_not");
+        json_member_string(&json, "asked", explained->why_not_asked);
+        json_member_string(&json, "sentence", explained->why_not->sentence);
+        write_plan(&json, "best", problem, explained->why_not_plan);
+        write_plan(&json, "winner", problem, explained->winner);
+        json_end_object(&json);
+    }
+    json_end_object(&json);
     json_end_object(&json);
     return json_writer_finish(&json, text, length, err);
 }

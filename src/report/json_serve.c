@@ -5,11 +5,6 @@
 
 #include "io/json/json_write.h"
 
-static const char *role_of(const plait_serve_plan *plan, int role)
-{
-    return !plan->disaggregated ? "aggregated" : role == 0 ? "prefill" : "decode";
-}
-
 static void write_plan(json_writer *json, const plait_serve_question *q, const plait_serve_plan *p,
                        int rank)
 {
@@ -27,7 +22,7 @@ static void write_plan(json_writer *json, const plait_serve_question *q, const p
     json_member_int64(json, "gpus", p->gpus);
     json_member_object(json, "workers");
     for (int r = 0; r <= p->disaggregated; r++) {
-        json_member_object(json, role_of(p, r));
+        json_member_object(json, report_serve_role(p, r));
         json_member_int64(json, "count", p->count[r]);
         json_member_int64(json, "tp", p->worker[r].tp);
         json_member_int64(json, "pp", p->worker[r].pp);

@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -9,6 +10,16 @@
 #include "report/report_table.h"
 #include "plan/model_queries.h"
 #include "report/units.h"
+
+void report_append(char *text, size_t size, const char *fmt, ...)
+{
+    const size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, fmt);
+    text_format_list(text + used, size - used, fmt, args);
+    va_end(args);
+}
 
 plait_status report_price(const plait_problem *problem, const plait_plan *plan, int rank,
                           plait_arena *arena, report_plan *out, plait_error *err)
@@ -258,15 +269,11 @@ report_term report_largest_overhead(const plait_step_time *step)
 
 typedef char *quantity_text(double value, char text[UNITS_SIZE]);
 
-static plait_status print_terms(const report_term *term, int count, double total, const char *title,
-                                quantity_text *written, FILE *out, plait_error *err)
+static plait_status print_terms(const report_term *term, int count, double total,
+                                const char *columns, quantity_text *written, FILE *out,
+                                plait_error *err)
 {
-    const table_column columns[] = {{"term", TABLE_LEFT},
-                                    {title, TABLE_RIGHT},
-                                    {"share", TABLE_RIGHT},
-                                    {"equation", TABLE_LEFT},
-                                    {"what", TABLE_LEFT}};
-    table *rows = table_new(columns, 5);
+    table *rows = table_new(columns);
     char value[UNITS_SIZE], share[UNITS_SIZE];
 
     for (int i = 0; i < count; i++) {
@@ -290,7 +297,8 @@ plait_status report_step_terms(const plait_cost *cost, FILE *out, plait_error *e
     report_term term[PLAIT_STEP_TERM_COUNT];
 
     report_step_term_list(&cost->step, term);
-    return print_terms(term, PLAIT_STEP_TERM_COUNT, cost->step_s, "time", units_seconds, out, err);
+    return print_terms(term, PLAIT_STEP_TERM_COUNT, cost->step_s, "term|>time|>share|equation|what",
+                       units_seconds, out, err);
 }
 
 plait_status report_memory_terms(const plait_cost *cost, FILE *out, plait_error *err)
@@ -298,8 +306,8 @@ plait_status report_memory_terms(const plait_cost *cost, FILE *out, plait_error 
     report_term term[PLAIT_MEMORY_TERM_COUNT];
 
     report_memory_term_list(&cost->memory, term);
-    return print_terms(term, PLAIT_MEMORY_TERM_COUNT, cost->memory.peak_bytes, "memory", units_gib,
-                       out, err);
+    return print_terms(term, PLAIT_MEMORY_TERM_COUNT, cost->memory.peak_bytes,
+                       "term|>memory|>share|equation|what", units_gib, out, err);
 }
 
 /* ---- what the numbers rest on ---- */
@@ -307,10 +315,8 @@ plait_status report_memory_terms(const plait_cost *cost, FILE *out, plait_error 
 /* Appends ", name" unless the constants were measured. */
 static void note_default(bool measured, const char *name, char *list, size_t size)
 {
-    const size_t length = strlen(list);
-
-    if (!measured && length < size)
-        snprintf(list + length, size - length, "%s%s", length > 0 ? ", " : "", name);
+    if (!measured)
+        report_append(list, size, "%s%s", list[0] != '\0' ? ", " : "", name);
 }
 
 static void note_accelerator(const plait_problem *problem, const plait_accelerator *accelerator,

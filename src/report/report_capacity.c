@@ -158,25 +158,9 @@ static bool any_tie(const report_capacity *report,
 
 static plait_status print_rows(const report_capacity *report, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"cluster", TABLE_LEFT},
-        {"GPUs", TABLE_RIGHT | TABLE_STAYS},
-        {"batch", TABLE_RIGHT | 2 * TABLE_SPARE},
-        {"step", TABLE_RIGHT | 2 * TABLE_SPARE},
-        {"tokens/s", TABLE_RIGHT | 3 * TABLE_SPARE},
-        {"MFU", TABLE_RIGHT | 3 * TABLE_SPARE},
-        {"useful", TABLE_RIGHT | TABLE_SPARE},
-        {"days", TABLE_RIGHT | TABLE_STAYS},
-        {"80 % within", TABLE_RIGHT | TABLE_SPARE},
-        {"in time", TABLE_RIGHT | TABLE_SPARE},
-        {"USD", TABLE_RIGHT | TABLE_STAYS},
-        {"MW", TABLE_RIGHT | 3 * TABLE_SPARE},
-        {"MWh", TABLE_RIGHT | 2 * TABLE_SPARE},
-        {"t CO2", TABLE_RIGHT | 2 * TABLE_SPARE},
-        {"scaling", TABLE_RIGHT | 3 * TABLE_SPARE},
-        {"binds", TABLE_LEFT},
-    };
-    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    table *rows = table_new("cluster|>GPUs@stays|>batch@2|>step@2|>tokens/s@3|>MFU@3|"
+                            ">useful@1|>days@stays|>80 % within@1|>in time@1|>USD@stays|"
+                            ">MW@3|>MWh@2|>t CO2@2|>scaling@3|binds");
     char text[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
 
     for (int i = 0; i < report->rows; i++) {
@@ -368,12 +352,8 @@ static void print_front(const report_capacity *report, FILE *out)
 
 static plait_status print_tornado(const report_capacity *report, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"what", TABLE_LEFT},          {"days at -10 %", TABLE_RIGHT}, {"at +10 %", TABLE_RIGHT},
-        {"USD at -10 %", TABLE_RIGHT}, {"at +10 %", TABLE_RIGHT},
-    };
     const plait_capacity_row *const r = &report->row[report->answer];
-    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    table *rows = table_new("what|>days at -10 %|>at +10 %|>USD at -10 %|>at +10 %");
     char text[UNITS_SIZE];
 
     for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {

@@ -116,9 +116,7 @@ enum { TEXT_SIZE = 2 * REPORT_LINE_SIZE };
 
 plait_status report_cases(const case_study *study, size_t count, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"case", TABLE_LEFT}, {"rows", TABLE_RIGHT}, {"what", TABLE_LEFT}};
-    table *rows = table_new(columns, 3);
+    table *rows = table_new("case|>rows|what");
 
     for (size_t i = 0; i < count; i++) {
         table_cell(rows, "%s", study[i].name);
@@ -146,13 +144,12 @@ static const char *plan_text(const case_row *row, const case_priced *priced, cha
     snprintf(text, TEXT_SIZE, "%s", report_line(priced->problem, d, line));
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key_id key = (plait_key_id)k;
-        const size_t length = strlen(text);
 
         if (row->key[k] == NULL || (said & PLAIT_KEY_BIT(k)) ||
             !plait_key_speaks(priced->problem, d, key))
             continue;
-        snprintf(text + length, TEXT_SIZE - length, ", %s %s", plait_keys[k].title,
-                 plait_degrees_get(d, key, word, sizeof word));
+        report_append(text, TEXT_SIZE, ", %s %s", plait_keys[k].title,
+                      plait_degrees_get(d, key, word, sizeof word));
     }
     return text;
 }
@@ -160,15 +157,9 @@ static const char *plan_text(const case_row *row, const case_priced *priced, cha
 static plait_status print_plans(const case_study *study, const case_priced *priced, FILE *out,
                                 plait_error *err)
 {
-    static const table_column columns[] = {{"row", TABLE_LEFT},
-                                           {"model", TABLE_LEFT | TABLE_BELOW},
-                                           {"GPUs", TABLE_RIGHT | TABLE_BELOW},
-                                           {"cluster", TABLE_LEFT | TABLE_BELOW},
-                                           {"seq", TABLE_RIGHT},
-                                           {"gbs", TABLE_RIGHT},
-                                           {"plan", TABLE_LEFT | TABLE_BELOW}};
     char text[TEXT_SIZE];
-    table *rows = table_new(columns, 7);
+    table *rows = table_new("row|model@below|>GPUs@below|cluster@below|>seq|>gbs|"
+                            "plan@below");
 
     for (int r = 0; r < study->rows; r++) {
         const case_row *const row = &study->row[r];
@@ -213,12 +204,7 @@ static bool is_in_points(int figure)
 static plait_status print_figures(const case_study *study, const case_priced *priced, FILE *out,
                                   plait_error *err)
 {
-    static const table_column columns[] = {{"row", TABLE_LEFT},
-                                           {"figure", TABLE_LEFT},
-                                           {"plait", TABLE_RIGHT},
-                                           {"published", TABLE_RIGHT},
-                                           {"error", TABLE_RIGHT}};
-    table *rows = table_new(columns, 5);
+    table *rows = table_new("row|figure|>plait|>published|>error");
     char text[UNITS_SIZE];
 
     fputc('\n', out);

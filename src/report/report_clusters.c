@@ -13,11 +13,8 @@
 static plait_status list_clusters(const plait_cluster *cluster, size_t count, FILE *out,
                                   plait_error *err)
 {
-    static const table_column columns[] = {
-        {"cluster", TABLE_LEFT}, {"accelerator", TABLE_LEFT}, {"GPUs a node", TABLE_RIGHT},
-        {"nodes", TABLE_RIGHT},  {"domain", TABLE_RIGHT},     {"in domain", TABLE_RIGHT},
-        {"beyond", TABLE_RIGHT}};
-    table *rows = table_new(columns, 7);
+    table *rows = table_new("cluster|accelerator|>GPUs a node|>nodes|>domain|>in domain|"
+                            ">beyond");
     char text[UNITS_SIZE];
 
     for (size_t i = 0; i < count; i++) {
@@ -39,11 +36,7 @@ static plait_status list_clusters(const plait_cluster *cluster, size_t count, FI
 static plait_status list_accelerators(const plait_accelerator *accelerator, size_t count, FILE *out,
                                       plait_error *err)
 {
-    static const table_column columns[] = {{"accelerator", TABLE_LEFT}, {"memory", TABLE_RIGHT},
-                                           {"HBM", TABLE_RIGHT},        {"bf16", TABLE_RIGHT},
-                                           {"fp8", TABLE_RIGHT},        {"scale-up", TABLE_RIGHT},
-                                           {"constants", TABLE_LEFT}};
-    table *rows = table_new(columns, 7);
+    table *rows = table_new("accelerator|>memory|>HBM|>bf16|>fp8|>scale-up|constants");
     char text[UNITS_SIZE];
 
     for (size_t i = 0; i < count; i++) {
@@ -85,11 +78,6 @@ static plait_status print_accelerator(const plait_node_group *group, FILE *out, 
 {
     const plait_accelerator *const a = group->accelerator;
     char memory[UNITS_SIZE], hbm[UNITS_SIZE];
-    static const table_column columns[] = {{"precision", TABLE_LEFT},
-                                           {"dense peak", TABLE_RIGHT},
-                                           {"ridge, FLOP/byte", TABLE_RIGHT},
-                                           {"best GEMM", TABLE_RIGHT},
-                                           {"constants", TABLE_LEFT}};
 
     fprintf(out, "\n%s, %d a node", a->name, group->gpus_per_node);
     if (group->nodes > 0)
@@ -105,7 +93,7 @@ static plait_status print_accelerator(const plait_node_group *group, FILE *out, 
                    a->attention[PLAIT_ATTENTION_FLASH3].measured ||
                    a->attention[PLAIT_ATTENTION_FUSED].measured),
             origin(a->memory_op_measured), origin(a->collective[PLAIT_ALL_REDUCE].measured));
-    table *rows = table_new(columns, 5);
+    table *rows = table_new("precision|>dense peak|>ridge, FLOP/byte|>best GEMM|constants");
     char text[UNITS_SIZE];
 
     for (int p = 0; p < PLAIT_PRECISIONS; p++) {
@@ -139,11 +127,7 @@ static void kind_cell(const plait_level *level, table *rows)
 
 static plait_status print_levels(const plait_cluster *cluster, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"level", TABLE_LEFT},          {"kind", TABLE_LEFT},
-                                           {"joins", TABLE_RIGHT},         {"one GPU", TABLE_RIGHT},
-                                           {"reached", TABLE_RIGHT},       {"latency", TABLE_RIGHT},
-                                           {"oversubscribed", TABLE_RIGHT}};
-    table *rows = table_new(columns, 7);
+    table *rows = table_new("level|kind|>joins|>one GPU|>reached|>latency|>oversubscribed");
     char text[UNITS_SIZE];
 
     for (int l = 0; l < cluster->levels; l++) {
@@ -181,10 +165,7 @@ static void graph_row(const char *name, const plait_graph *graph, bool whole, ta
 /* Prints levels of links as graphs, and all of them together (C.110, C.119). */
 static plait_status print_graphs(const plait_cluster *cluster, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"level", TABLE_LEFT},     {"units", TABLE_RIGHT},
-                                           {"links", TABLE_RIGHT},    {"bisection", TABLE_RIGHT},
-                                           {"diameter", TABLE_RIGHT}, {"mean hops", TABLE_RIGHT}};
-    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    table *rows = table_new("level|>units|>links|>bisection|>diameter|>mean hops");
     const plait_graph all = plait_cluster_graph(cluster);
 
     for (int l = 0; l < cluster->levels; l++) {
@@ -236,10 +217,7 @@ static int group_sizes(const plait_cluster *cluster, int size[3])
 
 static plait_status print_collectives(const plait_cluster *cluster, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"collective", TABLE_LEFT}, {"GPUs", TABLE_RIGHT}, {"1 MB", TABLE_RIGHT},
-        {"64 MB", TABLE_RIGHT},     {"1 GB", TABLE_RIGHT}, {"bus rate at 1 GB", TABLE_RIGHT}};
-    table *rows = table_new(columns, 6);
+    table *rows = table_new("collective|>GPUs|>1 MB|>64 MB|>1 GB|>bus rate at 1 GB");
     plait_cluster sized = *cluster;
     char why[256] = "";
     int size[3];

@@ -107,11 +107,7 @@ static void add_change(table *rows, const json_change *change)
 
 static plait_status print_changes(const report_diff *diff, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"where", TABLE_LEFT},
-                                           {"before", TABLE_RIGHT},
-                                           {"after", TABLE_RIGHT},
-                                           {"change", TABLE_RIGHT}};
-    table *rows = table_new(columns, 4);
+    table *rows = table_new("where|>before|>after|>change");
     int shown = 0;
 
     for (int place = 0; place < 2; place++)
@@ -133,10 +129,6 @@ static plait_status print_changes(const report_diff *diff, FILE *out, plait_erro
 static plait_status print_moved_runs(const report_diff *diff, FILE *out, plait_error *err)
 {
     enum { MOST_RUNS = 10 };
-    static const table_column columns[] = {{"run", TABLE_LEFT},
-                                           {"predicted before", TABLE_RIGHT},
-                                           {"after", TABLE_RIGHT},
-                                           {"change", TABLE_RIGHT}};
     const json_change *most[MOST_RUNS];
     int count = 0;
 
@@ -158,7 +150,7 @@ static plait_status print_moved_runs(const report_diff *diff, FILE *out, plait_e
     }
     if (count == 0)
         return PLAIT_OK;
-    table *rows = table_new(columns, 4);
+    table *rows = table_new("run|>predicted before|>after|>change");
     for (int i = 0; i < count; i++)
         add_change(rows, most[i]);
     fputs("\nrows whose step time moved most:\n", out);
@@ -186,17 +178,13 @@ static const char *plan_text(const plait_degrees *d, char text[256])
 
 static plait_status print_ranking(const report_diff *diff, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"before", TABLE_RIGHT},
-                                           {"after", TABLE_RIGHT | TABLE_STAYS},
-                                           {"step before", TABLE_RIGHT},
-                                           {"step after", TABLE_RIGHT | TABLE_STAYS},
-                                           {"plan", TABLE_LEFT | TABLE_BELOW}};
     table *rows;
     char text[256];
 
     if (diff->plans == 0)
         return PLAIT_OK;
-    rows = table_new(columns, 5);
+    rows = table_new(">before|>after@stays|>step before|>step after@stays|"
+                     "plan@below");
     for (int i = 0; i < diff->plans && i < MOST_SHOWN; i++) {
         const diff_plan *const plan = &diff->plan[i];
 

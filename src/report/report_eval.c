@@ -62,41 +62,35 @@ const char *report_halved(const plait_model *model, int seq)
 
 void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *out)
 {
-    char step[UNITS_SIZE], mfu[UNITS_SIZE], hfu[UNITS_SIZE];
-    char peak[UNITS_SIZE], capacity[UNITS_SIZE];
-    char energy[UNITS_SIZE];
-    char low[UNITS_SIZE], high[UNITS_SIZE];
-    char bytes[UNITS_SIZE];
+    const plait_memory *const memory = &cost->memory;
+    const flops_words words = words_of(problem->model, problem->job.seq);
+    const double whole = cost->model_flops_per_s * (cost->mfu_square / cost->mfu);
+    char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
-    fprintf(out, "step %s: %.0f tokens/s/GPU, MFU %s, HFU %s", units_seconds(cost->step_s, step),
-            cost->tokens_per_s_per_gpu, units_percent(cost->mfu, mfu),
-            units_percent(cost->hfu, hfu));
+    fprintf(out, "step %s: %.0f tokens/s/GPU, MFU %s, HFU %s", units_seconds(cost->step_s, a),
+            cost->tokens_per_s_per_gpu, units_percent(cost->mfu, b), units_percent(cost->hfu, c));
     if (isfinite(cost->cost_usd))
         fprintf(out, ", %.4g USD a step", cost->cost_usd);
     if (isfinite(cost->energy_j))
-        fprintf(out, ", %s a step", units_rate(cost->energy_j, "J", energy));
-    const flops_words words = words_of(problem->model, problem->job.seq);
-    const double whole = cost->model_flops_per_s * (cost->mfu_square / cost->mfu);
-    char flops[UNITS_SIZE];
-
+        fprintf(out, ", %s a step", units_rate(cost->energy_j, "J", a));
     fprintf(out, "\n%s: %s a GPU, MFU %s", words.halved,
-            units_rate(cost->model_flops_per_s, "FLOP/s", flops), units_percent(cost->mfu, mfu));
-    fprintf(out, "\n%s: %s a GPU, MFU %s, HFU %s", words.whole, units_rate(whole, "FLOP/s", flops),
-            units_percent(cost->mfu_square, mfu), units_percent(cost->hfu_square, hfu));
+            units_rate(cost->model_flops_per_s, "FLOP/s", a), units_percent(cost->mfu, b));
+    fprintf(out, "\n%s: %s a GPU, MFU %s, HFU %s", words.whole, units_rate(whole, "FLOP/s", a),
+            units_percent(cost->mfu_square, b), units_percent(cost->hfu_square, c));
     if (isfinite(cost->step_low_s))
-        fprintf(out, "\nband %s to %s: %s", units_seconds(cost->step_low_s, low),
-                units_seconds(cost->step_high_s, high),
+        fprintf(out, "\nband %s to %s: %s", units_seconds(cost->step_low_s, a),
+                units_seconds(cost->step_high_s, b),
                 problem->runtime->natural_routing ? "an estimate, since routing is natural"
                                                   : "80 % of measured runs like it lie there");
     fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d; ",
-            units_gib(cost->memory.peak_bytes, peak),
-            units_gib(cost->memory.capacity_bytes, capacity), cost->fullest_stage, cost->stages);
-    fprintf(out, "band %s to %s, risk of running out %s\n", units_gib(cost->memory.low_bytes, peak),
-            units_gib(cost->memory.high_bytes, capacity), units_percent(cost->risk, mfu));
-    if (cost->memory.host_bytes > 0.0) {
-        fprintf(out, "host memory %s ", units_gib(cost->memory.host_bytes, bytes));
-        if (cost->memory.host_capacity_bytes > 0.0)
-            fprintf(out, "of %s a node\n", units_gib(cost->memory.host_capacity_bytes, bytes));
+            units_gib(memory->peak_bytes, a), units_gib(memory->capacity_bytes, b),
+            cost->fullest_stage, cost->stages);
+    fprintf(out, "band %s to %s, risk of running out %s\n", units_gib(memory->low_bytes, a),
+            units_gib(memory->high_bytes, b), units_percent(cost->risk, c));
+    if (memory->host_bytes > 0.0) {
+        fprintf(out, "host memory %s ", units_gib(memory->host_bytes, a));
+        if (memory->host_capacity_bytes > 0.0)
+            fprintf(out, "of %s a node\n", units_gib(memory->host_capacity_bytes, a));
         else
             fputs("a node; what a node has is not known (host.memory_gib of a cluster file)\n",
                   out);

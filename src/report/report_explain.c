@@ -29,10 +29,6 @@ static double difference_of(double from, double to)
 
 static plait_status print_communication(const plait_cost *cost, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"what", TABLE_LEFT},     {"group", TABLE_LEFT},    {"ranks", TABLE_RIGHT},
-        {"calls", TABLE_RIGHT},   {"buffer", TABLE_RIGHT},  {"time", TABLE_RIGHT},
-        {"exposed", TABLE_RIGHT}, {"of step", TABLE_RIGHT}, {"in term", TABLE_LEFT}};
     char text[UNITS_SIZE];
     table *rows;
     char seconds[UNITS_SIZE], share[UNITS_SIZE];
@@ -40,7 +36,8 @@ static plait_status print_communication(const plait_cost *cost, FILE *out, plait
     if (cost->volumes == 0)
         return PLAIT_OK;
     print_heading("Communication of one GPU of the slowest stage, a step:", out);
-    rows = table_new(columns, 9);
+    rows = table_new("what|group|>ranks|>calls|>buffer|>time|>exposed|>of step|"
+                     "in term");
     for (int v = 0; v < cost->volumes; v++) {
         const plait_volume *const volume = &cost->volume[v];
 
@@ -99,12 +96,8 @@ static plait_status print_fused(const plait_cost *cost, FILE *out, plait_error *
     print_heading(
         "Fused communication, as sent by one GPU of the slowest stage a step, hidden or not:", out);
     if (any) {
-        static const table_column columns[] = {
-            {"rule", TABLE_LEFT},      {"calls", TABLE_RIGHT},      {"sent", TABLE_RIGHT},
-            {"fused", TABLE_RIGHT},    {"time", TABLE_RIGHT},       {"fused", TABLE_RIGHT},
-            {"decision", TABLE_RIGHT}, {"what is done", TABLE_LEFT}};
         char text[UNITS_SIZE];
-        table *rows = table_new(columns, 8);
+        table *rows = table_new("rule|>calls|>sent|>fused|>time|>fused|>decision|what is done");
 
         for (int r = 0; r < PLAIT_FUSION_RULES; r++) {
             const plait_fused *const fused = &cost->fused[r];
@@ -139,34 +132,28 @@ static void stage_layers(const plait_stage *stage, char *text, size_t size)
     text[0] = '\0';
     for (int c = 0; c < stage->chunks; c++) {
         const plait_chunk *const chunk = &stage->chunk[c];
-        const size_t used = strlen(text);
+        const char *const between = c > 0 ? ", " : "";
 
-        if (size - used < 64) {
-            snprintf(text + used, size - used, ", ...");
+        if (size - strlen(text) < 64) {
+            report_append(text, size, ", ...");
             return;
         }
         if (chunk->last - chunk->first > 1)
-            snprintf(text + used, size - used, "%s%d-%d", c > 0 ? ", " : "", chunk->first,
-                     chunk->last - 1);
+            report_append(text, size, "%s%d-%d", between, chunk->first, chunk->last - 1);
         else if (chunk->last > chunk->first)
-            snprintf(text + used, size - used, "%s%d", c > 0 ? ", " : "", chunk->first);
+            report_append(text, size, "%s%d", between, chunk->first);
         else
-            snprintf(text + used, size - used, "%sno layer", c > 0 ? ", " : "");
-        snprintf(text + strlen(text), size - strlen(text), "%s%s%s",
-                 chunk->embedding ? " + embedding" : "", chunk->mtp > 0 ? " + MTP" : "",
-                 chunk->loss ? " + loss" : "");
+            report_append(text, size, "%sno layer", between);
+        report_append(text, size, "%s%s%s", chunk->embedding ? " + embedding" : "",
+                      chunk->mtp > 0 ? " + MTP" : "", chunk->loss ? " + loss" : "");
     }
 }
 
 static plait_status print_stages(const report_plan *plan, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"stage", TABLE_RIGHT},    {"layers", TABLE_LEFT},     {"forward", TABLE_RIGHT},
-        {"backward", TABLE_RIGHT}, {"in flight", TABLE_RIGHT}, {"memory", TABLE_RIGHT},
-        {"", TABLE_LEFT}};
     const plait_cost *const cost = &plan->cost;
     char text[UNITS_SIZE], layers[200];
-    table *rows = table_new(columns, 7);
+    table *rows = table_new(">stage|layers|>forward|>backward|>in flight|>memory|");
     int listed = 0;
 
     for (int s = 0; s < cost->stages && s < plan->plan.stages; s++) {
@@ -220,10 +207,6 @@ static bool syncs_differ(const plait_cost *cost)
 static plait_status print_syncs(const plait_runtime *runtime, const report_plan *plan, FILE *out,
                                 plait_error *err)
 {
-    static const table_column columns[] = {{"grad_sync", TABLE_LEFT},
-                                           {"step", TABLE_RIGHT},
-                                           {"difference", TABLE_RIGHT},
-                                           {"", TABLE_LEFT}};
     const unsigned takes = runtime->can.takes[PLAIT_KEY_GRAD_SYNC];
     const plait_cost *const cost = &plan->cost;
     char text[UNITS_SIZE];
@@ -232,7 +215,7 @@ static plait_status print_syncs(const plait_runtime *runtime, const report_plan 
     if (!syncs_differ(cost))
         return PLAIT_OK;
     print_heading("The step with each way to reduce gradients (C.66 to C.68, C.184):", out);
-    rows = table_new(columns, 4);
+    rows = table_new("grad_sync|>step|>difference|");
     for (int how = 0; how < PLAIT_GRAD_SYNCS; how++) {
         const double difference = difference_of(cost->step_s, cost->sync_step_s[how]);
 
@@ -285,8 +268,6 @@ static int most_first(const void *left, const void *right)
 static plait_status print_sensitivities(const report_explained *explained, FILE *out,
                                         plait_error *err)
 {
-    static const table_column columns[] = {
-        {"10 % more", TABLE_LEFT}, {"step", TABLE_RIGHT}, {"faster by", TABLE_RIGHT}};
     plait_sensitivity sorted[PLAIT_SENSITIVITIES];
     char text[UNITS_SIZE];
     table *rows;
@@ -294,7 +275,7 @@ static plait_status print_sensitivities(const report_explained *explained, FILE 
     if (explained->sensitivities == 0)
         return PLAIT_OK;
     print_heading("What 10 % more of one resource buys:", out);
-    rows = table_new(columns, 3);
+    rows = table_new("10 % more|>step|>faster by");
     memcpy(sorted, explained->sensitivity, (size_t)explained->sensitivities * sizeof *sorted);
     qsort(sorted, (size_t)explained->sensitivities, sizeof *sorted, most_first);
     for (int i = 0; i < explained->sensitivities; i++) {
@@ -316,10 +297,6 @@ static char *amount(double count, char text[UNITS_SIZE])
 
 static plait_status print_limits(const report_explained *explained, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"parallelism", TABLE_LEFT}, {"ranks", TABLE_RIGHT}, {"what hides it", TABLE_LEFT},
-        {"this plan", TABLE_RIGHT},  {"needs", TABLE_RIGHT}, {"in hand", TABLE_RIGHT},
-        {"equation", TABLE_LEFT},    {"", TABLE_LEFT}};
     char text[UNITS_SIZE];
     table *rows;
 
@@ -331,7 +308,8 @@ static plait_status print_limits(const report_explained *explained, FILE *out, p
     if (explained->limits == 0)
         return PLAIT_OK;
     print_heading("When communication binds, at the peak of matrix units and wires:", out);
-    rows = table_new(columns, 8);
+    rows = table_new("parallelism|>ranks|what hides it|>this plan|>needs|>in hand|"
+                     "equation|");
     for (int i = 0; i < explained->limits; i++) {
         const plait_comm_limit *const limit = &explained->limit[i];
 
@@ -375,17 +353,12 @@ static void compare_totals(const char *name, double a, double b, char *(*written
     compare_terms(&first, &second, 1, written, rows);
 }
 
-static plait_status print_comparison(const plait_cost *a, const plait_cost *b, const char *a_name,
-                                     const char *b_name, FILE *out, plait_error *err)
+static plait_status print_comparison(const plait_cost *a, const plait_cost *b, const char *columns,
+                                     FILE *out, plait_error *err)
 {
-    const table_column columns[] = {{"term", TABLE_LEFT},
-                                    {a_name, TABLE_RIGHT},
-                                    {b_name, TABLE_RIGHT},
-                                    {"difference", TABLE_RIGHT},
-                                    {"equation", TABLE_LEFT}};
     report_term a_step[PLAIT_STEP_TERM_COUNT], b_step[PLAIT_STEP_TERM_COUNT];
     report_term a_memory[PLAIT_MEMORY_TERM_COUNT], b_memory[PLAIT_MEMORY_TERM_COUNT];
-    table *rows = table_new(columns, 5);
+    table *rows = table_new(columns);
 
     report_step_term_list(&a->step, a_step);
     report_step_term_list(&b->step, b_step);
@@ -409,7 +382,8 @@ static plait_status print_versus(const report_explained *explained, FILE *out, p
     report_verdict(versus, out);
     if (versus->verdict == PLAIT_INVALID || explained->plan->verdict == PLAIT_INVALID)
         return PLAIT_OK;
-    return print_comparison(&explained->plan->cost, &versus->cost, "this plan", "versus", out, err);
+    return print_comparison(&explained->plan->cost, &versus->cost,
+                            "term|>this plan|>versus|>difference|equation", out, err);
 }
 
 static plait_status print_why_not(const plait_problem *problem, const report_explained *explained,
@@ -425,8 +399,8 @@ static plait_status print_why_not(const plait_problem *problem, const report_exp
         return PLAIT_OK;
     fputs("the winner of the search:\n", out);
     report_degrees(problem, &explained->winner->degrees, out);
-    return print_comparison(&explained->winner->cost, &explained->why_not_plan->cost, "winner",
-                            "asked for", out, err);
+    return print_comparison(&explained->winner->cost, &explained->why_not_plan->cost,
+                            "term|>winner|>asked for|>difference|equation", out, err);
 }
 
 plait_status report_explain(const plait_problem *problem, const report_explained *explained,

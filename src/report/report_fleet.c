@@ -106,36 +106,6 @@ void report_fleet_question(const report_fleet *report, FILE *out)
 
 // ---- the fleet -----------------------------------------------------------------------------
 
-static void print_band(const char *what, double value, const double band[2], FILE *out)
-{
-    char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
-
-    fprintf(out, "    %-24s %10s   80 %% of runs between %s and %s\n", what,
-            units_latency(value, a), units_latency(value * band[0], b),
-            units_latency(value * band[1], c));
-}
-
-static void print_busiest(const plait_fleet *fleet, FILE *out)
-{
-    const plait_fleet_hour *const hour = &fleet->hour[fleet->busiest];
-    const plait_engine *const e = fleet->plan.engine;
-    char counts[48];
-
-    report_fleet_counts(fleet, hour, counts);
-    fprintf(out, "  hour %d binds, %.4g requests/s: %s %s", fleet->busiest, hour->rate, counts,
-            fleet->plan.disaggregated ? "prefill and decode workers"
-            : hour->workers[0] == 1   ? "replica"
-                                      : "replicas");
-    if (hour->lack != PLAIT_FLEET_LACKS_NOTHING)
-        fprintf(out, "; one less: %s",
-                hour->lack == PLAIT_FLEET_LACKS_LOAD   ? "more comes than leaves"
-                : hour->lack == PLAIT_FLEET_LACKS_TTFT ? "first token too late"
-                                                       : "tokens too slow");
-    fprintf(out, "\n");
-    print_band("time to first token", hour->ttft_s, e->band[PLAIT_SERVE_TTFT], out);
-    print_band("time per output token", hour->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
-}
-
 void report_fleet_totals(const report_fleet *report, report_fleet_total out[REPORT_FLEET_TOTALS])
 {
     const plait_fleet *const fleet = &report->answer->fleet[0];
@@ -202,6 +172,9 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
     const plait_fleet *const fleet = &report->answer->fleet[0];
     char workers[160], a[UNITS_SIZE];
     const plait_fleet_totals *const low = &fleet->band[0], *const high = &fleet->band[1];
+    const plait_fleet_hour *const at = &fleet->hour[fleet->busiest];
+    const plait_engine *const e = fleet->plan.engine;
+    char counts[48];
 
     if (report->answer->fleets == 0) {
         print_nothing(report, out);
@@ -215,7 +188,19 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
             workers, plait_weight_name[p->weights], plait_kv_name[p->kv], p->chunk_tokens);
     fprintf(out, "  %d needed, %d spare: enough are up %.4f %% of the time\n", hour->nodes,
             hour->spare_nodes, 100.0 * hour->available);
-    print_busiest(fleet, out);
+    report_fleet_counts(fleet, at, counts);
+    fprintf(out, "  hour %d binds, %.4g requests/s: %s %s", fleet->busiest, at->rate, counts,
+            fleet->plan.disaggregated ? "prefill and decode workers"
+            : at->workers[0] == 1     ? "replica"
+                                      : "replicas");
+    if (at->lack != PLAIT_FLEET_LACKS_NOTHING)
+        fprintf(out, "; one less: %s",
+                at->lack == PLAIT_FLEET_LACKS_LOAD   ? "more comes than leaves"
+                : at->lack == PLAIT_FLEET_LACKS_TTFT ? "first token too late"
+                                                     : "tokens too slow");
+    fprintf(out, "\n");
+    report_serve_band(4, "time to first token", at->ttft_s, e->band[PLAIT_SERVE_TTFT], out);
+    report_serve_band(4, "time per output token", at->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
     if (low->nodes > 0 && high->nodes > 0)
         fprintf(out, "  80 %% of runs: %d to %d nodes, as the engine gives more or less\n",
                 low->nodes, high->nodes);
@@ -227,18 +212,10 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
 
 static plait_status print_hours(const report_fleet *report, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"hour", TABLE_RIGHT},
-                                           {"requests/s", TABLE_RIGHT | TABLE_STAYS},
-                                           {"workers", TABLE_RIGHT | TABLE_BELOW},
-                                           {"nodes", TABLE_RIGHT | TABLE_STAYS},
-                                           {"spare", TABLE_RIGHT | TABLE_SPARE},
-                                           {"TTFT", TABLE_RIGHT | 2 * TABLE_SPARE},
-                                           {"p99", TABLE_RIGHT | 4 * TABLE_SPARE},
-                                           {"TPOT", TABLE_RIGHT | 2 * TABLE_SPARE},
-                                           {"reserved used", TABLE_RIGHT | 3 * TABLE_SPARE},
-                                           {"elastic used", TABLE_RIGHT | 5 * TABLE_SPARE}};
     const plait_fleet *const fleet = &report->answer->fleet[0];
-    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    table *rows = table_new(">hour|>requests/s@stays|>workers@below|>nodes@stays|"
+                            ">spare@1|>TTFT@2|>p99@4|>TPOT@2|>reserved used@3|"
+                            ">elastic used@5");
     char text[UNITS_SIZE];
 
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
@@ -262,18 +239,9 @@ static plait_status print_hours(const report_fleet *report, FILE *out, plait_err
 
 static plait_status print_fleets(const report_fleet *report, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"#", TABLE_RIGHT},
-                                           {"engine", TABLE_LEFT | TABLE_BELOW},
-                                           {"workers", TABLE_LEFT | TABLE_BELOW},
-                                           {"at most", TABLE_RIGHT | TABLE_BELOW},
-                                           {"weights", TABLE_LEFT | TABLE_BELOW},
-                                           {"kv", TABLE_LEFT | TABLE_BELOW},
-                                           {"nodes", TABLE_RIGHT | TABLE_STAYS},
-                                           {"spare", TABLE_RIGHT | 4 * TABLE_SPARE},
-                                           {"USD reserved", TABLE_RIGHT | TABLE_STAYS},
-                                           {"elastic", TABLE_RIGHT | 2 * TABLE_SPARE},
-                                           {"against the first", TABLE_LEFT}};
-    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    table *rows = table_new(">#|engine@below|workers@below|>at most@below|weights@below|"
+                            "kv@below|>nodes@stays|>spare@4|>USD reserved@stays|"
+                            ">elastic@2|against the first");
     char text[160];
 
     for (int i = 0; i < report->answer->fleets; i++) {
@@ -302,8 +270,6 @@ static plait_status print_fleets(const report_fleet *report, FILE *out, plait_er
 plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_error *err)
 {
     const plait_fleet_answer *const answer = report->answer;
-    static const table_column columns[] = {
-        {"", TABLE_LEFT}, {"reserved", TABLE_RIGHT}, {"elastic", TABLE_RIGHT}};
     report_fleet_total total[REPORT_FLEET_TOTALS];
 
     report_fleet_question(report, out);
@@ -311,7 +277,7 @@ plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_err
     report_fleet_answer(report, out);
     if (answer->fleets == 0)
         return PLAIT_OK;
-    table *rows = table_new(columns, 3);
+    table *rows = table_new("|>reserved|>elastic");
     char text[UNITS_SIZE];
 
     report_fleet_totals(report, total);
@@ -335,11 +301,6 @@ plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_err
 }
 
 static const char *const mode_name[PLAIT_FLEET_MODES] = {"reserved", "elastic"};
-
-static const char *role_of(const plait_fleet *fleet, int role)
-{
-    return !fleet->plan.disaggregated ? "aggregated" : role == 0 ? "prefill" : "decode";
-}
 
 static void write_modes(json_writer *json, const char *key, const double value[PLAIT_FLEET_MODES])
 {
@@ -397,7 +358,7 @@ static void write_fleet(json_writer *json, const plait_fleet *fleet, int rank)
     for (int r = 0; r <= fleet->plan.disaggregated; r++) {
         const plait_worker w = fleet->plan.worker[r];
 
-        json_member_object(json, role_of(fleet, r));
+        json_member_object(json, report_serve_role(&fleet->plan, r));
         json_member_int64(json, "count", fleet->hour[fleet->busiest].workers[r]);
         json_member_int64(json, "tp", w.tp);
         json_member_int64(json, "pp", w.pp);
@@ -449,7 +410,7 @@ static void write_fleet(json_writer *json, const plait_fleet *fleet, int rank)
         json_member_int64(json, "hour", h);
         json_member_number(json, "rate", at->rate);
         for (int r = 0; r <= fleet->plan.disaggregated; r++)
-            json_member_int64(json, role_of(fleet, r), at->workers[r]);
+            json_member_int64(json, report_serve_role(&fleet->plan, r), at->workers[r]);
         json_member_int64(json, "nodes", at->nodes);
         json_member_int64(json, "spare_nodes", at->spare_nodes);
         json_member_number(json, "available", at->available);

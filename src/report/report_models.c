@@ -1,9 +1,8 @@
 /* report_models.c - prints lists of models, and one model with parameters, FLOPs and bytes */
 #include "report/report.h"
 
-#include <string.h>
-
 #include "plait/lowlevel/block.h"
+#include "report/report_private.h"
 #include "report/report_table.h"
 #include "report/units.h"
 
@@ -11,23 +10,16 @@
 
 plait_status report_models(const plait_model *model, size_t count, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"model", TABLE_LEFT},    {"parameters", TABLE_RIGHT},    {"active", TABLE_RIGHT},
-        {"layers", TABLE_RIGHT},  {"hidden", TABLE_RIGHT},        {"vocab", TABLE_RIGHT},
-        {"context", TABLE_RIGHT}, {"kinds of layers", TABLE_LEFT}};
-    table *rows = table_new(columns, 8);
+    table *rows = table_new("model|>parameters|>active|>layers|>hidden|>vocab|>context|"
+                            "kinds of layers");
     char text[UNITS_SIZE], kinds[160];
 
     for (size_t i = 0; i < count; i++) {
         const plait_params params = plait_model_params(&model[i]);
 
         kinds[0] = '\0';
-        for (int k = 0; k < model[i].kinds; k++) {
-            const size_t used = strlen(kinds);
-
-            snprintf(kinds + used, (sizeof kinds) - used, "%s%s", k > 0 ? ", " : "",
-                     model[i].kind[k].name);
-        }
+        for (int k = 0; k < model[i].kinds; k++)
+            report_append(kinds, sizeof kinds, "%s%s", k > 0 ? ", " : "", model[i].kind[k].name);
         table_cell(rows, "%s", model[i].name);
         table_cell(rows, "%s", units_count(params.total, text));
         table_cell(rows, "%s",
@@ -70,9 +62,9 @@ static void mixer_text(const plait_layer *layer, char *text, size_t size)
     snprintf(text, size, "attention, %d heads of %d, %d KV", attention->heads, attention->head_dim,
              attention->kv_heads);
     if (attention->window > 0)
-        snprintf(text + strlen(text), size - strlen(text), ", window %d", attention->window);
+        report_append(text, size, ", window %d", attention->window);
     if (attention->chunk > 0)
-        snprintf(text + strlen(text), size - strlen(text), ", chunks of %d", attention->chunk);
+        report_append(text, size, ", chunks of %d", attention->chunk);
 }
 
 static void ffn_text(const plait_layer *layer, char *text, size_t size)
@@ -92,7 +84,7 @@ static void ffn_text(const plait_layer *layer, char *text, size_t size)
     }
     snprintf(text, size, "%d of %d experts, width %d", moe->topk, moe->experts, moe->width);
     if (moe->shared_width > 0)
-        snprintf(text + strlen(text), size - strlen(text), ", shared %d", moe->shared_width);
+        report_append(text, size, ", shared %d", moe->shared_width);
 }
 
 static double params_of(const plait_model *model, const plait_layer *layer)
@@ -113,12 +105,7 @@ static double params_of(const plait_model *model, const plait_layer *layer)
 
 static plait_status print_kinds(const plait_model *model, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"layers", TABLE_RIGHT},
-                                           {"kind", TABLE_LEFT},
-                                           {"mixer", TABLE_LEFT},
-                                           {"feed-forward", TABLE_LEFT},
-                                           {"parameters each", TABLE_RIGHT}};
-    table *rows = table_new(columns, 5);
+    table *rows = table_new(">layers|kind|mixer|feed-forward|>parameters each");
     char text[120];
 
     for (int k = 0; k < model->kinds; k++) {
@@ -141,6 +128,7 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
 {
     const double whole = plait_model_flops_per_token(model, seq, false);
     const double skipped = plait_model_skipped_flops_per_token(model, seq);
+    const plait_params params = plait_model_params(model);
     char text[UNITS_SIZE];
 
     fprintf(out, "%s%s%s%s\n", model->name, model->family[0] != '\0' ? " (" : "", model->family,
@@ -150,8 +138,6 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
             model->hidden, model->vocab, model->layer_norm ? "LayerNorm" : "RMSNorm",
             model->max_seq);
     PLAIT_TRY(print_kinds(model, out, err));
-    const plait_params params = plait_model_params(model);
-
     fprintf(out, "\nparameters  %s", units_count(params.total, text));
     if (params.active < params.total)
         fprintf(out, ", a token uses %s", units_count(params.active, text));

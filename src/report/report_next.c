@@ -14,14 +14,8 @@ static const double least_gain = 0.01;
 
 static plait_status print_plans(const next_answer *answer, FILE *out, plait_error *err)
 {
-    static const table_column titles[] = {{"now", TABLE_RIGHT},
-                                          {"was", TABLE_RIGHT | TABLE_SPARE},
-                                          {"predicted", TABLE_RIGHT},
-                                          {"measured", TABLE_RIGHT},
-                                          {"believed", TABLE_RIGHT | TABLE_STAYS},
-                                          {"80 % band", TABLE_LEFT},
-                                          {"plan", TABLE_LEFT | TABLE_BELOW}};
-    table *rows = table_new(titles, 7);
+    table *rows = table_new(">now|>was@1|>predicted|>measured|>believed@stays|80 % band|"
+                            "plan@below");
     char text[UNITS_SIZE], other[UNITS_SIZE], line[REPORT_LINE_SIZE];
 
     for (int i = 0; i < answer->plans; i++) {

@@ -12,11 +12,8 @@
 
 static plait_status print_operators(const plait_operators_plan *plan, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"operator", TABLE_LEFT}, {"spec", TABLE_LEFT},      {"weight", TABLE_LEFT},
-        {"forward", TABLE_RIGHT}, {"backward", TABLE_RIGHT}, {"inside", TABLE_RIGHT},
-        {"a step", TABLE_RIGHT},  {"state", TABLE_RIGHT},    {"kept", TABLE_RIGHT}};
-    table *rows = table_new(columns, 9);
+    table *rows = table_new("operator|spec|weight|>forward|>backward|>inside|>a step|"
+                            ">state|>kept");
     char text[UNITS_SIZE];
 
     for (int i = 0; i < plan->operators; i++) {
@@ -37,10 +34,7 @@ static plait_status print_operators(const plait_operators_plan *plan, FILE *out,
 
 static plait_status print_edges(const plait_operators_plan *plan, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"from", TABLE_LEFT},     {"to", TABLE_LEFT},
-                                           {"forward", TABLE_LEFT},  {"", TABLE_RIGHT},
-                                           {"backward", TABLE_LEFT}, {"", TABLE_RIGHT}};
-    table *rows = table_new(columns, 6);
+    table *rows = table_new("from|to|forward|>|backward|>");
     char text[UNITS_SIZE];
 
     for (int i = 0; i < plan->edges; i++) {
@@ -58,22 +52,6 @@ static plait_status print_edges(const plait_operators_plan *plan, FILE *out, pla
     return table_print(rows, 2, out, err);
 }
 
-static plait_status print_plan(const plait_operators_plan *plan, FILE *out, plait_error *err)
-{
-    char forward[UNITS_SIZE], backward[UNITS_SIZE], comm[UNITS_SIZE], sync[UNITS_SIZE];
-
-    fprintf(out, "\n");
-    PLAIT_TRY(print_operators(plan, out, err));
-    fprintf(out, "\nbetween them\n");
-    PLAIT_TRY(print_edges(plan, out, err));
-    fprintf(out,
-            "\none layer and microbatch: forward %s, backward %s, exposed communication %s; "
-            "once a step %s\n",
-            units_seconds(plan->forward_s, forward), units_seconds(plan->backward_s, backward),
-            units_seconds(plan->comm_s, comm), units_seconds(plan->sync_s, sync));
-    return PLAIT_OK;
-}
-
 /* ---- the verdict ---- */
 
 plait_status report_operators_print(const report_operators *report, FILE *out, plait_error *err)
@@ -83,6 +61,7 @@ plait_status report_operators_print(const report_operators *report, FILE *out, p
     const plait_job *const job = &report->problem->job;
     const plait_mesh *const mesh = &report->options->mesh;
     char step[UNITS_SIZE], bytes[UNITS_SIZE], limit[UNITS_SIZE], share[UNITS_SIZE];
+    char forward[UNITS_SIZE], backward[UNITS_SIZE], comm[UNITS_SIZE], sync[UNITS_SIZE];
 
     fprintf(out, "%s, %d layers \"%s\", on %s, mesh ", report->problem->model->name, result->layers,
             report->problem->model->kind[result->kind].name, report->problem->cluster->name);
@@ -119,7 +98,16 @@ plait_status report_operators_print(const report_operators *report, FILE *out, p
         fprintf(out, "best that has a name: %s: %s, %s slower\n", named->name,
                 units_seconds(named->step_s, step),
                 units_percent(named->step_s / best->step_s - 1.0, share));
-    return print_plan(best, out, err);
+    fprintf(out, "\n");
+    PLAIT_TRY(print_operators(best, out, err));
+    fprintf(out, "\nbetween them\n");
+    PLAIT_TRY(print_edges(best, out, err));
+    fprintf(out,
+            "\none layer and microbatch: forward %s, backward %s, exposed communication %s; "
+            "once a step %s\n",
+            units_seconds(best->forward_s, forward), units_seconds(best->backward_s, backward),
+            units_seconds(best->comm_s, comm), units_seconds(best->sync_s, sync));
+    return PLAIT_OK;
 }
 
 static void write_plan(json_writer *json, const char *key, const plait_operators_plan *plan,
@@ -164,14 +152,16 @@ static void write_plan(json_writer *json, const char *key, const plait_operators
     json_end_array(json);
     json_member_array(json, "edges");
     for (int i = 0; i < plan->edges; i++) {
-        if (!(plan->edge[i].forward[0] == '\0' && plan->edge[i].backward[0] == '\0')) {
+        const plait_operator_edge *const edge = &plan->edge[i];
+
+        if (edge->forward[0] != '\0' || edge->backward[0] != '\0') {
             json_begin_object(json);
-            json_member_string(json, "from", plan->op[plan->edge[i].from].name);
-            json_member_string(json, "to", plan->op[plan->edge[i].to].name);
-            json_member_string(json, "forward", plan->edge[i].forward);
-            json_member_number(json, "forward_s", plan->edge[i].forward_s);
-            json_member_string(json, "backward", plan->edge[i].backward);
-            json_member_number(json, "backward_s", plan->edge[i].backward_s);
+            json_member_string(json, "from", plan->op[edge->from].name);
+            json_member_string(json, "to", plan->op[edge->to].name);
+            json_member_string(json, "forward", edge->forward);
+            json_member_number(json, "forward_s", edge->forward_s);
+            json_member_string(json, "backward", edge->backward);
+            json_member_number(json, "backward_s", edge->backward_s);
             json_end_object(json);
         }
     }

@@ -3,6 +3,9 @@
 
 #include "report/report.h"
 
+/** Appends to `text`, a buffer of `size` bytes, as much as fits. */
+void report_append(char *text, size_t size, const char *fmt, ...) PLAIT_PRINTF(3, 4);
+
 /** Prints "verdict: fits", or the reason why the plan does not fit. */
 void report_verdict(const report_plan *plan, FILE *out);
 

@@ -23,18 +23,13 @@ typedef enum rank_figure {
     RANK_FIGURES
 } rank_figure;
 
-/* A narrow table leaves out figures that follow from others. */
-static const table_column figure_column[RANK_FIGURES] = {
-    [RANK] = {"rank", TABLE_RIGHT},
-    [MICROBATCHES] = {"microb.", TABLE_RIGHT | TABLE_SPARE},
-    [STEP] = {"step", TABLE_RIGHT | TABLE_STAYS},
-    [TOKENS] = {"tok/s/GPU", TABLE_RIGHT | TABLE_SPARE},
-    [MFU] = {"MFU", TABLE_RIGHT | TABLE_STAYS},
-    [MEMORY] = {"memory", TABLE_RIGHT | TABLE_STAYS},
-    [COST] = {"USD/step", TABLE_RIGHT | TABLE_STAYS},
-    [ENERGY] = {"energy", TABLE_RIGHT | TABLE_STAYS},
-    [OVERHEAD] = {"largest overhead", TABLE_LEFT | 2 * TABLE_SPARE},
-    [VARIANTS] = {"variants", TABLE_LEFT | 2 * TABLE_SPARE},
+/* Columns of the figures (report_table.h); a narrow table leaves out figures that follow from others. */
+static const char *const figure_column[RANK_FIGURES] = {
+    [MICROBATCHES] = ">microb.@1", [STEP] = ">step@stays",
+    [TOKENS] = ">tok/s/GPU@1",     [MFU] = ">MFU@stays",
+    [MEMORY] = ">memory@stays",    [COST] = ">USD/step@stays",
+    [ENERGY] = ">energy@stays",    [OVERHEAD] = "largest overhead@2",
+    [VARIANTS] = "variants@2",
 };
 
 /* Writes the value of a key; "-" if it does not apply, except for a degree of 1. */
@@ -141,7 +136,7 @@ static bool applies_to_any(const plait_problem *problem, const report_found *fou
 plait_status report_ranking(const plait_problem *problem, const report_found *found, FILE *out,
                             plait_error *err)
 {
-    table_column columns[PLAIT_KEYS + RANK_FIGURES] = {figure_column[RANK]};
+    char columns[4096] = ">rank";
     int shown[PLAIT_KEYS + RANK_FIGURES] = {PLAIT_KEYS + RANK}; /* a key, or PLAIT_KEYS + figure */
     size_t count = 1;
     const char *lead = "all plans: ";
@@ -157,24 +152,23 @@ plait_status report_ranking(const plait_problem *problem, const report_found *fo
             fprintf(out, "%s%s %s", lead, plait_keys[k].title, text);
             lead = ", ";
         } else if (applies) {
-            shown[count] = k;
-            columns[count++] = (table_column){
-                plait_keys[k].title,
-                TABLE_BELOW | (plait_keys[k].words == NULL ? TABLE_RIGHT : TABLE_LEFT)};
+            shown[count++] = k;
+            report_append(columns, sizeof columns, "|%s%s@below",
+                          plait_keys[k].words == NULL ? ">" : "", plait_keys[k].title);
         }
         if (k == PLAIT_KEY_MBS) {
-            shown[count] = PLAIT_KEYS + MICROBATCHES;
-            columns[count++] = figure_column[MICROBATCHES];
+            shown[count++] = PLAIT_KEYS + MICROBATCHES;
+            report_append(columns, sizeof columns, "|%s", figure_column[MICROBATCHES]);
         }
     }
     if (lead[0] == ',')
         fputc('\n', out);
     for (int f = STEP; f < RANK_FIGURES; f++)
         if (is_printed(f, found)) {
-            shown[count] = PLAIT_KEYS + f;
-            columns[count++] = figure_column[f];
+            shown[count++] = PLAIT_KEYS + f;
+            report_append(columns, sizeof columns, "|%s", figure_column[f]);
         }
-    rows = table_new(columns, count);
+    rows = table_new(columns);
     for (int i = 0; i < found->result->plans; i++)
         for (size_t c = 0; c < count; c++) {
             if (shown[c] >= PLAIT_KEYS) {
@@ -192,12 +186,8 @@ plait_status report_ranking(const plait_problem *problem, const report_found *fo
 plait_status report_tries(const plait_problem *problem, const report_found *found, FILE *out,
                           plait_error *err)
 {
-    static const table_column titles[] = {{"try", TABLE_RIGHT},
-                                          {"rank", TABLE_RIGHT},
-                                          {"expected loss", TABLE_RIGHT},
-                                          {"plan", TABLE_LEFT | TABLE_BELOW}};
     const plait_tries *const tries = found->tries;
-    table *rows = table_new(titles, 4);
+    table *rows = table_new(">try|>rank|>expected loss|plan@below");
     char line[LINE_SIZE];
 
     fprintf(out,

@@ -2,7 +2,6 @@
 #include "report/report.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -54,32 +53,6 @@ static void print_band(const plait_problem *problem, const report_found *found, 
 
 /* ---- the front ---- */
 
-static void add(char *line, const char *fmt, ...) PLAIT_PRINTF(2, 3);
-
-static void add(char *line, const char *fmt, ...)
-{
-    const size_t length = strlen(line);
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(line + length, LINE_SIZE - length, fmt, args);
-    va_end(args);
-}
-
-/* Appends number formats that differ from the software's recipe: ", grads bf16, moments fp8". */
-static void add_numerics(const plait_problem *problem, const plait_degrees *d, char *line)
-{
-    char word[CELL_SIZE];
-
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        const plait_key *const row = &plait_keys[k];
-
-        if (row->numerics && !plait_key_is_usual(problem, d, (plait_key_id)k))
-            add(line, ", %s %s", row->title,
-                plait_degrees_get(d, (plait_key_id)k, word, sizeof word));
-    }
-}
-
 const char *report_line(const plait_problem *problem, const plait_degrees *d,
                         char line[REPORT_LINE_SIZE])
 {
@@ -88,21 +61,24 @@ const char *report_line(const plait_problem *problem, const plait_degrees *d,
 
     snprintf(line, LINE_SIZE, "tp %d, pp %d", d->tp, d->pp);
     if (d->vpp > 1)
-        add(line, " x %d", d->vpp);
+        report_append(line, LINE_SIZE, " x %d", d->vpp);
     if (d->cp > 1)
-        add(line, ", cp %d", d->cp);
+        report_append(line, LINE_SIZE, ", cp %d", d->cp);
     if (d->ep > 1)
-        add(line, ", ep %d", d->ep);
+        report_append(line, LINE_SIZE, ", ep %d", d->ep);
     if (d->dp > 0) // a plan that cannot run may have no replica and no microbatch
-        add(line, ", dp %d", d->dp);
-    add(line, ", mbs %d", d->mbs);
+        report_append(line, LINE_SIZE, ", dp %d", d->dp);
+    report_append(line, LINE_SIZE, ", mbs %d", d->mbs);
     if (microbatches > 0)
-        add(line, ", %d microbatches", microbatches);
-    add(line, ", ZeRO-%d, recompute %s", d->zero,
-        plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, word, sizeof word));
+        report_append(line, LINE_SIZE, ", %d microbatches", microbatches);
+    report_append(line, LINE_SIZE, ", ZeRO-%d, recompute %s", d->zero,
+                  plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, word, sizeof word));
     if (d->offload_acts > 0)
-        add(line, ", offload %s", plait_offload_acts_name[d->offload_acts]);
-    add_numerics(problem, d, line);
+        report_append(line, LINE_SIZE, ", offload %s", plait_offload_acts_name[d->offload_acts]);
+    for (int k = 0; k < PLAIT_KEYS; k++) // formats that differ from the software's recipe
+        if (plait_keys[k].numerics && !plait_key_is_usual(problem, d, (plait_key_id)k))
+            report_append(line, LINE_SIZE, ", %s %s", plait_keys[k].title,
+                          plait_degrees_get(d, (plait_key_id)k, word, sizeof word));
     return line;
 }
 
@@ -110,16 +86,13 @@ const char *report_line(const plait_problem *problem, const plait_degrees *d,
 static plait_status print_front(const plait_problem *problem, const plait_search_result *result,
                                 FILE *out, plait_error *err)
 {
-    static const table_column titles[] = {{"step", TABLE_RIGHT},
-                                          {"memory", TABLE_RIGHT | TABLE_STAYS},
-                                          {"plan", TABLE_LEFT | TABLE_BELOW}};
     const int size = result->front_size;
     const int lines = size < FRONT_LINES ? size : FRONT_LINES;
     table *rows;
 
     if (size == 0)
         return PLAIT_OK;
-    rows = table_new(titles, 3);
+    rows = table_new(">step|>memory@stays|plan@below");
     fprintf(out, "\nfront of time and memory, %d of %d plans:\n", lines, size);
     for (int i = 0; i < lines; i++) {
         const plait_ranked *const point =
@@ -233,6 +206,29 @@ static void print_fewer(const plait_problem *problem, const report_found *found,
         fprintf(out, "of the smaller numbers the first %d were searched\n", fewer->searched);
 }
 
+/* Prints the closest infeasible plan, and the memory that it lacks. */
+static plait_status print_closest(const plait_problem *problem, const report_found *found,
+                                  FILE *out, plait_error *err)
+{
+    const report_plan *const closest = found->closest;
+    const int s = closest->cost.fullest_stage;
+    char missing[UNITS_SIZE], peak[UNITS_SIZE], capacity[UNITS_SIZE];
+
+    fputs("\nThe plan that lacks least", out);
+    if (!found->result->closest_proven)
+        fprintf(out, ", within %.0f %%", 100.0 * PLAIT_CLOSEST_WITHIN);
+    fprintf(out, ": %s used, %s there, %s missing on stage %d",
+            units_gib(closest->cost.memory.peak_bytes, peak),
+            units_gib(closest->cost.memory.capacity_bytes, capacity),
+            units_gib(closest->cost.missing_bytes, missing), s);
+    if (closest->plan.stages > s && problem->cluster->groups > 1)
+        fprintf(out, ", on %s",
+                problem->cluster->group[closest->plan.stage[s].group].accelerator->name);
+    fputs(".\n", out);
+    report_degrees(problem, &closest->degrees, out);
+    return report_groups(problem, closest, " of that plan", out, err);
+}
+
 static void print_next(const report_found *found, FILE *out)
 {
     if (found->next != NULL)
@@ -266,25 +262,8 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
         PLAIT_TRY(print_front(problem, found->result, out, err));
     } else {
         fputs("No plan fits.\n", out);
-        if (found->closest != NULL) {
-            const report_plan *const closest = found->closest;
-            const int s = closest->cost.fullest_stage;
-            char missing[UNITS_SIZE], peak[UNITS_SIZE];
-
-            fputs("\nThe plan that lacks least", out);
-            if (!found->result->closest_proven)
-                fprintf(out, ", within %.0f %%", 100.0 * PLAIT_CLOSEST_WITHIN);
-            fprintf(out, ": %s used, %s there, %s missing on stage %d",
-                    units_gib(closest->cost.memory.peak_bytes, peak),
-                    units_gib(closest->cost.memory.capacity_bytes, capacity),
-                    units_gib(closest->cost.missing_bytes, missing), s);
-            if (closest->plan.stages > s && problem->cluster->groups > 1)
-                fprintf(out, ", on %s",
-                        problem->cluster->group[closest->plan.stage[s].group].accelerator->name);
-            fputs(".\n", out);
-            report_degrees(problem, &closest->degrees, out);
-            PLAIT_TRY(report_groups(problem, closest, " of that plan", out, err));
-        }
+        if (found->closest != NULL)
+            PLAIT_TRY(print_closest(problem, found, out, err));
         if (found->relaxations > 0) {
             fputs("\nWhat would make a plan fit, smallest change first:\n", out);
             report_relaxations(found->relaxation, found->relaxations, out);

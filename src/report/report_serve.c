@@ -4,8 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/report_private.h"
 #include "report/report_table.h"
 #include "report/units.h"
+
+const char *report_serve_role(const plait_serve_plan *plan, int role)
+{
+    return !plan->disaggregated ? "aggregated" : role == 0 ? "prefill" : "decode";
+}
 
 static const char *mode_of(const plait_serve_plan *plan)
 {
@@ -15,17 +21,17 @@ static const char *mode_of(const plait_serve_plan *plan)
 void report_serve_workers(const plait_serve_plan *plan, int role, char text[64])
 {
     const plait_worker w = plan->worker[role];
-    size_t at = 0;
 
+    text[0] = '\0';
     if (plan->count[role] > 1)
-        at += (size_t)snprintf(text, 64, "%d x ", plan->count[role]);
-    at += (size_t)snprintf(text + at, 64 - at, "tp %d", w.tp);
+        report_append(text, 64, "%d x ", plan->count[role]);
+    report_append(text, 64, "tp %d", w.tp);
     if (w.pp > 1)
-        at += (size_t)snprintf(text + at, 64 - at, " pp %d", w.pp);
+        report_append(text, 64, " pp %d", w.pp);
     if (w.dp_attention > 1)
-        at += (size_t)snprintf(text + at, 64 - at, " dp %d", w.dp_attention);
+        report_append(text, 64, " dp %d", w.dp_attention);
     if (w.ep > 1)
-        snprintf(text + at, 64 - at, " ep %d", w.ep);
+        report_append(text, 64, " ep %d", w.ep);
 }
 
 void report_serve_pools(const plait_serve_plan *plan, char text[160])
@@ -108,24 +114,10 @@ static void print_question(const report_serve *report, FILE *out)
 static plait_status print_plans(const plait_serve_question *q, const plait_serve_plan *plan,
                                 int count, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"#", TABLE_RIGHT},
-                                           {"engine", TABLE_LEFT | TABLE_BELOW},
-                                           {"workers", TABLE_LEFT | TABLE_BELOW},
-                                           {"replicas", TABLE_RIGHT | TABLE_BELOW},
-                                           {"GPUs", TABLE_RIGHT | TABLE_BELOW},
-                                           {"weights", TABLE_LEFT | TABLE_BELOW},
-                                           {"kv", TABLE_LEFT | TABLE_BELOW},
-                                           {"chunk", TABLE_RIGHT | 4 * TABLE_SPARE},
-                                           {"running", TABLE_RIGHT | 6 * TABLE_SPARE},
-                                           {"TTFT", TABLE_RIGHT | TABLE_STAYS},
-                                           {"p99", TABLE_RIGHT | 5 * TABLE_SPARE},
-                                           {"TPOT", TABLE_RIGHT | TABLE_STAYS},
-                                           {"tok/s", TABLE_RIGHT},
-                                           {"/GPU", TABLE_RIGHT},
-                                           {"USD/Mtok", TABLE_RIGHT | 2 * TABLE_SPARE},
-                                           {"J/tok", TABLE_RIGHT | 7 * TABLE_SPARE},
-                                           {"bound by", TABLE_LEFT | 3 * TABLE_SPARE}};
-    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    table *rows = table_new(">#|engine@below|workers@below|>replicas@below|>GPUs@below|"
+                            "weights@below|kv@below|>chunk@4|>running@6|>TTFT@stays|"
+                            ">p99@5|>TPOT@stays|>tok/s|>/GPU|>USD/Mtok@2|>J/tok@7|"
+                            "bound by@3");
     char a[UNITS_SIZE], workers[160];
 
     for (int i = 0; i < count; i++) {
@@ -152,19 +144,46 @@ static plait_status print_plans(const plait_serve_question *q, const plait_serve
     return table_print(rows, 2, out, err);
 }
 
-static int shown_of(const plait_serve_answer *answer)
+/* Prints the best deployments, and which of them the simulation confirmed. */
+static plait_status print_ranking(const report_serve *report, FILE *out, plait_error *err)
 {
-    return answer->plans < PLAIT_SERVE_SHOWN ? answer->plans : PLAIT_SERVE_SHOWN;
+    const plait_serve_answer *answer = report->answer;
+    const plait_serve_question *q = report->question;
+    const int shown = answer->plans < PLAIT_SERVE_SHOWN ? answer->plans : PLAIT_SERVE_SHOWN;
+    int simulated = 0, unjudged = 0, by_formula;
+
+    fprintf(out, "\n");
+    PLAIT_TRY(print_plans(q, answer->plan, shown, out, err));
+    for (int i = 0; i < shown; i++) {
+        simulated += answer->plan[i].simulated;
+        unjudged += answer->plan[i].unjudged;
+    }
+    by_formula = shown - simulated - unjudged;
+    fprintf(out, "\nThe simulation confirms %d of these %d.", simulated, shown);
+    if (by_formula > 0)
+        fprintf(out, " %d %s by the closed forms, far enough from the load and the bounds.",
+                by_formula, by_formula == 1 ? "is" : "are");
+    if (unjudged > 0)
+        fprintf(out, " %d near saturation %s not simulated: ask for %s with --eval.", unjudged,
+                unjudged == 1 ? "is" : "are", unjudged == 1 ? "it" : "them");
+    fprintf(out, "\n");
+    if (is_open(q))
+        fprintf(out,
+                "Each row is one replica, of as many as fit on %d GPUs; replicas serve users "
+                "of their own.\n",
+                q->gpus);
+    return PLAIT_OK;
 }
 
 /* ---- one deployment ---- */
 
-static void print_band(const char *what, double value, const double band[2], FILE *out)
+void report_serve_band(int indent, const char *what, double value, const double band[2], FILE *out)
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
-    fprintf(out, "  %-24s %10s   80 %% of runs between %s and %s\n", what, units_latency(value, a),
-            units_latency(value * band[0], b), units_latency(value * band[1], c));
+    fprintf(out, "%*s%-24s %10s   80 %% of runs between %s and %s\n", indent, "", what,
+            units_latency(value, a), units_latency(value * band[0], b),
+            units_latency(value * band[1], c));
 }
 
 static void print_plan(const report_serve *report, const plait_serve_plan *p, FILE *out)
@@ -199,11 +218,11 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
                                   : "prefill",
                 workers, units_count(p->kv_tokens[r], a));
     }
-    print_band("time to first token", s->ttft_s, e->band[PLAIT_SERVE_TTFT], out);
+    report_serve_band(2, "time to first token", s->ttft_s, e->band[PLAIT_SERVE_TTFT], out);
     fprintf(out, "  %-24s %10s   of %s by itself, %s waiting\n", "  99 of 100 within",
             units_latency(p->ttft_p99_s, a), units_latency(s->prompt_s, b),
             units_latency(s->queue_s, workers));
-    print_band("time per output token", s->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
+    report_serve_band(2, "time per output token", s->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
     if (q->tpot_s <= 0.0 && q->tpot_p95_s <= 0.0 && q->tpot_p99_s <= 0.0)
         fprintf(out, "  %-24s %10.3g   tokens/s; --tpot TIME bounds it\n", "  each user reads",
                 1.0 / s->tpot_s);
@@ -269,9 +288,7 @@ static void print_drawn(const plait_serve_question *q, const plait_service *form
 
 static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"a decoding step", TABLE_LEFT}, {"time", TABLE_RIGHT}, {"share", TABLE_RIGHT}};
-    table *rows = table_new(columns, 3);
+    table *rows = table_new("a decoding step|>time|>share");
     double sum = 0.0;
     char a[UNITS_SIZE];
 
@@ -291,19 +308,29 @@ static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_erro
     return table_print(rows, 2, out, err);
 }
 
-/* ---- the front, and what to do ---- */
+/* Prints the measured runs of an engine, and the constants that they do not determine. */
+static void print_engine(const plait_engine *e, FILE *out)
+{
+    static const char *const word[] = {
+#define X(field, key, unit, least, most, assumed) key,
+        PLAIT_ENGINE_NUMBERS(X)
+#undef X
+    };
+    int assumed = 0;
+
+    fprintf(out, "\n  %s: %d measured runs", e->name, e->rows);
+    for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
+        if (!e->determined[n])
+            fprintf(out, "%s%s", assumed++ ? ", " : "; not determined by them: ", word[n]);
+    fprintf(out, "\n");
+}
+
+/* ---- the front, and the smallest changes ---- */
 
 static plait_status print_front(const plait_serve_answer *answer, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"TPOT", TABLE_RIGHT},
-                                           {"tok/s/GPU", TABLE_RIGHT | TABLE_STAYS},
-                                           {"TTFT", TABLE_RIGHT},
-                                           {"in flight", TABLE_RIGHT},
-                                           {"engine", TABLE_LEFT | TABLE_BELOW},
-                                           {"workers", TABLE_LEFT | TABLE_BELOW},
-                                           {"weights", TABLE_LEFT | TABLE_BELOW},
-                                           {"bound by", TABLE_LEFT | TABLE_SPARE}};
-    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    table *rows = table_new(">TPOT|>tok/s/GPU@stays|>TTFT|>in flight|engine@below|"
+                            "workers@below|weights@below|bound by@1");
     char a[UNITS_SIZE], workers[160];
 
     if (answer->front > 0)
@@ -338,17 +365,13 @@ static void print_counts(const plait_serve_answer *answer, FILE *out)
     fprintf(out, "\n");
 }
 
-static bool any_rejected(const plait_serve_answer *answer)
-{
-    for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
-        if (answer->rejected[r] > 0)
-            return true;
-    return false;
-}
-
 static bool has_no_worker(const plait_serve_answer *answer)
 {
-    return answer->workers == 0 && !any_rejected(answer);
+    bool any = answer->workers > 0;
+
+    for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
+        any = any || answer->rejected[r] > 0;
+    return !any;
 }
 
 static void print_no_worker(FILE *out)
@@ -456,53 +479,18 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         if (report->missed != NULL)
             fprintf(out, "\n  The answer is no: %s.\n", report->missed);
         if (report->explain || answer == NULL) {
-            static const char *const word[] = {
-#define X(field, key, unit, least, most, assumed) key,
-                PLAIT_ENGINE_NUMBERS(X)
-#undef X
-            };
-            int assumed = 0;
-
             PLAIT_TRY(print_parts(best, out, err));
             if (report->explain)
                 PLAIT_TRY(report_serve_volume(report, best, out, err));
-            fprintf(out, "\n  %s: %d measured runs", best->engine->name, best->engine->rows);
-            for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
-                if (!best->engine->determined[n])
-                    fprintf(out, "%s%s", assumed++ ? ", " : "; not determined by them: ", word[n]);
-            fprintf(out, "\n");
+            print_engine(best->engine, out);
         }
     }
     if (best != NULL && report->versus != NULL)
         return report_serve_versus(report, best, report->versus_name, report->versus, out, err);
     if (answer == NULL)
         return PLAIT_OK;
-    if (answer->plans > 0) {
-        const plait_serve_question *q = report->question;
-
-        fprintf(out, "\n");
-        PLAIT_TRY(print_plans(report->question, answer->plan, shown_of(answer), out, err));
-        const int shown = shown_of(answer);
-        int simulated = 0, unjudged = 0;
-
-        for (int i = 0; i < shown; i++) {
-            simulated += answer->plan[i].simulated;
-            unjudged += answer->plan[i].unjudged;
-        }
-        fprintf(out, "\nThe simulation confirms %d of these %d.", simulated, shown);
-        if (shown > simulated + unjudged)
-            fprintf(out, " %d %s by the closed forms, far enough from the load and the bounds.",
-                    shown - simulated - unjudged, shown - simulated - unjudged == 1 ? "is" : "are");
-        if (unjudged > 0)
-            fprintf(out, " %d near saturation %s not simulated: ask for %s with --eval.", unjudged,
-                    unjudged == 1 ? "is" : "are", unjudged == 1 ? "it" : "them");
-        fprintf(out, "\n");
-        if (is_open(q))
-            fprintf(out,
-                    "Each row is one replica, of as many as fit on %d GPUs; replicas serve users "
-                    "of their own.\n",
-                    q->gpus);
-    }
+    if (answer->plans > 0)
+        PLAIT_TRY(print_ranking(report, out, err));
     PLAIT_TRY(print_front(answer, out, err));
     if (!has_no_worker(answer))
         print_counts(answer, out);

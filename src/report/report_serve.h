@@ -46,6 +46,12 @@ PLAIT_MUST_CHECK plait_status report_serve_why_not(const report_serve *best, con
                                                    const plait_serve_answer *other, FILE *out,
                                                    plait_error *err);
 
+/** Returns "aggregated", "prefill" or "decode". */
+const char *report_serve_role(const plait_serve_plan *plan, int role);
+
+/** Prints a latency with its band: "time to first token  37.0 ms   80 % of runs between ...". */
+void report_serve_band(int indent, const char *what, double value, const double band[2], FILE *out);
+
 /** Prints "  first token within 500 ms, each further one within 50 ms". Returns false if there is no bound. */
 bool report_serve_bounds(const plait_serve_question *question, FILE *out);
 

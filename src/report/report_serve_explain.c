@@ -11,10 +11,6 @@
 plait_status report_serve_volume(const report_serve *report, const plait_serve_plan *plan,
                                  FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"pass", TABLE_LEFT},          {"call", TABLE_LEFT},        {"of a stage", TABLE_RIGHT},
-        {"of all", TABLE_RIGHT},       {"shape", TABLE_RIGHT},      {"message", TABLE_RIGHT},
-        {"as published", TABLE_RIGHT}, {"of one GPU", TABLE_RIGHT}, {"of all GPUs", TABLE_RIGHT}};
     const plait_load *load = &report->question->load;
     const plait_worker w = plan->worker[plan->disaggregated];
     plait_serve_volume volume;
@@ -30,7 +26,8 @@ plait_status report_serve_volume(const report_serve *report, const plait_serve_p
                                                           .pp = w.pp,
                                                           .element_bytes = 2.0},
                                     &volume, err));
-    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    table *rows = table_new("pass|call|>of a stage|>of all|>shape|>message|>as published|"
+                            ">of one GPU|>of all GPUs");
     for (int p = 0; p < PLAIT_SERVE_PHASES; p++)
         for (int c = 0; c < PLAIT_SERVE_CALLS; c++) {
             const plait_serve_line *const line = &volume.line[p][c];
@@ -72,11 +69,7 @@ plait_status report_serve_versus(const report_serve *report, const plait_serve_p
                                  const char *name, const plait_serve_plan *other, FILE *out,
                                  plait_error *err)
 {
-    static const table_column columns[] = {{"", TABLE_LEFT},
-                                           {"this", TABLE_RIGHT},
-                                           {"that", TABLE_RIGHT},
-                                           {"that - this", TABLE_RIGHT}};
-    table *rows = table_new(columns, 4);
+    table *rows = table_new("|>this|>that|>that - this");
     char a[160], b[160], what[64];
 
     (void)report;

@@ -30,11 +30,8 @@ static double unit_of(int figure)
 
 static plait_status print_errors(const plait_serve_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"mode", TABLE_LEFT},          {"figure", TABLE_LEFT},      {"runs", TABLE_RIGHT},
-        {"median error", TABLE_RIGHT}, {"mean", TABLE_RIGHT},       {"bias", TABLE_RIGHT},
-        {"within 20 %", TABLE_RIGHT},  {"in the band", TABLE_RIGHT}};
-    table *rows = table_new(columns, sizeof columns / sizeof *columns);
+    table *rows = table_new("mode|figure|>runs|>median error|>mean|>bias|>within 20 %|"
+                            ">in the band");
 
     for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
         for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {

@@ -173,49 +173,33 @@ static void print_run(const plait_problem *problem, const report_plan *plan, int
     table_cell(rows, "%d", d->cp);
 }
 
-/* Fills a row for each run of stages of a group, or one row for an idle group. */
-static void print_group(const plait_problem *problem, const report_plan *plan, int g, table *rows)
-{
-    int end;
-
-    if (plait_plan_gpus(&plan->plan, g) == 0) {
-        table_cell(rows, "%d", g);
-        table_cell(rows, "%s", problem->cluster->group[g].accelerator->name);
-        table_cell(rows, "%d", plait_cluster_taken(problem->cluster, problem->job.gpus, g));
-        table_cell(rows, "idle");
-        for (int i = 0; i < 8; i++)
-            table_cell(rows, "-");
-    }
-    for (int first = 0; first < plan->plan.stages; first = end) {
-        end = end_of_run(&plan->plan, first);
-        if (plan->plan.stage[first].group == g)
-            print_run(problem, plan, first, end, rows);
-    }
-}
-
 plait_status report_groups(const plait_problem *problem, const report_plan *plan, const char *which,
                            FILE *out, plait_error *err)
 {
-    static const table_column titles[] = {{"group", TABLE_RIGHT},
-                                          {"GPU", TABLE_LEFT | TABLE_BELOW},
-                                          {"GPUs", TABLE_RIGHT | TABLE_BELOW},
-                                          {"stages", TABLE_LEFT | TABLE_BELOW},
-                                          {"layers", TABLE_LEFT | TABLE_BELOW},
-                                          {"tp", TABLE_RIGHT},
-                                          {"dp", TABLE_RIGHT},
-                                          {"mbs", TABLE_RIGHT},
-                                          {"recompute", TABLE_LEFT},
-                                          {"memory", TABLE_RIGHT},
-                                          {"computing", TABLE_RIGHT},
-                                          {"cp", TABLE_RIGHT}};
     table *rows;
 
     if (plan->plan.stages == 0 || !plait_plan_mixed(problem, &plan->plan))
         return PLAIT_OK;
-    rows = table_new(titles, sizeof titles / sizeof *titles);
+    rows = table_new(">group|GPU@below|>GPUs@below|stages@below|layers@below|>tp|"
+                     ">dp|>mbs|recompute|>memory|>computing|>cp");
     fprintf(out, "\nstages by group of nodes%s:\n", which);
-    for (int g = 0; g < problem->cluster->groups; g++)
-        print_group(problem, plan, g, rows);
+    for (int g = 0; g < problem->cluster->groups; g++) {
+        int end;
+
+        if (plait_plan_gpus(&plan->plan, g) == 0) {
+            table_cell(rows, "%d", g);
+            table_cell(rows, "%s", problem->cluster->group[g].accelerator->name);
+            table_cell(rows, "%d", plait_cluster_taken(problem->cluster, problem->job.gpus, g));
+            table_cell(rows, "idle");
+            for (int i = 0; i < 8; i++)
+                table_cell(rows, "-");
+        }
+        for (int first = 0; first < plan->plan.stages; first = end) {
+            end = end_of_run(&plan->plan, first);
+            if (plan->plan.stage[first].group == g)
+                print_run(problem, plan, first, end, rows);
+        }
+    }
     return table_print(rows, 2, out, err);
 }
 

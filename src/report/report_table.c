@@ -115,23 +115,32 @@ void table_cell(table *rows, const char *fmt, ...)
     rows->cell[rows->cells++] = kept;
 }
 
-table *table_new(const table_column *columns, size_t count)
+/* Reads the place of a column after its title: "@below", "@stays", "@2". */
+static int leaves_of(const char *place)
 {
-    table *rows = calloc(1, sizeof *rows);
-    table_room *column = calloc(count, sizeof *column);
+    return place[1] == 'b' ? GOES_BELOW : place[1] == 's' ? STAYS : place[1] - '0';
+}
 
-    if (rows == NULL || column == NULL) {
+table *table_new(const char *columns)
+{
+    table *const rows = calloc(1, sizeof *rows);
+    size_t count = 1, length;
+
+    for (const char *c = columns; *c != '\0'; c++)
+        count += *c == '|';
+    if (rows == NULL || (rows->column = calloc(count, sizeof *rows->column)) == NULL) {
         free(rows);
-        free(column);
         return NULL;
     }
-    *rows = (table){.column = column, .columns = count};
-    for (size_t c = 0; c < count; c++) {
-        column[c].right = (columns[c].style & TABLE_RIGHT) != 0;
-        column[c].leaves = columns[c].style & TABLE_STAYS   ? STAYS
-                           : columns[c].style & TABLE_BELOW ? GOES_BELOW
-                                                            : columns[c].style / TABLE_SPARE;
-        table_cell(rows, "%s", columns[c].title);
+    rows->columns = count;
+    for (size_t c = 0; c < count; c++, columns += length + 1) {
+        const bool right = columns[0] == '>';
+        const size_t title = strcspn(columns, "@|");
+
+        length = strcspn(columns, "|");
+        rows->column[c].right = right;
+        rows->column[c].leaves = title < length ? leaves_of(columns + title) : 0;
+        table_cell(rows, "%.*s", (int)(title - right), columns + right);
     }
     return rows;
 }

@@ -1,7 +1,6 @@
 /* report_table.h - tables in plain ASCII
  *
- *     static const table_column columns[] = {{"level", TABLE_LEFT}, {"bandwidth", TABLE_RIGHT}};
- *     table *rows = table_new(columns, 2);
+ *     table *rows = table_new("level|>bandwidth");
  *
  *     table_cell(rows, "%s", level->name);
  *     table_cell(rows, "%s", units_rate(level->link.bytes_per_s, "B/s", text));
@@ -19,28 +18,18 @@
 
 #include "plait/error.h"
 
-/*
- * Style of a column: its alignment, plus what happens to it in a table that is wider than its lines
- * (lines.h). Without one of the last three, a column is left out if wrapping its text is not enough.
- */
-enum {
-    TABLE_LEFT = 0,
-    TABLE_RIGHT = 1,
-    TABLE_BELOW = 2, /* defines the row: printed on a line below it instead */
-    TABLE_STAYS = 4, /* never leaves the row, like the first column */
-    TABLE_SPARE =
-        8, /* left out before any text is wrapped; columns with larger multiples go first */
-};
-
-typedef struct table_column {
-    const char *title;
-    int style; /* alignment | place, such as TABLE_RIGHT | 2 * TABLE_SPARE */
-} table_column;
-
 typedef struct table table;
 
-/** Returns an empty table; NULL: out of memory, which the other functions accept. */
-table *table_new(const table_column *columns, size_t count);
+/**
+ * Returns an empty table; NULL: out of memory, which the other functions accept.
+ *
+ * @param columns  titles, separated by "|". A title that begins with ">" has a column aligned to the right.
+ *                 Its end states the place of the column in a table that is wider than its lines (lines.h):
+ *                 "@stays": never leaves the row, like the first column; "@below": is printed on a line
+ *                 below the row; "@1" to "@9": is left out before any text is wrapped, larger numbers
+ *                 first; without any of them it is left out if wrapping is not enough.
+ */
+table *table_new(const char *columns);
 
 /** Fills the next cell; a text longer than 255 bytes is truncated. */
 void table_cell(table *rows, const char *fmt, ...) PLAIT_PRINTF(2, 3);

@@ -2,8 +2,9 @@
 #include "report/report_validate.h"
 
 #include <math.h>
+#include <string.h>
 
-#include "report/report.h"
+#include "report/report_private.h"
 #include "report/report_table.h"
 #include "report/units.h"
 
@@ -38,15 +39,12 @@ static void group_rows(table *rows, const plait_validation *v, plait_run_key by)
 static plait_status print_times(const plait_validation *v, plait_run_key by, FILE *out,
                                 plait_error *err)
 {
-    const table_column columns[] = {{plait_run_key_name[by], TABLE_LEFT},
-                                    {"rows", TABLE_RIGHT},
-                                    {"MAPE", TABLE_RIGHT},
-                                    {"median", TABLE_RIGHT},
-                                    {"90 %", TABLE_RIGHT},
-                                    {"bias", TABLE_RIGHT},
-                                    {"in band", TABLE_RIGHT}};
-    table *rows = table_new(columns, 7);
+    char columns[96];
+    table *rows;
 
+    snprintf(columns, sizeof columns, "%s|>rows|>MAPE|>median|>90 %%|>bias|>in band",
+             plait_run_key_name[by]);
+    rows = table_new(columns);
     group_rows(rows, v, by);
     if (by == PLAIT_BY_SOURCE)
         group_rows(rows, v, PLAIT_BY_LAYERS);
@@ -69,12 +67,8 @@ static void left_out_cells(table *rows, const plait_left_out *left_out)
 static plait_status print_left_out(const plait_left_out *left_out, size_t count,
                                    const plait_left_out *total, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {
-        {"source", TABLE_LEFT},    {"software", TABLE_LEFT}, {"constants of it", TABLE_LEFT},
-        {"rows", TABLE_RIGHT},     {"MAPE", TABLE_RIGHT},    {"median", TABLE_RIGHT},
-        {"90 %", TABLE_RIGHT},     {"bias", TABLE_RIGHT},    {"in 80 % band", TABLE_RIGHT},
-        {"its width", TABLE_RIGHT}};
-    table *rows = table_new(columns, 10);
+    table *rows = table_new("source|software|constants of it|>rows|>MAPE|>median|>90 %|"
+                            ">bias|>in 80 % band|>its width");
 
     for (size_t i = 0; i < count; i++) {
         table_cell(rows, "%s", left_out[i].source);
@@ -104,16 +98,11 @@ plait_status report_left_out(const plait_evidence *evidence, FILE *out, plait_ar
 
 static plait_status print_ranks(const plait_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"", TABLE_LEFT},
-                                           {"Spearman", TABLE_RIGHT},
-                                           {"Kendall", TABLE_RIGHT},
-                                           {"regret", TABLE_RIGHT},
-                                           {"beyond noise", TABLE_RIGHT}};
     table *rows;
 
     if (v->sweeps == 0)
         return PLAIT_OK;
-    rows = table_new(columns, 5);
+    rows = table_new("|>Spearman|>Kendall|>regret|>beyond noise");
     for (int median = 0; median < 2; median++) {
         table_cell(rows, median ? "median" : "mean");
         number_cell(rows, "%.3f", median ? v->spearman.median : v->spearman.mean);
@@ -136,17 +125,14 @@ static void replay_cells(table *rows, const char *name, const double regret[PLAI
 
 static plait_status print_replay(const plait_validation *v, FILE *out, plait_error *err)
 {
-    table_column columns[1 + PLAIT_REPLAYS] = {{"plans tried", TABLE_LEFT}};
-    char title[PLAIT_REPLAYS][8];
+    char columns[128] = "plans tried";
     table *rows;
 
     if (v->sweeps == 0)
         return PLAIT_OK;
-    for (int r = 0; r < PLAIT_REPLAYS; r++) {
-        snprintf(title[r], sizeof title[r], "%d", plait_replay_tries[r]);
-        columns[1 + r] = (table_column){title[r], TABLE_RIGHT};
-    }
-    rows = table_new(columns, 1 + PLAIT_REPLAYS);
+    for (int r = 0; r < PLAIT_REPLAYS; r++)
+        report_append(columns, sizeof columns, "|>%d", plait_replay_tries[r]);
+    rows = table_new(columns);
     replay_cells(rows, "at random", v->replay.random);
     replay_cells(rows, "the first as ranked", v->replay.ranked);
     replay_cells(rows, "a set, as search --try", v->replay.tries);
@@ -156,43 +142,36 @@ static plait_status print_replay(const plait_validation *v, FILE *out, plait_err
     return table_print(rows, 2, out, err);
 }
 
-static size_t add_degree(char *text, size_t used, const char *name, int degree, int neutral)
+static void add_degree(char text[REPORT_TERMS_SIZE], const char *name, int degree, int neutral)
 {
-    if (degree == neutral)
-        return used;
-    return used + (size_t)snprintf(text + used, REPORT_TERMS_SIZE - used, "%s%s %d",
-                                   used > 0 ? " " : "", name, degree);
+    if (degree != neutral)
+        report_append(text, REPORT_TERMS_SIZE, "%s%s %d", text[0] != '\0' ? " " : "", name, degree);
 }
 
 const char *report_run_plan(const plait_run_price *price, char text[REPORT_TERMS_SIZE])
 {
     const plait_degrees *const d = &price->degrees;
     char recompute[96];
-    size_t used = 0;
 
-    used = add_degree(text, used, d->sp ? "tp+sp" : "tp", d->tp, 0);
-    used = add_degree(text, used, "pp", d->pp, 0);
-    used = add_degree(text, used, "vpp", d->vpp, 1);
-    used = add_degree(text, used, "cp", d->cp, 1);
-    used = add_degree(text, used, "ep", d->ep, 1);
-    used = add_degree(text, used, "dp", d->dp, 0);
-    used = add_degree(text, used, "mbs", d->mbs, 0);
-    used = add_degree(text, used, "zero", d->zero, -1);
-    snprintf(text + used, REPORT_TERMS_SIZE - used, ", %.30s, %s",
-             plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
-             plait_attention_kernel_name[price->degrees.attention]);
+    text[0] = '\0';
+    add_degree(text, d->sp ? "tp+sp" : "tp", d->tp, 0);
+    add_degree(text, "pp", d->pp, 0);
+    add_degree(text, "vpp", d->vpp, 1);
+    add_degree(text, "cp", d->cp, 1);
+    add_degree(text, "ep", d->ep, 1);
+    add_degree(text, "dp", d->dp, 0);
+    add_degree(text, "mbs", d->mbs, 0);
+    add_degree(text, "zero", d->zero, -1);
+    report_append(text, REPORT_TERMS_SIZE, ", %.30s, %s",
+                  plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
+                  plait_attention_kernel_name[price->degrees.attention]);
     return text;
 }
 
 static plait_status print_regrets(const plait_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"sweep", TABLE_LEFT},
-                                           {"plans", TABLE_RIGHT},
-                                           {"regret", TABLE_RIGHT},
-                                           {"Spearman", TABLE_RIGHT},
-                                           {"we would choose", TABLE_LEFT | TABLE_BELOW},
-                                           {"best measured", TABLE_LEFT | TABLE_BELOW}};
-    table *rows = table_new(columns, 6);
+    table *rows = table_new("sweep|>plans|>regret|>Spearman|we would choose@below|"
+                            "best measured@below");
     char text[REPORT_TERMS_SIZE];
     size_t shown = 0;
 
@@ -218,15 +197,11 @@ static plait_status print_regrets(const plait_validation *v, FILE *out, plait_er
 
 static plait_status print_memory(const plait_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"source", TABLE_LEFT},  {"measured as", TABLE_LEFT},
-                                           {"rows", TABLE_RIGHT},   {"MAPE", TABLE_RIGHT},
-                                           {"median", TABLE_RIGHT}, {"90 %", TABLE_RIGHT},
-                                           {"bias", TABLE_RIGHT}};
     table *rows;
 
     if (v->memories == 0)
         return PLAIT_OK;
-    rows = table_new(columns, 7);
+    rows = table_new("source|measured as|>rows|>MAPE|>median|>90 %|>bias");
     for (size_t g = 0; g < v->memories; g++) {
         table_cell(rows, "%s", v->memory[g].name);
         table_cell(rows, "%s", v->memory[g].scope);
@@ -267,16 +242,12 @@ static void confusion_cells(table *rows, const char *name, const plait_confusion
 
 static plait_status print_confusions(const plait_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"source", TABLE_LEFT},      {"ran", TABLE_RIGHT},
-                                           {"called oom", TABLE_RIGHT}, {"", TABLE_RIGHT},
-                                           {"tight", TABLE_RIGHT},      {"", TABLE_RIGHT},
-                                           {"failed", TABLE_RIGHT},     {"foreseen", TABLE_RIGHT},
-                                           {"", TABLE_RIGHT},           {"balanced", TABLE_RIGHT}};
     table *rows;
 
     if (v->confusions == 0)
         return PLAIT_OK;
-    rows = table_new(columns, 10);
+    rows = table_new("source|>ran|>called oom|>|>tight|>|>failed|>foreseen|>|"
+                     ">balanced");
     for (size_t g = 0; g < v->confusions; g++)
         confusion_cells(rows, v->confusion[g].source, &v->confusion[g]);
     confusion_cells(rows, "all", &v->confusion_total);
@@ -294,7 +265,6 @@ enum { TERMS_SHOWN = 5 };
 const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE])
 {
     report_term term[PLAIT_STEP_TERM_COUNT];
-    size_t used = 0;
 
     text[0] = '\0';
     report_step_term_list(&cost->step, term);
@@ -306,9 +276,8 @@ const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE
                 largest = t;
         if (term[largest].value < 0.005 * cost->step_s)
             break;
-        used += (size_t)snprintf(text + used, REPORT_TERMS_SIZE - used, "%s%s %.0f %%",
-                                 shown > 0 ? ", " : "", term[largest].name,
-                                 100.0 * term[largest].value / cost->step_s);
+        report_append(text, REPORT_TERMS_SIZE, "%s%s %.0f %%", shown > 0 ? ", " : "",
+                      term[largest].name, 100.0 * term[largest].value / cost->step_s);
         term[largest].value = 0.0;
     }
     return text;
@@ -316,19 +285,14 @@ const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE
 
 static plait_status print_worst(const plait_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"row", TABLE_LEFT},
-                                           {"measured", TABLE_RIGHT},
-                                           {"predicted", TABLE_RIGHT},
-                                           {"error", TABLE_RIGHT | TABLE_STAYS},
-                                           {"plan", TABLE_LEFT | TABLE_BELOW},
-                                           {"predicted as", TABLE_LEFT}};
     table *rows;
     char measured[UNITS_SIZE], predicted[UNITS_SIZE], terms[REPORT_TERMS_SIZE],
         plan[REPORT_TERMS_SIZE];
 
     if (v->worst_count == 0)
         return PLAIT_OK;
-    rows = table_new(columns, 6);
+    rows = table_new("row|>measured|>predicted|>error@stays|plan@below|"
+                     "predicted as");
     for (size_t i = 0; i < v->worst_count; i++) {
         const plait_run_price *const price = &v->price[v->worst[i]];
         const plait_run *const run = price->run;
@@ -346,14 +310,11 @@ static plait_status print_worst(const plait_validation *v, FILE *out, plait_erro
 
 static plait_status print_unpriced(const plait_validation *v, FILE *out, plait_error *err)
 {
-    static const table_column columns[] = {{"rows", TABLE_RIGHT},
-                                           {"the first", TABLE_LEFT | TABLE_BELOW},
-                                           {"why", TABLE_LEFT | TABLE_BELOW}};
     table *rows;
 
     if (v->reasons == 0)
         return PLAIT_OK;
-    rows = table_new(columns, 3);
+    rows = table_new(">rows|the first@below|why@below");
     for (size_t i = 0; i < v->reasons; i++) {
         table_cell(rows, "%zu", v->unpriced[i].rows);
         table_cell(rows, "%s", v->unpriced[i].first);

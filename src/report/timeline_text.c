@@ -148,35 +148,6 @@ static int letter_of(const plait_action *action)
     return action->paired ? PAIR : of_kind[action->kind];
 }
 
-/* Adds computation; both halves of a pair are one span. */
-static void add_actions(const plait_timeline *line, int rank, const window *shown,
-                        line_shares *shares)
-{
-    const plait_sim_rank *of = &line->pipeline.rank[rank];
-
-    for (int e = of->first; e < of->first + of->count; e++) {
-        const plait_sim_event *event = &line->pipeline.event[e];
-        if (!event->action.paired || event->action.kind == PLAIT_ACTION_FORWARD)
-            add_span(shown, letter_of(&event->action), event->begin_s, event->end_s, 1.0, shares);
-    }
-}
-
-/* Adds gradients, parameters and optimizer; bulk reductions are time that the rank waits. */
-static void add_tails(const plait_timeline *line, int rank, const window *shown,
-                      line_shares *shares)
-{
-    static const int of_kind[PLAIT_TAIL_KINDS] = {
-        [PLAIT_TAIL_REDUCE] = REDUCE,
-        [PLAIT_TAIL_OPTIMIZER] = OPTIMIZER,
-        [PLAIT_TAIL_GATHER] = GATHER,
-    };
-
-    for (int e = 0; e < line->tails; e++)
-        if (line->tail[e].rank == rank)
-            add_span(shown, of_kind[line->tail[e].kind], line->tail[e].begin_s, line->tail[e].end_s,
-                     1.0, shares);
-}
-
 /* Returns the letter of a column; gradients count where the rank computes nothing else or waits for them. */
 static char letter_at(const plait_timeline *line, const double s[LETTERS], double column_s)
 {
@@ -202,10 +173,22 @@ static void print_rank(const plait_timeline *line, int rank, const window *shown
     const plait_sim_rank *of = &line->pipeline.rank[rank];
     char text[UNITS_SIZE];
     line_shares shares;
+    static const int of_kind[PLAIT_TAIL_KINDS] = {
+        [PLAIT_TAIL_REDUCE] = REDUCE,
+        [PLAIT_TAIL_OPTIMIZER] = OPTIMIZER,
+        [PLAIT_TAIL_GATHER] = GATHER,
+    };
 
     memset(&shares, 0, sizeof shares);
-    add_actions(line, rank, shown, &shares);
-    add_tails(line, rank, shown, &shares);
+    for (int e = of->first; e < of->first + of->count; e++) {
+        const plait_sim_event *event = &line->pipeline.event[e];
+        if (!event->action.paired || event->action.kind == PLAIT_ACTION_FORWARD)
+            add_span(shown, letter_of(&event->action), event->begin_s, event->end_s, 1.0, &shares);
+    }
+    for (int e = 0; e < line->tails; e++)
+        if (line->tail[e].rank == rank)
+            add_span(shown, of_kind[line->tail[e].kind], line->tail[e].begin_s, line->tail[e].end_s,
+                     1.0, &shares);
     fprintf(out, "  rank %-3d ", rank);
     for (int c = 0; c < shown->columns; c++) {
         const char drawn = letter_at(line, shares.s[c], shown->column_s);

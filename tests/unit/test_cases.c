@@ -1,4 +1,4 @@
-/* test_cases.c - published systems: every file loads, what is wrong is refused, figures compare */
+/* test_cases.c - published systems: every file loads, invalid files are rejected, figures compare */
 #include "support/assert_near.h"
 #include "io/plans/cases.h"
 #include "support/must.h"
@@ -62,8 +62,8 @@ static void test_cases__every_file_loads_and_has_its_name_inside(void **state)
         "\"model\": \"gpt2\", \"cluster\": \"dgx-a100\", \"runtime\": \"megatron\", \"gpus\": 8, " \
         "\"job\": {\"seq\": 1024, \"gbs\": 64}, \"plan\": {\"tp\": 2, \"zero\": 1}, "
 
-/* A row has what the file says, and over it what it says itself. */
-static void test_cases__rows_begin_as_the_file_says(void **state)
+/* A row inherits the values of the file and overrides them by its own. */
+static void test_cases__rows_inherit_from_the_file(void **state)
 {
     const case_study study =
         parse(*state, COMMON "\"rows\": [{\"name\": \"a\"}, {\"name\": \"b\", \"gpus\": 16, "
@@ -87,7 +87,7 @@ static void test_cases__rows_begin_as_the_file_says(void **state)
     assert_int_equal(b->against, -1);
 }
 
-static void test_cases__refuse_what_they_do_not_know_and_say_where(void **state)
+static void test_cases__reject_unknown_values_with_their_place(void **state)
 {
     refuses(*state, HEAD "\"rows\": []}", "mine:/rows", "expected 1 to 256 rows");
     refuses(*state, HEAD "\"rows\": [{\"name\": \"a\"}]}", "mine:/rows/0", "expected model here");
@@ -107,7 +107,7 @@ static void test_cases__refuse_what_they_do_not_know_and_say_where(void **state)
             "again");
 }
 
-static void test_cases__compare_with_a_row_that_stands_before(void **state)
+static void test_cases__compare_with_an_earlier_row(void **state)
 {
     refuses(*state, COMMON "\"rows\": [{\"name\": \"a\", \"against\": \"b\"}, {\"name\": \"b\"}]}",
             "mine:/rows/0/against", "found \"b\"");
@@ -121,8 +121,8 @@ static void test_cases__compare_with_a_row_that_stands_before(void **state)
             "mine:/rows/0/sync_stages", "alone");
 }
 
-/* 12 against 10 seconds is 20 % too long; 25 % faster against 20 % is five points too much. */
-static void test_case_error__is_relative_but_of_gains_in_points(void **state)
+/* 12 s for 10 s is an error of 20 %; a gain of 25 % for 20 % is one of five points. */
+static void test_case_error__is_relative_or_in_points_for_gains(void **state)
 {
     (void)state;
     assert_near(case_error(CASE_step_s, 12.0, 10.0), 0.2, 1e-12);
@@ -140,7 +140,7 @@ static report_plan plan_of(double tokens_per_s, int stages)
     return plan;
 }
 
-/* (T + 4 g) / (T + g) = 1.4 / 1.1 with g = T/10, ours; published +27 % is a g of 9.9 %. */
+/* Our gain is (T + 4 g) / (T + g) = 1.4 / 1.1 with g = T/10; the published 27 % mean g = 9.9 %. */
 static void test_case_compare__finds_the_share_of_gradients(void **state)
 {
     const case_study study = parse(
@@ -155,7 +155,7 @@ static void test_case_compare__finds_the_share_of_gradients(void **state)
     assert_near(priced[1].ours[CASE_speedup_percent], 100.0 * (1.4 / 1.1 - 1.0), 1e-9);
     assert_near(priced[1].ours[CASE_sync_share_percent], 10.0, 1e-9);
     assert_near(priced[1].published[CASE_sync_share_percent], 9.89, 0.005);
-    assert_true(isnan(priced[0].ours[CASE_step_s])); // nothing published of it
+    assert_true(isnan(priced[0].ours[CASE_step_s])); // not published
 }
 
 static void test_case_compare__of_a_plan_that_cannot_run_has_no_figures(void **state)
@@ -176,10 +176,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(test_cases__every_file_loads_and_has_its_name_inside),
-        TEST(test_cases__rows_begin_as_the_file_says),
-        TEST(test_cases__refuse_what_they_do_not_know_and_say_where),
-        TEST(test_cases__compare_with_a_row_that_stands_before),
-        TEST(test_case_error__is_relative_but_of_gains_in_points),
+        TEST(test_cases__rows_inherit_from_the_file),
+        TEST(test_cases__reject_unknown_values_with_their_place),
+        TEST(test_cases__compare_with_an_earlier_row),
+        TEST(test_case_error__is_relative_or_in_points_for_gains),
         TEST(test_case_compare__finds_the_share_of_gradients),
         TEST(test_case_compare__of_a_plan_that_cannot_run_has_no_figures),
     };

@@ -1,4 +1,4 @@
-/* test_lines.c - lines of text break between words and hang */
+/* test_lines.c - lines of text break between words, with later pieces indented */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static void test_line__breaks_between_words_and_hangs(void **state)
     assert_printed("one two three", 0, "one two three\n");
 }
 
-/* "80 %" and "tp 4" stay whole where that fills two thirds of the line. */
+/* "80 %" and "tp 4" stay whole if that fills two thirds of the line. */
 static void test_number__stays_with_its_unit(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void test_width__counts_characters_and_not_bytes(void **state)
     assert_printed("\xe6\xa8\xa1\xe5\x9e\x8b ab", 6, "\xe6\xa8\xa1\xe5\x9e\x8b\n  ab\n");
 }
 
-static void test_memory__has_no_width_whatever_columns_says(void **state)
+static void test_memory_stream__has_no_width_despite_columns(void **state)
 {
     char *text = NULL;
     size_t size = 0;
@@ -103,7 +103,7 @@ int main(void)
         cmocka_unit_test(test_command__can_be_pasted),
         cmocka_unit_test(test_table_of_two_columns__hangs_under_the_second),
         cmocka_unit_test(test_width__counts_characters_and_not_bytes),
-        cmocka_unit_test(test_memory__has_no_width_whatever_columns_says),
+        cmocka_unit_test(test_memory_stream__has_no_width_despite_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

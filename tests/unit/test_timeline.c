@@ -1,4 +1,4 @@
-/* test_timeline.c - gradients, optimizer and parameters of two stages, beside and behind their pipeline */
+/* test_timeline.c - gradients, optimizer and parameters of two stages, during and after their pipeline */
 #include "support/assert_near.h"
 #include "support/must.h"
 #include "costmodel/plan/timeline_tail.h"
@@ -72,8 +72,8 @@ static void assert_tail(const plait_timeline *line, int i, plait_tail_kind kind,
     assert_near(line->tail[i].end_s, end_s, 1e-12);
 }
 
-/* Each rank's begin when it is done, at 9 and at 7; the optimizer waits for the later ones, until 12. */
-static void test_shifted__begin_behind_the_rank(void **state)
+/* The gradients of each rank begin when it is done, at 9 and at 7; the optimizer waits for both, until 12. */
+static void test_shifted__begin_after_the_rank(void **state)
 {
     const plait_timeline line = two_stages(PLAIT_1F1B, 1, PLAIT_SYNC_SHIFTED, 0.5, 0.0, 3.0);
 
@@ -87,7 +87,7 @@ static void test_shifted__begin_behind_the_rank(void **state)
     assert_near(line.step_s, 14.0, 1e-12);
 }
 
-/* B1 of rank 1 is 5-10, which rank 0 waits for: its own is 10-15. */
+/* B1 of rank 1 is 5-10; rank 0 waits for it, so its own is 10-15. */
 static void test_bulk__is_inside_the_last_backward(void **state)
 {
     const plait_timeline line = two_stages(PLAIT_1F1B, 1, PLAIT_SYNC_BULK, 0.5, 0.0, 3.0);
@@ -98,7 +98,7 @@ static void test_bulk__is_inside_the_last_backward(void **state)
     assert_near(line.step_s, 17.0, 1e-12);
 }
 
-/* Beside the second half of the last B, 8-9: 8-11. */
+/* Gradients overlap the second half of the last B, 8-9, and take 8-11. */
 static void test_bucketed__begin_inside_the_last_backward(void **state)
 {
     const plait_timeline line = two_stages(PLAIT_1F1B, 1, PLAIT_SYNC_BUCKETED, 0.5, 0.0, 3.0);
@@ -122,7 +122,7 @@ static void test_no_barrier__each_rank_goes_on(void **state)
     no_barrier = false;
 }
 
-/* Half a second would be done at 8.5, but a fifth of it stands behind the backward. */
+/* Half a second would end at 8.5, but a fifth of it remains after the backward. */
 static void test_bucketed__leave_a_share(void **state)
 {
     const plait_timeline line = two_stages(PLAIT_1F1B, 1, PLAIT_SYNC_BUCKETED, 0.5, 0.2, 0.5);
@@ -137,9 +137,9 @@ static void test_bucketed__leave_a_share(void **state)
  *     rank 0   0F0 0F1 2F0 2F1     2B0 6-8   2B1 9-11   0B0 11-13   0B1 13-15
  *     rank 1       1F0 1F1 3F0 3B0 4-6  3F1 6-7  3B1 7-9  1B0 9-11  1B1 11-13
  *
- * Stage 2's gradients go beside its last backward and the next microbatch's: 9-14, then stage 0's.
+ * Gradients of stage 2 overlap its last backward and that of the next microbatch: 9-14, then those of stage 0.
  */
-static void test_chunks__hide_behind_what_follows_them(void **state)
+static void test_chunks__overlap_later_actions(void **state)
 {
     const plait_timeline line =
         two_stages(PLAIT_INTERLEAVED, 2, PLAIT_SYNC_BUCKETED, 1.0, 0.0, 5.0);
@@ -158,12 +158,12 @@ static void test_chunks__hide_behind_what_follows_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shifted__begin_behind_the_rank),
+        cmocka_unit_test(test_shifted__begin_after_the_rank),
         cmocka_unit_test(test_bulk__is_inside_the_last_backward),
         cmocka_unit_test(test_no_barrier__each_rank_goes_on),
         cmocka_unit_test(test_bucketed__begin_inside_the_last_backward),
         cmocka_unit_test(test_bucketed__leave_a_share),
-        cmocka_unit_test(test_chunks__hide_behind_what_follows_them),
+        cmocka_unit_test(test_chunks__overlap_later_actions),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -1,4 +1,4 @@
-/* test_units.c - quantities as people read them */
+/* test_units.c - units and digits of printed quantities */
 #include "support/assert_near.h"
 #include "report/units.h"
 
@@ -49,7 +49,7 @@ static void test_gib__keep_one_decimal_and_one_unit(void **state)
     assert_string_equal(units_gib(2e13, text), "18626.5 GiB");
 }
 
-static void test_bytes__take_the_unit_that_suits(void **state)
+static void test_bytes__use_the_largest_unit(void **state)
 {
     char text[UNITS_SIZE];
 
@@ -92,7 +92,7 @@ static void test_rates__have_si_prefixes(void **state)
     assert_string_equal(units_rate(989e12, "FLOP/s", text), "989 TFLOP/s");
 }
 
-static void test_what_is_not_a_number__is_a_dash(void **state)
+static void test_nan_and_infinity__are_a_dash(void **state)
 {
     char text[UNITS_SIZE];
 
@@ -105,7 +105,7 @@ static void test_what_is_not_a_number__is_a_dash(void **state)
     assert_string_equal(units_rate(-(double)INFINITY, "B/s", text), "-");
 }
 
-static void test_numbers__are_whole_where_they_are_large(void **state)
+static void test_large_numbers__are_whole(void **state)
 {
     char text[UNITS_SIZE];
 
@@ -122,12 +122,12 @@ int main(void)
         cmocka_unit_test(test_seconds__change_the_unit_when_rounding_does),
         cmocka_unit_test(test_seconds__below_a_microsecond_and_below_zero),
         cmocka_unit_test(test_gib__keep_one_decimal_and_one_unit),
-        cmocka_unit_test(test_bytes__take_the_unit_that_suits),
+        cmocka_unit_test(test_bytes__use_the_largest_unit),
         cmocka_unit_test(test_counts__are_whole_up_to_ten_thousand),
         cmocka_unit_test(test_percent__has_one_decimal),
         cmocka_unit_test(test_rates__have_si_prefixes),
-        cmocka_unit_test(test_what_is_not_a_number__is_a_dash),
-        cmocka_unit_test(test_numbers__are_whole_where_they_are_large),
+        cmocka_unit_test(test_nan_and_infinity__are_a_dash),
+        cmocka_unit_test(test_large_numbers__are_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
