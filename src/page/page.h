@@ -7,7 +7,7 @@
  *     page_figure(about, "one step", "9.87 s", "80 %% of runs like it: 8.9 s to 11.2 s");
  *     page_assume(about, "precision", "%s", "bf16");
  *     page_section(about, "plans", "Plans");
- *     plans = page_table_add(about, "ranking", "The best plans", columns, 3, NULL);
+ *     plans = page_table_add(about, "ranking", "The best plans", "rank>plan|step_s>step", NULL);
  *     page_count(plans, 1);
  *     page_seconds(plans, 9.87);
  *     ...
@@ -28,12 +28,6 @@
 
 typedef struct page page;
 typedef struct page_table page_table;
-
-typedef struct page_column {
-    const char *key;   /* name in CSV and JSON: "step_s" */
-    const char *title; /* heading; NULL: the column is hidden, for charts and data only */
-    bool number;       /* aligned to the right */
-} page_column;
 
 typedef enum page_form { PAGE_HTML, PAGE_MARKDOWN, PAGE_CSV, PAGE_JSON, PAGE_FORMS } page_form;
 
@@ -82,11 +76,13 @@ void page_drawing(page *of, const char *caption, const char *svg);
 /**
  * Adds a table; CSV contains only the first one of a page.
  *
- * @param columns  must live as long as the page
- * @param chart    its name in charts.js; NULL: none
+ * @param columns  "key>title" of columns of numbers, aligned to the right, and "key=title" of others, separated
+ *                 by "|". The key is the name in CSV and JSON; a column without a title is hidden, for charts
+ *                 and data only.
+ * @param chart    name in charts.js; NULL: none
  */
-page_table *page_table_add(page *of, const char *id, const char *caption,
-                           const page_column *columns, int count, const char *chart);
+page_table *page_table_add(page *of, const char *id, const char *caption, const char *columns,
+                           const char *chart);
 
 /** Adds another chart of a table that is already on the page. */
 void page_chart_add(page *of, const page_table *rows, const char *chart, const char *caption);

@@ -29,21 +29,18 @@ static void add_groups(page_table *rows, const plait_validation *v, plait_run_ke
 
 static void add_times(page *out, const plait_validation *v)
 {
-    static const page_column columns[] = {
-        {"source", "source", false}, {"rows", "rows", true}, {"mape", "mean error", true},
-        {"median", "median", true},  {"p90", "90 %", true},  {"bias", "bias", true},
-        {"inside", "in band", true},
-    };
+    static const char columns[] = "source=source|rows>rows|mape>mean error|median>median|"
+                                  "p90>90 %|bias>bias|inside>in band";
     page_table *rows =
-        page_table_add(out, "sources", "Error of the step time by source", columns, 7, "sources");
+        page_table_add(out, "sources", "Error of the step time by source", columns, "sources");
 
     add_groups(rows, v, PLAIT_BY_SOURCE);
     page_word(rows, "all");
     add_errors(rows, &v->total);
     page_percent(rows, v->inside);
-    rows = page_table_add(out, "layers", "By layers and precision", columns, 7, NULL);
+    rows = page_table_add(out, "layers", "By layers and precision", columns, NULL);
     add_groups(rows, v, PLAIT_BY_LAYERS);
-    rows = page_table_add(out, "accelerators", "By accelerator", columns, 7, NULL);
+    rows = page_table_add(out, "accelerators", "By accelerator", columns, NULL);
     add_groups(rows, v, PLAIT_BY_ACCELERATOR);
 }
 
@@ -58,13 +55,6 @@ static void add_left_out(page_table *rows, const plait_left_out *left_out, const
 
 static void add_left_outs(page *out, const plait_validation *v)
 {
-    static const page_column columns[] = {
-        {"source", "source", false},  {"runtime", "software", false},
-        {"rows", "rows", true},       {"mape", "mean error", true},
-        {"median", "median", true},   {"p90", "90 %", true},
-        {"bias", "bias", true},       {"inside", "in 80 % band", true},
-        {"width", "its width", true},
-    };
     page_table *rows;
 
     if (v->left_outs == 0)
@@ -72,7 +62,10 @@ static void add_left_outs(page *out, const plait_validation *v)
     page_section(out, "unseen", "Sources that nothing was fitted to");
     page_text(out, "Each source by profiles and bands that know nothing of it: the error to expect "
                    "on a cluster that has not been measured.");
-    rows = page_table_add(out, "left-out", "Error of the step time without the source", columns, 9,
+    rows = page_table_add(out, "left-out", "Error of the step time without the source",
+                          "source=source|runtime=software|rows>rows|mape>mean error|"
+                          "median>median|p90>90 %|bias>bias|inside>in 80 % band|"
+                          "width>its width",
                           "sources");
     for (size_t i = 0; i < v->left_outs; i++)
         add_left_out(rows, &v->left_out[i], v->left_out[i].source);
@@ -83,22 +76,14 @@ static void add_left_outs(page *out, const plait_validation *v)
 
 static void add_runs(page *out, const plait_validation *v)
 {
-    static const page_column columns[] = {
-        {"id", "run", false},
-        {"source", "source", false},
-        {"sweep", "sweep", false},
-        {"accelerator", "accelerator", false},
-        {"measured_s", "measured", true},
-        {"predicted_s", "predicted", true},
-        {"error", "error", true},
-        {"low_s", "from", true},
-        {"high_s", "to", true},
-    };
     page_table *rows;
 
     page_section(out, "runs", "Measured and predicted");
-    rows = page_table_add(out, "all-runs", "Step time of every timed run", columns,
-                          sizeof columns / sizeof *columns, "accuracy");
+    rows = page_table_add(out, "all-runs", "Step time of every timed run",
+                          "id=run|source=source|sweep=sweep|accelerator=accelerator|"
+                          "measured_s>measured|predicted_s>predicted|error>error|"
+                          "low_s>from|high_s>to",
+                          "accuracy");
     for (size_t i = 0; i < v->runs->count; i++) {
         const plait_run_price *const price = &v->price[i];
         const plait_run *const run = price->run;
@@ -119,20 +104,14 @@ static void add_runs(page *out, const plait_validation *v)
 
 static void add_worst(page *out, const plait_validation *v)
 {
-    static const page_column columns[] = {
-        {"id", "run", false},
-        {"measured_s", "measured", true},
-        {"predicted_s", "predicted", true},
-        {"error", "error", true},
-        {"plan", "plan", false},
-        {"terms", "predicted as", false},
-    };
     page_table *rows;
     char text[REPORT_TERMS_SIZE];
 
     page_section(out, "worst", "The worst rows");
-    rows =
-        page_table_add(out, "worst-runs", "Rows whose step time is furthest off", columns, 6, NULL);
+    rows = page_table_add(out, "worst-runs", "Rows whose step time is furthest off",
+                          "id=run|measured_s>measured|predicted_s>predicted|"
+                          "error>error|plan=plan|terms=predicted as",
+                          NULL);
     for (size_t i = 0; i < v->worst_count; i++) {
         const plait_run_price *const price = &v->price[v->worst[i]];
 
@@ -154,19 +133,12 @@ static void add_number(page_table *rows, double number)
 
 static void add_sweeps(page *out, const plait_validation *v)
 {
-    static const page_column columns[] = {
-        {"sweep", "sweep", false},
-        {"plans", "plans", true},
-        {"spearman", "Spearman", true},
-        {"kendall", "Kendall", true},
-        {"regret", "regret", true},
-        {"beyond_noise", "beyond noise", true},
-        {"chosen", "we would choose", false},
-        {"best", "best measured", false},
-    };
     char text[REPORT_TERMS_SIZE];
-    page_table *rows =
-        page_table_add(out, "sweeps", "How the plans of each sweep are ranked", columns, 8, NULL);
+    page_table *rows = page_table_add(out, "sweeps", "How the plans of each sweep are ranked",
+                                      "sweep=sweep|plans>plans|spearman>Spearman|kendall>Kendall|"
+                                      "regret>regret|beyond_noise>beyond noise|"
+                                      "chosen=we would choose|best=best measured",
+                                      NULL);
 
     for (size_t s = 0; s < v->sweeps; s++) {
         const plait_sweep_rank *const sweep = &v->sweep[s];
@@ -193,8 +165,6 @@ static void add_replay_rows(page_table *rows, const char *how, const double regr
 
 static void add_ranking(page *out, const plait_validation *v)
 {
-    static const page_column columns[] = {
-        {"how", "chosen", false}, {"tries", "tries", true}, {"regret", "regret", true}};
     page_table *rows;
 
     if (v->sweeps == 0)
@@ -206,7 +176,7 @@ static void add_ranking(page *out, const plait_validation *v)
               v->sweeps, PLAIT_SWEEP_LEAST, v->spearman.mean, 100.0 * v->regret.mean);
     add_sweeps(out, v);
     rows = page_table_add(out, "replay", "Regret of the best of a few tries, mean of the sweeps",
-                          columns, 3, "replay");
+                          "how=chosen|tries>tries|regret>regret", "replay");
     add_replay_rows(rows, "at random", v->replay.random);
     add_replay_rows(rows, "the first as ranked", v->replay.ranked);
     add_replay_rows(rows, "a set, as search --try", v->replay.tries);
@@ -229,36 +199,15 @@ static void add_confusion(page_table *rows, const plait_confusion *c, const char
     page_percent(rows, c->balanced_accuracy);
 }
 
-static void add_verdicts(page *out, const plait_validation *v)
-{
-    static const page_column columns[] = {
-        {"source", "source", false},        {"ran", "ran", true},
-        {"called_oom", "called oom", true}, {"tight", "called tight", true},
-        {"failed", "failed", true},         {"foreseen", "foreseen", true},
-        {"balanced", "balanced", true},
-    };
-    page_table *rows;
-
-    if (v->confusions == 0)
-        return;
-    rows =
-        page_table_add(out, "verdicts", "Running out of memory, foreseen or not", columns, 7, NULL);
-    for (size_t g = 0; g < v->confusions; g++)
-        add_confusion(rows, &v->confusion[g], v->confusion[g].source);
-    add_confusion(rows, &v->confusion_total, "all");
-}
-
 static void add_memory(page *out, const plait_validation *v)
 {
-    static const page_column columns[] = {
-        {"source", "source", false},  {"scope", "measured as", false}, {"rows", "rows", true},
-        {"mape", "mean error", true}, {"median", "median", true},      {"p90", "90 %", true},
-        {"bias", "bias", true},
-    };
     page_table *rows;
 
     page_section(out, "memory", "Memory");
-    rows = page_table_add(out, "peaks", "Error of the peak", columns, 7, NULL);
+    rows = page_table_add(out, "peaks", "Error of the peak",
+                          "source=source|scope=measured as|rows>rows|mape>mean error|"
+                          "median>median|p90>90 %|bias>bias",
+                          NULL);
     for (size_t g = 0; g < v->memories; g++) {
         page_word(rows, "%s", v->memory[g].name);
         page_word(rows, "%s", v->memory[g].scope);
@@ -267,27 +216,19 @@ static void add_memory(page *out, const plait_validation *v)
     page_word(rows, "all");
     page_word(rows, "%s", "");
     add_errors(rows, &v->memory_total);
-    add_verdicts(out, v);
+    if (v->confusions != 0) {
+        rows = page_table_add(out, "verdicts", "Running out of memory, foreseen or not",
+                              "source=source|ran>ran|called_oom>called oom|"
+                              "tight>called tight|failed>failed|foreseen>foreseen|"
+                              "balanced>balanced",
+                              NULL);
+        for (size_t g = 0; g < v->confusions; g++)
+            add_confusion(rows, &v->confusion[g], v->confusion[g].source);
+        add_confusion(rows, &v->confusion_total, "all");
+    }
 }
 
 // ---- the page ------------------------------------------------------------------------------
-
-static void add_unpriced(page *out, const plait_validation *v)
-{
-    static const page_column columns[] = {
-        {"rows", "rows", true}, {"first", "the first", false}, {"why", "why", false}};
-    page_table *rows;
-
-    if (v->reasons == 0)
-        return;
-    page_section(out, "unpriced", "Rows without a price");
-    rows = page_table_add(out, "reasons", "Why rows have no price", columns, 3, NULL);
-    for (size_t i = 0; i < v->reasons; i++) {
-        page_count(rows, (double)v->unpriced[i].rows);
-        page_word(rows, "%s", v->unpriced[i].first);
-        page_word(rows, "%s", v->unpriced[i].why);
-    }
-}
 
 static void add_answer(page *out, const plait_validation *v)
 {
@@ -309,6 +250,7 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
                               page **out, plait_error *err)
 {
     page *made = page_new(arena, "Measured against predicted: %s", v->runs->name);
+    page_table *rows;
 
     *out = made;
     if (made == NULL)
@@ -321,7 +263,16 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
     add_ranking(made, v);
     add_memory(made, v);
     add_worst(made, v);
-    add_unpriced(made, v);
+    if (v->reasons != 0) {
+        page_section(made, "unpriced", "Rows without a price");
+        rows = page_table_add(made, "reasons", "Why rows have no price",
+                              "rows>rows|first=the first|why=why", NULL);
+        for (size_t i = 0; i < v->reasons; i++) {
+            page_count(rows, (double)v->unpriced[i].rows);
+            page_word(rows, "%s", v->unpriced[i].first);
+            page_word(rows, "%s", v->unpriced[i].why);
+        }
+    }
     page_grounds(made);
     page_command(made, command);
     return PLAIT_OK;

@@ -28,33 +28,15 @@ static double value_if_fits(const plait_capacity_row *r, double value)
 
 static const page_table *add_rows(page *out, const report_capacity *report)
 {
-    static const page_column columns[] = {
-        {"cluster", "cluster", false},
-        {"gpus", "GPUs", true},
-        {"step_s", "step", true},
-        {"mfu", "MFU", true},
-        {"memory_bytes", "memory", true},
-        {"gbs", "batch", true},
-        {"tokens_per_s", "tokens/s", true},
-        {"effective", "useful", true},
-        {"wall_s", "days", true},
-        {"wall_low_s", "from", true},
-        {"wall_high_s", "to", true},
-        {"finishes", "in time", true},
-        {"usd", "USD", true},
-        {"power_w", "MW", true},
-        {"energy_j", "MWh", true},
-        {"co2_kg", "t CO2", true},
-        {"scaling", "scaling", true},
-        {"limit", "binds", false},
-        {"front", "on the front", false},
-        {"plan", "plan", false},
-        {"deadline_s", NULL, true},
-        {"budget_usd", NULL, true},
-    };
     const plait_capacity_ask *const ask = report->ask;
-    page_table *rows = page_table_add(out, "rows", "The best plan of each number of GPUs", columns,
-                                      sizeof columns / sizeof *columns, NULL);
+    page_table *rows = page_table_add(out, "rows", "The best plan of each number of GPUs",
+                                      "cluster=cluster|gpus>GPUs|step_s>step|mfu>MFU|"
+                                      "memory_bytes>memory|gbs>batch|tokens_per_s>tokens/s|"
+                                      "effective>useful|wall_s>days|wall_low_s>from|wall_high_s>to|"
+                                      "finishes>in time|usd>USD|power_w>MW|energy_j>MWh|"
+                                      "co2_kg>t CO2|scaling>scaling|limit=binds|front=on the front|"
+                                      "plan=plan|deadline_s>|budget_usd>",
+                                      NULL);
 
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];
@@ -102,17 +84,14 @@ static void add_change(page_table *rows, double value, double from)
 
 static void add_tornado(page *out, const report_capacity *report)
 {
-    static const page_column columns[] = {
-        {"what", "input", false},        {"days_less", "days at -10 %", true},
-        {"days_more", "at +10 %", true}, {"usd_less", "USD at -10 %", true},
-        {"usd_more", "at +10 %", true},
-    };
     const plait_capacity_row *const r = &report->row[report->answer];
     page_table *rows;
 
     page_section(out, "inputs", "What moves the answer");
     rows = page_table_add(out, "tornado", "What a tenth less and a tenth more of each input change",
-                          columns, 5, "tornado");
+                          "what=input|days_less>days at -10 %|days_more>at +10 %|"
+                          "usd_less>USD at -10 %|usd_more>at +10 %",
+                          "tornado");
     for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
         const plait_capacity_swing *const s = &report->swing[i];
 
@@ -135,21 +114,6 @@ static void add_printed(page *out, const report_capacity *report,
     if (stream != NULL)
         print(report, stream);
     page_end_printed(out, stream);
-}
-
-static void add_charts(page *out, const page_table *rows)
-{
-    page_section(out, "time", "Days");
-    page_chart_add(out, rows, "days", "Days of the run, with the band of the step time");
-    page_section(out, "money", "Dollars");
-    page_chart_add(out, rows, "cost", "Dollars of the run");
-    page_chart_add(out, rows, "pareto", "Days against dollars");
-    page_section(out, "failures", "Goodput");
-    page_chart_add(
-        out, rows, "goodput",
-        "Share of the time that is useful work, interruptions and checkpoints taken off");
-    page_section(out, "scale", "Scaling");
-    page_chart_add(out, rows, "scaling", "Tokens a GPU against those of the fewest GPUs");
 }
 
 /* ---- the answer ---- */
@@ -245,7 +209,17 @@ plait_status page_of_capacity(const report_capacity *report, const char *command
     add_printed(made, report, report_capacity_answer);
     page_section(made, "numbers", "Numbers of GPUs");
     rows = add_rows(made, report);
-    add_charts(made, rows);
+    page_section(made, "time", "Days");
+    page_chart_add(made, rows, "days", "Days of the run, with the band of the step time");
+    page_section(made, "money", "Dollars");
+    page_chart_add(made, rows, "cost", "Dollars of the run");
+    page_chart_add(made, rows, "pareto", "Days against dollars");
+    page_section(made, "failures", "Goodput");
+    page_chart_add(
+        made, rows, "goodput",
+        "Share of the time that is useful work, interruptions and checkpoints taken off");
+    page_section(made, "scale", "Scaling");
+    page_chart_add(made, rows, "scaling", "Tokens a GPU against those of the fewest GPUs");
     if (report->answer >= 0)
         add_tornado(made, report);
     page_grounds(made);

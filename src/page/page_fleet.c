@@ -18,21 +18,12 @@ static void add_printed(page *out, const report_fleet *report,
 
 static const page_table *add_hours(page *out, const plait_fleet *fleet)
 {
-    static const page_column columns[] = {
-        {"hour", "hour", true},
-        {"rate", "requests/s", true},
-        {"workers", "workers", false},
-        {"nodes", "nodes", true},
-        {"spare_nodes", "spare", true},
-        {"ttft_s", "TTFT", true},
-        {"ttft_p99_s", "p99", true},
-        {"tpot_s", "TPOT", true},
-        {"used_reserved", "reserved used", true},
-        {"used_elastic", "elastic used", true},
-        {"available", "enough are up", true},
-    };
-    page_table *rows = page_table_add(out, "hours", "Nodes that each hour needs", columns,
-                                      sizeof columns / sizeof *columns, NULL);
+    page_table *rows = page_table_add(out, "hours", "Nodes that each hour needs",
+                                      "hour>hour|rate>requests/s|workers=workers|nodes>nodes|"
+                                      "spare_nodes>spare|ttft_s>TTFT|ttft_p99_s>p99|tpot_s>TPOT|"
+                                      "used_reserved>reserved used|used_elastic>elastic used|"
+                                      "available>enough are up",
+                                      NULL);
     char counts[48];
 
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
@@ -56,21 +47,12 @@ static const page_table *add_hours(page *out, const plait_fleet *fleet)
 
 static void add_fleets(page *out, const report_fleet *report)
 {
-    static const page_column columns[] = {
-        {"rank", "fleet", true},
-        {"engine", "engine", false},
-        {"deployment", "workers", false},
-        {"counts", "at most", false},
-        {"weights", "weights", false},
-        {"kv", "kv", false},
-        {"nodes", "nodes", true},
-        {"spare_nodes", "spare", true},
-        {"usd_reserved", "USD reserved", true},
-        {"usd_elastic", "USD elastic", true},
-        {"lacks", "against the first", false},
-    };
     page_table *rows = page_table_add(out, "fleets", "The cheapest fleets, dollars of a month",
-                                      columns, sizeof columns / sizeof *columns, NULL);
+                                      "rank>fleet|engine=engine|deployment=workers|counts=at most|"
+                                      "weights=weights|kv=kv|nodes>nodes|spare_nodes>spare|"
+                                      "usd_reserved>USD reserved|usd_elastic>USD elastic|"
+                                      "lacks=against the first",
+                                      NULL);
     char text[160];
 
     for (int i = 0; i < report->answer->fleets; i++) {
@@ -155,12 +137,11 @@ plait_status page_of_fleet(const report_fleet *report, const char *command, plai
     page_section(made, "answer", "The answer");
     add_printed(made, report, report_fleet_answer);
     if (report->answer->fleets > 0) {
-        static const page_column columns[] = {{"what", "of the first", false},
-                                              {"reserved", "reserved", true},
-                                              {"elastic", "elastic", true}};
         report_fleet_total total[REPORT_FLEET_TOTALS];
 
-        page_table *rows = page_table_add(made, "totals", "What it comes to", columns, 3, NULL);
+        page_table *rows =
+            page_table_add(made, "totals", "What it comes to",
+                           "what=of the first|reserved>reserved|elastic>elastic", NULL);
         char text[UNITS_SIZE];
 
         report_fleet_totals(report, total);

@@ -96,63 +96,29 @@ static void add_shared_keys(page *out, const page_plans *of)
     page_end_printed(out, stream);
 }
 
-/* Columns before the keys of a plan; further_columns follow the keys. */
-static const page_column price_columns[] = {
-    {"step_s", "step", true},
-    {"mfu", "MFU", true},
-    {"memory_bytes", "memory", true},
-};
-static const page_column further_columns[] = {
-    {"step_low_s", "from", true},
-    {"step_high_s", "to", true},
-    {"tokens_per_s_per_gpu", "tokens/s/GPU", true},
-    {"risk", "risk", true},
-    {"verdict", "verdict", false},
-};
-enum {
-    PRICE_COLUMNS = sizeof price_columns / sizeof *price_columns,
-    FURTHER_COLUMNS = sizeof further_columns / sizeof *further_columns,
-};
-
 /* Returns the value; NaN: the plan cannot run. */
 static double value_if_runs(const report_plan *plan, double value)
 {
     return plan->verdict == PLAIT_INVALID ? (double)NAN : value;
 }
 
-static void add_key_cell(page_table *rows, const report_plan *plan, plait_key_id key)
+static void add_ranking(page *out, const page_plans *of)
 {
-    char word[PLAIT_VALUE_SIZE];
-
-    if (plait_keys[key].words == NULL)
-        page_count(rows, plait_key_value(&plan->degrees, key));
-    else
-        page_word(rows, "%s", plait_degrees_get(&plan->degrees, key, word, sizeof word));
-}
-
-static plait_status add_ranking(page *out, const page_plans *of, plait_arena *arena,
-                                plait_error *err)
-{
-    page_column *columns =
-        plait_arena_alloc(arena, 2 + PLAIT_KEYS + PRICE_COLUMNS + FURTHER_COLUMNS, sizeof *columns);
+    char columns[4096] = "rank>plan|step_s>step|mfu>MFU|memory_bytes>memory";
     plait_key_id shown[PLAIT_KEYS];
-    int keys = 0, count = 0;
+    page_table *rows;
+    int keys = 0;
 
-    if (columns == NULL)
-        return plait_fail_nomem(err);
-    columns[count++] = (page_column){"rank", "plan", true};
-    for (int c = 0; c < PRICE_COLUMNS; c++)
-        columns[count++] = price_columns[c];
     for (int k = 0; k < PLAIT_KEYS; k++)
         if (is_shown(of, (plait_key_id)k)) {
             shown[keys++] = (plait_key_id)k;
-            columns[count++] =
-                (page_column){plait_keys[k].name, plait_keys[k].title, plait_keys[k].words == NULL};
+            report_append(columns, sizeof columns, "|%s%c%s", plait_keys[k].name,
+                          plait_keys[k].words == NULL ? '>' : '=', plait_keys[k].title);
         }
-    for (int c = 0; c < FURTHER_COLUMNS; c++)
-        columns[count++] = further_columns[c];
-    page_table *rows =
-        page_table_add(out, "ranking", "Plans, the fastest first", columns, count, NULL);
+    report_append(columns, sizeof columns, "%s",
+                  "|step_low_s>from|step_high_s>to|"
+                  "tokens_per_s_per_gpu>tokens/s/GPU|risk>risk|verdict=verdict");
+    rows = page_table_add(out, "ranking", "Plans, the fastest first", columns, NULL);
     for (int i = 0; i < of->plans; i++) {
         const report_plan *const plan = &of->plan[i];
         const plait_cost *const cost = &plan->cost;
@@ -161,8 +127,15 @@ static plait_status add_ranking(page *out, const page_plans *of, plait_arena *ar
         page_seconds(rows, value_if_runs(plan, cost->step_s));
         page_percent(rows, value_if_runs(plan, cost->mfu));
         page_gib(rows, value_if_runs(plan, cost->memory.peak_bytes));
-        for (int k = 0; k < keys; k++)
-            add_key_cell(rows, plan, shown[k]);
+        for (int k = 0; k < keys; k++) {
+            char word[PLAIT_VALUE_SIZE];
+
+            if (plait_keys[shown[k]].words == NULL)
+                page_count(rows, plait_key_value(&plan->degrees, shown[k]));
+            else
+                page_word(rows, "%s",
+                          plait_degrees_get(&plan->degrees, shown[k], word, sizeof word));
+        }
         page_seconds(rows, value_if_runs(plan, cost->step_low_s));
         page_seconds(rows, value_if_runs(plan, cost->step_high_s));
         page_number(rows, value_if_runs(plan, cost->tokens_per_s_per_gpu), "%.0f",
@@ -170,18 +143,14 @@ static plait_status add_ranking(page *out, const page_plans *of, plait_arena *ar
         page_percent(rows, value_if_runs(plan, cost->risk));
         page_word(rows, "%s", plait_verdict_name[plan->verdict]);
     }
-    return PLAIT_OK;
 }
 
 static void add_terms(page *out, const page_plans *of)
 {
-    static const page_column columns[] = {
-        {"rank", "plan", true},         {"term", "term", false}, {"seconds", "time", true},
-        {"share", "of the step", true}, {"order", NULL, true},
-    };
     enum { PLANS_DRAWN = 10 };
     page_table *rows =
-        page_table_add(out, "terms", "Where the step of each plan goes", columns, 5, "terms");
+        page_table_add(out, "terms", "Where the step of each plan goes",
+                       "rank>plan|term=term|seconds>time|share>of the step|order>", "terms");
 
     for (int i = 0; i < of->plans && i < PLANS_DRAWN; i++) {
         report_term term[PLAIT_STEP_TERM_COUNT];
@@ -201,8 +170,6 @@ static void add_terms(page *out, const page_plans *of)
 
 static void add_front(page *out, const page_plans *of)
 {
-    static const page_column columns[] = {
-        {"step_s", "step", true}, {"memory_bytes", "memory", true}, {"plan", "plan", false}};
     page_table *rows;
     char line[REPORT_LINE_SIZE];
 
@@ -210,7 +177,8 @@ static void add_front(page *out, const page_plans *of)
         return;
     page_section(out, "front", "Time against memory");
     page_text(out, "No plan of the search is both faster and leaner than one of these.");
-    rows = page_table_add(out, "pareto", "The front of time and memory", columns, 3, "front");
+    rows = page_table_add(out, "pareto", "The front of time and memory",
+                          "step_s>step|memory_bytes>memory|plan=plan", "front");
     for (int i = 0; i < of->front; i++) {
         page_seconds(rows, of->front_plan[i].cost.step_s);
         page_gib(rows, of->front_plan[i].cost.memory.peak_bytes);
@@ -222,14 +190,11 @@ static void add_front(page *out, const page_plans *of)
 
 static void add_step(page *out, const plait_cost *cost)
 {
-    static const page_column columns[] = {{"term", "term", false},
-                                          {"seconds", "time", true},
-                                          {"share", "of the step", true},
-                                          {"equation", "equation", false},
-                                          {"what", "what", false}};
     report_term term[PLAIT_STEP_TERM_COUNT];
-    page_table *rows =
-        page_table_add(out, "step", "The terms of the first plan's step", columns, 5, NULL);
+    page_table *rows = page_table_add(out, "step", "The terms of the first plan's step",
+                                      "term=term|seconds>time|share>of the step|equation=equation|"
+                                      "what=what",
+                                      NULL);
 
     report_step_term_list(&cost->step, term);
     for (int t = 0; t < PLAIT_STEP_TERM_COUNT; t++) {
@@ -245,13 +210,10 @@ static void add_step(page *out, const plait_cost *cost)
 
 static void add_memory(page *out, const plait_cost *cost)
 {
-    static const page_column columns[] = {{"part", "part", false},
-                                          {"bytes", "memory", true},
-                                          {"equation", "equation", false},
-                                          {"what", "what", false}};
     report_term term[PLAIT_MEMORY_TERM_COUNT];
-    page_table *rows = page_table_add(out, "memory", "Memory of the fullest GPU, by what holds it",
-                                      columns, 4, "parts");
+    page_table *rows =
+        page_table_add(out, "memory", "Memory of the fullest GPU, by what holds it",
+                       "part=part|bytes>memory|equation=equation|what=what", "parts");
 
     report_memory_term_list(&cost->memory, term);
     for (int t = 0; t < PLAIT_MEMORY_TERM_COUNT; t++) {
@@ -279,33 +241,23 @@ static double stage_capacity_bytes(const plait_problem *problem, const plait_sta
 
 static void add_stages(page *out, const plait_problem *problem, const report_plan *plan)
 {
-    static const page_column columns[] = {
-        {"stage", "stage", true},
-        {"accelerator", "GPU", false},
-        {"tp", "tp", true},
-        {"dp", "dp", true},
-        {"layers", "layers", false},
-        {"forward_s", "forward", true},
-        {"backward_s", "backward", true},
-        {"memory_bytes", "memory", true},
-        {"capacity_bytes", "may use", true},
-        {"in_flight", "in flight", true},
-        {"recompute", "recompute", false},
-    };
     const plait_cost *const cost = &plan->cost;
     page_table *rows = page_table_add(
-        out, "stages", "Memory of each pipeline stage; the mark is what plans may use", columns, 11,
+        out, "stages", "Memory of each pipeline stage; the mark is what plans may use",
+        "stage>stage|accelerator=GPU|tp>tp|dp>dp|layers=layers|"
+        "forward_s>forward|backward_s>backward|memory_bytes>memory|"
+        "capacity_bytes>may use|in_flight>in flight|"
+        "recompute=recompute",
         "stages");
 
     for (int s = 0; s < cost->stages && s < plan->plan.stages; s++) {
         const plait_stage *const stage = &plan->plan.stage[s];
         char layers[128], word[PLAIT_VALUE_SIZE];
-        size_t used = 0;
 
         layers[0] = '\0';
-        for (int c = 0; c < stage->chunks && used < sizeof layers; c++)
-            used += (size_t)snprintf(layers + used, sizeof layers - used, "%s%d", c > 0 ? "+" : "",
-                                     stage->chunk[c].last - stage->chunk[c].first);
+        for (int c = 0; c < stage->chunks; c++)
+            report_append(layers, sizeof layers, "%s%d", c > 0 ? "+" : "",
+                          stage->chunk[c].last - stage->chunk[c].first);
         page_count(rows, s);
         page_word(rows, "%s", problem->cluster->group[stage->group].accelerator->name);
         page_count(rows, stage->degrees.tp);
@@ -325,18 +277,15 @@ static void add_stages(page *out, const plait_problem *problem, const report_pla
 
 static void add_communication(page *out, const plait_cost *cost)
 {
-    static const page_column columns[] = {
-        {"what", "what", false},        {"group", "group", false},  {"ranks", "ranks", true},
-        {"count", "calls", true},       {"bytes", "a call", true},  {"seconds", "time", true},
-        {"exposed_s", "exposed", true}, {"term", "in term", false},
-    };
     page_table *rows;
     char text[UNITS_SIZE];
 
     if (cost->volumes == 0)
         return;
     rows = page_table_add(out, "communication", "What one GPU of the slowest stage sends in a step",
-                          columns, 8, NULL);
+                          "what=what|group=group|ranks>ranks|count>calls|bytes>a call|"
+                          "seconds>time|exposed_s>exposed|term=in term",
+                          NULL);
     for (int v = 0; v < cost->volumes; v++) {
         const plait_volume *const volume = &cost->volume[v];
 
@@ -392,18 +341,15 @@ static plait_status add_timeline(page *out, const page_plans *of, plait_arena *a
 
 static void add_others(page *out, const page_plans *of)
 {
-    static const page_column columns[] = {
-        {"asked", "with", false},  {"verdict", "verdict", false},
-        {"step_s", "step", true},  {"memory_bytes", "memory", true},
-        {"why", "why not", false}, {"plan", "the best such plan", false},
-    };
     page_table *rows;
     char line[REPORT_LINE_SIZE];
 
     if (of->others == 0)
         return;
     page_section(out, "why-not", "Why not another");
-    rows = page_table_add(out, "others", "The best plan with another value of one key", columns, 6,
+    rows = page_table_add(out, "others", "The best plan with another value of one key",
+                          "asked=with|verdict=verdict|step_s>step|memory_bytes>memory|"
+                          "why=why not|plan=the best such plan",
                           NULL);
     for (int i = 0; i < of->others; i++) {
         const report_plan *const plan = of->other[i].plan;
@@ -419,15 +365,13 @@ static void add_others(page *out, const page_plans *of)
 
 static void add_sensitivities(page *out, const page_plans *of)
 {
-    static const page_column columns[] = {
-        {"resource", "10 % more", false}, {"step_s", "step", true}, {"gain", "saved", true}};
     page_table *rows;
 
     if (of->sensitivities == 0)
         return;
     page_section(out, "sensitivity", "What more of a resource buys");
     rows = page_table_add(out, "resources", "Step time that 10 % more of each resource saves",
-                          columns, 3, "sensitivity");
+                          "resource=10 % more|step_s>step|gain>saved", "sensitivity");
     for (int i = 0; i < of->sensitivities; i++) {
         page_word(rows, "%s", of->sensitivity[i].resource);
         page_seconds(rows, of->sensitivity[i].step_s);
@@ -458,7 +402,7 @@ plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out,
     }
     page_section(made, "plans", "Plans");
     add_shared_keys(made, of);
-    PLAIT_TRY(add_ranking(made, of, arena, err));
+    add_ranking(made, of);
     add_terms(made, of);
     add_front(made, of);
     if (of->plan[0].verdict != PLAIT_INVALID) {

@@ -4,6 +4,12 @@
 #include "page/page.h"
 #include "base/text.h"
 
+typedef struct page_column {
+    const char *key;   /* name in CSV and JSON: "step_s" */
+    const char *title; /* heading; NULL: hidden */
+    bool number;       /* aligned to the right */
+} page_column;
+
 typedef struct page_cell {
     const char *text;
     double number; /* value in a column of numbers; NaN: none */

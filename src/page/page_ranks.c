@@ -162,15 +162,10 @@ static const char *axes_text(int axes, char text[UNITS_SIZE])
 
 static void add_traffic_table(page *out, const traffic *t, const char *of)
 {
-    static const page_column columns[] = {{"from", "from", true},
-                                          {"to", "to", true},
-                                          {"bytes", "bytes", true},
-                                          {"axes", "groups", false},
-                                          {"of", NULL, false}};
     page_table *rows =
         page_table_add(out, "traffic",
                        "Bytes sent in a step, as rings carry what a GPU of the slowest stage sends",
-                       columns, 5, "traffic");
+                       "from>from|to>to|bytes>bytes|axes=groups|of=", "traffic");
     char text[UNITS_SIZE];
 
     for (int i = 0; i < t->cells * t->cells; i++) {
@@ -216,11 +211,6 @@ static int place(const plait_degrees *d, plait_axis axis, int rank)
 
 static void add_placement(page *out, const page_plans *of, int gpus_per_node)
 {
-    static const page_column columns[] = {
-        {"rank", "rank", true},   {"node", "node", true}, {"gpu", "GPU", true},
-        {"stage", "stage", true}, {"dp", "dp", true},     {"cp", "cp", true},
-        {"tp", "tp", true},
-    };
     const plait_degrees *const d = &of->plan[0].degrees;
     const int gpus = of->problem->job.gpus;
     page_table *rows;
@@ -229,7 +219,8 @@ static void add_placement(page *out, const page_plans *of, int gpus_per_node)
     if (gpus > MOST_PLACED)
         page_text(out, "The first %d of %d ranks; the others follow in the same order.",
                   MOST_PLACED, gpus);
-    rows = page_table_add(out, "placement", "Where each rank lies", columns, 7, "placement");
+    rows = page_table_add(out, "placement", "Where each rank lies",
+                          "rank>rank|node>node|gpu>GPU|stage>stage|dp>dp|cp>cp|tp>tp", "placement");
     for (int rank = 0; rank < gpus && rank < MOST_PLACED; rank++) {
         page_count(rows, rank);
         page_count(rows, rank / gpus_per_node);

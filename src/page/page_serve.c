@@ -86,15 +86,14 @@ static void add_seen(page_table *rows, const char *what, const page_serve_seen *
 
 static void add_simulated(page *out, const page_serve *of)
 {
-    static const page_column columns[] = {{"what", "simulated", false},
-                                          {"mean_s", "mean", true},
-                                          {"p50_s", "half within", true},
-                                          {"p99_s", "99 of 100 within", true}};
 
     if (!isfinite(of->requests))
         return;
     page_text(out, "The first deployment step by step, %.0f requests:", of->requests);
-    page_table *rows = page_table_add(out, "simulated", "What its requests see", columns, 4, NULL);
+    page_table *rows = page_table_add(out, "simulated", "What its requests see",
+                                      "what=simulated|mean_s>mean|p50_s>half within|"
+                                      "p99_s>99 of 100 within",
+                                      NULL);
     add_seen(rows, "time to first token", &of->ttft);
     add_seen(rows, "time per output token", &of->tpot);
     add_seen(rows, "end to end", &of->e2e);
@@ -104,32 +103,17 @@ static void add_simulated(page *out, const page_serve *of)
 
 static void add_plans(page *out, const page_serve *of)
 {
-    static const page_column columns[] = {
-        {"rank", "deployment", true},
-        {"ttft_s", "TTFT", true},
-        {"tpot_s", "TPOT", true},
-        {"out_tok_s", "tokens/s", true},
-        {"engine", "engine", false},
-        {"mode", "mode", false},
-        {"workers", "workers", false},
-        {"replicas", "replicas", true},
-        {"gpus", "GPUs", true},
-        {"weights", "weights", false},
-        {"kv", "kv", false},
-        {"running", "running", true},
-        {"ttft_p99_s", "p99", true},
-        {"e2e_s", "end to end", true},
-        {"out_tok_s_gpu", "a GPU", true},
-        {"usd_per_mtok", "USD/Mtok", true},
-        {"joules_per_tok", "J/tok", true},
-        {"binds", "bound by", false},
-    };
     page_table *rows;
     char text[UNITS_SIZE];
 
     page_section(out, "plans", "Deployments");
-    rows = page_table_add(out, "plans", "Deployments, the most tokens/s a GPU first", columns,
-                          sizeof columns / sizeof *columns, NULL);
+    rows = page_table_add(out, "plans", "Deployments, the most tokens/s a GPU first",
+                          "rank>deployment|ttft_s>TTFT|tpot_s>TPOT|out_tok_s>tokens/s|"
+                          "engine=engine|mode=mode|workers=workers|replicas>replicas|"
+                          "gpus>GPUs|weights=weights|kv=kv|running>running|"
+                          "ttft_p99_s>p99|e2e_s>end to end|out_tok_s_gpu>a GPU|"
+                          "usd_per_mtok>USD/Mtok|joules_per_tok>J/tok|binds=bound by",
+                          NULL);
     for (int i = 0; i < of->plans; i++) {
         const page_serve_plan *const p = &of->plan[i];
 
@@ -165,13 +149,11 @@ static double step_of(const page_serve_plan *p)
 
 static void add_steps(page *out, const page_serve *of)
 {
-    static const page_column columns[] = {
-        {"rank", "deployment", true},   {"term", "part", false}, {"seconds", "time", true},
-        {"share", "of the step", true}, {"order", NULL, true},
-    };
     enum { PLANS_DRAWN = 10 };
     page_table *rows = page_table_add(out, "terms", "Where a decoding step of each deployment goes",
-                                      columns, 5, "steps");
+                                      "rank>deployment|term=part|seconds>time|share>of the step|"
+                                      "order>",
+                                      "steps");
 
     for (int i = 0; i < of->plans && i < PLANS_DRAWN; i++) {
         const page_serve_plan *const p = &of->plan[i];
@@ -193,20 +175,16 @@ static void add_steps(page *out, const page_serve *of)
 
 static void add_front(page *out, const page_serve *of)
 {
-    static const page_column columns[] = {
-        {"tpot_s", "TPOT", true},      {"out_tok_s_gpu", "tokens/s a GPU", true},
-        {"ttft_s", "TTFT", true},      {"concurrency", "in flight", true},
-        {"engine", "engine", false},   {"workers", "worker", false},
-        {"weights", "weights", false}, {"binds", "bound by", false},
-        {"tpot_bound_s", NULL, true},
-    };
 
     if (of->front == 0)
         return;
     page_section(out, "front", "What a faster token costs");
     page_text(out, "One worker by itself; none beats these both in TPOT and in tokens/s a GPU.");
     page_table *rows = page_table_add(out, "front", "Tokens/s a GPU against the time per token",
-                                      columns, 9, "serve_front");
+                                      "tpot_s>TPOT|out_tok_s_gpu>tokens/s a GPU|ttft_s>TTFT|"
+                                      "concurrency>in flight|engine=engine|workers=worker|"
+                                      "weights=weights|binds=bound by|tpot_bound_s>",
+                                      "serve_front");
     for (int i = 0; i < of->front; i++) {
         const page_serve_plan *const p = &of->at_front[i];
 
@@ -224,13 +202,6 @@ static void add_front(page *out, const page_serve *of)
 
 static void add_load(page *out, const page_serve *of)
 {
-    static const page_column columns[] = {
-        {"load", "of what it takes", true}, {"rate", "requests/s", true},
-        {"ttft_s", "TTFT", true},           {"ttft_p99_s", "p99", true},
-        {"tpot_s", "TPOT", true},           {"running", "running", true},
-        {"out_tok_s", "tokens/s", true},    {"ttft_bound_s", NULL, true},
-        {"tpot_bound_s", NULL, true},
-    };
     char text[UNITS_SIZE];
 
     if (of->points == 0)
@@ -239,7 +210,10 @@ static void add_load(page *out, const page_serve *of)
     page_text(out, "The first deployment, as it is, up to the rate beyond which more comes than "
                    "leaves; by the closed forms.");
     page_table *rows = page_table_add(out, "load", "Time to the first token against the load",
-                                      columns, 9, "serve_ttft");
+                                      "load>of what it takes|rate>requests/s|ttft_s>TTFT|"
+                                      "ttft_p99_s>p99|tpot_s>TPOT|running>running|"
+                                      "out_tok_s>tokens/s|ttft_bound_s>|tpot_bound_s>",
+                                      "serve_ttft");
     for (int i = 0; i < of->points; i++) {
         const page_serve_point *const p = &of->point[i];
 

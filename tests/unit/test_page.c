@@ -1,4 +1,4 @@
-/* test_page.c - a page says the same in each of its forms, whatever the texts hold */
+/* test_page.c - all forms of a page have the same content, for texts with any characters */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +10,6 @@
 
 #include "page/page.h"
 
-static const page_column columns[] = {
-    {"name", "name", false}, {"step_s", "step", true}, {"order", NULL, true}};
-
 static page *odd_page(plait_arena *arena)
 {
     page *made = page_new(arena, "a <b> & \"c\"");
@@ -23,7 +20,7 @@ static page *odd_page(plait_arena *arena)
     page_assume(made, "peak", "989 | \"dense\"");
     page_section(made, "plans", "Plans");
     page_text(made, "two\nlines of %s", "</p>");
-    rows = page_table_add(made, "ranking", "The ranking", columns, 3, NULL);
+    rows = page_table_add(made, "ranking", "The ranking", "name=name|step_s>step|order>", NULL);
     page_word(rows, "</script><i>|\"x\",y");
     page_seconds(rows, 1.5);
     page_count(rows, 7);
@@ -50,7 +47,7 @@ static void assert_has(const char *text, const char *part)
         fail_msg("expected \"%s\" in:\n%.2000s", part, text);
 }
 
-static void test_html__escapes_what_comes_from_outside(void **state)
+static void test_html__escapes_texts(void **state)
 {
     plait_arena *arena = plait_arena_new();
     const char *text = written(arena, PAGE_HTML);
@@ -58,7 +55,7 @@ static void test_html__escapes_what_comes_from_outside(void **state)
     (void)state;
     assert_has(text, "<title>a &lt;b&gt; &amp; &quot;c&quot;</title>");
     assert_has(text, "<td>&lt;/script&gt;&lt;i&gt;|&quot;x&quot;,y</td>");
-    assert_has(text, "\\u003c/script>\\u003ci>|\\\"x\\\",y"); // in the slot of the data
+    assert_has(text, "\\u003c/script>\\u003ci>|\\\"x\\\",y"); // in the JSON
     assert_has(text, "lines of &lt;/p&gt;</p>");
     assert_has(text, "<td class=\"number\">1.50 s</td><td class=\"number\" hidden>7</td>");
     assert_null(strstr(text, "{{"));
@@ -108,7 +105,7 @@ static void test_csv__has_numbers_in_base_units(void **state)
     plait_arena_free(arena);
 }
 
-static void test_json__has_null_for_what_is_not_known(void **state)
+static void test_json__has_null_for_unknown_numbers(void **state)
 {
     plait_arena *arena = plait_arena_new();
     const char *text = written(arena, PAGE_JSON);
@@ -118,7 +115,7 @@ static void test_json__has_null_for_what_is_not_known(void **state)
     plait_arena_free(arena);
 }
 
-static void test_form__is_by_the_end_of_the_name(void **state)
+static void test_form__depends_on_the_extension(void **state)
 {
     (void)state;
     assert_int_equal(page_form_of("a/b.html"), PAGE_HTML);
@@ -128,7 +125,7 @@ static void test_form__is_by_the_end_of_the_name(void **state)
     assert_int_equal(page_form_of("html"), PAGE_FORMS);
 }
 
-/* Wherever memory ends, page_write says so and nothing else happens. */
+/* At whichever allocation memory runs out, page_write returns the error. */
 static void test_page__out_of_memory_is_an_error(void **state)
 {
     static const page_form forms[] = {PAGE_HTML, PAGE_MARKDOWN, PAGE_CSV, PAGE_JSON};
@@ -157,12 +154,12 @@ static void test_page__out_of_memory_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_html__escapes_what_comes_from_outside),
+        cmocka_unit_test(test_html__escapes_texts),
         cmocka_unit_test(test_answer__is_the_first_thing_in_every_form),
         cmocka_unit_test(test_markdown__keeps_cells_apart),
         cmocka_unit_test(test_csv__has_numbers_in_base_units),
-        cmocka_unit_test(test_json__has_null_for_what_is_not_known),
-        cmocka_unit_test(test_form__is_by_the_end_of_the_name),
+        cmocka_unit_test(test_json__has_null_for_unknown_numbers),
+        cmocka_unit_test(test_form__depends_on_the_extension),
         cmocka_unit_test(test_page__out_of_memory_is_an_error),
     };
 
