@@ -75,7 +75,7 @@ static stage_class class_of_chunks(const plait_table *table, const plait_degrees
     return class;
 }
 
-/* The index of an equal class, which is added if there is none. */
+/* The index of an equal class, which is added if it is missing. */
 static int place_class(const plait_table *table, class_list *list, const stage_class *class)
 {
     int known = list->count - 1; // equal stages are nearly always neighbours

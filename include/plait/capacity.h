@@ -87,7 +87,7 @@ typedef enum plait_capacity_limit {
     PLAIT_CAPACITY_LIMIT_FAILURES, /* less than a thousandth of the time is useful work: it never ends */
     PLAIT_CAPACITY_LIMIT_DEADLINE, /* the mean is late */
     PLAIT_CAPACITY_LIMIT_BUDGET,
-    PLAIT_CAPACITY_LIMIT_BOTH, /* late and too dear */
+    PLAIT_CAPACITY_LIMIT_BOTH, /* late and too expensive */
     PLAIT_CAPACITY_LIMITS
 } plait_capacity_limit;
 

@@ -54,7 +54,7 @@ typedef struct plait_launch {
     const plait_problem *problem;
     const plait_plan *plan;
     const plait_cost *cost;
-    const char *container; /* image that jobs run in; NULL: a placeholder says that there is none */
+    const char *container; /* image that jobs run in; NULL: a placeholder */
     const char *account;   /* that SLURM charges; NULL: likewise */
     const void *reserved[2]; /* zero; later versions turn it into fields */
 } plait_launch;

@@ -176,7 +176,7 @@ static void keep_choice(choice_search *search, const set_part *part)
     set.listed = q->listed++;
     set.bound = hetero_divisible_bound(q, &set);
     if (set.bound < hetero_limit(q) && q->problem->model->kinds == 1) {
-        set.bound = hetero_whole_layer_bound(q, &set); // closer, and dearer
+        set.bound = hetero_whole_layer_bound(q, &set); // closer, and slower
         search->failed = search->failed || set.bound < 0.0;
     }
     if (set.bound >= hetero_limit(q) || search->failed)

@@ -1,4 +1,4 @@
-/* test_text.c - numbers that survive a round trip, guesses, and cutting text up */
+/* test_text.c - numbers that survive a round trip, nearest words, and cutting text up */
 #include "support/assert_near.h"
 
 #include <float.h>
