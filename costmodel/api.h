@@ -293,17 +293,17 @@ plait_price plait_frames_price(plait_table *table, const plait_degrees *degrees,
 // ---- layers that are sharded differently -- -------------------------------------------------
 
 /** Communication of the hidden state of a microbatch to a layer with another tp. (C.281) */
-typedef struct plait_relocation {
+typedef struct plait_layout_change {
     double forward_s, backward_s;
     double bytes; /* buffers of whole states, besides those of the layers */
-} plait_relocation;
+} plait_layout_change;
 
 /** From a layer of tp `from` to one of tp `to`, in a plan of these degrees. */
-plait_relocation plait_relocation_of(const plait_problem *problem, const plait_degrees *degrees,
-                                     int from, int to);
+plait_layout_change plait_relocation_of(const plait_problem *problem, const plait_degrees *degrees,
+                                        int from, int to);
 
 /** Adds the times, and takes the larger bytes. */
-void plait_relocation_add(plait_relocation *sum, plait_relocation more);
+void plait_relocation_add(plait_layout_change *sum, plait_layout_change more);
 
 /** The cost of the layers of one sharding in a stage. (C.282) */
 typedef struct plait_cut_share {

@@ -1,9 +1,9 @@
 /* nested.c - one search inside another, of which only the best plan is wanted */
 #include "search/nested.h"
 
-plait_status question_ask(const plait_problem *problem, const plait_search_options *options,
-                          question_depth depth, plait_arena *arena, bool *fits, plait_ranked *out,
-                          plait_error *err)
+plait_status search_best_plan(const plait_problem *problem, const plait_search_options *options,
+                              search_depth depth, plait_arena *arena, bool *fits, plait_ranked *out,
+                              plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
     plait_search_options one = *options;
@@ -13,7 +13,7 @@ plait_status question_ask(const plait_problem *problem, const plait_search_optio
     one.top = 1;
     one.distinct = 0;
     one.progress = NULL;
-    const plait_status status = question_search(problem, &one, depth, arena, &result, &refusal);
+    const plait_status status = search_problem(problem, &one, depth, arena, &result, &refusal);
     *fits = status == PLAIT_OK && result.plans > 0;
     if (*fits)
         *out = result.plan[0];

@@ -149,8 +149,8 @@ static plait_status lead(const search_run *run, const plait_ranked *best,
     plans[0] = *best;
     for (int i = 0; i < result->plans && count < most; i++)
         if (run->options->distinct == 0 ||
-            !plait_degrees_alike(run->options->distinct, &best->plan.degrees,
-                                 &result->plan[i].plan.degrees))
+            !plait_degrees_equal_on(run->options->distinct, &best->plan.degrees,
+                                    &result->plan[i].plan.degrees))
             plans[count++] = result->plan[i];
     result->plans = count;
     result->plan = plans;
@@ -170,7 +170,7 @@ static plait_status count_variants(search_run *run, const search_found *found,
         return plait_fail_nomem(err);
     PLAIT_TRY(search_count_variants(run, found, &variant, err));
     for (int i = 0; i < result->plans; i++) {
-        const int at = top_alike(&found->top, &result->plan[i].plan.degrees);
+        const int at = top_find(&found->top, &result->plan[i].plan.degrees);
 
         plans[i] = result->plan[i];
         if (at < 0 || variant[at].plans == 0)
@@ -237,7 +237,7 @@ static plait_status fail_empty(const plan_space *space, plait_error *err)
 }
 
 /* All of a question's passes, and what they found as plans. */
-static plait_status run_passes(search_run *run, question_depth depth, plait_search_result *result,
+static plait_status run_passes(search_run *run, search_depth depth, plait_search_result *result,
                                plait_error *err)
 {
     const plait_strategy *const strategy = &plait_strategy_exhaustive;
@@ -266,15 +266,14 @@ static plait_status run_passes(search_run *run, question_depth depth, plait_sear
         PLAIT_TRY(refine(run, &found, result, err));
     if (found.points == 0 && result->plans == 0)
         return fail_empty(run->space, err);
-    if (result->plans == 0 && depth == QUESTION_WHOLE)
+    if (result->plans == 0 && depth == SEARCH_WHOLE)
         PLAIT_TRY(find_closest(run, strategy, result, err));
     return count_variants(run, &found, result, err);
 }
 
-plait_status question_search_below(const plait_problem *problem,
-                                   const plait_search_options *options, question_depth depth,
-                                   double below, plait_arena *arena, plait_search_result *result,
-                                   plait_error *err)
+plait_status search_problem_below(const plait_problem *problem, const plait_search_options *options,
+                                  search_depth depth, double below, plait_arena *arena,
+                                  plait_search_result *result, plait_error *err)
 {
     const double start_s = search_seconds();
     plan_space space;
@@ -294,9 +293,9 @@ plait_status question_search_below(const plait_problem *problem,
         .space = &space,
         .arena = arena,
         .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
-        .tight_bytes = plait_capacity_bytes(problem, depth == QUESTION_WHOLE ? 0.5 : problem->risk),
-        .alone = depth != QUESTION_WHOLE,
-        .fits_only = depth == QUESTION_FITS,
+        .tight_bytes = plait_capacity_bytes(problem, depth == SEARCH_WHOLE ? 0.5 : problem->risk),
+        .alone = depth != SEARCH_WHOLE,
+        .fits_only = depth == SEARCH_FITS,
         .below = below,
         .batch_rows = batch_rows(space.rows),
         .threads = search_threads(options->threads),
@@ -307,15 +306,15 @@ plait_status question_search_below(const plait_problem *problem,
     return status;
 }
 
-plait_status question_search(const plait_problem *problem, const plait_search_options *options,
-                             question_depth depth, plait_arena *arena, plait_search_result *result,
-                             plait_error *err)
+plait_status search_problem(const plait_problem *problem, const plait_search_options *options,
+                            search_depth depth, plait_arena *arena, plait_search_result *result,
+                            plait_error *err)
 {
-    return question_search_below(problem, options, depth, HUGE_VAL, arena, result, err);
+    return search_problem_below(problem, options, depth, HUGE_VAL, arena, result, err);
 }
 
 plait_status plait_search(const plait_problem *problem, const plait_search_options *options,
                           plait_arena *arena, plait_search_result *result, plait_error *err)
 {
-    return question_search(problem, options, QUESTION_WHOLE, arena, result, err);
+    return search_problem(problem, options, SEARCH_WHOLE, arena, result, err);
 }

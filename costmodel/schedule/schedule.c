@@ -80,8 +80,8 @@ double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, in
     return kinds[schedule]->in_flight(ranks, rank, chunks, microbatches);
 }
 
-void plait_schedule_held(plait_schedule schedule, int ranks, int rank, int chunks, int microbatches,
-                         const double *weight, double *held)
+void plait_schedule_in_flight_chunks(plait_schedule schedule, int ranks, int rank, int chunks,
+                                     int microbatches, const double *weight, double *held)
 {
     const schedule_kind *const kind = kinds[schedule];
 

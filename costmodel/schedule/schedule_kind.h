@@ -33,7 +33,7 @@ typedef struct schedule_kind {
     bool (*exact)(const plait_pipeline_load *load);
     /** Microbatches that a rank holds at its peak, in units of all its chunks. */
     double (*in_flight)(int ranks, int rank, int chunks, int microbatches);
-    /** As plait_schedule_held; NULL: in_flight of each chunk. */
+    /** As plait_schedule_in_flight_chunks; NULL: in_flight of each chunk. */
     void (*held)(int ranks, int rank, int chunks, int microbatches, const double *weight,
                  double *held);
     /** As plait_schedule_pairs; NULL: none. */

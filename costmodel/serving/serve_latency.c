@@ -5,17 +5,17 @@
 #include "base/numbers.h"
 #include "costmodel/serving/serve_sim.h"
 
-static plait_serve_seen seen_of(double *values, int count)
+static plait_latency_stats seen_of(double *values, int count)
 {
     double sum = 0.0;
 
     if (count == 0)
-        return (plait_serve_seen){0};
+        return (plait_latency_stats){0};
     for (int i = 0; i < count; i++)
         sum += values[i];
     qsort(values, (size_t)count, sizeof *values, compare_doubles);
-    return (plait_serve_seen){sum / count, values[count / 2], values[(int)(0.95 * (count - 1))],
-                              values[(int)(0.99 * (count - 1))]};
+    return (plait_latency_stats){sum / count, values[count / 2], values[(int)(0.95 * (count - 1))],
+                                 values[(int)(0.99 * (count - 1))]};
 }
 
 /* Mean time from arrival to the last token of requests of one quarter of the arrivals. */
@@ -45,7 +45,7 @@ static double carried_of(const sim *s)
     return between_s > 0.0 ? 1.0 / (1.0 + larger(longer_s, 0.0) / between_s) : 1.0;
 }
 
-plait_status serve_sum_up(const sim *s, plait_serve_drawn *out, plait_error *err)
+plait_status serve_sum_up(const sim *s, plait_serve_sim_result *out, plait_error *err)
 {
     const size_t n = (size_t)s->issued + 1;
     double *ttft = plait_arena_alloc(s->arena, n, sizeof *ttft);
@@ -61,7 +61,7 @@ plait_status serve_sum_up(const sim *s, plait_serve_drawn *out, plait_error *err
         if (q->last <= 0.0)
             continue;
         tokens += q->output;
-        if (i < s->draws.unseen && s->issued > s->draws.unseen)
+        if (i < s->draws.warmup_requests && s->issued > s->draws.warmup_requests)
             continue;
         ttft[count] = q->first - q->arrived;
         e2e[count++] = q->last - q->arrived;

@@ -433,14 +433,14 @@ static bool is_stopped(const sim *s)
 }
 
 plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load load,
-                                  plait_serve_draws draws, plait_arena *arena,
-                                  plait_serve_drawn *out, plait_error *err)
+                                  plait_serve_sim_options draws, plait_arena *arena,
+                                  plait_serve_sim_result *out, plait_error *err)
 {
     sim s = {.d = deployment, .load = load, .draws = draws, .arena = arena, .state = draws.seed};
     double chance = 1.0;
 
     PLAIT_TRY(serve_check_simulation(deployment, &load, &draws, err));
-    *out = (plait_serve_drawn){0};
+    *out = (plait_serve_sim_result){0};
     s.requests = plait_arena_alloc(arena, (size_t)draws.requests + 1, sizeof *s.requests);
     if (s.requests == NULL || !fill_workers(&s))
         return plait_fail_nomem(err);

@@ -84,7 +84,7 @@ typedef struct worker {
 typedef struct sim {
     const plait_deployment *d;
     plait_load load;
-    plait_serve_draws draws;
+    plait_serve_sim_options draws;
     plait_arena *arena;
     uint64_t state;
     double now;
@@ -102,4 +102,5 @@ typedef struct sim {
 
 // ---- what was seen: serve_latency.c -----------------------------------------------------------
 
-PLAIT_MUST_CHECK plait_status serve_sum_up(const sim *s, plait_serve_drawn *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status serve_sum_up(const sim *s, plait_serve_sim_result *out,
+                                           plait_error *err);

@@ -49,19 +49,19 @@ static double one_way_s(const plait_problem *problem, const plait_degrees *d, in
                                  2.0 * larger(old_bytes, new_bytes));
 }
 
-plait_relocation plait_relocation_of(const plait_problem *problem, const plait_degrees *d, int from,
-                                     int to)
+plait_layout_change plait_relocation_of(const plait_problem *problem, const plait_degrees *d,
+                                        int from, int to)
 {
     if (from == to)
-        return (plait_relocation){0};
-    return (plait_relocation){
+        return (plait_layout_change){0};
+    return (plait_layout_change){
         .forward_s = one_way_s(problem, d, from, to),
         .backward_s = one_way_s(problem, d, to, from),
         .bytes = hidden_bytes(problem, sequences_of(d, from) + sequences_of(d, to)),
     };
 }
 
-void plait_relocation_add(plait_relocation *sum, plait_relocation more)
+void plait_relocation_add(plait_layout_change *sum, plait_layout_change more)
 {
     sum->forward_s += more.forward_s;
     sum->backward_s += more.backward_s;
@@ -254,13 +254,13 @@ static int tp_before(const plait_plan *plan, int s)
 }
 
 /* Sum over each layer with another tp than the layer before it, and over the head. */
-static plait_relocation relocations_of(const plan_shardings *all, int s)
+static plait_layout_change relocations_of(const plan_shardings *all, int s)
 {
     const plait_plan *const plan = all->plan;
     const plait_stage *const stage = &plan->stage[s];
     const int ends = s == plan->stages - 1;
     int from = tp_before(plan, s);
-    plait_relocation sum = {0};
+    plait_layout_change sum = {0};
 
     for (int i = 0; i < stage->layers + ends; i++) {
         const int to = i < stage->layers ? plait_cut_of(stage, i).tp : plan->degrees.tp;
@@ -304,7 +304,7 @@ static void add_share(stage_cost *sum, const plait_stage_sort *pricer, const sta
 stage_cost sharded_stage_cost(const plan_shardings *all, int s, double in_flight)
 {
     const plait_stage_sort *const own = all->pricer[0];
-    const plait_relocation relocation = relocations_of(all, s);
+    const plait_layout_change relocation = relocations_of(all, s);
     stage_cost sum = {.load = {.index = s,
                                .count = 1,
                                .in_flight = in_flight,
@@ -327,7 +327,7 @@ stage_cost sharded_stage_cost(const plan_shardings *all, int s, double in_flight
 
 void sharded_stage_terms(const plan_shardings *all, int s, double terms[LAYER_TERMS])
 {
-    const plait_relocation relocation = relocations_of(all, s);
+    const plait_layout_change relocation = relocations_of(all, s);
     double of_share[LAYER_TERMS];
 
     for (int t = 0; t < LAYER_TERMS; t++)

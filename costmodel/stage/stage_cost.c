@@ -140,8 +140,8 @@ bool stage_chunks_in_flight(const plait_degrees *d, const plait_chunk *chunk, in
         uneven = uneven || layers[v] != layers[0];
     }
     if (uneven)
-        plait_schedule_held((plait_schedule)d->schedule, d->pp, rank, d->vpp, microbatches, layers,
-                            in_flight);
+        plait_schedule_in_flight_chunks((plait_schedule)d->schedule, d->pp, rank, d->vpp,
+                                        microbatches, layers, in_flight);
     return uneven;
 }
 

@@ -3,11 +3,11 @@
  *
  * Each number of GPUs of each cluster is a plait_problem of its own. plait_capacity_find searches its
  * best plan and follows it to the end of the run: steps, interruptions, days with their band, money.
- * plait_capacity_look_between finds the smallest and the cheapest of a range of numbers, plait_capacity_judge
+ * plait_capacity_search_range finds the smallest and the cheapest of a range of numbers, plait_capacity_compare
  * compares rows, plait_capacity_tornado computes what moves the answer.
  *
- * In order: plait_capacity_ask_init, a plait_capacity_find for each problem, plait_capacity_look_between for each
- * range, plait_capacity_judge, plait_capacity_tornado.
+ * In order: plait_capacity_options_init, a plait_capacity_find for each problem, plait_capacity_search_range for each
+ * range, plait_capacity_compare, plait_capacity_tornado.
  *
  * Left out: prices that fall with the length of a contract, storage and network traffic, staff, evaluations and
  * failed experiments, the loss that another batch size costs.
@@ -63,7 +63,7 @@ typedef struct plait_goodput {
     double effective; /* share of time that is useful work, 0 .. 1, stragglers counted */
 } plait_goodput;
 
-typedef struct plait_capacity_ask {
+typedef struct plait_capacity_options {
     double tokens;           /* of the whole run */
     double deadline_s;       /* 0: none */
     double budget_usd;       /* 0: none */
@@ -74,10 +74,10 @@ typedef struct plait_capacity_ask {
     plait_reliability fleet;
     plait_search_options search;
     const void *reserved[8]; /* zero; later versions turn it into fields */
-} plait_capacity_ask;
+} plait_capacity_options;
 
 /** No deadline, no budget, 1000 runs, the usual fleet, a knee of 0.8. */
-void plait_capacity_ask_init(plait_capacity_ask *ask);
+void plait_capacity_options_init(plait_capacity_options *ask);
 
 /** What stands in the way of one number of GPUs. */
 typedef enum plait_capacity_limit {
@@ -95,13 +95,13 @@ typedef enum plait_capacity_limit {
 extern const char *const plait_capacity_limit_name[PLAIT_CAPACITY_LIMITS + 1];
 
 /** Days that drawn runs take; NaN when none were drawn. */
-typedef struct plait_capacity_drawn {
+typedef struct plait_run_samples {
     double mean_s;
     double early_s;  /* one in ten is done by then */
     double middle_s; /* every other */
     double late_s;   /* nine in ten */
     double finishes; /* share by the deadline; NaN without one */
-} plait_capacity_drawn;
+} plait_run_samples;
 
 /** One number of GPUs. Seconds are on the calendar unless said otherwise. */
 typedef struct plait_capacity_row {
@@ -119,7 +119,7 @@ typedef struct plait_capacity_row {
     double wall_low_s; /* of the band of the step: 80 % of runs lie there; NaN where it has none */
     double wall_high_s;
     double finishes; /* probability by the deadline; NaN without one */
-    plait_capacity_drawn drawn;
+    plait_run_samples drawn;
     double usd;      /* NaN when no price is known */
     double energy_j; /* NaN when no power is known */
     double co2_kg;   /* NaN when one of the two is not */
@@ -134,17 +134,18 @@ typedef struct plait_capacity_row {
 } plait_capacity_row;
 
 /** The best plan of one question, followed to its end. *row lives in `arena`. (C.328) */
-PLAIT_MUST_CHECK plait_status plait_capacity_find(const plait_capacity_ask *ask,
+PLAIT_MUST_CHECK plait_status plait_capacity_find(const plait_capacity_options *ask,
                                                   const plait_problem *problem, plait_arena *arena,
                                                   plait_capacity_row *row, plait_error *err);
 
 /** The same of a row that has its plan and its cost already. */
-PLAIT_MUST_CHECK plait_status plait_capacity_follow(const plait_capacity_ask *ask,
+PLAIT_MUST_CHECK plait_status plait_capacity_follow(const plait_capacity_options *ask,
                                                     plait_arena *arena, plait_capacity_row *row,
                                                     plait_error *err);
 
 /** Dollars an hour of one GPU of a job, the mean over its nodes; NaN when one has no price. */
-double plait_capacity_usd_per_gpu_hour(const plait_capacity_ask *ask, const plait_problem *problem);
+double plait_capacity_usd_per_gpu_hour(const plait_capacity_options *ask,
+                                       const plait_problem *problem);
 
 /** Which of the rows answer; -1: none does. */
 typedef struct plait_capacity_verdict {
@@ -154,26 +155,27 @@ typedef struct plait_capacity_verdict {
 } plait_capacity_verdict;
 
 /** Compare rows; those of one cluster are side by side, by rising numbers of GPUs. (C.329) */
-plait_capacity_verdict plait_capacity_judge(const plait_capacity_ask *ask, plait_capacity_row *row,
-                                            int rows);
+plait_capacity_verdict plait_capacity_compare(const plait_capacity_options *ask,
+                                              plait_capacity_row *row, int rows);
 
 /** The question of one number of GPUs with one batch, which may live as long as `arena`. */
-typedef plait_status(plait_capacity_question)(void *context, int gpus, int gbs, plait_arena *arena,
-                                              plait_problem *out, plait_error *err);
+typedef plait_status(plait_capacity_problem_at)(void *context, int gpus, int gbs,
+                                                plait_arena *arena, plait_problem *out,
+                                                plait_error *err);
 
 /** Numbers of GPUs of one cluster, each with each of some batches. */
 typedef struct plait_capacity_range {
     int from, to, step; /* GPUs; numbers that are not whole nodes are passed over */
     int batches;
     const int *gbs; /* [batches] */
-    plait_capacity_question *question;
+    plait_capacity_problem_at *question;
     void *context;
 } plait_capacity_range;
 
 enum { PLAIT_CAPACITY_FOUND = 2 };
 
 /** The answers that lie between the numbers of rows, and how far they were searched for. */
-typedef struct plait_capacity_between {
+typedef struct plait_capacity_range_result {
     int numbers;  /* of GPUs in whole nodes */
     int divide;   /* of these, those that some plan divides the layers and a batch over */
     int searches; /* of a number with a batch; bounds ruled out the others (S.112) */
@@ -181,7 +183,7 @@ typedef struct plait_capacity_between {
     bool assumed; /* that between doublings no fewer GPU seconds a sequence are taken (S.113) */
     int rows;
     plait_capacity_row row[PLAIT_CAPACITY_FOUND]; /* smaller or cheaper than all before */
-} plait_capacity_between;
+} plait_capacity_range_result;
 
 /**
  * The smallest and the cheapest of a range, as far as they are better than rows that are found already. (S.112)
@@ -189,9 +191,12 @@ typedef struct plait_capacity_between {
  * @param row  [rows]: what plait_capacity_find found, of any cluster
  * @param out  its rows live in `arena`
  */
-PLAIT_MUST_CHECK plait_status plait_capacity_look_between(
-    const plait_capacity_ask *ask, const plait_capacity_range *range, const plait_capacity_row *row,
-    int rows, plait_arena *arena, plait_capacity_between *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status plait_capacity_search_range(const plait_capacity_options *ask,
+                                                          const plait_capacity_range *range,
+                                                          const plait_capacity_row *row, int rows,
+                                                          plait_arena *arena,
+                                                          plait_capacity_range_result *out,
+                                                          plait_error *err);
 
 /** One input, a tenth less and a tenth more. */
 typedef struct plait_capacity_swing {
@@ -204,7 +209,7 @@ enum { PLAIT_CAPACITY_SWINGS = 7 };
 
 /** What a tenth of each input moves, with the best plan searched anew; the widest first. */
 PLAIT_MUST_CHECK plait_status plait_capacity_tornado(
-    const plait_capacity_ask *ask, const plait_capacity_row *row, plait_arena *arena,
+    const plait_capacity_options *ask, const plait_capacity_row *row, plait_arena *arena,
     plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS], plait_error *err);
 
 PLAIT_END_DECLS

@@ -323,7 +323,7 @@ bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, siz
 int plait_cluster_taken(const plait_cluster *cluster, int gpus, int g);
 
 /** Are the nodes of two groups of one kind: equal numbers, links and site? */
-bool plait_cluster_alike(const plait_cluster *cluster, int g, int h);
+bool plait_cluster_equal(const plait_cluster *cluster, int g, int h);
 
 /** Group g alone, of any number of nodes, `gpus` of which are taken. */
 plait_cluster plait_cluster_of_group(const plait_cluster *cluster, int g, int gpus);

@@ -359,7 +359,7 @@ typedef uint64_t plait_key_set;
  * Would a person call two points the same plan? All of `keys` must agree: numbers and words must be
  * equal, ZeRO must be 3 in both or neither, and recomputation nothing, parts of layers, or whole layers.
  */
-bool plait_degrees_alike(plait_key_set keys, const plait_degrees *a, const plait_degrees *b);
+bool plait_degrees_equal_on(plait_key_set keys, const plait_degrees *a, const plait_degrees *b);
 
 /** Traits of a plan, as numbers: predictions of plans that share a trait have correlated errors. */
 enum {
@@ -378,7 +378,7 @@ extern const char *const plait_trait_name[PLAIT_TRAITS + 1];
 void plait_traits_of(const plait_degrees *degrees, int trait[PLAIT_TRAITS]);
 
 /** The keys by which a person distinguishes plans: tp, pp, vpp, cp, ep, mbs, recompute, zero. */
-plait_key_set plait_telling_keys(void);
+plait_key_set plait_distinct_keys(void);
 
 /** The value that the runtime takes if a plan does not give one; may depend on the keys before it. */
 int plait_key_default(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
@@ -388,7 +388,8 @@ bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *degre
                         plait_key_id key);
 
 /** Should a table show the value: does the key have an effect, and is its value not the plain one? */
-bool plait_key_speaks(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
+bool plait_key_applies(const plait_problem *problem, const plait_degrees *degrees,
+                       plait_key_id key);
 
 /**
  * Set one key ("tp", "recompute", "schedule", ...) from its text.

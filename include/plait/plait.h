@@ -65,8 +65,8 @@
  * gcc). Threads that a search starts have the stack that OpenMP gives them (OMP_STACKSIZE).
  *
  * What is stable: names, words of keys, JSON members and what they mean. Structs that a program
- * fills (plait_problem, plait_search_options, plait_operators_options, plait_launch, plait_capacity_ask,
- * plait_fleet_ask, plait_serve_question, plait_serve_launch) end with reserved[], which later versions turn
+ * fills (plait_problem, plait_search_options, plait_operators_options, plait_launch, plait_capacity_options,
+ * plait_fleet_options, plait_serve_options, plait_serve_launch) end with reserved[], which later versions turn
  * into fields. Their _init clears it, and a zero in such a field means the earlier behaviour, so a new field
  * breaks neither source nor binary. Structs that the library fills (plait_model, plait_cluster,
  * plait_runtime, plait_plan, plait_cost, the results) may grow from 0.x to 0.(x+1) and, from 1.0 on, from

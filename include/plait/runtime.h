@@ -50,12 +50,12 @@ enum { PLAIT_MAX_MODULE_SETS = 16 };
     X(PLAIT_BY_STAGE, "stage") /* the same, stage by stage */                                      \
     X(PLAIT_BY_LAYER, "layer")
 
-typedef enum plait_chooser {
+typedef enum plait_granularity {
 #define X(constant, word) constant,
     PLAIT_CHOOSER_LIST(X)
 #undef X
         PLAIT_CHOOSERS
-} plait_chooser;
+} plait_granularity;
 
 extern const char *const plait_chooser_name[PLAIT_CHOOSERS + 1];
 
@@ -71,10 +71,10 @@ typedef struct plait_capabilities {
     bool hsdp;                  /* shard_group below dp cp */
     bool full_layers;           /* recompute full:N */
     bool stages_differ;         /* stages may have different degrees and nodes */
-    unsigned char recompute_by; /* plait_chooser: granularity of recomputation */
-    unsigned char offload_by;   /* plait_chooser: granularity of offload, at most a stage */
-    unsigned char tp_by;        /* plait_chooser: granularity of tp, plan or layer */
-    unsigned char zero_by;      /* plait_chooser: granularity of the ZeRO stage */
+    unsigned char recompute_by; /* plait_granularity: granularity of recomputation */
+    unsigned char offload_by;   /* plait_granularity: granularity of offload, at most a stage */
+    unsigned char tp_by;        /* plait_granularity: granularity of tp, plan or layer */
+    unsigned char zero_by;      /* plait_granularity: granularity of the ZeRO stage */
     unsigned recompute_alike;   /* kinds of recomputation that all layers or none must have */
     unsigned precision;
     int module_sets;

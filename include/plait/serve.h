@@ -375,21 +375,21 @@ plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_en
 /* ---- simulated service ------------------------------------------------------------------- */
 
 /** How a simulation draws. */
-typedef struct plait_serve_draws {
+typedef struct plait_serve_sim_options {
     uint64_t seed;
-    int requests; /* until so many have finished */
-    int unseen;   /* of these, the first so many that arrive are not counted */
-    double burst; /* arrivals come so many at once; 0 and 1: each by itself */
+    int requests;        /* until so many have finished */
+    int warmup_requests; /* of these, the first so many that arrive are not counted */
+    double burst;        /* arrivals come so many at once; 0 and 1: each by itself */
     bool (*stop)(void *context, double done); /* asked now and then, 0 .. 1 done; NULL: never */
     void *stop_context;
-} plait_serve_draws;
+} plait_serve_sim_options;
 
 /** Times of requests: the mean, the middle, and those that 95 and 99 of 100 stay within. */
-typedef struct plait_serve_seen {
+typedef struct plait_latency_stats {
     double mean_s, p50_s, p95_s, p99_s;
-} plait_serve_seen;
+} plait_latency_stats;
 
-typedef struct plait_serve_drawn {
+typedef struct plait_serve_sim_result {
     int requests;  /* that finished */
     int preempted; /* how often one gave up its cache and started again */
     bool stopped;
@@ -398,9 +398,9 @@ typedef struct plait_serve_drawn {
     bool full; /* carried is below 1 by more than 2/sqrt(requests): more comes than leaves */
     double steps;
     double seconds; /* simulated */
-    plait_serve_seen ttft, tpot, e2e;
+    plait_latency_stats ttft, tpot, e2e;
     double output_tokens_per_s;
-} plait_serve_drawn;
+} plait_serve_sim_result;
 
 /**
  * Every step of every worker of a deployment under a load: requests go to the worker with the fewest, prompts
@@ -413,8 +413,8 @@ typedef struct plait_serve_drawn {
  * @return RANGE where deployment, load or draws hold values that there are not, NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_serve_simulate(const plait_deployment *deployment,
-                                                   plait_load load, plait_serve_draws draws,
-                                                   plait_arena *arena, plait_serve_drawn *out,
+                                                   plait_load load, plait_serve_sim_options draws,
+                                                   plait_arena *arena, plait_serve_sim_result *out,
                                                    plait_error *err);
 
 /* ---- which deployment serves a load at the least cost ----
@@ -430,7 +430,7 @@ PLAIT_MUST_CHECK plait_status plait_serve_simulate(const plait_deployment *deplo
 enum { PLAIT_SERVE_MAX_STAGES = 8, PLAIT_SERVE_MAX_DOMAINS = 2 };
 enum { PLAIT_SERVE_MAX_PLANS = 32, PLAIT_SERVE_MAX_FRONT = 64, PLAIT_SERVE_ROLES = 2 };
 
-typedef struct plait_serve_question {
+typedef struct plait_serve_options {
     const plait_model *model;
     const plait_cluster *cluster;
     int gpus; /* at most */
@@ -447,7 +447,7 @@ typedef struct plait_serve_question {
     double ttft_p95_s, ttft_p99_s; /* bounds on what 95 and 99 of 100 requests see; 0: none */
     double tpot_p95_s, tpot_p99_s;
     const void *reserved[4]; /* zero; later versions turn it into fields */
-} plait_serve_question;
+} plait_serve_options;
 
 /** Bounds of a question: flag, key, and the field of the same name of a question and of a plan. */
 #define PLAIT_SERVE_LIMIT_LIST(X)                                                                  \
@@ -468,11 +468,11 @@ typedef enum plait_serve_limit {
 extern const char *const plait_serve_limit_flag[PLAIT_SERVE_LIMITS + 1];
 
 /** The bounds of a question, seconds; 0: none. */
-void plait_serve_limits_asked(const plait_serve_question *question,
+void plait_serve_limits_asked(const plait_serve_options *question,
                               double seconds[PLAIT_SERVE_LIMITS]);
 
 /** Nothing yet: set model, cluster, GPUs, engines, formats and the load. */
-void plait_serve_question_init(plait_serve_question *question);
+void plait_serve_options_init(plait_serve_options *question);
 
 /** One deployment: how each role is cut, and what it comes to. */
 typedef struct plait_serve_plan {
@@ -498,7 +498,7 @@ typedef struct plait_serve_plan {
     bool simulated;                /* `drawn` is of it */
     bool settled;                  /* near saturation: times above are those of the simulation */
     bool unjudged;                 /* near saturation, and no work was left to simulate it */
-    plait_serve_drawn drawn;
+    plait_serve_sim_result drawn;
 } plait_serve_plan;
 
 /** Seconds of a plan beside each bound; TPOT's mean for its percentiles that are not known. */
@@ -542,7 +542,7 @@ const char *plait_serve_rule_broken(plait_engine_kind kind, const plait_model *m
                                     const plait_load *load, plait_worker worker);
 
 /** Fails (RANGE) where the question asks for nothing that can be: no engine, no GPU, no format. */
-PLAIT_MUST_CHECK plait_status plait_serve_search(const plait_serve_question *question,
+PLAIT_MUST_CHECK plait_status plait_serve_search(const plait_serve_options *question,
                                                  plait_arena *arena, plait_serve_answer *out,
                                                  plait_error *err);
 
@@ -552,15 +552,17 @@ PLAIT_MUST_CHECK plait_status plait_serve_search(const plait_serve_question *que
  * @param why  a reason why it cannot run, with amounts, in `arena`; NULL: the rest of *plan is filled
  * @return     RANGE where question or plan hold values that there are not, NOMEM
  */
-PLAIT_MUST_CHECK plait_status plait_serve_evaluate(const plait_serve_question *question,
+PLAIT_MUST_CHECK plait_status plait_serve_evaluate(const plait_serve_options *question,
                                                    plait_arena *arena, plait_serve_plan *plan,
                                                    const char **why, plait_error *err);
 
 /** Every step of a plan of an answer under the question's load. As plait_serve_simulate; RANGE where it cannot run. */
-PLAIT_MUST_CHECK plait_status plait_serve_plan_simulate(const plait_serve_question *question,
+PLAIT_MUST_CHECK plait_status plait_serve_plan_simulate(const plait_serve_options *question,
                                                         const plait_serve_plan *plan,
-                                                        plait_serve_draws draws, plait_arena *arena,
-                                                        plait_serve_drawn *out, plait_error *err);
+                                                        plait_serve_sim_options draws,
+                                                        plait_arena *arena,
+                                                        plait_serve_sim_result *out,
+                                                        plait_error *err);
 
 /**
  * Simulates a priced plan: `simulated`, `drawn`, and near saturation also its times.
@@ -569,8 +571,8 @@ PLAIT_MUST_CHECK plait_status plait_serve_plan_simulate(const plait_serve_questi
  * @param why    what of the load or the bounds its simulation misses, in `arena`; NULL: nothing
  * @return     as plait_serve_simulate
  */
-PLAIT_MUST_CHECK plait_status plait_serve_judge(const plait_serve_question *question,
-                                                plait_serve_draws draws, plait_arena *arena,
+PLAIT_MUST_CHECK plait_status plait_serve_judge(const plait_serve_options *question,
+                                                plait_serve_sim_options draws, plait_arena *arena,
                                                 plait_serve_plan *plan, const char **why,
                                                 plait_error *err);
 
@@ -581,8 +583,8 @@ enum { PLAIT_SERVE_SHOWN = 10 };
  * As plait_serve_search, and the simulation judges what is shown: the first plan always, the others near saturation. Plans
  * that miss the load or a bound give way to the same with more workers, and to what comes next. (S.108)
  */
-PLAIT_MUST_CHECK plait_status plait_serve_decide(const plait_serve_question *question,
-                                                 plait_serve_draws draws, plait_arena *arena,
+PLAIT_MUST_CHECK plait_status plait_serve_decide(const plait_serve_options *question,
+                                                 plait_serve_sim_options draws, plait_arena *arena,
                                                  plait_serve_answer *out, plait_error *err);
 
 /** A rate and a number of GPUs that do, where a question of arrivals has no answer. */
@@ -595,9 +597,10 @@ typedef struct plait_serve_reach {
 } plait_serve_reach;
 
 /** By the same decision at other rates and with more GPUs. (S.109) */
-PLAIT_MUST_CHECK plait_status plait_serve_reach_of(const plait_serve_question *question,
-                                                   plait_serve_draws draws, plait_arena *arena,
-                                                   plait_serve_reach *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status plait_serve_reach_of(const plait_serve_options *question,
+                                                   plait_serve_sim_options draws,
+                                                   plait_arena *arena, plait_serve_reach *out,
+                                                   plait_error *err);
 
 enum { PLAIT_SERVE_CURVE = 16 };
 
@@ -621,7 +624,7 @@ typedef struct plait_serve_curve {
  * @param why  a reason why it cannot run; NULL: *out is filled
  * @return     as plait_serve_evaluate
  */
-PLAIT_MUST_CHECK plait_status plait_serve_load_curve(const plait_serve_question *question,
+PLAIT_MUST_CHECK plait_status plait_serve_load_curve(const plait_serve_options *question,
                                                      const plait_serve_plan *plan,
                                                      plait_arena *arena, plait_serve_curve *out,
                                                      const char **why, plait_error *err);
@@ -644,17 +647,17 @@ typedef enum plait_fleet_mode {
     PLAIT_FLEET_MODES
 } plait_fleet_mode;
 
-typedef struct plait_fleet_ask {
+typedef struct plait_fleet_options {
     double rate[PLAIT_FLEET_HOURS]; /* requests/s of each hour of a day */
     double available;               /* share of the time that enough workers are up, below 1 */
     plait_reliability failures;     /* spares < 0: as many nodes as that takes */
     double usd_per_gpu_hour;        /* 0: as the accelerator's file says */
     plait_fleet_mode mode;          /* whose cost decides */
     const void *reserved[8];        /* zero; later versions turn it into fields */
-} plait_fleet_ask;
+} plait_fleet_options;
 
 /** No rate, 99.9 %, the usual failures, reserved. */
-void plait_fleet_ask_init(plait_fleet_ask *ask);
+void plait_fleet_options_init(plait_fleet_options *ask);
 
 /** What a worker less misses in an hour. */
 #define PLAIT_FLEET_LACK_LIST(X)                                                                   \
@@ -731,8 +734,8 @@ double plait_fleet_up(int units, int needed, double available);
 int plait_fleet_spares(int needed, double available, double share);
 
 /** The cheapest fleets of a question, whose load is a rate; its number is that of `ask`. (S.101) */
-PLAIT_MUST_CHECK plait_status plait_fleet_find(const plait_serve_question *question,
-                                               const plait_fleet_ask *ask, plait_arena *arena,
+PLAIT_MUST_CHECK plait_status plait_fleet_find(const plait_serve_options *question,
+                                               const plait_fleet_options *ask, plait_arena *arena,
                                                plait_fleet_answer *out, plait_error *err);
 
 /** Hours of a month: 8760 / 12. */

@@ -350,7 +350,7 @@ extern const int plait_replay_tries[PLAIT_REPLAYS];
 typedef struct plait_replay {
     double random[PLAIT_REPLAYS];
     double ranked[PLAIT_REPLAYS];   /* the first ones by prediction */
-    double tries[PLAIT_REPLAYS];    /* those that plait_belief_tries chooses at once ... */
+    double tries[PLAIT_REPLAYS];    /* those that plait_posterior_tries chooses at once ... */
     double updated[PLAIT_REPLAYS];  /* ... and one by one, with what was measured */
     double expected[PLAIT_REPLAYS]; /* what it expects to lose when it chooses at once */
 } plait_replay;
@@ -425,8 +425,8 @@ PLAIT_MUST_CHECK plait_status plait_validation_plot(const plait_validation *vali
  * of its own. How large these are is told by measured sweeps. So a plan that was measured says
  * something of all others, most of those that are like it; and near-twins are a bad set to try.
  *
- * In order: plait_evidence_parts, plait_belief_make, plait_belief_measure for what was measured,
- * plait_belief_tries.
+ * In order: plait_evidence_parts, plait_posterior_make, plait_posterior_measure for what was measured,
+ * plait_posterior_tries.
  */
 
 /** Standard deviations of the parts of log(measured / predicted). (C.340) */
@@ -456,12 +456,12 @@ PLAIT_MUST_CHECK plait_status plait_evidence_parts(const plait_evidence *evidenc
 enum { PLAIT_MAX_BELIEF = 1000, PLAIT_MAX_TRIES = 16 };
 
 /** Logarithms of the steps of `plans` plans: means and covariances. */
-typedef struct plait_belief {
+typedef struct plait_posterior {
     int plans;
     double *mean;       /* [plans], of seconds */
     double *covariance; /* [plans x plans] */
     bool *measured;     /* [plans] */
-} plait_belief;
+} plait_posterior;
 
 /**
  * What is believed before any of the plans is measured.
@@ -470,22 +470,23 @@ typedef struct plait_belief {
  * @param predicted_s  [plans] steps, > 0
  * @return             RANGE: of no plan or too many, a step that is none, or parts below 0
  */
-PLAIT_MUST_CHECK plait_status plait_belief_make(const plait_degrees *const *degrees,
-                                                const double *predicted_s, int plans,
-                                                const plait_error_parts *parts, plait_arena *arena,
-                                                plait_belief *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status plait_posterior_make(const plait_degrees *const *degrees,
+                                                   const double *predicted_s, int plans,
+                                                   const plait_error_parts *parts,
+                                                   plait_arena *arena, plait_posterior *out,
+                                                   plait_error *err);
 
 /** One of the plans took so long: all others follow as far as they are alike. (C.341) A plan or a time
  * that is none says nothing. */
-void plait_belief_measure(plait_belief *belief, int plan, double seconds);
+void plait_posterior_measure(plait_posterior *belief, int plan, double seconds);
 
 /** The step that is believed of a plan: the middle, and where 80 % of the belief begins and ends. */
 typedef struct plait_believed {
     double step_s, low_s, high_s;
 } plait_believed;
 
-/** By every measurement so far; `plan` as in plait_belief_measure. */
-plait_believed plait_believed_of(const plait_belief *belief, int plan);
+/** By every measurement so far; `plan` as in plait_posterior_measure. */
+plait_believed plait_believed_of(const plait_posterior *belief, int plan);
 
 /** Plans to start, in this order, and what is lost on average by stopping behind each. */
 typedef struct plait_tries {
@@ -506,9 +507,9 @@ typedef struct plait_tries {
  * @param most  1 to PLAIT_MAX_TRIES
  * @return      RANGE: no such number
  */
-PLAIT_MUST_CHECK plait_status plait_belief_tries(const plait_belief *belief, int most,
-                                                 plait_arena *scratch, plait_tries *out,
-                                                 plait_error *err);
+PLAIT_MUST_CHECK plait_status plait_posterior_tries(const plait_posterior *belief, int most,
+                                                    plait_arena *scratch, plait_tries *out,
+                                                    plait_error *err);
 
 PLAIT_END_DECLS
 

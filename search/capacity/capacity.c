@@ -16,9 +16,9 @@ const char *const plait_capacity_limit_name[PLAIT_CAPACITY_LIMITS + 1] = {
     "-", "plan", "memory", "failures", "deadline", "budget", "deadline+budget", NULL,
 };
 
-void plait_capacity_ask_init(plait_capacity_ask *ask)
+void plait_capacity_options_init(plait_capacity_options *ask)
 {
-    plait_capacity_ask usual = {.co2_g_per_kwh = (double)NAN, .knee = 0.8, .runs = 1000};
+    plait_capacity_options usual = {.co2_g_per_kwh = (double)NAN, .knee = 0.8, .runs = 1000};
 
     plait_reliability_init(&usual.fleet);
     plait_search_options_init(&usual.search);
@@ -28,7 +28,7 @@ void plait_capacity_ask_init(plait_capacity_ask *ask)
 /* Upper limit of runs to draw. */
 enum { MOST_RUNS = 1000000 };
 
-plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err)
+plait_status capacity_options_check(const plait_capacity_options *ask, plait_error *err)
 {
     if (!ask)
         return plait_fail(err, PLAIT_ERROR_RANGE, "ask", "expected what is asked, found NULL");
@@ -54,7 +54,8 @@ plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err)
 
 // ---- money and energy ----------------------------------------------------------------------
 
-double plait_capacity_usd_per_gpu_hour(const plait_capacity_ask *ask, const plait_problem *problem)
+double plait_capacity_usd_per_gpu_hour(const plait_capacity_options *ask,
+                                       const plait_problem *problem)
 {
     const int gpus = problem->job.gpus;
     double sum = 0.0;
@@ -83,7 +84,7 @@ int capacity_nodes(const plait_problem *problem)
 /* Share of useful time below which a run counts as one that never ends. */
 static const double least_effective = 1e-3;
 
-static void price_run(const plait_capacity_ask *ask, plait_capacity_row *row)
+static void price_run(const plait_capacity_options *ask, plait_capacity_row *row)
 {
     const plait_problem *const problem = row->problem;
     const plait_band band = problem->band;
@@ -115,7 +116,8 @@ static void price_run(const plait_capacity_ask *ask, plait_capacity_row *row)
     row->co2_kg = row->energy_j / 3.6e6 * ask->co2_g_per_kwh / 1e3;
 }
 
-static plait_capacity_limit limit_of(const plait_capacity_ask *ask, const plait_capacity_row *row)
+static plait_capacity_limit limit_of(const plait_capacity_options *ask,
+                                     const plait_capacity_row *row)
 {
     const bool late = ask->deadline_s > 0.0 && !(row->wall_s <= ask->deadline_s);
     const bool expensive = ask->budget_usd > 0.0 && !(row->usd <= ask->budget_usd);
@@ -129,10 +131,10 @@ static plait_capacity_limit limit_of(const plait_capacity_ask *ask, const plait_
                        : PLAIT_CAPACITY_LIMIT_NOTHING;
 }
 
-plait_status plait_capacity_follow(const plait_capacity_ask *ask, plait_arena *arena,
+plait_status plait_capacity_follow(const plait_capacity_options *ask, plait_arena *arena,
                                    plait_capacity_row *row, plait_error *err)
 {
-    PLAIT_TRY(capacity_check_ask(ask, err));
+    PLAIT_TRY(capacity_options_check(ask, err));
     PLAIT_TRY(problem_check(row->problem, err));
     PLAIT_TRY(plan_check_ranges(&row->plan, err));
     price_run(ask, row);
@@ -143,8 +145,8 @@ plait_status plait_capacity_follow(const plait_capacity_ask *ask, plait_arena *a
 // ---- the plan ------------------------------------------------------------------------------
 
 /* A number of GPUs without a legal plan is a result, not a failure: other numbers may have one. */
-static plait_status search_best(const plait_capacity_ask *ask, double below_s, plait_arena *arena,
-                                plait_capacity_row *row, plait_error *err)
+static plait_status search_best(const plait_capacity_options *ask, double below_s,
+                                plait_arena *arena, plait_capacity_row *row, plait_error *err)
 {
     plait_search_options one = ask->search;
     plait_search_result result = {0};
@@ -152,8 +154,8 @@ static plait_status search_best(const plait_capacity_ask *ask, double below_s, p
 
     one.top = 1;
     one.distinct = 0;
-    const plait_status status = question_search_below(row->problem, &one, QUESTION_RANKING, below_s,
-                                                      arena, &result, &refusal);
+    const plait_status status =
+        search_problem_below(row->problem, &one, SEARCH_RANKING, below_s, arena, &result, &refusal);
     row->limit = status == PLAIT_OK ? PLAIT_CAPACITY_LIMIT_MEMORY : PLAIT_CAPACITY_LIMIT_PLAN;
     if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
         return plait_fail(err, status, refusal.where, "%s", refusal.message);
@@ -164,12 +166,12 @@ static plait_status search_best(const plait_capacity_ask *ask, double below_s, p
     return plait_plan_evaluate(row->problem, &row->plan, NULL, arena, &row->cost, err);
 }
 
-plait_status capacity_find_below(const plait_capacity_ask *ask, const plait_problem *problem,
+plait_status capacity_find_below(const plait_capacity_options *ask, const plait_problem *problem,
                                  double below_s, plait_arena *arena, plait_capacity_row *row,
                                  plait_error *err)
 {
     *row = (plait_capacity_row){.problem = problem};
-    PLAIT_TRY(capacity_check_ask(ask, err));
+    PLAIT_TRY(capacity_options_check(ask, err));
     PLAIT_TRY(problem_check(problem, err));
     PLAIT_TRY(search_best(ask, below_s, arena, row, err));
     if (!row->fits)
@@ -177,7 +179,7 @@ plait_status capacity_find_below(const plait_capacity_ask *ask, const plait_prob
     return plait_capacity_follow(ask, arena, row, err);
 }
 
-plait_status plait_capacity_find(const plait_capacity_ask *ask, const plait_problem *problem,
+plait_status plait_capacity_find(const plait_capacity_options *ask, const plait_problem *problem,
                                  plait_arena *arena, plait_capacity_row *row, plait_error *err)
 {
     return capacity_find_below(ask, problem, (double)INFINITY, arena, row, err);

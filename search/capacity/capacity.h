@@ -4,10 +4,11 @@
 #include "plait/capacity.h"
 
 /** Fails (RANGE) if tokens, bounds, runs, fleet or search options are out of range. */
-PLAIT_MUST_CHECK plait_status capacity_check_ask(const plait_capacity_ask *ask, plait_error *err);
+PLAIT_MUST_CHECK plait_status capacity_options_check(const plait_capacity_options *ask,
+                                                     plait_error *err);
 
 /** plait_capacity_find among plans with a step below `below_s`; without one, the row does not fit. */
-PLAIT_MUST_CHECK plait_status capacity_find_below(const plait_capacity_ask *ask,
+PLAIT_MUST_CHECK plait_status capacity_find_below(const plait_capacity_options *ask,
                                                   const plait_problem *problem, double below_s,
                                                   plait_arena *arena, plait_capacity_row *row,
                                                   plait_error *err);
@@ -15,10 +16,10 @@ PLAIT_MUST_CHECK plait_status capacity_find_below(const plait_capacity_ask *ask,
 /** Nodes of a job, rounded up. */
 int capacity_nodes(const plait_problem *problem);
 
-/** The verdict of plait_capacity_judge, which also writes into the rows; this does not. */
+/** The verdict of plait_capacity_compare, which also writes into the rows; this does not. */
 plait_capacity_verdict capacity_pick(const plait_capacity_row *row, int rows);
 
 /** Draws the runs of a row on several threads; NaN if the closed form has no finite time. */
-PLAIT_MUST_CHECK plait_status capacity_draw(const plait_capacity_ask *ask,
+PLAIT_MUST_CHECK plait_status capacity_draw(const plait_capacity_options *ask,
                                             const plait_capacity_row *row, plait_arena *arena,
-                                            plait_capacity_drawn *out, plait_error *err);
+                                            plait_run_samples *out, plait_error *err);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Sets scaling, gain and knee of rows, from the time that each takes for the same tokens. */
-static void scale(const plait_capacity_ask *ask, plait_capacity_row *row, int rows)
+static void scale(const plait_capacity_options *ask, plait_capacity_row *row, int rows)
 {
     const plait_capacity_row *first = NULL, *before = NULL;
     bool bent = false;
@@ -78,8 +78,8 @@ plait_capacity_verdict capacity_pick(const plait_capacity_row *row, int rows)
     return v;
 }
 
-plait_capacity_verdict plait_capacity_judge(const plait_capacity_ask *ask, plait_capacity_row *row,
-                                            int rows)
+plait_capacity_verdict plait_capacity_compare(const plait_capacity_options *ask,
+                                              plait_capacity_row *row, int rows)
 {
     scale(ask, row, rows);
     for (int i = 0; i < rows; i++) {

@@ -51,7 +51,7 @@ typedef struct gpu_number {
  * the row in work.
  */
 typedef struct range_search {
-    const plait_capacity_ask *ask;
+    const plait_capacity_options *ask;
     const plait_capacity_range *range;
     plait_arena *arena, *scratch;
     gpu_number *number;
@@ -61,7 +61,7 @@ typedef struct range_search {
     double checkpoint_bytes; /* of a doubling */
     plait_capacity_row *row;
     int known, rows;
-    plait_capacity_between *out;
+    plait_capacity_range_result *out;
 } range_search;
 
 // ---- bounds --------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ static plait_status list_numbers(range_search *s, plait_error *err)
 /* The longest run, in seconds on the calendar, with which a number of GPUs is worth a row; 0: none is. */
 static double most_wall_s(const range_search *s, int gpus, double usd_per_s, bool smallest)
 {
-    const plait_capacity_ask *const ask = s->ask;
+    const plait_capacity_options *const ask = s->ask;
     const plait_capacity_verdict v = capacity_pick(s->row, s->rows);
     const double deadline_s = ask->deadline_s > 0.0 ? ask->deadline_s : (double)INFINITY;
     const double budget_s = ask->budget_usd > 0.0 ? ask->budget_usd / usd_per_s : (double)INFINITY;
@@ -194,7 +194,7 @@ static plait_status make_problem(range_search *s, const gpu_number *number, plai
 static plait_status find_row(range_search *s, gpu_number *number, const plait_problem *problem,
                              double below_s, bool *found, plait_error *err)
 {
-    plait_capacity_ask ask = *s->ask;
+    plait_capacity_options ask = *s->ask;
 
     number->done = true;
     s->out->searches++;
@@ -380,22 +380,22 @@ static plait_status search_range(range_search *s, const plait_capacity_row *row,
     return PLAIT_OK;
 }
 
-plait_status plait_capacity_look_between(const plait_capacity_ask *ask,
+plait_status plait_capacity_search_range(const plait_capacity_options *ask,
                                          const plait_capacity_range *range,
                                          const plait_capacity_row *row, int rows,
-                                         plait_arena *arena, plait_capacity_between *out,
+                                         plait_arena *arena, plait_capacity_range_result *out,
                                          plait_error *err)
 {
     plait_arena *scratch;
 
-    PLAIT_TRY(capacity_check_ask(ask, err));
+    PLAIT_TRY(capacity_options_check(ask, err));
     if (range->from < 1 || range->to > PLAIT_MAX_GPUS || range->from > range->to ||
         range->step < 1 || range->batches < 1)
         return plait_fail(err, PLAIT_ERROR_RANGE, "range",
                           "expected numbers of GPUs from 1 to %d, rising, and a batch, found %d to "
                           "%d in steps of %d with %d batches",
                           PLAIT_MAX_GPUS, range->from, range->to, range->step, range->batches);
-    *out = (plait_capacity_between){.whole = true};
+    *out = (plait_capacity_range_result){.whole = true};
     scratch = plait_arena_new();
     if (!scratch)
         return plait_fail_nomem(err);

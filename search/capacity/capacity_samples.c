@@ -20,14 +20,14 @@ static double quantile(const double *sorted, int count, double share)
     return sorted[(int)(share * (count - 1) + 0.5)];
 }
 
-plait_status capacity_draw(const plait_capacity_ask *ask, const plait_capacity_row *row,
-                           plait_arena *arena, plait_capacity_drawn *out, plait_error *err)
+plait_status capacity_draw(const plait_capacity_options *ask, const plait_capacity_row *row,
+                           plait_arena *arena, plait_run_samples *out, plait_error *err)
 {
     const double nan = (double)NAN;
     const plait_band band = row->problem->band;
     double *end_s;
 
-    *out = (plait_capacity_drawn){nan, nan, nan, nan, nan};
+    *out = (plait_run_samples){nan, nan, nan, nan, nan};
     if (ask->runs == 0 || !isfinite(row->wall_s) ||
         row->wall_s > most_interruptions * row->goodput.mtbf_s)
         return PLAIT_OK;
@@ -46,7 +46,7 @@ plait_status capacity_draw(const plait_capacity_ask *ask, const plait_capacity_r
         sum += end_s[i];
         early += end_s[i] <= ask->deadline_s;
     }
-    *out = (plait_capacity_drawn){
+    *out = (plait_run_samples){
         .mean_s = sum / ask->runs,
         .early_s = quantile(end_s, ask->runs, 0.1),
         .middle_s = quantile(end_s, ask->runs, 0.5),

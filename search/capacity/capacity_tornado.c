@@ -7,7 +7,7 @@
 
 /* The question with one input changed, on a copy of its hardware. */
 typedef struct changed_question {
-    plait_capacity_ask ask;
+    plait_capacity_options ask;
     plait_problem problem;
     plait_cluster cluster;
     plait_accelerator gpu[PLAIT_MAX_NODE_GROUPS];
@@ -71,7 +71,7 @@ static const struct {
     {"efficiency of matrix products", change_efficiency, true},
 };
 
-static plait_status change_input(int input, double factor, const plait_capacity_ask *ask,
+static plait_status change_input(int input, double factor, const plait_capacity_options *ask,
                                  const plait_capacity_row *row, plait_arena *arena,
                                  plait_capacity_row *out, plait_error *err)
 {
@@ -112,12 +112,12 @@ static int widest_first(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-plait_status plait_capacity_tornado(const plait_capacity_ask *ask, const plait_capacity_row *row,
-                                    plait_arena *arena,
+plait_status plait_capacity_tornado(const plait_capacity_options *ask,
+                                    const plait_capacity_row *row, plait_arena *arena,
                                     plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS],
                                     plait_error *err)
 {
-    PLAIT_TRY(capacity_check_ask(ask, err));
+    PLAIT_TRY(capacity_options_check(ask, err));
     PLAIT_TRY(problem_check(row->problem, err));
     for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
         swing[i] = (plait_capacity_swing){.what = inputs[i].what};

@@ -32,10 +32,10 @@ bool top_leads(const plan_point *plan, const plan_top *top)
     return top->count == 0 || ranks_before(plan, &top->plan[0]);
 }
 
-int top_alike(const plan_top *top, const plait_degrees *degrees)
+int top_find(const plan_top *top, const plait_degrees *degrees)
 {
     for (int i = 0; top->distinct != 0 && i < top->count; i++)
-        if (plait_degrees_alike(top->distinct, &top->plan[i].degrees, degrees))
+        if (plait_degrees_equal_on(top->distinct, &top->plan[i].degrees, degrees))
             return i;
     return -1;
 }
@@ -46,7 +46,7 @@ void top_add(plan_top *top, const plan_point *plan)
 
     if (!top_wants(top, plan->objective, plan->index))
         return;
-    const int alike = top_alike(top, &plan->degrees);
+    const int alike = top_find(top, &plan->degrees);
     if (alike >= 0 && !ranks_before(plan, &top->plan[alike]))
         return;
     // A plan takes the place of its variant, a new place, or that of the last.

@@ -29,7 +29,7 @@ bool top_make(plan_top *top, int room, plait_key_set distinct, plait_arena *aren
 bool top_wants(const plan_top *top, double objective, int64_t index);
 void top_add(plan_top *top, const plan_point *plan);
 /** The index of the plan that equals these degrees in `distinct`; -1: none. */
-int top_alike(const plan_top *top, const plait_degrees *degrees);
+int top_find(const plan_top *top, const plait_degrees *degrees);
 /** Returns whether a plan is better than the first of a ranking. */
 bool top_leads(const plan_point *plan, const plan_top *top);
 /** The objective of the last plan of a full ranking; infinite while it is not full. */

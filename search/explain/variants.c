@@ -23,7 +23,7 @@ void variants_count(const search_run *run, search_worker *worker, search_found *
                     plan_point *plan)
 {
     const plan_top *top = &run->known->top;
-    const int at = top_alike(top, &plan->degrees);
+    const int at = top_find(top, &plan->degrees);
 
     if (at < 0)
         return;
@@ -55,7 +55,7 @@ static bool may_be_variant(const search_run *run, const plait_degrees *d, plait_
     const plan_top *top = &run->known->top;
 
     for (int i = 0; i < top->count; i++)
-        if (plait_degrees_alike(top->distinct & keys, &top->plan[i].degrees, d))
+        if (plait_degrees_equal_on(top->distinct & keys, &top->plan[i].degrees, d))
             return true;
     return false;
 }

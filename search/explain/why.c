@@ -183,7 +183,7 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
         for (int j = 0; j < r->options->limits; j++)
             if (r->options->limit[j].key != key && !follows(r->options->limit[j].key))
                 fewer.limit[fewer.limits++] = r->options->limit[j];
-        PLAIT_TRY(question_ask(r->problem, &fewer, QUESTION_FITS, r->arena, &fits, &best, err));
+        PLAIT_TRY(search_best_plan(r->problem, &fewer, SEARCH_FITS, r->arena, &fits, &best, err));
         plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
         if (found)
             name_change(r->options, key, found);
@@ -218,7 +218,7 @@ static plait_status search_offloaded(const plait_problem *problem,
             continue;
         snprintf(limit, sizeof limit, "offload=%s", plait_offload_name[what]);
         PLAIT_TRY(plait_search_limit(&one, limit, err));
-        PLAIT_TRY(question_ask(problem, &one, QUESTION_FITS, arena, fits, best, err));
+        PLAIT_TRY(search_best_plan(problem, &one, SEARCH_FITS, arena, fits, best, err));
     }
     return PLAIT_OK;
 }
@@ -245,7 +245,7 @@ static plait_status search_larger(const relaxer *r, const plait_cluster *cluster
 
     larger.job.gpus = gpus;
     larger.cluster = cluster;
-    PLAIT_TRY(question_ask(&larger, r->options, QUESTION_FITS, r->arena, fits, &best, err));
+    PLAIT_TRY(search_best_plan(&larger, r->options, SEARCH_FITS, r->arena, fits, &best, err));
     *found = *fits ? add_relaxation(r, &best, &larger.job) : NULL;
     return PLAIT_OK;
 }
@@ -268,7 +268,7 @@ static plait_status try_between(const relaxer *r, int few, int enough, plait_rel
             plait_cluster_take(&cluster, between.job.gpus, NULL) != PLAIT_OK)
             continue;
         tried = between.job.gpus;
-        PLAIT_TRY(question_ask(&between, r->options, QUESTION_FITS, r->arena, &fits, &best, err));
+        PLAIT_TRY(search_best_plan(&between, r->options, SEARCH_FITS, r->arena, &fits, &best, err));
         if (fits)
             *found = (plait_relaxation){.best = best, .job = between.job};
     }
@@ -346,7 +346,7 @@ static plait_status shorter_sequence(const relaxer *r, plait_error *err)
         bool fits;
 
         shorter.job.seq = seq;
-        PLAIT_TRY(question_ask(&shorter, r->options, QUESTION_FITS, r->arena, &fits, &best, err));
+        PLAIT_TRY(search_best_plan(&shorter, r->options, SEARCH_FITS, r->arena, &fits, &best, err));
         if (!fits)
             continue;
         plait_relaxation *found = add_relaxation(r, &best, &shorter.job);
@@ -402,7 +402,7 @@ plait_status plait_relax_runtime(const plait_problem *problem, const plait_probl
     PLAIT_TRY(problem_check(other, err));
     PLAIT_TRY(search_options_check(options, err));
     PLAIT_TRY(offloaded ? search_offloaded(other, options, arena, fits, &best, err)
-                        : question_ask(other, options, QUESTION_FITS, arena, fits, &best, err));
+                        : search_best_plan(other, options, SEARCH_FITS, arena, fits, &best, err));
     if (!*fits)
         return PLAIT_OK;
     const plait_degrees *const d = &best.plan.degrees;

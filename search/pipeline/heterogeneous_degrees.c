@@ -203,8 +203,8 @@ static bool complete(const choice_list *list, plait_degrees *d, bool *layers_leg
     const plait_problem of_group = plait_problem_of_group(q->problem, list->group, d, &cluster);
     plait_degrees_fill(&of_group, given, d);
     take_kernel(q, &of_group, d);
-    *layers_legal = plan_layers_legal(&of_group, d, &nobody_asks);
-    return *layers_legal && plan_ranks_legal(&of_group, d, &nobody_asks) && limits_hold(q, d) &&
+    *layers_legal = plan_layers_legal(&of_group, d, &no_reason);
+    return *layers_legal && plan_ranks_legal(&of_group, d, &no_reason) && limits_hold(q, d) &&
            d->grad_sync == PLAIT_SYNC_BUCKETED;
 }
 

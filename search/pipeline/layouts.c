@@ -66,8 +66,8 @@ static bool list_chunks(const plait_degrees *d, int microbatches, plait_arena *a
     for (int v = 0; v < d->vpp; v++)
         weight[v] = 1.0;
     for (int r = 0; r < d->pp; r++) {
-        plait_schedule_held((plait_schedule)d->schedule, d->pp, r, d->vpp, microbatches, weight,
-                            of_rank);
+        plait_schedule_in_flight_chunks((plait_schedule)d->schedule, d->pp, r, d->vpp, microbatches,
+                                        weight, of_rank);
         for (int v = 0; v < d->vpp; v++) {
             const int chunk = plait_schedule_chunk((plait_schedule)d->schedule, d->pp, r, v);
 

@@ -26,7 +26,7 @@ static void fill_in_flight(const plait_degrees *d, int microbatches, int rank, l
 
     for (int v = 0; v < d->vpp; v++)
         weight[v] = 1.0;
-    plait_schedule_held(schedule, d->pp, rank, d->vpp, microbatches, weight, held);
+    plait_schedule_in_flight_chunks(schedule, d->pp, rank, d->vpp, microbatches, weight, held);
     out->in_flight[rank] = held[0];
     out->middle[rank] = out->usual[rank] = 0.0;
     out->middle_chunks[rank] = 0;

@@ -15,7 +15,7 @@ bool per_layer_applies(const plait_problem *problem, const plait_degrees *d)
     return (can->tp_by == PLAIT_BY_LAYER || can->zero_by == PLAIT_BY_LAYER) &&
            can->recompute_by == PLAIT_BY_LAYER && problem->model->kinds == 1 &&
            problem->model->mtp_layers == 0 && d->schedule == PLAIT_1F1B &&
-           cuts_have_price(d, &nobody_asks);
+           cuts_have_price(d, &no_reason);
 }
 
 // ---- shares --------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ static bool list_shardings(per_layer_point *point)
         return false;
     for (int c = 0; c < q->shardings; c++)
         if (!cut_same(q->sharding[c], point->sharding[0]) &&
-            cut_legal(q->problem, &point->degrees, q->sharding[c], 0, 0, &nobody_asks) &&
+            cut_legal(q->problem, &point->degrees, q->sharding[c], 0, 0, &no_reason) &&
             !add_sharding(point, q->sharding[c]))
             return false;
     return true;

@@ -62,11 +62,11 @@ static int tp_of_run(const fill_work *w, const per_layer_stage *stage, int r)
 }
 
 /* Moves of the hidden state before each run of another tp, and before the head. */
-static plait_relocation relocations(const fill_work *w, const per_layer_stage *stage)
+static plait_layout_change relocations(const fill_work *w, const per_layer_stage *stage)
 {
     const plait_problem *const problem = w->point->input->problem;
     const plait_degrees *const d = &w->point->degrees;
-    plait_relocation sum = {0};
+    plait_layout_change sum = {0};
     int from = w->slot->tp_before;
 
     for (int r = 0; r < stage->runs; r++) {
@@ -83,7 +83,7 @@ static plait_relocation relocations(const fill_work *w, const per_layer_stage *s
 
 /* Bytes of the device that are left for what layers save and rebuild. */
 static double room_of(const fill_work *w, const plait_cut_share *sum,
-                      const plait_relocation *between)
+                      const plait_layout_change *between)
 {
     const plait_cut_share *const ends = per_layer_share(w->point, 0, w->ends, 0);
     plait_cut_share bare = *sum;
@@ -182,7 +182,7 @@ static double plain_layers_s(const fill_work *w, const per_layer_stage *stage)
 
 /* S.21 for the runs; `sum` has their times with nothing recomputed, and those of `between`. */
 static plait_status pack_runs(const fill_work *w, const per_layer_stage *stage,
-                              const plait_cut_share *sum, const plait_relocation *between,
+                              const plait_cut_share *sum, const plait_layout_change *between,
                               pack_result *out, plait_error *err)
 {
     const double all_s = sum->time.forward_s + sum->time.backward_s;
@@ -208,7 +208,7 @@ static plait_status pack_runs(const fill_work *w, const per_layer_stage *stage,
 static plait_status try_runs(const fill_work *w, per_layer_stage stage, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(w->arena);
-    const plait_relocation between = relocations(w, &stage);
+    const plait_layout_change between = relocations(w, &stage);
     plait_cut_share sum = sum_of_runs(w, &stage);
     pack_result packed;
 

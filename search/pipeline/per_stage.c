@@ -34,7 +34,7 @@ static bool may_have(const per_stage_problem *q, const plait_degrees *d, const p
 
     probe.recompute = choice->recompute;
     probe.offload_acts = choice->offload_acts;
-    return plan_recompute_legal(q->problem, &probe, &nobody_asks);
+    return plan_recompute_legal(q->problem, &probe, &no_reason);
 }
 
 /* Sets that a stage may offload: the point's alone, or any that is among the choices. */

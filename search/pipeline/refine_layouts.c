@@ -141,7 +141,7 @@ static void solve_point(const search_run *run, search_worker *worker, const void
         pricer.failed = true;
     plait_arena_rewind(worker->scratch, mark);
     d.split.layout = found.text;
-    const bool legal = !found.any || plan_degrees_legal(run->problem, &d, &nobody_asks);
+    const bool legal = !found.any || plan_degrees_legal(run->problem, &d, &no_reason);
     out->any = found.any && legal;
     out->proven = found.proven && legal;
     out->failed = pricer.failed;

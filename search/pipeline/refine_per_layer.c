@@ -80,7 +80,7 @@ static bool tp_is_legal(const plait_problem *problem, const plait_degrees *d, in
     if (d->tp * d->dp % tp != 0 || d->mbs * tp % d->tp != 0)
         return false;
     const plait_degrees own = plait_degrees_cut(d, (plait_cut){.tp = (short)tp, .zero = d->zero});
-    return plan_layers_legal(problem, &own, &nobody_asks);
+    return plan_layers_legal(problem, &own, &no_reason);
 }
 
 /* The least of a tp with ZeRO 0 and 3, without recomputation and with full recomputation. */

@@ -7,8 +7,8 @@
 #include "plan/serve_values.h"
 
 typedef struct reach {
-    const plait_serve_question *q;
-    plait_serve_draws draws;
+    const plait_serve_options *q;
+    plait_serve_sim_options draws;
     plait_arena *arena;
     plait_serve_answer *answer; /* of the last decision */
     double looked;              /* deployments priced by all of them */
@@ -20,7 +20,7 @@ typedef struct reach {
 static plait_status carries(reach *r, const plait_cluster *cluster, int gpus, double rate,
                             bool *yes, plait_error *err)
 {
-    plait_serve_question q = *r->q;
+    plait_serve_options q = *r->q;
     const plait_arena_mark mark = plait_arena_save(r->arena);
 
     q.cluster = cluster;
@@ -109,7 +109,7 @@ static double copies_for(const plait_serve_reach *out, double rate)
 static plait_status try_copies(reach *r, int replicas, double rate, bool *yes,
                                plait_serve_reach *out, plait_error *err)
 {
-    plait_serve_question q = *r->q;
+    plait_serve_options q = *r->q;
     plait_serve_plan plan = out->plan;
     const char *why;
 
@@ -214,7 +214,7 @@ static plait_status find_gpus(reach *r, plait_serve_reach *out, plait_error *err
     return PLAIT_OK;
 }
 
-plait_status plait_serve_reach_of(const plait_serve_question *q, plait_serve_draws draws,
+plait_status plait_serve_reach_of(const plait_serve_options *q, plait_serve_sim_options draws,
                                   plait_arena *arena, plait_serve_reach *out, plait_error *err)
 {
     reach r = {.q = q, .draws = draws, .arena = arena};

@@ -9,7 +9,7 @@ static plait_load at_rate(plait_load load, double rate)
     return load;
 }
 
-static bool takes(const plait_serve_question *q, const plait_serve_plan *plan,
+static bool takes(const plait_serve_options *q, const plait_serve_plan *plan,
                   const serve_candidate *const role[PLAIT_SERVE_ROLES], double rate, bool within)
 {
     plait_serve_plan tried = *plan;
@@ -19,7 +19,7 @@ static bool takes(const plait_serve_question *q, const plait_serve_plan *plan,
 }
 
 /* S.105: doubled until too much, then halved; to a thousandth of a thousandth. */
-double serve_most_rate(const plait_serve_question *q, const plait_serve_plan *plan,
+double serve_most_rate(const plait_serve_options *q, const plait_serve_plan *plan,
                        const serve_candidate *const role[PLAIT_SERVE_ROLES], bool within)
 {
     static const double least = 1e-3, most = 1e9, close = 1e-6;
@@ -40,7 +40,7 @@ double serve_most_rate(const plait_serve_question *q, const plait_serve_plan *pl
     return low;
 }
 
-static bool fill_point(const plait_serve_question *q, const plait_serve_plan *plan,
+static bool fill_point(const plait_serve_options *q, const plait_serve_plan *plan,
                        const serve_candidate *const role[PLAIT_SERVE_ROLES], double rate,
                        plait_serve_point *p)
 {
@@ -57,7 +57,7 @@ static bool fill_point(const plait_serve_question *q, const plait_serve_plan *pl
     return true;
 }
 
-plait_status plait_serve_load_curve(const plait_serve_question *q, const plait_serve_plan *plan,
+plait_status plait_serve_load_curve(const plait_serve_options *q, const plait_serve_plan *plan,
                                     plait_arena *arena, plait_serve_curve *out, const char **why,
                                     plait_error *err)
 {

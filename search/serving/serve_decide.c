@@ -11,7 +11,7 @@
  * Requests of a run. Near saturation 10,000 tell a lack of 2 % of the load (C.364), fewer where each has many steps of its
  * own. Chosen: two million steps, or a million requests, take about a second.
  */
-static int requests_of(const plait_serve_question *q, const plait_serve_plan *plan, bool near)
+static int requests_of(const plait_serve_options *q, const plait_serve_plan *plan, bool near)
 {
     static const double usual = 2000.0, fewest = 100.0, long_steps = 1e7; // long answers: chosen
     static const double each = 10.0, near_least = 10000.0, near_each = 20.0;
@@ -25,10 +25,10 @@ static int requests_of(const plait_serve_question *q, const plait_serve_plan *pl
                        larger(few, least));
 }
 
-static plait_status simulate(const plait_serve_question *q, const plait_serve_plan *plan,
+static plait_status simulate(const plait_serve_options *q, const plait_serve_plan *plan,
                              const serve_candidate *const role[PLAIT_SERVE_ROLES],
-                             plait_serve_draws draws, plait_arena *arena, plait_serve_drawn *out,
-                             plait_error *err)
+                             plait_serve_sim_options draws, plait_arena *arena,
+                             plait_serve_sim_result *out, plait_error *err)
 {
     plait_load load = q->load;
 
@@ -39,7 +39,7 @@ static plait_status simulate(const plait_serve_question *q, const plait_serve_pl
     return plait_serve_simulate(&d, load, draws, arena, out, err);
 }
 
-static plait_status roles_that_run(const plait_serve_question *q, const plait_serve_plan *plan,
+static plait_status roles_that_run(const plait_serve_options *q, const plait_serve_plan *plan,
                                    plait_arena *arena,
                                    const serve_candidate *role[PLAIT_SERVE_ROLES], plait_error *err)
 {
@@ -51,9 +51,9 @@ static plait_status roles_that_run(const plait_serve_question *q, const plait_se
                                     "expected a deployment that runs: %s", why);
 }
 
-plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plait_serve_plan *plan,
-                                       plait_serve_draws draws, plait_arena *arena,
-                                       plait_serve_drawn *out, plait_error *err)
+plait_status plait_serve_plan_simulate(const plait_serve_options *q, const plait_serve_plan *plan,
+                                       plait_serve_sim_options draws, plait_arena *arena,
+                                       plait_serve_sim_result *out, plait_error *err)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
 
@@ -67,7 +67,7 @@ plait_status plait_serve_plan_simulate(const plait_serve_question *q, const plai
  * Up to half of what the closed forms sustain, C.364 differs from them by at most 1.37 times in TTFT and 1.21 in TPOT: 225
  * drawn deployments. Beyond that, or where a bound is nearer, the closed forms decide nothing.
  */
-static bool is_near(const plait_serve_question *q, const plait_serve_plan *plan,
+static bool is_near(const plait_serve_options *q, const plait_serve_plan *plan,
                     const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
     static const double light = 0.5, ttft_off = 1.4, tpot_off = 1.25;
@@ -88,9 +88,9 @@ static bool is_near(const plait_serve_question *q, const plait_serve_plan *plan,
 }
 
 /* Times of arrivals as the simulation has them; what follows from them by Little's law. */
-static void settle(const plait_serve_question *q, plait_serve_plan *plan)
+static void settle(const plait_serve_options *q, plait_serve_plan *plan)
 {
-    const plait_serve_drawn *drawn = &plan->drawn;
+    const plait_serve_sim_result *drawn = &plan->drawn;
     plait_service *s = &plan->service;
     const double busy = s->ttft_s - s->queue_s;
 
@@ -107,7 +107,7 @@ static void settle(const plait_serve_question *q, plait_serve_plan *plan)
     plan->settled = true;
 }
 
-static void fill_seen(const plait_serve_drawn *drawn, double seconds[PLAIT_SERVE_LIMITS])
+static void fill_seen(const plait_serve_sim_result *drawn, double seconds[PLAIT_SERVE_LIMITS])
 {
     seconds[PLAIT_SERVE_LIMIT_ttft] = drawn->ttft.mean_s;
     seconds[PLAIT_SERVE_LIMIT_ttft_p95] = drawn->ttft.p95_s;
@@ -118,11 +118,11 @@ static void fill_seen(const plait_serve_drawn *drawn, double seconds[PLAIT_SERVE
 }
 
 /* Names the first thing that the run misses, the load before the bounds. */
-static plait_status describe_missed(const plait_serve_question *q, const plait_serve_plan *plan,
+static plait_status describe_missed(const plait_serve_options *q, const plait_serve_plan *plan,
                                     plait_arena *arena, const char **why, plait_error *err)
 {
     double asked[PLAIT_SERVE_LIMITS], seen[PLAIT_SERVE_LIMITS];
-    const plait_serve_drawn *drawn = &plan->drawn;
+    const plait_serve_sim_result *drawn = &plan->drawn;
 
     *why = NULL;
     if (drawn->stopped)
@@ -145,16 +145,16 @@ static plait_status describe_missed(const plait_serve_question *q, const plait_s
     return PLAIT_OK;
 }
 
-static plait_status judge(const plait_serve_question *q,
+static plait_status judge(const plait_serve_options *q,
                           const serve_candidate *const role[PLAIT_SERVE_ROLES],
-                          plait_serve_draws draws, plait_arena *arena, plait_serve_plan *plan,
+                          plait_serve_sim_options draws, plait_arena *arena, plait_serve_plan *plan,
                           const char **why, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
     const bool near = is_near(q, plan, role);
 
     if (q->load.kind == PLAIT_LOAD_CLOSED) // the closed forms have no start either
-        draws.unseen = (int)plan->concurrency;
+        draws.warmup_requests = (int)plan->concurrency;
     if (draws.requests == 0)
         draws.requests = requests_of(q, plan, near && q->load.kind == PLAIT_LOAD_RATE);
     PLAIT_TRY(simulate(q, plan, role, draws, arena, &plan->drawn, err));
@@ -168,7 +168,7 @@ static plait_status judge(const plait_serve_question *q,
     return describe_missed(q, plan, arena, why, err);
 }
 
-plait_status plait_serve_judge(const plait_serve_question *q, plait_serve_draws draws,
+plait_status plait_serve_judge(const plait_serve_options *q, plait_serve_sim_options draws,
                                plait_arena *arena, plait_serve_plan *plan, const char **why,
                                plait_error *err)
 {
@@ -181,7 +181,7 @@ plait_status plait_serve_judge(const plait_serve_question *q, plait_serve_draws 
 // ---- more of the same ----------------------------------------------------------------------
 
 /* At least one more, and as many more as the run missed of the load; a twentieth where it missed a bound. */
-static int more_of(int count, const plait_serve_drawn *drawn)
+static int more_of(int count, const plait_serve_sim_result *drawn)
 {
     const double share = drawn->full ? 1.0 / drawn->carried - 1.0 : 0.05;
 
@@ -198,11 +198,11 @@ static int busier_role(const plait_serve_plan *plan)
  * The same deployment with more workers, or without a load under fewer users; false: none is within the GPUs and the
  * bounds. Priced by the closed forms anew.
  */
-static bool widen(const plait_serve_question *q, plait_serve_plan *plan,
+static bool widen(const plait_serve_options *q, plait_serve_plan *plan,
                   const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
     static const double fewer = 0.8;
-    const plait_serve_drawn drawn = plan->drawn;
+    const plait_serve_sim_result drawn = plan->drawn;
     plait_load load = q->load;
 
     if (load.kind == PLAIT_LOAD_CLOSED && load.concurrency <= 0.0) {
@@ -226,8 +226,8 @@ static bool widen(const plait_serve_question *q, plait_serve_plan *plan,
 // ---- the ranking ---------------------------------------------------------------------------
 
 typedef struct decision {
-    const plait_serve_question *q;
-    plait_serve_draws draws;
+    const plait_serve_options *q;
+    plait_serve_sim_options draws;
     plait_arena *arena;
     plait_serve_answer *out;
     bool first_only; /* one plan that stands is enough */
@@ -321,7 +321,7 @@ static plait_status judge_all(decision *b, plait_error *err)
 /* Plans that the closed forms give some room beyond the load, priced at the load. */
 static plait_status search_beyond(decision *b, double margin, plait_error *err)
 {
-    plait_serve_question beyond = *b->q;
+    plait_serve_options beyond = *b->q;
     plait_serve_answer *out = b->out;
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
     int kept = 0;
@@ -340,9 +340,9 @@ static plait_status search_beyond(decision *b, double margin, plait_error *err)
     return PLAIT_OK;
 }
 
-plait_status serve_decide(const plait_serve_question *q, plait_serve_draws draws, bool first_only,
-                          bool front, double *work, plait_arena *arena, plait_serve_answer *out,
-                          plait_error *err)
+plait_status serve_decide(const plait_serve_options *q, plait_serve_sim_options draws,
+                          bool first_only, bool front, double *work, plait_arena *arena,
+                          plait_serve_answer *out, plait_error *err)
 {
     static const double margin[] = {1.0, 1.1, 1.25}; // of the load; chosen
     plait_serve_answer *first = plait_arena_alloc(arena, 1, sizeof *first);
@@ -371,7 +371,7 @@ plait_status serve_decide(const plait_serve_question *q, plait_serve_draws draws
     return PLAIT_OK;
 }
 
-plait_status plait_serve_decide(const plait_serve_question *q, plait_serve_draws draws,
+plait_status plait_serve_decide(const plait_serve_options *q, plait_serve_sim_options draws,
                                 plait_arena *arena, plait_serve_answer *out, plait_error *err)
 {
     double work = 0.0;

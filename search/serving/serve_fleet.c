@@ -7,15 +7,15 @@
 /* GPUs of one search, unless the model needs more; and into how many parts its load may be divided by fours. */
 enum { SEARCH_GPUS = 64, MOST_DIVIDED = 1 << 28 };
 
-void plait_fleet_ask_init(plait_fleet_ask *ask)
+void plait_fleet_options_init(plait_fleet_options *ask)
 {
-    plait_fleet_ask usual = {.available = 0.999, .mode = PLAIT_FLEET_RESERVED};
+    plait_fleet_options usual = {.available = 0.999, .mode = PLAIT_FLEET_RESERVED};
 
     plait_reliability_init(&usual.failures);
     *ask = usual;
 }
 
-static plait_status check_ask(const plait_fleet_ask *ask, plait_error *err)
+static plait_status check_ask(const plait_fleet_options *ask, plait_error *err)
 {
     if (!ask)
         return plait_fail(err, PLAIT_ERROR_RANGE, "ask", "expected what is asked, found NULL");
@@ -31,7 +31,7 @@ static plait_status check_ask(const plait_fleet_ask *ask, plait_error *err)
     return plait_reliability_check(&ask->failures, err);
 }
 
-static double highest(const plait_fleet_ask *ask)
+static double highest(const plait_fleet_options *ask)
 {
     double rate = 0.0;
 
@@ -43,7 +43,7 @@ static double highest(const plait_fleet_ask *ask)
 // ---- what the search gives -----------------------------------------------------------------
 
 typedef struct part {
-    plait_serve_question q; /* of part of the GPUs and of the load */
+    plait_serve_options q; /* of part of the GPUs and of the load */
     plait_cluster cluster;
     plait_serve_answer answer;
 } part;
@@ -55,7 +55,7 @@ static plait_status ask_part(part *p, double rate, int divided, plait_arena *are
     return plait_serve_search(&p->q, arena, &p->answer, err);
 }
 
-static plait_status take_part(part *p, const plait_serve_question *q, int gpus, plait_error *err)
+static plait_status take_part(part *p, const plait_serve_options *q, int gpus, plait_error *err)
 {
     p->q = *q;
     p->cluster = *q->cluster;
@@ -80,7 +80,7 @@ static int least_part(double rate)
  * S.101: the whole load on few GPUs; where it is too much, its least part, to see that any can be met at all, and then
  * larger ones.
  */
-static plait_status search_parts(const plait_serve_question *q, double rate, plait_arena *arena,
+static plait_status search_parts(const plait_serve_options *q, double rate, plait_arena *arena,
                                  part *p, int *divided, plait_error *err)
 {
     const int node = q->cluster->group[0].gpus_per_node;
@@ -111,8 +111,8 @@ static plait_status search_parts(const plait_serve_question *q, double rate, pla
 // ---- the fleets ----------------------------------------------------------------------------
 
 typedef struct ranking {
-    const plait_serve_question *q;
-    const plait_fleet_ask *ask;
+    const plait_serve_options *q;
+    const plait_fleet_options *ask;
     const part *part;
     plait_arena *arena;
     plait_fleet_answer *out;
@@ -182,12 +182,13 @@ static plait_status confirm(const fleet_kind *kind, plait_fleet *fleet, plait_ar
                             plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
-    plait_serve_question q;
+    plait_serve_options q;
     plait_serve_plan plan = fleet_slice(kind, &fleet->hour[fleet_tightest(kind, fleet)], &q);
     const char *why = "";
 
     if (plan.service.stable)
-        PLAIT_TRY(plait_serve_judge(&q, (plait_serve_draws){.seed = 1}, arena, &plan, &why, err));
+        PLAIT_TRY(
+            plait_serve_judge(&q, (plait_serve_sim_options){.seed = 1}, arena, &plan, &why, err));
     fleet->simulated = why == NULL;
     plait_arena_rewind(arena, mark);
     return PLAIT_OK;
@@ -234,7 +235,7 @@ static plait_status confirm_all(ranking *r, plait_error *err)
     return PLAIT_OK;
 }
 
-plait_status plait_fleet_find(const plait_serve_question *q, const plait_fleet_ask *ask,
+plait_status plait_fleet_find(const plait_serve_options *q, const plait_fleet_options *ask,
                               plait_arena *arena, plait_fleet_answer *out, plait_error *err)
 {
     PLAIT_TRY(serve_check_question(q, err));

@@ -6,8 +6,8 @@
 
 /** A deployment whose workers are counted. */
 typedef struct fleet_kind {
-    const plait_serve_question *q;
-    const plait_fleet_ask *ask;
+    const plait_serve_options *q;
+    const plait_fleet_options *ask;
     plait_serve_plan plan;
     const serve_candidate *role[PLAIT_SERVE_ROLES];
     int gpus_per_node;
@@ -25,7 +25,7 @@ plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpu
  *
  * @return the share of the time that enough of all roles are up; NaN: no number of spares is enough
  */
-double fleet_spares(const plait_fleet_ask *ask, const plait_fleet_unit *unit, const int *needed,
+double fleet_spares(const plait_fleet_options *ask, const plait_fleet_unit *unit, const int *needed,
                     int roles, int *spare);
 
 /** Hours, nodes, and totals but for what they use and its band; false: no number of workers is enough. */
@@ -41,7 +41,7 @@ int fleet_tightest(const fleet_kind *kind, const plait_fleet *fleet);
  * @return          the part, priced; its service is not stable where the closed forms do not carry it
  */
 plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hour,
-                             plait_serve_question *question);
+                             plait_serve_options *question);
 
 /** The rest of a fleet that is told: how much of it is used, energy, its band. */
 void fleet_tell(const fleet_kind *kind, plait_fleet *fleet);

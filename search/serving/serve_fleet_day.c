@@ -355,7 +355,7 @@ int fleet_tightest(const fleet_kind *kind, const plait_fleet *fleet)
 }
 
 plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hour,
-                             plait_serve_question *question)
+                             plait_serve_options *question)
 {
     static const double most = 8.0; // workers of the role that has more; chosen
     const double workers = larger(hour->workers[0], hour->workers[1]);

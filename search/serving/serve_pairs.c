@@ -39,7 +39,7 @@ static int by_rate_a_gpu(const void *a, const void *b)
 static void fill_roles(pairs *all)
 {
     const serve_look *look = all->look;
-    const plait_serve_question *q = look->q;
+    const plait_serve_options *q = look->q;
 
     for (int c = 0; c < look->candidates; c++) {
         const serve_candidate *of = &look->candidate[c];
@@ -66,7 +66,7 @@ static bool same_formats(const role *a, const role *b)
            a->of->serving.kv == b->of->serving.kv;
 }
 
-static bool is_open(const plait_serve_question *q)
+static bool is_open(const plait_serve_options *q)
 {
     return q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0;
 }
@@ -80,7 +80,7 @@ static double least_kept(const plait_serve_answer *out)
 }
 
 /* Requests/s of a pair, however many of each. */
-static double most_requests(const plait_serve_question *q, const role *p, const role *d)
+static double most_requests(const plait_serve_options *q, const role *p, const role *d)
 {
     if (q->load.kind == PLAIT_LOAD_RATE)
         return q->load.rate;
@@ -90,7 +90,7 @@ static double most_requests(const plait_serve_question *q, const role *p, const 
 }
 
 /* Tokens/s of a GPU of a pair whose counts match, at most. */
-static double best_of(const plait_serve_question *q, const role *p, const role *d)
+static double best_of(const plait_serve_options *q, const role *p, const role *d)
 {
     return q->load.output / (p->gpus / p->limit.requests_per_s + d->gpus / d->limit.requests_per_s);
 }
@@ -169,7 +169,7 @@ static int fewest(pairs *all, plait_serve_plan *plan, const serve_candidate *by[
 static void look_rate(pairs *all, const role *p, const role *d, int n, int m0)
 {
     serve_look *look = all->look;
-    const plait_serve_question *q = look->q;
+    const plait_serve_options *q = look->q;
     const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
     const double tokens = q->load.output * q->load.rate;
     const int all_n = q->gpus / p->gpus, all_m = q->gpus / d->gpus;
@@ -209,7 +209,7 @@ static void look_rate(pairs *all, const role *p, const role *d, int n, int m0)
 static void look_users(pairs *all, const role *p, const role *d, int n, int m0)
 {
     serve_look *look = all->look;
-    const plait_serve_question *q = look->q;
+    const plait_serve_options *q = look->q;
     const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
     const double most = most_requests(q, p, d);
     plait_serve_plan plan = {.engine = all->engine,
@@ -239,7 +239,7 @@ static void look_users(pairs *all, const role *p, const role *d, int n, int m0)
 
 static void look_pair(pairs *all, const role *p, const role *d)
 {
-    const plait_serve_question *q = all->look->q;
+    const plait_serve_options *q = all->look->q;
     const int n = at_least(all->needed, p), m = at_least(all->needed, d);
 
     if ((double)n * p->gpus + (double)m * d->gpus > q->gpus)
@@ -253,7 +253,7 @@ static void look_pair(pairs *all, const role *p, const role *d)
 // ---- all pairs -----------------------------------------------------------------------------
 
 /* What a rate, or users whose requests end in time, make at least. */
-static double needed_requests(const plait_serve_question *q)
+static double needed_requests(const plait_serve_options *q)
 {
     if (q->load.kind == PLAIT_LOAD_RATE)
         return q->load.rate;
@@ -284,7 +284,7 @@ static void look_all(pairs *all)
 // ---- the front -----------------------------------------------------------------------------
 
 /* Counts of a pair whose rates match best, where each decode worker makes so many requests/s; false: no room. */
-static bool match(const plait_serve_question *q, const role *p, const role *d, double requests,
+static bool match(const plait_serve_options *q, const role *p, const role *d, double requests,
                   plait_serve_plan *plan)
 {
     static const double busy = 0.8; // of prefill workers, that prompts seldom wait
@@ -308,7 +308,7 @@ static bool match(const plait_serve_question *q, const role *p, const role *d, d
 static void look_front(pairs *all, const role *d)
 {
     serve_look *look = all->look;
-    const plait_serve_question *q = look->q;
+    const plait_serve_options *q = look->q;
     const plait_pool pool = plait_pool_of(&d->of->table, all->engine, &d->of->memory, 1, 0.0);
     const double ranks = d->of->serving.worker.dp_attention;
     const role *p = all->prefill;

@@ -4,7 +4,7 @@
 #include "search/serving/serve_price.h"
 
 typedef struct serve_look {
-    const plait_serve_question *q;
+    const plait_serve_options *q;
     plait_arena *arena;
     const serve_candidate *candidate;
     int candidates;
@@ -13,7 +13,7 @@ typedef struct serve_look {
     double lack; /* of the nearest: how many times too slow */
 } serve_look;
 
-bool serve_breaks_rule(const plait_serve_question *q, const plait_engine *engine,
+bool serve_breaks_rule(const plait_serve_options *q, const plait_engine *engine,
                        const serve_candidate *candidate);
 
 /** Room for one sequence. */
@@ -41,11 +41,11 @@ double serve_settle_users(serve_look *look, plait_serve_plan *plan,
 void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan);
 
 /** plait_serve_search, with or without the front. */
-plait_status serve_search(const plait_serve_question *question, bool front, plait_arena *arena,
+plait_status serve_search(const plait_serve_options *question, bool front, plait_arena *arena,
                           plait_serve_answer *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /** plait_serve_decide, or only its first plan; with or without the front. Adds to `work`, as S.108 counts it. */
-plait_status serve_decide(const plait_serve_question *question, plait_serve_draws draws,
+plait_status serve_decide(const plait_serve_options *question, plait_serve_sim_options draws,
                           bool first_only, bool front, double *work, plait_arena *arena,
                           plait_serve_answer *out, plait_error *err) PLAIT_MUST_CHECK;
 

@@ -27,7 +27,7 @@ enum { CHUNKS = sizeof chunks / sizeof *chunks };
 // ---- one deployment ------------------------------------------------------------------------
 
 /* C.95 and C.96: the GPUs' price, and their power while kernels wait for memory. */
-static void fill_money(const plait_serve_question *q, plait_serve_plan *plan)
+static void fill_money(const plait_serve_options *q, plait_serve_plan *plan)
 {
     static const double moving_share = 0.7; // of the power range, as in C.96
     const plait_accelerator *gpu = q->cluster->group[0].accelerator;
@@ -54,7 +54,7 @@ static double ttft_of_slowest(const plait_service *s, plait_load_kind kind, doub
     return s->ttft_s - s->queue_s + log(share / beyond) * s->queue_s / share;
 }
 
-plait_deployment serve_deployment_of(const plait_serve_question *q, const plait_serve_plan *plan,
+plait_deployment serve_deployment_of(const plait_serve_options *q, const plait_serve_plan *plan,
                                      const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
     plait_deployment d = {
@@ -71,7 +71,7 @@ plait_deployment serve_deployment_of(const plait_serve_question *q, const plait_
 }
 
 /* Prices the plan under a load; false: it is not stable. */
-bool serve_price(const plait_serve_question *q, plait_load load, plait_serve_plan *plan,
+bool serve_price(const plait_serve_options *q, plait_load load, plait_serve_plan *plan,
                  const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
     const plait_deployment d = serve_deployment_of(q, plan, role);
@@ -115,7 +115,7 @@ void plait_serve_limits_found(const plait_serve_plan *plan, double seconds[PLAIT
     seconds[PLAIT_SERVE_LIMIT_tpot_p99] = isnan(plan->tpot_p99_s) ? s->tpot_s : plan->tpot_p99_s;
 }
 
-double serve_excess(const plait_serve_question *q, const plait_serve_plan *plan)
+double serve_excess(const plait_serve_options *q, const plait_serve_plan *plan)
 {
     double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS], excess = 0.0;
 
@@ -127,7 +127,7 @@ double serve_excess(const plait_serve_question *q, const plait_serve_plan *plan)
     return excess;
 }
 
-bool serve_misses(const plait_serve_question *q, const plait_serve_plan *plan, int first, int end)
+bool serve_misses(const plait_serve_options *q, const plait_serve_plan *plan, int first, int end)
 {
     double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS];
 
@@ -139,7 +139,7 @@ bool serve_misses(const plait_serve_question *q, const plait_serve_plan *plan, i
     return false;
 }
 
-double serve_tightest_tpot(const plait_serve_question *q)
+double serve_tightest_tpot(const plait_serve_options *q)
 {
     const double asked[] = {q->tpot_s, q->tpot_p95_s, q->tpot_p99_s};
     double tightest = 0.0;
@@ -150,7 +150,7 @@ double serve_tightest_tpot(const plait_serve_question *q)
     return tightest;
 }
 
-bool serve_meets(const plait_serve_question *q, const plait_serve_plan *plan)
+bool serve_meets(const plait_serve_options *q, const plait_serve_plan *plan)
 {
     return plan->service.stable && !serve_misses(q, plan, 0, PLAIT_SERVE_LIMITS);
 }
@@ -208,7 +208,7 @@ static void consider_nearest(serve_look *s, const plait_serve_plan *plan)
 
 void serve_reject(serve_look *s, const plait_serve_plan *plan)
 {
-    const plait_serve_question *q = s->q;
+    const plait_serve_options *q = s->q;
     plait_serve_reject why = PLAIT_SERVE_REJECT_LOAD;
 
     if (serve_meets(q, plan)) // beside more GPUs than there are, or dearer than what is kept
@@ -326,7 +326,7 @@ double serve_settle_users(serve_look *s, plait_serve_plan *plan,
     return most;
 }
 
-bool serve_breaks_rule(const plait_serve_question *q, const plait_engine *engine,
+bool serve_breaks_rule(const plait_serve_options *q, const plait_engine *engine,
                        const serve_candidate *c)
 {
     return plait_serve_rule_broken(engine->kind, q->model, &q->load, c->serving.worker) != NULL ||
@@ -405,7 +405,7 @@ static void look_front(serve_look *s, const plait_engine *engine, const serve_ca
 
 // ---- all -----------------------------------------------------------------------------------
 
-static plait_status check(const plait_serve_question *q, plait_error *err)
+static plait_status check(const plait_serve_options *q, plait_error *err)
 {
     PLAIT_TRY(serve_check_question(q, err));
     if (q->engines < 1)
@@ -422,7 +422,7 @@ static plait_status check(const plait_serve_question *q, plait_error *err)
     return PLAIT_OK;
 }
 
-plait_status serve_search(const plait_serve_question *q, bool front, plait_arena *arena,
+plait_status serve_search(const plait_serve_options *q, bool front, plait_arena *arena,
                           plait_serve_answer *out, plait_error *err)
 {
     serve_candidate *candidates;
@@ -453,7 +453,7 @@ plait_status serve_search(const plait_serve_question *q, bool front, plait_arena
     return PLAIT_OK;
 }
 
-plait_status plait_serve_search(const plait_serve_question *q, plait_arena *arena,
+plait_status plait_serve_search(const plait_serve_options *q, plait_arena *arena,
                                 plait_serve_answer *out, plait_error *err)
 {
     return serve_search(q, true, arena, out, err);
@@ -477,7 +477,7 @@ static plait_status say_memory(const plait_engine *engine, const serve_candidate
 }
 
 /* More requests than it takes, or more than it has room for. */
-static plait_status say_load(const plait_serve_question *q, const plait_serve_plan *plan,
+static plait_status say_load(const plait_serve_options *q, const plait_serve_plan *plan,
                              const serve_candidate *const role[PLAIT_SERVE_ROLES],
                              plait_arena *arena, const char **why, plait_error *err)
 {
@@ -491,7 +491,7 @@ static plait_status say_load(const plait_serve_question *q, const plait_serve_pl
     return *why == NULL ? plait_fail_nomem(err) : PLAIT_OK;
 }
 
-plait_status serve_roles(const plait_serve_question *q, const plait_serve_plan *plan,
+plait_status serve_roles(const plait_serve_options *q, const plait_serve_plan *plan,
                          plait_arena *arena, const serve_candidate *role[PLAIT_SERVE_ROLES],
                          const char **why, plait_error *err)
 {
@@ -513,7 +513,7 @@ plait_status serve_roles(const plait_serve_question *q, const plait_serve_plan *
     return PLAIT_OK;
 }
 
-plait_status plait_serve_evaluate(const plait_serve_question *q, plait_arena *arena,
+plait_status plait_serve_evaluate(const plait_serve_options *q, plait_arena *arena,
                                   plait_serve_plan *plan, const char **why, plait_error *err)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};

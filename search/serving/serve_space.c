@@ -47,7 +47,7 @@ static bool is_any(int asked, int degree)
 }
 
 /* Tensor ranks stay inside two domains: beyond, latency is all that they add. */
-static bool is_sane(const plait_serve_question *q, plait_worker w)
+static bool is_sane(const plait_serve_options *q, plait_worker w)
 {
     const int domain = q->cluster->level[0].gpus;
 
@@ -57,7 +57,7 @@ static bool is_sane(const plait_serve_question *q, plait_worker w)
            is_any(q->only.dp_attention, w.dp_attention);
 }
 
-static int64_t count_workers(const plait_serve_question *q, bool experts)
+static int64_t count_workers(const plait_serve_options *q, bool experts)
 {
     plait_worker w = {1, 1, 1, 1};
     int64_t count = 0;
@@ -68,7 +68,7 @@ static int64_t count_workers(const plait_serve_question *q, bool experts)
     return count * (PLAIT_WEIGHT_FORMATS * PLAIT_KV_FORMATS);
 }
 
-static void add(const plait_serve_question *q, plait_worker w, serve_candidate *list, int *count,
+static void add(const plait_serve_options *q, plait_worker w, serve_candidate *list, int *count,
                 int64_t *cut, int64_t *large)
 {
     plait_serving serving = {.model = q->model, .cluster = q->cluster, .worker = w};
@@ -94,7 +94,7 @@ static void add(const plait_serve_question *q, plait_worker w, serve_candidate *
         }
 }
 
-plait_status serve_space_fill(const plait_serve_question *q, plait_arena *arena,
+plait_status serve_space_fill(const plait_serve_options *q, plait_arena *arena,
                               serve_candidate **out, int *count, int64_t *cut, int64_t *large,
                               plait_error *err)
 {

@@ -20,6 +20,6 @@ void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
  *
  * @param cut, large  receive how many were left out, for what they divide and for their size
  */
-plait_status serve_space_fill(const plait_serve_question *question, plait_arena *arena,
+plait_status serve_space_fill(const plait_serve_options *question, plait_arena *arena,
                               serve_candidate **out, int *count, int64_t *cut, int64_t *large,
                               plait_error *err) PLAIT_MUST_CHECK;

@@ -110,7 +110,7 @@ static void deal_spares(int nodes, const plait_fleet_unit *unit, const int *need
     }
 }
 
-double fleet_spares(const plait_fleet_ask *ask, const plait_fleet_unit *unit, const int *needed,
+double fleet_spares(const plait_fleet_options *ask, const plait_fleet_unit *unit, const int *needed,
                     int roles, int *spare)
 {
     const int given = ask->failures.spares;

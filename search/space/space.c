@@ -93,7 +93,7 @@ static void walk_in_pairs(row_walk *walk, plait_degrees d)
  */
 static void walk_mbs(row_walk *walk, plait_degrees d)
 {
-    if (!plan_layers_legal(walk->space->problem, &d, &nobody_asks))
+    if (!plan_layers_legal(walk->space->problem, &d, &no_reason))
         return;
     const unsigned in_pairs = walk_fastest(walk, d);
     for (int how = 0; how < PLAIT_DISPATCHERS; how++) {
@@ -302,12 +302,11 @@ static bool layers_take(const plait_problem *problem, int degree)
     tensor.tp = expert.ep = context.cp = degree;
     tensor.attention = expert.attention = context.attention =
         (unsigned char)plait_attention_usual(problem);
-    taken =
-        plan_layers_legal(problem, &tensor, &nobody_asks) ||
-        (model_has_experts(problem->model) && plan_layers_legal(problem, &expert, &nobody_asks));
+    taken = plan_layers_legal(problem, &tensor, &no_reason) ||
+            (model_has_experts(problem->model) && plan_layers_legal(problem, &expert, &no_reason));
     for (int comm = 0; !taken && comm < PLAIT_CP_COMMS; comm++) {
         context.cp_comm = (unsigned char)comm;
-        taken = plan_layers_legal(problem, &context, &nobody_asks);
+        taken = plan_layers_legal(problem, &context, &no_reason);
     }
     return taken;
 }

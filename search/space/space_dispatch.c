@@ -32,7 +32,7 @@ static int list_candidates(const plan_space *space, plait_degrees d,
 
     for (int i = 0; i < space->dispatchers.count; i++) {
         d.dispatcher = (unsigned char)space->dispatchers.value[i];
-        if (plan_dispatcher_runs(space->problem, &d, &nobody_asks))
+        if (plan_dispatcher_runs(space->problem, &d, &no_reason))
             out[count++] = (candidate){d.dispatcher, plait_exchange_use_of(space->problem, &d)};
     }
     return count;

@@ -89,7 +89,7 @@ static bool lower_stage_suffices(const plan_space *space, const plait_degrees *d
         return false;
     for (int z = 0; z < space->zero.count && space->zero.value[z] < d->zero; z++) {
         lower.zero = (unsigned char)space->zero.value[z];
-        if (plan_shards_legal(space->problem, &lower, &nobody_asks))
+        if (plan_shards_legal(space->problem, &lower, &no_reason))
             return true;
     }
     return false;
@@ -102,7 +102,7 @@ static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
     const plan_space *const space = cursor->space;
 
     if (k == space->free_keys) {
-        if (plan_shards_legal(space->problem, &d, &nobody_asks) && !lower_stage_suffices(space, &d))
+        if (plan_shards_legal(space->problem, &d, &no_reason) && !lower_stage_suffices(space, &d))
             add_shard(cursor, list, shard);
         return;
     }
@@ -163,7 +163,7 @@ static int leanest(const plan_space *space, const plait_degrees *d, int k)
     sharded.zero = 3; // some formats are legal only with shards
     for (int i = free_key->values.count - 1; i >= 0 && !free_key->usual_only; i--) {
         plait_key_put(&sharded, free_key->key, free_key->values.value[i]);
-        if (plan_formats_legal(space->problem, &sharded, &nobody_asks))
+        if (plan_formats_legal(space->problem, &sharded, &no_reason))
             return free_key->values.value[i];
     }
     return plait_key_default(space->problem, &sharded, free_key->key);
@@ -240,7 +240,7 @@ static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeli
 
     for (int i = 0; i < count; i++) {
         d.ep_overlap = (unsigned char)space->ep_overlaps.value[i];
-        if (d.ep_overlap < least || !plan_grid_legal(space->problem, &d, &nobody_asks))
+        if (d.ep_overlap < least || !plan_grid_legal(space->problem, &d, &no_reason))
             continue;
         p->kind[p->kinds++] = (space_kind){.schedule = d.schedule,
                                            .order = d.order,
@@ -351,7 +351,7 @@ bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *p)
     slot->listed = true;
     for (int k = 0; k < slot->grid.kinds; k++) { // the kinds that the number of microbatches allows
         const plait_degrees d = degrees_of(p->degrees, &slot->grid.kind[k]);
-        if (plan_batch_legal(cursor->space->problem, &d, &nobody_asks))
+        if (plan_batch_legal(cursor->space->problem, &d, &no_reason))
             p->kind[p->kinds++] = slot->grid.kind[k];
     }
     return p->kinds > 0;

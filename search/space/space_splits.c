@@ -89,7 +89,7 @@ static bool split_wanted(const plan_space *space, plait_degrees *d)
     }
     return limits_allow_text(space->options, PLAIT_KEY_SPLIT,
                              plait_degrees_get(d, PLAIT_KEY_SPLIT, text, sizeof text)) &&
-           plan_stages_legal(space->problem, d, &nobody_asks);
+           plan_stages_legal(space->problem, d, &no_reason);
 }
 
 /* The splits of one (pp, vpp) that runtime, limits and layers allow. */

@@ -227,7 +227,7 @@ static plait_status list_paired(const plait_problem *problem, plait_arena *arena
     for (int i = 0; i < out->count; i++) {
         probe.recompute = out->value[i].recompute;
         probe.offload_acts = out->value[i].offload_acts;
-        if (plan_recompute_legal(problem, &probe, &nobody_asks))
+        if (plan_recompute_legal(problem, &probe, &no_reason))
             pair[out->paired++] = out->value[i];
     }
     out->pair = pair;

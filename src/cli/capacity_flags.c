@@ -125,7 +125,7 @@ plait_status capacity_flags_read_prices(const char *text, const char *const *clu
     return PLAIT_OK;
 }
 
-plait_status capacity_flags_read(const capacity_flags *flags, plait_capacity_ask *ask,
+plait_status capacity_flags_read(const capacity_flags *flags, plait_capacity_options *ask,
                                  plait_error *err)
 {
     if (flags->tokens == NULL)
@@ -149,7 +149,7 @@ plait_status capacity_flags_read_fleet(const capacity_flags *flags, plait_reliab
     return read_fleet(flags, failures, err);
 }
 
-plait_status capacity_check_money(const plait_capacity_ask *ask, const plait_problem *problem,
+plait_status capacity_check_money(const plait_capacity_options *ask, const plait_problem *problem,
                                   plait_error *err)
 {
     if (ask->budget_usd > 0.0 && isnan(plait_capacity_usd_per_gpu_hour(ask, problem)))

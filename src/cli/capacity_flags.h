@@ -78,7 +78,7 @@ typedef struct capacity_flags {
  * Read budget, prices, failures and the number of simulated runs into *ask. Fails without --tokens.
  */
 PLAIT_MUST_CHECK plait_status capacity_flags_read(const capacity_flags *flags,
-                                                  plait_capacity_ask *ask, plait_error *err);
+                                                  plait_capacity_options *ask, plait_error *err);
 
 /**
  * Read a price for each of some clusters: "2.2" of one, "2.2,4" in their order, "dgx-h100=2.2,..."
@@ -95,5 +95,5 @@ PLAIT_MUST_CHECK plait_status capacity_flags_read_fleet(const capacity_flags *fl
                                                         double *usd_per_gpu_hour, plait_error *err);
 
 /** Fail if a budget is given and the price of the accelerator is unknown. */
-PLAIT_MUST_CHECK plait_status capacity_check_money(const plait_capacity_ask *ask,
+PLAIT_MUST_CHECK plait_status capacity_check_money(const plait_capacity_options *ask,
                                                    const plait_problem *problem, plait_error *err);

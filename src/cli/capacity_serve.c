@@ -111,9 +111,9 @@ static plait_status read_rates(const capacity_serve *flags, plait_arena *arena,
 /* ---- other options ---- */
 
 static plait_status read_ask(const capacity_serve *flags, const capacity_flags *run,
-                             plait_arena *arena, plait_fleet_ask *ask, plait_error *err)
+                             plait_arena *arena, plait_fleet_options *ask, plait_error *err)
 {
-    plait_fleet_ask_init(ask);
+    plait_fleet_options_init(ask);
     PLAIT_TRY(read_rates(flags, arena, ask->rate, err));
     PLAIT_TRY(capacity_flags_read_fleet(run, &ask->failures, &ask->usd_per_gpu_hour, err));
     if (flags->availability != NULL && (!magnitude_parse(flags->availability, &ask->available) ||
@@ -161,15 +161,15 @@ plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flag
                                 const opt_operands *operands, capacity_serve_output output,
                                 plait_arena *arena, bool *no, plait_error *err)
 {
-    plait_serve_question *const question = plait_arena_alloc(arena, 1, sizeof *question);
+    plait_serve_options *const question = plait_arena_alloc(arena, 1, sizeof *question);
     plait_fleet_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
-    plait_fleet_ask ask;
+    plait_fleet_options ask;
     serve_flags load = flags->load;
     const report_fleet report = {.question = question, .ask = &ask, .answer = answer};
 
     if (question == NULL || answer == NULL)
         return plait_fail_nomem(err);
-    plait_serve_question_init(question);
+    plait_serve_options_init(question);
     PLAIT_TRY(read_ask(flags, run, arena, &ask, err));
     load.gpus_else = most_gpus;
     PLAIT_TRY(serve_flags_question(&load, operands, arena, question, err));

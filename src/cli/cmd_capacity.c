@@ -100,17 +100,17 @@ enum { MOST_NUMBERS = 1 << 16, BATCHES_OF_A_RANGE = 8, BATCHES_OF_ONE = 2, SHARE
 /* One cluster of the command line. Its rows are `first` and those after it in the sweep. */
 typedef struct sweep_cluster {
     const char *text;
-    plait_capacity_ask ask;
+    plait_capacity_options ask;
     plait_problem *largest; /* the problem with the most GPUs of the range in whole nodes */
     plait_capacity_range range;
-    plait_capacity_between between;
+    plait_capacity_range_result between;
     int first, rows;
 } sweep_cluster;
 
 typedef struct capacity_sweep {
     const capacity_values *flags;
     const char *model;
-    const plait_capacity_ask *ask;
+    const plait_capacity_options *ask;
     number_list gpus, gbs; /* gbs lists the batches of a range, too */
     int clusters;
     sweep_cluster cluster[MOST_CLUSTERS];
@@ -341,7 +341,7 @@ static plait_status look_between(capacity_sweep *sweep, int c, plait_arena *aren
     const int node = of->largest->cluster->group[0].gpus_per_node;
     if (sweep->gpus.range && from % node == 0)
         of->range.step = node;
-    PLAIT_TRY(plait_capacity_look_between(&of->ask, &of->range, sweep->row, sweep->rows, arena,
+    PLAIT_TRY(plait_capacity_search_range(&of->ask, &of->range, sweep->row, sweep->rows, arena,
                                           &of->between, err));
     for (int i = 0; i < of->between.rows; i++)
         insert_row(sweep, c, &of->between.row[i]);
@@ -416,7 +416,7 @@ static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, 
         progress_next(shown);
     }
     report.rows = sweep->rows;
-    report.verdict = plait_capacity_judge(sweep->ask, sweep->row, sweep->rows);
+    report.verdict = plait_capacity_compare(sweep->ask, sweep->row, sweep->rows);
     // With a deadline the answer is the smallest cluster in time, otherwise the cheapest.
     report.answer =
         sweep->ask->deadline_s > 0.0 || report.verdict.cheapest < 0 ||
@@ -440,7 +440,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                         bool *no, plait_error *err)
 {
     capacity_values flags = *(const capacity_values *)values;
-    plait_capacity_ask ask;
+    plait_capacity_options ask;
     capacity_sweep *const sweep = plait_arena_alloc(arena, 1, sizeof *sweep);
     plait_error inner = {PLAIT_OK, "", ""};
     int refine = PLAIT_REFINE_ALL;
@@ -461,7 +461,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     }
     PLAIT_TRY(opt_check_none_given(operands, capacity_serve_options,
                                    "expected --serve beside it, found a run of training", err));
-    plait_capacity_ask_init(&ask);
+    plait_capacity_options_init(&ask);
     capacity_flags unpriced = flags.run; // prices are those of clusters
     unpriced.price = NULL;
     PLAIT_TRY(capacity_flags_read(&unpriced, &ask, err));

@@ -78,7 +78,7 @@ static plait_status make_posterior(plait_arena *arena, next_answer *out, plait_e
         step_s[i] = out->plan[i].predicted_s;
     }
     PLAIT_TRY(problem_error_parts(&out->problem, arena, &parts, err));
-    return plait_belief_make(degrees, step_s, out->plans, &parts, arena, &out->belief, err);
+    return plait_posterior_make(degrees, step_s, out->plans, &parts, arena, &out->belief, err);
 }
 
 /* ---- what was measured ---- */
@@ -120,7 +120,7 @@ static void apply_measurements(next_answer *out)
                           "this model, cluster and batch?",
                           plan->rank, units_seconds(plan->measured_s, shortest),
                           units_seconds(plan->predicted_s, longest));
-        plait_belief_measure(&out->belief, i, plan->measured_s);
+        plait_posterior_measure(&out->belief, i, plan->measured_s);
         out->measured++;
     }
 }
@@ -343,7 +343,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     for (int i = 0; i < answer.plans; i++)
         answer.plan[i].believed = plait_believed_of(&answer.belief, i);
     order(&answer, answer.order);
-    PLAIT_TRY(plait_belief_tries(&answer.belief, 1, arena, &answer.tries, err));
+    PLAIT_TRY(plait_posterior_tries(&answer.belief, 1, arena, &answer.tries, err));
     if (alone) // standard output gets only the cluster
         return keep_site(&answer, NULL, true, arena, err);
     if (flags->json) {

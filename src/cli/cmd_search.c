@@ -190,7 +190,7 @@ static plait_status read_distinct(const search_values *flags, plait_key_set *out
 {
     char list[256], *rest = list, *word;
 
-    *out = flags->all ? 0 : plait_telling_keys();
+    *out = flags->all ? 0 : plait_distinct_keys();
     if (flags->distinct == NULL)
         return PLAIT_OK;
     if (flags->all)
@@ -346,7 +346,7 @@ static plait_status choose_tries(int count, const plait_problem *problem, plait_
     double *step_s = plait_arena_alloc(arena, (size_t)plans + 1, sizeof *step_s);
     plait_tries *tries = plait_arena_alloc(arena, 1, sizeof *tries);
     plait_error_parts parts;
-    plait_belief belief;
+    plait_posterior belief;
 
     if (count == 0 || plans == 0)
         return PLAIT_OK;
@@ -357,8 +357,9 @@ static plait_status choose_tries(int count, const plait_problem *problem, plait_
         step_s[i] = found->plan[i].cost.step_s;
     }
     PLAIT_TRY(problem_error_parts(problem, arena, &parts, err));
-    PLAIT_TRY(plait_belief_make(degrees, step_s, plans, &parts, arena, &belief, err));
-    PLAIT_TRY(plait_belief_tries(&belief, count > AT_LEAST ? count : AT_LEAST, arena, tries, err));
+    PLAIT_TRY(plait_posterior_make(degrees, step_s, plans, &parts, arena, &belief, err));
+    PLAIT_TRY(
+        plait_posterior_tries(&belief, count > AT_LEAST ? count : AT_LEAST, arena, tries, err));
     found->tries = tries;
     found->tries_asked = count;
     return PLAIT_OK;

@@ -122,8 +122,8 @@ static int lowest_bit(unsigned mask)
 }
 
 /* Price and simulate the one deployment of --eval. */
-static plait_status evaluate(const serve_values *flags, const plait_serve_question *q,
-                             const plait_serve_draws *draws, report_serve *report,
+static plait_status evaluate(const serve_values *flags, const plait_serve_options *q,
+                             const plait_serve_sim_options *draws, report_serve *report,
                              plait_serve_plan *plan, plait_arena *arena, bool *no, plait_error *err)
 {
     plan->engine = q->engine[0];
@@ -192,7 +192,7 @@ static bool stop(void *context, double done)
 
 /* Options of the simulations. After Ctrl-C the answer is what is simulated by then. */
 typedef struct watch {
-    plait_serve_draws draws;
+    plait_serve_sim_options draws;
     int shown;
     struct sigaction before;
 } watch;
@@ -202,18 +202,18 @@ static void start_watch(const serve_values *flags, watch *w)
     const struct sigaction action = {.sa_handler = interrupt};
 
     w->shown = 4; // per cent: a short run prints no line
-    w->draws = (plait_serve_draws){.seed = flags->seed > 0 ? (uint64_t)flags->seed : 1,
-                                   .requests = flags->requests,
-                                   .burst = flags->burst,
-                                   .stop = stop,
-                                   .stop_context = &w->shown};
+    w->draws = (plait_serve_sim_options){.seed = flags->seed > 0 ? (uint64_t)flags->seed : 1,
+                                         .requests = flags->requests,
+                                         .burst = flags->burst,
+                                         .stop = stop,
+                                         .stop_context = &w->shown};
     sigaction(SIGINT, &action, &w->before);
 }
 
 /* ---- why not ---- */
 
 /* Restrict the search to the deployments that --why-not names; false for an unknown name. */
-static bool narrow(const char *what, plait_serve_question *q)
+static bool narrow(const char *what, plait_serve_options *q)
 {
     int degree = 0;
     char key[16];
@@ -249,7 +249,7 @@ static bool narrow(const char *what, plait_serve_question *q)
 static plait_status why_not(const char *what, const watch *w, const report_serve *report,
                             plait_arena *arena, plait_error *err)
 {
-    plait_serve_question narrowed = *report->question;
+    plait_serve_options narrowed = *report->question;
     plait_serve_answer *other = plait_arena_alloc(arena, 1, sizeof *other);
 
     if (other == NULL)
@@ -266,7 +266,7 @@ static plait_status why_not(const char *what, const watch *w, const report_serve
 /* ---- comparison ---- */
 
 /* Read the deployment of a document and price it under this load. */
-static plait_status read_versus(const char *file, const plait_serve_question *q,
+static plait_status read_versus(const char *file, const plait_serve_options *q,
                                 report_serve *report, plait_arena *arena, plait_error *err)
 {
     serve_answer *that = plait_arena_alloc(arena, 1, sizeof *that);
@@ -335,12 +335,12 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                         bool *no, plait_error *err)
 {
     serve_values flags = *(const serve_values *)values;
-    plait_serve_question question;
+    plait_serve_options question;
     plait_serve_plan plan = {0};
     report_serve report = {.question = &question, .explain = flags.explain};
     watch w;
 
-    plait_serve_question_init(&question);
+    plait_serve_options_init(&question);
     PLAIT_TRY(serve_flags_check_file(flags.file, err));
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
     if (!flags.eval)

@@ -143,7 +143,7 @@ static plait_status search_degrees(reporting *r, plait_error *err)
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         const int now = plait_key_value(d, keys[k]);
 
-        if (keys[k] == PLAIT_KEY_EP && !plait_key_speaks(r->problem, d, keys[k]))
+        if (keys[k] == PLAIT_KEY_EP && !plait_key_applies(r->problem, d, keys[k]))
             continue;
         snprintf(value, sizeof value, "%d", now / 2);
         if (now > 1)

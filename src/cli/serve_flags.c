@@ -51,7 +51,7 @@ static plait_status read_speculation(const char *text, const plait_model *model,
 }
 
 static plait_status read_load(const serve_flags *flags, const plait_model *model,
-                              plait_serve_question *q, plait_error *err)
+                              plait_serve_options *q, plait_error *err)
 {
     if (flags->input == 0 || flags->output == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, flags->input == 0 ? "--input" : "--output-tokens",
@@ -106,7 +106,7 @@ static plait_status take_gpus(const char *text, plait_cluster *cluster, int *out
 }
 
 /* TensorRT-LLM runs only on GPUs of NVIDIA; an accelerator without a vendor may be one of them. */
-static plait_status read_engines(const char *name, plait_serve_question *q, plait_arena *arena,
+static plait_status read_engines(const char *name, plait_serve_options *q, plait_arena *arena,
                                  plait_error *err)
 {
     const char *const vendor = q->cluster->group[0].accelerator->vendor;
@@ -133,7 +133,7 @@ static plait_status read_engines(const char *name, plait_serve_question *q, plai
 }
 
 plait_status serve_flags_question(const serve_flags *flags, const opt_operands *operands,
-                                  plait_arena *arena, plait_serve_question *q, plait_error *err)
+                                  plait_arena *arena, plait_serve_options *q, plait_error *err)
 {
     plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
     plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);

@@ -66,7 +66,7 @@ typedef struct serve_flags {
 /** Resolve model, cluster, load, bounds, engines and formats of a search. */
 PLAIT_MUST_CHECK plait_status serve_flags_question(const serve_flags *flags,
                                                    const opt_operands *operands, plait_arena *arena,
-                                                   plait_serve_question *q, plait_error *err);
+                                                   plait_serve_options *q, plait_error *err);
 
 /**
  * Reject a number as the file of --output, which was the length of an answer in earlier versions.

@@ -50,7 +50,7 @@ typedef struct scenario {
     scenario_values values;
     opt_operands operands;
     plait_problem problem;
-    plait_capacity_ask ask;
+    plait_capacity_options ask;
     plait_capacity_row row;
     const char *why;               /* the reason if nothing fits */
     const struct scenario *leader; /* the scenario that searches: itself or an earlier one */
@@ -135,7 +135,7 @@ static plait_status read_flags(const sweep *of, scenario *s)
     PLAIT_TRY(spell_out(of, s, argv, &argc));
     PLAIT_TRY(opt_parse(&usage, argc, argv, s->arena, &s->values, &s->operands, &s->err));
     s->values.problem.quiet = true;
-    plait_capacity_ask_init(&s->ask);
+    plait_capacity_options_init(&s->ask);
     s->ask.runs = 0; // no simulated runs by default
     if (s->values.run.tokens != NULL)
         return capacity_flags_read(&s->values.run, &s->ask, &s->err);

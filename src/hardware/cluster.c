@@ -295,7 +295,7 @@ static bool same_site(const plait_cluster *cluster, int g, int h)
     return g == h || cluster->between.link.bytes_per_s <= 0.0 || (a && b && strcmp(a, b) == 0);
 }
 
-bool plait_cluster_alike(const plait_cluster *cluster, int g, int h)
+bool plait_cluster_equal(const plait_cluster *cluster, int g, int h)
 {
     const plait_node_group *const a = &cluster->group[g];
     const plait_node_group *const b = &cluster->group[h];
@@ -360,7 +360,7 @@ static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t
         const bool same = group->accelerator == first->accelerator ||
                           same_constants(group->accelerator, first->accelerator);
 
-        if (plait_cluster_alike(cluster, 0, g))
+        if (plait_cluster_equal(cluster, 0, g))
             continue;
         if (why && size > 0)
             snprintf(why, size,

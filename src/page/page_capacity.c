@@ -28,7 +28,7 @@ static double value_if_fits(const plait_capacity_row *r, double value)
 
 static const page_table *add_rows(page *out, const report_capacity *report)
 {
-    const plait_capacity_ask *const ask = report->ask;
+    const plait_capacity_options *const ask = report->ask;
     page_table *rows = page_table_add(out, "rows", "The best plan of each number of GPUs",
                                       "cluster=cluster|gpus>GPUs|step_s>step|mfu>MFU|"
                                       "memory_bytes>memory|gbs>batch|tokens_per_s>tokens/s|"
@@ -172,7 +172,7 @@ static void add_answer(page *out, const report_capacity *report)
         plan = (report_plan){
             .verdict = PLAIT_FITS, .degrees = r->plan.degrees, .plan = r->plan, .cost = r->cost};
     } else {
-        const plait_capacity_ask *const ask = report->ask;
+        const plait_capacity_options *const ask = report->ask;
 
         page_answer(out, "No number of GPUs that was asked about trains %s on %s tokens%s%s%s.",
                     report->row[0].problem->model->name, units_count(ask->tokens, tokens),

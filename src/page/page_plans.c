@@ -73,7 +73,7 @@ static bool differs(const page_plans *of, plait_key_id key)
 static bool is_shown(const page_plans *of, plait_key_id key)
 {
     return of->plans > 1 ? differs(of, key)
-                         : key == PLAIT_KEY_DP || (plait_telling_keys() & PLAIT_KEY_BIT(key)) != 0;
+                         : key == PLAIT_KEY_DP || (plait_distinct_keys() & PLAIT_KEY_BIT(key)) != 0;
 }
 
 /* Adds the values that all plans share, without keys that do not apply. */
@@ -87,7 +87,7 @@ static void add_shared_keys(page *out, const page_plans *of)
     for (int k = 0; k < PLAIT_KEYS && stream != NULL; k++) {
         const plait_key_id key = (plait_key_id)k;
 
-        if (is_shown(of, key) || !plait_key_speaks(of->problem, first, key))
+        if (is_shown(of, key) || !plait_key_applies(of->problem, first, key))
             continue;
         fprintf(stream, "%s%s %s", lead, plait_keys[k].title,
                 plait_degrees_get(first, key, word, sizeof word));

@@ -26,7 +26,7 @@ static int class_of(const plait_degrees *d, plait_key_id key)
     }
 }
 
-bool plait_degrees_alike(plait_key_set keys, const plait_degrees *a, const plait_degrees *b)
+bool plait_degrees_equal_on(plait_key_set keys, const plait_degrees *a, const plait_degrees *b)
 {
     for (int key = 0; key < PLAIT_KEYS; key++)
         if ((keys & PLAIT_KEY_BIT(key)) &&
@@ -50,7 +50,7 @@ void plait_traits_of(const plait_degrees *d, int trait[PLAIT_TRAITS])
         trait[t] = class_of(d, key[t]);
 }
 
-plait_key_set plait_telling_keys(void)
+plait_key_set plait_distinct_keys(void)
 {
     return PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
            PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |

@@ -80,7 +80,7 @@ bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id
            (key != PLAIT_KEY_SPLIT || split_same(&a->split, &b->split));
 }
 
-bool plait_key_speaks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+bool plait_key_applies(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
     if (!is_key(key))
         return false;

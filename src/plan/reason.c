@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-const plan_reason nobody_asks = {NULL, 0};
+const plan_reason no_reason = {NULL, 0};
 
 bool because(const plan_reason *why, const char *fmt, ...)
 {

@@ -12,7 +12,7 @@ typedef struct plan_reason {
     size_t size;
 } plan_reason;
 
-extern const plan_reason nobody_asks;
+extern const plan_reason no_reason;
 
 /** Write the reason. Always false, so that a check can return it. */
 bool because(const plan_reason *why, const char *fmt, ...) PLAIT_PRINTF(2, 3);

@@ -62,7 +62,7 @@ static plait_status check_key(const plait_runtime *runtime, plait_key_id key, pl
 static plait_status check_choosers(const plait_capabilities *can, plait_error *err)
 {
     if (can->recompute_by >= PLAIT_CHOOSERS)
-        return expected("recompute_by of plait_chooser", "another", err);
+        return expected("recompute_by of plait_granularity", "another", err);
     if (can->offload_by > PLAIT_BY_STAGE)
         return expected("offload_by plan or stage", "another", err);
     if ((can->tp_by != PLAIT_BY_PLAN && can->tp_by != PLAIT_BY_LAYER) ||

@@ -55,7 +55,7 @@ static plait_status check_engine(const plait_engine *engine, plait_error *err)
                          sizeof engine_numbers / sizeof *engine_numbers, err);
 }
 
-static plait_status check_engines(const plait_serve_question *q, plait_error *err)
+static plait_status check_engines(const plait_serve_options *q, plait_error *err)
 {
     if (q->engines < 0 || q->engines > PLAIT_ENGINES)
         return plait_fail(err, PLAIT_ERROR_RANGE, "engine", "expected at most %d, found %d",
@@ -71,19 +71,19 @@ const char *const plait_serve_limit_flag[] = {
 #undef X
         NULL};
 
-void plait_serve_limits_asked(const plait_serve_question *q, double seconds[PLAIT_SERVE_LIMITS])
+void plait_serve_limits_asked(const plait_serve_options *q, double seconds[PLAIT_SERVE_LIMITS])
 {
 #define X(flag, name) seconds[PLAIT_SERVE_LIMIT_##name] = q->name##_s;
     PLAIT_SERVE_LIMIT_LIST(X)
 #undef X
 }
 
-void plait_serve_question_init(plait_serve_question *question)
+void plait_serve_options_init(plait_serve_options *question)
 {
-    *question = (plait_serve_question){0};
+    *question = (plait_serve_options){0};
 }
 
-plait_status serve_check_question(const plait_serve_question *q, plait_error *err)
+plait_status serve_check_question(const plait_serve_options *q, plait_error *err)
 {
     if (!q)
         return plait_fail(err, PLAIT_ERROR_RANGE, "question", "expected a question, found NULL");
@@ -168,7 +168,7 @@ static bool pools_hold(const plait_deployment *d)
 }
 
 plait_status serve_check_simulation(const plait_deployment *d, const plait_load *load,
-                                    const plait_serve_draws *draws, plait_error *err)
+                                    const plait_serve_sim_options *draws, plait_error *err)
 {
     if (!d || !pools_hold(d))
         return plait_fail(err, PLAIT_ERROR_RANGE, "deployment",
@@ -177,7 +177,7 @@ plait_status serve_check_simulation(const plait_deployment *d, const plait_load 
     if (!load_holds(load) || !(load->spread >= 0.0 && load->spread <= 1.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "load",
                           "expected a load of 0 or more, found another");
-    return draws->requests >= 1 && draws->unseen >= 0 && is_amount(draws->burst)
+    return draws->requests >= 1 && draws->warmup_requests >= 0 && is_amount(draws->burst)
                ? PLAIT_OK
                : plait_fail(err, PLAIT_ERROR_RANGE, "draws",
                             "expected one request or more, found %d", draws->requests);

@@ -4,7 +4,7 @@
 #include "plait/serve.h"
 
 /** A model, a cluster, engines, formats, a load and bounds; what they come to is the search's to say. */
-PLAIT_MUST_CHECK plait_status serve_check_question(const plait_serve_question *question,
+PLAIT_MUST_CHECK plait_status serve_check_question(const plait_serve_options *question,
                                                    plait_error *err);
 
 /** What says a deployment: engine, workers, counts, formats, chunk and cap; not what it comes to. */
@@ -20,5 +20,5 @@ const char *serve_weights_broken(plait_engine_kind kind, const plait_model *mode
 /** What is simulated: workers with a table under an engine, a load, and how requests are drawn. */
 PLAIT_MUST_CHECK plait_status serve_check_simulation(const plait_deployment *deployment,
                                                      const plait_load *load,
-                                                     const plait_serve_draws *draws,
+                                                     const plait_serve_sim_options *draws,
                                                      plait_error *err);

@@ -8,7 +8,7 @@
 
 static void write_asked(json_writer *json, const report_capacity *report)
 {
-    const plait_capacity_ask *const ask = report->ask;
+    const plait_capacity_options *const ask = report->ask;
     const plait_reliability *const fleet = &ask->fleet;
 
     json_member_object(json, "asked");
@@ -110,7 +110,7 @@ static void write_row(json_writer *json, const report_capacity *report,
 /* Writes the numbers of GPUs that were searched between the rows; null: only the rows were searched. */
 static void write_searched(json_writer *json, const report_capacity_cluster *cluster)
 {
-    const plait_capacity_between *const b = cluster->between;
+    const plait_capacity_range_result *const b = cluster->between;
 
     json_write_key(json, "searched");
     if (b == NULL) {

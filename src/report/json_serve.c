@@ -5,7 +5,7 @@
 
 #include "io/json/json_write.h"
 
-static void write_plan(json_writer *json, const plait_serve_question *q, const plait_serve_plan *p,
+static void write_plan(json_writer *json, const plait_serve_options *q, const plait_serve_plan *p,
                        int rank)
 {
     const plait_service *s = &p->service;
@@ -62,7 +62,7 @@ static void write_plan(json_writer *json, const plait_serve_question *q, const p
     json_end_object(json);
 }
 
-static void write_job(json_writer *json, const plait_serve_question *q)
+static void write_job(json_writer *json, const plait_serve_options *q)
 {
     json_member_object(json, "job");
     json_member_number(json, "input", q->load.input);
@@ -86,7 +86,7 @@ static void write_job(json_writer *json, const plait_serve_question *q)
     json_end_object(json);
 }
 
-static void write_seen(json_writer *json, const char *key, const plait_serve_seen *seen)
+static void write_seen(json_writer *json, const char *key, const plait_latency_stats *seen)
 {
     json_member_object(json, key);
     json_member_number(json, "mean", seen->mean_s * 1e3);
@@ -107,7 +107,7 @@ static bool is_saturated(const report_serve *report, const plait_serve_plan *bes
 plait_status json_serve(const report_serve *report, plait_arena *arena, const char **text,
                         size_t *length, plait_error *err)
 {
-    const plait_serve_question *q = report->question;
+    const plait_serve_options *q = report->question;
     const plait_serve_answer *answer = report->answer;
     const plait_serve_plan *best = answer == NULL      ? report->plan
                                    : answer->plans > 0 ? &answer->plan[0]

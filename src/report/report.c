@@ -210,7 +210,7 @@ void report_degrees(const plait_problem *problem, const plait_degrees *degrees, 
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key_id key = (plait_key_id)k;
 
-        if (plait_keys[k].words != NULL || !plait_key_speaks(problem, degrees, key))
+        if (plait_keys[k].words != NULL || !plait_key_applies(problem, degrees, key))
             continue;
         fprintf(out, "%s%s %d", between, plait_keys[k].title, plait_key_value(degrees, key));
         between = ", ";
@@ -223,7 +223,7 @@ void report_degrees(const plait_problem *problem, const plait_degrees *degrees, 
         const plait_key *const row = &plait_keys[k];
 
         if (row->words == NULL || (row->matters != NULL && !row->matters(problem, degrees)) ||
-            (row->numerics && !plait_key_speaks(problem, degrees, (plait_key_id)k)))
+            (row->numerics && !plait_key_applies(problem, degrees, (plait_key_id)k)))
             continue;
         fprintf(out, "%s%s %s", between, row->name,
                 plait_degrees_get(degrees, (plait_key_id)k, text, sizeof text));
@@ -361,7 +361,7 @@ void report_confidence(const plait_problem *problem, const plait_degrees *degree
         note_default(degrees->cp_comm != PLAIT_CP_A2A_P2P || degrees->cp == 1, "cp_comm a2a+p2p",
                      list, sizeof list);
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-            note_default(!plait_key_speaks(problem, degrees, keys[k]), plait_keys[keys[k]].name,
+            note_default(!plait_key_applies(problem, degrees, keys[k]), plait_keys[keys[k]].name,
                          list, sizeof list);
         if (list[0] != '\0')
             fprintf(out, "note: priced by theory alone, no measured run speaks of it: %s\n", list);

@@ -60,7 +60,7 @@ static const char *amount(double value, char text[UNITS_SIZE])
 
 void report_capacity_question(const report_capacity *report, FILE *out)
 {
-    const plait_capacity_ask *const ask = report->ask;
+    const plait_capacity_options *const ask = report->ask;
     const plait_problem *const problem = report->row[0].problem;
     const plait_reliability *const fleet = &ask->fleet;
     char a[UNITS_SIZE], b[UNITS_SIZE];
@@ -221,7 +221,7 @@ static const char *among(const report_capacity *report)
     const char *words = "";
 
     for (int c = 0; c < report->clusters; c++) {
-        const plait_capacity_between *const b = report->cluster[c].between;
+        const plait_capacity_range_result *const b = report->cluster[c].between;
 
         if (b == NULL)
             return " of the numbers asked";
@@ -236,7 +236,7 @@ static void print_searched(const report_capacity *report, FILE *out)
 {
     for (int c = 0; c < report->clusters; c++) {
         const report_capacity_cluster *const at = &report->cluster[c];
-        const plait_capacity_between *const b = at->between;
+        const plait_capacity_range_result *const b = at->between;
         const char *const name = at->problem->cluster->name;
 
         if (at->why != NULL)
@@ -259,7 +259,7 @@ static void print_searched(const report_capacity *report, FILE *out)
 
 static void print_answers(const report_capacity *report, FILE *out)
 {
-    const plait_capacity_ask *const ask = report->ask;
+    const plait_capacity_options *const ask = report->ask;
 
     if (report->verdict.smallest < 0)
         fputs("no number of GPUs that was asked about answers\n", out);

@@ -12,14 +12,14 @@ typedef struct report_capacity_cluster {
     double usd_per_gpu_hour;      /* NaN: unknown */
     int from, to;                 /* range of GPUs */
     int batches;
-    const int *gbs;                        /* [batches] searched batch sizes */
-    const plait_capacity_between *between; /* NULL: only the rows were searched */
-    const char *why;                       /* reason for that, if a range was requested */
+    const int *gbs;                             /* [batches] searched batch sizes */
+    const plait_capacity_range_result *between; /* NULL: only the rows were searched */
+    const char *why;                            /* reason for that, if a range was requested */
 } report_capacity_cluster;
 
 /** Options and result. */
 typedef struct report_capacity {
-    const plait_capacity_ask *ask;
+    const plait_capacity_options *ask;
     int clusters;
     const report_capacity_cluster *cluster;
     int rows;

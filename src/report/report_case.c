@@ -146,7 +146,7 @@ static const char *plan_text(const case_row *row, const case_priced *priced, cha
         const plait_key_id key = (plait_key_id)k;
 
         if (row->key[k] == NULL || (said & PLAIT_KEY_BIT(k)) ||
-            !plait_key_speaks(priced->problem, d, key))
+            !plait_key_applies(priced->problem, d, key))
             continue;
         report_append(text, TEXT_SIZE, ", %s %s", plait_keys[k].title,
                       plait_degrees_get(d, key, word, sizeof word));

@@ -167,7 +167,7 @@ static const char *plan_text(const plait_degrees *d, char text[256])
 
     text[0] = '\0';
     for (int k = 0; k < PLAIT_KEYS && used < 200; k++) {
-        if ((plait_telling_keys() & PLAIT_KEY_BIT(k)) == 0 && k != PLAIT_KEY_DP)
+        if ((plait_distinct_keys() & PLAIT_KEY_BIT(k)) == 0 && k != PLAIT_KEY_DP)
             continue;
         used += (size_t)snprintf(text + used, 256 - used, "%s%s %.40s", used > 0 ? ", " : "",
                                  plait_keys[k].title,

@@ -75,8 +75,8 @@ void report_fleet_lacks(const report_fleet *report, int rank, char text[160])
 
 void report_fleet_question(const report_fleet *report, FILE *out)
 {
-    const plait_serve_question *const q = report->question;
-    const plait_fleet_ask *const ask = report->ask;
+    const plait_serve_options *const q = report->question;
+    const plait_fleet_options *const ask = report->ask;
     const plait_reliability *const f = &ask->failures;
     double low = ask->rate[0], high = ask->rate[0];
     char a[UNITS_SIZE];
@@ -312,8 +312,8 @@ static void write_modes(json_writer *json, const char *key, const double value[P
 
 static void write_asked(json_writer *json, const report_fleet *report)
 {
-    const plait_serve_question *const q = report->question;
-    const plait_fleet_ask *const ask = report->ask;
+    const plait_serve_options *const q = report->question;
+    const plait_fleet_options *const ask = report->ask;
 
     json_member_object(json, "asked");
     json_member_number(json, "input", q->load.input);

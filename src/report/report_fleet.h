@@ -6,8 +6,8 @@
 #include "plait/serve.h"
 
 typedef struct report_fleet {
-    const plait_serve_question *question;
-    const plait_fleet_ask *ask;
+    const plait_serve_options *question;
+    const plait_fleet_options *ask;
     const plait_fleet_answer *answer;
 } report_fleet;
 

@@ -25,7 +25,7 @@ typedef struct next_answer {
     next_plan *plan;
     int *order; /* [plans] in the order of posterior step times */
     int measured;
-    plait_belief belief;
+    plait_posterior belief;
     plait_tries tries; /* next plan to try */
 } next_answer;
 

@@ -41,7 +41,7 @@ static void key_cell(const plait_problem *problem, const report_plan *plan, plai
     if (key == PLAIT_KEY_RECOMPUTE && plan->verdict != PLAIT_INVALID &&
         stages_choose_own(&plan->plan))
         snprintf(text, CELL_SIZE, "by stage");
-    else if (plait_key_speaks(problem, &plan->degrees, key) ||
+    else if (plait_key_applies(problem, &plan->degrees, key) ||
              (one && plait_keys[key].words == NULL))
         plait_degrees_get(&plan->degrees, key, text, CELL_SIZE);
     else
@@ -127,7 +127,7 @@ static bool applies_to_any(const plait_problem *problem, const report_found *fou
                            plait_key_id key)
 {
     for (int i = 0; i < found->result->plans; i++)
-        if (plait_key_speaks(problem, &found->plan[i].degrees, key))
+        if (plait_key_applies(problem, &found->plan[i].degrees, key))
             return true;
     return false;
 }

@@ -47,7 +47,7 @@ void report_serve_pools(const plait_serve_plan *plan, char text[160])
 
 /* ---- the question ---- */
 
-bool report_serve_bounds(const plait_serve_question *q, FILE *out)
+bool report_serve_bounds(const plait_serve_options *q, FILE *out)
 {
     static const char *const what[PLAIT_SERVE_LIMITS] = {
         "first token",      "first token of 95 of 100",      "first token of 99 of 100",
@@ -65,7 +65,7 @@ bool report_serve_bounds(const plait_serve_question *q, FILE *out)
     return before[0] == ',';
 }
 
-void report_serve_needs(const plait_serve_question *q, const plait_serve_plan *plan, FILE *out)
+void report_serve_needs(const plait_serve_options *q, const plait_serve_plan *plan, FILE *out)
 {
     double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS];
     const char *before = "";
@@ -85,14 +85,14 @@ void report_serve_needs(const plait_serve_question *q, const plait_serve_plan *p
 }
 
 /* Returns whether no load was given: each plan is then one replica at its best concurrency. */
-static bool is_open(const plait_serve_question *q)
+static bool is_open(const plait_serve_options *q)
 {
     return q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0;
 }
 
 static void print_question(const report_serve *report, FILE *out)
 {
-    const plait_serve_question *q = report->question;
+    const plait_serve_options *q = report->question;
     fprintf(out, "%s on up to %d x %s: %.0f tokens in%s, %.0f out", q->model->name, q->gpus,
             q->cluster->group[0].accelerator->name, q->load.input,
             q->load.cached > 0.0 ? " (prefix cached in part)" : "", q->load.output);
@@ -111,7 +111,7 @@ static void print_question(const report_serve *report, FILE *out)
 
 /* ---- the ranking ---- */
 
-static plait_status print_plans(const plait_serve_question *q, const plait_serve_plan *plan,
+static plait_status print_plans(const plait_serve_options *q, const plait_serve_plan *plan,
                                 int count, FILE *out, plait_error *err)
 {
     table *rows = table_new(">#|engine@below|workers@below|>replicas@below|>GPUs@below|"
@@ -148,7 +148,7 @@ static plait_status print_plans(const plait_serve_question *q, const plait_serve
 static plait_status print_ranking(const report_serve *report, FILE *out, plait_error *err)
 {
     const plait_serve_answer *answer = report->answer;
-    const plait_serve_question *q = report->question;
+    const plait_serve_options *q = report->question;
     const int shown = answer->plans < PLAIT_SERVE_SHOWN ? answer->plans : PLAIT_SERVE_SHOWN;
     int simulated = 0, unjudged = 0, by_formula;
 
@@ -188,7 +188,7 @@ void report_serve_band(int indent, const char *what, double value, const double 
 
 static void print_plan(const report_serve *report, const plait_serve_plan *p, FILE *out)
 {
-    const plait_serve_question *q = report->question;
+    const plait_serve_options *q = report->question;
     const plait_engine *e = p->engine;
     const plait_service *s = &p->service;
     char a[UNITS_SIZE], b[UNITS_SIZE], workers[64];
@@ -240,7 +240,7 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
             s->batch, p->batch_cap, plait_serve_bind_name[s->binds]);
 }
 
-static void print_seen(const char *what, const plait_serve_seen *seen, FILE *out)
+static void print_seen(const char *what, const plait_latency_stats *seen, FILE *out)
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
@@ -249,8 +249,8 @@ static void print_seen(const char *what, const plait_serve_seen *seen, FILE *out
             units_latency(seen->p99_s, c));
 }
 
-static void print_drawn(const plait_serve_question *q, const plait_service *formula,
-                        const plait_serve_drawn *d, FILE *out)
+static void print_drawn(const plait_serve_options *q, const plait_service *formula,
+                        const plait_serve_sim_result *d, FILE *out)
 {
     char a[UNITS_SIZE];
 
@@ -384,7 +384,7 @@ static void print_no_worker(FILE *out)
         PLAIT_SERVE_MAX_STAGES, PLAIT_SERVE_MAX_DOMAINS);
 }
 
-static bool has_bounds(const plait_serve_question *q)
+static bool has_bounds(const plait_serve_options *q)
 {
     double asked[PLAIT_SERVE_LIMITS];
 
@@ -398,7 +398,7 @@ static bool has_bounds(const plait_serve_question *q)
 /* Prints the rate that the GPUs sustain, and the number of GPUs for the requested rate (S.109). */
 static void print_reach(const report_serve *report, FILE *out)
 {
-    const plait_serve_question *q = report->question;
+    const plait_serve_options *q = report->question;
     const plait_serve_reach *reach = report->reach;
     char workers[160];
     int decimals = 0;
@@ -424,7 +424,7 @@ static void print_reach(const report_serve *report, FILE *out)
 /* Prints the smallest change: the bounds under which the nearest deployment would be accepted. */
 static void print_nearest(const report_serve *report, FILE *out)
 {
-    const plait_serve_question *q = report->question;
+    const plait_serve_options *q = report->question;
     const plait_serve_answer *answer = report->answer;
     char a[UNITS_SIZE], workers[160];
 

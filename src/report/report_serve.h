@@ -6,7 +6,7 @@
 #include "plait/serve.h"
 
 typedef struct report_serve {
-    const plait_serve_question *question;
+    const plait_serve_options *question;
     const plait_serve_answer *answer; /* result of a search; NULL: only `plan` is printed */
     const plait_serve_plan *plan;
     const char *why;                /* reason why `plan` does not run; NULL: it runs */
@@ -53,10 +53,10 @@ const char *report_serve_role(const plait_serve_plan *plan, int role);
 void report_serve_band(int indent, const char *what, double value, const double band[2], FILE *out);
 
 /** Prints "  first token within 500 ms, each further one within 50 ms". Returns false if there is no bound. */
-bool report_serve_bounds(const plait_serve_question *question, FILE *out);
+bool report_serve_bounds(const plait_serve_options *question, FILE *out);
 
 /** Prints bounds that a plan would meet in place of those that it misses: "--ttft 512ms and --tpot 51.2ms". */
-void report_serve_needs(const plait_serve_question *question, const plait_serve_plan *plan,
+void report_serve_needs(const plait_serve_options *question, const plait_serve_plan *plan,
                         FILE *out);
 
 /** Writes the document of `plait serve --json`. *text lives in `arena`. */

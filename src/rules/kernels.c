@@ -259,7 +259,7 @@ bool plan_attention_suits(const plait_problem *problem, const plait_degrees *d)
 
     plain.attention = PLAIT_ATTENTION_FUSED; // no rule rejects it
     return (problem->runtime->can.takes[PLAIT_KEY_ATTENTION] >> d->attention & 1u) &&
-           plan_attention_runs(problem, d, &nobody_asks) && !plan_rule_parts(problem, d, &plain);
+           plan_attention_runs(problem, d, &no_reason) && !plan_rule_parts(problem, d, &plain);
 }
 
 /* Is a kernel legal for the model in any plan? A plan of one rank breaks no other rule. */

@@ -176,7 +176,7 @@ static bool is_asked(const plait_plan *plan, int s, int at)
 static bool stage_choices_legal(const plait_problem *p, const plait_plan *plan, int s,
                                 const plan_reason *why)
 {
-    const plait_chooser by = (plait_chooser)p->runtime->can.recompute_by;
+    const plait_granularity by = (plait_granularity)p->runtime->can.recompute_by;
     const plait_stage *const stage = &plan->stage[s];
     const plait_degrees said = by == PLAIT_BY_PLAN ? plan->degrees : stage_says(p->runtime, stage);
 

@@ -38,9 +38,9 @@ static plait_status check_parts(const plait_error_parts *parts, plait_error *err
                               "expected deviations of 0 or more, found others");
 }
 
-plait_status plait_belief_make(const plait_degrees *const *degrees, const double *predicted_s,
-                               int plans, const plait_error_parts *parts, plait_arena *arena,
-                               plait_belief *out, plait_error *err)
+plait_status plait_posterior_make(const plait_degrees *const *degrees, const double *predicted_s,
+                                  int plans, const plait_error_parts *parts, plait_arena *arena,
+                                  plait_posterior *out, plait_error *err)
 {
     if (plans < 1 || plans > PLAIT_MAX_BELIEF)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plans", "expected 1 to %d plans, found %d",
@@ -53,7 +53,7 @@ plait_status plait_belief_make(const plait_degrees *const *degrees, const double
     const size_t n = (size_t)plans;
     int(*trait)[PLAIT_TRAITS] = plait_arena_alloc(arena, n + 1, sizeof *trait);
 
-    *out = (plait_belief){
+    *out = (plait_posterior){
         .plans = plans,
         .mean = plait_arena_alloc(arena, n + 1, sizeof *out->mean),
         .covariance = plait_arena_alloc(arena, n * n + 1, sizeof *out->covariance),
@@ -72,7 +72,7 @@ plait_status plait_belief_make(const plait_degrees *const *degrees, const double
 }
 
 /* C.341: the mean follows by the share of the covariance, which shrinks by what is now known. */
-void plait_belief_measure(plait_belief *b, int plan, double seconds)
+void plait_posterior_measure(plait_posterior *b, int plan, double seconds)
 {
     if (plan < 0 || plan >= b->plans || !(seconds > 0.0 && isfinite(seconds)))
         return;
@@ -91,7 +91,7 @@ void plait_belief_measure(plait_belief *b, int plan, double seconds)
     b->measured[plan] = true;
 }
 
-plait_believed plait_believed_of(const plait_belief *b, int plan)
+plait_believed plait_believed_of(const plait_posterior *b, int plan)
 {
     static const double quantile90 = 1.2815515655446004;
     const double nan = (double)NAN;
@@ -110,7 +110,7 @@ plait_believed plait_believed_of(const plait_belief *b, int plan)
 enum { DRAWS = 4000 };
 
 /* L of covariance = L L'; what rounding leaves of a row that follows from others is nothing. */
-static void factorise(const plait_belief *b, double *l)
+static void factorise(const plait_posterior *b, double *l)
 {
     const int n = b->plans;
 
@@ -127,7 +127,7 @@ static void factorise(const plait_belief *b, double *l)
 }
 
 /* Logarithms of all steps, draw by draw: [DRAWS x plans]. */
-static void draw_steps(const plait_belief *b, const double *l, double *z, double *out)
+static void draw_steps(const plait_posterior *b, const double *l, double *z, double *out)
 {
     const int n = b->plans;
     uint64_t state = 1;
@@ -145,7 +145,7 @@ static void draw_steps(const plait_belief *b, const double *l, double *z, double
 // ---- tries ---------------------------------------------------------------------------------
 
 typedef struct trial {
-    const plait_belief *belief;
+    const plait_posterior *belief;
     const double *step; /* [DRAWS x plans] */
     double *best;       /* [DRAWS] of all */
     double *tried;      /* [DRAWS] of those tried or measured; infinite before */
@@ -172,7 +172,7 @@ static void take(trial *t, int plan)
         t->tried[d] = fmin(t->tried[d], step_at(t, d, plan));
 }
 
-static bool is_taken(const plait_tries *out, const plait_belief *b, int plan)
+static bool is_taken(const plait_tries *out, const plait_posterior *b, int plan)
 {
     for (int i = 0; i < out->count; i++)
         if (out->plan[i] == plan)
@@ -214,7 +214,7 @@ static void look_at_measured(const trial *t, double *loss, plait_tries *out)
     out->gain = loss[DRAWS * 95 / 100];
 }
 
-static bool any_measured(const plait_belief *b)
+static bool any_measured(const plait_posterior *b)
 {
     for (int i = 0; i < b->plans; i++)
         if (b->measured[i])
@@ -236,8 +236,8 @@ static void begin_trial(trial *t)
     }
 }
 
-plait_status plait_belief_tries(const plait_belief *b, int most, plait_arena *scratch,
-                                plait_tries *out, plait_error *err)
+plait_status plait_posterior_tries(const plait_posterior *b, int most, plait_arena *scratch,
+                                   plait_tries *out, plait_error *err)
 {
     if (b->plans < 1 || b->plans > PLAIT_MAX_BELIEF || most < 1 || most > PLAIT_MAX_TRIES)
         return plait_fail(err, PLAIT_ERROR_RANGE, "belief",

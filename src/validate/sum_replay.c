@@ -2,7 +2,7 @@
  * sum_replay.c - every measured sweep played again: what is lost after a few tries
  *
  * Plans are tried one after the other, as somebody would who has measured none of them, in the order
- * of the prediction, at random, as plait_belief_tries chooses them at once, or one by one with what
+ * of the prediction, at random, as plait_posterior_tries chooses them at once, or one by one with what
  * was measured before. The share that the best of those tried takes more than the best of the sweep
  * is what is lost. The sweep's source says nothing of how plans err.
  */
@@ -101,14 +101,14 @@ static void replay_random(const replay_sweep *sweep, double *sorted, double regr
 static plait_status replay_tries(const replay_sweep *sweep, plait_arena *arena, double *regret,
                                  double *expected, plait_error *err)
 {
-    plait_belief belief;
+    plait_posterior belief;
     plait_tries tries;
     double least_s = HUGE_VAL;
 
-    PLAIT_TRY(plait_belief_make(sweep->degrees, sweep->predicted_s, sweep->plans, &sweep->parts,
-                                arena, &belief, err));
+    PLAIT_TRY(plait_posterior_make(sweep->degrees, sweep->predicted_s, sweep->plans, &sweep->parts,
+                                   arena, &belief, err));
     PLAIT_TRY(
-        plait_belief_tries(&belief, plait_replay_tries[PLAIT_REPLAYS - 1], arena, &tries, err));
+        plait_posterior_tries(&belief, plait_replay_tries[PLAIT_REPLAYS - 1], arena, &tries, err));
     for (int i = 0, r = 0; i < tries.count; i++) {
         least_s = fmin(least_s, sweep->measured_s[tries.plan[i]]);
         if (i + 1 != plait_replay_tries[r])
@@ -124,18 +124,18 @@ static plait_status replay_updated(const replay_sweep *sweep, plait_arena *arena
                                    plait_error *err)
 {
     const int last = plait_replay_tries[PLAIT_REPLAYS - 1];
-    plait_belief belief;
+    plait_posterior belief;
     plait_tries tries;
     double least_s = HUGE_VAL;
 
-    PLAIT_TRY(plait_belief_make(sweep->degrees, sweep->predicted_s, sweep->plans, &sweep->parts,
-                                arena, &belief, err));
+    PLAIT_TRY(plait_posterior_make(sweep->degrees, sweep->predicted_s, sweep->plans, &sweep->parts,
+                                   arena, &belief, err));
     for (int count = 1, r = 0; count <= last; count++) {
-        PLAIT_TRY(plait_belief_tries(&belief, 1, arena, &tries, err));
+        PLAIT_TRY(plait_posterior_tries(&belief, 1, arena, &tries, err));
         if (tries.count > 0) {
             const double step_s = sweep->measured_s[tries.plan[0]];
             least_s = fmin(least_s, step_s);
-            plait_belief_measure(&belief, tries.plan[0], step_s);
+            plait_posterior_measure(&belief, tries.plan[0], step_s);
         }
         if (count == plait_replay_tries[r])
             regret[r++] = lost(sweep, least_s);

@@ -13,7 +13,7 @@ typedef struct served {
     plait_cluster cluster;
     plait_step_table table;
     plait_deployment deployment;
-    plait_serve_question question;
+    plait_serve_options question;
     plait_serve_answer *answer;
 } served;
 
@@ -31,7 +31,7 @@ static bool prepare(served *s, const char *model)
         plait_cluster_take(&s->cluster, 64, &err) ||
         plait_engine_list(s->arena, &profiles, &count, &err))
         return false;
-    s->question = (plait_serve_question){
+    s->question = (plait_serve_options){
         .model = &s->model,
         .cluster = &s->cluster,
         .gpus = 64,
@@ -81,12 +81,12 @@ static int64_t simulate(void *context)
                              .output = 256.0,
                              .spread = 0.2,
                              .concurrency = 32.0};
-    plait_serve_drawn out = {0};
+    plait_serve_sim_result out = {0};
     plait_error err;
 
     if (plait_serve_simulate(&s->deployment, load,
-                             (plait_serve_draws){.seed = 1, .requests = 20000}, s->arena, &out,
-                             &err) != PLAIT_OK)
+                             (plait_serve_sim_options){.seed = 1, .requests = 20000}, s->arena,
+                             &out, &err) != PLAIT_OK)
         return 0;
     plait_arena_rewind(s->arena, mark);
     return (int64_t)out.steps;

@@ -60,15 +60,15 @@ typedef struct seen {
 
 static void ask(plait_problem *problem, plait_degrees d, seen *all)
 {
-    const bool grid = plan_grid_legal(problem, &d, &nobody_asks);
+    const bool grid = plan_grid_legal(problem, &d, &no_reason);
     bool some = false, every = true;
 
     for (int i = 0; i < BATCHES; i++) {
         d.mbs = 1 + random_below(6);
         problem->job.gbs = 32 * (1 + random_below(6));
-        const bool batch = plan_batch_legal(problem, &d, &nobody_asks);
-        assert_int_equal(plan_grid_legal(problem, &d, &nobody_asks), grid);
-        assert_int_equal(plan_ranks_legal(problem, &d, &nobody_asks), grid && batch);
+        const bool batch = plan_batch_legal(problem, &d, &no_reason);
+        assert_int_equal(plan_grid_legal(problem, &d, &no_reason), grid);
+        assert_int_equal(plan_ranks_legal(problem, &d, &no_reason), grid && batch);
         some = some || batch;
         every = every && batch;
     }

@@ -251,8 +251,8 @@ static int stands_at(const plait_search_result *all, plait_key_set keys, int i)
     for (int at = 0; at < all->plans; at++) {
         bool first = true;
         for (int before = 0; before < at && first; before++)
-            first = !plait_degrees_alike(keys, &all->plan[before].plan.degrees,
-                                         &all->plan[at].plan.degrees);
+            first = !plait_degrees_equal_on(keys, &all->plan[before].plan.degrees,
+                                            &all->plan[at].plan.degrees);
         if (first && i-- == 0)
             return at;
     }
@@ -267,8 +267,9 @@ static int64_t variants_of(const plait_search_result *all, plait_key_set keys, i
     if (all->plans == LONG && all->plan[LONG - 1].objective <= most * (1.0 + 1e-9))
         return -1;
     for (int i = at + 1; i < all->plans; i++)
-        count += all->plan[i].objective <= most &&
-                 plait_degrees_alike(keys, &all->plan[at].plan.degrees, &all->plan[i].plan.degrees);
+        count +=
+            all->plan[i].objective <= most &&
+            plait_degrees_equal_on(keys, &all->plan[at].plan.degrees, &all->plan[i].plan.degrees);
     return count;
 }
 
@@ -276,7 +277,7 @@ static int64_t stood_for;
 
 static void check_alike(const question *q, const world *w)
 {
-    const plait_key_set keys = plait_telling_keys();
+    const plait_key_set keys = plait_distinct_keys();
     world changed = *w;
 
     if (!(q->how & EVERY_PLAN))
@@ -419,9 +420,8 @@ static bool legal(const brute_force *b, const plait_degrees *d)
 {
     const plait_problem *const problem = &b->w->problem;
 
-    return plan_layers_legal(problem, d, &nobody_asks) &&
-           plan_ranks_legal(problem, d, &nobody_asks) &&
-           plan_stages_legal(problem, d, &nobody_asks);
+    return plan_layers_legal(problem, d, &no_reason) && plan_ranks_legal(problem, d, &no_reason) &&
+           plan_stages_legal(problem, d, &no_reason);
 }
 
 static void take(brute_force *b, const plait_degrees *d)
@@ -718,8 +718,7 @@ static bool dispatcher_runs(const brute_force *b, plait_degrees d, int how)
 {
     d.dispatcher = (unsigned char)how;
     return takes(b, PLAIT_KEY_DISPATCHER, how) && how != PLAIT_DISPATCH_ALLGATHER &&
-           how != PLAIT_DISPATCH_DEEPEP_FP8 &&
-           plan_dispatcher_runs(&b->w->problem, &d, &nobody_asks);
+           how != PLAIT_DISPATCH_DEEPEP_FP8 && plan_dispatcher_runs(&b->w->problem, &d, &no_reason);
 }
 
 static plait_exchange_use use_of(const brute_force *b, plait_degrees d, int how)

@@ -46,10 +46,10 @@ static void fill_world(world *w)
 }
 
 /* A load of arrivals at random, with or without each bound. */
-static plait_serve_question draw_question(const world *w)
+static plait_serve_options draw_question(const world *w)
 {
     const int cluster = random_below(2);
-    plait_serve_question q = {
+    plait_serve_options q = {
         .model = &w->model[random_below(2)],
         .cluster = &w->cluster[cluster],
         .gpus = cluster ? 4 : 8,
@@ -74,11 +74,11 @@ static plait_serve_question draw_question(const world *w)
 }
 
 /* The largest ratio of what a run has to what a bound allows; endless where it does not carry the load. */
-static double miss_of(const plait_serve_question *q, const plait_serve_plan *plan, uint64_t seed,
+static double miss_of(const plait_serve_options *q, const plait_serve_plan *plan, uint64_t seed,
                       plait_arena *arena)
 {
-    const plait_serve_draws draws = {.seed = seed, .requests = 2000};
-    plait_serve_drawn x;
+    const plait_serve_sim_options draws = {.seed = seed, .requests = 2000};
+    plait_serve_sim_result x;
     double asked[PLAIT_SERVE_LIMITS], worst = 0.0;
 
     assert_int_equal(plait_serve_plan_simulate(q, plan, draws, arena, &x, NULL), PLAIT_OK);
@@ -106,16 +106,16 @@ static void test_decision__agrees_with_its_simulation(void **state)
     fill_world(&w);
     for (int i = 0; i < QUESTIONS; i++) {
         const plait_arena_mark mark = plait_arena_save(w.arena);
-        const plait_serve_question q = draw_question(&w);
+        const plait_serve_options q = draw_question(&w);
 
         assert_int_equal(
-            plait_serve_decide(&q, (plait_serve_draws){.seed = 1}, w.arena, w.answer, &err),
+            plait_serve_decide(&q, (plait_serve_sim_options){.seed = 1}, w.arena, w.answer, &err),
             PLAIT_OK);
         answers += w.answer->plans > 0;
         overturned += w.answer->rejected[PLAIT_SERVE_REJECT_SIMULATED] > 0;
         for (int p = 0; p < w.answer->plans && p < PLAIT_SERVE_SHOWN; p++) {
             const plait_serve_plan *plan = &w.answer->plan[p];
-            const plait_serve_drawn *drawn = &plan->drawn;
+            const plait_serve_sim_result *drawn = &plan->drawn;
 
             assert_true(p > 0 || plan->simulated);
             if (plan->simulated) {
@@ -150,7 +150,7 @@ static void test_arrivals__obey_littles_law(void **state)
     plait_model model;
     plait_cluster cluster;
     const char *warning, *why;
-    plait_serve_drawn drawn;
+    plait_serve_sim_result drawn;
     int priced = 0;
 
     (void)state;
@@ -160,7 +160,7 @@ static void test_arrivals__obey_littles_law(void **state)
     assert_int_equal(plait_cluster_find("h200-141gb-sxm:1x8", w.arena, &cluster, &err), PLAIT_OK);
     assert_int_equal(plait_cluster_take(&cluster, 8, &err), PLAIT_OK);
     for (double rate = 1.0; rate < 40.0; rate += 1.0) {
-        plait_serve_question q = {
+        plait_serve_options q = {
             .model = &model,
             .cluster = &cluster,
             .gpus = 8,
@@ -182,7 +182,7 @@ static void test_arrivals__obey_littles_law(void **state)
             q.load.rate = rate - 1.0;
             assert_int_equal(plait_serve_evaluate(&q, w.arena, &plan, &why, &err), PLAIT_OK);
             assert_int_equal(plait_serve_plan_simulate(
-                                 &q, &plan, (plait_serve_draws){.seed = 1, .requests = 20000},
+                                 &q, &plan, (plait_serve_sim_options){.seed = 1, .requests = 20000},
                                  w.arena, &drawn, &err),
                              PLAIT_OK);
             assert_true(drawn.carried > 0.9);
@@ -202,7 +202,7 @@ static void test_reach__is_carried_and_little_more_is(void **state)
     world w = {0};
     plait_error err;
     plait_serve_reach reach;
-    plait_serve_question q;
+    plait_serve_options q;
 
     (void)state;
     fill_world(&w);
@@ -211,7 +211,7 @@ static void test_reach__is_carried_and_little_more_is(void **state)
     while (q.ttft_s > 0.0 || q.ttft_p95_s > 0.0 || q.ttft_p99_s > 0.0 || q.tpot_s > 0.0 ||
            q.tpot_p95_s > 0.0 || q.tpot_p99_s > 0.0);
     q.load.rate = 5e3;
-    const plait_serve_draws draws = {.seed = 1};
+    const plait_serve_sim_options draws = {.seed = 1};
     assert_int_equal(plait_serve_reach_of(&q, draws, w.arena, &reach, &err), PLAIT_OK);
     assert_true(reach.rate > 0.0 && reach.rate < 5e3);
     assert_true(reach.gpus >= (int)(0.8 * q.gpus * 5e3 / reach.rate));

@@ -18,13 +18,13 @@ static int random_below(int below)
     return (int)((z ^ (z >> 31)) % (uint64_t)below);
 }
 
-static bool meets(const plait_serve_question *q, const plait_service *s)
+static bool meets(const plait_serve_options *q, const plait_service *s)
 {
     return s->stable && (q->ttft_s <= 0.0 || s->ttft_s <= q->ttft_s) &&
            (q->tpot_s <= 0.0 || s->tpot_s <= q->tpot_s);
 }
 
-static bool runs(const plait_serve_question *q, plait_arena *arena, plait_serve_plan *plan)
+static bool runs(const plait_serve_options *q, plait_arena *arena, plait_serve_plan *plan)
 {
     const char *why;
 
@@ -32,7 +32,7 @@ static bool runs(const plait_serve_question *q, plait_arena *arena, plait_serve_
 }
 
 /* Tokens/s of one GPU of the best aggregated deployment, every replica count tried. */
-static double best_of_all(const plait_serve_question *q, plait_arena *arena)
+static double best_of_all(const plait_serve_options *q, plait_arena *arena)
 {
     static const double chunks[] = {2048.0, 8192.0, 16384.0};
     double best = 0.0;
@@ -59,7 +59,7 @@ static double best_of_all(const plait_serve_question *q, plait_arena *arena)
 }
 
 /* The same of all pairs of workers with a degree each, every count of both. */
-static double best_of_pairs(const plait_serve_question *q, plait_arena *arena)
+static double best_of_pairs(const plait_serve_options *q, plait_arena *arena)
 {
     double best = 0.0;
 
@@ -87,7 +87,7 @@ static double best_of_pairs(const plait_serve_question *q, plait_arena *arena)
 
 /* Draws questions and compares; how many have an answer. */
 static int compare(int questions, bool apart, double ttft_s,
-                   double (*best_of)(const plait_serve_question *, plait_arena *))
+                   double (*best_of)(const plait_serve_options *, plait_arena *))
 {
     plait_arena *arena = plait_arena_new();
     plait_model model;
@@ -105,7 +105,7 @@ static int compare(int questions, bool apart, double ttft_s,
     assert_int_equal(plait_engine_list(arena, &profiles, &count, &err), PLAIT_OK);
     for (int i = 0; i < questions; i++) {
         const plait_arena_mark mark = plait_arena_save(arena);
-        plait_serve_question q = {
+        plait_serve_options q = {
             .model = &model,
             .cluster = &cluster,
             .gpus = 8,
@@ -148,7 +148,7 @@ static void test_search__finds_the_best_of_all_pairs(void **state)
 }
 
 /* Tokens/s of a GPU of a deployment with so many users. */
-static double tokens_of(plait_serve_question q, plait_serve_plan plan, double users,
+static double tokens_of(plait_serve_options q, plait_serve_plan plan, double users,
                         plait_arena *arena)
 {
     q.load.concurrency = users;
@@ -173,7 +173,7 @@ static void test_search__without_a_load_asks_for_no_user_in_vain(void **state)
     assert_int_equal(plait_model_find("llama-3.1-8b", arena, &model, &warning, &err), PLAIT_OK);
     assert_int_equal(plait_cluster_find("h100-80gb-sxm:1x8", arena, &cluster, &err), PLAIT_OK);
     assert_int_equal(plait_cluster_take(&cluster, 8, &err), PLAIT_OK);
-    const plait_serve_question q = {
+    const plait_serve_options q = {
         .model = &model,
         .cluster = &cluster,
         .gpus = 8,

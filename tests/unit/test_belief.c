@@ -15,16 +15,16 @@ static plait_degrees plan(int tp, int mbs)
     return d;
 }
 
-static plait_belief believe(const plait_degrees *degrees, const double *step_s, int plans,
-                            plait_error_parts parts)
+static plait_posterior believe(const plait_degrees *degrees, const double *step_s, int plans,
+                               plait_error_parts parts)
 {
     const plait_degrees *list[8];
-    plait_belief belief;
+    plait_posterior belief;
     plait_error err;
 
     for (int i = 0; i < plans; i++)
         list[i] = &degrees[i];
-    must(plait_belief_make(list, step_s, plans, &parts, arena, &belief, &err), &err);
+    must(plait_posterior_make(list, step_s, plans, &parts, arena, &belief, &err), &err);
     return belief;
 }
 
@@ -34,11 +34,11 @@ static void test_a_measurement__moves_plans_as_far_as_they_share(void **state)
     const plait_degrees degrees[] = {plan(1, 1), plan(1, 2), plan(2, 1)};
     const double step_s[] = {1.0, 1.0, 1.0};
     const plait_error_parts parts = {.common = 0.2, .trait[PLAIT_TRAIT_TP] = 0.3, .own = 0.1};
-    plait_belief belief = believe(degrees, step_s, 3, parts);
+    plait_posterior belief = believe(degrees, step_s, 3, parts);
     const double known = 0.04 + 0.09 + 0.01 + 0.0001;
 
     (void)state;
-    plait_belief_measure(&belief, 0, exp(0.5));
+    plait_posterior_measure(&belief, 0, exp(0.5));
     assert_near_relative(belief.mean[0], 0.5 * 0.14 / known, 1e-12);
     assert_near_relative(belief.mean[1], 0.5 * 0.13 / known, 1e-12);
     assert_near_relative(belief.mean[2], 0.5 * 0.04 / known, 1e-12);
@@ -55,12 +55,12 @@ static void test_tries__are_no_twins(void **state)
     const plait_degrees degrees[] = {plan(1, 1), plan(1, 1), plan(2, 1)};
     const double step_s[] = {1.0, 1.0, 1.001};
     const plait_error_parts parts = {.common = 0.2, .trait[PLAIT_TRAIT_TP] = 0.1, .own = 0.001};
-    const plait_belief belief = believe(degrees, step_s, 3, parts);
+    const plait_posterior belief = believe(degrees, step_s, 3, parts);
     plait_tries tries;
     plait_error err;
 
     (void)state;
-    must(plait_belief_tries(&belief, 3, arena, &tries, &err), &err);
+    must(plait_posterior_tries(&belief, 3, arena, &tries, &err), &err);
     assert_int_equal(tries.count, 3);
     assert_true(tries.plan[0] == 2 || tries.plan[1] == 2);
     assert_true(tries.regret[0] > 10.0 * tries.regret[1]);
@@ -73,12 +73,12 @@ static void test_regret__of_one_of_two_is_that_of_normal_steps(void **state)
     const plait_degrees degrees[] = {plan(1, 1), plan(2, 1)};
     const double step_s[] = {1.0, 1.0};
     const plait_error_parts parts = {.own = 0.1};
-    const plait_belief belief = believe(degrees, step_s, 2, parts);
+    const plait_posterior belief = believe(degrees, step_s, 2, parts);
     plait_tries tries;
     plait_error err;
 
     (void)state;
-    must(plait_belief_tries(&belief, 1, arena, &tries, &err), &err);
+    must(plait_posterior_tries(&belief, 1, arena, &tries, &err), &err);
     assert_near(tries.regret[0], 0.0564 + 0.5 * 0.01, 0.004);
 }
 
@@ -87,13 +87,13 @@ static void test_what_is_left__is_little_behind_a_surprise(void **state)
     const plait_degrees degrees[] = {plan(1, 1), plan(2, 1)};
     const double step_s[] = {1.0, 1.2};
     const plait_error_parts parts = {.common = 0.1, .own = 0.02};
-    plait_belief belief = believe(degrees, step_s, 2, parts);
+    plait_posterior belief = believe(degrees, step_s, 2, parts);
     plait_tries tries;
     plait_error err;
 
     (void)state;
-    plait_belief_measure(&belief, 0, 1.3); // the site's, for all that is known
-    must(plait_belief_tries(&belief, 2, arena, &tries, &err), &err);
+    plait_posterior_measure(&belief, 0, 1.3); // the site's, for all that is known
+    must(plait_posterior_tries(&belief, 2, arena, &tries, &err), &err);
     assert_int_equal(tries.count, 1);
     assert_int_equal(tries.plan[0], 1);
     assert_true(tries.gain < 0.01);

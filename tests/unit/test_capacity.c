@@ -14,7 +14,7 @@ typedef struct made_up {
     plait_cluster cluster;
     plait_problem problem[ROWS];
     plait_capacity_row row[ROWS];
-    plait_capacity_ask ask;
+    plait_capacity_options ask;
 } made_up;
 
 static void make(made_up *m)
@@ -22,7 +22,7 @@ static void make(made_up *m)
     static const double days[ROWS] = {100.0, 50.0, 40.0}, usd[ROWS] = {1e4, 1e4, 1.6e4};
 
     m->cluster = (plait_cluster){.name = "made up"};
-    plait_capacity_ask_init(&m->ask);
+    plait_capacity_options_init(&m->ask);
     for (int i = 0; i < ROWS; i++) {
         m->problem[i] = (plait_problem){.cluster = &m->cluster, .job = {.gpus = 8 << i}};
         m->row[i] = (plait_capacity_row){
@@ -37,7 +37,7 @@ static void test_judge__finds_scaling_knee_and_front(void **state)
 
     (void)state;
     make(&m);
-    const plait_capacity_verdict v = plait_capacity_judge(&m.ask, m.row, ROWS);
+    const plait_capacity_verdict v = plait_capacity_compare(&m.ask, m.row, ROWS);
     assert_near(m.row[1].scaling, 1.0, 1e-12);
     assert_near(m.row[2].scaling, 100.0 * 8.0 / (40.0 * 32.0), 1e-12);
     assert_near(m.row[2].gain, 0.25, 1e-12);
@@ -60,7 +60,7 @@ static void test_judge__passes_over_what_is_late_or_does_not_fit(void **state)
     m.row[1].fits = false;
     m.row[1].limit = PLAIT_CAPACITY_LIMIT_MEMORY;
     m.row[2].limit = PLAIT_CAPACITY_LIMIT_BUDGET;
-    const plait_capacity_verdict v = plait_capacity_judge(&m.ask, m.row, ROWS);
+    const plait_capacity_verdict v = plait_capacity_compare(&m.ask, m.row, ROWS);
     assert_int_equal(v.smallest, -1);
     assert_int_equal(v.cheapest, 2);
     assert_int_equal(v.fastest, 2);
@@ -75,7 +75,7 @@ typedef struct small_question {
     plait_cluster cluster;
     plait_runtime runtime;
     plait_problem problem;
-    plait_capacity_ask ask;
+    plait_capacity_options ask;
 } small_question;
 
 static void ask_small(small_question *q)
@@ -95,7 +95,7 @@ static void ask_small(small_question *q)
     q->problem.runtime = &q->runtime;
     q->problem.job = (plait_job){.seq = 4096, .gbs = 64, .gpus = 16};
     q->problem.risk = PLAIT_USUAL_RISK;
-    plait_capacity_ask_init(&q->ask);
+    plait_capacity_options_init(&q->ask);
     q->ask.tokens = 1e10;
     assert_int_equal(plait_search_limit(&q->ask.search, "recompute=none,cp=1,pp=1", &err),
                      PLAIT_OK);
@@ -141,9 +141,9 @@ static void test_find__draws_the_same_on_any_number_of_threads(void **state)
     q.ask.fleet.interruptions_per_node_day = 1.0;
     q.problem.band = (plait_band){.low = 0.9, .high = 1.2};
     q.ask.search.threads = 1;
-    const plait_capacity_drawn one = find(&q).drawn;
+    const plait_run_samples one = find(&q).drawn;
     q.ask.search.threads = 5;
-    const plait_capacity_drawn five = find(&q).drawn;
+    const plait_run_samples five = find(&q).drawn;
     assert_near(one.mean_s, five.mean_s, 0.0);
     assert_near(one.late_s, five.late_s, 0.0);
     assert_true(one.early_s < one.middle_s && one.middle_s < one.late_s);
@@ -192,7 +192,7 @@ static void test_between__finds_what_all_numbers_have(void **state)
     const plait_capacity_range range = {
         .from = 8, .to = 8 * NODES, .step = 8, .batches = BATCHES, .gbs = batch, .question = take};
     plait_capacity_row all[NODES * BATCHES];
-    plait_capacity_between found;
+    plait_capacity_range_result found;
     plait_error err;
     small_question q;
     int answers = 0;
@@ -213,15 +213,15 @@ static void test_between__finds_what_all_numbers_have(void **state)
             if (all[i].fits)
                 assert_int_equal(plait_capacity_follow(&q.ask, q.arena, &all[i], &err), PLAIT_OK);
         row[0] = all[NODES * BATCHES - BATCHES]; // the most GPUs
-        assert_int_equal(plait_capacity_look_between(&q.ask, &asked, row, 1, q.arena, &found, &err),
+        assert_int_equal(plait_capacity_search_range(&q.ask, &asked, row, 1, q.arena, &found, &err),
                          PLAIT_OK);
         assert_true(found.whole && !found.assumed);
         assert_int_equal(found.numbers, NODES);
         assert_true(found.searches < NODES * BATCHES - 1);
         for (int i = 0; i < found.rows; i++)
             row[1 + i] = found.row[i];
-        const plait_capacity_verdict v = plait_capacity_judge(&q.ask, row, 1 + found.rows);
-        const plait_capacity_verdict of_all = plait_capacity_judge(&q.ask, all, NODES * BATCHES);
+        const plait_capacity_verdict v = plait_capacity_compare(&q.ask, row, 1 + found.rows);
+        const plait_capacity_verdict of_all = plait_capacity_compare(&q.ask, all, NODES * BATCHES);
         assert_int_equal(v.smallest < 0, of_all.smallest < 0);
         if (v.smallest < 0)
             continue;

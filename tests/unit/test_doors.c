@@ -151,7 +151,7 @@ static void test_products__of_the_largest_degrees_do_not_wrap(void **state)
     assert_false(plait_split_layers(&doors_world.model, &d, counts));
     assert_false(plait_chunks_of(&doors_world.model, &d, chunk));
     for (int k = 0; k < PLAIT_KEYS; k++)
-        (void)plait_key_speaks(&doors_world.problem, &d, (plait_key_id)k);
+        (void)plait_key_applies(&doors_world.problem, &d, (plait_key_id)k);
     plait_degrees_fill(&doors_world.problem, PLAIT_ALL_KEYS & ~PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP),
                        &d);
     assert_int_equal(d.shard_group, PLAIT_MAX_GPUS);

@@ -131,18 +131,18 @@ static void test_a_key__speaks_only_where_it_says_something(void **state)
 
     (void)state;
     plait_degrees_fill(&problem, 0, &d);
-    assert_true(plait_key_speaks(&problem, &d, PLAIT_KEY_TP));
-    assert_true(plait_key_speaks(&problem, &d, PLAIT_KEY_RECOMPUTE));
-    assert_false(plait_key_speaks(&problem, &d, PLAIT_KEY_CP));
-    assert_false(plait_key_speaks(&problem, &d, PLAIT_KEY_CP_COMM));
-    assert_false(plait_key_speaks(&problem, &d, PLAIT_KEY_ETP));
-    assert_false(plait_key_speaks(&problem, &d, PLAIT_KEY_SHARD_GROUP));
+    assert_true(plait_key_applies(&problem, &d, PLAIT_KEY_TP));
+    assert_true(plait_key_applies(&problem, &d, PLAIT_KEY_RECOMPUTE));
+    assert_false(plait_key_applies(&problem, &d, PLAIT_KEY_CP));
+    assert_false(plait_key_applies(&problem, &d, PLAIT_KEY_CP_COMM));
+    assert_false(plait_key_applies(&problem, &d, PLAIT_KEY_ETP));
+    assert_false(plait_key_applies(&problem, &d, PLAIT_KEY_SHARD_GROUP));
     d.cp = 2;
     d.shard_group = 8;
-    assert_true(plait_key_speaks(&problem, &d, PLAIT_KEY_CP_COMM));
-    assert_true(plait_key_speaks(&problem, &d, PLAIT_KEY_SHARD_GROUP));
+    assert_true(plait_key_applies(&problem, &d, PLAIT_KEY_CP_COMM));
+    assert_true(plait_key_applies(&problem, &d, PLAIT_KEY_SHARD_GROUP));
     d.dp = 0; // no dp makes up this world
-    assert_false(plait_key_speaks(&problem, &d, PLAIT_KEY_DP));
+    assert_false(plait_key_applies(&problem, &d, PLAIT_KEY_DP));
 }
 
 int main(void)

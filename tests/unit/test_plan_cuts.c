@@ -104,8 +104,8 @@ static void test_a_stage_of_one_cut__is_that_of_the_plan_of_it(void **state)
     const plait_cost mixed = price(&w, &one, cut);
     const plait_cost all = price(&w, &two, NULL);
     const plait_cost none = price(&w, &one, NULL);
-    const plait_relocation there = plait_relocation_of(&w.problem, &one, 1, 2);
-    const plait_relocation back = plait_relocation_of(&w.problem, &one, 2, 1);
+    const plait_layout_change there = plait_relocation_of(&w.problem, &one, 1, 2);
+    const plait_layout_change back = plait_relocation_of(&w.problem, &one, 2, 1);
     assert_near_relative(mixed.stage[1].forward_s, all.stage[1].forward_s + there.forward_s, 1e-12);
     assert_near_relative(mixed.stage[1].backward_s, all.stage[1].backward_s + there.backward_s,
                          1e-12);
@@ -172,9 +172,9 @@ static void test_a_relocation__holds_both_states(void **state)
 
     (void)state;
     make(&w);
-    const plait_relocation up = plait_relocation_of(&w.problem, &d, 1, 2);
-    const plait_relocation down = plait_relocation_of(&w.problem, &d, 2, 1);
-    const plait_relocation stay = plait_relocation_of(&w.problem, &d, 2, 2);
+    const plait_layout_change up = plait_relocation_of(&w.problem, &d, 1, 2);
+    const plait_layout_change down = plait_relocation_of(&w.problem, &d, 2, 1);
+    const plait_layout_change stay = plait_relocation_of(&w.problem, &d, 2, 2);
     assert_near(up.bytes, 3.0 * 16.0 * 1024.0 * 1024.0, 0.5);
     assert_near_relative(up.forward_s, down.backward_s, 1e-12); // one way is the other's way back
     assert_near_relative(up.backward_s, down.forward_s, 1e-12);

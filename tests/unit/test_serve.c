@@ -393,10 +393,10 @@ static void test_prefill_apart__leaves_decoding_alone(void **state)
 
 // ---- the simulation judges the closed forms ------------------------------------------------
 
-static plait_serve_drawn drawn_of(const plait_deployment *d, plait_load load,
-                                  plait_serve_draws draws)
+static plait_serve_sim_result drawn_of(const plait_deployment *d, plait_load load,
+                                       plait_serve_sim_options draws)
 {
-    plait_serve_drawn out;
+    plait_serve_sim_result out;
     plait_error err;
 
     assert_int_equal(plait_serve_simulate(d, load, draws, fix.arena, &out, &err), PLAIT_OK);
@@ -423,9 +423,10 @@ static void test_simulation__takes_as_long_as_the_closed_forms_say(void **state)
                                  .spread = 0.5,
                                  .concurrency = users};
         const plait_service s = plait_serve(&d, load);
-        const plait_serve_drawn x =
+        const plait_serve_sim_result x =
             drawn_of(&d, load,
-                     (plait_serve_draws){.seed = 1, .requests = 100 * users, .unseen = 20 * users});
+                     (plait_serve_sim_options){
+                         .seed = 1, .requests = 100 * users, .warmup_requests = 20 * users});
         assert_int_equal(x.requests, 100 * users);
         assert_near_relative(x.tpot.mean_s, s.tpot_s, 0.08);
         assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.15);
@@ -435,8 +436,8 @@ static void test_simulation__takes_as_long_as_the_closed_forms_say(void **state)
         const plait_load load = {
             .kind = PLAIT_LOAD_RATE, .input = 1000.0, .output = 200.0, .rate = rate};
         const plait_service s = plait_serve(&d, load);
-        const plait_serve_drawn x =
-            drawn_of(&d, load, (plait_serve_draws){.seed = 1, .requests = 2000});
+        const plait_serve_sim_result x =
+            drawn_of(&d, load, (plait_serve_sim_options){.seed = 1, .requests = 2000});
         assert_near_relative(x.tpot.mean_s, s.tpot_s, 0.05);
         assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.2);
         assert_true(x.ttft.p99_s >= x.ttft.p50_s && !x.full);
@@ -460,8 +461,8 @@ static void test_start__is_one_of_its_rounds(void **state)
         plait_load endless = load;
         endless.rounds = 0.0;
         const plait_service s = plait_serve(&d, load);
-        const plait_serve_drawn x =
-            drawn_of(&d, load, (plait_serve_draws){.seed = 2, .requests = 10 * users});
+        const plait_serve_sim_result x =
+            drawn_of(&d, load, (plait_serve_sim_options){.seed = 2, .requests = 10 * users});
         assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.15);
         assert_true(plait_serve(&d, endless).ttft_s < s.ttft_s);
     }
@@ -497,7 +498,7 @@ static void test_prompts__wait_to_be_looked_at(void **state)
     const plait_deployment d = one_worker(&table, &fix.llama);
     const plait_load load = {
         .kind = PLAIT_LOAD_RATE, .input = 500.0, .output = 400.0, .spread = 0.5, .rate = 2.0};
-    const plait_serve_draws draws = {.seed = 4, .requests = 2000};
+    const plait_serve_sim_options draws = {.seed = 4, .requests = 2000};
     const plait_service at_once = plait_serve(&d, load);
 
     (void)state;
@@ -506,7 +507,7 @@ static void test_prompts__wait_to_be_looked_at(void **state)
         other.pool[0].poll_steps = gathers ? 0.0 : 20.0;
         other.pool[0].gather_steps = gathers ? 20.0 : 0.0;
         const plait_service s = plait_serve(&other, load);
-        const plait_serve_drawn x = drawn_of(&other, load, draws);
+        const plait_serve_sim_result x = drawn_of(&other, load, draws);
         const double steps = (s.ttft_s - at_once.ttft_s) / at_once.step_s;
         assert_near(steps, gathers ? 19.0 : 9.5, gathers ? 2.0 : 0.5);
         assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.2);
@@ -520,7 +521,7 @@ static void test_simulation__loses_no_request(void **state)
     plait_deployment d = one_worker(&table, &fix.moe);
     const plait_load load = {
         .kind = PLAIT_LOAD_RATE, .input = 700.0, .output = 90.0, .spread = 1.0, .rate = 50.0};
-    const plait_serve_draws draws = {.seed = 5, .requests = 500, .burst = 20.0};
+    const plait_serve_sim_options draws = {.seed = 5, .requests = 500, .burst = 20.0};
 
     (void)state;
     d.pool[0].kv_tokens = 3000.0;
@@ -528,8 +529,8 @@ static void test_simulation__loses_no_request(void **state)
         d.disaggregated = apart;
         d.pool[1] = d.pool[0];
         d.pool[1].workers = 2;
-        const plait_serve_drawn once = drawn_of(&d, load, draws);
-        const plait_serve_drawn again = drawn_of(&d, load, draws);
+        const plait_serve_sim_result once = drawn_of(&d, load, draws);
+        const plait_serve_sim_result again = drawn_of(&d, load, draws);
         assert_int_equal(once.requests, 500);
         assert_memory_equal(&once, &again, sizeof once);
         assert_true(once.ttft.mean_s > 0.0 && once.tpot.mean_s > 0.0);
@@ -547,17 +548,17 @@ static void test_simulation__preempts_where_an_engine_does(void **state)
                              .output = 1000.0,
                              .spread = 0.5,
                              .concurrency = 40.0};
-    const plait_serve_draws draws = {.seed = 3, .requests = 200};
+    const plait_serve_sim_options draws = {.seed = 3, .requests = 200};
     plait_engine waiting = *d.engine;
 
     (void)state;
     waiting.kind = PLAIT_ENGINE_TRTLLM;
     for (int tight = 0; tight < 2; tight++) {
         d.pool[0].kv_tokens = tight ? 12000.0 : 1e6;
-        const plait_serve_drawn x = drawn_of(&d, load, draws);
+        const plait_serve_sim_result x = drawn_of(&d, load, draws);
         plait_deployment other = d;
         other.engine = &waiting;
-        const plait_serve_drawn y = drawn_of(&other, load, draws);
+        const plait_serve_sim_result y = drawn_of(&other, load, draws);
         assert_int_equal(x.requests, 200);
         assert_int_equal(y.requests, 200);
         assert_int_equal(y.preempted, 0);
@@ -580,13 +581,14 @@ static void test_simulation__says_when_more_comes_than_leaves(void **state)
 
     (void)state;
     assert_false(plait_serve(&d, load).stable);
-    assert_true(drawn_of(&d, load, (plait_serve_draws){.seed = 1, .requests = 3000}).full);
+    assert_true(drawn_of(&d, load, (plait_serve_sim_options){.seed = 1, .requests = 3000}).full);
 }
 
 /* Newest without a date, else the profile that was current; a vendor's own before any. */
-static void expect_refused(const plait_deployment *d, plait_load load, plait_serve_draws draws)
+static void expect_refused(const plait_deployment *d, plait_load load,
+                           plait_serve_sim_options draws)
 {
-    plait_serve_drawn out;
+    plait_serve_sim_result out;
     plait_error err;
 
     assert_int_equal(plait_serve_simulate(d, load, draws, fix.arena, &out, &err),
@@ -600,7 +602,7 @@ static void test_simulation__refuses_what_there_is_not(void **state)
     const plait_deployment good = one_worker(&table, &fix.llama);
     const plait_load load = {
         .kind = PLAIT_LOAD_RATE, .input = 4000.0, .output = 200.0, .rate = 2.0};
-    const plait_serve_draws draws = {.seed = 1, .requests = 4};
+    const plait_serve_sim_options draws = {.seed = 1, .requests = 4};
     plait_load other = load;
     plait_deployment d = good;
 
@@ -620,7 +622,7 @@ static void test_simulation__refuses_what_there_is_not(void **state)
     expect_refused(&d, load, draws);
     other.rate = (double)NAN;
     expect_refused(&good, other, draws);
-    expect_refused(&good, load, (plait_serve_draws){.seed = 1, .requests = -1});
+    expect_refused(&good, load, (plait_serve_sim_options){.seed = 1, .requests = -1});
 }
 
 static void test_profiles__are_found_by_month_and_version(void **state)

@@ -100,8 +100,8 @@ static struct {
     plait_arena *arena;
     plait_model model;
     plait_cluster cluster;
-    plait_serve_question q;
-    plait_fleet_ask ask;
+    plait_serve_options q;
+    plait_fleet_options ask;
     plait_fleet_answer *answer;
 } fix;
 
@@ -120,7 +120,7 @@ static int load_all(void **state)
         plait_cluster_take(&fix.cluster, 64, &err) != PLAIT_OK ||
         plait_engine_list(fix.arena, &profiles, &count, &err) != PLAIT_OK)
         return 1;
-    fix.q = (plait_serve_question){
+    fix.q = (plait_serve_options){
         .model = &fix.model,
         .cluster = &fix.cluster,
         .gpus = 64,
@@ -133,7 +133,7 @@ static int load_all(void **state)
         .ttft_s = 0.3,
         .tpot_s = 0.03,
     };
-    plait_fleet_ask_init(&fix.ask);
+    plait_fleet_options_init(&fix.ask);
     fix.ask.usd_per_gpu_hour = 2.0;
     return 0;
 }
@@ -145,7 +145,7 @@ static int free_all(void **state)
     return 0;
 }
 
-static const plait_fleet *find(plait_fleet_ask ask)
+static const plait_fleet *find(plait_fleet_options ask)
 {
     plait_error err = {PLAIT_OK, "", ""};
 
@@ -154,9 +154,9 @@ static const plait_fleet *find(plait_fleet_ask ask)
     return &fix.answer->fleet[0];
 }
 
-static plait_fleet_ask flat(double rate)
+static plait_fleet_options flat(double rate)
 {
-    plait_fleet_ask ask = fix.ask;
+    plait_fleet_options ask = fix.ask;
 
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
         ask.rate[h] = rate;
@@ -165,7 +165,7 @@ static plait_fleet_ask flat(double rate)
 
 static bool enough(const plait_fleet *fleet, double rate, int workers, int decoders)
 {
-    plait_serve_question q = fix.q;
+    plait_serve_options q = fix.q;
     plait_serve_plan plan = fleet->plan;
     const char *why;
 
@@ -179,7 +179,7 @@ static bool enough(const plait_fleet *fleet, double rate, int workers, int decod
 
 static void test_hours__have_the_fewest_workers(void **state)
 {
-    plait_fleet_ask ask = fix.ask;
+    plait_fleet_options ask = fix.ask;
 
     (void)state;
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
@@ -212,16 +212,16 @@ static void test_fleets__carry_their_hours_in_simulation(void **state)
     find(flat(rate));
     for (int f = 0; f < fix.answer->fleets; f++) {
         const plait_fleet *const fleet = &fix.answer->fleet[f];
-        plait_serve_question q = fix.q;
+        plait_serve_options q = fix.q;
         plait_serve_plan plan = fleet->plan;
         const char *why;
 
         q.load.rate = rate;
         assert_true(fleet->simulated && fleet->margin >= 1.0);
         counted_again += fleet->margin > 1.0;
-        assert_int_equal(
-            plait_serve_judge(&q, (plait_serve_draws){.seed = 1}, fix.arena, &plan, &why, NULL),
-            PLAIT_OK);
+        assert_int_equal(plait_serve_judge(&q, (plait_serve_sim_options){.seed = 1}, fix.arena,
+                                           &plan, &why, NULL),
+                         PLAIT_OK);
         assert_null(why);
     }
     assert_true(counted_again > 0);
@@ -244,7 +244,7 @@ static double room_of(const plait_fleet *fleet, int prefills, int decodes)
 /* Of prefill and decode workers apart, every pair that takes less room is too little. */
 static void test_pairs__take_the_least_room_of_all(void **state)
 {
-    const plait_serve_question few = fix.q;
+    const plait_serve_options few = fix.q;
     plait_cluster cluster;
     plait_error err;
     int pairs = 0, smaller = 0;
@@ -317,7 +317,7 @@ static void test_day__is_paid_by_node_hours(void **state)
 /* One busy hour: its nodes for an hour and a restart, those of the others else. */
 static void test_elastic__pays_what_starts_early(void **state)
 {
-    plait_fleet_ask ask = flat(20.0);
+    plait_fleet_options ask = flat(20.0);
 
     (void)state;
     ask.rate[12] = 800.0;
@@ -334,7 +334,7 @@ static void test_elastic__pays_what_starts_early(void **state)
 
 static void test_given_spares__are_kept(void **state)
 {
-    plait_fleet_ask ask = flat(60.0);
+    plait_fleet_options ask = flat(60.0);
 
     (void)state;
     ask.failures.spares = 3;
@@ -346,7 +346,7 @@ static void test_given_spares__are_kept(void **state)
 
 static void test_no_requests__are_refused(void **state)
 {
-    plait_fleet_ask ask = flat(0.0);
+    plait_fleet_options ask = flat(0.0);
     plait_error err = {PLAIT_OK, "", ""};
 
     (void)state;
@@ -358,7 +358,7 @@ static void test_no_requests__are_refused(void **state)
 static void test_load_curve__rises(void **state)
 {
     plait_serve_plan plan = find(flat(60.0))->plan;
-    plait_serve_question q = fix.q;
+    plait_serve_options q = fix.q;
     plait_serve_curve curve;
     const char *why;
 

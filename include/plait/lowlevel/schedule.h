@@ -134,8 +134,8 @@ double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, in
  * @param weight  [chunks] bytes or layers of each
  * @param held    [chunks] microbatches, filled
  */
-void plait_schedule_held(plait_schedule schedule, int ranks, int rank, int chunks, int microbatches,
-                         const double *weight, double *held);
+void plait_schedule_in_flight_chunks(plait_schedule schedule, int ranks, int rank, int chunks,
+                                     int microbatches, const double *weight, double *held);
 
 /**
  * Forwards that run beside the backward of another microbatch, if the software pairs them, in units of a

@@ -137,7 +137,7 @@ static int equal_group(const plait_cluster *cluster, int h)
 {
     for (int g = 0; g < h; g++)
         if (cluster->group[g].nodes > 0 && cluster->group[h].nodes > 0 &&
-            plait_cluster_alike(cluster, g, h))
+            plait_cluster_equal(cluster, g, h))
             return g;
     return h;
 }

@@ -27,7 +27,7 @@ typedef struct door_world {
     plait_plan plan;
     plait_cost cost;
     plait_search_options options;
-    plait_capacity_ask ask;
+    plait_capacity_options ask;
     plait_reliability fleet;
     plait_operators_options operators;
     plait_launch launch;
@@ -43,9 +43,9 @@ typedef struct door_world {
     plait_run run;
     const plait_model *request_model;
     plait_serve_request request;
-    plait_serve_question question;
+    plait_serve_options question;
     plait_serve_plan deployment;
-    plait_fleet_ask fleet_ask;
+    plait_fleet_options fleet_ask;
     plait_serve_launch serve_launch;
     plait_serve_target serve_target;
     int number; /* of whatever a door counts */

@@ -70,7 +70,7 @@ static void make_asks(door_world *w)
     must(plait_search_limit(&w->options, "tp=4,pp=2,ep=8,mbs=1,zero=1,cp=1,recompute=full,vpp=1",
                             &err),
          &err);
-    plait_capacity_ask_init(&w->ask);
+    plait_capacity_options_init(&w->ask);
     w->ask.tokens = 1e12;
     w->ask.runs = 10;
     w->ask.search = w->options;
@@ -127,7 +127,7 @@ static void make_serving(door_world *w)
     w->engine = *plait_engine_of(profiles, count, PLAIT_ENGINE_VLLM, w->gpu.vendor, 0, 0);
     w->request_model = &w->model;
     w->request = (plait_serve_request){1, 128, 16, 1, 1, 2.0};
-    w->question = (plait_serve_question){
+    w->question = (plait_serve_options){
         .model = &w->model,
         .cluster = &w->cluster,
         .gpus = 16,
@@ -141,7 +141,7 @@ static void make_serving(door_world *w)
     must(plait_serve_search(&w->question, w->arena, answer, &err), &err);
     assert_true(answer->plans > 0);
     w->deployment = answer->plan[0];
-    plait_fleet_ask_init(&w->fleet_ask);
+    plait_fleet_options_init(&w->fleet_ask);
     w->fleet_ask.rate[3] = 2.0;
     w->serve_launch = (plait_serve_launch){.model = &w->model,
                                            .checkpoint = "mistralai/Mixtral-8x7B-v0.1",
