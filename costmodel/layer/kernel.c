@@ -49,7 +49,7 @@ static double plain_peak(const plait_accelerator *gpu)
 
 // ---- matrix products -----------------------------------------------------------------------
 
-/* The tiles that libraries of products have kernels for, largest first, and the most parts of k. */
+/* Tile sizes of GEMM libraries, largest first, and the maximum split-K factor. */
 enum { TILES = 6 };
 static const double tile_rows[TILES] = {256, 128, 128, 128, 64, 64};
 static const double tile_columns[TILES] = {128, 256, 128, 64, 128, 64};

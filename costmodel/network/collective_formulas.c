@@ -36,7 +36,7 @@ double plait_bus_factor(plait_collective_op op, int ranks)
     }
 }
 
-/* C.41: a rank receives the (n - 1) / n of S that it has not, at its own link's rate. */
+/* C.41: a rank receives the (n - 1) / n of S that other ranks hold, at the rate of its own link. */
 double plait_switch_all_gather_s(double bytes, double bytes_per_s, int ranks)
 {
     return bytes / bytes_per_s * (ranks > 0 ? (ranks - 1.0) / ranks : 1.0);
@@ -155,10 +155,10 @@ double plait_expected_nodes(double nodes, double topk)
     return nodes * (1.0 - pow(1.0 - 1.0 / nodes, topk));
 }
 
-/* As many experts as a model may have: far more than any router picks. */
+/* Upper limit of top-k, far above that of any router. */
 enum { MOST_PICKED = 1 << 16 };
 
-/* C.150: without replacement. A group is missed when each of the k is among the E - E/N others. */
+/* C.150: k experts are drawn without replacement; a group is missed if all k are among the E - E/N others. */
 double plait_reached_groups(double groups, double topk, double experts)
 {
     const double others = experts - experts / groups;

@@ -48,7 +48,7 @@ bool route_uses_grid(const plait_route *route);
 /** C.50 at `speed` times the rate of the links that it was fitted on. */
 double fitted_s(const plait_route *route, int ranks, plait_collective_op op, double bytes,
                 double speed);
-/** The domain's link against the one that the fits were made on. */
+/** Rate of the domain's link divided by that of the link that the fits were made on. */
 double wire_speed(const plait_route *route);
 
 // topology_grid.c

@@ -10,7 +10,7 @@ double wire_speed(const plait_route *route)
     return route->cluster->level[0].link.bytes_per_s / route->accelerator->scale_up_bytes_per_s;
 }
 
-/* Ranks from which on NCCL lets the switch reduce (NVLS): below, a ring is as fast. */
+/* Least number of ranks with which NCCL reduces in the switch (NVLS); below it a ring is as fast. */
 enum { NVLS_LEAST_RANKS = 5 };
 
 /*

@@ -381,7 +381,7 @@ static plait_status uniform_cost(const plait_problem *problem, const plait_plan 
     fill_rates(rows, cost);
     plait_cost_money(problem, cost);
     fill_fused(rows, &sum, cost);
-    if (rows->sharded) // no list of the calls of such layers
+    if (rows->sharded) // sharding by layer has no list of collectives
         return PLAIT_OK;
     return volumes_of(problem, &plan->degrees, &rows->pricer->row, &rows->parts[sum.slowest],
                       &rows->cost[sum.slowest].load, &sum, rows->fuses ? &rows->boundary : NULL,

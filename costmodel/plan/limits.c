@@ -74,8 +74,8 @@ static double tokens_of(const limits_of *of, plait_group_shape group)
 /* ---- data parallelism ---- */
 
 /*
- * C.126 is for two bytes of weights gathered behind the forward and two of gradients scattered and
- * two gathered behind the backward; other formats and stages have more or less to hide.
+ * C.126 assumes 2 bytes a parameter for the gather of weights during forward, and 2 + 2 for the scatter of
+ * gradients and the gather during backward; this factor scales it to other formats and ZeRO stages.
  */
 static double format_share(const limits_of *of)
 {

@@ -149,7 +149,10 @@ double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engin
     return serve_decode_s(pool, engine, load, larger(sequences, 1.0), NULL) / serve_yield(load);
 }
 
-/* Requests/s are sequences over time; between two counts, those of the larger in the time of the smaller. */
+/*
+ * Requests/s are sequences over time. Between two tried counts of sequences, the larger count with the time of
+ * the smaller one is an upper bound.
+ */
 plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_engine *engine,
                                           const plait_load *load, double tpot_s)
 {

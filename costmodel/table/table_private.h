@@ -221,10 +221,10 @@ double min_memory_state_bytes(const plait_problem *problem, const layer_row *row
 int table_slot_of(plait_choice choice);
 
 /**
- * Weights of a class, and the times of its ends.
+ * Fills parameters of a stage class, and times of its embedding and head.
  *
- * @param end  by ROW_... - ROW_EMBEDDING
- * @param mtp  of a prediction module, which alone of the ends depends on the choice
+ * @param end  times, indexed by ROW_x - ROW_EMBEDDING
+ * @param mtp  time of a prediction module, the only one of these that depends on the choice
  */
 void table_fill_base(const plait_table *table, const layer_time *end, const layer_time *mtp,
                      const stage_class *class, stage_load *base);

@@ -133,7 +133,7 @@ typedef struct plait_capacity_row {
     double usd_per_gpu_hour; /* NaN when no price is known */
 } plait_capacity_row;
 
-/** The best plan of one question, followed to its end. *row lives in `arena`. (C.328) */
+/** Finds the best plan, and days, dollars and energy of the whole run. *row lives in `arena`. (C.328) */
 PLAIT_MUST_CHECK plait_status plait_capacity_find(const plait_capacity_options *ask,
                                                   const plait_problem *problem, plait_arena *arena,
                                                   plait_capacity_row *row, plait_error *err);

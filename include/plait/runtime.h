@@ -116,7 +116,8 @@ typedef struct plait_overlaps {
         grad_reduce; /* gradient buckets reduced during backward: for launch files; prices go by the
                        * plan's grad_sync */
     bool tp_comm;    /* products hide tensor-parallel traffic: launch files ask for it */
-    bool ddp;        /* those of ZeRO-0 are, by DistributedDataParallel */
+    bool
+        ddp; /* gradient buckets of ZeRO-0 overlap with backward, as DistributedDataParallel does it */
     bool reduce_whole;   /* ZeRO-1 reduces gradients to all ranks, though each steps its shard */
     bool param_gather;   /* ZeRO-1 all-gather during the next forward */
     bool p2p;            /* pipeline sends during compute */

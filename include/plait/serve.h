@@ -182,7 +182,7 @@ typedef struct plait_step_table {
     double bus_bytes_per_s;               /* inside the domain; 0: they leave it */
 } plait_step_table;
 
-/** What is asked of one worker's kernels. */
+/** Model, cluster, degrees and formats, which determine the kernel times of a worker. */
 typedef struct plait_serving {
     const plait_model *model;
     const plait_cluster *cluster;

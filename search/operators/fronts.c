@@ -116,7 +116,7 @@ static void offer(front_search *f, label candidate)
     f->candidate[f->candidates++] = candidate;
 }
 
-/* Of a front that is too long, labels at even distances stay, both ends among them. */
+/* Thins a front above the limit to evenly spaced labels, both ends included. */
 static void thin(front_search *f)
 {
     const int most = f->slack.most_each;

@@ -76,7 +76,7 @@ typedef struct node {
     strategy *strategy;
 } node;
 
-/** A tensor's ways to lie, as they are asked for. */
+/** A tensor, whose layouts over the mesh are computed on demand. */
 typedef struct tensor {
     double elements; /* of the microbatch on the whole mesh */
     bool routed;     /* rows of experts */

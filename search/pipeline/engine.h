@@ -82,7 +82,7 @@ typedef struct pipeline_label {
 
 typedef struct pipeline_result {
     double bound;                /* lower bound of every answer */
-    int labels;                  /* kept in all, the empty one left out */
+    int labels;                  /* number of stored labels, without the empty one */
     bool complete;               /* most_labels dropped none: the best answer is the optimum */
     const pipeline_label *label; /* in the arena */
     int first;                   /* answer; others follow by `next`; -1: none below the limit */

@@ -15,7 +15,7 @@ void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
         out->memory = plait_serve_memory_of(serving, load->input + load->output);
 }
 
-/* Of all expert ranks, none, and between them a scale-up domain's share: what engines can say. */
+/* Engines can express ep 1, all ranks, or less without data-parallel attention. */
 static bool is_usual(plait_worker w)
 {
     const int ranks = w.tp * w.dp_attention;

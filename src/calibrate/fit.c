@@ -49,7 +49,7 @@ typedef struct fit_state {
     fit_taken *taken;          /* shared by copies of the state */
     int free[FIT_MAX_NUMBERS]; /* indices of the numbers that are fitted */
     int frees;
-    double prior[FIT_MAX_NUMBERS]; /* of all numbers, in z */
+    double prior[FIT_MAX_NUMBERS]; /* prior means of all numbers, as z */
     double initial[FIT_MAX_NUMBERS];
     const fit_point **train;
     double *weight; /* of the training points: their own, Cauchy's and 1 / s */
@@ -59,7 +59,7 @@ typedef struct fit_state {
     double *mean_weight;
     int sweeps;
     int trains;
-    int turns; /* so far, for who watches */
+    int turns; /* finished iterations, for progress */
 } fit_state;
 
 // ---- numbers and their z -------------------------------------------------------------------

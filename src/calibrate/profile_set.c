@@ -93,7 +93,7 @@ bool profile_set_knows(const profile_set *set, const profile_point *ran_as)
            (set->without == NULL || strcmp(ran_as->run->source, set->without) != 0);
 }
 
-/* 1.48 times the median size of the residuals that count; how many they are. */
+/* Sets *scale to 1.48 times the median absolute residual, and returns the number of residuals. */
 static size_t scale_of(const profile_set *set, const profile_member *m, double *room, double *scale)
 {
     size_t count = 0;

@@ -123,7 +123,8 @@ static plait_status price_change(const doctor_answer *answer, const plait_change
     plait_degrees degrees = change->best.plan.degrees;
     const plait_key_set moved =
         change->changed | PLAIT_KEY_BIT(PLAIT_KEY_DP) | PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
-    char *value = plait_arena_alloc(arena, PLAIT_KEYS, PLAIT_VALUE_SIZE); // a layout is not copied
+    char *value = plait_arena_alloc(
+        arena, PLAIT_KEYS, PLAIT_VALUE_SIZE); // plait_degrees_set keeps a pointer to a layout
 
     if (value == NULL)
         return plait_fail_nomem(err);

@@ -155,7 +155,7 @@ static bool nest(int shard, int ranks)
 
 bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
 {
-    const int holders = d->tp * d->cp / (d->etp * d->ep); // of one expert, side by side
+    const int holders = d->tp * d->cp / (d->etp * d->ep); // ranks with replicas of one expert
 
     return nest(d->shard_group, d->cp) && (!model_has_experts(p->model) || holders < 1 ||
                                            nest(plait_expert_shard_group(d), holders));

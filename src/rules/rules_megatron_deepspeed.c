@@ -16,7 +16,7 @@ static bool stages_have_layers(const plait_problem *problem, const plait_degrees
     int counts[PLAIT_MAX_LAYERS];
 
     if (!plait_split_layers(problem->model, d, counts))
-        return true; // of a split that deals nothing another rule speaks
+        return true; // another rule rejects a split without counts of layers
     for (int c = 0; c < d->pp * d->vpp; c++)
         if (counts[c] == 0)
             return false;

@@ -57,7 +57,7 @@ bool shell_is_name(char c);
 bool shell_at_operator(const char *at); /* ; & | ( ) < > */
 bool shell_begins(const char *at, const char *end, const char *with);
 
-/** After the bracket that closes the one before `at`, and after the ` that closes another. */
+/** Returns the place after the bracket, or the backtick, that matches the one before `at`. */
 const char *shell_skip_close(const char *at, const char *end, char open, char close);
 const char *shell_skip_backtick(const char *at, const char *end);
 

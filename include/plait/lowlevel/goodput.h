@@ -54,10 +54,10 @@ plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double
  */
 double plait_waiting_share(double nodes_in_repair, int spares);
 
-/** The spares with which a run takes the fewest node-days, theirs included: the cheapest. (C.324) */
+/** The number of spares that minimises the node-days of a run, spares included. (C.324) */
 int plait_spares_worth(double nodes_in_repair, int nodes);
 
-/** Seconds on the calendar that so many seconds of steps take; infinite when it gets nowhere. (C.323) */
+/** Wall-clock seconds of `work_s` seconds of steps; infinite if failures undo all progress. (C.323) */
 double plait_goodput_wall_s(const plait_goodput *goodput, double work_s);
 
 /**

@@ -264,7 +264,7 @@ static plait_status read_offloads(const json_cursor *stage, plait_arena *arena, 
 /* ---- stages ---- */
 
 /*
- * A plan without a recompute has that of its first stage with one; a list whose first chunk begins
+ * If the plan sets no recompute, that of the first stage which sets it counts; a list whose first chunk begins
  * with `full` and ends without is full:N. plait_plan_check() checks whether stages may differ (rule
  * P35).
  */
