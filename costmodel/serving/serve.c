@@ -1,4 +1,7 @@
-/* serve.c - seconds of an engine's step: its table, and what the engine's software adds (C.362) */
+/*
+ * serve.c - seconds of one engine step: the step table plus the overhead of the engine's software
+ * (C.362)
+ */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -33,7 +36,7 @@ double serve_kv_bytes(plait_kv_format format)
     return format == PLAIT_KV_FP8 ? 1.0 : 2.0;
 }
 
-// ---- points --------------------------------------------------------------------------------
+// ---- grid points ---------------------------------------------------------------------------
 
 double serve_grid_point(int i)
 {
@@ -53,12 +56,12 @@ serve_grid_spot serve_grid_find(int points, double x)
         return (serve_grid_spot){.scale = 1.0};
     if (x >= last)
         return (serve_grid_spot){.low = points - 2, .share = 1.0, .scale = x / last};
-    memcpy(&bits, &x, sizeof bits); // x = mantissa 2^exponent, 1 <= mantissa < 2 (IEEE 754)
+    memcpy(&bits, &x, sizeof bits); // x = mantissa * 2^exponent, 1 <= mantissa < 2 (IEEE 754)
     const int exponent = (int)(bits >> 52) - 1023;
     bits = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1023) << 52;
     double mantissa;
     memcpy(&mantissa, &bits, sizeof mantissa);
-    if (exponent == 0) // between one and two there is no point
+    if (exponent == 0) // the grid has no point between 1 and 2
         return (serve_grid_spot){.share = x - 1.0, .scale = 1.0};
     const bool upper = mantissa >= 1.5;
     return (serve_grid_spot){.low = 2 * exponent - 1 + upper,
@@ -78,7 +81,10 @@ double serve_grid_at(const double *values, int points, double x)
 
 // ---- a step --------------------------------------------------------------------------------
 
-/* Attention of a prompt's first `tokens`: between points its time over tokens is a line. */
+/*
+ * Seconds of attention over a prompt's first `tokens`. Between grid points the time per token is
+ * interpolated linearly.
+ */
 static double prompt_s(const plait_step_table *table, double tokens)
 {
     if (tokens <= 1.0)
@@ -101,8 +107,9 @@ static double prompts_s(const plait_step_table *table, plait_step step)
 }
 
 /*
- * C.362: all-reduces of few bytes are the engines' own kernels inside a domain, whose latency grows by 0.15 with each
- * rank beyond the second (9 to 12 us for two, measured on four engines' kernels); large ones are NCCL's.
+ * C.362: within a scale-up domain the engines reduce small messages with their own kernels, whose
+ * latency grows by 15 % with each rank beyond the second (9 to 12 us for two ranks, measured on the
+ * kernels of four engines). NCCL reduces large messages.
  */
 static double reduce_s(const plait_step_table *table, const plait_engine *engine, double tokens,
                        serve_grid_spot at)
@@ -118,15 +125,18 @@ static double reduce_s(const plait_step_table *table, const plait_engine *engine
     return smaller(nccl, table->all_reduces * (latency + wire));
 }
 
-/* From a factor of few tokens to that of many: half way at so many. */
+/*
+ * The factor changes from `few` (small batches) to engine->compute (large ones); at `half_way`
+ * tokens it is their mean. (C.362)
+ */
 static double factor_at(const plait_engine *engine, double few, double tokens, double half_way)
 {
     return few + (engine->compute - few) * tokens / (tokens + half_way);
 }
 
 /*
- * Weights that are stored in four bits and multiplied in 16 are widened inside the kernel: 1.6 times as long, on H100 and H200
- * with gpt-oss. (C.362)
+ * C.362: a kernel that multiplies 4-bit weights in 16 bits widens them first, which takes 1.6 times
+ * as long (gpt-oss on H100 and H200).
  */
 static double expert_factor(const plait_step_table *table, const plait_engine *engine,
                             double tokens)
@@ -137,7 +147,7 @@ static double expert_factor(const plait_step_table *table, const plait_engine *e
     return (table->widened ? widening : 1.0) * factor_at(engine, few, tokens, half_way);
 }
 
-/* What a step of decoding reads of caches. */
+/* Seconds in which the attention of a decode step reads the caches. (C.361) */
 static double decode_attention_s(const plait_step_table *table, const plait_engine *engine,
                                  double sequences, double context)
 {
@@ -156,8 +166,9 @@ double serve_host_s(const plait_step_table *table, const plait_engine *engine, d
 }
 
 /*
- * What the last stage's vocabulary and the host's turn add to a round of m batches in flight: all wait for the slowest
- * stage, a batch for what is in front of it. (C.362)
+ * C.362: seconds that the vocabulary layer on the last stage and the host's share add to one round
+ * of the pipeline. All batches in flight wait for the slowest stage, and a batch waits for those
+ * before it.
  */
 static double uneven_s(const plait_step_table *table, plait_step step, double layers_s,
                        double end_s)
@@ -172,7 +183,8 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
                     double parts[PLAIT_STEP_PARTS])
 {
     const double stages = table->worker.pp;
-    // of fewer sequences than stages some stages are idle, and one sequence is in the others
+    // with fewer sequences than stages some stages are idle, and each of the others has one
+    // sequence
     const double sequences = larger(step.sequences / stages, smaller(step.sequences, 1.0));
     const double decoded = sequences * larger(step.verified, 1.0);
     const double tokens = decoded + step.prompt / stages;
@@ -197,7 +209,7 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
         host_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
     for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         sum += part[p];
-    if (step.prompt > 0.0) { // no CUDA graph has such a step: the host launches each kernel
+    if (step.prompt > 0.0) { // no CUDA graph covers this step: the host launches each kernel
         const double launches_s = table->kernels * engine->launch_s;
         part[PLAIT_STEP_launch] += larger(launches_s - sum, 0.0);
         sum = larger(sum, launches_s);

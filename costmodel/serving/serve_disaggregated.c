@@ -1,12 +1,15 @@
-/* serve_disaggregated.c - prompts on workers of their own, and what one worker of a role does at most (C.377) */
+/*
+ * serve_disaggregated.c - disaggregated prefill, and upper limits of one worker in either role
+ * (C.377)
+ */
 #include <math.h>
 
 #include "base/numbers.h"
 #include "costmodel/serving/serve_request_cost.h"
 
 /*
- * Seconds of an attention rank for each prompt when many wait: short ones share a step as far as its
- * budget goes. (C.371)
+ * Seconds per prompt on an attention rank when many prompts wait: prompts shorter than the token
+ * budget share a step. (C.371)
  */
 static double crowded_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                         double alone_s)
@@ -18,7 +21,10 @@ static double crowded_s(const plait_pool *pool, const plait_engine *engine, cons
     return serve_prompt_s(pool, engine, load, (plait_step){0}, fresh / pool->chunk_tokens);
 }
 
-/* The pool of prompts: what one takes by itself and among many, and how many a second it can do. */
+/*
+ * The prefill pool: seconds of a prompt alone and among many, number of attention ranks (lanes),
+ * and capacity in prompts/s.
+ */
 typedef struct intake {
     double prompt_s, crowded_s, lanes, capacity;
 } intake;
@@ -43,7 +49,10 @@ static double travel_s(const plait_deployment *d, const plait_load *load)
            load->input * d->cache_token_bytes / (d->transfer.bytes_per_s * d->engine->handover);
 }
 
-/* What one waits for others' prompts: the queue of arrivals, and of a closed loop the start. */
+/*
+ * Seconds that a prompt waits for other prompts: the queue of the arrivals and, in a closed loop,
+ * the simultaneous start of all users. (C.377)
+ */
 static double intake_wait_s(const intake *in, const plait_load *load, double rho)
 {
     const double arrivals = rho / (2.0 * larger(1.0 - rho, 1e-3));
@@ -55,20 +64,24 @@ static double intake_wait_s(const intake *in, const plait_load *load, double rho
     return (smaller(arrivals, others) + start) * in->crowded_s;
 }
 
-/* A load on two pools, and its service where so many sequences decode on each attention rank. */
+/*
+ * A load on two pools, and the service that results for an assumed number of decoding sequences per
+ * attention rank.
+ */
 typedef struct pair_balance {
     const plait_deployment *d;
     const plait_load *load;
     intake in;
-    double ranks; /* attention ranks that decode */
+    double ranks; /* attention ranks of all decode workers */
     double yield;
     double travel_s;
     plait_service s;
 } pair_balance;
 
 /*
- * C.377: of arrivals, how many more decode than so many; of a closed loop, how many users are left when
- * so many decode, those with a prompt being as many as its rate implies.
+ * C.377: the residual of the fixed point. For arrivals it is the implied number of decoding
+ * sequences minus the assumed one. For a closed loop it is the number of users left when
+ * `sequences` decode on each rank; the prefill rate implies how many users have a prompt.
  */
 static double apart_gap(void *context, double sequences)
 {
@@ -97,8 +110,9 @@ static double apart_gap(void *context, double sequences)
 }
 
 /*
- * C.377: prompts on workers of their own, then their caches travel. A closed network: x = C / E2E, the
- * prefill pool is one queue of deterministic turns, decoding is bound by its batch.
+ * C.377: prefill workers run the prompts, then the caches travel to the decode workers. A closed
+ * loop is a closed network with x = C / E2E: the prefill pool is one queue with deterministic
+ * service times, and the limit of the batch bounds decoding.
  */
 plait_service serve_apart(const plait_deployment *d, const plait_load *load)
 {
@@ -120,7 +134,7 @@ plait_service serve_apart(const plait_deployment *d, const plait_load *load)
     const double decoding = (load->output - 1.0) * s->tpot_s;
     if (!is_closed && load->rate * decoding / at.ranks > sequences * (1.0 + SERVE_LOOSE))
         return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};
-    if (is_closed) { // who does not decode waits for a prompt, or for room
+    if (is_closed) { // users that do not decode wait for a prompt or for cache memory
         const double decoded = most * at.ranks / larger(decoding, 1e-9);
         const double cycle = larger(load->concurrency / smaller(at.in.capacity, decoded), s->e2e_s);
         if (sequences >= most)
@@ -150,8 +164,8 @@ double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engin
 }
 
 /*
- * Requests/s are sequences over time. Between two tried counts of sequences, the larger count with the time of
- * the smaller one is an upper bound.
+ * The rate of requests is the number of sequences over their time. Between two counts that the loop
+ * tries, the larger count over the time of the smaller one is an upper bound.
  */
 plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_engine *engine,
                                           const plait_load *load, double tpot_s)

@@ -1,4 +1,4 @@
-/* serve_events.c - what comes next in a simulated deployment: two binary heaps */
+/* serve_events.c - event queue of the simulation and last steps of sequences: two binary heaps */
 #include "base/grow.h"
 #include "costmodel/serving/serve_sim.h"
 
@@ -44,7 +44,7 @@ event event_pop(event_heap *heap)
     return top;
 }
 
-// ---- the ends of sequences, by step --------------------------------------------------------
+// ---- last steps of sequences ---------------------------------------------------------------
 
 bool finish_push(finish_heap *heap, plait_arena *arena, finish f)
 {

@@ -1,16 +1,17 @@
-/* serve_fixed_point.c - the fixed point of a load and what serves it */
+/* serve_fixed_point.c - fixed point of a load and the deployment that serves it */
 #include <math.h>
 
 #include "base/numbers.h"
 #include "costmodel/serving/serve_request_cost.h"
 
-enum { ROUNDS = 60 }; // at most; five or six are usual
+enum { ROUNDS = 60 }; // limit of the iterations; five or six are usual
 
-static const double tight = 1e-9; // of a fixed point, relative
+static const double tight = 1e-9; // relative width at which the search stops
 
 /*
- * The least x of 0 .. most where gap(x) falls to 0, or most where it never does; *context is as the last call leaves it,
- * at that x. Secants from below, which stay below a convex gap's zero, then between the two sides (Illinois).
+ * Returns the least x in 0 .. most with gap(x) = 0, or `most` if gap stays positive. The last call
+ * evaluates gap at the returned x, so *context describes that point. Secants from below come first,
+ * since they stay below the zero of a convex gap; then the Illinois method narrows the bracket.
  */
 double serve_settle(double (*gap)(void *context, double x), void *context, double most)
 {
@@ -19,7 +20,7 @@ double serve_settle(double (*gap)(void *context, double x), void *context, doubl
     int i = 0;
 
     for (; i < ROUNDS && at_b > 0.0 && b - a > tight * b; i++) {
-        double next = 0.5 * (a + b); // an endless gap: too far
+        double next = 0.5 * (a + b); // an infinite gap: b is too large
         if (!isinf(at_b)) {
             if (b >= most)
                 return b;

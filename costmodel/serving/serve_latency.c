@@ -1,4 +1,7 @@
-/* serve_latency.c - what was seen of a simulated deployment: means, the slowest of a hundred, what it carries */
+/*
+ * serve_latency.c - results of a simulated deployment: means, percentiles, and the share of the
+ * load that it carries
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,7 +21,7 @@ static plait_latency_stats seen_of(double *values, int count)
                                  values[(int)(0.99 * (count - 1))]};
 }
 
-/* Mean time from arrival to the last token of requests of one quarter of the arrivals. */
+/* Mean seconds from arrival to last token, over the requests of one quarter of the arrivals. */
 static double quarter_mean_s(const sim *s, int quarter)
 {
     const int first = s->issued / 4 * quarter, end = first + s->issued / 4;
@@ -30,9 +33,10 @@ static double quarter_mean_s(const sim *s, int quarter)
 }
 
 /*
- * C.364: where only a share of what arrives leaves, each request takes longer than the one before, by the rest of the time
- * between them: the last quarter of the arrivals beside the third, which starts after the run has filled up. Of n arrivals
- * those of a quarter deviate by 2/sqrt(n) of their number, so a smaller lack is no lack.
+ * C.364: if the deployment serves only a share of the arrivals, each request takes longer than the
+ * one before it, by the part of the interval that is not served. Compare the last quarter of the
+ * arrivals with the third, which starts after the run has filled up. The count in a quarter of n
+ * random arrivals varies by 2/sqrt(n) of itself, so the caller ignores smaller deficits.
  */
 static double carried_of(const sim *s)
 {

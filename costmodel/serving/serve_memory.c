@@ -4,7 +4,10 @@
 #include "plait/runtime.h"
 #include "costmodel/serving/serve_grid.h"
 
-/* Parameters of one GPU, all stages together, by whether they are in the weights' format. */
+/*
+ * Parameters on one GPU, summed over all stages: those stored in the weights' format (narrow) and
+ * those in 16 bits (wide).
+ */
 typedef struct held {
     double narrow, wide;
 } held;
@@ -21,7 +24,7 @@ static plait_block describe(const plait_serving *serving, const plait_shard *sha
     return block;
 }
 
-/* A layer without its feed-forward half tells how much of it is attention. */
+/* Describe the layer without its feed-forward part to find its attention weights. */
 static held layer_weights(const plait_serving *serving, const plait_shard *shard,
                           const plait_layer *layer)
 {
@@ -58,7 +61,10 @@ static plait_shard shard_of(const plait_serving *serving)
                          .runtime = &unpadded};
 }
 
-/* What so many layers cache: of every token where they see all, else at most their reach. */
+/*
+ * Adds the cache of `layers` layers: every token if attention has no window, else at most the
+ * tokens within its reach.
+ */
 static void add_cache(const plait_serving *serving, const plait_cache *cache, double layers,
                       plait_serve_memory *out)
 {
@@ -93,7 +99,10 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
     return out;
 }
 
-/* vLLM and SGLang take a share of the memory for all that they hold, TensorRT-LLM one of what weights leave. */
+/*
+ * Bytes for caches. The memory fraction of vLLM and SGLang includes the weights; that of
+ * TensorRT-LLM applies to the memory left by the weights.
+ */
 static double cache_bytes(const plait_serve_memory *memory, const plait_engine *engine)
 {
     if (engine->kind == PLAIT_ENGINE_TRTLLM)
@@ -115,7 +124,7 @@ static double token_bytes(const plait_serve_memory *memory)
     return larger(memory->token + memory->sequence / memory->mean, 1.0);
 }
 
-/* Of a sequence's last block half is empty on average. */
+/* A sequence leaves half of its last block empty on average. */
 static double share_used(const plait_serve_memory *memory, const plait_engine *engine)
 {
     return memory->mean / (memory->mean + engine->block_tokens / 2.0);
@@ -153,7 +162,7 @@ plait_pool plait_pool_of(const plait_step_table *table, const plait_engine *engi
 
 plait_link plait_serve_transfer(const plait_cluster *cluster)
 {
-    static const double handshake_s = 1e-3; // an assumption; the rate is fitted (C.378)
+    static const double handshake_s = 1e-3; // assumed; the rate is fitted (C.378)
     const plait_level *level = &cluster->level[cluster->levels > 1 ? 1 : 0];
     const double efficiency = level->efficiency > 0.0 ? level->efficiency : 1.0;
 
