@@ -1,13 +1,18 @@
-/* serve_queue.c - from steps to what a load sees: closed forms of batching and waiting */
+/*
+ * serve_queue.c - from step times to what a load experiences: closed forms of batching and waiting
+ */
 #include <math.h>
 
 #include "base/numbers.h"
 #include "costmodel/serving/serve_request_cost.h"
 
-/* Mean of the largest of `ranks` Poisson draws of this mean: the sum over k of P(any draw is k or more). */
+/*
+ * Returns the mean of the largest of `ranks` Poisson draws with this mean: the sum over k >= 1 of
+ * P(any draw >= k).
+ */
 static double most_of_draws(double mean, double ranks)
 {
-    enum { MOST = 1000 }; // draws; a mean of 100 needs 200
+    enum { MOST = 1000 }; // values of k; a mean of 100 needs 200
     double share = exp(-mean), below = share, most = 0.0;
 
     for (int k = 1; k < MOST && below < 1.0; k++) {
@@ -21,14 +26,15 @@ static double most_of_draws(double mean, double ranks)
 }
 
 /*
- * C.372: attention ranks meet in each layer's experts, so a step lasts as long as the rank with the most prompts needs. A rank
- * has `mean` prompts in a step. In a closed loop it has one or none, in the share `mean` of its steps; prompts that arrive at
- * random come in any number.
+ * C.372: the attention ranks synchronise in the experts of each layer, so a step lasts as long as
+ * the rank with the most prompts needs. Returns the factor by which this lengthens the prompts'
+ * part. A rank has `mean` prompts per step. In a closed loop it has one prompt, with probability
+ * `mean`, or none; with random arrivals it has any number.
  */
 static double held_up(const plait_pool *pool, const plait_load *load, serve_turn t,
                       double sequences)
 {
-    static const double crowd = 100.0; // from here on the largest of many draws is near the mean
+    static const double crowd = 100.0; // above this mean the largest draw is close to the mean
     const double ranks = pool->table->worker.dp_attention;
     const double mean = sequences * t.yield * t.chunks / load->output;
 
@@ -42,7 +48,10 @@ static double held_up(const plait_pool *pool, const plait_load *load, serve_turn
     return (1.0 - pow(1.0 - rho, ranks)) / rho;
 }
 
-/* What a prompt adds to the steps of an attention rank, those of other ranks' prompts in it. */
+/*
+ * Seconds that a prompt adds to the steps of an attention rank, including prompts of other ranks in
+ * the same steps.
+ */
 static double held_s(const plait_pool *pool, const plait_load *load, serve_turn t, double sequences)
 {
     return held_up(pool, load, t, sequences) * t.share_s;
@@ -53,15 +62,16 @@ static double tpot_of(const plait_load *load, serve_turn t, double sequences, do
     return (t.step_s + sequences * t.yield / load->output * held) / t.yield;
 }
 
-/* Budget of a round of all stages, each with a batch of its own. */
+/* Token budget of one round of the pipeline, in which each stage has its own batch. */
 static double round_tokens(const plait_pool *pool, double fresh)
 {
     return pool->chunk_tokens > 0.0 ? pool->chunk_tokens * pool->table->worker.pp : fresh;
 }
 
 /*
- * What a prompt waits to be looked at, beyond the step under way: half of the steps between two looks, and where prompts
- * are gathered the whole window of the first that comes, half of it for the others. (C.380)
+ * C.380: seconds until the scheduler admits a prompt, beyond the current step. A prompt waits for
+ * half of the steps between two checks. If the engine gathers prompts, the first one waits for the
+ * whole window and later ones for half of it.
  */
 static double look_s(const plait_pool *pool, double step_s, double arrivals_per_s)
 {
@@ -72,13 +82,16 @@ static double look_s(const plait_pool *pool, double step_s, double arrivals_per_
            window_s * (1.0 + others / 2.0) / (1.0 + others);
 }
 
-/* A prompt's own steps: by itself, or beside those that decode. */
+/* Seconds of a prompt's own steps: alone, or beside decoding sequences, whichever takes longer. */
 static double own_s(serve_turn t, double held)
 {
     return larger(t.prompt_s, t.chunks * t.step_s + held);
 }
 
-/* How long a prompt holds up the next: what it adds to steps, and its share of their budget. */
+/*
+ * Seconds that a prompt delays the next one: the time that it adds to steps, and its share of their
+ * token budget.
+ */
 static double turn_s(const plait_pool *pool, const plait_load *load, serve_turn t, double held)
 {
     const double fresh = serve_fresh(load);
@@ -86,7 +99,10 @@ static double turn_s(const plait_pool *pool, const plait_load *load, serve_turn 
     return held + t.step_s * fresh / round_tokens(pool, fresh);
 }
 
-/* A prompt's turn where all steps are full: the tokens that decode take their part of the budget first. */
+/*
+ * The same delay when all steps are full: decoding sequences take their part of the token budget
+ * first.
+ */
 static double full_turn_s(const plait_pool *pool, const plait_load *load, serve_turn t,
                           double sequences, double held)
 {
@@ -95,19 +111,23 @@ static double full_turn_s(const plait_pool *pool, const plait_load *load, serve_
     return held + t.step_s * fresh / larger(round_tokens(pool, fresh) - sequences, 1.0);
 }
 
-/* A load on one attention rank of a pool, and its service where so many sequences run. */
+/*
+ * A load on one attention rank of a pool, and the service that results for an assumed number of
+ * running sequences.
+ */
 typedef struct balance {
     const plait_deployment *d;
     const plait_load *load;
-    double share;   /* of the load: users, or requests/s, of an attention rank */
-    double running; /* CLOSED: of these users in flight at once */
+    double share;   /* load of one attention rank: users, or requests/s */
+    double running; /* CLOSED: users of the rank with a request in flight */
     plait_service s;
 } balance;
 
 /*
- * C.373: what the start costs a prompt. All c users come at once: the last waits for all prompts, the mean for half; short
- * ones share a step and end together. It is one of `rounds`, and the others are like it where users stay in step: SGLang
- * runs prompts before it decodes, so answers of one length end at once.
+ * C.373: mean seconds that a prompt waits because all c users start at once. The last prompt waits
+ * for all others, the mean one for half of them; short prompts share a step and end together. The
+ * start is one of `rounds` rounds. The other rounds resemble it if the users stay synchronised:
+ * SGLang runs prompts before it decodes, so answers of equal length end together.
  */
 static double start_s(const balance *at, serve_turn t, double held, double decoding_s)
 {
@@ -125,7 +145,10 @@ static double start_s(const balance *at, serve_turn t, double held, double decod
            larger(again, in_step && load->rounds > 0.0 ? 1.0 - apart_s / all_s : 0.0);
 }
 
-/* C.373: how many more would decode than do, in a closed loop. */
+/*
+ * C.373: residual of the fixed point in a closed loop: the implied number of decoding sequences
+ * minus the assumed one.
+ */
 static double closed_gap(void *context, double sequences)
 {
     balance *at = context;
@@ -153,14 +176,15 @@ static double closed_gap(void *context, double sequences)
 }
 
 /*
- * C.373: a closed loop of c users of one attention rank. b of them decode (Little), the others have prompts, which wait
- * for each other as in M/D/1 without the one that comes:
+ * C.373: a closed loop of c users on one attention rank. b of them decode (Little's law). The
+ * prompts of the others wait for each other as in M/D/1 without the arriving prompt:
  *
  *     TPOT = (t(b) + b y/out d p) / y,   b = c (out - 1) TPOT / (TTFT + (out - 1) TPOT)
  *     TTFT = first + t(b)/2 [c > 1] + max(own, n t(b) + d p) + rho/(2 (1 - rho)) h + start + look
  *     rho  = (1 - 1/c) h b / ((out - 1) TPOT),   h = d p + t(b) fresh / chunk
  *
- * and no prompt is through before the others of its round: TTFT >= c h - (out - 1) TPOT.
+ * A round of all users takes at least as long as all of their prompts: TTFT >= c h - (out - 1)
+ * TPOT.
  */
 static plait_service closed(const plait_deployment *d, const plait_load *load)
 {
@@ -174,7 +198,7 @@ static plait_service closed(const plait_deployment *d, const plait_load *load)
     if (most < 1.0)
         return *s;
     s->batch = serve_settle(closed_gap, &at, at.running) * pool->table->worker.dp_attention;
-    if (users > most) { // those beyond it wait for a place
+    if (users > most) { // users beyond the limit wait for a place
         const double wait = (users - most) / most * s->e2e_s;
         s->queue_s += wait;
         s->ttft_s += wait;
@@ -185,7 +209,10 @@ static plait_service closed(const plait_deployment *d, const plait_load *load)
     return *s;
 }
 
-/* C.374: how many more run than so many, if so many do; without end where more comes than leaves. */
+/*
+ * C.374: residual of the fixed point for random arrivals: the implied number of running sequences
+ * minus the assumed one, or infinity if the rank is overloaded.
+ */
 static double arriving_gap(void *context, double sequences)
 {
     balance *at = context;
@@ -213,8 +240,9 @@ static double arriving_gap(void *context, double sequences)
 }
 
 /*
- * C.374: Poisson arrivals of x a second and rank. Prompts take the share x d p of the time, the steps
- * the rest. A prompt holds up the next for what it adds to steps and for its share of their budget: M/D/1.
+ * C.374: Poisson arrivals of x requests/s per rank. Prompts take the share x d p of the time,
+ * decode steps the rest. The queue of prompts is M/D/1: a prompt delays the next one by the time
+ * that it adds to steps and by its share of their token budget.
  */
 static plait_service arriving(const plait_deployment *d, const plait_load *load)
 {
@@ -235,8 +263,8 @@ static plait_service arriving(const plait_deployment *d, const plait_load *load)
 }
 
 /*
- * C.375: one batch started together, by a call and not through a server: its prompts fill steps, then all decode. What the cache cannot hold
- * runs in further waves.
+ * C.375: one batch that starts together, by a direct call instead of a server. Its prompts fill
+ * steps, then all sequences decode. Requests that do not fit in the cache run in further waves.
  */
 static plait_service together(const plait_deployment *d, const plait_load *load)
 {
@@ -272,7 +300,10 @@ static plait_service together(const plait_deployment *d, const plait_load *load)
     return s;
 }
 
-/* C.376: all requests are there: as many run as can, and prompts take their share of each step. */
+/*
+ * C.376: all requests wait from the start, so as many run as fit, and prompts take their share of
+ * each step.
+ */
 static plait_service queued(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *pool = &d->pool[0];
@@ -292,9 +323,12 @@ static plait_service queued(const plait_deployment *d, const plait_load *load)
     return s;
 }
 
-// ---- any -----------------------------------------------------------------------------------
+// ---- all kinds of load ---------------------------------------------------------------------
 
-/* The largest of what a step spends, and of what prompts add to it. */
+/*
+ * Returns the largest contribution to the time per token: a part of the step, or the time that
+ * prompts add to it.
+ */
 static plait_serve_bind binding(const plait_service *s, bool disaggregated)
 {
     static const plait_serve_bind of[PLAIT_STEP_PARTS] = {

@@ -1,4 +1,4 @@
-/* serve_request_cost.c - what one request takes of a worker: its prompt, and the steps that it decodes in */
+/* serve_request_cost.c - cost of one request on a worker: its prompt and its decode steps */
 #include "costmodel/serving/serve_request_cost.h"
 
 #include <math.h>
@@ -6,7 +6,9 @@
 #include "base/numbers.h"
 #include "costmodel/serving/serve_grid.h"
 
-/* C.370: tokens that a step of speculation yields: 1 + a + a^2 + ..., the drafted ones being accepted in a row. */
+/*
+ * C.370: the yield 1 + a + a^2 + ...; a drafted token counts only if all before it were accepted.
+ */
 double serve_yield(const plait_load *load)
 {
     double sum = 1.0, chance = 1.0;
@@ -29,8 +31,8 @@ static double mean_context(const plait_load *load)
 }
 
 /*
- * A step of decoding, with its drafts: each drafted token runs the share of the layers that drafts it, and
- * the vocabulary, over all sequences. (C.370)
+ * C.370: seconds of a decode step with its drafts. Each drafted token runs the drafting share of
+ * the layers and the vocabulary layer, for all sequences.
  */
 double serve_decode_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                       double sequences, double parts[PLAIT_STEP_PARTS])
@@ -54,7 +56,7 @@ double serve_decode_s(const plait_pool *pool, const plait_engine *engine, const 
     return sum;
 }
 
-/* Tokens of a prompt that one step takes, on an attention rank. */
+/* Tokens of a prompt that an attention rank processes in one step. */
 static double chunk_of(const plait_pool *pool, const plait_load *load, double sequences)
 {
     const double fresh = serve_fresh(load);
@@ -65,8 +67,8 @@ static double chunk_of(const plait_pool *pool, const plait_load *load, double se
 }
 
 /*
- * C.371: the steps of a prompt in equal chunks, beside what decodes in each, of all stages. Its attention is that of
- * the whole, however it is cut.
+ * C.371: the prompt runs in equal chunks, each in a step beside the decoding sequences of all
+ * stages. The time of its attention does not depend on the number of chunks.
  */
 double serve_prompt_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                       plait_step beside, double chunks)
@@ -86,8 +88,9 @@ double serve_prompt_s(const plait_pool *pool, const plait_engine *engine, const 
 }
 
 /*
- * C.371: a prompt in n chunks of q tokens. By itself each is a step; beside the steps of b decoding
- * sequences it adds what its tokens take, and saves their launches and weights; of a round of stages each has it once.
+ * C.371: a prompt of n chunks. Alone, each chunk is a step. Beside b decoding sequences, a chunk
+ * adds only the time of its tokens, since the step's launches and weight reads happen anyway. In a
+ * round of the pipeline each stage runs the chunk once.
  */
 serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                          double sequences)
@@ -110,7 +113,7 @@ serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, con
     return t;
 }
 
-/* Sequences that an attention rank can run: the engine's cap, and what fits in its cache. */
+/* Both the engine's limit and the size of the cache bound the running sequences. */
 double serve_most_sequences(const plait_pool *pool, const plait_load *load)
 {
     const double ranks = pool->table->worker.dp_attention;

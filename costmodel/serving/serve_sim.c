@@ -1,4 +1,4 @@
-/* serve_sim.c - a deployment under a load, step by step (C.364) */
+/* serve_sim.c - simulation of a deployment under a load, step by step (C.364) */
 #include <math.h>
 
 #include "base/numbers.h"
@@ -17,7 +17,7 @@ static double draw_length(sim *s, double mean)
     return larger(floor(length + 0.5), 1.0);
 }
 
-// ---- what comes next -----------------------------------------------------------------------
+// ---- pending events ------------------------------------------------------------------------
 
 static void happens(sim *s, double time, event_kind kind, int of)
 {
@@ -62,7 +62,7 @@ static void issue_arrivals(sim *s)
         issue(s, 0.0);
 }
 
-/* The worker, among those from `first` to `last`, and its rank, with the fewest requests. */
+/* Returns the worker with the fewest requests among indices first .. last - 1. */
 static worker *emptiest(sim *s, int first, int last)
 {
     worker *best = &s->workers[first];
@@ -99,13 +99,13 @@ static void enqueue(sim *s, worker *w, int q)
 
 // ---- steps ---------------------------------------------------------------------------------
 
-/* Tokens of cache that a request has to find when it starts. */
+/* Tokens of cache that must be free when a request starts. */
 static double room_of(const sim *s, const request *q)
 {
     return q->input + (s->preempts ? q->made : q->output);
 }
 
-/* Tokens of it to be computed before it decodes. */
+/* Tokens of a request that must be computed before it decodes. */
 static double fresh_of(const sim *s, const request *q)
 {
     return q->input + q->made - smaller(s->load.cached, q->input - 1.0);
@@ -120,7 +120,7 @@ static double round_of(const worker *w)
 {
     const double chunk = w->pool->chunk_tokens;
 
-    return chunk > 0.0 ? chunk * w->pool->table->worker.pp : 1e18; // each stage has a batch
+    return chunk > 0.0 ? chunk * w->pool->table->worker.pp : 1e18; // each stage has its own batch
 }
 
 static double waiting_tokens(const sim *s, const rank *r)
@@ -132,7 +132,10 @@ static double waiting_tokens(const sim *s, const rank *r)
     return sum;
 }
 
-/* Whether a rank's prompts wait for others: until they fill a step, or the first has waited its time. */
+/*
+ * Returns true while the prompts of a rank wait for others: until they fill a step or the first has
+ * waited for the whole window.
+ */
 static bool gathers(const sim *s, const worker *w, rank *r)
 {
     r->waited = r->waited == NONE ? 0.0 : r->waited + 1.0;
@@ -141,8 +144,9 @@ static bool gathers(const sim *s, const worker *w, rank *r)
 }
 
 /*
- * Whether all prompts of a worker wait while it decodes: for the next look at what has arrived, or for others. Where one
- * rank's start, those of all do; a prompt under way goes on. (C.380)
+ * C.380: returns true if all prompts of a worker wait while it decodes, for the next check of
+ * arrivals or for other prompts. If the prompts of one rank start, those of all ranks do; a prompt
+ * that has begun continues.
  */
 static bool is_held_back(const sim *s, const worker *w)
 {
@@ -162,7 +166,10 @@ static bool is_held_back(const sim *s, const worker *w)
     return false;
 }
 
-/* Prompts of one rank that the step under way takes: in order, within the budget, where there is room. */
+/*
+ * Selects the prompts of one rank for the current step: in order, within the token budget, and only
+ * if their caches fit.
+ */
 static void take_prompts(sim *s, worker *w, int at, bool held_back)
 {
     rank *r = &w->ranks[at];
@@ -191,7 +198,7 @@ static void take_prompts(sim *s, worker *w, int at, bool held_back)
     }
 }
 
-/* Requests whose caches came from elsewhere join as soon as there is room. */
+/* On a decode worker, requests whose caches have arrived start as soon as they fit. */
 static void join(sim *s, worker *w, rank *r)
 {
     while (r->head != NONE) {
@@ -207,7 +214,7 @@ static void join(sim *s, worker *w, rank *r)
     }
 }
 
-/* A round of all stages: prompts fill the batches of one after the other. */
+/* Seconds of one round of the pipeline: prompts fill the batches one after the other. */
 static double round_s(const sim *s, const worker *w, plait_step step)
 {
     const double stages = w->pool->table->worker.pp;
@@ -229,7 +236,7 @@ static double round_s(const sim *s, const worker *w, plait_step step)
     return sum / stages;
 }
 
-/* All ranks meet in every layer: the step is that of the fullest. */
+/* All ranks synchronise in every layer, so the step takes the time of the fullest rank. */
 static void start_step(sim *s, worker *w)
 {
     plait_step step = {.verified = 1.0 + s->load.draft};
@@ -269,12 +276,12 @@ static void complete(sim *s, worker *w, rank *r, int q)
         issue(s, s->now);
 }
 
-/* A prompt is through: its first token is there, and it decodes, here or elsewhere. */
+/* A prompt is complete: the request has its first token and decodes here or on a decode worker. */
 static void begin_output(sim *s, worker *w, rank *r, int q)
 {
     request *one = &s->requests[q];
 
-    if (one->made > 0.0) { // the user has the first ones
+    if (one->made > 0.0) { // a restarted request: the user already has its first tokens
         r->room -= room_of(s, one);
         r->contexts += one->input + one->made;
         decodes_until(s, r, (finish){w->step + ceil((one->output - one->made) / s->yield), q});
@@ -284,7 +291,7 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
     if (!w->decodes) {
         r->running--;
         w->load--;
-        one->first = s->now + s->travel_s; // a user sees it when the decoder has it
+        one->first = s->now + s->travel_s; // the user receives it from the decode worker
         happens(s, s->now + s->travel_s, ARRIVES_DECODE, q);
         return;
     }
@@ -319,7 +326,7 @@ static void end_prompts(sim *s, worker *w, int at)
     }
 }
 
-/* The cache is full: the last one that came starts again, with its output so far as prompt. */
+/* The cache is full: the newest sequence restarts, with its output so far as part of its prompt. */
 static void preempt_newest(sim *s, const worker *w, rank *r)
 {
     int newest = 0;
@@ -339,13 +346,13 @@ static void preempt_newest(sim *s, const worker *w, rank *r)
     s->preempted++;
 }
 
-/* Caches have grown by the tokens of a step. */
+/* After a step has extended the caches, preempt the newest sequences until the others fit. */
 static void make_room(sim *s, const worker *w, rank *r)
 {
     const double all = w->pool->kv_tokens > 0.0 ? w->pool->kv_tokens : 1e18;
 
     if (r->decoding.count > 0 && r->contexts + r->done > all)
-        r->done = 0.0; // a prompt under way came last
+        r->done = 0.0; // a prompt in progress is the newest request
     while (r->decoding.count > 1 && r->contexts > all)
         preempt_newest(s, w, r);
     r->room = all - r->contexts;

@@ -1,8 +1,8 @@
 /*
- * serve_sim.h - the state of a simulated deployment (C.364)
+ * serve_sim.h - state of a simulated deployment (C.364)
  *
- * serve_sim.c moves it from event to event, serve_events.c keeps what comes next, serve_latency.c says what was
- * seen.
+ * serve_sim.c processes the events, serve_events.c stores pending ones, and serve_latency.c
+ * computes the results.
  */
 #pragma once
 
@@ -10,44 +10,44 @@
 
 #include "plait/serve.h"
 
-// ---- what comes next: serve_events.c ---------------------------------------------------------
+// ---- pending events: serve_events.c --------------------------------------------------------
 
 typedef enum event_kind { ARRIVES, ARRIVES_DECODE, STEP_ENDS } event_kind;
 
 typedef struct event {
     double time;
-    int64_t order; /* of equal times the first comes first */
+    int64_t order; /* events of equal time are processed in this order */
     event_kind kind;
-    int of; /* request or worker */
+    int of; /* index of the request or worker */
 } event;
 
 typedef struct event_heap {
-    event *of; /* by time */
+    event *of; /* binary heap by time and order */
     int count, room;
-    int64_t order; /* of the next one */
+    int64_t order; /* order of the next event */
 } event_heap;
 
 /** False when out of memory. */
 bool event_push(event_heap *heap, plait_arena *arena, double time, event_kind kind, int of);
 
-/** The first one, of a heap that has one. */
+/** Removes and returns the earliest event; the heap must not be empty. */
 event event_pop(event_heap *heap);
 
 typedef struct finish {
-    double step; /* of the worker, the last of a sequence */
+    double step; /* step of the worker in which the sequence ends */
     int request;
 } finish;
 
-/** Sequences that decode on one attention rank. */
+/** Sequences that decode on one attention rank, by the step in which they end. */
 typedef struct finish_heap {
-    finish *of; /* by step */
+    finish *of; /* binary heap by step */
     int count, room;
 } finish_heap;
 
 /** False when out of memory. */
 bool finish_push(finish_heap *heap, plait_arena *arena, finish f);
 
-/** The one at a place of the heap; 0: that which ends first. */
+/** Removes and returns the entry at index `at`; index 0 ends first. */
 finish finish_take(finish_heap *heap, int at);
 
 // ---- the state -----------------------------------------------------------------------------
@@ -56,17 +56,17 @@ finish finish_take(finish_heap *heap, int at);
 typedef struct request {
     double arrived, first, last;
     double input, output;
-    double made; /* of the output, when its cache was given up: prompt again */
-    int next;    /* in the queue of its rank */
+    double made; /* output made before a restart, which computes it again like its prompt */
+    int next;    /* next request in the queue of its rank */
 } request;
 
 typedef struct rank {
-    int head, tail;  /* prompts that wait, in order */
-    double done;     /* tokens of the first one that earlier steps took */
-    double waited;   /* steps since a prompt came to gather others; NONE: none has */
-    double room;     /* tokens of cache that nobody holds or has been promised */
-    double contexts; /* sum over those that decode */
-    int running;     /* decoding, or prefilled in part */
+    int head, tail;  /* first and last waiting prompt, in order of arrival */
+    double done;     /* tokens of the first waiting prompt that earlier steps processed */
+    double waited;   /* steps since a prompt began to gather others; NONE: not gathering */
+    double room;     /* free tokens of cache, neither used nor reserved */
+    double contexts; /* sum of the context lengths of decoding sequences */
+    int running;     /* requests on this rank, decoding or with a prompt that waits or runs */
     finish_heap decoding;
 } rank;
 
@@ -74,11 +74,15 @@ typedef struct worker {
     const plait_pool *pool;
     rank *ranks;
     int count;
-    int load; /* requests that it has */
+    int load; /* requests assigned to this worker */
     double step;
     bool busy;
-    bool prefills, decodes;            /* what this worker does for requests */
-    double *prompt, *prompts, *before; /* [count] of the step under way; before: of all prompts */
+    bool prefills, decodes; /* roles of this worker */
+    /*
+     * In the current step, for each of `count` ranks: tokens of prompts, number of prompts, and the
+     * sum of their cached tokens.
+     */
+    double *prompt, *prompts, *before;
 } worker;
 
 typedef struct sim {
@@ -90,7 +94,11 @@ typedef struct sim {
     double now;
     double yield, travel_s;
     bool
-        preempts; /* caches grow as they fill, and the newest gives way; else its whole length is promised */
+        /*
+         * True if caches grow token by token and the newest sequence gives up its cache when memory
+         * is full; false if a request reserves its whole length at the start.
+         */
+        preempts;
     worker *workers;
     int worker_count, prefill_workers;
     request *requests;
@@ -100,7 +108,7 @@ typedef struct sim {
     bool out_of_memory;
 } sim;
 
-// ---- what was seen: serve_latency.c -----------------------------------------------------------
+// ---- results: serve_latency.c --------------------------------------------------------------
 
 PLAIT_MUST_CHECK plait_status serve_sum_up(const sim *s, plait_serve_sim_result *out,
                                            plait_error *err);

@@ -1,5 +1,5 @@
 /*
- * serve_volume.c - what the ranks of one request send each other, by kind of call and way of counting
+ * serve_volume.c - messages between the ranks of one request, by kind of call and way of counting
  *
  *     stage 0: [embedding all-reduce] (mixer, all-reduce, ffn, all-reduce) x layers -> send
  *     stage s: all-gather -> layers -> send      last stage: all-gather -> layers -> gather
@@ -52,7 +52,7 @@ static plait_status request_check(const plait_model *model, const plait_serve_re
     return PLAIT_OK;
 }
 
-/* All-reduces of the first `layers` layers in one pass. */
+/* Number of all-reduces in one pass over the first `layers` layers. */
 static int64_t reductions(const plait_model *model, int layers)
 {
     int64_t count = 0;
@@ -75,7 +75,9 @@ static plait_serve_line line_of(int64_t count, int64_t all_count, int64_t rows, 
                               .message_bytes = (double)rows * (double)columns * element_bytes};
 }
 
-/* Bytes of a line's calls, where one GPU sends `sent` of a message and `senders` GPUs do. (C.356) */
+/*
+ * C.356: fills the bytes of a line's calls. Each of `senders` GPUs sends `sent` times the message.
+ */
 static void count_bytes(plait_serve_line *line, double sent, double one_count, double senders,
                         double published)
 {
@@ -85,7 +87,7 @@ static void count_bytes(plait_serve_line *line, double sent, double one_count, d
         (double)line->all_count * senders * sent * line->message_bytes;
 }
 
-/* A ring's all-reduce of whole hidden states; the study leaves a pipeline's embedding out. */
+/* A ring all-reduce of whole hidden states. The study omits the embedding's all-reduce if p > 1. */
 static plait_serve_line reduce_line(const plait_model *model, const plait_serve_request *r,
                                     int64_t rows, int64_t count, int64_t all_count, bool published)
 {
@@ -97,7 +99,7 @@ static plait_serve_line reduce_line(const plait_model *model, const plait_serve_
     return line;
 }
 
-/* Two tensors cross each of p - 1 boundaries, each rank's h/t columns in a send of its own. */
+/* Two tensors cross each of the p - 1 boundaries; each rank sends its own h/t columns. */
 static plait_serve_line send_line(const plait_model *model, const plait_serve_request *r,
                                   int64_t rows, int64_t passes)
 {
@@ -119,7 +121,7 @@ static plait_serve_line all_gather_line(const plait_model *model, const plait_se
     return line;
 }
 
-/* The last token of each sequence: all but the rank that samples send their share of its logits. */
+/* Logits of each sequence's last token: every rank except the sampling one sends its share. */
 static plait_serve_line gather_line(const plait_model *model, const plait_serve_request *r,
                                     int64_t passes)
 {
@@ -168,9 +170,9 @@ plait_status plait_serve_volume_of(const plait_model *model, plait_serve_request
     return PLAIT_OK;
 }
 
-// ---- seconds, room and rates -----------------------------------------------------------------
+// ---- seconds, memory and rates ---------------------------------------------------------------
 
-/* What the header asks of each number: NaN is not 0 or more. */
+/* Checks the precondition of the header, number >= 0; the comparison is false for NaN. */
 static bool are_amounts(int count, const double *number)
 {
     for (int i = 0; i < count; i++)
@@ -182,7 +184,7 @@ static bool are_amounts(int count, const double *number)
 #define ASSERT_AMOUNTS(...)                                                                        \
     assert(are_amounts(sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]){__VA_ARGS__}))
 
-/* Nothing takes no time at any rate, anything else for ever at a rate of 0. */
+/* An amount of 0 takes no time at any rate; any other amount takes infinite time at a rate of 0. */
 static double over(double amount, double rate)
 {
     return amount == 0.0 ? 0.0 : rate > 0.0 ? amount / rate : HUGE_VAL;
