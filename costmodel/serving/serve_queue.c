@@ -100,8 +100,8 @@ static double turn_s(const plait_pool *pool, const plait_load *load, serve_turn 
 }
 
 /*
- * The same delay when all steps are full: decoding sequences take their part of the token budget
- * first.
+ * Seconds that a prompt delays the next one when all steps are full: decoding sequences take their
+ * part of the token budget first.
  */
 static double full_turn_s(const plait_pool *pool, const plait_load *load, serve_turn t,
                           double sequences, double held)

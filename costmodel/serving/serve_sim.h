@@ -93,12 +93,11 @@ typedef struct sim {
     uint64_t state;
     double now;
     double yield, travel_s;
-    bool
-        /*
-         * True if caches grow token by token and the newest sequence gives up its cache when memory
-         * is full; false if a request reserves its whole length at the start.
-         */
-        preempts;
+    /*
+     * True if caches grow token by token and the newest sequence gives up its cache when memory is
+     * full; false if a request reserves its whole length at the start.
+     */
+    bool preempts;
     worker *workers;
     int worker_count, prefill_workers;
     request *requests;

@@ -1,4 +1,7 @@
-/* serve_table.c - what passes of one worker take on the hardware alone, by tokens and by context (C.360) */
+/*
+ * serve_table.c - seconds of one worker's passes on the hardware alone, by tokens and by context
+ * (C.360)
+ */
 #include <math.h>
 #include <string.h>
 
@@ -9,9 +12,12 @@
 #include "plait/runtime.h"
 #include "costmodel/serving/serve_grid.h"
 
-// ---- kernels without an engine -------------------------------------------------------------
+// ---- kernels without an engine's overhead --------------------------------------------------
 
-/* Everything fused, inputs quantised by the kernel in front: what all three engines compile to. */
+/*
+ * All fusions are on, and the previous kernel quantises the inputs: all three engines compile to
+ * such code.
+ */
 static const plait_runtime bare = {
     .kernels = {.fused_norm = true,
                 .fused_activation = true,
@@ -26,7 +32,10 @@ static const plait_runtime bare = {
     .keep = {.quantised_inputs = true},
 };
 
-/* Under CUDA graphs kernels follow each other closely; what they wait is the engine's (C.362). */
+/*
+ * Removes the start-up time t0 of all kernels. Under CUDA graphs kernels follow each other closely;
+ * the engine's overhead contains the gaps between them (C.362).
+ */
 static plait_accelerator without_launches(const plait_accelerator *gpu)
 {
     plait_accelerator bare_gpu = *gpu;
@@ -70,8 +79,8 @@ int serve_layers_of(const plait_model *model, int kind)
 serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format weights)
 {
     static const struct {
-        plait_precision native[2]; /* of products, the better one first */
-        double bytes;              /* an element, with its scales */
+        plait_precision native[2]; /* precisions of products, the better one first */
+        double bytes;              /* bytes per element, with its scales */
     } formats[PLAIT_WEIGHT_FORMATS] = {
         [PLAIT_WEIGHT_BF16] = {{PLAIT_BF16, PLAIT_FP16}, 2.0},
         [PLAIT_WEIGHT_FP8] = {{PLAIT_FP8, PLAIT_FP8}, 1.0},
@@ -116,8 +125,8 @@ unsigned plait_serve_usual_weights(const plait_accelerator *gpu, const plait_mod
 }
 
 /*
- * Checkpoints in four bits leave attention of models with experts in 16 (gpt-oss, DeepSeek-R1-FP4), and
- * the router and the vocabulary are never narrow.
+ * 4-bit checkpoints of models with experts keep attention in 16 bits (gpt-oss, DeepSeek-R1-FP4);
+ * the router and the vocabulary layers are always in 16 bits.
  */
 bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part)
 {
@@ -132,7 +141,7 @@ bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plai
            part == PLAIT_PART_expert_fc1 || part == PLAIT_PART_expert_fc2;
 }
 
-/* What operators of one worker are priced with. */
+/* Everything needed to price the operators of one worker. */
 typedef struct bench {
     const plait_serving *serving;
     plait_accelerator gpu;
@@ -184,13 +193,15 @@ static void bench_fill(const plait_serving *serving, bench *b)
 
 // ---- one layer -----------------------------------------------------------------------------
 
-/* What one description adds to a table, seconds; attention apart, by what reads the cache. */
+/*
+ * Seconds that one layer's description adds to a table, without the operators that read the cache.
+ */
 typedef struct layer_sum {
     double linear_s, experts_s, exchange_s, reduce_s;
     int reduces;
 } layer_sum;
 
-/* All-gather and reduce-scatter, or copies sent by all-to-all: the cheaper. (C.353) */
+/* C.353: the cheaper of an all-gather with a reduce-scatter, and an all-to-all of copied tokens. */
 static double exchange_s(const bench *b, const plait_layer *layer, const plait_op *op,
                          double tokens)
 {
@@ -203,8 +214,9 @@ static double exchange_s(const bench *b, const plait_layer *layer, const plait_o
 }
 
 /*
- * C.361: attention of a new token reads its cache at a share of HBM's rate; where many heads share one latent, the
- * matrix units bound it: at the 0.7 of their rate that decode kernels of such models reach.
+ * C.361: attention of a new token reads its cache at a fraction of the HBM bandwidth. If many heads
+ * share one latent, the matrix units bound it, at 0.7 of their peak, which decode kernels of such
+ * models reach.
  */
 static double decode_attention_s(const bench *b, const plait_op *op)
 {
@@ -215,7 +227,10 @@ static double decode_attention_s(const bench *b, const plait_op *op)
     return op->count * larger(op->bytes / rate, op->flops / (matrix_share * peak));
 }
 
-/* What a call has beyond that, however few its sequences: a start, and SMs that few heads of keys leave idle. (C.361) */
+/*
+ * C.361: seconds of a decode-attention call that do not depend on the batch: its start-up time, and
+ * SMs that stay idle because there are few KV heads.
+ */
 static double few_attention_s(const bench *b, const plait_layer *layer, double cached_s)
 {
     const plait_decode_fit *fit = &b->gpu.decode[b->serving->kv];
@@ -264,7 +279,7 @@ static layer_sum sum_of(const bench *b, const plait_layer *layer, plait_pass pas
     return sum;
 }
 
-/* What reads the cache in a layer, seconds. */
+/* Seconds of a layer's operators that read the cache. */
 static double cached_s(const bench *b, const plait_layer *layer, plait_pass pass)
 {
     plait_block block;
@@ -286,7 +301,7 @@ static double cached_s(const bench *b, const plait_layer *layer, plait_pass pass
 static void add_tokens(const bench *b, const plait_layer *layer, double count,
                        plait_step_table *out)
 {
-    static const double some_context = 1024.0; // which these operators do not see
+    static const double some_context = 1024.0; // these operators do not depend on the context
 
     for (int i = 0; i < PLAIT_STEP_POINTS; i++) {
         const plait_pass pass = {PLAIT_DECODE, serve_grid_point(i), 1.0, some_context};
@@ -318,7 +333,7 @@ static void add_contexts(const bench *b, const plait_layer *layer, double count,
 static void add_kernels(const bench *b, const plait_layer *layer, double count,
                         plait_step_table *out)
 {
-    static const double some_tokens = 512.0; // how many there are does not depend on it
+    static const double some_tokens = 512.0; // the number of kernels does not depend on it
     plait_block block;
 
     plait_block_describe(b->serving->model, layer, &b->shard,

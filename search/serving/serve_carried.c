@@ -1,4 +1,7 @@
-/* serve_carried.c - what GPUs carry where they do not carry what is asked, and how many would (S.109) */
+/*
+ * serve_carried.c - for an infeasible rate: the rate that the GPUs sustain, and the GPUs that the
+ * rate needs (S.109)
+ */
 #include <math.h>
 
 #include "base/numbers.h"
@@ -10,13 +13,13 @@ typedef struct reach {
     const plait_serve_options *q;
     plait_serve_sim_options draws;
     plait_arena *arena;
-    plait_serve_answer *answer; /* of the last decision */
-    double looked;              /* deployments priced by all of them */
+    plait_serve_answer *answer; /* result of the last decision */
+    double looked;              /* deployments priced by all decisions */
     int simulations;
-    double work; /* of them, as S.108 counts it */
+    double work; /* simulation work of all decisions, in the unit of S.108 */
 } reach;
 
-/* Decides whether a number of GPUs carries a rate; answer->plan[0] is then the deployment that does. */
+/* Sets *yes if `gpus` GPUs sustain the rate; answer->plan[0] is then the deployment that does. */
 static plait_status carries(reach *r, const plait_cluster *cluster, int gpus, double rate,
                             bool *yes, plait_error *err)
 {
@@ -35,15 +38,16 @@ static plait_status carries(reach *r, const plait_cluster *cluster, int gpus, do
     return PLAIT_OK;
 }
 
-/* One second to two of searching and simulating, whatever is asked. Chosen. */
+/* The search stops after one to two seconds of pricing and simulation. The limits are chosen. */
 static bool is_spent(const reach *r)
 {
     return r->looked >= 1e5 || r->simulations >= 16 || r->work >= 4e6;
 }
 
 /*
- * Rate at which all GPUs give the most tokens of any point on the front of the last decision; 0: none. No point is at
- * random arrivals, so it is only near the most that is carried.
+ * Returns the rate at which all GPUs give the most tokens of any point on the front of the last
+ * decision; 0 if there is none. Points on the front are closed loops, so the result only
+ * approximates the maximum rate for random arrivals.
  */
 static double front_rate(const reach *r)
 {
@@ -57,7 +61,10 @@ static double front_rate(const reach *r)
     return most;
 }
 
-/* Tries a rate between what is carried and what is not, and moves one of the two there. */
+/*
+ * Tries a rate between the highest sustained and the lowest rejected one, and replaces one of the
+ * two by it.
+ */
 static plait_status try_rate(reach *r, double rate, double *high, plait_serve_reach *out,
                              plait_error *err)
 {
@@ -73,12 +80,14 @@ static plait_status try_rate(reach *r, double rate, double *high, plait_serve_re
 }
 
 /*
- * The rate: half of what is asked, then from that of the front down by 2, 4, 16, ... until one is carried; then within a
- * twentieth. The last divisor leaves each request alone, so what fails there fails at any rate.
+ * Finds the rate: first half of the requested one, then the rate of the front divided by 2, 4, 16,
+ * ... until one is sustained; then bisects to within 5 %. After the last divisor each request is
+ * alone, so a failure there occurs at any rate.
  */
 static plait_status find_rate(reach *r, plait_serve_reach *out, plait_error *err)
 {
-    static const double least = 1e-9, close = 1.05, last_divisor = 1e10; // least: of any question
+    // least: smallest rate that the options allow
+    static const double least = 1e-9, close = 1.05, last_divisor = 1e10;
     double high = r->q->load.rate, divisor = 2.0;
 
     PLAIT_TRY(try_rate(r, larger(high / 2.0, least), &high, out, err));
@@ -93,19 +102,25 @@ static plait_status find_rate(reach *r, plait_serve_reach *out, plait_error *err
     return PLAIT_OK;
 }
 
-/* GPUs of one copy. */
+/* GPUs of one replica. */
 static int gpus_of_one(const plait_serve_plan *plan)
 {
     return plan->gpus / plan->replicas;
 }
 
-/* Copies of what carries a part of the rate carry all of it: each has its share of arrivals at random. */
+/*
+ * Number of replicas for the whole rate, if out->plan carries a part of it: each replica gets its
+ * share of the random arrivals, which is again random.
+ */
 static double copies_for(const plait_serve_reach *out, double rate)
 {
     return ceil(out->plan.replicas * rate / out->rate * (1.0 - 1e-9));
 }
 
-/* Simulates copies of what carries a rate under more of it; they replace it if they carry that. */
+/*
+ * Simulates `replicas` replicas of out->plan at a higher rate; if they sustain it, they replace
+ * out->plan.
+ */
 static plait_status try_copies(reach *r, int replicas, double rate, bool *yes,
                                plait_serve_reach *out, plait_error *err)
 {
@@ -128,7 +143,10 @@ static plait_status try_copies(reach *r, int replicas, double rate, bool *yes,
     return PLAIT_OK;
 }
 
-/* The fewest copies that carry all of the rate, of those above what carries a part and up to `high`; 0: not `high`. */
+/*
+ * Finds the fewest replicas that sustain the whole rate, above those of out->plan and at most
+ * `high`. *fewest is 0 if `high` replicas do not sustain it.
+ */
 static plait_status fewest_copies(reach *r, int high, int *fewest, plait_serve_reach *out,
                                   plait_error *err)
 {
@@ -155,8 +173,9 @@ static plait_status fewest_copies(reach *r, int high, int *fewest, plait_serve_r
 }
 
 /*
- * The fewest copies within the GPUs that carry all, or else as many as there is room for. The ranking may have had no work
- * left for them: bounds that only a light load is within take many more workers than the closed forms do.
+ * Uses the fewest replicas within the GPUs that sustain the whole rate, or else as many as fit.
+ * S.108 may have run out of work before it reached them: bounds that only a light load meets need
+ * many more workers in the simulation than in the closed forms.
  */
 static plait_status fill_gpus(reach *r, plait_serve_reach *out, plait_error *err)
 {
@@ -174,10 +193,13 @@ static plait_status fill_gpus(reach *r, plait_serve_reach *out, plait_error *err
     return out->answers || rate >= asked ? PLAIT_OK : try_copies(r, room, rate, &yes, out, err);
 }
 
-/* The GPUs: at most those of copies, fewer where a larger deployment carries it; whole nodes. */
+/*
+ * Finds the GPUs that the rate needs, in whole nodes: at most those of the replicas, fewer if a
+ * larger deployment sustains the rate.
+ */
 static plait_status find_gpus(reach *r, plait_serve_reach *out, plait_error *err)
 {
-    static const int most_gpus = 64; // of a search that takes a fraction of a second
+    static const int most_gpus = 64; // limit of searches that take a fraction of a second
     const int node = r->q->cluster->group[0].gpus_per_node;
     const int each = gpus_of_one(&out->plan);
     double copies = larger(copies_for(out, r->q->load.rate) * each, r->q->gpus + 1.0);

@@ -1,4 +1,4 @@
-/* serve_curve.c - a deployment from an idle hour to more than it can take (S.105, S.106) */
+/* serve_curve.c - a deployment under rising load, up to its maximum rate (S.105, S.106) */
 #include "search/serving/serve_price.h"
 
 static plait_load at_rate(plait_load load, double rate)
@@ -18,7 +18,7 @@ static bool takes(const plait_serve_options *q, const plait_serve_plan *plan,
            (!within || serve_meets(q, &tried));
 }
 
-/* S.105: doubled until too much, then halved; to a thousandth of a thousandth. */
+/* S.105: doubles the rate until it is infeasible, then bisects to one part in a million. */
 double serve_most_rate(const plait_serve_options *q, const plait_serve_plan *plan,
                        const serve_candidate *const role[PLAIT_SERVE_ROLES], bool within)
 {

@@ -1,4 +1,4 @@
-/* serve_decide.c - the simulation as the judge of what the closed forms rank (S.108) */
+/* serve_decide.c - confirmation by simulation of the plans that the closed forms rank (S.108) */
 #include <math.h>
 #include <string.h>
 
@@ -8,12 +8,14 @@
 // ---- one run -------------------------------------------------------------------------------
 
 /*
- * Requests of a run. Near saturation 10,000 tell a lack of 2 % of the load (C.364), fewer where each has many steps of its
- * own. Chosen: two million steps, or a million requests, take about a second.
+ * Number of requests of a simulation. Near saturation 10,000 requests reveal that 2 % of the load
+ * is not carried (C.364); runs with many steps per request have fewer. The limits are chosen: two
+ * million steps, or a million requests, take about a second.
  */
 static int requests_of(const plait_serve_options *q, const plait_serve_plan *plan, bool near)
 {
-    static const double usual = 2000.0, fewest = 100.0, long_steps = 1e7; // long answers: chosen
+    // long_steps: limit for long answers; chosen
+    static const double usual = 2000.0, fewest = 100.0, long_steps = 1e7;
     static const double each = 10.0, near_least = 10000.0, near_each = 20.0;
     static const double most = 1e6, most_steps = 2e6;
     const double in_flight = plan->concurrency;
@@ -64,8 +66,9 @@ plait_status plait_serve_plan_simulate(const plait_serve_options *q, const plait
 // ---- a verdict -----------------------------------------------------------------------------
 
 /*
- * Up to half of what the closed forms sustain, C.364 differs from them by at most 1.37 times in TTFT and 1.21 in TPOT: 225
- * drawn deployments. Beyond that, or where a bound is nearer, the closed forms decide nothing.
+ * Returns true if the closed forms cannot decide: the load is more than half of the sustained rate,
+ * or a bound is close. Up to half of that rate, TTFT of C.364 differs from the closed forms by at
+ * most 1.37 times and TPOT by at most 1.21 times, in 225 random deployments.
  */
 static bool is_near(const plait_serve_options *q, const plait_serve_plan *plan,
                     const serve_candidate *const role[PLAIT_SERVE_ROLES])
@@ -75,7 +78,7 @@ static bool is_near(const plait_serve_options *q, const plait_serve_plan *plan,
     plait_serve_plan heavier = *plan;
     plait_load load = q->load;
 
-    if (q->tpot_p95_s > 0.0 || q->tpot_p99_s > 0.0) // no closed form has them
+    if (q->tpot_p95_s > 0.0 || q->tpot_p99_s > 0.0) // no closed form computes these
         return true;
     plait_serve_limits_asked(q, asked);
     plait_serve_limits_found(plan, found);
@@ -87,7 +90,10 @@ static bool is_near(const plait_serve_options *q, const plait_serve_plan *plan,
     return load.kind == PLAIT_LOAD_RATE && !serve_price(q, load, &heavier, role);
 }
 
-/* Times of arrivals as the simulation has them; what follows from them by Little's law. */
+/*
+ * Replaces the times of a plan under random arrivals by those of its simulation, and derives batch
+ * and concurrency from them by Little's law.
+ */
 static void settle(const plait_serve_options *q, plait_serve_plan *plan)
 {
     const plait_serve_sim_result *drawn = &plan->drawn;
@@ -117,7 +123,7 @@ static void fill_seen(const plait_serve_sim_result *drawn, double seconds[PLAIT_
     seconds[PLAIT_SERVE_LIMIT_tpot_p99] = drawn->tpot.p99_s;
 }
 
-/* Names the first thing that the run misses, the load before the bounds. */
+/* Sets *why to the first requirement that the simulation misses: the load, then the bounds. */
 static plait_status describe_missed(const plait_serve_options *q, const plait_serve_plan *plan,
                                     plait_arena *arena, const char **why, plait_error *err)
 {
@@ -153,7 +159,7 @@ static plait_status judge(const plait_serve_options *q,
     const plait_arena_mark mark = plait_arena_save(arena);
     const bool near = is_near(q, plan, role);
 
-    if (q->load.kind == PLAIT_LOAD_CLOSED) // the closed forms have no start either
+    if (q->load.kind == PLAIT_LOAD_CLOSED) // the closed forms exclude the start, too
         draws.warmup_requests = (int)plan->concurrency;
     if (draws.requests == 0)
         draws.requests = requests_of(q, plan, near && q->load.kind == PLAIT_LOAD_RATE);
@@ -178,9 +184,12 @@ plait_status plait_serve_judge(const plait_serve_options *q, plait_serve_sim_opt
     return judge(q, role, draws, arena, plan, why, err);
 }
 
-// ---- more of the same ----------------------------------------------------------------------
+// ---- more workers --------------------------------------------------------------------------
 
-/* At least one more, and as many more as the run missed of the load; a twentieth where it missed a bound. */
+/*
+ * Returns a larger count: for an overloaded run in proportion to the share that it did not carry,
+ * for a missed bound by 5 %, but by at least one.
+ */
 static int more_of(int count, const plait_serve_sim_result *drawn)
 {
     const double share = drawn->full ? 1.0 / drawn->carried - 1.0 : 0.05;
@@ -188,15 +197,18 @@ static int more_of(int count, const plait_serve_sim_result *drawn)
     return count + (int)larger(floor(count * share), 1.0);
 }
 
-/* The pool of two that the closed form has busier: prompts by their capacity, decoding by its places. */
+/*
+ * Returns the role with the higher load in the closed form: prefill by its utilisation, decode by
+ * its batch.
+ */
 static int busier_role(const plait_serve_plan *plan)
 {
     return plan->service.batch / larger(plan->batch_cap, 1.0) > plan->service.utilisation;
 }
 
 /*
- * The same deployment with more workers, or without a load under fewer users; false: none is within the GPUs and the
- * bounds. Priced by the closed forms anew.
+ * Prices the deployment with more workers, or, without a load, with fewer users. Returns false if
+ * none within the GPUs meets the bounds.
  */
 static bool widen(const plait_serve_options *q, plait_serve_plan *plan,
                   const serve_candidate *const role[PLAIT_SERVE_ROLES])
@@ -230,9 +242,9 @@ typedef struct decision {
     plait_serve_sim_options draws;
     plait_arena *arena;
     plait_serve_answer *out;
-    bool first_only; /* one plan that stands is enough */
-    bool front;      /* looked at too */
-    double work;     /* requests simulated, and a third of the steps: about a microsecond each */
+    bool first_only; /* stop at the first confirmed plan */
+    bool front;      /* search the front too */
+    double work;     /* simulated requests plus a third of the steps: about a microsecond each */
 } decision;
 
 static plait_serve_plan remove_plan(plait_serve_answer *out, int at)
@@ -244,7 +256,10 @@ static plait_serve_plan remove_plan(plait_serve_answer *out, int at)
     return plan;
 }
 
-/* The plan that misses least of the bounds is nearest, by its simulation. */
+/*
+ * Counts a rejected plan; of these, the one whose simulation exceeds its bounds least becomes the
+ * nearest.
+ */
 static void reject_simulated(decision *b, const plait_serve_plan *plan)
 {
     plait_serve_answer *out = b->out;
@@ -262,7 +277,10 @@ static void reject_simulated(decision *b, const plait_serve_plan *plan)
     out->needs_tpot_s = seen.service.tpot_s;
 }
 
-/* Simulates the plan at a place; the place then has another plan, or the same one judged. */
+/*
+ * Simulates the plan at index `at`. The plan stays if it is confirmed; else a wider variant may
+ * replace it, at the index of its rank.
+ */
 static plait_status judge_at(decision *b, int at, const serve_candidate *role[PLAIT_SERVE_ROLES],
                              plait_error *err)
 {
@@ -282,7 +300,7 @@ static plait_status judge_at(decision *b, int at, const serve_candidate *role[PL
     return PLAIT_OK;
 }
 
-/* S.108: within this work a question is answered in a few seconds. Chosen. */
+/* S.108: a decision within these limits takes a few seconds. Chosen. */
 static bool is_spent(const decision *b)
 {
     static const int simulations = 24, of_one = 8;
@@ -291,7 +309,10 @@ static bool is_spent(const decision *b)
     return b->out->simulations >= (b->first_only ? of_one : simulations) || b->work >= work;
 }
 
-/* Judges what is shown: the first always, the others near saturation while there is work left. */
+/*
+ * Simulates the plans that are shown: the first always, the others if they are near saturation and
+ * work is left.
+ */
 static plait_status judge_all(decision *b, plait_error *err)
 {
     plait_serve_answer *out = b->out;
@@ -308,7 +329,7 @@ static plait_status judge_all(decision *b, plait_error *err)
         if (skipped || (at > 0 && is_spent(b))) {
             out->plan[at].unjudged = !skipped;
             at++;
-        } else if (is_spent(b)) { // nothing is proven, so nothing is claimed
+        } else if (is_spent(b)) { // an unconfirmed plan must not rank first
             remove_plan(out, at);
             out->rejected[PLAIT_SERVE_REJECT_SIMULATED]++;
         } else
@@ -318,7 +339,10 @@ static plait_status judge_all(decision *b, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Plans that the closed forms give some room beyond the load, priced at the load. */
+/*
+ * Searches plans that sustain `margin` times the load by the closed forms, and prices them at the
+ * load itself.
+ */
 static plait_status search_beyond(decision *b, double margin, plait_error *err)
 {
     plait_serve_options beyond = *b->q;
@@ -344,7 +368,7 @@ plait_status serve_decide(const plait_serve_options *q, plait_serve_sim_options 
                           bool first_only, bool front, double *work, plait_arena *arena,
                           plait_serve_answer *out, plait_error *err)
 {
-    static const double margin[] = {1.0, 1.1, 1.25}; // of the load; chosen
+    static const double margin[] = {1.0, 1.1, 1.25}; // factors on the load; chosen
     plait_serve_answer *first = plait_arena_alloc(arena, 1, sizeof *first);
     decision b = {q, draws, arena, out, first_only, front, 0.0};
 

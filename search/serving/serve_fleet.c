@@ -4,7 +4,10 @@
 #include "search/serving/serve_fleet.h"
 #include "plan/serve_values.h"
 
-/* GPUs of one search, unless the model needs more; and into how many parts its load may be divided by fours. */
+/*
+ * SEARCH_GPUS: GPUs of one search, unless the model needs more. MOST_DIVIDED: limit of the number
+ * of parts, a power of four, into which its load is divided.
+ */
 enum { SEARCH_GPUS = 64, MOST_DIVIDED = 1 << 28 };
 
 void plait_fleet_options_init(plait_fleet_options *ask)
@@ -40,10 +43,10 @@ static double highest(const plait_fleet_options *ask)
     return rate;
 }
 
-// ---- what the search gives -----------------------------------------------------------------
+// ---- search for candidates -----------------------------------------------------------------
 
 typedef struct part {
-    plait_serve_options q; /* of part of the GPUs and of the load */
+    plait_serve_options q; /* options with a part of the GPUs and of the load */
     plait_cluster cluster;
     plait_serve_answer answer;
 } part;
@@ -65,7 +68,7 @@ static plait_status take_part(part *p, const plait_serve_options *q, int gpus, p
     return plait_cluster_take(&p->cluster, gpus, err);
 }
 
-/* Parts of which one hardly loads a worker. */
+/* Returns the power of four that divides the rate into parts of at most 0.25 requests/s. */
 static int least_part(double rate)
 {
     static const double light = 0.25; // requests/s
@@ -77,8 +80,8 @@ static int least_part(double rate)
 }
 
 /*
- * S.101: the whole load on few GPUs; where it is too much, its least part, to see that any can be met at all, and then
- * larger ones.
+ * S.101: searches few GPUs for the whole load. If that is infeasible, tries the smallest part of
+ * the load to see whether any part is feasible, and then 1/4, 1/16, ... of the load.
  */
 static plait_status search_parts(const plait_serve_options *q, double rate, plait_arena *arena,
                                  part *p, int *divided, plait_error *err)
@@ -102,7 +105,7 @@ static plait_status search_parts(const plait_serve_options *q, double rate, plai
                 break;
             *divided = 1;
         }
-        // The bounds stand in its way, not its size?
+        // stop if the nearest plan misses its bounds: more GPUs would not help
         if (p->answer.has_nearest && !serve_meets(q, &p->answer.nearest))
             return PLAIT_OK;
     }
@@ -155,7 +158,8 @@ static void keep(ranking *r, const fleet_kind *kind, const plait_fleet *fleet)
 
 static plait_status consider(ranking *r, const plait_serve_plan *plan, plait_error *err)
 {
-    static const int beyond = 4; // what spares put above the limit is told
+    // factor on the GPU limit: keep() reports the GPUs of fleets that only their spares put above it
+    static const int beyond = 4;
     fleet_kind kind = {.q = &r->part->q,
                        .ask = r->ask,
                        .plan = *plan,
@@ -177,7 +181,10 @@ static plait_status consider(ranking *r, const plait_serve_plan *plan, plait_err
 
 // ---- the simulation ------------------------------------------------------------------------
 
-/* Whether the tightest hour is carried within the bounds, in a simulation of up to eight workers of a role. */
+/*
+ * Sets fleet->simulated if a simulation of the tightest hour, with up to eight workers of a role,
+ * meets the bounds.
+ */
 static plait_status confirm(const fleet_kind *kind, plait_fleet *fleet, plait_arena *arena,
                             plait_error *err)
 {
@@ -208,8 +215,8 @@ static fleet_kind take_fleet(ranking *r, int at, plait_fleet *fleet)
 }
 
 /*
- * S.101: fleets whose simulation fails have their workers counted again, for a twentieth more of the load; what reaches twice the
- * load has none.
+ * S.101: the workers of a fleet whose simulation fails are counted again for 5 % more load each
+ * time; a fleet that would need more than twice the load is dropped.
  */
 static plait_status confirm_all(ranking *r, plait_error *err)
 {

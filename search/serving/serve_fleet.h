@@ -4,7 +4,7 @@
 #include "plait/serve.h"
 #include "search/serving/serve_price.h"
 
-/** A deployment whose workers are counted. */
+/** A deployment whose number of workers varies with the load. */
 typedef struct fleet_kind {
     const plait_serve_options *q;
     const plait_fleet_options *ask;
@@ -12,36 +12,45 @@ typedef struct fleet_kind {
     const serve_candidate *role[PLAIT_SERVE_ROLES];
     int gpus_per_node;
     int most_gpus;
-    double margin; /* factor on the rate that the closed forms must carry; 1: none */
+    double margin; /* factor on the rate that the closed forms must sustain; 1: no margin */
 } fleet_kind;
 
-/** What of a worker lies on nodes, and how often it is up. */
+/**
+ * Returns the unit of a worker: its nodes or its workers per node, and its availability. (S.102)
+ */
 plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpus,
                                int gpus_per_node);
 
 /**
- * Spare units of each role beside those that are needed, so that the fewest nodes are up often enough; or the
- * best use of so many spare nodes as the fleet has.
+ * Chooses the spare units of each role: the fewest nodes that reach the requested availability, or,
+ * if the number of spare nodes is given, its best division between the roles.
  *
- * @return the share of the time that enough of all roles are up; NaN: no number of spares is enough
+ * @return the share of the time that enough units of all roles are up; NaN: no number of spares is
+ *     enough
  */
 double fleet_spares(const plait_fleet_options *ask, const plait_fleet_unit *unit, const int *needed,
                     int roles, int *spare);
 
-/** Hours, nodes, and totals but for what they use and its band; false: no number of workers is enough. */
+/**
+ * Fills hours, nodes and totals, but not the fields of fleet_tell(); false: no number of workers is
+ * enough.
+ */
 bool fleet_day(const fleet_kind *kind, plait_fleet *out);
 
-/** The hour with the most requests for each GPU that serves them. */
+/** Returns the hour with the most requests per serving GPU. */
 int fleet_tightest(const fleet_kind *kind, const plait_fleet *fleet);
 
 /**
- * Part of a fleet's workers in an hour, for a simulation: all of few.
+ * Returns a part of a fleet's workers in an hour for a simulation, or all of them if they are few.
  *
- * @param question  receives the question with the part's requests
- * @return          the part, priced; its service is not stable where the closed forms do not carry it
+ * @param question  receives the options with the part's share of the requests
+ * @return          the part, priced; its service is not stable if the closed forms find it
+ *     overloaded
  */
 plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hour,
                              plait_serve_options *question);
 
-/** The rest of a fleet that is told: how much of it is used, energy, its band. */
+/**
+ * Fills what is computed only for the fleets that are reported: utilisation, energy and the band.
+ */
 void fleet_tell(const fleet_kind *kind, plait_fleet *fleet);
