@@ -1,4 +1,4 @@
-/* serve_fleet_day.c - workers, nodes and dollars of each hour of a day (S.104) */
+/* serve_fleet_day.c - workers, nodes and dollars for each hour of a day (S.104) */
 #include <math.h>
 
 #include "base/numbers.h"
@@ -38,7 +38,7 @@ static plait_serve_plan with_workers(const fleet_kind *kind, const int count[PLA
     return plan;
 }
 
-/* Prices so many workers under a rate; false: they are too few. */
+/* Prices `count` workers at a rate; false: they are too few. */
 static bool enough(const fleet_kind *kind, double rate, const int count[PLAIT_SERVE_ROLES],
                    plait_serve_plan *plan)
 {
@@ -53,7 +53,10 @@ static bool enough(const fleet_kind *kind, double rate, const int count[PLAIT_SE
     return kind->margin <= 1.0 || serve_price(kind->q, load, plan, kind->role);
 }
 
-/* The fewest workers of one role, the other as it is, where so many are enough. */
+/*
+ * Returns the fewest workers of one role, from low to high, that are enough with the given number
+ * of the other role; `high` must be enough.
+ */
 static int fewest_between(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES],
                           int role, int low, int high)
 {
@@ -69,7 +72,10 @@ static int fewest_between(const fleet_kind *kind, double rate, int count[PLAIT_S
     return high;
 }
 
-/* The same without knowing what is enough: doubled, then halved. */
+/*
+ * Finds the fewest workers of one role without an upper limit that is known to be enough: doubles
+ * the count, then bisects.
+ */
 static bool settle_role(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES], int role)
 {
     const int most = kind->most_gpus / gpus_of(kind, role);
@@ -86,7 +92,7 @@ static bool settle_role(const fleet_kind *kind, double rate, int count[PLAIT_SER
     return true;
 }
 
-/* Prefill workers and the fewest decode workers beside them. */
+/* A number of prefill workers and the fewest decode workers that are enough with them. */
 typedef struct pair {
     int count[PLAIT_SERVE_ROLES];
 } pair;
@@ -96,10 +102,10 @@ typedef struct staircase {
     const plait_fleet_unit *unit;
     double rate;
     pair best;
-    double nodes; /* of it */
+    double nodes; /* nodes of `best` */
 } staircase;
 
-/* Of equal nodes fewer GPUs. */
+/* Nodes of a pair; a small term per GPU orders pairs with equal nodes by their GPUs. */
 static double nodes_with(const staircase *s, int prefill, int decode)
 {
     const int count[] = {prefill, decode};
@@ -123,7 +129,10 @@ static void take_pair(staircase *s, pair p)
     }
 }
 
-/* Between two pairs more prefill workers never need more that decode: none there beats the corner. (S.101) */
+/*
+ * S.101: more prefill workers never need more decode workers. So no pair between two others takes
+ * fewer nodes than one prefill worker more than `few` with the decode workers of `many`.
+ */
 static void look_between(staircase *s, pair few, pair many)
 {
     pair middle = {{few.count[0] + (many.count[0] - few.count[0]) / 2, 0}};
@@ -138,7 +147,10 @@ static void look_between(staircase *s, pair few, pair many)
     look_between(s, middle, many);
 }
 
-/* The pair on fewest nodes, from the fewest prefill workers to the fewest that decode. */
+/*
+ * Finds the pair on the fewest nodes, between the one with the fewest prefill workers and the one
+ * with the fewest decode workers.
+ */
 static bool settle_pair(const fleet_kind *kind, const plait_fleet_unit *unit, double rate,
                         int count[PLAIT_SERVE_ROLES])
 {
@@ -158,7 +170,7 @@ static bool settle_pair(const fleet_kind *kind, const plait_fleet_unit *unit, do
     return true;
 }
 
-/* As S.99 and S.101. */
+/* Finds the workers of an hour. (S.99, S.101) */
 static bool settle(const fleet_kind *kind, const plait_fleet_unit *unit, double rate,
                    int count[PLAIT_SERVE_ROLES])
 {
@@ -169,7 +181,10 @@ static bool settle(const fleet_kind *kind, const plait_fleet_unit *unit, double 
                                     : settle_role(kind, rate, count, 0);
 }
 
-/* What a worker less misses: of two roles one that decodes, where there are several. */
+/*
+ * Returns the requirement that one worker less would miss. With two roles, the decode worker is
+ * removed if there are several.
+ */
 static plait_fleet_lack lack_of(const fleet_kind *kind, double rate,
                                 const int count[PLAIT_SERVE_ROLES])
 {
@@ -191,7 +206,7 @@ typedef struct hour_units {
     int needed[PLAIT_SERVE_ROLES], spare[PLAIT_SERVE_ROLES];
 } hour_units;
 
-/* An earlier hour with as many requests; NULL: none. */
+/* Returns an earlier hour with the same rate; NULL: none. */
 static const plait_fleet_hour *same_hour(const plait_fleet *fleet, int before, double rate)
 {
     for (int h = 0; h < before; h++)
@@ -223,13 +238,13 @@ static int nodes_of(const plait_fleet_hour *hour)
     return hour->nodes + hour->spare_nodes;
 }
 
-/* More nodes, of equal ones more requests. */
+/* Orders hours by nodes, then by rate. */
 static bool is_busier(const plait_fleet_hour *a, const plait_fleet_hour *b)
 {
     return nodes_of(a) != nodes_of(b) ? nodes_of(a) > nodes_of(b) : a->rate > b->rate;
 }
 
-/* All nodes of each hour, for rates that are a factor of the asked ones. */
+/* Fills the nodes of each hour, for the requested rates times a factor. */
 static bool fill_hours(const fleet_kind *kind, double factor, plait_fleet *out)
 {
     hour_units units;
@@ -267,7 +282,7 @@ static double price_of(const fleet_kind *kind)
     return listed > 0.0 ? listed : (double)NAN;
 }
 
-/* S.104: what an hour needs, and what starts for it before it begins. */
+/* S.104: sums the nodes of each hour and those that start before it. */
 static void fill_totals(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_totals *out)
 {
     const double early = kind->ask->failures.restart_s / PLAIT_HOUR;
@@ -301,9 +316,12 @@ bool fleet_day(const fleet_kind *kind, plait_fleet *out)
     return enough(kind, out->hour[out->busiest].rate, out->hour[out->busiest].workers, &out->plan);
 }
 
-// ---- what is told of the best --------------------------------------------------------------
+// ---- details of the best fleets ------------------------------------------------------------
 
-/* Requests/s within the bounds of all workers that the nodes of an hour have, spares too. */
+/*
+ * Returns the requests/s that all workers on the nodes of an hour, spares included, sustain within
+ * the bounds.
+ */
 static double sustained(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_hour hour)
 {
     int count[PLAIT_SERVE_ROLES] = {0, 0};
@@ -332,7 +350,7 @@ static void tell_hour(const fleet_kind *kind, const plait_fleet *fleet, plait_fl
     hour->tpot_s = plan.service.tpot_s;
 }
 
-// ---- what is simulated ---------------------------------------------------------------------
+// ---- the simulated hour --------------------------------------------------------------------
 
 static double gpus_serving(const fleet_kind *kind, const plait_fleet_hour *hour)
 {
@@ -357,7 +375,7 @@ int fleet_tightest(const fleet_kind *kind, const plait_fleet *fleet)
 plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hour,
                              plait_serve_options *question)
 {
-    static const double most = 8.0; // workers of the role that has more; chosen
+    static const double most = 8.0; // limit of the workers of the larger role; chosen
     const double workers = larger(hour->workers[0], hour->workers[1]);
     const double share = smaller(most / workers, 1.0);
     int count[PLAIT_SERVE_ROLES] = {0, 0};
@@ -375,7 +393,9 @@ plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hou
     return plan;
 }
 
-/* C.96: GPUs of workers that serve take what the plan's do, all others wait. */
+/*
+ * C.96: the GPUs of serving workers take the power of the plan's GPUs, all other GPUs idle power.
+ */
 static void tell_energy(const fleet_kind *kind, plait_fleet *fleet)
 {
     const plait_cluster *const cluster = kind->q->cluster;
@@ -384,7 +404,7 @@ static void tell_energy(const fleet_kind *kind, plait_fleet *fleet)
     const double idle_w = cluster->pue * (cluster->group[0].accelerator->idle_w +
                                           cluster->node_overhead_w / kind->gpus_per_node);
     const double kwh_month = plait_fleet_month_hours() / PLAIT_FLEET_HOURS / 1e3;
-    double busy = 0.0; // GPU hours of a day
+    double busy = 0.0; // GPU hours per day
 
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
         for (int r = 0; r < roles_of(kind); r++)
@@ -395,7 +415,10 @@ static void tell_energy(const fleet_kind *kind, plait_fleet *fleet)
     }
 }
 
-/* S.104: an engine that gives a share of what is predicted is one that is asked for as much more. */
+/*
+ * S.104: an engine that reaches only a share of the predicted rate needs the workers of the rate
+ * divided by that share.
+ */
 static void tell_band(const fleet_kind *kind, plait_fleet *fleet)
 {
     const double *const band = kind->plan.engine->band[PLAIT_SERVE_RATE];

@@ -1,4 +1,4 @@
-/* serve_private.h - what the two halves of the search for deployments share */
+/* serve_private.h - definitions shared by the files of the search for deployments */
 #pragma once
 
 #include "search/serving/serve_price.h"
@@ -8,47 +8,54 @@ typedef struct serve_look {
     plait_arena *arena;
     const serve_candidate *candidate;
     int candidates;
-    bool front; /* what a faster token costs is looked at too */
+    bool front; /* also search the front of TPOT and tokens/s per GPU */
     plait_serve_answer *out;
-    double lack; /* of the nearest: how many times too slow */
+    double lack; /* largest ratio of the nearest plan's times to their bounds */
 } serve_look;
 
 bool serve_breaks_rule(const plait_serve_options *q, const plait_engine *engine,
                        const serve_candidate *candidate);
 
-/** Room for one sequence. */
+/** True if the cache has memory for one sequence of mean length. */
 bool serve_fits(const plait_engine *engine, const serve_candidate *candidate,
                 const plait_load *load);
 
-/** Cheaper: fewer GPU seconds a token, then faster; ties by what comes first in the space. */
+/**
+ * Orders plans by cost: fewer GPU seconds per token, then shorter end-to-end time. Of equal plans
+ * the first in the search space stays first.
+ */
 bool serve_is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b);
 
-/** Keeps the best of each sort, in order; of a full list the last goes. */
+/** Keeps the best plan of each kind, in order; when the list is full, the last plan is dropped. */
 void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan);
 
-/** Counts a priced plan that misses a bound, and keeps the nearest. */
+/** Counts a priced plan that is rejected, and keeps the nearest one. */
 void serve_reject(serve_look *look, const plait_serve_plan *plan);
 
 /**
- * Without a load: as many users as the bounds let in, less those without whom as many tokens come.
+ * Without a load: finds the most users that the bounds allow, then the fewest users that give
+ * nearly as many tokens.
  *
- * @return tokens/s of a GPU with all whom the bounds let in; 0: not one
+ * @return tokens/s per GPU with the most users; 0: the bounds do not allow even one user
  */
 double serve_settle_users(serve_look *look, plait_serve_plan *plan,
                           const serve_candidate *const role[PLAIT_SERVE_ROLES]);
 
-/** Keeps a plan on the front unless another is as fast and as cheap. */
+/** Adds a plan to the front unless another plan is as fast and as cheap. */
 void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan);
 
-/** plait_serve_search, with or without the front. */
+/** Implements plait_serve_search(), with or without the front. */
 plait_status serve_search(const plait_serve_options *question, bool front, plait_arena *arena,
                           plait_serve_answer *out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** plait_serve_decide, or only its first plan; with or without the front. Adds to `work`, as S.108 counts it. */
+/**
+ * Implements plait_serve_decide(), or only finds its first plan; with or without the front. Adds
+ * the simulation work to *work, in the unit of S.108.
+ */
 plait_status serve_decide(const plait_serve_options *question, plait_serve_sim_options draws,
                           bool first_only, bool front, double *work, plait_arena *arena,
                           plait_serve_answer *out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** Prefill and decode workers apart. (S.100) */
+/** Searches disaggregated prefill: pairs of prefill and decode workers. (S.100) */
 plait_status serve_look_pairs(serve_look *look, const plait_engine *engine,
                               plait_error *err) PLAIT_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* serve_space.c - which workers there are (S.98) */
+/* serve_space.c - lists the workers of a search (S.98) */
 #include "search/serving/serve_space.h"
 
 #include <string.h>
@@ -15,7 +15,10 @@ void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
         out->memory = plait_serve_memory_of(serving, load->input + load->output);
 }
 
-/* Engines can express ep 1, all ranks, or less without data-parallel attention. */
+/*
+ * True if engines can express ep: 1, all ranks, or any smaller degree without data-parallel
+ * attention.
+ */
 static bool is_usual(plait_worker w)
 {
     const int ranks = w.tp * w.dp_attention;
@@ -23,7 +26,7 @@ static bool is_usual(plait_worker w)
     return w.ep == 1 || w.ep == ranks || (w.dp_attention == 1 && w.ep <= ranks);
 }
 
-/* The next worker of at most so many GPUs, in a fixed order. */
+/* Advances to the next worker of at most `gpus` GPUs, in a fixed order; false: there is none. */
 static bool next_worker(plait_worker *w, bool experts, int gpus)
 {
     do {
@@ -46,7 +49,10 @@ static bool is_any(int asked, int degree)
     return asked == 0 || asked == degree;
 }
 
-/* Tensor ranks stay inside two domains: beyond, latency is all that they add. */
+/*
+ * True if the worker is within the options and its tensor ranks span at most two domains; more
+ * would only add latency.
+ */
 static bool is_sane(const plait_serve_options *q, plait_worker w)
 {
     const int domain = q->cluster->level[0].gpus;

@@ -1,24 +1,26 @@
-/* serve_space.h - the workers of a search, with what they are priced by */
+/* serve_space.h - workers of a search, with what is needed to price them */
 #pragma once
 
 #include "plait/serve.h"
 
-/** One way to cut a worker and to store its numbers, whatever the engine. */
+/** One set of degrees and formats of a worker, independent of the engine. */
 typedef struct serve_candidate {
     plait_serving serving;
     plait_step_table table;
     plait_serve_memory memory;
-    const char *reason; /* why it cannot be */
+    const char *reason; /* reason that the worker is invalid; NULL: valid */
 } serve_candidate;
 
-/** Fills what a serving is priced by. */
+/** Fills a candidate with what is needed to price it. */
 void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
                           serve_candidate *out);
 
 /**
- * All workers of a question, those that cannot be left out, in the order of GPUs, tp, pp, dp_attention, ep, formats.
+ * Lists the valid workers of a search, in the order of tp, pp, dp_attention, ep, weights, cache
+ * formats.
  *
- * @param cut, large  receive how many were left out, for what they divide and for their size
+ * @param cut, large  receive the numbers of excluded workers: degrees that do not divide the model,
+ *     weights that do not fit
  */
 plait_status serve_space_fill(const plait_serve_options *question, plait_arena *arena,
                               serve_candidate **out, int *count, int64_t *cut, int64_t *large,

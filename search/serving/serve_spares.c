@@ -1,4 +1,4 @@
-/* serve_spares.c - spare nodes of a fleet: units that fail and come back (S.102, S.103) */
+/* serve_spares.c - spare nodes of a fleet whose units fail and are repaired (S.102, S.103) */
 #include <math.h>
 
 #include "base/numbers.h"
@@ -6,8 +6,9 @@
 #include "plait/lowlevel/goodput.h"
 
 /*
- * S.102: a worker inside a node fails with all others there, one of several nodes with any of them. A unit is out until
- * it is noticed and started again, and where a node is lost, repaired.
+ * S.102: if a node fails, all workers on it fail; a worker of several nodes fails with any of them.
+ * A unit is out until the failure is detected and the unit restarted, and if a node is lost, until
+ * it is repaired.
  */
 plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpus,
                                int gpus_per_node)
@@ -26,7 +27,10 @@ plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpu
     return unit;
 }
 
-/* S.103: the sum over units that are out; what is twelve spreads from their mean is e^-72 of the likeliest. */
+/*
+ * S.103: sums over the number of units that are out. Terms more than twelve standard deviations
+ * from the mean are below e^-72 of the largest term and are skipped.
+ */
 double plait_fleet_up(int units, int needed, double available)
 {
     const double up = log(available), out = log1p(-available);
@@ -45,8 +49,9 @@ double plait_fleet_up(int units, int needed, double available)
 }
 
 /*
- * S.103 for every number of spares at once, which is up[0 .. PLAIT_MOST_SPARES]: the sum over the units that are out
- * before the needed-th that is up, each term out of the last (Pascal's law).
+ * S.103 for all numbers of spares, up[0 .. PLAIT_MOST_SPARES], in one pass: the sum over the units
+ * that are out before the needed-th that is up. Each term follows from the previous one (Pascal's
+ * law).
  */
 static void up_by_spares(int needed, double available, double *up)
 {
@@ -71,7 +76,10 @@ int plait_fleet_spares(int needed, double available, double share)
     return -1;
 }
 
-/* The fewest nodes with both up often enough: the more of one, the fewer of the other. */
+/*
+ * Finds the fewest spare nodes for which both roles together reach the share: the more spares one
+ * role has, the fewer the other needs.
+ */
 static bool spares_of_two(double share, const plait_fleet_unit *unit, const int *needed, int *spare)
 {
     double up[2][PLAIT_MOST_SPARES + 1];
@@ -92,7 +100,10 @@ static bool spares_of_two(double share, const plait_fleet_unit *unit, const int 
     return fewest >= 0;
 }
 
-/* So many spare nodes, dealt to two roles so that both are up most. */
+/*
+ * Divides a given number of spare nodes between two roles so that the probability that both are up
+ * is highest.
+ */
 static void deal_spares(int nodes, const plait_fleet_unit *unit, const int *needed, int *spare)
 {
     double up[2][PLAIT_MOST_SPARES + 1], best = -1.0;
