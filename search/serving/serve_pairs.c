@@ -1,17 +1,20 @@
-/* serve_pairs.c - prefill and decode workers apart: all pairs, and so many of each (S.100) */
+/*
+ * serve_pairs.c - search of disaggregated prefill: pairs of workers, and how many of each (S.100)
+ */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/numbers.h"
 #include "search/serving/serve_private.h"
 
-enum { MOST_WORKERS = 64 }; // of a role, but for a rate: what more would be is further replicas
+/* Limit per role for a load of users; more workers would be further replicas. */
+enum { MOST_WORKERS = 64 };
 
 /* A candidate in one role under an engine. */
 typedef struct role {
     const serve_candidate *of;
     int gpus;
-    plait_role_limit limit; /* of one worker */
+    plait_role_limit limit; /* limits of one worker */
 } role;
 
 typedef struct pairs {
@@ -19,7 +22,7 @@ typedef struct pairs {
     const plait_engine *engine;
     role *prefill, *decode;
     int prefills, decodes;
-    double needed; /* requests/s that the bounds ask for at least; 0: not known */
+    double needed; /* requests/s that the bounds imply at least; 0: none */
 } pairs;
 
 // ---- roles ---------------------------------------------------------------------------------
@@ -35,7 +38,7 @@ static int by_rate_a_gpu(const void *a, const void *b)
     return (x->of > y->of) - (x->of < y->of);
 }
 
-/* Those that can meet the bounds at all, the most requests/s of a GPU first. */
+/* Lists the candidates of each role that can meet the bounds, by decreasing requests/s per GPU. */
 static void fill_roles(pairs *all)
 {
     const serve_look *look = all->look;
@@ -73,13 +76,13 @@ static bool is_open(const plait_serve_options *q)
 
 // ---- one pair ------------------------------------------------------------------------------
 
-/* Tokens/s of a GPU that a plan must have to be kept. */
+/* Tokens/s per GPU that a plan must exceed to be kept. */
 static double least_kept(const plait_serve_answer *out)
 {
     return out->plans < PLAIT_SERVE_MAX_PLANS ? 0.0 : out->plan[out->plans - 1].tokens_per_s_gpu;
 }
 
-/* Requests/s of a pair, however many of each. */
+/* Upper bound on the requests/s of a pair, for any numbers of workers. */
 static double most_requests(const plait_serve_options *q, const role *p, const role *d)
 {
     if (q->load.kind == PLAIT_LOAD_RATE)
@@ -89,7 +92,7 @@ static double most_requests(const plait_serve_options *q, const role *p, const r
     return q->load.concurrency / (p->limit.least_s + d->limit.least_s);
 }
 
-/* Tokens/s of a GPU of a pair whose counts match, at most. */
+/* Upper bound on the tokens/s per GPU of a pair: the numbers of workers match exactly. */
 static double best_of(const plait_serve_options *q, const role *p, const role *d)
 {
     return q->load.output / (p->gpus / p->limit.requests_per_s + d->gpus / d->limit.requests_per_s);
@@ -100,7 +103,7 @@ static int at_least(double needed, const role *r)
     return (int)smaller(larger(ceil(needed / r->limit.requests_per_s * (1.0 - 1e-9)), 1.0), 1e6);
 }
 
-/* Prices so many of each; the tokens/s of a GPU, 0 where a bound is missed. */
+/* Prices and keeps a plan; returns its tokens/s per GPU, 0 if it misses a bound. */
 static double look_counts(pairs *all, plait_serve_plan *plan,
                           const serve_candidate *by[PLAIT_SERVE_ROLES])
 {
@@ -131,7 +134,10 @@ static double bar_of(const serve_look *look, double best)
     return larger(best, least_kept(look->out));
 }
 
-/* Whether so many of each meet the bounds under arrivals; more of either only help. */
+/*
+ * True if n prefill and m decode workers meet the bounds under random arrivals; more workers of
+ * either role never make it false.
+ */
 static bool holds(pairs *all, plait_serve_plan *plan, const serve_candidate *by[PLAIT_SERVE_ROLES],
                   int n, int m)
 {
@@ -145,8 +151,9 @@ static bool holds(pairs *all, plait_serve_plan *plan, const serve_candidate *by[
 }
 
 /*
- * The fewest of low .. high that hold beside so many of the other role; high holds. They are seldom many
- * more than low: looked for in steps that double, then by halving.
+ * Returns the fewest workers of role `which`, low .. high, that are enough with `other` workers of
+ * the other role; `high` must be enough. The result is usually close to low, so the search doubles
+ * its steps from low and then bisects.
  */
 static int fewest(pairs *all, plait_serve_plan *plan, const serve_candidate *by[PLAIT_SERVE_ROLES],
                   int which, int other, int low, int high)
@@ -163,8 +170,9 @@ static int fewest(pairs *all, plait_serve_plan *plan, const serve_candidate *by[
 }
 
 /*
- * S.100, of arrivals: for each number of prefill workers, from the fewest that hold beside all GPUs of decode workers,
- * the fewest decode workers, as long as their GPUs are not more than those of the best.
+ * S.100 for random arrivals: for each number of prefill workers, from the fewest that are enough
+ * with decode workers on all GPUs, finds the fewest decode workers, until the pair takes more GPUs
+ * than the best one.
  */
 static void look_rate(pairs *all, const role *p, const role *d, int n, int m0)
 {
@@ -203,8 +211,9 @@ static void look_rate(pairs *all, const role *p, const role *d, int n, int m0)
 }
 
 /*
- * S.100, of users: all counts up to MOST_WORKERS of a role that can beat what is kept. Without a load twice a replica
- * is two.
+ * S.100 for users: prices all numbers of workers up to MOST_WORKERS per role that can beat the
+ * plans kept so far. Without a load, a multiple of a pair is only further replicas, so numbers with
+ * a common factor are skipped.
  */
 static void look_users(pairs *all, const role *p, const role *d, int n, int m0)
 {
@@ -252,7 +261,10 @@ static void look_pair(pairs *all, const role *p, const role *d)
 
 // ---- all pairs -----------------------------------------------------------------------------
 
-/* What a rate, or users whose requests end in time, make at least. */
+/*
+ * Lower bound on the requests/s that the load implies: its rate, or the users over the longest time
+ * that the bounds allow.
+ */
 static double needed_requests(const plait_serve_options *q)
 {
     if (q->load.kind == PLAIT_LOAD_RATE)
@@ -283,11 +295,14 @@ static void look_all(pairs *all)
 
 // ---- the front -----------------------------------------------------------------------------
 
-/* Counts of a pair whose rates match best, where each decode worker makes so many requests/s; false: no room. */
+/*
+ * Sets the numbers of workers that match best if each decode worker completes `requests`
+ * requests/s; false: no pair fits.
+ */
 static bool match(const plait_serve_options *q, const role *p, const role *d, double requests,
                   plait_serve_plan *plan)
 {
-    static const double busy = 0.8; // of prefill workers, that prompts seldom wait
+    static const double busy = 0.8; // utilisation of prefill workers at which prompts rarely wait
     double least = HUGE_VAL;
 
     for (int m = 1; m <= MOST_WORKERS && m * d->gpus < q->gpus; m++) {
@@ -304,7 +319,7 @@ static bool match(const plait_serve_options *q, const role *p, const role *d, do
     return !isinf(least);
 }
 
-/* 1, 2, 4, ... sequences on each attention rank, and as many prompts beside them as that takes. */
+/* Prices 1, 2, 4, ... sequences per attention rank, with as many prefill workers as they need. */
 static void look_front(pairs *all, const role *d)
 {
     serve_look *look = all->look;

@@ -1,4 +1,4 @@
-/* serve_search.c - the cheapest deployment that meets the bounds, by looking at all of them */
+/* serve_search.c - cheapest deployment that meets the bounds, by exhaustive search */
 #include <math.h>
 #include <string.h>
 
@@ -19,17 +19,17 @@ const char *const plait_serve_reject_name[] = {
     NULL,
 };
 
-/* Budgets of a step that are tried beside the engine's own. (S.98) */
+/* Token budgets of a step that the search tries. (S.98) */
 static const double chunks[] = {2048.0, 8192.0, 16384.0};
 
 enum { CHUNKS = sizeof chunks / sizeof *chunks };
 
 // ---- one deployment ------------------------------------------------------------------------
 
-/* C.95 and C.96: the GPUs' price, and their power while kernels wait for memory. */
+/* C.95 and C.96: cost, and energy at the power of kernels that wait for memory. */
 static void fill_money(const plait_serve_options *q, plait_serve_plan *plan)
 {
-    static const double moving_share = 0.7; // of the power range, as in C.96
+    static const double moving_share = 0.7; // share of the power range, as in C.96
     const plait_accelerator *gpu = q->cluster->group[0].accelerator;
     const double rate = plan->service.output_tokens_per_s;
     const double host_w = q->cluster->node_overhead_w / q->cluster->group[0].gpus_per_node;
@@ -43,7 +43,10 @@ static void fill_money(const plait_serve_options *q, plait_serve_plan *plan)
     plan->joules_per_tok = gpu->power_w > 0.0 ? plan->gpus * power_w / rate : (double)NAN;
 }
 
-/* The wait's tail falls as e^(-t/m), m the mean of those that wait at all; for a place or a round all wait alike. (C.379) */
+/*
+ * C.379: the tail of the wait falls as e^(-t/m), where m is the mean wait of the requests that
+ * wait. If users wait for a place or for a round of prompts, all wait equally long.
+ */
 static double ttft_of_slowest(const plait_service *s, plait_load_kind kind, double beyond)
 {
     const double share = smaller(larger(s->utilisation, beyond), 1.0);
@@ -70,7 +73,6 @@ plait_deployment serve_deployment_of(const plait_serve_options *q, const plait_s
     return d;
 }
 
-/* Prices the plan under a load; false: it is not stable. */
 bool serve_price(const plait_serve_options *q, plait_load load, plait_serve_plan *plan,
                  const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
@@ -157,7 +159,6 @@ bool serve_meets(const plait_serve_options *q, const plait_serve_plan *plan)
 
 // ---- what is kept --------------------------------------------------------------------------
 
-/* Cheaper: fewer GPU seconds a token, then faster; ties by what comes first in the space. */
 bool serve_is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b)
 {
     if (a->tokens_per_s_gpu != b->tokens_per_s_gpu)
@@ -165,7 +166,7 @@ bool serve_is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b)
     return a->service.e2e_s < b->service.e2e_s;
 }
 
-/* The same but for chunk, cache and replicas. */
+/* True if two plans differ only in token budget, cache format and numbers of workers. */
 static bool is_variant(const plait_serve_plan *a, const plait_serve_plan *b)
 {
     return a->engine == b->engine && a->disaggregated == b->disaggregated &&
@@ -190,12 +191,15 @@ void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan)
     out->plan[at] = *plan;
 }
 
-/* How many times the bounds a plan needs; it is nearest that needs least. */
+/*
+ * Keeps the plan as the nearest if the largest ratio of its times to their bounds is the smallest
+ * so far.
+ */
 static void consider_nearest(serve_look *s, const plait_serve_plan *plan)
 {
     const double lack = serve_excess(s->q, plan);
 
-    if (plan->gpus > s->q->gpus) // all GPUs for either of two roles
+    if (plan->gpus > s->q->gpus) // each role of such a plan has all GPUs
         return;
     if (s->out->has_nearest && lack >= s->lack)
         return;
@@ -211,7 +215,7 @@ void serve_reject(serve_look *s, const plait_serve_plan *plan)
     const plait_serve_options *q = s->q;
     plait_serve_reject why = PLAIT_SERVE_REJECT_LOAD;
 
-    if (serve_meets(q, plan)) // beside more GPUs than there are, or dearer than what is kept
+    if (serve_meets(q, plan)) // needs too many GPUs, or is dearer than the kept plans
         why = PLAIT_SERVE_REJECT_BOUND;
     else if (plan->service.stable) {
         why = serve_misses(q, plan, PLAIT_SERVE_LIMIT_tpot, PLAIT_SERVE_LIMITS)
@@ -225,8 +229,8 @@ void serve_reject(serve_look *s, const plait_serve_plan *plan)
 // ---- one pool ------------------------------------------------------------------------------
 
 /*
- * S.99: more replicas make the load of each lighter, so TTFT and TPOT fall: the fewest that meet the bounds are
- * found by halving.
+ * S.99: more replicas lighten the load of each, so TTFT and TPOT fall. Bisection finds the fewest
+ * that meet the bounds.
  */
 static void settle_replicas(serve_look *s, plait_serve_plan *plan,
                             const serve_candidate *role[PLAIT_SERVE_ROLES], int each)
@@ -255,7 +259,7 @@ static void settle_replicas(serve_look *s, plait_serve_plan *plan,
     serve_keep(s->out, plan);
 }
 
-/* 1, 2, 3, 4, 5, 7, 9, 12, ...: each a quarter more than the last. */
+/* Fills 1, 2, 3, 4, 5, 7, 9, 12, ...: each entry is 25 % more than the previous one, rounded up. */
 static int fill_users(double *users)
 {
     int count = 0;
@@ -265,7 +269,7 @@ static int fill_users(double *users)
     return count;
 }
 
-/* One replica under so many users; false where a bound is missed, or where requests wait for memory. */
+/* Prices one replica under `users` users; false: it misses a bound, or requests wait for memory. */
 static bool holds_users(serve_look *s, plait_serve_plan *plan, double users,
                         const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
@@ -277,10 +281,16 @@ static bool holds_users(serve_look *s, plait_serve_plan *plan, double users,
            plan->service.binds != PLAIT_SERVE_BINDS_CAPACITY;
 }
 
-/* The tokens/s of the most users, but for what nobody would measure: more users only wait longer. Chosen. */
+/*
+ * Share of the tokens/s of the most users that counts as equal: more users would mainly wait
+ * longer. Chosen.
+ */
 static const double as_many = 0.99;
 
-/* The fewest of the users up to the `high`-th that give as many tokens/s as that; `best` is of them. */
+/*
+ * Finds the fewest users, up to users[high], with as many tokens/s as users[high]; *best is the
+ * plan for those and is updated.
+ */
 static void drop_idle_users(serve_look *s, const double *users, int high,
                             const serve_candidate *const role[PLAIT_SERVE_ROLES],
                             plait_serve_plan *best)
@@ -299,7 +309,9 @@ static void drop_idle_users(serve_look *s, const double *users, int high,
     }
 }
 
-/* More users make TTFT and TPOT longer and tokens/s more: the most that the bounds let in are found by halving. */
+/*
+ * More users increase TTFT, TPOT and tokens/s, so bisection finds the most users within the bounds.
+ */
 double serve_settle_users(serve_look *s, plait_serve_plan *plan,
                           const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
@@ -363,11 +375,11 @@ void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan)
 {
     int at = 0, kept = 0;
 
-    for (int i = 0; i < out->front; i++) // is any as fast and as cheap?
+    for (int i = 0; i < out->front; i++) // stop if any plan is as fast and as cheap
         if (out->at_front[i].service.tpot_s <= plan->service.tpot_s &&
             out->at_front[i].tokens_per_s_gpu >= plan->tokens_per_s_gpu)
             return;
-    for (int i = 0; i < out->front; i++) // those that it beats leave
+    for (int i = 0; i < out->front; i++) // remove the dominated plans
         if (out->at_front[i].service.tpot_s < plan->service.tpot_s ||
             out->at_front[i].tokens_per_s_gpu > plan->tokens_per_s_gpu)
             out->at_front[kept++] = out->at_front[i];
@@ -382,7 +394,7 @@ void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan)
     out->front++;
 }
 
-/* One worker under 1, 2, 4, ... users: what TPOT buys. */
+/* Prices one worker under 1, 2, 4, ... users: tokens/s per GPU as a function of TPOT. */
 static void look_front(serve_look *s, const plait_engine *engine, const serve_candidate *c)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {c, NULL};
@@ -403,7 +415,7 @@ static void look_front(serve_look *s, const plait_engine *engine, const serve_ca
     }
 }
 
-// ---- all -----------------------------------------------------------------------------------
+// ---- the search ----------------------------------------------------------------------------
 
 static plait_status check(const plait_serve_options *q, plait_error *err)
 {
@@ -459,7 +471,7 @@ plait_status plait_serve_search(const plait_serve_options *q, plait_arena *arena
     return serve_search(q, true, arena, out, err);
 }
 
-/* What one GPU lacks. */
+/* Sets *why to the memory that one GPU lacks. */
 static plait_status say_memory(const plait_engine *engine, const serve_candidate *c,
                                const plait_load *load, plait_arena *arena, const char **why,
                                plait_error *err)
@@ -476,7 +488,7 @@ static plait_status say_memory(const plait_engine *engine, const serve_candidate
     return *why == NULL ? plait_fail_nomem(err) : PLAIT_OK;
 }
 
-/* More requests than it takes, or more than it has room for. */
+/* Sets *why for a plan that is overloaded or in which no sequence fits. */
 static plait_status say_load(const plait_serve_options *q, const plait_serve_plan *plan,
                              const serve_candidate *const role[PLAIT_SERVE_ROLES],
                              plait_arena *arena, const char **why, plait_error *err)

@@ -1,4 +1,4 @@
-/* serving_import.h - a serving worker out of the command line of its engine */
+/* serving_import.h - reads a serving worker from the command line of its engine */
 #pragma once
 
 #include "launch/call.h"
@@ -6,26 +6,28 @@
 
 typedef struct serving_import {
     plait_engine_kind kind;
-    const char *checkpoint; /* model of the command line; NULL: not given */
+    const char *checkpoint; /* model on the command line; NULL: not given */
     plait_worker worker;
     int replicas;
-    int chunk;            /* tokens of a step; 0: the engine's default */
-    int batch;            /* running sequences of a scheduler; 0: the engine's default */
+    int chunk;            /* token budget of a step; 0: the engine's default */
+    int batch;            /* limit of running sequences per scheduler; 0: the engine's default */
     int context;          /* tokens of the longest request; 0: the model's */
     int drafted;          /* draft tokens; 0: no speculation */
-    int weights;          /* plait_weight_format; -1: as the checkpoint is */
-    int kv;               /* plait_kv_format; -1: as the checkpoint is */
-    const char *not_read; /* options that nothing reads, "a, b" */
+    int weights;          /* plait_weight_format; -1: the format of the checkpoint */
+    int kv;               /* plait_kv_format; -1: the format of the checkpoint */
+    const char *not_read; /* options without a meaning for plait, "a, b" */
 } serving_import;
 
 /** Engines whose command lines can be read; NULL-terminated. */
 extern const char *const serving_import_name[];
 
 /**
- * Read `vllm serve`, or a launch of SGLang's or vLLM's server, out of a script, which is not run.
+ * Reads the arguments of `vllm serve`, or of a server started by SGLang's or vLLM's launch module,
+ * from a script. The script is not run.
  *
  * @param kind     VLLM or SGLANG
- * @param warning  receives a sentence on options that are not priced; ""
+ * @param warning  receives a sentence that lists options which change the price but have no term in
+ *     it; "" if there are none
  */
 plait_status serving_import_read(plait_engine_kind kind, const char *text, size_t length,
                                  const char *name, const launch_call *call, plait_arena *arena,

@@ -90,7 +90,7 @@ plait_status serving_script(const serving_role *role, const serving_engine *engi
     return folder_add(out, name, script_of(role, engine), true, err);
 }
 
-/* A name in a unit, where % begins a specifier. */
+/* The model's name with each % doubled, since % begins a specifier in a systemd unit. */
 static const char *unit_name(const plait_model *model, plait_arena *arena)
 {
     const char *const name = text_plain(arena, model->name);

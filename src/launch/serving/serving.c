@@ -1,4 +1,4 @@
-/* serving.c - a deployment as files: checks, roles, and the form of their files */
+/* serving.c - renders a deployment as files: checks, roles and the selected form */
 #include <math.h>
 #include <string.h>
 

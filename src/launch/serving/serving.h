@@ -8,7 +8,7 @@
 /** The equal workers of one role. */
 typedef struct serving_role {
     const plait_serve_launch *launch;
-    int index;        /* index of the role in the plan */
+    int index;        /* index of the role in the plan's arrays */
     const char *name; /* "server", "prefill", "decode" */
     int workers;      /* workers of all replicas */
     plait_worker worker;
@@ -19,40 +19,47 @@ typedef struct serving_role {
 
 /** The commands and files of one engine. */
 typedef struct serving_engine {
-    const char *program; /* words before the model */
-    const char *dynamo;  /* name of Dynamo's backend, and words before the model under it */
+    const char *program; /* command words before the model */
+    const char *dynamo;  /* name of Dynamo's backend, whose command words before the model follow */
     const char *dynamo_program;
     const char *image, *dynamo_image;
     const char
         *prelude; /* shell lines before the command of a worker of several nodes; NULL: none */
     /**
-     * Append all arguments after the model. A script sets $PORT, $here, and for several nodes
+     * Appends all arguments after the model. A script sets $PORT, $here, and for several nodes
      * $NODE_RANK and $HEAD.
      */
     void (*args)(const serving_role *role, launch_args *out);
-    /** The file that `args` names as engine.yaml; NULL: none. */
+    /**
+     * Returns the content of NAME.yaml, NAME being the role's name, to which `args` refers; NULL:
+     * the engine has no such file.
+     */
     const char *(*config)(const serving_role *role);
-    /** Arguments of a role under Dynamo. */
+    /** Appends the arguments of a role under Dynamo. */
     void (*dynamo_args)(const serving_role *role, launch_args *out);
-    /** Shell lines that start the router of two pools. */
+    /** Returns shell lines that start the router of two pools. */
     const char *(*router)(const serving_role role[2], plait_arena *arena);
 } serving_engine;
 
 extern const serving_engine serving_vllm, serving_sglang, serving_trtllm;
 
-/** Sequences and tokens of one scheduler: a worker has one, or one per attention rank. */
+/**
+ * Limits of sequences and of tokens per step for one scheduler. A worker has one scheduler, or one
+ * per attention rank.
+ */
 int serving_batch(const serving_role *role);
 int serving_chunk(const serving_role *role);
 
 /**
- * Twice the mean request, rounded up to 1,024 tokens, at most the longest sequence of the model.
+ * Returns the longest request in tokens: twice the mean request, rounded up to a multiple of 1,024,
+ * but at most the model's longest sequence.
  */
 int serving_context(const serving_role *role);
 
 /** Comment lines for the head of every file. */
 const char *serving_head(const serving_role *role, const char *what);
 
-/** Files of a role in each form. */
+/** Add the files of a role to the folder, in one form each. */
 plait_status serving_script(const serving_role *role, const serving_engine *engine,
                             plait_launch_folder *out, plait_error *err) PLAIT_MUST_CHECK;
 plait_status serving_systemd(const serving_role *role, const serving_engine *engine,
@@ -63,11 +70,11 @@ plait_status serving_dynamo(const serving_role *role, int roles, const serving_e
                             plait_launch_folder *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /**
- * Shell lines that start a router with --prefill URL and --decode URL; `behind` follows each of the
- * former.
+ * Shell lines that start a router with --prefill URL and --decode URL; each --prefill URL is
+ * followed by `behind`.
  */
 const char *serving_router(const serving_role role[2], const char *program, const char *behind,
                            plait_arena *arena);
 
-/** A model's name in small letters, digits and hyphens. */
+/** Returns the model's name in lower-case letters, digits and hyphens. */
 const char *serving_plain_name(const plait_model *model, plait_arena *arena);

@@ -1,4 +1,4 @@
-/* serving_import.c - a serving worker out of the command line of its engine */
+/* serving_import.c - reads a serving worker from the command line of its engine */
 #include "launch/serving_import.h"
 
 #include <stdlib.h>
@@ -102,7 +102,10 @@ static const char *word_of(const launch_flag *flag)
     return flag->values > 0 && shell_word_known(flag->value[0]) ? flag->value[0] : "";
 }
 
-/* The format that a word of --quantization names; other words leave it to the checkpoint: -1. */
+/*
+ * Returns the format for a word of --quantization; -1: other words leave the format to the
+ * checkpoint.
+ */
 static int format_of(const char *word)
 {
     static const struct {
@@ -120,7 +123,10 @@ static int format_of(const char *word)
     return -1;
 }
 
-/* '{"method":"mtp","num_speculative_tokens":2}', or a number of steps. */
+/*
+ * Returns the draft tokens of '{"method":"mtp","num_speculative_tokens":2}' or of a plain number;
+ * 0: not valid.
+ */
 static int drafts_of(const char *word)
 {
     static const char key[] = "\"num_speculative_tokens\":";
@@ -177,7 +183,7 @@ static plait_status read_flag(reading *r, const launch_flag *flag, const char *w
     return PLAIT_OK;
 }
 
-/* The word after `vllm serve`. */
+/* Returns the word after `vllm serve`; NULL: none. */
 static const char *served_model(const shell_words *script)
 {
     for (int c = 0; c < script->commands; c++) {
@@ -190,7 +196,10 @@ static const char *served_model(const shell_words *script)
     return NULL;
 }
 
-/* vLLM has -tp 4, one dash before several letters, which readers of options skip. */
+/*
+ * vLLM accepts -tp 4. flags_read() skips options with one dash and several letters, so add them
+ * here.
+ */
 static plait_status add_short_flags(launch_flags *flags, plait_error *err)
 {
     static const char *const names[] = {"tp", "pp", "dp", "q", NULL};

@@ -1,7 +1,7 @@
 /* sglang.c - a worker as arguments of sglang.launch_server */
 #include "launch/serving/serving.h"
 
-/* GPUs of a stage, which --tp-size counts: attention ranks are inside it. */
+/* GPUs of a stage, including the attention ranks: the value of --tp-size. */
 static int ranks_of(const serving_role *role)
 {
     return role->worker.tp * role->worker.dp_attention;

@@ -1,8 +1,8 @@
-/* trtllm.c - a worker as the YAML that trtllm-serve takes */
+/* trtllm.c - a worker as the YAML file of trtllm-serve */
 #include "base/numbers.h"
 #include "launch/serving/serving.h"
 
-/* GPUs of a stage, which include the attention ranks. */
+/* GPUs of a stage, including the attention ranks. */
 static int ranks_of(const serving_role *role)
 {
     return role->worker.tp * role->worker.dp_attention;

@@ -7,12 +7,12 @@
 #define TRUSTED "--trust-remote-code"
 
 typedef struct vllm_recipe {
-    const char *family;    /* beginning of a model's name, up to its end or a hyphen */
+    const char *family;    /* prefix of a model's name that ends at the end or at a hyphen */
     const char *since;     /* first release of vLLM that runs the model */
     const char *tools;     /* word of --tool-call-parser; NULL: none */
     const char *reasoning; /* word of --reasoning-parser; NULL: none */
     const char *more;      /* further arguments with blanks between them; NULL: none */
-    bool experts;          /* the recipe has --enable-expert-parallel */
+    bool experts;          /* recipe includes --enable-expert-parallel */
     const char *source;    /* file in vllm-project/recipes 8959cf6 (2026-08-21), under models/ */
 } vllm_recipe;
 
@@ -81,8 +81,8 @@ static int sparse_heads(const plait_model *model)
 }
 
 /*
- * With sparse attention `auto` means a cache in fp8: DeepSeek-V3.2-Exp.yaml of
- * vllm-project/recipes.
+ * With sparse attention, `auto` selects an fp8 cache, so bf16 is written out. Source:
+ * DeepSeek-V3.2-Exp.yaml in vllm-project/recipes.
  */
 static const char *cache_format(const serving_role *role)
 {
@@ -114,8 +114,8 @@ static void add_degrees(const serving_role *role, launch_args *out)
 }
 
 /*
- * FlashMLA's sparse kernels pad a rank's heads to 64, so tp 8 is slower: DeepSeek-V3.2.yaml of
- * vllm-project/recipes 8959cf6.
+ * FlashMLA's sparse kernels pad the heads of a rank to 64, which makes tp 8 slower. Source:
+ * DeepSeek-V3.2.yaml in vllm-project/recipes 8959cf6.
  */
 static const char *heads_note(const serving_role *role)
 {
@@ -133,7 +133,7 @@ static const char *heads_note(const serving_role *role)
 
 static void add_recipe(const serving_role *role, launch_args *out)
 {
-    // the recipe whose family the model's name begins with; NULL: none
+    // find the recipe with the longest family name that begins the model's name
     const plait_model *const model = role->launch->model;
     const char *const slash = strrchr(model->name, '/');
     const char *const name = slash != NULL ? slash + 1 : model->name;
