@@ -183,8 +183,7 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
                     double parts[PLAIT_STEP_PARTS])
 {
     const double stages = table->worker.pp;
-    // with fewer sequences than stages some stages are idle, and each of the others has one
-    // sequence
+    // With fewer sequences than stages some stages are idle, and the others have one sequence each.
     const double sequences = larger(step.sequences / stages, smaller(step.sequences, 1.0));
     const double decoded = sequences * larger(step.verified, 1.0);
     const double tokens = decoded + step.prompt / stages;

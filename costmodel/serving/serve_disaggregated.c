@@ -81,7 +81,7 @@ typedef struct pair_balance {
 /*
  * C.377: the residual of the fixed point. For arrivals it is the implied number of decoding
  * sequences minus the assumed one. For a closed loop it is the number of users left when
- * `sequences` decode on each rank; the prefill rate implies how many users have a prompt.
+ * `sequences` decode on each rank, limited by what the prefill capacity can supply.
  */
 static double apart_gap(void *context, double sequences)
 {

@@ -56,7 +56,7 @@ finish finish_take(finish_heap *heap, int at);
 typedef struct request {
     double arrived, first, last;
     double input, output;
-    double made; /* output made before a restart, which computes it again like its prompt */
+    double made; /* output tokens before a restart, which computes them again */
     int next;    /* next request in the queue of its rank */
 } request;
 

@@ -145,7 +145,8 @@ static plait_status try_copies(reach *r, int replicas, double rate, bool *yes,
 
 /*
  * Finds the fewest replicas that sustain the whole rate, above those of out->plan and at most
- * `high`. *fewest is 0 if `high` replicas do not sustain it.
+ * `high`; beyond most_work it stops at the fewest found so far. *fewest is 0 if `high` replicas do
+ * not sustain the rate.
  */
 static plait_status fewest_copies(reach *r, int high, int *fewest, plait_serve_reach *out,
                                   plait_error *err)

@@ -73,8 +73,8 @@ static int fewest_between(const fleet_kind *kind, double rate, int count[PLAIT_S
 }
 
 /*
- * Finds the fewest workers of one role without an upper limit that is known to be enough: doubles
- * the count, then bisects.
+ * Finds the fewest workers of one role if no sufficient number is known: doubles the count, then
+ * bisects.
  */
 static bool settle_role(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES], int role)
 {
@@ -130,8 +130,9 @@ static void take_pair(staircase *s, pair p)
 }
 
 /*
- * S.101: more prefill workers never need more decode workers. So no pair between two others takes
- * fewer nodes than one prefill worker more than `few` with the decode workers of `many`.
+ * Bisects the pairs between `few` and `many`. More prefill workers never need more decode workers
+ * (S.101), so no pair between them takes fewer nodes than few.count[0] + 1 prefill workers with
+ * many.count[1] decode workers.
  */
 static void look_between(staircase *s, pair few, pair many)
 {

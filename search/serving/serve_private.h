@@ -10,7 +10,7 @@ typedef struct serve_look {
     int candidates;
     bool front; /* also search the front of TPOT and tokens/s per GPU */
     plait_serve_answer *out;
-    double lack; /* largest ratio of the nearest plan's times to their bounds */
+    double lack; /* largest ratio of a time of the nearest plan to its bound */
 } serve_look;
 
 bool serve_breaks_rule(const plait_serve_options *q, const plait_engine *engine,

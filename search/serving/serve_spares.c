@@ -28,8 +28,8 @@ plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpu
 }
 
 /*
- * S.103: sums over the number of units that are out. Terms more than twelve standard deviations
- * from the mean are below e^-72 of the largest term and are skipped.
+ * S.103: sums over the number of units that are out. Terms more than 40 plus twelve standard
+ * deviations from the mean are below e^-72 of the largest term and are skipped.
  */
 double plait_fleet_up(int units, int needed, double available)
 {

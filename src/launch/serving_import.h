@@ -26,8 +26,8 @@ extern const char *const serving_import_name[];
  * from a script. The script is not run.
  *
  * @param kind     VLLM or SGLANG
- * @param warning  receives a sentence that lists options which change the price but have no term in
- *     it; "" if there are none
+ * @param warning  receives a sentence that lists options which change the price but which plait
+ *                 does not price; "" if there are none
  */
 plait_status serving_import_read(plait_engine_kind kind, const char *text, size_t length,
                                  const char *name, const launch_call *call, plait_arena *arena,

@@ -1,5 +1,5 @@
 /*
- * forms.c - the command of a role as a script, a unit of systemd, manifests of Kubernetes and
+ * forms.c - the command of a role as a script, a systemd unit, or a manifest of Kubernetes or
  * Dynamo
  */
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static const char *command_of(const serving_role *role, const serving_engine *en
     return line ? args_line(&args) : args_shell(&args);
 }
 
-/* Indent the lines of a text, for a block in YAML. */
+/* Appends a text with indented lines, for a block in YAML. */
 static void append_block(text_builder *out, const char *text, int indent)
 {
     while (text != NULL && *text != '\0') {

@@ -1,4 +1,4 @@
-/* serving.h - definitions that the serving engines and the forms of their files share */
+/* serving.h - definitions shared by the serving engines and the forms of their files */
 #pragma once
 
 #include "launch/write/args.h"
@@ -19,12 +19,12 @@ typedef struct serving_role {
 
 /** The commands and files of one engine. */
 typedef struct serving_engine {
-    const char *program; /* command words before the model */
-    const char *dynamo;  /* name of Dynamo's backend, whose command words before the model follow */
-    const char *dynamo_program;
+    const char *program;        /* command words before the model */
+    const char *dynamo;         /* name of Dynamo's backend */
+    const char *dynamo_program; /* command words before the model under Dynamo */
     const char *image, *dynamo_image;
-    const char
-        *prelude; /* shell lines before the command of a worker of several nodes; NULL: none */
+    /** Shell lines before the command of a worker that spans several nodes; NULL: none. */
+    const char *prelude;
     /**
      * Appends all arguments after the model. A script sets $PORT, $here, and for several nodes
      * $NODE_RANK and $HEAD.
@@ -56,7 +56,7 @@ int serving_chunk(const serving_role *role);
  */
 int serving_context(const serving_role *role);
 
-/** Comment lines for the head of every file. */
+/** Returns the comment lines at the head of a file of the role; NULL: out of memory. */
 const char *serving_head(const serving_role *role, const char *what);
 
 /** Add the files of a role to the folder, in one form each. */
@@ -70,8 +70,8 @@ plait_status serving_dynamo(const serving_role *role, int roles, const serving_e
                             plait_launch_folder *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /**
- * Shell lines that start a router with --prefill URL and --decode URL; each --prefill URL is
- * followed by `behind`.
+ * Returns shell lines that start a router with --prefill URL and --decode URL; each --prefill URL
+ * is followed by `behind`.
  */
 const char *serving_router(const serving_role role[2], const char *program, const char *behind,
                            plait_arena *arena);

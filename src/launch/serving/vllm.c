@@ -7,7 +7,7 @@
 #define TRUSTED "--trust-remote-code"
 
 typedef struct vllm_recipe {
-    const char *family;    /* prefix of a model's name that ends at the end or at a hyphen */
+    const char *family;    /* prefix of a model's name, before a hyphen or the end */
     const char *since;     /* first release of vLLM that runs the model */
     const char *tools;     /* word of --tool-call-parser; NULL: none */
     const char *reasoning; /* word of --reasoning-parser; NULL: none */
