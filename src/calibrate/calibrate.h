@@ -1,5 +1,5 @@
 /*
- * calibrate.h - the constants of an accelerator from measurements
+ * calibrate.h - fit the constants of an accelerator to measurements
  *
  *     point_list points;
  *     calibrate_result result;
@@ -8,50 +8,55 @@
  *     PLAIT_TRY(points_read("gemm.csv", arena, &points, err));
  *     PLAIT_TRY(calibrate_accelerator("h100-80gb-sxm", &points, arena, &result, err));
  *
- * The result is the accelerator's own file with the fitted blocks in place of those that it had.
- * What it does not measure stays: data-sheet figures, and blocks that no point is about. Where the
- * accelerator has no measurements of its own but shares a die or links with one that has
- * (names.h), it gets that one's blocks.
+ * The result is the accelerator's own file with the fitted blocks in place of the old ones.
+ * Data-sheet figures, and blocks that no point measures, stay as they are. An accelerator without
+ * measurements of its own takes the blocks of a measured accelerator with the same die or the same
+ * links (names.h).
  */
 #pragma once
 
 #include "calibrate/family.h"
 
-/** One block of constants that was fitted. */
+/** One fitted block of constants. */
 typedef struct calibrate_block {
     const family *family;
     int block;
-    const char *name;      /* "gemm.bf16" */
-    const char *source;    /* "aic:trtllm-1.3.0rc20": whose rows counted */
-    const char *stands_in; /* the accelerator that was measured, if it is another */
+    const char *name;      /* as in reports: "gemm bf16" */
+    const char *source;    /* of the fitted rows: "aic:trtllm-1.3.0rc20" */
+    const char *stands_in; /* measured accelerator, NULL if it is this one */
     fit_errors errors;
-    bool used; /* at most 25 % off on what was held out; else the file keeps what it has */
+    bool used; /* mean error on held-out points at most 25 %; else the file keeps the old block */
     int numbers;
     fit_number number[FIT_MAX_NUMBERS];
     double value[FIT_MAX_NUMBERS]; /* base units */
-    bool written[FIT_MAX_NUMBERS]; /* else its default says the same */
+    bool written[FIT_MAX_NUMBERS]; /* false: equal to its default */
 } calibrate_block;
 
 typedef struct calibrate_result {
-    const char *name; /* of the accelerator */
+    const char *name; /* of the accelerator, as in its file */
     int blocks;
     calibrate_block *block;
-    const char *text; /* its file */
+    const char *text; /* of the accelerator's file with the fitted blocks */
     size_t length;
 } calibrate_result;
 
 /**
- * Which accelerator the points are about.
+ * Finds the accelerator that the points were measured on.
  *
  * @param asked  a name from the command line, or NULL
- * @param list   points of a table with names of its own get the name, when no other names are known
+ * @param list   if names.h lists none of the names in the points, they are cleared: all points
+ *               then count for `asked`
  *
- * Fails (RANGE) when they name none, or several and `asked` is NULL.
+ * Fails (RANGE) when `asked` is NULL and the points name no known accelerator or several, and when
+ * they name several accelerators that names.h does not list.
  */
 PLAIT_MUST_CHECK plait_status calibrate_name(const char *asked, point_list *list, const char **out,
                                              plait_error *err);
 
-/** Fit all that the points tell. A result without blocks has the file as it was. */
+/**
+ * Fits every block that has enough points. If no block has, the result has none, and its text is
+ * the file without changes.
+ */
 PLAIT_MUST_CHECK plait_status calibrate_accelerator(const char *name, const point_list *points,
                                                     plait_arena *arena, calibrate_result *out,
                                                     plait_error *err);

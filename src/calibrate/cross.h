@@ -1,9 +1,9 @@
 /*
- * cross.h - what a prediction is worth on runs that nothing was fitted to
+ * cross.h - leave-one-source-out cross-validation: the error of predictions on unseen runs
  *
- * The runs of one source after the other are left out, the parents of all families and the profiles
- * of their software fitted to what is left, and the runs left out are predicted. Software that no
- * other source ran is predicted with what its family leads to expect.
+ * For each source in turn, leave out its runs, fit the parents of all families and the profiles of
+ * the source's software to the other runs, and predict the runs left out. Software that no other
+ * source ran gets the numbers of its family's parent.
  */
 #pragma once
 
@@ -13,7 +13,8 @@
 typedef void cross_progress(const char *source, const char *runtime);
 
 /**
- * Predict all timed runs twice: evidence, by source and software.
+ * Predict each timed run twice: with a profile fitted without the run's source, and with the
+ * shipped one. Also compares measured peaks of memory with predicted ones.
  *
  * @param progress  may be NULL
  * @param out       lives in `arena`

@@ -1,9 +1,9 @@
 /*
- * family.h - the constants of one part of the cost model, and the measurements that tell them
+ * family.h - families of constants: one part of the cost model and the points that it is fitted to
  *
  * A family has one block of constants in an accelerator file for each precision, kernel or
- * collective. All have one anatomy: which points a block takes, which numbers it has, and the
- * function of kernel.h or collective.h that prices a point with them.
+ * collective. Its description states which points a block is fitted to, which numbers the block
+ * has, and which function of kernel.h or collective.h predicts the time of a point from them.
  */
 #pragma once
 
@@ -12,39 +12,39 @@
 #include "calibrate/fit.h"
 #include "calibrate/points.h"
 
-/** What numbers are fitted in: an accelerator, alone in a scale-up domain. */
+/** The subject of a fit (fit.h): an accelerator, and one scale-up domain of it as a cluster. */
 typedef struct family_subject {
     plait_accelerator accelerator;
     plait_cluster domain; /* holds `accelerator` */
-    double scale;         /* of a whole table against the burst model; not a constant of a file */
+    double scale;         /* factor on all times of a table of products; not written to the file */
 } family_subject;
 
 typedef struct family {
-    const char *section;           /* of an accelerator file */
-    const char *what;              /* in reports, if it is not the section */
+    const char *section;           /* name in an accelerator file; NULL: the top level */
+    const char *what;              /* name in reports; NULL: the section's */
     const char *const *block_name; /* NULL: the section itself is the block */
-    int first, last;               /* blocks; the last one excluded */
-    bool kernels;                  /* measured on a die; else on links */
-    bool alone;                    /* its numbers are all that its block has */
-    const char *measure;           /* "products", for the source of a block */
-    int least;                     /* points that a fit needs */
+    int first, last;               /* range of blocks, `last` excluded */
+    bool kernels;                  /* true: a property of the die; false: of its links */
+    bool alone;                    /* the family has all numbers of its block */
+    const char *measure;           /* noun for its points in the source text: "products" */
+    int least;                     /* number of points that a fit needs */
     double large_weight;
     bool (*takes)(const plait_accelerator *accelerator, const point *p, int block);
     int (*numbers)(family_subject *subject, int block, fit_number out[FIT_MAX_NUMBERS]);
     fit_predict *predict_s;
     bool (*large)(const plait_accelerator *accelerator, const point *p);
-    uint64_t (*shape)(const point *p);       /* held out as a whole; NULL: every fourth point */
-    const char *const *(*stacks)(int block); /* known software, best first */
+    uint64_t (*shape)(const point *p); /* hash; one is held out whole; NULL: every 4th point */
+    const char *const *(*stacks)(int block); /* measured software, preferred first */
 } family;
 
-/** All families, in the order in which they are fitted: later ones price with earlier ones. */
+/** All families in the order of fitting: later ones use the constants of earlier ones. */
 extern const family *const families[];
 extern const int family_count;
 
-/** An accelerator in a domain of its own. *out must stay where it is. */
+/** Sets *out to an accelerator in one scale-up domain. *out points into itself: do not copy it. */
 void family_subject_init(const plait_accelerator *accelerator, family_subject *out);
 
-/** A deterministic mix of some numbers, for shapes. */
+/** Hashes some numbers; used to assign shapes to the held-out set. */
 uint64_t family_mix(const double *number, int count);
 
 extern const family family_memory;

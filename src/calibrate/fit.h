@@ -1,21 +1,21 @@
 /*
- * fit.h - constants of a cost function from measured times, robustly
+ * fit.h - robust fit of the constants of a cost function to measured times
  *
- * The numbers to fit sit somewhere in a subject, an accelerator for one; the function that prices a
- * point reads them there. So what is fitted is the very function that later predicts:
+ * The numbers to fit are fields of a subject, such as an accelerator, and the function that prices
+ * a point reads them from there. The fit thus calls the same function that later predicts:
  *
  *     fit_number number[] = {{"emax", .offset = ..., .low = 0.1, .high = 1.0}};
  *     fit_problem problem = {.subject = &subject, .number = number, .numbers = 1, ...};
  *     PLAIT_TRY(fit_run(&problem, arena, &result, err));
  *
- * Residuals are logarithms of predicted over measured time, so 10 % counts alike at a microsecond
- * and at a second. A few wild points do not count: Cauchy's weights, from the median residual. Each
- * number stays inside its bounds and has a prior at the value that the subject held before, a weak one
- * unless it says how far its kind spreads. A number that the points do not determine keeps exactly
- * that value, and says so.
+ * A residual is the logarithm of predicted over measured time, so an error of 10 % counts the same
+ * at a microsecond and at a second. Cauchy's weights, scaled by the median residual, make outliers
+ * count little. Each number stays inside its bounds and has a prior at its value before the fit;
+ * the prior is weak unless `spread` is set. A number that the points do not determine keeps exactly
+ * that value, and its `determined` is false.
  *
- * Points of one sweep may share what they are all off by: how far residuals lie from their sweep's
- * mean then counts too, since the order of plans rests on it.
+ * Points of one sweep may share an error. With `sweep_weight` set, the distances of residuals from
+ * the mean of their sweep count as well, since the order of plans depends on them.
  */
 #pragma once
 
@@ -27,34 +27,34 @@
 
 enum { FIT_MAX_NUMBERS = 16 };
 
-/** One number, its place in the subject and its bounds, all in base units. */
+/** One number to fit: its offset in the subject and its bounds, all in base units. */
 typedef struct fit_number {
-    const char *key;
-    int element;     /* of the array that the key stands for; -1: it is no array */
+    const char *key; /* in the file; NULL: not written */
+    int element;     /* index in the array of that key; -1: no array */
     size_t offset;   /* of the double in the subject */
-    double unit;     /* in which three digits are kept */
-    double low;      /* above 0 where `scales` */
+    double unit;     /* of the file; values are rounded to three digits of it */
+    double low;      /* above 0 if `scales` */
     double high;     /* above low */
-    double spread;   /* of the prior, in logarithms; 0: a weak one */
-    bool scales;     /* ratios count: a rate, a time; else differences: a share */
-    bool preset;     /* begins at a guess, since without it the default is none at all */
-    bool determined; /* out */
+    double spread;   /* of the prior, in logarithms; 0: a weak prior */
+    bool scales;     /* fitted by its logarithm (a rate, a time); else linearly (a share) */
+    bool preset;     /* starts at a guess, since the number has no default */
+    bool determined; /* out: whether the points determine it */
 } fit_number;
 
 /** One measured time. */
 typedef struct fit_point {
-    const void *what; /* what `predict_s` prices */
+    const void *what; /* passed to `predict_s` */
     double measured_s;
     double weight;
-    const char *sweep; /* NULL or "": it is of none */
-    bool held_out;     /* only judged */
-    bool large;        /* of the size that training has */
+    const char *sweep; /* name; NULL or "": none */
+    bool held_out;     /* not fitted to, only used to measure the error */
+    bool large;        /* of a size that training has */
 } fit_point;
 
-/** Seconds of one point, with the numbers that the subject holds. */
+/** Returns the predicted seconds of one point, with the current numbers of the subject. */
 typedef double fit_predict(const void *subject, const void *what);
 
-/** Who is told how far a fit is, 0 to 1. */
+/** Callback for progress: `share` is the finished part of the fit, 0 to 1. */
 typedef struct fit_watch {
     void (*tell)(void *context, double share);
     void *context;
@@ -67,27 +67,27 @@ typedef struct fit_problem {
     const fit_point *point;
     int points;
     fit_predict *predict_s;
-    double least_scale;     /* residuals below it are noise; 0: a tenth of a percent */
-    double sweep_weight;    /* of a difference inside a sweep, over that of a residual */
-    const fit_watch *watch; /* NULL: nobody */
+    double least_scale;     /* lower limit of the robust scale; 0: a tenth of a percent */
+    double sweep_weight;    /* weight of a distance from the sweep's mean, relative to a residual */
+    const fit_watch *watch; /* NULL: no progress reports */
 } fit_problem;
 
-/** Mean of |predicted / measured - 1|; negative where there is no such point. */
+/** Means of |predicted / measured - 1|; negative if there is no such point. */
 typedef struct fit_errors {
-    int points; /* all of them */
-    int held_out;
-    double fitted;
-    double held;
-    double held_large;
+    int points;        /* number of points, held out or not */
+    int held_out;      /* number of points held out */
+    double fitted;     /* mean over the points fitted to */
+    double held;       /* mean over the held-out points */
+    double held_large; /* mean over the large held-out points */
 } fit_errors;
 
 /**
- * Fit the numbers on the points that are not held out, and judge them on all.
+ * Fits the numbers to the points that are not held out, and sets *out to the errors on all points.
  *
- * The subject then holds them, rounded to three digits.
+ * Writes the numbers into the subject, rounded to three digits.
  */
 PLAIT_MUST_CHECK plait_status fit_run(const fit_problem *problem, plait_arena *arena,
                                       fit_errors *out, plait_error *err);
 
-/** A number to three significant digits of its unit. */
+/** Rounds a number to three significant digits. `unit` is the unit of the file. */
 double fit_rounded(double number, double unit);

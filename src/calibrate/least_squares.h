@@ -1,7 +1,7 @@
 /*
- * least_squares.h - the minimum of a sum of squares, the only place that knows cminpack
+ * least_squares.h - minimise a sum of squares; wraps cminpack
  *
- * Levenberg and Marquardt's method with differences for derivatives (MINPACK's lmdif).
+ * The Levenberg-Marquardt method with finite differences for derivatives (MINPACK's lmdif).
  */
 #pragma once
 
@@ -9,21 +9,21 @@
 
 #include "plait/arena.h"
 
-/** Fills `residual` at `x`. It must be finite for every finite x. */
+/** Computes the residuals at `x`; they must be finite for every finite x. */
 typedef void least_squares_fill(const void *context, const double *x, double *residual);
 
 typedef struct least_squares {
-    int residuals; /* at least as many as numbers */
+    int residuals; /* count; at least `numbers` */
     int numbers;
     least_squares_fill *fill;
     const void *context;
 } least_squares;
 
 /**
- * Find the minimum near a point.
+ * Finds a local minimum.
  *
- * @param x         in: where to begin; out: the minimum
- * @param variance  out, may be NULL: of each number, for residuals of unit variance
+ * @param x         in: the starting point; out: the minimum
+ * @param variance  out, may be NULL: variance of each number if the residuals have unit variance
  * @return          false when out of memory
  */
 PLAIT_MUST_CHECK bool least_squares_minimise(const least_squares *problem, plait_arena *scratch,

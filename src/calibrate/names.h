@@ -1,22 +1,22 @@
 /*
- * names.h - what measurements call an accelerator, which of them to trust, and who shares a die
+ * names.h - names of accelerators in measurements, points to exclude, accelerators that share a die
  */
 #pragma once
 
 #include "calibrate/points.h"
 
-/** The accelerator that a table means by a name; NULL when it is not known here. */
+/** Returns the accelerator for a name in a table or log; NULL if the list lacks it. */
 const char *names_accelerator(const char *measured);
 
-/** Whether a known fault of the published tables makes a point useless. */
+/** Returns whether a known fault of the published tables makes a point unusable. */
 bool names_distrusts(const point *p);
 
-/** Whether tables of measured kernels are known of an accelerator; else its rates are guesses. */
+/** Returns whether an accelerator or its stand-in was measured; if not, its rates are guesses. */
 bool names_measured(const char *accelerator);
 
 /**
- * The accelerator whose measurements stand in for those that `name` lacks; NULL: none.
+ * Returns the accelerator whose measurements stand in for missing ones of `name`; NULL: none.
  *
- * @param kernels  of products and attention; else of links
+ * @param kernels  true: for products and attention; false: for links
  */
 const char *names_stand_in(const char *name, bool kernels);

@@ -1,5 +1,5 @@
 /*
- * places.h - the numbers of a runtime profile that are fitted: where they are, and what they can be
+ * places.h - the fitted numbers of a runtime profile: their offsets, bounds and priors
  */
 #pragma once
 
@@ -9,25 +9,29 @@
 
 enum { PLACES = 10 };
 
-/** One number of a profile. */
+/** One fitted number of a profile. Bounds and prior are in `unit`. */
 typedef struct place {
-    const char *block; /* of the file */
+    const char *block; /* object in the file */
     const char *key;
     size_t offset; /* of the double in plait_runtime */
     double unit;
-    double low, prior, high; /* what physics allows, and what to expect of any software */
-    double spread;           /* of software about what is expected, in logarithms */
-    bool kernels;            /* it stands on the rates of an accelerator's kernels */
-    bool sourced; /* what to expect of it is measured apart: no parent learns from runs */
+    double low, prior, high; /* bounds, and the value expected of any software */
+    double spread;           /* prior deviation between pieces of software, in logarithms */
+    bool kernels;            /* a factor on the accelerator's kernel rates */
+    bool sourced; /* the prior has a source of its own: parents are not estimated from runs */
 } place;
 
 extern const place places[PLACES];
 
+/** Read and write a number of a profile, in base units. */
 double place_value(const plait_runtime *runtime, int number);
 void place_set(plait_runtime *runtime, int number, double value);
 
-/** Numbers that are zero are switched off, and stay so; a share of what never overlaps is all. */
+/**
+ * Returns whether a number is fitted. A number of 0 is switched off, and dp_exposed has no effect
+ * if the profile overlaps no gradient reduction.
+ */
 bool place_used(const plait_runtime *runtime, int number);
 
-/** What software of this make has more than other software, as a logarithm. */
+/** Returns the known offset of a profile's number from its parent, as a logarithm. */
 double place_shift(const plait_runtime *runtime, int number);

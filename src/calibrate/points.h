@@ -1,8 +1,9 @@
 /*
- * points.h - measured times, whichever table they came from
+ * points.h - measured times, in one form for all tables
  *
- * A point holds what the cost model would be asked: a product, an attention kernel, a collective.
- * Reading a table appends points; a family of constants then takes those that it is about.
+ * A point holds the inputs of a cost function, for a product, an attention kernel or a collective,
+ * and the measured time. The readers of tables append points; each family of constants (family.h)
+ * is fitted to the points of its kind.
  */
 #pragma once
 
@@ -13,13 +14,13 @@
 
 typedef enum point_kind {
     POINT_GEMM,
-    POINT_LAYOUT,    /* a product as training runs it: forward, and weight gradients into fp32 */
-    POINT_SUSTAINED, /* a product in a long loop, beside its time in a burst */
-    POINT_GROUPED,   /* one grouped product */
+    POINT_LAYOUT,    /* a product of training: forward, or weight gradients into fp32 */
+    POINT_SUSTAINED, /* a product in a long loop, with its time in a short burst */
+    POINT_GROUPED,   /* one grouped product of experts */
     POINT_EXPERTS,   /* a whole expert layer: permute, two grouped products, activation, permute */
     POINT_ATTENTION,
     POINT_DECODE,
-    POINT_BACKWARD, /* of attention, beside its forward time */
+    POINT_BACKWARD, /* backward pass of attention, with its forward time */
     POINT_MEMORY,
     POINT_COLLECTIVE,
     POINT_P2P,
@@ -28,24 +29,24 @@ typedef enum point_kind {
 
 /** An expert layer on one rank. */
 typedef struct point_experts {
-    double tokens, topk;   /* of all ranks together */
-    double hidden, width;  /* gated: the first product has twice the width */
-    double experts, ranks; /* ranks that share the experts */
+    double tokens, topk;   /* tokens of all ranks together, experts per token */
+    double hidden, width;  /* model and expert width; the gated first product has 2 * width */
+    double experts, ranks; /* all experts, and the ranks that share them */
 } point_experts;
 
 typedef struct point {
     point_kind kind;
-    const char *measured; /* the name that its table gives the accelerator; "" */
-    const char *source;   /* "" where the table has none */
-    double s;
-    double beside_s; /* of a burst, of the forward pass */
+    const char *measured; /* accelerator's name in the table; "": none */
+    const char *source;   /* of the row; "": none */
+    double s;             /* measured seconds */
+    double beside_s;      /* SUSTAINED: time of the burst; BACKWARD: of the forward pass */
     int block; /* plait_precision, plait_attention_kernel, plait_kv_format, plait_collective_op */
     plait_gemm gemm;
     plait_attention_work attention;
     plait_decode_work decode;
     point_experts experts;
     int ranks;
-    int nodes; /* that the ranks are on */
+    int nodes; /* number of nodes of the ranks */
     double bytes;
 } point;
 
@@ -60,10 +61,10 @@ void points_init(point_list *list, plait_arena *arena);
 
 PLAIT_MUST_CHECK plait_status points_add(point_list *list, const point *added, plait_error *err);
 
-/** The points of a file: a table, told apart by its header, or the output of nccl-tests. */
+/** Appends the points of a file: a table, recognised by its header, or the output of nccl-tests. */
 PLAIT_MUST_CHECK plait_status points_read(const char *path, plait_arena *arena, point_list *list,
                                           plait_error *err);
 
-/** The same from text; `name` stands for the file in messages. */
+/** Like points_read() for text in memory; `name` is the file's name, for messages. */
 PLAIT_MUST_CHECK plait_status points_parse(const char *text, size_t length, const char *name,
                                            plait_arena *arena, point_list *list, plait_error *err);
