@@ -1,4 +1,4 @@
-/* calibrate.c - the constants of an accelerator from measurements: block by block */
+/* calibrate.c - fit the constants of an accelerator to measurements, block by block */
 #include "calibrate/calibrate.h"
 
 #include <assert.h>
@@ -14,10 +14,10 @@
 
 enum { MOST_BLOCKS = 64 };
 
-/* A fit that is further off than this on what it has not seen tells less than what the file has. */
+/* The file keeps its block if the mean error of the fit on held-out points is larger than this. */
 static const double most_used_error = 0.25;
 
-/* One accelerator on its way to a result. */
+/* State of one calibration. */
 typedef struct calibrate_run {
     const char *name;
     const point_list *points;
@@ -36,7 +36,7 @@ static const char *name_of(const point *p)
     return known != NULL ? known : p->measured;
 }
 
-/* Names the first two accelerators that known points are about; NULL where there are fewer. */
+/* Finds the first two accelerators that names.h lists among the points' names; NULL: no such. */
 static void find_named(const point_list *list, const char *out[2])
 {
     out[0] = out[1] = NULL;
@@ -55,7 +55,10 @@ static plait_status fail_name(plait_error *err, const char *found)
                       "expected the name of the accelerator that was measured, found %s", found);
 }
 
-/* Names that nobody knows are a site's own: they must all be one, and mean the one asked for. */
+/*
+ * Names that names.h lacks are a site's own: all points must have the same one, which stands for
+ * `asked`.
+ */
 static plait_status adopt_names(const char *asked, point_list *list, plait_error *err)
 {
     const char *own = NULL;
@@ -95,7 +98,7 @@ plait_status calibrate_name(const char *asked, point_list *list, const char **ou
 
 // ---- which points --------------------------------------------------------------------------
 
-/* Order of two versions: runs of digits count as numbers, "2.9" before "2.29.2". */
+/* Compares two versions; sequences of digits compare as numbers, "2.9" before "2.29.2". */
 static int compare_versions(const char *a, const char *b)
 {
     while (*a != '\0' && *b != '\0') {
@@ -118,7 +121,7 @@ static int compare_versions(const char *a, const char *b)
     return (*a != '\0') - (*b != '\0');
 }
 
-/* Software that is not listed is the site's own, and counts before all others. */
+/* Returns the preference of a source, 0 first. Software that is not listed is the site's own: 0. */
 static int stack_rank(const char *source, const char *const *stacks)
 {
     for (int i = 0; stacks[i] != NULL; i++)
@@ -127,10 +130,13 @@ static int stack_rank(const char *source, const char *const *stacks)
     return 0;
 }
 
-/* Rows of two stacks would blur into a kernel that neither has: the best and newest one counts. */
+/*
+ * The source to fit to: a fit to rows of two stacks would describe a kernel that neither has, so
+ * only the preferred stack in its newest version is used.
+ */
 typedef struct chosen_source {
     int rank;
-    const char *source; /* NULL: any of this rank */
+    const char *source; /* NULL: all sources of this rank */
 } chosen_source;
 
 static bool is_about(const calibrate_run *run, const family *f, int block,
@@ -158,7 +164,7 @@ static chosen_source choose_source(const calibrate_run *run, const family *f, in
     return best;
 }
 
-/* A third of the shapes is held out, or every fourth point. */
+/* Holds out 30 % of the shapes, or every fourth point of a family without shapes. */
 static bool is_held_out(const family *f, const point *p, int index)
 {
     return f->shape != NULL ? f->shape(p) % 10 < 3 : index % 4 == 3;
@@ -211,8 +217,9 @@ static plait_status block_name(const calibrate_run *run, calibrate_block *out, p
 }
 
 /*
- * Keeps what was fitted; a number that the points do not tell is left to the family's default.
- * Guesses that have no default are written together, when the points tell any of them.
+ * Sets the values of a block, and which of them to write: a number that the points do not determine
+ * keeps the family's default. Numbers without a default (`preset`) are all written if the points
+ * determine any of them.
  */
 static void keep_numbers(const family_subject *fitted, const family_subject *prior,
                          calibrate_block *out)
@@ -247,7 +254,7 @@ static plait_status fit_block(calibrate_run *run, const family *f, int block,
     PLAIT_TRY(select_points(run, f, block, present, &points, &count, &out->source, err));
     if (count < f->least)
         return PLAIT_OK;
-    // What the numbers are without this block is the prior.
+    // The prior of each number is its value in the file without this block.
     family_subject_init(present, &subject[0]);
     out->numbers = f->numbers(&subject[0], block, out->number);
     PLAIT_TRY(calibrate_file_without(run->tree, out, run->arena, &prior, err));
@@ -281,14 +288,14 @@ static bool has_block(const calibrate_run *run, const family *f, int block)
     return false;
 }
 
-/* Only what the accelerator can be asked about: a format that it lacks has no block. */
+/* Returns whether an accelerator can have a block: there is none for a format that it lacks. */
 static bool can_have(const plait_accelerator *accelerator, const calibrate_block *block)
 {
     return block->family->block_name != plait_precision_name ||
            accelerator->peak_flops_per_s[block->block] > 0.0;
 }
 
-/* Takes over the blocks of a relative that are about the same die, or about the same links. */
+/* Takes over the kernel or link blocks of the accelerator that stands in for this one (names.h). */
 static plait_status borrow(calibrate_run *run, bool kernels, plait_error *err)
 {
     const char *relative = names_stand_in(run->name, kernels);

@@ -1,4 +1,4 @@
-/* calibrate_file.c - fitted blocks in an accelerator's own file */
+/* calibrate_file.c - read an accelerator's file and write fitted blocks into it */
 #include "calibrate/calibrate_file.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ plait_status calibrate_file_parse(const json_tree *tree, plait_arena *arena, pla
 
 // ---- places --------------------------------------------------------------------------------
 
-/* Where there is no bf16, its block goes by the name of fp16. */
+/* On accelerators without bf16, the block of bf16 has the key fp16. */
 static const char *key_of_block(const json_tree *tree, const calibrate_block *block)
 {
     const family *f = block->family;
@@ -42,7 +42,7 @@ static const char *key_of_block(const json_tree *tree, const calibrate_block *bl
     return f->block_name[block->block];
 }
 
-/* The object that holds the block's numbers; NULL when the file has none. */
+/* Returns the object with the block's numbers; NULL when the file has none. */
 static json_tree *find_block(json_tree *tree, const calibrate_block *block)
 {
     const family *f = block->family;
@@ -89,7 +89,7 @@ plait_status calibrate_file_without(const json_tree *tree, const calibrate_block
 
 // ---- numbers -------------------------------------------------------------------------------
 
-/* Three digits of the number's unit, as JSON spells them. */
+/* Returns a block's number in its unit, rounded to three digits. */
 static double in_unit(const calibrate_block *block, int number)
 {
     double out = block->value[number] / block->number[number].unit;
@@ -99,7 +99,7 @@ static double in_unit(const calibrate_block *block, int number)
     return text_parse_number(digits, &out) ? out : block->value[number];
 }
 
-/* {"64": 0.45, "128": 0.58}: 128 is there whenever any width is. */
+/* Writes one head width of {"64": 0.45, "128": 0.58}; 128 is written even if not determined. */
 static bool set_width(json_tree *object, const calibrate_block *block, int number)
 {
     static const char *const width[] = {"64", "128", "192", "256"};
@@ -112,7 +112,7 @@ static bool set_width(json_tree *object, const calibrate_block *block, int numbe
     return widths != NULL && json_tree_set_number(widths, width[element], in_unit(block, number));
 }
 
-/* An array has all its elements, even those that the points do not determine. */
+/* Arrays are written whole, with the elements that the points do not determine. */
 static bool append_element(json_tree *object, const calibrate_block *block, int number)
 {
     const char *const key = block->number[number].key;
@@ -140,7 +140,10 @@ static bool set_number(json_tree *object, const calibrate_block *block, int numb
 
 // ---- sources -------------------------------------------------------------------------------
 
-/* Whether the block's own text is about these numbers: they are all that it has, or what it is for. */
+/*
+ * Returns whether the block's source text as a whole describes these numbers; if not, a part of it
+ * does.
+ */
 static bool owns_block(const calibrate_block *block)
 {
     return block->family->alone || block->number[0].element >= 0;
@@ -157,8 +160,8 @@ static const char *describe(const calibrate_block *block, plait_arena *arena)
 }
 
 /*
- * Numbers that share their block with others say so in a part of its source, "; KEY: TEXT". A new
- * part takes the place of the old one; the others stay.
+ * Replaces one part of a source. Numbers that share their block with others have the part
+ * "; KEY: TEXT"; the first part, with key NULL, belongs to the block. The other parts stay.
  */
 static const char *join_parts(const char *own, const char *key, const char *old, plait_arena *arena)
 {
@@ -174,7 +177,6 @@ static const char *join_parts(const char *own, const char *key, const char *old,
     for (size_t i = 0; i < count; i++) {
         const char *text = part[i] + strspn(part[i], " ");
 
-        // The first part is the block's own, which a new one replaces.
         if (key != NULL ? text_starts_with(text, mark) : i == 0)
             continue;
         if (out.length > 0)

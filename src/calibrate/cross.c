@@ -1,4 +1,4 @@
-/* cross.c - each source predicted by profiles that were fitted without it */
+/* cross.c - predict each source with profiles fitted without it */
 #include "calibrate/cross.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static bool is_of(const plait_run *run, const char *source, const char *runtime)
            strcmp(run->runtime, runtime) == 0;
 }
 
-/* Is this the first timed run of its source with its software? */
+/* Returns whether this is the first timed run of its source with its software. */
 static bool is_first(const plait_runs *runs, size_t row)
 {
     const plait_run *const run = &runs->run[row];
@@ -25,7 +25,7 @@ static bool is_first(const plait_runs *runs, size_t row)
     return true;
 }
 
-/* Runs of the releases of a variant are predicted by that. */
+/* Replaces the predictions of runs whose release a variant covers with those of the variant. */
 static plait_status refine(const profile_set *others, const char *runtime, plait_arena *arena,
                            profile_result *out, plait_error *err)
 {
@@ -70,7 +70,7 @@ static plait_status leave_out(const profile_set *all, const plait_run *first, pl
     return PLAIT_OK;
 }
 
-/* Peaks of one kind: nvidia-smi's hold what no plan decides. */
+/* Excludes peaks of nvidia-smi, which contain memory that does not depend on the plan. */
 static bool shows_peak(const plait_run *run)
 {
     return run->outcome == PLAIT_RUN_OK && isfinite(run->peak_bytes) &&

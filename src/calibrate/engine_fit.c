@@ -1,4 +1,4 @@
-/* engine_fit.c - the numbers of a serving engine's profile from measured runs (C.378) */
+/* engine_fit.c - fit the numbers of a serving engine's profile to measured runs (C.378) */
 #include "calibrate/engine_fit.h"
 #include "base/numbers.h"
 
@@ -23,13 +23,13 @@ static double *value_of(plait_engine *engine, int n)
     return (double *)(void *)((char *)engine + numbers[n].offset);
 }
 
-/* Runs of one profile, and which of them are held out. */
+/* The runs that a fit uses, and the fold of them that is held out. */
 typedef struct sample {
     const plait_serve_run **run;
-    double *weight; /* [count]: rows of one source, model and accelerator count by their root */
+    double *weight; /* [count]: 1 / sqrt(rows of the same group) */
     size_t count;
-    const char *held; /* a source or group; NULL: none */
-    bool by_group;
+    const char *held; /* the fold held out, a source or group; NULL: none */
+    bool by_group;    /* folds are groups (source, model, accelerator) instead of sources */
 } sample;
 
 static const char *fold_of(const sample *s, const plait_serve_run *run)
@@ -37,11 +37,11 @@ static const char *fold_of(const sample *s, const plait_serve_run *run)
     return s->by_group ? run->group : run->source;
 }
 
-// ---- what is fitted ------------------------------------------------------------------------
+// ---- the fit -------------------------------------------------------------------------------
 
 /*
- * The size of an error: of a figure predicted `ratio` times as large as measured. A row counts for 1 at
- * most, however far off it is: what is another thing altogether does not bend the rest.
+ * Returns the loss of one figure, where `ratio` is predicted over measured. It is capped at 1, so
+ * that a run with conditions that the table does not state does not distort the fit.
  */
 static double penalty(double ratio)
 {
@@ -50,7 +50,7 @@ static double penalty(double ratio)
     return e < 1.0 ? e : 1.0;
 }
 
-/* Figures that say the same count once: tokens/s only where no time is measured. */
+/* Sums the weighted losses of a run's measured figures; without a stable prediction each is at its cap. */
 static double row_loss(const plait_serve_run *run, const plait_engine *engine)
 {
     static const double weight[PLAIT_SERVE_MEASURES] = {
@@ -75,9 +75,10 @@ static bool is_held(const sample *s, const plait_serve_run *run)
 }
 
 /*
- * How strongly a number is drawn to the start: those of experts' kernels, of which a generation's runs see a model or
- * two, more than those of other kernels, and these more than those of its scheduler. **Chosen** for the least errors
- * of runs of other sources.
+ * Weight of the penalty for a number's distance from the start. It is largest for expert kernels,
+ * since the runs of one generation have only one or two models with experts, smaller for other
+ * kernels, and smallest for the scheduler. **Chosen** for the least errors on runs of held-out
+ * sources.
  */
 static double pull_of(const sample *s, int n)
 {
@@ -107,7 +108,7 @@ static double loss_of(const sample *s, const plait_engine *engine, const plait_e
     return sum;
 }
 
-/* Moves one number as long as that helps, in steps that shrink. */
+/* Moves one number up, then down, while that reduces the loss. Returns the new loss. */
 static double improve(const sample *s, plait_engine *engine, const plait_engine *start, int n,
                       double step, double loss)
 {
@@ -153,8 +154,8 @@ static bool is_all_held(const sample *s)
 }
 
 /*
- * C.378: the engine as runs of all its generations make it, drawn to what is assumed of any; then one generation, drawn to
- * the engine. What has no runs is the engine, or what is assumed.
+ * C.378: fit all generations of an engine together, starting at the assumed numbers, and then the
+ * generation of the profile, starting at the engine's fit. A step without runs keeps its start.
  */
 static plait_engine fit_from(const sample *all, sample *s, const char *held,
                              const plait_engine *profile)
@@ -170,7 +171,7 @@ static plait_engine fit_from(const sample *all, sample *s, const char *held,
     return is_all_held(s) ? x : fit_sample(s, &x);
 }
 
-/* A number that may be a quarter more or less at no loss is not determined. */
+/* A number is determined if a change by a quarter, up or down, increases the loss. */
 static void find_determined(const sample *s, plait_engine *x)
 {
     static const double quarter = 1.25, least_loss = 1e-3;
@@ -188,7 +189,7 @@ static void find_determined(const sample *s, plait_engine *x)
 
 // ---- bands ---------------------------------------------------------------------------------
 
-/* The fold of a row is new: no row before it is of it. */
+/* Returns whether row i is the first of its fold. */
 static bool is_first(const sample *s, size_t i)
 {
     for (size_t j = 0; j < i; j++)
@@ -197,7 +198,7 @@ static bool is_first(const sample *s, size_t i)
     return true;
 }
 
-/* Measured over predicted of each figure of rows that a fit without them prices. */
+/* Appends measured over predicted for each figure of the held-out rows. */
 static void add_ratios(const sample *s, const plait_engine *without, double *ratio[],
                        size_t count[PLAIT_SERVE_FIGURES])
 {

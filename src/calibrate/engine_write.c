@@ -1,11 +1,11 @@
-/* engine_write.c - a profile of a serving engine as its file */
+/* engine_write.c - write the profile of a serving engine as JSON */
 #include <stdio.h>
 
 #include "calibrate/engine_fit.h"
 #include "io/json/json_write.h"
 #include "plait/units.h"
 
-/* Three digits: what a fit to runs that differ by some percent can say. */
+/* Rounds to three digits; runs differ by some percent, so a fit supports no more. */
 static double round_of(double number)
 {
     char text[32];
@@ -16,7 +16,7 @@ static double round_of(double number)
     return rounded;
 }
 
-/* What is as it is assumed of any engine is not said. */
+/* Writes a number unless it has the assumed value, which readers take for a missing key. */
 static void write_number(json_writer *json, const char *key, double number, double assumed)
 {
     if (round_of(number) != assumed)

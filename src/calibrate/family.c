@@ -1,4 +1,4 @@
-/* family.c - what families share */
+/* family.c - helpers of all families */
 #include "calibrate/family.h"
 
 void family_subject_init(const plait_accelerator *accelerator, family_subject *out)
@@ -23,7 +23,7 @@ void family_subject_init(const plait_accelerator *accelerator, family_subject *o
     };
 }
 
-/* FNV-1a over the bits, so that a table has the same split on every machine. */
+/* FNV-1a over the integer parts, so that the held-out set is the same on every machine. */
 uint64_t family_mix(const double *number, int count)
 {
     uint64_t mix = 14695981039346656037u;

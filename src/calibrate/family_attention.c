@@ -1,4 +1,6 @@
-/* family_attention.c - fused attention: forward, how much longer backward takes, and decoding */
+/*
+ * family_attention.c - attention kernels: forward, the ratio of backward to forward, and decoding
+ */
 #include <math.h>
 
 #include "calibrate/family.h"
@@ -48,7 +50,7 @@ static double forward_predict_s(const void *subject, const void *what)
     return plait_attention_s(&s->accelerator, (plait_attention_kernel)p->block, p->attention);
 }
 
-/* From 1024 tokens and one full wave on. */
+/* At least 1024 tokens and one full wave of thread blocks. */
 static bool forward_large(const plait_accelerator *accelerator, const point *p)
 {
     const plait_attention_work *w = &p->attention;
@@ -149,7 +151,7 @@ static double decode_predict_s(const void *subject, const void *what)
     return plait_decode_attention_s(&s->accelerator, (plait_kv_format)p->block, p->decode);
 }
 
-/* TensorRT-LLM's times on Hopper scatter twice as far as vLLM's. */
+/* vLLM comes first, since TensorRT-LLM's times on Hopper scatter twice as far. */
 static const char *const *decode_stacks(int block)
 {
     static const char *const stacks[] = {"vllm", "trtllm", "sglang", NULL};
@@ -158,7 +160,7 @@ static const char *const *decode_stacks(int block)
     return stacks;
 }
 
-/* What takes longer to read than to start. */
+/* Reading the KV cache takes more than 20 us at the full HBM rate, longer than the launch. */
 static bool decode_large(const plait_accelerator *accelerator, const point *p)
 {
     return p->decode.bytes > 20e-6 * accelerator->hbm_bytes_per_s;

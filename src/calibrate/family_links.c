@@ -68,7 +68,9 @@ const family family_memory = {
 
 /* ---- collectives (C.50) ---- */
 
-/* Ranks that all sit in one domain: those of one host, or of several where the domain is larger. */
+/*
+ * Returns whether all ranks are in one scale-up domain: on one node, or on several that it spans.
+ */
 static bool in_domain(const plait_accelerator *accelerator, const point *p)
 {
     return p->ranks <= accelerator->scale_up_domain &&
@@ -95,7 +97,7 @@ static int three_numbers(const char *key, size_t offset, const plait_accelerator
     return 3;
 }
 
-/* NVIDIA's switches reduce from Hopper on, the generation that brought fp8. */
+/* NVIDIA's switches reduce (NVLS) since Hopper, the first generation with fp8. */
 static bool switch_reduces(const plait_accelerator *gpu)
 {
     return strcmp(gpu->vendor, "NVIDIA") == 0 && gpu->peak_flops_per_s[PLAIT_FP8] > 0.0 &&
@@ -112,7 +114,7 @@ static int collective_numbers(family_subject *subject, int block, fit_number out
     n += three_numbers("bus_gb_per_s", COLLECTIVE_AT(bytes_per_s), gpu, out + n);
     out[n++] = range_number("collectives", "local_gb_per_s", COLLECTIVE_AT(local_bytes_per_s), gpu);
     if (block == PLAIT_ALL_REDUCE && switch_reduces(gpu)) {
-        // Without a default of its own: H100's NVLS takes 72 us and reaches 0.58 of the wire.
+        // NVLS numbers have no default, so start at a guess: H100's are 72 us and 0.58 of the wire.
         gpu->collective[block].nvls_a_s = 50.0 * PLAIT_US;
         gpu->collective[block].nvls_bytes_per_s = 0.5 * gpu->scale_up_bytes_per_s;
         out[n] = range_number("collectives", "nvls_a_us", COLLECTIVE_AT(nvls_a_s), gpu);

@@ -1,4 +1,4 @@
-/* family_products.c - matrix products: single, under load, for weight gradients, of experts */
+/* family_products.c - matrix products: single, under sustained load, weight gradients, grouped */
 #include <math.h>
 
 #include "plait/runtime.h"
@@ -6,7 +6,7 @@
 #include "calibrate/family.h"
 #include "calibrate/ranges.h"
 
-/* Products of training: whole tiles in every direction. */
+/* Products as large as in training, with several tiles in each dimension. */
 static bool large_product(const plait_accelerator *accelerator, const point *p)
 {
     (void)accelerator;
@@ -23,7 +23,7 @@ static bool has_format(const plait_accelerator *accelerator, int precision)
     return accelerator->peak_flops_per_s[precision] > 0.0;
 }
 
-/* cuBLAS is under TensorRT-LLM; for block scales DeepGEMM is under SGLang. */
+/* TensorRT-LLM runs cuBLAS, as training does; for block-scaled fp8 SGLang runs DeepGEMM. */
 static const char *const *product_stacks(int block)
 {
     static const char *const plain[] = {"trtllm", "vllm", "sglang", "simumax", NULL};
@@ -92,7 +92,7 @@ const family family_gemm = {
     .stacks = product_stacks,
 };
 
-/* ---- what plait_op_s adds to a product: clocks under load, weight gradients (C.35, C.36) ---- */
+/* ---- factors of plait_op_s on a product: clocks under load, weight gradients (C.35, C.36) ---- */
 
 static double op_s(const plait_accelerator *accelerator, const plait_gemm *gemm)
 {
@@ -136,7 +136,7 @@ static int sustained_numbers(family_subject *subject, int block, fit_number out[
     return 1;
 }
 
-/* The burst that was measured, slower by what the model says of clocks. */
+/* Returns the measured burst time times the model's slowdown under sustained clocks. */
 static double sustained_predict_s(const void *subject, const void *what)
 {
     const family_subject *s = subject;
@@ -176,7 +176,7 @@ static bool layout_takes(const plait_accelerator *accelerator, const point *p, i
     return p->kind == POINT_LAYOUT && p->block == PLAIT_BF16 && has_format(accelerator, PLAIT_BF16);
 }
 
-/* Training software has its own clocks and launch times: `scale` takes them up, for all alike. */
+/* `scale` absorbs clocks and launch times of the training software, common to all its points. */
 static int layout_numbers(family_subject *subject, int block, fit_number out[FIT_MAX_NUMBERS])
 {
     (void)block;
@@ -241,18 +241,18 @@ static int grouped_numbers(family_subject *subject, int block, fit_number out[FI
     return 6;
 }
 
-/* Tokens that reach one rank, each as often as experts there were chosen for it. */
+/* Returns the rows that one rank's experts process; a token counts once per chosen expert. */
 static double routed_rows(const point_experts *e)
 {
     return e->tokens * e->topk / e->ranks;
 }
 
-/* An expert layer as block_moe.c describes it: permute, fc1, activation, fc2, permute. */
+/* Returns the time of an expert layer as in block_moe.c: permute, fc1, activation, fc2, permute. */
 static double experts_s(const plait_accelerator *gpu, const point *p)
 {
     const point_experts *e = &p->experts;
     const double rows = routed_rows(e);
-    const double idle = pow(1.0 - 1.0 / e->experts, e->tokens * e->topk); // without any token
+    const double idle = pow(1.0 - 1.0 / e->experts, e->tokens * e->topk); // share without a token
     const double active = e->experts / e->ranks * (1.0 - idle);
     const double passes = gpu->grouped[p->block].permute_passes;
     plait_gemm fc1 = p->gemm, fc2 = p->gemm;

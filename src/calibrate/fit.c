@@ -1,15 +1,15 @@
 /*
- * fit.c - constants of a cost function from measured times, robustly
+ * fit.c - robust fit of the constants of a cost function to measured times
  *
- * Inside, a number x between its bounds is z = log(u / (1 - u)), where u is its place between them
- * (of the logarithms, where ratios count). With r_i = log(predicted / measured) of point i, what is
- * least is
+ * A number x between its bounds is represented by z = log(u / (1 - u)), where u is its position
+ * between them, 0 to 1 (in logarithms if the number `scales`). With r_i = log(predicted / measured)
+ * of point i, w_i its weight and D the `sweep_weight`, the fit minimises
  *
  *     sum_i w_i v_i ((r_i / s)^2 + D ((r_i - mean of its sweep) / s)^2) + sum_j ((z_j - prior_j) / PRIOR)^2
  *
- * where s is 1.48 times the median |r|, and v = 1 / (1 + (r / 2.385 s)^2) is Cauchy's weight, found
- * in turns with z. (Holland and Welsch, "Robust regression using iteratively reweighted
- * least-squares", Communications in Statistics A6, 1977.)
+ * where s is 1.48 times the median |r|, and v = 1 / (1 + (r / 2.385 s)^2) is Cauchy's weight; the
+ * fit alternates between computing v and minimising over z. (Holland and Welsch, "Robust regression
+ * using iteratively reweighted least-squares", Communications in Statistics A6, 1977.)
  */
 #include "calibrate/fit.h"
 
@@ -25,18 +25,18 @@
 
 /* Width of the prior in z: two thirds of the range between the bounds lie within one width. */
 #define PRIOR 1.6
-/* Where a bound itself is put, so that z is finite. */
+/* u is kept this far from 0 and 1, so that z is finite. */
 #define EDGE 1e-3
 /* Cauchy's tuning constant: 95 % efficient where the errors are normal. */
 #define CAUCHY 2.385
-/* Residuals below this are exact, unless the problem says otherwise. */
+/* Lower limit of the scale s, unless the problem has a larger one. */
 #define LEAST_SCALE 1e-3
-/* What a point that has no finite price counts as: off by e^20. */
+/* Largest residual, e^20; points without a finite price count as this far off. */
 #define WORST 20.0
 
 enum { TURNS = 6, STARTS = 4 };
 
-/* Errors of the training points, and the numbers that the subject held when they were taken. */
+/* Cache of the residuals of the training points, and the numbers that they were computed with. */
 typedef struct fit_taken {
     bool any;
     double number[FIT_MAX_NUMBERS];
@@ -49,13 +49,13 @@ typedef struct fit_state {
     fit_taken *taken;          /* shared by copies of the state */
     int free[FIT_MAX_NUMBERS]; /* indices of the numbers that are fitted */
     int frees;
-    double prior[FIT_MAX_NUMBERS]; /* prior means of all numbers, as z */
-    double initial[FIT_MAX_NUMBERS];
+    double prior[FIT_MAX_NUMBERS];   /* prior means of all numbers, as z */
+    double initial[FIT_MAX_NUMBERS]; /* values of all numbers before the fit */
     const fit_point **train;
-    double *weight; /* of the training points: their own, Cauchy's and 1 / s */
-    double *residual;
-    int *sweep;   /* of each training point; -1: of none */
-    double *mean; /* of the residuals of each sweep, and the sum of their weights */
+    double *weight;   /* [trains]: root of the point's weight times Cauchy's, over s */
+    double *residual; /* scratch [trains] */
+    int *sweep;       /* [trains]: index of the point's sweep; -1: none */
+    double *mean;     /* [sweeps]: weighted sum of residuals, and sum of weights */
     double *mean_weight;
     int sweeps;
     int trains;
@@ -104,7 +104,10 @@ static double log_error(const fit_problem *problem, const fit_point *point)
     return isfinite(r) ? fmin(fmax(r, -WORST), WORST) : WORST;
 }
 
-/* Of the training points with the numbers that the subject holds: three asks in a row are of one place. */
+/*
+ * Returns the residuals of the training points. They are cached, since the fit needs them several
+ * times in a row for the same numbers.
+ */
 static const double *log_errors(const fit_state *state)
 {
     const fit_problem *const problem = state->problem;
@@ -123,7 +126,7 @@ static const double *log_errors(const fit_state *state)
     return taken->error;
 }
 
-/* Puts z into the subject. */
+/* Writes the numbers for z into the subject. */
 static void set_numbers(const fit_state *state, const double *z)
 {
     for (int i = 0; i < state->frees; i++) {
@@ -132,7 +135,7 @@ static void set_numbers(const fit_state *state, const double *z)
     }
 }
 
-/* How far a free number is from its prior, in widths of it. */
+/* Returns the distance of a free number from its prior, in standard deviations of the prior. */
 static double from_prior(const fit_state *state, const double *z, int i)
 {
     const int number = state->free[i];
@@ -142,7 +145,9 @@ static double from_prior(const fit_state *state, const double *z, int i)
                            : (z[i] - state->prior[number]) / PRIOR;
 }
 
-/* Distances from the mean of the sweep; residuals that belong to none have none. */
+/*
+ * Computes the distance of each residual from the mean of its sweep; 0 for points without a sweep.
+ */
 static void fill_differences(const fit_state *state, const double *r, double *out)
 {
     for (int s = 0; s < state->sweeps; s++)
@@ -188,7 +193,7 @@ static void fill(const void *context, const double *z, double *residual)
         next[i] = from_prior(state, z, i);
 }
 
-/* s of the robust cost: 1.48 times the median |r|, as the deviation of a normal error. */
+/* Returns s: 1.48 times the median |r|, which is the standard deviation if errors are normal. */
 static double scale_of(fit_state *state)
 {
     const double *const error = log_errors(state);
@@ -210,7 +215,7 @@ static void reweigh(fit_state *state, double scale)
     }
 }
 
-/* Of one residual, Cauchy's. */
+/* Returns Cauchy's cost of one residual. */
 static double robust(const fit_state *state, int i, double residual, double scale)
 {
     const double r = residual / (CAUCHY * scale);
@@ -218,7 +223,9 @@ static double robust(const fit_state *state, int i, double residual, double scal
     return state->train[i]->weight * CAUCHY * CAUCHY * log1p(r * r);
 }
 
-/* What weights are found for: Cauchy's cost at a given scale, with the prior. */
+/*
+ * Returns the cost that the reweighted fit minimises: Cauchy's at a given scale, and the prior's.
+ */
 static double robust_cost(fit_state *state, const double *z, double scale)
 {
     double *const difference = state->residual;
@@ -241,7 +248,7 @@ static double robust_cost(fit_state *state, const double *z, double scale)
 
 // ---- one minimum ---------------------------------------------------------------------------
 
-/* Numbers that are dropped ask for turns that nobody foresees: the last percents are slow. */
+/* Reports progress. Dropping numbers takes more iterations than estimated, so it stops at 99 %. */
 static void tell_turn(fit_state *state)
 {
     const double foreseen = (STARTS + 2) * TURNS;
@@ -252,7 +259,10 @@ static void tell_turn(fit_state *state)
         watch->tell(watch->context, smaller(state->turns / foreseen, 0.99));
 }
 
-/* Weights and numbers in turns, from z on. Returns the last scale, or a negative number. */
+/*
+ * Alternates between weights and numbers, starting at z. Returns the last scale; < 0: out of
+ * memory.
+ */
 static double settle(fit_state *state, double *z, double *variance)
 {
     const least_squares problem = {
@@ -275,7 +285,7 @@ static double settle(fit_state *state, double *z, double *variance)
     return scale;
 }
 
-/* Where a search begins: at the prior, then to fixed sides of it in several numbers at once. */
+/* Sets the starting point: the prior, or a fixed offset from it with alternating signs. */
 static void start_at(const fit_state *state, int start, double *z)
 {
     static const double side[STARTS] = {0.0, 0.7, -0.7, 1.2};
@@ -306,14 +316,14 @@ static plait_status best_start(fit_state *state, double *z, plait_error *err)
     return PLAIT_OK;
 }
 
-// ---- what the points do not determine ------------------------------------------------------
+// ---- numbers that the points do not determine ----------------------------------------------
 
-/* A number is in doubt when the points narrow its prior by less than half of its variance. */
+/* A number is doubtful if the points reduce the variance of its prior by less than half. */
 #define IN_DOUBT 0.5
-/* ... and not determined when the rest explains the points as well without it. */
+/* A doubtful number is undetermined if resetting it to its prior costs less than this. */
 #define AS_WELL 3.0
 
-/* The variance of a free number over that of its prior. */
+/* Returns the variance of a free number over that of its prior. */
 static double doubt(const fit_state *state, const double *z, const double *variance, int i)
 {
     const fit_number *const n = &state->problem->number[state->free[i]];
@@ -349,7 +359,7 @@ static void take_out(fit_state *state, double *z, int which)
     state->frees--;
 }
 
-/* Puts doubtful numbers back to where they were, one after the other, while nothing is lost. */
+/* Resets doubtful numbers to their priors, one after the other, if the others then fit as well. */
 static plait_status drop_undetermined(fit_state *state, double *z, plait_error *err)
 {
     bool tried[FIT_MAX_NUMBERS] = {false};
@@ -379,7 +389,7 @@ static plait_status drop_undetermined(fit_state *state, double *z, plait_error *
 
 // ---- the whole -----------------------------------------------------------------------------
 
-/* Numbers the sweeps of the training points, where they count. */
+/* Assigns an index to each sweep of the training points, if sweeps have a weight. */
 static void number_sweeps(fit_state *state)
 {
     for (int i = 0; i < state->trains; i++) {

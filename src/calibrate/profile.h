@@ -1,13 +1,13 @@
 /*
- * profile.h - the factors of a runtime profile from measured steps of that software
+ * profile.h - fit the factors of a runtime profile to measured steps of that software
  *
- * Kernels and links have measurements of their own; what a piece of software adds to them (host
- * time, shares left exposed, factors on its kernels) shows only in whole steps. At most ten numbers
- * of a profile are fitted, within bounds that physics sets. A fit begins at what the profile's family
- * leads to expect, and a number that its runs do not determine stays there.
+ * Kernels and links have measurements of their own; the effects of the software (host time, exposed
+ * shares of communication, factors on its kernels) appear only in whole steps. At most ten numbers
+ * of a profile are fitted, within physical bounds (places.h). A fit starts at the parent of the
+ * profile's family, and a number that the runs do not determine stays there.
  *
- * A variant is the same software in releases up to a month. Its numbers begin at those that all runs of
- * the software are fitted to, and only the runs of its releases move them.
+ * A variant is the same software in releases up to a month. Its fit starts at the numbers fitted to
+ * all runs of the software, and uses only the runs of its releases.
  */
 #pragma once
 
@@ -15,42 +15,42 @@
 #include "io/json/json_tree.h"
 #include "calibrate/profile_set.h"
 
-/** A run that was not fitted to. */
+/** A run left out of the fit, with its predictions. */
 typedef struct profile_left_out {
     const plait_run *run;
     const plait_problem *problem;
     const plait_degrees *degrees;
-    double shipped_s; /* predicted by the profile's file */
-    double step_s;    /* predicted by this fit */
+    double shipped_s; /* predicted with the numbers in the profile's file */
+    double step_s;    /* predicted with the fitted numbers */
 } profile_left_out;
 
 typedef struct profile_result {
     plait_runtime runtime; /* with the fitted numbers */
-    int variant;           /* the month of a variant; 0: it is none */
+    int variant;           /* month of the variant; 0: the software itself */
     int numbers;
     fit_number number[PLACES];
-    double was[PLACES];    /* before */
-    double parent[PLACES]; /* what the family, or the software of a variant, leads to expect */
-    size_t runs;           /* that were fitted to; without one the numbers are the parents */
+    double was[PLACES];    /* [numbers]: values in the file, base units */
+    double parent[PLACES]; /* [numbers]: prior means; of a variant: the software's values */
+    size_t runs;           /* number of runs fitted to; if 0, the numbers are the parents */
     size_t left_outs;
     profile_left_out *left_out; /* [left_outs], in file order */
     fit_errors errors;
-    double before; /* mean of |predicted / measured - 1|; NaN without a run */
-    double after;
+    double before; /* mean of |predicted / measured - 1|, file's numbers; NaN: no runs */
+    double after;  /* the same mean with the fitted numbers */
 } profile_result;
 
 /**
- * Fit a profile to the runs of its software that the set knows of. *out lives in `arena`.
+ * Fits a profile to the runs of its software in the set. *out lives in `arena`.
  *
- * @param variant  the month of a variant of it, that is fitted instead; 0: none
+ * @param variant  month of the variant to fit; 0: the software itself
  */
 PLAIT_MUST_CHECK plait_status profile_fit(const profile_set *set, const char *name, int variant,
                                           plait_arena *arena, profile_result *out,
                                           plait_error *err);
 
-/** The i-th number, as fitted. */
+/** Returns the fitted value of the i-th number, in base units. */
 double profile_number(const profile_result *result, int i);
 
-/** Put the fitted numbers into the profile's own file. */
+/** Writes the fitted numbers and their sources into the profile's file. */
 PLAIT_MUST_CHECK plait_status profile_apply(const profile_result *result, json_tree *tree,
                                             plait_arena *arena, plait_error *err);

@@ -1,7 +1,7 @@
 /*
- * ranges.h - what each fitted constant can physically be
+ * ranges.h - physical bounds of each fitted constant
  *
- * The bounds of every fit, and what a test holds the shipped accelerators to.
+ * Every fit uses these bounds, and a test checks the shipped accelerators against them.
  */
 #pragma once
 
@@ -10,11 +10,11 @@
 #include "calibrate/fit.h"
 
 /**
- * A number with its bounds filled in.
+ * Returns a number to fit, with its unit and bounds filled in.
  *
  * @param section, key  as in an accelerator file: "gemm", "emax"
  * @param offset        of the constant in plait_accelerator
- * @param accelerator   whose wire and memory bound its rates
+ * @param accelerator   its wire and memory rates bound the number, if that is a rate
  */
 fit_number range_number(const char *section, const char *key, size_t offset,
                         const plait_accelerator *accelerator);

@@ -1,10 +1,10 @@
 /*
- * site.h - a cluster's efficiency from a few measured steps of a site
+ * site.h - scale a cluster's efficiency to a few measured steps of a site
  *
- * Kernels of a site may run slower than those that were published, and so may its network. Two
- * factors say by how much: one on the share of the peak that products and attention reach, one on
- * the efficiency of every level beyond the first. Least squares of the logarithms of predicted over
- * measured step times, with a prior at 1, finds them.
+ * Kernels and network of a site may be slower than in published measurements. The fit determines
+ * two factors: one on the share of the peak that products and attention reach, one on the
+ * efficiency of every level outside the node. It minimises the squared logarithms of predicted over
+ * measured step times, robustly (fit.h), with a prior at 1.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #include "calibrate/fit.h"
 
-/** What is to be priced on the cluster, and what it took. */
+/** One plan and its measured step time. */
 typedef struct site_step {
     const char *name;
     plait_problem problem;
@@ -20,7 +20,7 @@ typedef struct site_step {
     double measured_s;
 } site_step;
 
-/** One measured step, and what it is predicted to take before and after. */
+/** One measured step time, and the predictions before and after the fit. */
 typedef struct site_run {
     const char *name;
     double measured_s;
@@ -29,31 +29,31 @@ typedef struct site_run {
 } site_run;
 
 typedef struct site_result {
-    double compute; /* factors; 1 where the runs do not tell */
-    double network;
+    double compute; /* factor on shares of the peak; 1 if not determined */
+    double network; /* factor on the efficiency of levels; 1 if not determined */
     bool compute_determined;
     bool network_determined;
     size_t runs;
-    const site_run *run; /* that were priced */
-    const char *skipped; /* why the first of the others was not; NULL: all were */
-    double before;       /* mean of |predicted / measured - 1| */
-    double after;
+    const site_run *run;          /* [runs]: the priced ones */
+    const char *skipped;          /* reason for the first run without a price; NULL: all have one */
+    double before;                /* mean of |predicted / measured - 1| with factors of 1 */
+    double after;                 /* the same mean with the fitted factors */
     const plait_cluster *cluster; /* with the factors applied */
 } site_result;
 
 /**
- * Scale a cluster to measured steps of it. *out lives in `arena`.
+ * Scales a cluster to measured runs on it. *out lives in `arena`.
  *
- * @param cluster  no GPUs of it are taken yet; each run takes its own
- * @param watch    is told how far the fit is; may be NULL
+ * @param cluster  whole, before plait_cluster_take(); each run takes its own GPUs
+ * @param watch    receives the progress of the fit; may be NULL
  *
- * Fails (RANGE) when no run can be priced on it.
+ * Fails (RANGE) when no run can be priced on the cluster.
  */
 PLAIT_MUST_CHECK plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs,
                                          const fit_watch *watch, plait_arena *arena,
                                          site_result *out, plait_error *err);
 
-/** The same of steps that are known as plans. Fails (RANGE) when none can be priced. */
+/** Like site_scale() for plans with measured steps. Fails (RANGE) when none can be priced. */
 PLAIT_MUST_CHECK plait_status site_scale_steps(const plait_cluster *cluster, const site_step *step,
                                                size_t steps, const fit_watch *watch,
                                                plait_arena *arena, site_result *out,
