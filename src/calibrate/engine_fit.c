@@ -50,7 +50,7 @@ static double penalty(double ratio)
     return e < 1.0 ? e : 1.0;
 }
 
-/* Sums the weighted losses of a run's measured figures; without a stable prediction each is at its cap. */
+/* Sums the weighted losses of a run's measured figures; each is 1 if the prediction is unstable. */
 static double row_loss(const plait_serve_run *run, const plait_engine *engine)
 {
     static const double weight[PLAIT_SERVE_MEASURES] = {

@@ -1,4 +1,4 @@
-/* hierarchy.c - parents of families, by expectation and maximisation in turns */
+/* hierarchy.c - estimate the parents of families with the EM algorithm */
 #include "calibrate/hierarchy.h"
 
 #include <assert.h>
@@ -7,9 +7,9 @@
 
 enum { N = HIERARCHY_NUMBERS, TURNS = 100 };
 
-/* A spread has seen so many members of the prior spread before it sees any. */
+/* The prior of a spread is worth this many members at the prior spread. */
 static const double prior_members = 4.0;
-/* The prior of all software is wider than any spread. */
+/* Deviation of the prior of `grand`, in prior spreads. */
 static const double prior_width = 2.0;
 
 static double square(double x)
@@ -41,7 +41,7 @@ double hierarchy_spread(const hierarchy *h, const hierarchy_member *member, int 
 
 // ---- one member ----------------------------------------------------------------------------
 
-/* Gauss and Jordan's method, in place: of a positive definite matrix, so that no pivot is 0. */
+/* Inverts a positive definite matrix in place (Gauss-Jordan); no pivot is 0 then. */
 static void invert(double a[N][N], int n)
 {
     for (int i = 0; i < n; i++) {
@@ -63,11 +63,11 @@ static void invert(double a[N][N], int n)
     }
 }
 
-/* The parabola with its prior: half of it is x' precision x / 2 - pull' x. */
+/* A member's parabola plus its prior, up to a constant: x' precision x / 2 - pull' x. */
 typedef struct posterior {
     double precision[N][N];
     double pull[N];
-    int number[N]; /* that are free */
+    int number[N]; /* [frees]: the numbers not fixed at a bound */
     int frees;
     double x[N];
 } posterior;
@@ -91,7 +91,10 @@ static void combine(const hierarchy *h, const hierarchy_member *m, posterior *ou
     }
 }
 
-/* The least of it over the free numbers, the others held at x; `inverse` is theirs. */
+/*
+ * Minimises the posterior over the free numbers with the others fixed at x. Sets `inverse` to the
+ * covariance of the free numbers.
+ */
 static void solve_free(posterior *p, const hierarchy_member *m, double inverse[N][N])
 {
     bool is_free[N] = {false};
@@ -116,7 +119,7 @@ static void solve_free(posterior *p, const hierarchy_member *m, double inverse[N
     }
 }
 
-/* Puts the first free number that left its bounds onto the bound. Returns whether there was one. */
+/* Fixes the first free number outside its bounds at the bound. Returns whether there was one. */
 static bool hold_one(const hierarchy *h, posterior *p)
 {
     for (int a = 0; a < p->frees; a++) {
@@ -160,9 +163,9 @@ static bool informs(const hierarchy_member *m, int number)
     return m->runs && m->has[number] && m->teaches[number];
 }
 
-/* Sums over what is one level below. */
+/* Sums over the level below: members of families, or families of all software. */
 typedef struct below {
-    double squares; /* of distances, with what is not known of them */
+    double squares; /* of distances from the parent, plus their variances */
     int count;
 } below;
 
@@ -171,7 +174,7 @@ static double spread_of(const below *b, double prior_spread)
     return sqrt((b->squares + prior_members * square(prior_spread)) / (b->count + prior_members));
 }
 
-/* Returns the variance of the parent, or a negative number where no member informs it. */
+/* Estimates a family's parent. Returns its variance; < 0: no member has runs for it. */
 static double settle_parent(hierarchy *h, const hierarchy_member *member, int members, int family,
                             int k, below *under)
 {

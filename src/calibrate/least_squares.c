@@ -1,13 +1,13 @@
-/* least_squares.c - the minimum of a sum of squares, by MINPACK */
+/* least_squares.c - minimise a sum of squares with MINPACK */
 #include "calibrate/least_squares.h"
 
 #include <cminpack.h>
 
-/* A fit is done when a step gains less than a ten thousandth, far below what is printed. */
+/* Relative change of the sum of squares or of x below which lmdif stops. */
 static const double tolerance = 1e-6;
-/* Steps for derivatives are the root of this: kinks of rounded-up tiles are wider. */
+/* Relative error of the residuals; lmdif takes its square root, 1e-4, as step for derivatives. */
 static const double precision = 1e-8;
-/* Evaluations a number; what has not settled by then is as good as it gets. */
+/* Limit of evaluations, per number plus one. */
 enum { MOST_TURNS = 25 };
 
 static int evaluate(void *context, int residuals, int numbers, const double *x, double *residual,
@@ -22,7 +22,7 @@ static int evaluate(void *context, int residuals, int numbers, const double *x, 
     return 0;
 }
 
-/* What lmdif works in, besides x. */
+/* The work arrays of lmdif. */
 typedef struct workspace {
     double *residual, *jacobian, *scale, *projected, *a, *b, *c, *d;
     int *pivot;
@@ -62,7 +62,7 @@ bool least_squares_minimise(const least_squares *problem, plait_arena *scratch, 
         plait_arena_rewind(scratch, mark);
         return false;
     }
-    // Why it stopped does not matter: x is the best point seen.
+    // The reason for stopping does not matter, since x is always the best point so far.
     (void)lmdif(evaluate, &copy, m, n, x, w.residual, tolerance, tolerance, 0.0,
                 MOST_TURNS * (n + 1), precision, w.scale, 1, 1.0, 0, &evaluations, w.jacobian, m,
                 w.pivot, w.projected, w.a, w.b, w.c, w.d);

@@ -1,4 +1,6 @@
-/* names.c - what measurements call an accelerator, which of them to trust, and who shares a die */
+/*
+ * names.c - names of accelerators in measurements, points to exclude, accelerators that share a die
+ */
 #include "calibrate/names.h"
 
 #include <string.h>
@@ -24,7 +26,7 @@ static const struct measured_name {
     {"gb300", "gb300-nvl72"},
     {"l40s", "l40s-48gb"},
     {"rtx_pro_6000_server", "rtx-pro-6000-96gb"},
-    // What drivers call them: torch.cuda.get_device_name, the lines of ranks of nccl-tests.
+    // Names of drivers, as in torch.cuda.get_device_name and the rank lines of nccl-tests.
     {"Tesla V100-SXM2-16GB", "v100-16gb-sxm"},
     {"Tesla V100-SXM2-32GB", "v100-32gb-sxm"},
     {"NVIDIA A100-SXM4-40GB", "a100-40gb-sxm"},
@@ -62,11 +64,11 @@ bool names_measured(const char *accelerator)
 }
 
 /*
- * Known faults. aiconfigurator's NCCL table of L40S comes from a box without peer-to-peer (1 to 2
- * GB/s at 8 GPUs). One shape of its expert tables, 16 experts of width 8192, is three times off on
- * H100. Its block-scaled products in long loops on Blackwell ran an older kernel than the bursts
- * they are held against. TensorRT-LLM's attention on A100 reaches 0.49 of the peak where cuDNN's in
- * published training runs reaches 0.55.
+ * Known faults of aiconfigurator's tables: NCCL on L40S was measured on a machine without
+ * peer-to-peer (1 to 2 GB/s at 8 GPUs). One shape of the expert tables, 16 experts of width 8192,
+ * is off by a factor of three on H100. Block-scaled products in long loops on Blackwell ran an
+ * older kernel than the bursts with which they are compared. TensorRT-LLM's attention on A100
+ * reaches 0.49 of the peak, but cuDNN's in published training runs 0.55.
  */
 bool names_distrusts(const point *p)
 {
@@ -86,7 +88,9 @@ bool names_distrusts(const point *p)
     }
 }
 
-/* The same die behind other memory or links runs the same kernels; the same links, the same rings. */
+/*
+ * Accelerators with the same die share its kernel constants; with the same links, link constants.
+ */
 static const struct stand_in {
     const char *name;
     const char *kernels;

@@ -1,4 +1,4 @@
-/* nccl_log.c - what nccl-tests prints, as points */
+/* nccl_log.c - read the output of nccl-tests as points */
 #include "calibrate/nccl_log.h"
 
 #include <stdio.h>
@@ -16,16 +16,16 @@ enum { MOST_WORDS = 16, LONGEST_LINE = 512 };
 typedef struct nccl_run {
     const char *name; /* of the file */
     int line;         /* of the file, from 1 */
-    int op;           /* -1: not known yet */
-    bool other;       /* a test of something that has no fit */
+    int op;           /* plait_collective_op; -1: unknown so far */
+    bool other;       /* a test without a fit, whose rows are dropped */
     int ranks;
     int nodes;
     char host[64];
-    char device[80]; /* as its driver calls it; "": none that is known */
-    int time_word;   /* of a row, from 0; 4 where there is no column for the root */
-    double bus;      /* bus over algorithm bandwidth of the largest row */
-    bool sums;
-    size_t first; /* of its points */
+    char device[80]; /* driver's name; "": none that names.h lists */
+    int time_word;   /* index of the time in a row: 5, or 4 without a root column */
+    double bus;      /* bus over algorithm bandwidth, of the last row */
+    bool sums;       /* some row has a reduction operator */
+    size_t first;    /* index of its first point */
 } nccl_run;
 
 static const struct known_test {
@@ -70,7 +70,7 @@ static bool next_line(const char **at, const char *end, char line[LONGEST_LINE])
     return true;
 }
 
-/* Cuts a line at its blanks; no more than MOST_WORDS. */
+/* Splits a line at blanks, into MOST_WORDS words at most. Returns the number of words. */
 static int cut_words(char *line, char *word[MOST_WORDS])
 {
     int count = 0;
@@ -99,9 +99,9 @@ bool nccl_log_recognises(const char *text, size_t length)
     return false;
 }
 
-/* ---- what was run ---- */
+/* ---- test, ranks, device ---- */
 
-/* Longer names come first: gather_perf is the end of all_gather_perf. */
+/* The table lists longer names first, since gather_perf is the end of all_gather_perf. */
 static void name_test(nccl_run *run, const char *text)
 {
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
@@ -121,7 +121,7 @@ static nccl_run begin_run(const char *name, size_t first)
     return run;
 }
 
-/* What stands behind "[0x8d]", if that is a name of an accelerator. */
+/* Stores the words after "[0x8d]" as device, if names.h lists them. */
 static void name_device(nccl_run *run, char *const *word, int words)
 {
     char name[LONGEST_LINE] = "";
@@ -158,7 +158,7 @@ static plait_status fail_run(const nccl_run *run, plait_error *err, const char *
     return plait_fail(err, PLAIT_ERROR_SCHEMA, run->name, "expected %s, found %s", expected, found);
 }
 
-/* n of 2 (n - 1) / n, or of (n - 1) / n. */
+/* Returns n, where factor = rounds (n - 1) / n. */
 static double ranks_of_factor(double factor, double rounds)
 {
     return rounds / (rounds - factor);
@@ -169,7 +169,7 @@ static bool is_whole(double number)
     return number >= 1.5 && number < 1e5 && fabs(number - round(number)) < 0.02 * number;
 }
 
-/* What a sum without a name was: only an all-reduce sends more than its buffer. */
+/* Guesses the test of a reduction without a name: only all-reduce sends more than its buffer. */
 static void guess_test(nccl_run *run)
 {
     if (run->op >= 0 || run->other || !run->sums)
@@ -194,7 +194,7 @@ static void guess_ranks(nccl_run *run)
         run->nodes = 1;
 }
 
-/* Says of the run's points what they are of, once all that tells is read. */
+/* Fills in collective, ranks and device of the run's points, after all its lines. */
 static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
 {
     if (run->first == list->count)
@@ -228,7 +228,9 @@ static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
 
 /* ---- rows ---- */
 
-/* Begins a line as a row does: bytes, elements, a type. Other lines are somebody else's. */
+/*
+ * Returns whether a line begins as a row: bytes, elements, type. Other lines are not of the tests.
+ */
 static bool begins_row(char *const *word, int words)
 {
     static const char *const types[] = {"int8",   "uint8",  "int32",    "uint32",   "int64",
@@ -250,7 +252,7 @@ static plait_status fail_row(const nccl_run *run, plait_error *err)
                       "them, found a row that lacks them");
 }
 
-/* "1048576 262144 float sum -1 27.76 37.78 66.11 0 ..."; N/A is no time, and no bytes no message. */
+/* Reads "1048576 262144 float sum -1 27.76 37.78 66.11 0 ..."; skips rows with N/A or 0 bytes. */
 static plait_status read_row(nccl_run *run, char *const *word, int words, point_list *list,
                              plait_error *err)
 {
@@ -282,7 +284,7 @@ static plait_status read_line(nccl_run *run, char *line, point_list *list, plait
     char *word[MOST_WORDS];
     int words;
 
-    // Rows are over when the next test says its name, or its first line.
+    // A test ends at the program name or the first line (nThread) of the next one.
     if ((names || strstr(line, "nThread") != NULL) && run->first < list->count) {
         PLAIT_TRY(end_run(run, list, err));
         const int at = run->line;

@@ -1,4 +1,4 @@
-/* network.c - the links between nodes from measured collectives and sends */
+/* network.c - fit the links between nodes to measured collectives and sends */
 #include "calibrate/network.h"
 
 #include <stdio.h>
@@ -7,9 +7,11 @@
 #include "calibrate/names.h"
 #include "calibrate/ranges.h"
 
-/* A fit that is further off than this on what it has not seen is not used, as in calibrate.c. */
+/*
+ * The fit is not used if its mean error on held-out points is larger than this, as in calibrate.c.
+ */
 static const double most_used_error = 0.25;
-/* From this share of the wire on, the wire may be what the cluster has wrong. */
+/* At this efficiency or more, the cluster's wire rate may be too low. */
 static const double wire_share = 0.99;
 
 enum { LEAST_POINTS = 12, NETWORK_LARGE_BYTES = 1 << 20 };
@@ -42,7 +44,9 @@ network_shape network_shape_of(const char *accelerator, const point_list *points
     return shape;
 }
 
-/* As many ranks of each node; a send has two, whoever else sends at the time. */
+/*
+ * The route of a point: equally many ranks on each node; a send joins one rank on each of 2 nodes.
+ */
 static plait_route route_of(const plait_cluster *cluster, const point *p)
 {
     const int inside = p->kind == POINT_P2P ? 1 : p->ranks / p->nodes;
@@ -56,7 +60,9 @@ static plait_route route_of(const plait_cluster *cluster, const point *p)
     return plait_route_of(cluster, group);
 }
 
-/* The level that joins a point's ranks; 0: they are in one domain, or this cluster has them not. */
+/*
+ * Returns the level that joins a point's ranks; 0: one node, or the cluster's nodes are too small.
+ */
 static int level_of(const plait_cluster *cluster, const point *p)
 {
     if (p->nodes < 2 || p->ranks / p->nodes > cluster->group[0].gpus_per_node)
@@ -90,7 +96,7 @@ static void set_up_numbers(const plait_cluster *cluster, network_result *out)
         range_number("network", "ramp_mb", level + offsetof(plait_level, ramp_bytes), gpu);
 }
 
-/* Every fourth point is held out. */
+/* Selects the points of a level, and holds out every fourth. */
 static plait_status select_points(const plait_cluster *cluster, const point_list *points, int level,
                                   plait_arena *arena, fit_point **out, int *count, plait_error *err)
 {
@@ -126,7 +132,7 @@ static int outermost_level(const plait_cluster *cluster, const point_list *point
     return level;
 }
 
-/* Not all of the level: of a grid, the subject has only the slice that was measured. */
+/* Copies the fitted numbers only: for a grid, the subject's level is cut to the measured slice. */
 static void take_numbers(const plait_level *from, plait_level *to)
 {
     to->link.latency_s = from->link.latency_s;

@@ -1,4 +1,4 @@
-/* places.c - the numbers of a runtime profile that are fitted */
+/* places.c - the fitted numbers of a runtime profile */
 #include "calibrate/places.h"
 
 #include <math.h>
@@ -11,17 +11,18 @@
 
 /*
  * Bounds are judgement: no kernel of a training step is much faster than its benchmark, no network
- * faster than its wire (0.95 of which a cluster has by default), and the rest leaves room for the
- * worst software that has runs. A memory factor of 0.75 is a pass at the full rate of the memory,
- * since C.33 has three quarters of it.
+ * is faster than its wire (a cluster's default is 0.95 of the wire), and the other bounds leave
+ * room for the worst software with runs. A memory factor of 0.75 is a pass at the full memory rate,
+ * since C.33 assumes three quarters of it.
  *
- * Three numbers have a source of their own, so that they do not take up what other terms lack. A
- * collective of tensor parallelism that nothing hides is exposed whole. NCCL's tests reach what a
- * cluster file says of its network, so `nic` stays near 1 but for what jobs do to each other; how
- * many NICs of a node one communicator drives, `rails`, is of the software's own way to call NCCL.
+ * The priors of three numbers have sources of their own, so that errors of other terms do not shift
+ * them. `tp_exposed` is 1, since a tensor-parallel collective without overlap is fully exposed.
+ * `nic` is near 1, since nccl-tests reach the network rate of a cluster file, except for
+ * interference between jobs. `rails`, the number of a node's NICs that one communicator uses,
+ * depends on how the software calls NCCL.
  *
- * Priors of all other numbers and their spreads count as little as a few pieces of software do; they were
- * chosen by what fits of single profiles came to.
+ * The priors and spreads of all other numbers weigh as much as a few pieces of software. They were
+ * chosen from the results of single-profile fits.
  */
 const place places[PLACES] = {
     {"factors", "gemm", FACTOR(gemm), 1.0, 0.9, 1.1, 1.5, 0.08, true, false},
@@ -49,7 +50,7 @@ void place_set(plait_runtime *runtime, int number, double value)
     memcpy((char *)runtime + places[number].offset, &value, sizeof value);
 }
 
-/* Where nothing overlaps, the share of the reduction and the network's rate would be one number twice. */
+/* Without overlap, dp_exposed and `nic` have the same effect, so only one of them is fitted. */
 bool place_used(const plait_runtime *runtime, int number)
 {
     return place_value(runtime, number) > 0.0 &&
@@ -57,7 +58,7 @@ bool place_used(const plait_runtime *runtime, int number)
             runtime->overlap.ddp);
 }
 
-/* Eager frameworks launch each pass of an unfused kernel apart. */
+/* Frameworks without fused kernels launch each pass separately, which takes more host time. */
 double place_shift(const plait_runtime *runtime, int number)
 {
     const bool fused = runtime->kernels.fused_norm && runtime->kernels.fused_activation &&

@@ -1,4 +1,4 @@
-/* points.c - a list of measured times that grows */
+/* points.c - a growing list of measured times */
 #include "calibrate/points.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* points_read.c - measured times out of a file, whichever kind it is of */
+/* points_read.c - read measured times from a table or the output of nccl-tests */
 #include "calibrate/points.h"
 
 #include "io/file.h"

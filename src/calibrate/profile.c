@@ -1,4 +1,4 @@
-/* profile.c - the factors of a runtime profile from measured steps of that software */
+/* profile.c - fit the factors of a runtime profile to measured steps of that software */
 #include "calibrate/profile.h"
 
 #include <math.h>
@@ -8,19 +8,20 @@
 #include "io/runtime/runtime_file.h"
 #include "base/text.h"
 
-/* Repeats of one plan differ by some percent: residuals below this are noise. */
+/* Lower limit of the robust scale: repeats of one plan differ by some percent. */
 static const double least_scale = 0.03;
-/* Plans are chosen by the differences inside a sweep: one counts as four residuals. Chosen. */
+/* Weight of differences inside a sweep, which decide the choice of a plan. **Chosen**. */
 static const double sweep_weight = 4.0;
 
 /*
- * Releases of one piece of software differ less than pieces of one family. The same plan moved by
- * 3.5 % from NeMo 25.01 to 25.03, and as much from Megatron-Bridge v0.3.0 to v0.4.0: a fifth as far.
- * Half as far fits to what single models are off by (docs/accuracy/fitting.md).
+ * Spread between releases of one piece of software, relative to the spread between software of one
+ * family. The step time of one plan changed by 3.5 % from NeMo 25.01 to 25.03, and as much from
+ * Megatron-Bridge v0.3.0 to v0.4.0: a fifth of the family's spread. With half of it the fit would
+ * follow the errors of single models (docs/accuracy/fitting.md).
  */
 static const double release_spread = 0.2;
 
-/* What is fitted: a profile; its numbers overlay each run's own copy. */
+/* The subject of the fit: a profile, whose numbers replace those in each run's own profile. */
 typedef struct profile_subject {
     plait_runtime runtime;
     plait_arena *scratch;
@@ -33,7 +34,10 @@ static double step_s(const void *context, const void *what)
     return profile_step_s(&subject->runtime, what, subject->scratch);
 }
 
-/* `software` is what a variant is of; NULL: none. */
+/*
+ * Lists the numbers to fit. `software` is the fitted profile of a variant's software; NULL: no
+ * variant.
+ */
 static void choose_numbers(const profile_set *set, const profile_member *m,
                            const plait_runtime *software, profile_result *out)
 {
@@ -59,7 +63,7 @@ static void choose_numbers(const profile_set *set, const profile_member *m,
     }
 }
 
-/* A fit begins at the family, not at the file's numbers: a second one changes nothing. */
+/* The fit starts at the parents, not at the file's numbers, so a second fit changes nothing. */
 static void start_at_parents(profile_subject *subject, const profile_result *out)
 {
     for (int i = 0; i < out->numbers; i++) {
@@ -69,7 +73,7 @@ static void start_at_parents(profile_subject *subject, const profile_result *out
     }
 }
 
-/* Over the runs that are fitted to; NaN without one. */
+/* Returns the mean error on the runs fitted to; NaN without runs. */
 static double mean_error(const profile_subject *subject, const fit_point *point, size_t count)
 {
     double sum = 0.0;
@@ -89,7 +93,7 @@ static bool is_of(const profile_member *m, int variant, const profile_point *poi
     return variant == 0 || profile_variant_of(m, point) == variant;
 }
 
-/* Predictions of the runs that are left out, by the profile as it is now. */
+/* Stores predictions of the runs left out, with the subject's numbers, at the offset `member`. */
 static void guess(const profile_subject *subject, const profile_set *set, const profile_member *m,
                   size_t member, profile_result *out)
 {
@@ -123,7 +127,7 @@ static void list_points(const profile_set *set, const profile_member *m, fit_poi
     }
 }
 
-/* Without a run every number is the parent. */
+/* Fits the numbers; without runs they stay at the parents. */
 static plait_status fit_numbers(profile_subject *subject, const fit_point *point, size_t points,
                                 plait_arena *arena, profile_result *out, plait_error *err)
 {
@@ -205,7 +209,7 @@ double profile_number(const profile_result *result, int i)
 
 // ---- the file ------------------------------------------------------------------------------
 
-/* What a number is that runs do not determine. */
+/* Appends where numbers that no run determines come from. */
 static void append_parents(text_builder *text, const profile_result *result)
 {
     const char *const family = result->runtime.family;
@@ -292,7 +296,10 @@ static const place *place_of(const char *key)
     return at;
 }
 
-/* A number that the runs of its releases do not determine is that of the software, and not in the file. */
+/*
+ * Writes a number, or removes it if the variant's runs do not determine it: the software's counts
+ * then.
+ */
 static bool set_number(const profile_result *result, int i, json_tree *tree)
 {
     const fit_number *const n = &result->number[i];

@@ -1,4 +1,4 @@
-/* profile_set.c - all software that runs are of, and what its families expect of a profile */
+/* profile_set.c - all software with runs, and the priors of its numbers by family */
 #include "calibrate/profile_set.h"
 
 #include <math.h>
@@ -11,22 +11,22 @@
 #include "io/runtime/runtime_file.h"
 
 /*
- * A source that nothing was fitted to is off by about so much, which no number of its own rows
- * changes: that is what the runs of a source are to be believed within, when they speak about
- * software that is only alike. Their residuals are robust as those of a profile's own fit.
+ * `believed` is the standard deviation of a source's runs as evidence for a family: runs of a
+ * source that was left out are off by about this much, whatever their number. Residuals have the
+ * same robust weights as in the fit of a profile.
  */
 static const double believed = 0.15, cauchy = 2.385, least_scale = 0.03;
-/* How far the rates of kernels that nobody measured may be off, in logarithms: chosen. */
+/* Deviation of the rates of kernels that were not measured, in logarithms. **Chosen**. */
 static const double guessed = 0.25;
 /* The step of a derivative, in logarithms. */
 static const double step = 1e-3;
 
-/* The numbers settle in so many turns; of what forgets a source, the first needs no derivatives. */
+/* Iterations until the numbers converge: for all runs, and after leaving out a source. */
 enum { TURNS = 4, FORGET_TURNS = 2 };
 
 // ---- prices --------------------------------------------------------------------------------
 
-/* A run's software is the profile with its own switches, so only the numbers are taken over. */
+/* A run's profile has switches of its own, so only the fitted numbers are replaced. */
 double profile_step_s(const plait_runtime *numbers, const profile_point *ran_as,
                       plait_arena *scratch)
 {
@@ -48,7 +48,7 @@ double profile_step_s(const plait_runtime *numbers, const profile_point *ran_as,
     return s;
 }
 
-/* Residuals of a member with the numbers of `x`, logarithms. */
+/* Computes the residuals of a member's runs with the numbers exp(x). */
 static void price(const profile_member *m, const double *x, plait_arena *scratch, double *out)
 {
     plait_runtime runtime = m->runtime;
@@ -60,7 +60,7 @@ static void price(const profile_member *m, const double *x, plait_arena *scratch
         out[i] = log(profile_step_s(&runtime, &m->point[i], scratch) / m->point[i].run->step_s);
 }
 
-/* Residuals and slopes where the numbers are now. */
+/* Computes residuals and slopes at the current means of the numbers. */
 static plait_status take_slopes(profile_member *m, plait_arena *scratch, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(scratch);
@@ -85,7 +85,7 @@ static plait_status take_slopes(profile_member *m, plait_arena *scratch, plait_e
     return PLAIT_OK;
 }
 
-// ---- what runs say -------------------------------------------------------------------------
+// ---- parabolas of runs ---------------------------------------------------------------------
 
 bool profile_set_knows(const profile_set *set, const profile_point *ran_as)
 {
@@ -106,7 +106,7 @@ static size_t scale_of(const profile_set *set, const profile_member *m, double *
     return count;
 }
 
-/* A source counts as the root of its runs: they share its site, its model and its ways. */
+/* A source with n runs weighs sqrt(n), since they share its site and model. */
 static double share_of(const profile_set *set, const profile_member *m, size_t row)
 {
     int runs = 0;
@@ -130,7 +130,7 @@ static void add_run(const profile_member *m, size_t row, double weight, hierarch
     }
 }
 
-/* The parabola of the runs that count. */
+/* Sums the parabola of the runs that are not left out. */
 static plait_status draw_line(const profile_set *set, profile_member *m, plait_arena *scratch,
                               plait_error *err)
 {
@@ -194,7 +194,7 @@ double profile_set_parent(const profile_set *set, const profile_member *member, 
     return exp(hierarchy_parent(&set->families, &member->line, number));
 }
 
-/* What has no family is one of its own. */
+/* Software without a family is a family of its own. */
 static const char *family_of(const profile_member *m)
 {
     return m->runtime.family[0] != '\0' ? m->runtime.family : m->runtime.name;
@@ -209,7 +209,7 @@ static void join_family(profile_set *set, profile_member *m)
     set->families.families += m->line.family == set->families.families;
 }
 
-/* Software that no profile is of is passed over. */
+/* Adds software with its profile; fails if there is none. */
 static plait_status add_member(profile_set *set, const char *name, size_t most, plait_arena *arena,
                                plait_error *err)
 {
@@ -236,7 +236,10 @@ static plait_status add_member(profile_set *set, const char *name, size_t most, 
     return PLAIT_OK;
 }
 
-/* Where the kernels of an accelerator are guesses, factors on them say as much of it as of software. */
+/*
+ * Adds a run. On an accelerator whose kernel rates are guesses, factors on kernels also contain the
+ * errors of the guesses, so the member then does not count for the parents of these.
+ */
 static void add_point(profile_member *m, const plait_run_price *price, plait_pipelines *pipelines,
                       plait_arena *scratch)
 {
@@ -256,7 +259,7 @@ static void add_point(profile_member *m, const plait_run_price *price, plait_pip
         }
 }
 
-/* A variant that has no file yet. */
+/* Inserts the month of a variant that has no file yet, in ascending order. */
 static void add_variant(profile_member *m, int variant)
 {
     size_t i = m->variants;
@@ -355,7 +358,10 @@ static bool ran(const profile_member *m, const char *source)
     return false;
 }
 
-/* Others keep their slopes: they hardly move with their parents. */
+/*
+ * Gives a member copies of its slopes to change. Members without runs of the source keep theirs,
+ * since their numbers hardly change.
+ */
 static plait_status own_slopes(profile_member *m, plait_arena *arena, plait_error *err)
 {
     double *residual = plait_arena_alloc(arena, m->points + 1, sizeof *residual);

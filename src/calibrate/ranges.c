@@ -1,4 +1,4 @@
-/* ranges.c - what each fitted constant can physically be */
+/* ranges.c - physical bounds of each fitted constant */
 #include "calibrate/ranges.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 
 #include "plait/units.h"
 
-/* What a bound is a multiple of. */
+/* The quantity that bounds are multiples of: the unit, or a rate of the accelerator. */
 typedef enum range_of { OF_UNIT, OF_WIRE, OF_MEMORY } range_of;
 
 typedef struct range {
@@ -19,11 +19,12 @@ typedef struct range {
 } range;
 
 /*
- * Shares of a peak end at 1. Shares of the HBM rate may pass it a little, since small operands stay
- * in a cache. A tile may beat the 256x128 one, so r128 may pass 1. No ring passes its wire; a switch
- * that reduces sends each byte once, which `nvls_gb_per_s` counts in bytes of the buffer. A local
- * copy reads and writes: half of the HBM rate, or several times it out of a cache. A backward pass of
- * attention has 2.5 times the products of the forward.
+ * Shares of a peak are at most 1. Shares of the HBM rate may exceed 1 a little, since small
+ * operands stay in a cache. A tile may be faster than the 256x128 one, so r128 may exceed 1. No
+ * ring exceeds its wire rate; a switch that reduces sends each byte once, and `nvls_gb_per_s`
+ * counts bytes of the buffer. A local copy reads and writes, so it has half of the HBM rate, or
+ * several times the HBM rate from a cache. A backward pass of attention has 2.5 times the products
+ * of the forward pass.
  */
 static const range ranges[] = {
     {"gemm", "emax", 1.0, 0.1, 1.0, false, OF_UNIT},
@@ -88,7 +89,7 @@ fit_number range_number(const char *section, const char *key, size_t offset,
 {
     const range *const r = find(section, key);
 
-    assert(r != NULL); // every constant has one
+    assert(r != NULL); // every constant has a range
     const double base = base_of(r, accelerator);
     return (fit_number){
         .key = r->key,

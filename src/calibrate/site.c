@@ -1,15 +1,18 @@
-/* site.c - a cluster's efficiency from a few measured steps of a site */
+/* site.c - scale a cluster's efficiency to a few measured steps of a site */
 #include "calibrate/site.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Half of what is published is a broken site; a fifth more, another generation. */
+/*
+ * Bounds of the factors: half of the published rates is a faulty site, 1.2 times another
+ * generation.
+ */
 static const double least_factor = 0.5, most_factor = 1.2;
-/* Two runs of one plan differ by some percent: residuals below this are noise. */
+/* Lower limit of the robust scale: repeats of one plan differ by some percent. */
 static const double least_scale = 0.03;
 
-/* What is fitted: a cluster under two factors. */
+/* The subject of the fit: two factors on a cluster. */
 typedef struct site_subject {
     double compute;
     double network;
@@ -20,7 +23,7 @@ typedef struct site_subject {
 
 // ---- factors on a cluster ------------------------------------------------------------------
 
-/* No kernel passes the peak, no link its wire. */
+/* Scales a share of a peak or wire rate, which stays at 1 at most. */
 static void scale_share(double *share, double factor)
 {
     *share = fmin(*share * factor, 1.0);
@@ -61,7 +64,7 @@ static plait_cluster *scaled(const site_subject *subject, plait_arena *arena)
 
 // ---- prices --------------------------------------------------------------------------------
 
-/* Step time of a run on the cluster as it is now; NaN when it has none. */
+/* Returns the step time on the cluster with the current factors; NaN when it has no price. */
 static double step_s(const void *context, const void *what)
 {
     const site_subject *subject = context;
@@ -84,7 +87,7 @@ static double step_s(const void *context, const void *what)
     return s;
 }
 
-/* A priced run as a step of the cluster, or why it is none. */
+/* Converts a priced run to a step; sets *why if it has no price or ran on another accelerator. */
 static plait_status read_run(const plait_cluster *cluster, const plait_run_price *price,
                              plait_arena *arena, site_step *out, const char **why, plait_error *err)
 {
@@ -104,13 +107,13 @@ static plait_status read_run(const plait_cluster *cluster, const plait_run_price
 
 // ---- the whole -----------------------------------------------------------------------------
 
-/* What is fitted, and what is reported. */
+/* The points of the fit and the runs of the result, in the same order. */
 typedef struct site_table {
     fit_point *fit;
     site_run *run;
 } site_table;
 
-/* Steps that have a price there. */
+/* Collects the steps with a price on the cluster; fails (RANGE) if there are none. */
 static plait_status collect(const site_subject *subject, const site_step *step, size_t steps,
                             plait_arena *arena, site_table *table, site_result *out,
                             plait_error *err)

@@ -1,4 +1,4 @@
-/* tables.c - tables of measured kernels, told apart by the columns that they have */
+/* tables.c - read tables of measured kernels, recognised by their columns */
 #include "calibrate/tables.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_COLUMNS = 8 };
 
-/* One row on its way to a point. */
+/* A row to read, and the arena for its texts. */
 typedef struct table_row {
     const csv_table *table;
     size_t row;
@@ -59,7 +59,7 @@ static plait_status microseconds_of(const table_row *at, const char *title, doub
     return PLAIT_OK;
 }
 
-/* The format that a table calls bf16, half or fp8_block; -1: another. */
+/* Returns the plait_precision for bf16, half, fp8_block or another name in a table; -1: unknown. */
 static int precision_of(const table_row *at, const char *title)
 {
     const char *word = text_of(at, title);
@@ -136,7 +136,9 @@ static plait_status read_sustained(const table_row *at, point_list *list, plait_
     return points_add(list, &p, err);
 }
 
-/* TN is the forward product, NN the gradient of its input, NT of its weights. */
+/*
+ * Layout TN is the forward product, NN the gradient of its input, NT the gradient of its weights.
+ */
 static plait_status read_layout(const table_row *at, point_list *list, plait_error *err)
 {
     const int precision = matrix_precision_of(at);
@@ -144,7 +146,7 @@ static plait_status read_layout(const table_row *at, point_list *list, plait_err
     const bool weight = text_equal(layout, "NT");
     point p;
 
-    // Weight gradients that are kept in bf16 are not what training adds up.
+    // Training accumulates weight gradients in fp32, so skip those written in bf16.
     if (precision < 0 || (weight && !text_equal(text_of(at, "out_dtype"), "fp32")))
         return PLAIT_OK;
     PLAIT_TRY(begin_product(at, POINT_LAYOUT, precision, &p, err));
@@ -170,7 +172,10 @@ static plait_status read_grouped(const table_row *at, point_list *list, plait_er
     return points_add(list, &p, err);
 }
 
-/* Even loads, gated experts, whole experts; kernels for a few tokens of a decoder are left out. */
+/*
+ * Accepts rows of kernels that training uses: balanced loads, gated experts without tensor
+ * parallelism, no kernels for the few tokens of decoding.
+ */
 static bool trains_experts(const table_row *at)
 {
     const char *spread = text_of(at, "distribution"), *tp = text_of(at, "tp");
@@ -202,8 +207,9 @@ static plait_status read_experts(const table_row *at, point_list *list, plait_er
 /* ---- attention ---- */
 
 /*
- * What measurements call the kernels. TensorRT-LLM's and cuDNN's are fused kernels of one kind;
- * on Blackwell, where FlashAttention-3 does not run, vLLM calls a kernel that takes its place.
+ * Returns the kernel for a name in a table; -1: unknown. TensorRT-LLM's and cuDNN's kernels count
+ * as one kind, fused. FlashAttention-3 does not run on Blackwell, so vLLM's kernel there stands in
+ * for it.
  */
 static int kernel_of(const char *word)
 {
@@ -213,7 +219,7 @@ static int kernel_of(const char *word)
     } known[] = {
         {"torch_flow", PLAIT_ATTENTION_FUSED},
         {"cuDNN", PLAIT_ATTENTION_FUSED},
-        {"", PLAIT_ATTENTION_FUSED}, // TransformerEngine's, in tables of one kernel
+        {"", PLAIT_ATTENTION_FUSED}, // tables of TransformerEngine have no kernel column
         {"flash_attn", PLAIT_ATTENTION_FLASH2},
         {"flash_attention", PLAIT_ATTENTION_FLASH2},
         {"FA2", PLAIT_ATTENTION_FLASH2},
@@ -236,7 +242,7 @@ static bool is_plain(const table_row *at, const char *title)
     return precision == PLAIT_BF16 || precision == PLAIT_FP16;
 }
 
-/* Causal kernels do the lower triangle, its diagonal included; each of 16-bit elements. */
+/* Causal kernels compute the lower triangle with its diagonal. Elements have 16 bits. */
 static plait_status read_attention_work(const table_row *at, const char *width,
                                         plait_attention_work *out, plait_error *err)
 {
@@ -264,11 +270,11 @@ static plait_status read_attention(const table_row *at, point_list *list, plait_
     PLAIT_TRY(name_of(at, &p, err));
     PLAIT_TRY(read_attention_work(at, "head_dim", &p.attention, err));
     PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
-    // Wider heads take other kernels, and the model has no rate for them.
+    // Skip wider heads: they run other kernels, for which the cost model has no rate.
     return p.attention.head_dim <= 256.0 ? points_add(list, &p, err) : PLAIT_OK;
 }
 
-/* Heads that share one of keys beyond this: TensorRT-LLM has no kernel, and takes thirty times as long. */
+/* Most query heads per KV head; TensorRT-LLM has no kernel for more, and takes 30 times as long. */
 static const double most_sharing_heads = 32.0;
 
 static plait_status read_decode(const table_row *at, point_list *list, plait_error *err)
@@ -291,7 +297,7 @@ static plait_status read_decode(const table_row *at, point_list *list, plait_err
     return heads <= most_sharing_heads * p.decode.kv_heads ? points_add(list, &p, err) : PLAIT_OK;
 }
 
-/* Whether two rows differ only in the pass and in what was measured. */
+/* Returns whether two rows differ only in the pass, the source and the measured columns. */
 static bool same_case(const csv_table *table, size_t a, size_t b)
 {
     for (size_t c = 0; c < table->columns; c++) {
@@ -315,7 +321,7 @@ static bool find_forward(const table_row *at, table_row *out)
     return false;
 }
 
-/* A backward pass, or both passes together, beside the forward pass of the same case. */
+/* Reads a backward pass, or both passes together, and the forward pass of the same case. */
 static plait_status read_backward(const table_row *at, point_list *list, plait_error *err)
 {
     const char *pass = text_of(at, "pass");
@@ -345,7 +351,7 @@ static plait_status read_memory(const table_row *at, point_list *list, plait_err
     return points_add(list, &p, err);
 }
 
-/* The collective that a table calls alltoall or send_recv; -1: another. */
+/* Returns the collective for its name in a table, such as alltoall or send_recv; -1: unknown. */
 static int collective_of(const char *word)
 {
     if (text_equal(word, "alltoall"))
@@ -355,7 +361,7 @@ static int collective_of(const char *word)
     return text_index(word, plait_collective_name);
 }
 
-/* Nodes that the ranks are on; one where the table does not say. */
+/* Reads the number of nodes; 1 if the table has none. */
 static plait_status nodes_of(const table_row *at, int *out, plait_error *err)
 {
     double nodes = 1.0;
@@ -372,7 +378,7 @@ static plait_status read_collective(const table_row *at, point_list *list, plait
     double ranks;
     point p = {.block = op};
 
-    // 8-bit sums take other paths than gradients.
+    // Skip 8-bit reductions: they use other code paths than gradients.
     if (op < 0 || (op >= PLAIT_FITTED_COLLECTIVES && op != PLAIT_P2P) ||
         text_equal(text_of(at, "dtype"), "int8"))
         return PLAIT_OK;
@@ -388,7 +394,9 @@ static plait_status read_collective(const table_row *at, point_list *list, plait
 
 /* ---- kinds ---- */
 
-/* A table is of the first kind whose columns it has; those that no constant needs have no reader. */
+/*
+ * A table is of the first kind whose columns it has. `read` is NULL if no constant is fitted to it.
+ */
 static const struct table_kind {
     const char *column[MOST_COLUMNS];
     read_row *read;
