@@ -1,9 +1,10 @@
-/* plait_mpi.c - plait-mpi: a sweep over the ranks of an MPI job; the only file that knows MPI
+/* plait_mpi.c - plait-mpi: a sweep over the ranks of an MPI job; the only file that uses MPI
  *
  *     mpirun -n 64 plait-mpi sweep SCENARIOS.json -o ALL.jsonl
  *
- * The first rank writes, in order, the bytes that `plait sweep` writes alone; a run that was cut off goes
- * on. Each rank takes a part of each block. A rank that fails ends the job with one line.
+ * Each rank computes a part of each block. The first rank writes the results in order, byte for
+ * byte as `plait sweep` does; a restarted job continues an interrupted file. A rank that fails
+ * prints one line and aborts the job.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -53,7 +54,7 @@ static plait_status broadcast(void *context, int64_t *value, plait_error *err)
     return PLAIT_OK;
 }
 
-/* ---- the command line: fewer words than plait sweep takes, since MPI has the rest ---- */
+/* ---- the command line: fewer options than plait sweep, since mpirun sets the parallelism ---- */
 
 static int usage(int rank)
 {
@@ -68,7 +69,7 @@ static int complain(const sweep_team *team, const plait_error *err)
     return EXIT_USAGE;
 }
 
-/* What is wrong with the file is said once, by the first rank. */
+/* The first rank alone loads the file and reports its errors, so that they are printed once. */
 static bool can_be_read(const sweep_team *team, const char *scenarios, plait_arena *arena)
 {
     plait_error err = {PLAIT_OK, "", ""};
@@ -82,7 +83,7 @@ static bool can_be_read(const sweep_team *team, const char *scenarios, plait_are
     return broadcast(NULL, &fine, &err) == PLAIT_OK && fine != 0;
 }
 
-/* Without the others a rank that fails cannot go on, nor they without it. */
+/* Runs the sweep. A failing rank aborts the job, since the others would wait for it. */
 static int run(sweep_team *team, const char *scenarios, const char *output, plait_arena *arena)
 {
     const sweep_work work = {.scenarios = scenarios,

@@ -1,7 +1,7 @@
-/* band.c - the band of a predicted step, and which steps it cannot tell apart, by the evidence
+/* band.c - bands of predicted steps and memory, and the tie of two predictions, from evidence
  *
- * Everything is in logarithms of measured over predicted time, so that half and twice as long are
- * as far off.
+ * Errors are logarithms of measured over predicted time, so that half and twice as long are equally
+ * far off.
  */
 #include "validate/band.h"
 
@@ -36,7 +36,7 @@ plait_regime plait_regime_of(const plait_problem *problem)
     };
 }
 
-/* A node, a part of a cluster, a cluster. */
+/* Returns the class of a scale: 0 up to a node, 1 up to 256 GPUs, 2 more. */
 int plait_regime_scale(int gpus)
 {
     return gpus <= 8 ? 0 : gpus <= 256 ? 1 : 2;
@@ -44,10 +44,16 @@ int plait_regime_scale(int gpus)
 
 enum { KEYS = 5 };
 
-/* What two runs of one plan differ by, and what a band is wider by for each key without evidence. */
+/*
+ * Logarithms added to each side of a band: for repeats of a plan, and for each key without
+ * evidence.
+ */
 static const double repeats = 0.02, unknown = 0.01;
 
-/* What a row shares with a regime, and how much the more it weighs for it. */
+/*
+ * Returns a row's weight for a regime, by the keys that both share, and adds these keys to
+ * `shared`.
+ */
 static double likeness(const plait_regime *a, const plait_regime *b, bool shared[KEYS])
 {
     static const double gain[KEYS] = {4.0, 4.0, 2.0, 2.0, 4.0};
@@ -77,7 +83,9 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* By linear interpolation between the middles of the weights; `sample` is sorted. */
+/*
+ * Returns a weighted quantile of a sorted sample, interpolated between the middles of the weights.
+ */
 static double quantile(const weighted *sample, size_t count, double share)
 {
     double total = 0.0, below = 0.0;
@@ -105,7 +113,7 @@ static bool same_group(const plait_evidence_row *a, const plait_evidence_row *b)
     return strcmp(a->source, b->source) == 0 && strcmp(a->regime.runtime, b->regime.runtime) == 0;
 }
 
-/* Where the group that begins at a row ends. */
+/* Returns the end of the group (one source and software) that begins at a row. */
 static size_t group_end(const plait_evidence_row *row, size_t count, size_t begin)
 {
     size_t end = begin + 1;
@@ -120,7 +128,10 @@ size_t band_group_end(const plait_evidence *evidence, size_t begin)
     return group_end(evidence->row, evidence->count, begin);
 }
 
-/* The rows that count, with their weights. */
+/*
+ * Collects the errors of all rows, except those of the source `without`. A group of n rows weighs
+ * sqrt(n) times its likeness to the regime.
+ */
 static size_t band_sample(const plait_evidence *evidence, const plait_regime *regime,
                           const char *without, weighted *sample, bool shared[KEYS])
 {
@@ -178,10 +189,13 @@ plait_status plait_evidence_band(const plait_evidence *evidence, const plait_reg
 
 /* ---- the band of memory ---- */
 
-/* Of the normal distribution: 75 % lie so near to its middle, and 90 % below. */
+/* Of the standard normal distribution: quantile of |x| at 75 %, and of x at 90 %. */
 static const double within75 = 1.1503493803760079, below90 = 1.2815515655446004;
 
-/* How far the peaks of one source and software lie from their predictions. `room` is for its rows. */
+/*
+ * Returns the deviation of one group's peaks from their predictions, and its weight. `room`:
+ * [count].
+ */
 static weighted voice_of(const plait_evidence_row *row, size_t count, const plait_regime *regime,
                          weighted *room)
 {
@@ -226,7 +240,7 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
     return PLAIT_OK;
 }
 
-/* ---- plans that cannot be told apart ---- */
+/* ---- ties of predictions ---- */
 
 bool band_judges(const plait_evidence_row *row, const plait_regime *regime)
 {
@@ -267,7 +281,7 @@ static size_t sweep_rows(const plait_evidence *evidence, const plait_regime *reg
     return count;
 }
 
-/* One sweep, in order of its errors, as distances from their median. */
+/* Sets `out` to the distances of a sweep's errors, which are sorted, from their median. */
 static size_t add_distances(const sweep_row *row, size_t count, weighted *out)
 {
     if (count < PLAIT_SWEEP_LEAST)
@@ -280,7 +294,7 @@ static size_t add_distances(const sweep_row *row, size_t count, weighted *out)
     return count;
 }
 
-/* Distances of all sweeps together; returns how many. */
+/* Collects and sorts the distances of all sweeps. Returns their count. */
 static size_t all_distances(const sweep_row *row, size_t rows, weighted *out)
 {
     size_t count = 0;

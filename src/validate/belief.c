@@ -1,4 +1,4 @@
-/* belief.c - normal beliefs of steps, what a measurement does to them, and which plans to try */
+/* belief.c - normal posterior of step times, its update by measurements, and which plans to try */
 #include "plait/validate.h"
 #include "base/numbers.h"
 #include "base/random.h"
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What two runs of one plan differ by, as in the bands. */
+/* Standard deviation of repeats of one plan, in logarithms. */
 static const double repeats = 0.01;
 
 // ---- beliefs -------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ static double covariance_of(const int *a, const int *b, const plait_error_parts 
 
 static bool is_deviation(double number)
 {
-    return number >= 0.0 && number <= 1e30; // whose squares add up
+    return number >= 0.0 && number <= 1e30; // sums of squares stay finite
 }
 
 static plait_status check_parts(const plait_error_parts *parts, plait_error *err)
@@ -71,7 +71,10 @@ plait_status plait_posterior_make(const plait_degrees *const *degrees, const dou
     return PLAIT_OK;
 }
 
-/* C.341: the mean follows by the share of the covariance, which shrinks by what is now known. */
+/*
+ * C.341: condition the normal distribution on one measurement. Means move by their share of the
+ * covariance with the measured plan, and covariances shrink.
+ */
 void plait_posterior_measure(plait_posterior *b, int plan, double seconds)
 {
     if (plan < 0 || plan >= b->plans || !(seconds > 0.0 && isfinite(seconds)))
@@ -109,7 +112,7 @@ plait_believed plait_believed_of(const plait_posterior *b, int plan)
 
 enum { DRAWS = 4000 };
 
-/* L of covariance = L L'; what rounding leaves of a row that follows from others is nothing. */
+/* Computes L of covariance = L L' (Cholesky). Diagonal rests within rounding of 0 count as 0. */
 static void factorise(const plait_posterior *b, double *l)
 {
     const int n = b->plans;
@@ -126,7 +129,7 @@ static void factorise(const plait_posterior *b, double *l)
         }
 }
 
-/* Logarithms of all steps, draw by draw: [DRAWS x plans]. */
+/* Draws the logarithms of all steps: out[DRAWS x plans]. `z` is scratch [plans]. */
 static void draw_steps(const plait_posterior *b, const double *l, double *z, double *out)
 {
     const int n = b->plans;
@@ -147,8 +150,8 @@ static void draw_steps(const plait_posterior *b, const double *l, double *z, dou
 typedef struct trial {
     const plait_posterior *belief;
     const double *step; /* [DRAWS x plans] */
-    double *best;       /* [DRAWS] of all */
-    double *tried;      /* [DRAWS] of those tried or measured; infinite before */
+    double *best;       /* [DRAWS] least step of all plans */
+    double *tried;      /* [DRAWS] least step of plans tried or measured; infinite if none */
 } trial;
 
 static double step_at(const trial *t, int draw, int plan)
@@ -156,7 +159,7 @@ static double step_at(const trial *t, int draw, int plan)
     return t->step[(size_t)draw * (size_t)t->belief->plans + (size_t)plan];
 }
 
-/* Mean share lost by the best of those tried and one more. */
+/* Returns the mean relative loss of the best of the plans tried and one more. */
 static double regret_with(const trial *t, int plan)
 {
     double sum = 0.0;
@@ -200,7 +203,10 @@ static bool take_best(trial *t, plait_tries *out)
     return true;
 }
 
-/* What the best that is measured still loses: on average, and in all but one draw of twenty. */
+/*
+ * Sets the mean relative loss of the best measured plan, and the 95 % quantile of the possible
+ * gain.
+ */
 static void look_at_measured(const trial *t, double *loss, plait_tries *out)
 {
     double sum = 0.0;

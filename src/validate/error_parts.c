@@ -1,4 +1,4 @@
-/* error_parts.c - which plans' predictions err alike, by differences between plans of one sweep */
+/* error_parts.c - variance components of prediction errors, from pairs of plans of one sweep */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "plait/validate.h"
 
 /*
- * Half the mean square of the difference of two errors is the variance of what the two do not share:
- * their own parts, and those of the traits they differ in. Every pair of plans of a sweep is one
- * equation in these variances; they are the least squares of all that are not negative. (C.340)
+ * Half the mean square of the difference of two errors is the variance of the parts that the two
+ * plans do not share: their own, and those of the traits in which they differ. Each pair of plans
+ * of a sweep is one equation in these variances, solved by non-negative least squares. (C.340)
  */
 enum { OWN = PLAIT_TRAITS, PARTS };
 
@@ -19,9 +19,9 @@ typedef struct equations {
 } equations;
 
 /*
- * Two plans whose errors differ by more than this count as if by so much: most plans of a sweep are
- * near each other, a few are far off, and few of those are among the best. Chosen so that about as
- * much is expected to be lost on measured sweeps as was lost.
+ * Upper limit of the difference of two errors. Most plans of a sweep have similar errors, a few are
+ * far off, and few of those are among the best. **Chosen** so that the expected loss on measured
+ * sweeps is about the actual loss.
  */
 static const double furthest = 0.08;
 
@@ -40,7 +40,7 @@ static void add_pair(const plait_evidence_row *a, const plait_evidence_row *b, d
     }
 }
 
-/* One number after the other, each to its best, until nothing moves: there are few, and it converges. */
+/* Non-negative least squares by coordinate descent, which converges for these few variances. */
 static void solve(const equations *e, double variance[PARTS])
 {
     enum { ROUNDS = 2000 };

@@ -1,4 +1,4 @@
-/* evaluate.c - the price of one run, as it ran */
+/* evaluate.c - price one measured run with its own plan */
 #include "validate/evaluate.h"
 
 #include <math.h>
@@ -29,7 +29,9 @@ static double most_reserved(const plait_cost *cost)
     return most;
 }
 
-/* What the device shows: reserved by the allocator, and what lies outside it. */
+/*
+ * Returns the memory that nvidia-smi shows: reserved by the allocator, plus memory outside of it.
+ */
 static double device_bytes(const plait_cost *cost, double fragmentation)
 {
     double most = 0.0;
@@ -65,7 +67,7 @@ static double memory_of_scope(const plait_problem *problem, const plait_cost *co
 
 /* ---- the price ---- */
 
-/* The same software without bounds on its plans: what ran is not for us to refuse. */
+/* Copies a runtime without limits on its plans, for a run that the rules would reject. */
 static plait_status open_runtime(const plait_runtime *runtime, plait_arena *arena,
                                  const plait_runtime **out, plait_error *err)
 {
@@ -89,7 +91,7 @@ static plait_status open_runtime(const plait_runtime *runtime, plait_arena *aren
     return PLAIT_OK;
 }
 
-/* The same cluster with every kernel: what ran had them. */
+/* Copies a cluster with all kernels, since the run's own kernels existed. */
 static plait_status open_cluster(const plait_cluster *cluster, plait_arena *arena,
                                  const plait_cluster **out, plait_error *err)
 {
@@ -106,8 +108,10 @@ static plait_status open_cluster(const plait_cluster *cluster, plait_arena *aren
     return PLAIT_OK;
 }
 
-/* Returns the model without the parts that some attention kernels refuse and that have no price. Dropout goes too:
- * a kernel without dropout of scores ran without it. */
+/*
+ * Copies a model without parts that some attention kernels reject and that have no price: sinks,
+ * ALiBi and dropout. A run with a kernel without dropout of scores had none.
+ */
 static plait_status open_model(const plait_model *model, plait_arena *arena,
                                const plait_model **out, plait_error *err)
 {
@@ -127,7 +131,10 @@ static plait_status open_model(const plait_model *model, plait_arena *arena,
     return PLAIT_OK;
 }
 
-/* A plan that our rules refuse is priced all the same, unless it does not divide. */
+/*
+ * Relaxes kernels, rules and model until the run's plan is valid, and notes the rule that it broke.
+ * Fails (RANGE) if the plan stays invalid, such as when its degrees do not divide.
+ */
 static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err)
 {
     char refused[256], why[256];
@@ -144,7 +151,7 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
     return PLAIT_OK;
 }
 
-/* A run is no evidence about itself, nor are others of its source. */
+/* Computes the bands of a run without the evidence of its own source. */
 static plait_status find_band(const setup *at, plait_rules rules, plait_problem *problem,
                               plait_error *err)
 {
@@ -153,7 +160,7 @@ static plait_status find_band(const setup *at, plait_rules rules, plait_problem 
 
     PLAIT_TRY(library_evidence(at->shelf, &evidence, err));
     regime = plait_regime_of(problem);
-    regime.rules = rules; // those of its software, whichever bind the run
+    regime.rules = rules; // the software's own rules, even if make_legal() relaxed them
     PLAIT_TRY(
         plait_evidence_band(evidence, &regime, at->run->source, at->arena, &problem->band, err));
     return plait_evidence_memory_band(evidence, &regime, at->run->source, at->arena,

@@ -1,4 +1,4 @@
-/* evidence.c - a file of predictions against measured runs: columns to fields, and back */
+/* evidence.c - read and write the file of measured over predicted ratios */
 #include "plait/validate.h"
 
 #include "io/csv/csv_table.h"
@@ -11,11 +11,11 @@ static const char *const titles[] = {
     "of", "source", "sweep", "runtime", "rules", "narrowest", "gpus",     "experts", "calibrated",
     "tp", "pp",     "vpp",   "mbs",     "zero3", "recompute", "left_out", "shipped", NULL};
 
-/* What a row is about. */
+/* Values of column `of`: whether a row is about step time or memory. */
 static const char *const subjects[] = {"step", "memory", NULL};
 enum { OF_STEP, OF_MEMORY, SUBJECTS };
 
-/* Traits may be missing, as in evidence of older days: then all plans share them. */
+/* Columns of traits may be missing, as in older files: all plans then have the same trait. */
 static plait_status check_columns(const csv_table *table, plait_error *err)
 {
     PLAIT_TRY(csv_table_among(table, titles, err));
@@ -38,7 +38,7 @@ static plait_status int_of(const csv_table *table, size_t row, const char *title
     return csv_table_int(table, row, csv_table_column(table, title), min, max, out, err);
 }
 
-/* Further off than a thousandfold is no step of the same job. */
+/* Reads measured over predicted, limited to a factor of 1000 either way. */
 static plait_status ratio_of(const csv_table *table, size_t row, const char *title, double *out,
                              plait_error *err)
 {
@@ -72,7 +72,7 @@ static plait_status read_row(const csv_table *table, size_t row, plait_evidence_
     return PLAIT_OK;
 }
 
-/* Rows of both subjects, each into its own list. */
+/* Reads the rows into two lists, one per subject. */
 static plait_status read_table(const csv_table *table, plait_arena *arena, plait_evidence *out,
                                plait_error *err)
 {
@@ -129,7 +129,7 @@ static void append_titles(text_builder *out)
     text_append_char(out, '\n');
 }
 
-/* A cell of RFC 4180, and the comma behind it. */
+/* Appends a quoted cell (RFC 4180) and a comma. */
 static void append_cell(text_builder *out, const char *text)
 {
     text_append_char(out, '"');

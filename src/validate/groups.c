@@ -1,4 +1,4 @@
-/* groups.c - rows by the text that they share, in order of first appearance */
+/* groups.c - group rows by a text of theirs, in order of first appearance */
 #include "validate/groups.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static size_t find(const row_groups *groups, const char *name, const char *scope
     return g;
 }
 
-/* The group of each row, `rows` for none; counts sizes and remembers names. */
+/* Sets the group of each row (`rows` for none), and the names and sizes of groups. */
 static void sort_rows(const plait_validation *validation, row_key *key, size_t *group_of,
                       row_groups *out)
 {

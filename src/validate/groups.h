@@ -1,4 +1,4 @@
-/* groups.h - rows by the text that they share, in order of first appearance */
+/* groups.h - group rows by a text of theirs, in order of first appearance */
 #pragma once
 
 #include "plait/validate.h"
@@ -6,12 +6,12 @@
 typedef struct row_groups {
     size_t count;
     const char **name;  /* [count] */
-    const char **scope; /* [count]: a second text, or NULL */
-    size_t **row;       /* [count][size] */
-    size_t *size;       /* [count] */
+    const char **scope; /* [count] second text of the key, or NULL */
+    size_t **row;       /* [count][size] indices of rows */
+    size_t *size;       /* [count] rows per group */
 } row_groups;
 
-/** The texts of a row; false: the row belongs to no group. */
+/** Sets the key of a row. Returns false if the row belongs to no group. */
 typedef bool row_key(const plait_validation *validation, size_t row, const char **name,
                      const char **scope);
 

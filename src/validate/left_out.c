@@ -1,4 +1,4 @@
-/* left_out.c - evidence summed up: errors of each source predicted without it */
+/* left_out.c - errors of each source when predicted without its runs */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "plait/validate.h"
 #include "validate/statistics.h"
 
-/* One group being summed, and all of them. */
+/* Errors of all groups so far. */
 typedef struct left_out_sum {
     const plait_evidence *evidence;
     plait_arena *arena;
@@ -22,7 +22,10 @@ static bool same_regime(const plait_regime *a, const plait_regime *b)
            a->gpus == b->gpus && a->experts == b->experts && a->calibrated == b->calibrated;
 }
 
-/* Rows of a group that lie in their band, and how wide bands are; neighbours mostly share one. */
+/*
+ * Counts the rows of a group inside their bands, and sums the widths of bands. Adjacent rows of one
+ * regime have the same band, which is computed once.
+ */
 static plait_status count_inside(const plait_evidence *evidence, size_t begin, size_t end,
                                  plait_arena *arena, size_t *inside, double *width,
                                  plait_error *err)

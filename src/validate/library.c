@@ -1,4 +1,4 @@
-/* library.c - models, clusters and runtimes that rows share, each loaded once */
+/* library.c - cache of the models, clusters and runtimes that rows name */
 #include "validate/library.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@ typedef struct library_item {
     struct library_item *next;
     item_kind kind;
     const char *name;
-    const void *value; /* NULL: could not be loaded ... */
-    plait_error err;   /* ... because of this */
+    const void *value; /* NULL: loading failed with `err` */
+    plait_error err;   /* valid if value is NULL */
 } library_item;
 
 static const size_t value_size[ITEM_KINDS] = {sizeof(plait_cluster), sizeof(plait_accelerator),
@@ -56,7 +56,7 @@ static plait_status load_item(library *shelf, library_item *item)
 
     if (value == NULL)
         return plait_fail_nomem(&item->err);
-    if (data_is_path(item->name)) // a cell of a table is no reason to open other files
+    if (data_is_path(item->name)) // a cell of a table must not open other files
         return plait_fail(&item->err, PLAIT_ERROR_RANGE, item->name,
                           "expected a name, found a path");
     PLAIT_TRY(load_value(shelf, item->kind, item->name, value, &item->err));

@@ -1,4 +1,4 @@
-/* library.h - models, clusters and runtimes that rows share, each loaded once */
+/* library.h - cache of the models, clusters and runtimes that rows name */
 #pragma once
 
 #include "plait/cluster.h"
@@ -6,18 +6,20 @@
 #include "plait/model.h"
 #include "plait/runtime.h"
 
-/** What has been asked for so far; starts as {.arena = arena}. */
+/** The cache; initialise it as {.arena = arena}. */
 typedef struct library {
     plait_arena *arena;
     struct library_item *first;
-    const char *const *models; /* all names, once they were asked for */
-    plait_evidence *evidence;  /* likewise */
+    const char *const *models; /* all model names; NULL: not listed yet */
+    plait_evidence *evidence;  /* NULL: not loaded yet */
 } library;
 
-/* Each fails again, with the same message, when it failed before. A name is a plain word: what
- * looks like a path is unknown. */
+/*
+ * Failures are cached: a later call for the same name fails with the same message. A name that
+ * looks like a path fails (RANGE).
+ */
 
-/** "h100-80gb-sxm:64x8,nic=400"; no GPUs of it are taken beyond the whole. */
+/** Finds a cluster such as "h100-80gb-sxm:64x8,nic=400", whole: before plait_cluster_take(). */
 plait_status library_cluster(library *shelf, const char *text, const plait_cluster **out,
                              plait_error *err) PLAIT_MUST_CHECK;
 plait_status library_accelerator(library *shelf, const char *name, const plait_accelerator **out,
@@ -27,10 +29,10 @@ plait_status library_runtime(library *shelf, const char *name, const plait_runti
 plait_status library_model(library *shelf, const char *name, const plait_model **out,
                            plait_error *err) PLAIT_MUST_CHECK;
 
-/** The longest model name that `name` is or begins with, followed by '-'; NULL: none. */
+/** Finds the longest model name that equals `name` or is its beginning before a '-'; NULL: none. */
 plait_status library_model_name(library *shelf, const char *name, const char **out,
                                 plait_error *err) PLAIT_MUST_CHECK;
 
-/** The evidence of the data folders; nothing where they have none. */
+/** Loads the evidence of the data folders; it is empty if they have none. */
 plait_status library_evidence(library *shelf, const plait_evidence **out,
                               plait_error *err) PLAIT_MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * plot_svg.c - measured against predicted step times, one panel a source, as SVG
+ * plot_svg.c - plot predicted against measured step times as SVG, one panel per source
  *
  *     predicted |       . /        Both axes are logarithmic and have the same range, so that a
  *               |    . ' /         perfect prediction lies on the diagonal, and the dashed lines
@@ -16,13 +16,13 @@
 #include "base/text.h"
 
 enum {
-    PANEL = 250, /* side of a panel's square */
-    LEFT = 62,   /* of it: labels of the vertical axis */
-    ABOVE = 44,  /* title */
-    BELOW = 50,  /* labels of the horizontal axis */
-    BESIDE = 18, /* right of it */
-    HEAD = 40,   /* of the whole drawing: what the lines mean */
-    PER_ROW = 3
+    PANEL = 250, /* side of the square, in pixels as all of these */
+    LEFT = 62,   /* margin for the labels of the vertical axis */
+    ABOVE = 44,  /* margin for the title */
+    BELOW = 50,  /* margin for the labels of the horizontal axis */
+    BESIDE = 18, /* margin on the right */
+    HEAD = 40,   /* height of the drawing's title */
+    PER_ROW = 3  /* panels per row */
 };
 
 static const char *const style =
@@ -79,7 +79,7 @@ static void widen(panel *p, double seconds)
     p->high = fmax(p->high, log10(seconds));
 }
 
-/* The range of all points, a little room on either side, at least a factor of two. */
+/* Sets the range to that of all points with a margin; it covers at least a factor of two. */
 static void fit_range(const plait_validation *v, const size_t *row, size_t rows, panel *p)
 {
     p->low = HUGE_VAL;
@@ -111,7 +111,7 @@ static void draw_tick(const panel *p, double seconds)
         p->x + place, p->y + 15.0, text, p->x - 5.0, p->y - place + 4.0, text);
 }
 
-/* Every decade; 1, 2 and 5 of it where there are few, 1 to 9 where there is hardly one. */
+/* Draws ticks at each decade, also at 2 and 5 below two decades, and at 1 to 9 below 0.7. */
 static void draw_ticks(const panel *p)
 {
     const double range = p->high - p->low;
@@ -122,7 +122,7 @@ static void draw_ticks(const panel *p)
                 draw_tick(p, digit * pow(10.0, decade));
 }
 
-/* predicted = factor measured, cut where it leaves the square */
+/* Draws the line predicted = factor * measured, clipped to the square. */
 static void draw_diagonal(const panel *p, double factor, const char *class)
 {
     const double shift = along(p, p->low + log10(factor));
@@ -183,7 +183,7 @@ static void draw_panel(const plait_validation *v, const row_groups *groups, size
 
 /* ---- the whole ---- */
 
-/* The rows that the errors by source are over, so group g is group g of those. */
+/* Key of the same rows as the errors by source, so that group g here is group g there. */
 static bool key_drawn(const plait_validation *v, size_t row, const char **name, const char **scope)
 {
     *name = v->runs->run[row].source;

@@ -1,4 +1,4 @@
-/* runs.c - a file of measured runs: columns to fields */
+/* runs.c - read a file of measured runs */
 #include "plait/validate.h"
 
 #include <limits.h>
@@ -31,7 +31,7 @@ static const char *const mlp_name[PLAIT_RUN_MLPS + 1] = {"swiglu", "gelu", "relu
 
 typedef enum column_kind { COLUMN_TEXT, COLUMN_INT, COLUMN_NUMBER, COLUMN_WORD } column_kind;
 
-/* A column and its field; of words and measured numbers the fields are filled apart. */
+/* A column and its field; read_words() and read_numbers() fill words and measured numbers. */
 typedef struct run_column {
     const char *title;
     bool required;
@@ -179,7 +179,10 @@ static plait_status read_cell(const csv_table *table, size_t row, const run_colu
     return PLAIT_OK;
 }
 
-/* A runtime of earlier versions stands for the profile of today and a note about its gradients. */
+/*
+ * Replaces the runtime name of an earlier version by today's and a note on gradient
+ * synchronisation.
+ */
 static plait_status translate_runtime(plait_run *run, plait_arena *arena, plait_error *err)
 {
     const runtime_alias *const alias = runtime_alias_find(run->runtime);
@@ -222,7 +225,7 @@ static bool is_within(const plait_run *run, const run_column *column)
            (number == -1 && column->min == 0);
 }
 
-/* Measured, or not. */
+/* Returns whether a figure is valid: positive and finite, or NaN for not measured. */
 static bool is_measured(double figure)
 {
     return isnan(figure) || (figure > 0.0 && isfinite(figure));

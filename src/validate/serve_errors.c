@@ -1,4 +1,4 @@
-/* serve_errors.c - predictions of serving beside measurements: prices, errors, choices */
+/* serve_errors.c - predictions of serving against measurements: prices, errors, choices */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +35,10 @@ static plait_service price_way(const plait_serve_run *run, int way, const plait_
     return plait_serve(&d, load);
 }
 
-/* More than leaves comes: so many requests are in flight as the run allows, or all that there are. */
+/*
+ * The server is overloaded: model the load as a closed loop at the allowed concurrency, or as
+ * offline if there is no limit.
+ */
 static plait_load saturated(plait_load load)
 {
     static const double unbounded = 1e6;
@@ -55,8 +58,8 @@ plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engi
 
     queued.kind = PLAIT_LOAD_OFFLINE;
     queued.concurrency = 0.0;
-    for (int w = 0; w < run->ways && run->ways > 1;
-         w++) { // of ways not published, the one that does most
+    // If the deployment is not published, take the possible one with the highest offline rate.
+    for (int w = 0; w < run->ways && run->ways > 1; w++) {
         const plait_service s = price_way(run, w, engine, queued);
         if (s.stable && s.output_tokens_per_s > most) {
             most = s.output_tokens_per_s;
@@ -69,7 +72,7 @@ plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engi
                : price_way(run, best, engine, saturated(run->load));
 }
 
-/* ---- all of them ---- */
+/* ---- all runs ---- */
 
 typedef struct sums {
     double *error, *ratio;
@@ -128,21 +131,27 @@ static bool is_choice(const plait_serve_validation *v, size_t i)
            run->measured[PLAIT_SERVE_TTFT] > 0.0;
 }
 
-/* Of one source, model, accelerator, engine and load but for the users: they differ in how they ran. */
+/*
+ * Returns whether two runs are alternatives: same source, model, accelerator, engine and lengths.
+ */
 static bool is_same_choice(const plait_serve_run *a, const plait_serve_run *b)
 {
     return strcmp(a->group, b->group) == 0 && a->kind == b->kind && a->month == b->month &&
            a->load.input == b->load.input && a->load.output == b->load.output;
 }
 
-/* Output tokens/s of one GPU: measured in a closed loop by C.373 from TTFT and TPOT. */
+/* Returns output tokens/s per GPU in a closed loop, from TTFT and TPOT (C.373). */
 static double rate_of(const plait_serve_run *run, double ttft_s, double tpot_s)
 {
     return run->load.concurrency * run->load.output / (ttft_s + (run->load.output - 1.0) * tpot_s) /
            run->gpus;
 }
 
-/* One group under one bound: what the pick measured of the best; NaN: none can be picked. */
+/*
+ * Picks the best predicted run of a group with TPOT within `bound` seconds. Returns its measured
+ * rate over the best measured one; NaN: no run is within the bound. Sets *over if the pick exceeds
+ * it.
+ */
 static double pick_share(const plait_serve_validation *v, size_t first, double bound, bool *over)
 {
     double best = 0.0, picked = 0.0, most = 0.0;
@@ -161,7 +170,7 @@ static double pick_share(const plait_serve_validation *v, size_t first, double b
         if (s->tpot_s <= bound && predicted > most) {
             most = predicted;
             picked = measured;
-            *over = m[PLAIT_SERVE_TPOT] > 1.1 * bound; // a tenth is what two runs may differ by
+            *over = m[PLAIT_SERVE_TPOT] > 1.1 * bound; // allows 10 % for the difference of repeats
         }
     }
     return best > 0.0 && most > 0.0 ? fmin(picked / best, 1.0) : (double)NAN;

@@ -1,4 +1,4 @@
-/* serve_runs.c - measured runs of serving from a table, each with the step tables that price it */
+/* serve_runs.c - read measured runs of serving from a table, with the step tables to price them */
 #include "plait/serve.h"
 
 #include <math.h>
@@ -77,11 +77,11 @@ typedef enum column {
         COLUMN_COUNT
 } column;
 
-/* ---- what rows share ---- */
+/* ---- models, clusters and step tables, cached for all rows ---- */
 
 typedef struct known_model {
     const char *name;
-    const plait_model *model; /* NULL: not shipped */
+    const plait_model *model; /* NULL: no model file */
 } known_model;
 
 typedef struct known_cluster {
@@ -124,7 +124,7 @@ static plait_status whole(const reader *r, size_t row, column c, int *out, plait
     return csv_table_int(&r->table, row, r->at[c], 1, 1 << 20, out, err);
 }
 
-/* NULL: it is not shipped. */
+/* Finds a model; *out is NULL if there is no model file. */
 static plait_status find_model(reader *r, const char *name, const plait_model **out,
                                plait_error *err)
 {
@@ -149,7 +149,7 @@ static plait_status find_model(reader *r, const char *name, const plait_model **
     return faults_only(status, &unknown, err);
 }
 
-/* A cluster of whole nodes around the GPUs of a worker; NULL: there is none. */
+/* Finds a cluster with the GPUs of a worker, in whole nodes if they exceed one; NULL: none. */
 static plait_status find_cluster(reader *r, const char *accelerator, int gpus_per_node, int gpus,
                                  const plait_cluster **out, plait_error *err)
 {
@@ -217,7 +217,8 @@ static plait_status read_measured(const reader *r, size_t row, plait_serve_run *
 
     for (int f = 0; f < PLAIT_SERVE_MEASURES; f++)
         run->measured[f] = (double)NAN;
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) { // the last that is given counts
+    for (size_t i = 0; i < sizeof columns / sizeof *columns;
+         i++) { // the last non-empty column counts
         double ms = (double)NAN;
         PLAIT_TRY(number(r, row, columns[i].from, 1e12, &ms, err));
         if (ms > 0.0)
@@ -232,7 +233,7 @@ static plait_status read_measured(const reader *r, size_t row, plait_serve_run *
     return PLAIT_OK;
 }
 
-/* "2025-10", "20251015T0930": the month as 2510; 0: none. */
+/* Returns the month of "2025-10" or "20251015T0930" as 2510; 0: no date. */
 static int month_of(const char *date)
 {
     int digits = 0, value = 0;
@@ -245,7 +246,7 @@ static int month_of(const char *date)
     return digits == 6 ? value - 200000 : 0;
 }
 
-/* "0.12.0", "1.3rc5": 12, 103; 0: no number. */
+/* Returns 100 * major + minor: 12 for "0.12.0", 103 for "1.3rc5"; 0: not a version. */
 static int version_of(const char *text)
 {
     char *end;
@@ -269,9 +270,10 @@ static plait_engine_kind kind_of(const char *engine, const char *vendor)
 }
 
 /*
- * Where it is not published: the narrowest that the accelerator multiplies in. So too where 16 bits are
- * of a run that publishes no degrees: MLPerf's logs name what the weights were before the submitter's tool
- * quantised them, and H100's rates of them are above what 16 bits allow.
+ * Returns the weight format of a run. If it is not published, assume the narrowest format that the
+ * accelerator multiplies. The same holds for fp16 in runs without published degrees: MLPerf's logs
+ * name the format before the submitter's tool quantised the weights, and the rates on H100 are
+ * higher than 16 bits allow.
  */
 static int weights_of(const char *said, bool published, const plait_accelerator *gpu)
 {
@@ -287,7 +289,10 @@ static int weights_of(const char *said, bool published, const plait_accelerator 
     return PLAIT_WEIGHT_BF16;
 }
 
-/* ModelOpt's narrow checkpoints, which TensorRT-LLM runs, say that the cache is in fp8. */
+/*
+ * Returns the KV format. Quantised ModelOpt checkpoints, which TensorRT-LLM runs, set the cache to
+ * fp8.
+ */
 static plait_kv_format kv_of(const char *word, plait_engine_kind kind, int weights)
 {
     if (strncmp(word, "fp8", 3) == 0)
@@ -307,7 +312,7 @@ static plait_status read_worker(const reader *r, size_t row, const column at[4],
     return whole(r, row, at[3], &out->dp_attention, err);
 }
 
-/* Attention ranks of a model without experts share nothing: replicas. */
+/* Converts attention-data-parallel ranks of a dense model to replicas, since they share nothing. */
 static void settle(const plait_model *model, plait_worker *worker, int *count)
 {
     if (model_has_experts(model))
@@ -317,7 +322,7 @@ static void settle(const plait_model *model, plait_worker *worker, int *count)
     worker->ep = 1;
 }
 
-/* One pool; its GPUs in *gpus. */
+/* Adds one pool to the run's next deployment, or sets the run's note if it cannot be priced. */
 static plait_status add_pool(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
                              int gpus_per_node, int pool, int workers, plait_error *err)
 {
@@ -387,7 +392,10 @@ static plait_status read_one(reader *r, size_t row, plait_serve_run *run, plait_
 
 enum { MOST_WAYS = 32 };
 
-/* Degrees are not published: all workers inside a node, of tensor ranks or of attention ranks. */
+/*
+ * For a run without published degrees: adds all workers inside a node, with tensor-parallel or
+ * attention-data-parallel ranks, and with or without expert parallelism.
+ */
 static plait_status read_any(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
                              int gpus_per_node, plait_error *err)
 {
@@ -411,7 +419,7 @@ static plait_status read_any(reader *r, size_t row, plait_serve_run *run, plait_
     return PLAIT_OK;
 }
 
-/* A closed loop whose requests are not counted makes ten for each user, as most benchmarks do. */
+/* Reads requests per user of a closed loop; 10 if not published, as in most benchmarks. */
 static plait_status read_rounds(const reader *r, size_t row, plait_load *load, plait_error *err)
 {
     static const double usual = 10.0;
@@ -424,7 +432,7 @@ static plait_status read_rounds(const reader *r, size_t row, plait_load *load, p
     return PLAIT_OK;
 }
 
-/* Speculation, where a run has it: of so many tokens as its source says, else of two. */
+/* Reads speculative decoding: the published number of draft tokens, else 2. */
 static plait_status read_drafts(const reader *r, size_t row, plait_load *load, plait_error *err)
 {
     const char *spec = text(r, row, AT_spec);

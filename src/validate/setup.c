@@ -1,4 +1,4 @@
-/* setup.c - from a row of a file of runs to a problem: cluster, runtime, job */
+/* setup.c - convert a row of a file of runs to a problem: cluster, runtime, job */
 #include "validate/setup.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ plait_status setup_word(const char *title, const char *word, const char *const *
     return PLAIT_OK;
 }
 
-/* Attention that no kernel's rate is known of. */
+/* Notes attention that the cost model has no kernel rates for. */
 static void note_attention(setup *at, const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++)

@@ -15,7 +15,7 @@ static plait_status need(int number, const char *title, plait_error *err)
     return plait_fail(err, PLAIT_ERROR_SCHEMA, title, "expected a number, found nothing");
 }
 
-/* ---- keys that a row may leave open ---- */
+/* ---- keys that a row may omit ---- */
 
 static void give(plait_key_id key, int value, plait_degrees *d, plait_key_set *given)
 {
@@ -38,7 +38,7 @@ static plait_status set_expert_tensor(const plait_run *run, plait_degrees *d, pl
     return PLAIT_OK;
 }
 
-/* ZeRO-0 shards nothing, whatever a row says of shards. */
+/* Sets the ZeRO stage, and the shard group unless the stage is 0, which shards nothing. */
 static void set_shards(const plait_run *run, const plait_runtime *runtime, plait_degrees *d,
                        plait_key_set *given)
 {
@@ -48,7 +48,7 @@ static void set_shards(const plait_run *run, const plait_runtime *runtime, plait
         give(PLAIT_KEY_SHARD_GROUP, run->shard_group, d, given);
 }
 
-/* What published recipes set for one model, whichever row: NVIDIA's perf_recipes and recipes. */
+/* Keys that published recipes set for a model, in all rows: NVIDIA's perf_recipes and recipes. */
 static const struct {
     const char *framework, *model;
     plait_key_id key;
@@ -66,7 +66,7 @@ static void follow_recipes(const plait_run *run, plait_degrees *d, plait_key_set
             give(recipes[i].key, recipes[i].value, d, given);
 }
 
-/* Keys that the notes name, where they are not what the software does unless told. */
+/* Sets the keys that the notes name, which override the software's defaults. */
 static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *given,
                                    plait_error *err)
 {
@@ -91,7 +91,7 @@ static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *g
     return PLAIT_OK;
 }
 
-/* How tokens reach their experts, and whether in pairs of microbatches, as recipes with them have. */
+/* Sets the dispatcher of tokens to experts, and the overlap of its exchange in microbatch pairs. */
 static plait_status set_exchanges(const plait_run *run, plait_degrees *d, plait_key_set *given,
                                   plait_error *err)
 {
@@ -106,7 +106,9 @@ static plait_status set_exchanges(const plait_run *run, plait_degrees *d, plait_
     return PLAIT_OK;
 }
 
-/* Without fused-softmax, `unfused` is PyTorch's own softmax or whatever the runtime has. */
+/*
+ * Sets the attention kernel. The word fused-softmax makes `unfused` use the fused softmax kernel.
+ */
 static plait_status set_attention(setup *at, const plait_runtime *runtime, plait_degrees *d,
                                   plait_key_set *given, plait_error *err)
 {
@@ -148,9 +150,10 @@ static bool split_works(const plait_model *model, plait_degrees *d, plait_split_
 }
 
 /*
- * Software that balances by cost does so always; others split evenly where that divides, and then
- * count the embedding and the head as layers. Where nothing that the software has works, the row
- * ran all the same: embedding and head counted, else as even as whole layers allow.
+ * Chooses the split of layers into stages. Software that balances by cost always does so; other
+ * software splits evenly if the layers divide, and else counts embedding and head as layers. If
+ * none of the software's splits works, the row still ran: count embedding and head, or else split
+ * as evenly as whole layers allow.
  */
 static void choose_split(setup *at, const plait_problem *problem, plait_degrees *d)
 {
@@ -190,7 +193,7 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
     give(PLAIT_KEY_MBS, run->mbs, &d, &given);
     if (run->dp > 0)
         give(PLAIT_KEY_DP, run->dp, &d, &given);
-    // Software that always cuts by sequence does so whatever a row says.
+    // Sequence parallelism is a choice only if the software can run without it.
     if (run->sp >= 0 && (problem->runtime->can.takes[PLAIT_KEY_SP] & 1U))
         give(PLAIT_KEY_SP, run->tp > 1 && run->sp == 1, &d, &given);
     PLAIT_TRY(set_expert_tensor(run, &d, &given, err));

@@ -1,12 +1,14 @@
-/* setup_model.c - the model of a row: from its columns, or a named one cut to its depth */
+/* setup_model.c - the model of a row: from its columns, or a model file with the row's depth */
 #include <stdio.h>
 #include <string.h>
 
 #include "validate/setup.h"
 
-/* ---- models that columns cannot describe ---- */
+/* ---- models that need a model file ---- */
 
-/* Latent attention, windows, dense first layers: these families need their model file. */
+/*
+ * These families have latent attention, windows or dense first layers, which no column describes.
+ */
 static bool needs_model_file(const plait_run *run, const char *name)
 {
     static const char *const families[] = {"deepseek", "kimi",    "qwen3", "gpt-oss",
@@ -39,8 +41,8 @@ static int count_dense(const plait_model *model)
 }
 
 /*
- * Another depth keeps the model's pattern: `dense` dense layers in front, then what follows them in
- * the model, from its beginning, again and again.
+ * Changes the depth of a model but keeps its pattern: `dense` dense layers first, then the model's
+ * other layers in order, repeated as needed.
  */
 static plait_status cut_layers(const plait_model *whole, int layers, int dense, plait_arena *arena,
                                plait_model *out, plait_error *err)
@@ -58,7 +60,7 @@ static plait_status cut_layers(const plait_model *whole, int layers, int dense, 
     return PLAIT_OK;
 }
 
-/* Dense layers in front: as many as the model has, or as `dense-layers=N` says. */
+/* Sets *out to the number of dense first layers: the model's, or N of `dense-layers=N`. */
 static plait_status dense_layers(const setup *at, const plait_model *whole, int layers, int *out,
                                  plait_error *err)
 {
@@ -91,7 +93,9 @@ static plait_status cut_named(setup *at, const plait_model *whole, plait_model *
     return cut_layers(whole, layers, dense, at->arena, out, err);
 }
 
-/* *found is false where no model file describes the row; its columns do then. */
+/*
+ * Finds the row's model file. *found is false if there is none, and the columns describe the model.
+ */
 static plait_status find_named(setup *at, plait_model *out, bool *found, plait_error *err)
 {
     const plait_model *whole;
@@ -125,7 +129,7 @@ static plait_status need(int number, const char *title, plait_error *err)
     return plait_fail(err, PLAIT_ERROR_SCHEMA, title, "expected a number, found nothing");
 }
 
-/* Vocabularies of families whose tables leave it out: vocab_size of their Hugging Face configs. */
+/* Returns the vocab_size of a family's Hugging Face config, for tables without it; 0: unknown. */
 static int vocab_of_name(const char *name)
 {
     static const struct {
@@ -174,7 +178,7 @@ static int ffn_width(const plait_run *run)
     return run->ffn_hidden > 0 ? run->ffn_hidden : 4 * run->hidden;
 }
 
-/* GPT-2's kind of layer has LayerNorm, biases and learned positions; the others none of them. */
+/* Layers with gelu follow GPT-2: LayerNorm, biases and learned positions. The others have none. */
 static plait_layer layer_of(const plait_run *run)
 {
     const bool gpt = run->mlp == PLAIT_RUN_GELU;
@@ -212,8 +216,8 @@ static bool is_tied(const plait_run *run)
 }
 
 /*
- * Dropout was usual with GPT-2's kind of layer. MosaicML's, NVIDIA's NeMo and Paxml recipes of
- * such models set it to 0 (llm-foundry's yamls, NeMo's GPTConfig175B).
+ * Models with layers like GPT-2's usually have dropout. The recipes of MosaicML, NVIDIA NeMo and
+ * Paxml for such models set it to 0 (llm-foundry's yamls, NeMo's GPTConfig175B).
  */
 static bool has_dropout(const plait_run *run)
 {

@@ -1,4 +1,4 @@
-/* setup_note.c - the words of a row's notes, and the note on what was assumed */
+/* setup_note.c - find words in a row's notes, and collect the note on assumptions */
 #include "validate/setup.h"
 
 #include <stdarg.h>
@@ -18,7 +18,7 @@ void setup_note(setup *at, const char *fmt, ...)
     text_append(&at->note, phrase);
 }
 
-/* The words of a note stand between blanks, commas and semicolons. */
+/* Returns the next word of a note; blanks, commas and semicolons separate words. NULL: none. */
 static const char *next_word(const char *text, size_t *length)
 {
     static const char between[] = " \t,;";

@@ -1,11 +1,11 @@
-/* setup_runtime.c - the software of a row: a profile, and what the row's notes change in it */
+/* setup_runtime.c - the software of a row: a profile with the changes of the row's notes */
 #include <string.h>
 
 #include "validate/setup.h"
 
 /* ---- the profile ---- */
 
-/* A row may say of which release its software is. */
+/* Replaces *profile by the variant for the row's `release`, if it names one. */
 static plait_status find_release(setup *at, const char *name, const plait_runtime **profile,
                                  plait_error *err)
 {
@@ -29,7 +29,7 @@ static plait_status find_release(setup *at, const char *name, const plait_runtim
     return status;
 }
 
-/* A runtime without a profile is taken for Megatron, as documented, but nothing is fitted to it. */
+/* Copies the runtime's profile. A runtime without one uses Megatron's, as not calibrated. */
 static plait_status copy_profile(setup *at, plait_runtime *out, plait_error *err)
 {
     const char *const name = at->run->runtime;
@@ -65,7 +65,7 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-/* One kernel reads and writes bf16: no fp32 copies stay. */
+/* One kernel reads and writes bf16, so no fp32 copies are kept. */
 static void fuse_norm(plait_runtime *runtime)
 {
     double *const keeps = runtime->keep.keeps;
@@ -82,7 +82,7 @@ static void fuse_loss(plait_runtime *runtime)
     runtime->keep.logits = least(runtime->keep.logits, 4.0);
 }
 
-/* The experts' capacity is the mean: no rank receives more. */
+/* Tokens beyond the mean per expert are dropped, so no rank receives more. */
 static void drop_tokens(plait_runtime *runtime)
 {
     runtime->factor.ep_imbalance = 1.0;
@@ -99,7 +99,10 @@ static void fuse_experts(plait_runtime *runtime)
     runtime->kernels.fused_experts = true;
 }
 
-/* Of experts, whose shapes change, only a graph of the whole step has the launches. */
+/*
+ * Every graph removes the launches of dense layers; only one of the whole iteration also removes
+ * those of experts, whose shapes change.
+ */
 static void capture_graphs(const char *kind, plait_runtime *runtime)
 {
     runtime->kernels.layer_graphs = true;
@@ -124,7 +127,7 @@ static const struct {
     {NULL, NULL},
 };
 
-/* What plait has no place for; the row is priced without it. */
+/* Notes features without a model; the row is priced without them. */
 static void note_unmodelled(setup *at)
 {
     static const char *const words[] = {"async-tp",
@@ -155,11 +158,11 @@ static void turn_switches(const plait_run *run, plait_runtime *runtime)
         capture_graphs(kind, runtime);
 }
 
-/* ---- what the framework's name says ---- */
+/* ---- defaults of the framework ---- */
 
 /*
- * Megatron-LM's own default is the unfused cross-entropy, which keeps bf16 logits beside the fp32
- * ones; NeMo and Megatron-Bridge turn the fused one on, and the profile is of these.
+ * Megatron-LM defaults to the unfused cross-entropy, which keeps bf16 logits in addition to fp32
+ * ones. The profile describes NeMo and Megatron-Bridge, which enable the fused one.
  */
 static void unfuse_loss(plait_runtime *runtime)
 {
@@ -167,7 +170,9 @@ static void unfuse_loss(plait_runtime *runtime)
     runtime->keep.logits = most(runtime->keep.logits, 6.0);
 }
 
-/* Liger's kernels fuse all passes of a layer, and its loss works on slices of the logits. */
+/*
+ * Liger's kernels fuse norm, activation and rotary embedding; its loss processes slices of logits.
+ */
 static void use_liger(plait_runtime *runtime)
 {
     fuse_norm(runtime);
@@ -180,8 +185,9 @@ static void use_liger(plait_runtime *runtime)
 }
 
 /*
- * What Megatron-Bridge's performance recipes set: tokens dealt evenly (moe_router_force_load_balancing)
- * and, of models with graphs of whole steps but Qwen3, the head's product in 8 bits (fp8_output_proj).
+ * Megatron-Bridge's performance recipes balance tokens evenly (moe_router_force_load_balancing).
+ * For expert models with whole-iteration graphs, except Qwen3, they run the head's product in 8
+ * bits (fp8_output_proj).
  */
 static void follow_bridge(const plait_run *run, plait_runtime *runtime)
 {
@@ -191,8 +197,8 @@ static void follow_bridge(const plait_run *run, plait_runtime *runtime)
 }
 
 /*
- * What scales fp8 where a run does not say: NeMo before Megatron-Bridge and Composer have Transformer
- * Engine's delayed scaling, torchao's first recipe was a scale a tensor.
+ * Sets the fp8 scaling of a run. If not noted, it is Transformer Engine's delayed scaling for NeMo
+ * (before Megatron-Bridge) and Composer, and never rowwise: torchao's first recipe was per tensor.
  */
 static void scale_as_then(const plait_run *run, plait_runtime *runtime)
 {
@@ -219,7 +225,7 @@ static void adapt_to_framework(const plait_run *run, plait_runtime *runtime)
         use_liger(runtime);
 }
 
-/* DeepSpeed moves the optimizer's state and the gradients to the host, FSDP its weights too. */
+/* Offload: DeepSpeed moves optimizer state and gradients to the host, FSDP also weights. */
 static void move_to_host(setup *at, plait_runtime *runtime)
 {
     const bool fsdp = runtime->rules == PLAIT_RULES_FSDP;

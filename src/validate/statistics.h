@@ -3,17 +3,17 @@
 
 #include "plait/validate.h"
 
-/** Mean, NaN of nothing. */
+/** Returns the mean; NaN if count is 0. */
 double statistics_mean(const double *values, size_t count);
 
-/** Quantile by linear interpolation between order statistics; sorts `values`. NaN of nothing. */
+/** Quantile by linear interpolation between order statistics; sorts `values`. NaN if count is 0. */
 double statistics_quantile(double *values, size_t count, double share);
 
-/** Summary of relative errors; sorts the sizes of them into `scratch` [count]. */
+/** Summarises relative errors. `scratch`: [count]. */
 plait_errors statistics_errors(const double *error, size_t count, double *scratch);
 
 /**
- * Spearman's rank correlation: Pearson's of the ranks, ties sharing their mean rank.
+ * Spearman's rank correlation: Pearson's correlation of the ranks; ties share their mean rank.
  *
  * @param scratch  [2 * count]
  * @return         NaN when either side is constant
@@ -26,16 +26,16 @@ double statistics_spearman(const double *a, const double *b, size_t count, doubl
  */
 double statistics_kendall(const double *a, const double *b, size_t count);
 
-/** Index of the least value, the first among equals; `count` > 0. */
+/** Returns the index of the least value, the first if several are equal; `count` > 0. */
 size_t statistics_least(const double *values, size_t count);
 
 /**
- * What it costs to follow a prediction: measured[argmin predicted] / min measured - 1.
+ * Returns the loss by following a prediction: measured[argmin predicted] / min measured - 1.
  *
- * @param noise  a choice within this share of the best costs nothing
+ * @param noise  a loss of at most this counts as 0
  */
 double statistics_regret(const double *predicted, const double *measured, size_t count,
                          double noise);
 
-/** Mean of the shares of positives and of negatives that are right; NaN when a class is empty. */
+/** Returns the mean of the true positive and true negative rates; NaN when a class is empty. */
 double statistics_balanced_accuracy(const plait_confusion *confusion);

@@ -1,4 +1,4 @@
-/* sum_confusions.c - is running out of memory foreseen */
+/* sum_confusions.c - confusion matrices of predicted and real out-of-memory failures */
 #include "validate/groups.h"
 #include "validate/statistics.h"
 #include "validate/sums.h"

@@ -1,4 +1,4 @@
-/* sum_errors.c - errors of rows, and of groups of them */
+/* sum_errors.c - errors of step time and memory, by row and by group of rows */
 #include <math.h>
 
 #include "validate/groups.h"
@@ -30,7 +30,7 @@ double row_time_error(const plait_validation *v, size_t row)
     return v->price[row].cost.step_s / v->runs->run[row].step_s - 1.0;
 }
 
-/* A plan of which recomputation or interleaving is not published says nothing about memory. */
+/* Memory errors exclude plans with unpublished recomputation or interleaving. */
 bool row_plan_is_known(const plait_run *run)
 {
     return run->trust != PLAIT_TRUST_RECOMPUTE_UNKNOWN && run->trust != PLAIT_TRUST_VPP_UNKNOWN;
@@ -73,7 +73,7 @@ static bool key_accelerator(const plait_validation *v, size_t row, const char **
     return row_counts(v, row);
 }
 
-/* Runs whose terms differ: those with experts, and of the others those in 8 or 4 bits. */
+/* Groups runs with different cost terms: with experts, dense in 8 or 4 bits, dense in 16 bits. */
 static bool key_layers(const plait_validation *v, size_t row, const char **name, const char **scope)
 {
     const plait_problem *const problem = &v->price[row].problem;
@@ -96,7 +96,7 @@ static bool key_memory(const plait_validation *v, size_t row, const char **name,
 
 typedef double row_error(const plait_validation *v, size_t row);
 
-/* Of those rows, or of all for NULL, that have a band; NaN without one. */
+/* Returns the share of rows (NULL: all) with a band whose step lies in it; NaN: none has a band. */
 static double share_in_band(const plait_validation *v, const size_t *row, size_t count)
 {
     size_t with = 0, inside = 0;

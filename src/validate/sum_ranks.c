@@ -1,4 +1,4 @@
-/* sum_ranks.c - are the plans of a sweep ranked as they ran */
+/* sum_ranks.c - rank correlation of predicted and measured step times in each sweep, and regret */
 #include <math.h>
 #include <string.h>
 
@@ -6,17 +6,17 @@
 #include "validate/statistics.h"
 #include "validate/sums.h"
 
-/* What two runs of one plan differ by: 10 to 15 % where trust is medium, else a few per cent. */
+/* Returns the relative noise of repeats: 10 to 15 % for runs of medium trust; else taken as 0. */
 static double noise_of(const plait_run *run)
 {
     return run->trust == PLAIT_TRUST_MEDIUM ? 0.12 : 0.0;
 }
 
-/* The times of one sweep side by side. */
+/* Predicted and measured times of one sweep. */
 typedef struct sweep_times {
     double *predicted;
     double *measured;
-    double *scratch; /* two of each */
+    double *scratch; /* [2 * plans] */
 } sweep_times;
 
 static plait_sweep_rank rank_sweep(const plait_validation *v, const char *name, const size_t *row,
@@ -42,7 +42,7 @@ static plait_sweep_rank rank_sweep(const plait_validation *v, const char *name, 
     };
 }
 
-/* Mean and median of one member over the sweeps; what is NaN is left out. */
+/* Returns mean and median over the sweeps of the field at offset `member`, without NaN values. */
 static plait_rank_summary summarize(const plait_validation *v, size_t member, double *scratch)
 {
     size_t count = 0;

@@ -1,10 +1,10 @@
 /*
- * sum_replay.c - every measured sweep played again: what is lost after a few tries
+ * sum_replay.c - replay each measured sweep: the loss after trying a few plans
  *
- * Plans are tried one after the other, as somebody would who has measured none of them, in the order
- * of the prediction, at random, as plait_posterior_tries chooses them at once, or one by one with what
- * was measured before. The share that the best of those tried takes more than the best of the sweep
- * is what is lost. The sweep's source says nothing of how plans err.
+ * Plans are tried one after the other, in four orders: that of the prediction, at random, all as
+ * chosen by plait_posterior_tries() at once, and one by one with the posterior updated by each
+ * measurement. The loss is the relative excess of the best plan tried over the best of the sweep.
+ * The error model is estimated without the sweep's source.
  */
 #include <math.h>
 
@@ -15,7 +15,7 @@
 
 const int plait_replay_tries[PLAIT_REPLAYS] = {1, 2, 3, 5};
 
-/* One sweep: its plans, and what to try them with. */
+/* One sweep: its plans, their times, and the error model. */
 typedef struct replay_sweep {
     const plait_problem *problem;
     const plait_degrees **degrees;
@@ -58,7 +58,7 @@ static double lost(const replay_sweep *sweep, double step_s)
     return step_s / sweep->best_s - 1.0;
 }
 
-/* In the order of the prediction, the first among equals. */
+/* Tries plans in the order of the prediction, the first one if several are equal. */
 static void replay_ranked(const replay_sweep *sweep, bool *tried, double regret[PLAIT_REPLAYS])
 {
     double least_s = HUGE_VAL;
@@ -77,7 +77,10 @@ static void replay_ranked(const replay_sweep *sweep, bool *tried, double regret[
     }
 }
 
-/* The mean over all sets of k: the i-th best is the best of C(n - i, k - 1) of C(n, k). */
+/*
+ * Mean loss over all sets of k plans; plan i, by measured time, is the best in C(n - 1 - i, k - 1)
+ * of C(n, k).
+ */
 static void replay_random(const replay_sweep *sweep, double *sorted, double regret[PLAIT_REPLAYS])
 {
     const int n = sweep->plans;
@@ -87,7 +90,7 @@ static void replay_random(const replay_sweep *sweep, double *sorted, double regr
     statistics_quantile(sorted, (size_t)n, 0.5);
     for (int r = 0; r < PLAIT_REPLAYS; r++) {
         const int k = plait_replay_tries[r];
-        double left = 1.0; // that none before is in the set
+        double left = 1.0; // probability that no better plan is in the set
         regret[r] = 0.0;
         for (int i = 0; i < n && left > 0.0; i++) {
             const double in = fmin(1.0, (double)k / (n - i));
@@ -97,7 +100,7 @@ static void replay_random(const replay_sweep *sweep, double *sorted, double regr
     }
 }
 
-/* All at once. */
+/* Tries the plans that plait_posterior_tries() chooses at once. */
 static plait_status replay_tries(const replay_sweep *sweep, plait_arena *arena, double *regret,
                                  double *expected, plait_error *err)
 {
@@ -119,7 +122,7 @@ static plait_status replay_tries(const replay_sweep *sweep, plait_arena *arena, 
     return PLAIT_OK;
 }
 
-/* One by one, each with what the ones before it taught. */
+/* Tries plans one by one, and updates the posterior with each measurement. */
 static plait_status replay_updated(const replay_sweep *sweep, plait_arena *arena, double *regret,
                                    plait_error *err)
 {

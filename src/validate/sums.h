@@ -1,6 +1,6 @@
-/* sums.h - what priced runs add up to, a question a file
+/* sums.h - summaries of priced runs, one per file sum_*.c
  *
- * Each takes the prices in `v` and fills its own part of it. All fail with NOMEM only.
+ * Each function reads the prices in `v` and fills its own part of `v`. All fail with NOMEM only.
  */
 #pragma once
 
@@ -8,14 +8,16 @@
 
 /* ---- one row ---- */
 
-/** Does the step time of this row count? Predicted over measured - 1, then. */
+/** Returns whether the row has a price and a trusted step time. */
 bool row_counts(const plait_validation *v, size_t row);
+
+/** Returns predicted over measured step time - 1, for a row that counts. */
 double row_time_error(const plait_validation *v, size_t row);
 
-/** The sweep of a row that counts; as row_key. */
+/** A row_key: the sweep of a row that counts. */
 bool row_sweep(const plait_validation *v, size_t row, const char **name, const char **scope);
 
-/** Is it published whether it recomputes and interleaves? Else it says nothing about memory. */
+/** Returns whether recomputation and interleaving are published; else memory is not comparable. */
 bool row_plan_is_known(const plait_run *run);
 
 /* ---- all rows ---- */
@@ -23,12 +25,15 @@ bool row_plan_is_known(const plait_run *run);
 /** Errors of step time and memory, by group, and the share of steps inside their bands. */
 plait_status sum_errors(plait_validation *v, plait_arena *arena, plait_error *err) PLAIT_MUST_CHECK;
 
-/** How sweeps are ranked, and what following that ranking costs. */
+/** Rank correlations of sweeps, and the regret of following the predicted ranking. */
 plait_status sum_ranks(plait_validation *v, plait_arena *arena, plait_error *err) PLAIT_MUST_CHECK;
 
-/** What is lost on sweeps after a few tries; behind sum_ranks, which counts them. */
+/**
+ * Losses on sweeps after a few tries (sum_replay.c); call after sum_ranks(), which counts sweeps.
+ */
 plait_status sum_replay(plait_validation *v, const plait_evidence *evidence, plait_arena *arena,
                         plait_error *err) PLAIT_MUST_CHECK;
-/** Running out of memory, predicted and real. */
+
+/** Confusion matrices of predicted and real out-of-memory failures. */
 plait_status sum_confusions(plait_validation *v, plait_arena *arena,
                             plait_error *err) PLAIT_MUST_CHECK;

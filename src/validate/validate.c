@@ -1,4 +1,4 @@
-/* validate.c - measured runs against predictions: all rows priced, and what they add up to */
+/* validate.c - validate predictions against measured runs: price all rows and summarise */
 #include "plait/validate.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "validate/groups.h"
 #include "validate/sums.h"
 
-/* ---- what is predicted without a source ---- */
+/* ---- predictions without a source's own runs ---- */
 
 static bool has_source(const plait_runs *runs, const char *source)
 {
@@ -18,7 +18,7 @@ static bool has_source(const plait_runs *runs, const char *source)
     return false;
 }
 
-/* Of the sources that the runs are from. */
+/* Summarises the evidence, and keeps the groups whose sources occur in the runs. */
 static plait_status sum_left_out(plait_validation *v, const plait_evidence *evidence,
                                  plait_arena *arena, plait_error *err)
 {
