@@ -27,7 +27,7 @@ typedef struct calibrate_run {
     int blocks;
 } calibrate_run;
 
-// ---- whose points --------------------------------------------------------------------------
+// ---- accelerator of the points -------------------------------------------------------------
 
 static const char *name_of(const point *p)
 {
@@ -96,7 +96,7 @@ plait_status calibrate_name(const char *asked, point_list *list, const char **ou
     return named[0] == NULL ? adopt_names(asked, list, err) : PLAIT_OK;
 }
 
-// ---- which points --------------------------------------------------------------------------
+// ---- selection of points -------------------------------------------------------------------
 
 /* Compares two versions; sequences of digits compare as numbers, "2.9" before "2.29.2". */
 static int compare_versions(const char *a, const char *b)
@@ -278,7 +278,7 @@ static plait_status fit_block(calibrate_run *run, const family *f, int block,
     return out->used ? calibrate_file_apply(run->tree, out, run->arena, err) : PLAIT_OK;
 }
 
-// ---- the whole -----------------------------------------------------------------------------
+// ---- all blocks ----------------------------------------------------------------------------
 
 static bool has_block(const calibrate_run *run, const family *f, int block)
 {

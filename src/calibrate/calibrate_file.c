@@ -28,7 +28,7 @@ plait_status calibrate_file_parse(const json_tree *tree, plait_arena *arena, pla
     return plait_accelerator_parse(text, length, "accelerator", arena, out, err);
 }
 
-// ---- places --------------------------------------------------------------------------------
+// ---- objects of blocks ---------------------------------------------------------------------
 
 /* On accelerators without bf16, the block of bf16 has the key fp16. */
 static const char *key_of_block(const json_tree *tree, const calibrate_block *block)
@@ -149,7 +149,9 @@ static bool owns_block(const calibrate_block *block)
     return block->family->alone || block->number[0].element >= 0;
 }
 
-/* "fit of plait calibrate to 455 products, aic:trtllm-1.3.0rc20, 4.6 % off on 195 held out" */
+/*
+ * Returns "fit of plait calibrate to 455 products, aic:trtllm-1.3.0rc20, 4.6 % off on 195 held out"
+ */
 static const char *describe(const calibrate_block *block, plait_arena *arena)
 {
     return plait_arena_printf(

@@ -306,7 +306,7 @@ plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profil
     return fit_bands(&all, &s, profile, arena, out, err);
 }
 
-// ---- without the source --------------------------------------------------------------------
+// ---- fits without a run's source -----------------------------------------------------------
 
 plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena, plait_error *err)
 {

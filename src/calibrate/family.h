@@ -33,7 +33,7 @@ typedef struct family {
     int (*numbers)(family_subject *subject, int block, fit_number out[FIT_MAX_NUMBERS]);
     fit_predict *predict_s;
     bool (*large)(const plait_accelerator *accelerator, const point *p);
-    uint64_t (*shape)(const point *p); /* hash; one is held out whole; NULL: every 4th point */
+    uint64_t (*shape)(const point *p);       /* key of held-out groups; NULL: every 4th point */
     const char *const *(*stacks)(int block); /* measured software, preferred first */
 } family;
 

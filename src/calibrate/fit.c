@@ -52,11 +52,11 @@ typedef struct fit_state {
     double prior[FIT_MAX_NUMBERS];   /* prior means of all numbers, as z */
     double initial[FIT_MAX_NUMBERS]; /* values of all numbers before the fit */
     const fit_point **train;
-    double *weight;   /* [trains]: root of the point's weight times Cauchy's, over s */
-    double *residual; /* scratch [trains] */
-    int *sweep;       /* [trains]: index of the point's sweep; -1: none */
-    double *mean;     /* [sweeps]: weighted sum of residuals, and sum of weights */
-    double *mean_weight;
+    double *weight;      /* [trains]: root of the point's weight times Cauchy's, over s */
+    double *residual;    /* scratch [trains] */
+    int *sweep;          /* [trains]: index of the point's sweep; -1: none */
+    double *mean;        /* [sweeps]: weighted sum of the residuals */
+    double *mean_weight; /* [sweeps]: sum of the weights */
     int sweeps;
     int trains;
     int turns; /* finished iterations, for progress */
@@ -387,7 +387,7 @@ static plait_status drop_undetermined(fit_state *state, double *z, plait_error *
     return scale < 0.0 ? plait_fail_nomem(err) : PLAIT_OK;
 }
 
-// ---- the whole -----------------------------------------------------------------------------
+// ---- the whole fit -------------------------------------------------------------------------
 
 /* Assigns an index to each sweep of the training points, if sweeps have a weight. */
 static void number_sweeps(fit_state *state)

@@ -14,8 +14,8 @@ enum { MOST_WORDS = 16, LONGEST_LINE = 512 };
 
 /* One run of one test. */
 typedef struct nccl_run {
-    const char *name; /* of the file */
-    int line;         /* of the file, from 1 */
+    const char *name; /* of the file, for messages */
+    int line;         /* current line of the file, from 1 */
     int op;           /* plait_collective_op; -1: unknown so far */
     bool other;       /* a test without a fit, whose rows are dropped */
     int ranks;
@@ -30,7 +30,7 @@ typedef struct nccl_run {
 
 static const struct known_test {
     const char *program;
-    int op; /* -1: without a fit */
+    int op; /* plait_collective_op; -1: a test without a fit */
 } tests[] = {
     {"all_reduce_perf", PLAIT_ALL_REDUCE},
     {"all_gather_perf", PLAIT_ALL_GATHER},
@@ -137,7 +137,7 @@ static void name_device(nccl_run *run, char *const *word, int words)
         snprintf(run->device, sizeof run->device, "%.79s", name);
 }
 
-/* "#  Rank  0 Group  0 Pid  1887 on   worker-1 device  0 [0x8d] NVIDIA ..." */
+/* Reads "#  Rank  0 Group  0 Pid  1887 on   worker-1 device  0 [0x8d] NVIDIA ...". */
 static void count_rank(nccl_run *run, char *const *word, int words)
 {
     for (int i = 0; i + 1 < words; i++) {

@@ -16,7 +16,7 @@ static const double wire_share = 0.99;
 
 enum { LEAST_POINTS = 12, NETWORK_LARGE_BYTES = 1 << 20 };
 
-// ---- which points --------------------------------------------------------------------------
+// ---- selection of points -------------------------------------------------------------------
 
 static bool is_about(const char *accelerator, const point *p)
 {

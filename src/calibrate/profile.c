@@ -16,8 +16,8 @@ static const double sweep_weight = 4.0;
 /*
  * Spread between releases of one piece of software, relative to the spread between software of one
  * family. The step time of one plan changed by 3.5 % from NeMo 25.01 to 25.03, and as much from
- * Megatron-Bridge v0.3.0 to v0.4.0: a fifth of the family's spread. With half of the
- * family's spread, a fit would follow the errors of single models (docs/accuracy/fitting.md).
+ * Megatron-Bridge v0.3.0 to v0.4.0: a fifth of the family's spread. With half of the family's
+ * spread, a fit would follow the errors of single models (docs/accuracy/fitting.md).
  */
 static const double release_spread = 0.2;
 

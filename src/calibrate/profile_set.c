@@ -314,7 +314,7 @@ static void begin(hierarchy *h)
     }
 }
 
-// ---- the whole -----------------------------------------------------------------------------
+// ---- estimation, with and without a source -------------------------------------------------
 
 static plait_status learn(profile_set *set, plait_arena *arena, plait_error *err)
 {

@@ -105,7 +105,7 @@ static plait_status read_run(const plait_cluster *cluster, const plait_run_price
     return *why != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-// ---- the whole -----------------------------------------------------------------------------
+// ---- the fit -------------------------------------------------------------------------------
 
 /* The points of the fit and the runs of the result, in the same order. */
 typedef struct site_table {

@@ -17,7 +17,7 @@
 
 enum { EXIT_USAGE = 2, EXIT_FAULT = 3 };
 
-/* ---- the team ---- */
+/* ---- collectives of a sweep (sweep_team) ---- */
 
 static plait_status gather(void *context, const char *mine, plait_arena *arena, const char **texts,
                            plait_error *err)

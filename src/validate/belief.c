@@ -10,7 +10,7 @@
 /* Standard deviation of repeats of one plan, in logarithms. */
 static const double repeats = 0.01;
 
-// ---- beliefs -------------------------------------------------------------------------------
+// ---- the posterior -------------------------------------------------------------------------
 
 static double covariance_of(const int *a, const int *b, const plait_error_parts *parts)
 {
@@ -145,7 +145,7 @@ static void draw_steps(const plait_posterior *b, const double *l, double *z, dou
         }
 }
 
-// ---- tries ---------------------------------------------------------------------------------
+// ---- choice of plans to try ----------------------------------------------------------------
 
 typedef struct trial {
     const plait_posterior *belief;

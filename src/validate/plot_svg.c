@@ -111,7 +111,7 @@ static void draw_tick(const panel *p, double seconds)
         p->x + place, p->y + 15.0, text, p->x - 5.0, p->y - place + 4.0, text);
 }
 
-/* Draws ticks at each decade, also at 2 and 5 below two decades, and at 1 to 9 below 0.7. */
+/* Draws ticks at 1 of each decade; at 1, 2, 5 for a range below 2 decades; at 1 to 9 below 0.7. */
 static void draw_ticks(const panel *p)
 {
     const double range = p->high - p->low;
@@ -181,7 +181,7 @@ static void draw_panel(const plait_validation *v, const row_groups *groups, size
     draw_runs(v, groups->row[g], groups->size[g], &p);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole drawing ---- */
 
 /* Key of the same rows as the errors by source, so that group g here is group g there. */
 static bool key_drawn(const plait_validation *v, size_t row, const char **name, const char **scope)

@@ -217,8 +217,8 @@ static plait_status read_measured(const reader *r, size_t row, plait_serve_run *
 
     for (int f = 0; f < PLAIT_SERVE_MEASURES; f++)
         run->measured[f] = (double)NAN;
-    for (size_t i = 0; i < sizeof columns / sizeof *columns;
-         i++) { // the last non-empty column counts
+    // The last non-empty column of a figure counts.
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         double ms = (double)NAN;
         PLAIT_TRY(number(r, row, columns[i].from, 1e12, &ms, err));
         if (ms > 0.0)

@@ -78,8 +78,8 @@ static void replay_ranked(const replay_sweep *sweep, bool *tried, double regret[
 }
 
 /*
- * Mean loss over all sets of k plans; plan i, by measured time, is the best in C(n - 1 - i, k - 1)
- * of C(n, k).
+ * Mean loss over all C(n, k) sets of k plans. Plan i, in order of measured time from 0, is the best
+ * of C(n - 1 - i, k - 1) sets.
  */
 static void replay_random(const replay_sweep *sweep, double *sorted, double regret[PLAIT_REPLAYS])
 {

@@ -85,7 +85,7 @@ static plait_status list_unpriced(plait_validation *v, plait_arena *arena, plait
     return PLAIT_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- validation ---- */
 
 plait_status plait_validate_prices(const plait_runs *runs, plait_arena *arena,
                                    plait_validation *out, plait_error *err)
