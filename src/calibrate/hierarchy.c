@@ -92,8 +92,8 @@ static void combine(const hierarchy *h, const hierarchy_member *m, posterior *ou
 }
 
 /*
- * Minimises parabola plus prior over the free numbers, with the others fixed at x. Sets `inverse` to
- * the covariance of the free numbers.
+ * Minimises parabola plus prior over the free numbers, with the others fixed at x. Sets `inverse`
+ * to the covariance of the free numbers.
  */
 static void solve_free(posterior *p, const hierarchy_member *m, double inverse[N][N])
 {

@@ -30,7 +30,7 @@ typedef struct hierarchy_member {
     bool has[HIERARCHY_NUMBERS];     /* whether the software has this number */
     bool teaches[HIERARCHY_NUMBERS]; /* whether the parent is estimated from this number */
     double shift[HIERARCHY_NUMBERS]; /* known offset from the parent (shift_mk) */
-    double doubt[HIERARCHY_NUMBERS]; /* deviation of its own, added to the spread (doubt_mk) */
+    double doubt[HIERARCHY_NUMBERS]; /* deviation added to the spread in quadrature (doubt_mk) */
     double at[HIERARCHY_NUMBERS];    /* point of expansion of the parabola */
     double slope[HIERARCHY_NUMBERS];
     double curvature[HIERARCHY_NUMBERS][HIERARCHY_NUMBERS];

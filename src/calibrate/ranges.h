@@ -1,7 +1,8 @@
 /*
  * ranges.h - physical bounds of each fitted constant
  *
- * Every fit uses these bounds, and a test checks the shipped accelerators against them.
+ * Fits of accelerators and networks use these bounds, and a test checks the shipped accelerators
+ * against them.
  */
 #pragma once
 

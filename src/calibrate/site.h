@@ -3,8 +3,8 @@
  *
  * Kernels and network of a site may be slower than in published measurements. The fit determines
  * two factors: one on the share of the peak that products and attention reach, one on the
- * efficiency of every level outside the node. It minimises the squared logarithms of predicted over
- * measured step times, robustly (fit.h), with a prior at 1.
+ * efficiency of every level outside the scale-up domain. It minimises the squared logarithms of
+ * predicted over measured step times, robustly (fit.h), with a prior at 1.
  */
 #pragma once
 
