@@ -54,8 +54,8 @@ typedef struct plait_launch {
     const plait_problem *problem;
     const plait_plan *plan;
     const plait_cost *cost;
-    const char *container; /* image that jobs run in; NULL: a placeholder */
-    const char *account;   /* that SLURM charges; NULL: likewise */
+    const char *container;   /* image that jobs run in; NULL: a placeholder */
+    const char *account;     /* that SLURM charges; NULL: likewise */
     const void *reserved[2]; /* zero; later versions turn it into fields */
 } plait_launch;
 

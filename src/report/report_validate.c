@@ -13,7 +13,10 @@
 /* Fills a number, or "-" for NaN. */
 static void number_cell(table *rows, const char *format, double number)
 {
-    table_cell(rows, isnan(number) ? "-" : format, number);
+    if (isnan(number))
+        table_cell(rows, "-");
+    else
+        table_cell(rows, format, number);
 }
 
 static void errors_cells(table *rows, const plait_errors *errors)
