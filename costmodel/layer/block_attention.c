@@ -1,13 +1,15 @@
 /*
  * block_attention.c - multi-head, grouped-query and latent attention
  *
- * Heads are cut by tp, the sequence by cp. T is the tokens of one rank's part of the microbatch; the
- * core is priced by the pairs of query and key that its mask leaves.
+ * tp divides the heads and cp the sequence. The core attention is priced by the query-key pairs
+ * that its mask allows.
  */
 #include "costmodel/layer/block_build.h"
 #include "base/numbers.h"
 
-/* Keys that the first `queries` of a causal sequence see together, at most `reach` each. */
+/*
+ * Query-key pairs of the first `queries` of a causal sequence, if each sees at most `reach` keys.
+ */
 static double pairs(double queries, double reach)
 {
     const double ramp = smaller(queries, reach);
@@ -16,14 +18,15 @@ static double pairs(double queries, double reach)
 }
 
 /*
- * C.13: of s keys a query sees, on average over the sequence,
+ * C.13: mean number of keys that a query sees in a sequence of s tokens:
  *
  *     full mask        min(s, window, chunk)
  *     causal           (s + 1) / 2, as query i sees i keys
  *     causal, window   the first w queries see 1 .. w keys, the others w each
  *     causal, chunk    (chunk + 1) / 2: each chunk is a sequence of its own
  *
- * Of q queries behind others whose keys are cached, those of all s less those of the first s - q.
+ * If only the last q tokens are queries (the keys of the others are cached), their pairs are those
+ * of all s queries less those of the first s - q.
  */
 double block_mean_keys(const plait_pass *pass, double window, double chunk, bool causal)
 {
@@ -53,7 +56,10 @@ static void add_cp(block_draft *draft, plait_collective_op op, plait_overlap_cla
                                            .count = count});
 }
 
-/* Ring of n blocks: K and V travel n-1 hops; backward sends them again, with their gradients. */
+/*
+ * In a ring of n blocks K and V travel n-1 hops; the backward sends them again with their
+ * gradients.
+ */
 static void exchange_ring(block_draft *draft, double kv_bytes, int blocks)
 {
     const double hops = blocks - 1.0;
@@ -64,7 +70,9 @@ static void exchange_ring(block_draft *draft, double kv_bytes, int blocks)
         add_cp(draft, PLAIT_P2P, PLAIT_OVERLAP_CP_RING, 2.0 * kv_bytes, hops);
 }
 
-/* All keys and values come to every rank, backward once more, and their gradients are reduced. */
+/*
+ * Each pass gathers all keys and values on every rank; the backward also reduces their gradients.
+ */
 static void exchange_gather(block_draft *draft, double kv_bytes)
 {
     const double whole = kv_bytes * draft->shard->cp;
@@ -76,8 +84,8 @@ static void exchange_gather(block_draft *draft, double kv_bytes)
 }
 
 /*
- * Ulysses: q, k, v in and the output back, each an all-to-all; the same again in backward. Ranks
- * then hold whole sequences of 1 / cp of the heads.
+ * Ulysses: one all-to-all each for q, k, v and the output; the backward repeats them. In between,
+ * each rank has whole sequences of 1 / cp of the heads.
  */
 static void exchange_all_to_all(block_draft *draft, double kv_bytes, const block_core *core)
 {
@@ -103,7 +111,7 @@ static void exchange(block_draft *draft, const block_core *core)
     case PLAIT_CP_A2A:
         exchange_all_to_all(draft, kv_bytes, core);
         break;
-    case PLAIT_CP_A2A_P2P: // a block is that of a group: so many times the tokens, fewer heads
+    case PLAIT_CP_A2A_P2P: // a block has cp_inner times the tokens and 1/cp_inner of the heads
         exchange_all_to_all(draft, kv_bytes, core);
         exchange_ring(draft, kv_bytes, draft->shard->cp / draft->shard->cp_inner);
         break;
@@ -115,7 +123,7 @@ static void exchange(block_draft *draft, const block_core *core)
 
 // ---- kernels -------------------------------------------------------------------------------
 
-/* What is cached of the keys that any query sees, in the cache's format, bytes. (C.350) */
+/* C.350: bytes that a pass reads from the cache: the keys and values that any query attends to. */
 static double cached_bytes(const block_draft *draft, const block_core *core)
 {
     const double seen = core->keys + (draft->pass.query_tokens - 1.0) / 2.0;
@@ -125,14 +133,15 @@ static double cached_bytes(const block_draft *draft, const block_core *core)
 }
 
 /*
- * C.14: one kernel; the scores never reach memory.
+ * C.14: one fused kernel, whose scores never reach memory.
  *
  *     FLOPs   2 b heads (s / cp) (Dqk + Dv) keys, 2.5 times that backward
  *     model   the same with all s keys of an unlimited causal mask, twice that backward (C.4)
- *     bytes   queries and outputs of this rank, keys and values of all ranks where they are gathered
+ *     bytes   queries and outputs of this rank, keys and values of all ranks if they are gathered
  *
- * A ring sees s / cp tokens of the sequence a call; by all-to-all a rank has whole sequences and
- * 1 / cp of the heads; by both, s n / cp tokens of 1 / n of the heads. Kept: a log-sum-exp a token and head.
+ * In a ring each call processes s / cp tokens of the sequence; with all-to-all a rank has whole
+ * sequences and 1 / cp of the heads; with both, s n / cp tokens and 1 / n of the heads, n =
+ * cp_inner. The kernel keeps one log-sum-exp for each token and head.
  */
 static void draw_fused(block_draft *draft, const block_core *core)
 {
@@ -167,7 +176,7 @@ static void draw_fused(block_draft *draft, const block_core *core)
         .ramp =
             shard->cp > 1 && shard->cp_comm == PLAIT_CP_P2P ? query : draft->pass.context_tokens,
     };
-    if (shard->cp > 1 && shard->cp_comm == PLAIT_CP_P2P) { // a call for each block of keys
+    if (shard->cp > 1 && shard->cp_comm == PLAIT_CP_P2P) { // one call for each block of keys
         op.count = shard->cp;
         op.flops /= shard->cp;
         op.model_flops /= shard->cp;
@@ -176,7 +185,7 @@ static void draw_fused(block_draft *draft, const block_core *core)
         op.heads = core->heads / shard->cp;
         op.query = draft->pass.query_tokens;
     }
-    if (shard->cp > 1 && shard->cp_comm == PLAIT_CP_A2A_P2P) { // those of one ring
+    if (shard->cp > 1 && shard->cp_comm == PLAIT_CP_A2A_P2P) { // heads and tokens of one ring
         op.heads = core->heads / shard->cp_inner;
         op.query = op.ramp = query * shard->cp_inner;
     }
@@ -184,7 +193,7 @@ static void draw_fused(block_draft *draft, const block_core *core)
     block_keep(draft, PLAIT_TENSOR_lse, draft->tokens * core->heads);
 }
 
-/* One product a head, all in one kernel. */
+/* Adds a batched product, one for each head, in one kernel. */
 static void add_batched(block_draft *draft, double batch, double m, double n, double k,
                         double passes)
 {
@@ -204,8 +213,8 @@ static void add_batched(block_draft *draft, double batch, double m, double n, do
 }
 
 /*
- * Two batched products and passes over the scores between them. A fused scale-mask-softmax reads
- * and writes each score once; PyTorch's own makes scale, mask, cast, softmax and cast of it. (C.15)
+ * Two batched products with passes over the scores between them. A fused scale-mask-softmax reads
+ * and writes each score once; eager PyTorch runs scale, mask, cast, softmax and cast. (C.15)
  */
 static void draw_unfused(block_draft *draft, const block_core *core)
 {
@@ -216,7 +225,7 @@ static void draw_unfused(block_draft *draft, const block_core *core)
     const double context = draft->pass.context_tokens;
     const double batch = draft->pass.sequences * core->heads;
     const double scores = batch * query * context;
-    const double more = dropout ? 5.0 : 0.0; // read, written, and a mask of one byte
+    const double more = dropout ? 5.0 : 0.0; // a score read and written, and a mask of one byte
     block_traffic traffic = block_traffic_of(BLOCK_PASS_SOFTMAX, fused_softmax);
 
     traffic.forward += more;
@@ -233,7 +242,7 @@ static void draw_unfused(block_draft *draft, const block_core *core)
         block_keep(draft, PLAIT_TENSOR_scores_dropout, scores);
 }
 
-/* The exchange of context, the core by its kernel, and its output, which is kept. */
+/* The output of the core attention is kept for the backward pass. */
 void block_core_add(block_draft *draft, block_core core)
 {
     block_place(draft, PLAIT_DIM_HEADS, draft->tokens * core.heads * core.v_dim);
@@ -254,16 +263,17 @@ static block_traffic rotary_traffic(const block_draft *draft)
     return block_traffic_of(BLOCK_PASS_ROTARY, draft->shard->runtime->kernels.fused_rotary);
 }
 
-/* A window or a chunk as long as the context limits nothing. */
+/* Does a window or chunk of `reach` tokens limit the keys? If it is as long as the context, no. */
 static bool is_limited(int reach, double context)
 {
     return reach > 0 && reach < context;
 }
 
 /*
- * q, k and v in one product, [rotary positions and norms of q and k in one pass], the core, [a gate
- * on its output], the output's product. With tp above the key-value heads each rank holds a copy of
- * one. Values that are the keys (shared_kv) are neither projected nor kept twice.
+ * Operators: one product for q, k and v, [one pass for rotary positions and norms of q and k], the
+ * core, [a gate on its output], the output projection. If tp exceeds the number of key-value heads,
+ * each rank has a copy of one. If the values are the keys (shared_kv), they are projected and kept
+ * once.
  */
 void block_attention(block_draft *draft)
 {
@@ -322,9 +332,10 @@ void block_attention(block_draft *draft)
 // ---- multi-head latent attention (C.18) ----------------------------------------------------
 
 /*
- * Queries and keys pass through a latent each: hidden to rank, a norm, rank to heads. The
- * down-projections run whole on every tensor rank; heads start at the up-projections. Kept: the
- * latent and its norm's output. Returns what the indexer's queries are made of: the latent, or hidden.
+ * Queries go through a latent: a down-projection from hidden to q_rank, a norm, an up-projection to
+ * the heads. Every tensor rank runs the whole down-projection; tp divides the up-projection. The
+ * latent and its norm's output are kept. Returns the input of the indexer's queries: the latent,
+ * or, if the model has none, the hidden state.
  */
 static block_stream draw_query(block_draft *draft, const plait_mla *a, double heads)
 {
@@ -358,7 +369,7 @@ static block_stream draw_query(block_draft *draft, const plait_mla *a, double he
     return latent;
 }
 
-/* Keys and values share a latent; the rotary part of the keys is projected once and shared by heads. */
+/* Keys and values share a latent; all heads share the rotary part of the keys, projected once. */
 static void draw_key_value(block_draft *draft, const plait_mla *a, double heads)
 {
     const double tokens = draft->tokens;
@@ -377,19 +388,20 @@ static void draw_key_value(block_draft *draft, const plait_mla *a, double heads)
                                            .makes = PLAIT_DIM_HEADS});
     block_keep(draft, PLAIT_TENSOR_latent, tokens * (2.0 * a->kv_rank + a->rope_dim));
     draft->out->weights.dense += a->kv_rank;
-    // Keys carry the shared rotary part once a head.
+    // The kept keys contain a copy of the shared rotary part for each head.
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (width + heads * a->rope_dim));
 }
 
-/* The indexer's keys are cached in fp8, with a scale of four bytes each (DeepSeek-V3.2's own kernels). */
+/* Bytes of a cached indexer key: fp8, with a scale of four bytes (DeepSeek-V3.2's own kernels). */
 static double index_key_bytes(const plait_mla *a)
 {
     return a->index_topk > 0 ? a->index_dim + 4.0 : 0.0;
 }
 
 /*
- * Scores every pair with a few narrow heads, then attention sees the best keys only. The scores are
- * written once in 16 bits and read once; the norm of its key has weight and bias.
+ * The indexer scores all query-key pairs with a few small heads, and attention then uses the best
+ * keys only. The scores are written once in 16 bits and read once; the norm of the indexer's key
+ * has a weight and a bias.
  */
 static void draw_indexer(block_draft *draft, const plait_mla *a, block_stream latent,
                          block_stream input)
@@ -425,8 +437,9 @@ static void draw_indexer(block_draft *draft, const plait_mla *a, block_stream la
 }
 
 /*
- * C.351: decoding, the up-projections of keys and values are multiplied into the queries and the output
- * (the same work a token), and all heads attend to the latent itself, which every tensor rank has whole.
+ * C.351: in decoding, the up-projections of keys and values are absorbed into the queries and the
+ * output (the same work per token), and all heads attend to the latent itself, which every tensor
+ * rank stores.
  */
 static block_core absorbed_core(const plait_mla *a, double heads, double keys)
 {
@@ -441,8 +454,9 @@ static block_core absorbed_core(const plait_mla *a, double heads, double keys)
 }
 
 /*
- * Latents up to heads of nope + rope for queries and keys and v for values, then as attention. Which keys
- * the indexer chose is no tensor of the graph: a few numbers a token, without a gradient.
+ * Up-projections make heads of nope_dim + rope_dim for queries and keys and of v_dim for values;
+ * the rest is as in attention. The indices of the keys that the indexer selects are not a tensor of
+ * the graph: they are a few numbers per token, without a gradient.
  */
 void block_mla(block_draft *draft)
 {

@@ -1,9 +1,10 @@
 /*
- * block_build.c - the strokes that the block files draw a layer with
+ * block_build.c - functions with which block_<kind>.c append operators to the description of a
+ * layer
  *
- * Each stroke knows which passes it belongs to: a product is one of the forward and two of the
- * backward, a collective changes its direction, a pass over memory its bytes. The block files say
- * what a layer does once and never ask.
+ * Each function appends the operators of the pass at hand: a product is one GEMM in the forward
+ * pass and two in the backward pass, a collective changes its direction, a memory-bound operation
+ * its bytes. So block_<kind>.c describe a layer once for all passes.
  */
 #include "costmodel/layer/block_build.h"
 
@@ -48,7 +49,7 @@ bool block_quantises_once(const plait_shard *shard)
     return shard->precision >= PLAIT_FP8 && shard->runtime->keep.quantised_inputs;
 }
 
-/* torchao gathers what has one scale a tensor narrow, too, but not rows with scales of their own. */
+/* torchao also gathers tensors with one scale in fp8, but not tensors with a scale for each row. */
 bool block_gathers_narrow(const plait_shard *shard)
 {
     const plait_kernel_set *kernels = &shard->runtime->kernels;
@@ -129,7 +130,7 @@ static bool is_narrow(const block_draft *draft, plait_part part)
     return part == PLAIT_PART_head ? kernels->narrow_head : part != PLAIT_PART_router;
 }
 
-/* Does the input of this product, or backward the gradient of its output, come gathered under sp? */
+/* Is the input of this product (backward: the gradient of its output) gathered under sp? */
 static bool is_gathered(const block_linear *linear, plait_pass_kind layout)
 {
     if (linear->experts > 0.0 || linear->part == PLAIT_PART_mla_up)
@@ -139,7 +140,7 @@ static bool is_gathered(const block_linear *linear, plait_pass_kind layout)
                : linear->makes == PLAIT_DIM_HIDDEN;
 }
 
-/* One kernel for an expert's two products quantises what passes between them. */
+/* A fused kernel for an expert's two products quantises the tensor between them itself. */
 static bool stays_inside(const block_draft *draft, const block_linear *linear,
                          plait_pass_kind layout)
 {
@@ -149,8 +150,9 @@ static bool stays_inside(const block_draft *draft, const block_linear *linear,
 }
 
 /*
- * C.302: bytes that an element of the tokens is worth when it is made narrow, for both products that
- * read it. A scale that is of the whole tensor, and its own, needs a look at all of it first.
+ * C.302: memory traffic, in bytes per element, of quantising a tensor for both products that read
+ * it. If one scale for the whole tensor is computed from its current values, the kernel must read
+ * all of it once more to find the maximum.
  */
 static double narrowing_bytes(const plait_shard *shard)
 {
@@ -161,19 +163,23 @@ static double narrowing_bytes(const plait_shard *shard)
     const double once = (looks ? HALF_BYTES : 0.0) + HALF_BYTES + 2.0 * q;
 
     if (shard->precision == PLAIT_FP8 && kernels->rowwise_scaling)
-        return 3.0 * HALF_BYTES + 2.0 * q; // narrow and turned, then narrow again
+        return 3.0 * HALF_BYTES + 2.0 * q; // quantise, transpose, quantise the transpose
     return once;
 }
 
-/* Of weights that each microbatch reads twice, half of it before either product. (C.302) */
+/*
+ * C.302: memory traffic, in bytes per weight, of one of the two quantisations in each microbatch:
+ * before the forward product and before that of the input's gradient.
+ */
 static double narrowing_weight_bytes(const plait_shard *shard)
 {
     return 0.5 * (narrowing_bytes(shard) + HALF_BYTES);
 }
 
 /*
- * C.302. Each tensor once, for both products that read it, and where sp gathers it narrow by the rank
- * that has it. Software that keeps narrow weights makes them once a step.
+ * C.302: bytes of memory traffic that quantisation adds to a product. Each tensor is quantised once
+ * for both products that read it; if sp gathers the quantised tensor, each rank quantises its own
+ * part. Software that keeps quantised weights makes them once per step, which is left out.
  */
 static double quantised_of(const block_draft *draft, const block_linear *linear, const plait_op *op)
 {
@@ -190,7 +196,7 @@ static double quantised_of(const block_draft *draft, const block_linear *linear,
     return block_quantises_once(shard) ? bytes : bytes + narrowing_weight_bytes(shard) * weights;
 }
 
-/* Bytes of a gradient's element that the product itself adds to. (C.301) */
+/* Bytes per element of the gradient that a product accumulates into; 0: it does not. (C.301) */
 static double accumulated_of(const block_draft *draft, const plait_op *op)
 {
     const plait_shard *shard = draft->shard;
@@ -200,7 +206,7 @@ static double accumulated_of(const block_draft *draft, const plait_op *op)
     return plait_state_format_bytes(shard->grad_reduce);
 }
 
-/* The largest power of two, at most 8, that divides it. */
+/* The largest power of two, at most 8, that divides `elements`. */
 static int alignment_of(double elements)
 {
     const int rest = (int)fmod(elements, 8.0);
@@ -216,7 +222,10 @@ double block_misaligned(double a, double b)
     return least == 8 ? 0.0 : least == 4 ? 0.5 : least == 2 ? 1.0 : 1.5;
 }
 
-/* Rows of all three products are inputs or outputs. Most software pads the vocabulary. */
+/*
+ * C.312 for any of the three products, whose operands have rows of k or n elements. Most software
+ * pads the vocabulary, so that n of the head is aligned.
+ */
 static double misaligned_of(const block_draft *draft, const block_linear *linear,
                             const plait_op *op)
 {
@@ -235,7 +244,7 @@ static double misaligned_of(const block_draft *draft, const block_linear *linear
  *     input's gradient  dx = dy W^T     [rows, n] x [n, k]
  *     weight's          dW = x^T dy     [k, rows] x [rows, n]
  *
- * FLOPs are 2 m n k of each, all of them model FLOPs. The head and the router stay in bf16.
+ * Each takes 2 m n k FLOPs, all of them model FLOPs. The head and the router stay in bf16.
  */
 static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_kind layout)
 {
@@ -264,7 +273,7 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
     block_op_add(draft, op);
 }
 
-/* A linear layer's products in this pass, and its parameters: k n, and n with a bias, of each. */
+/* Each matrix adds k n parameters, and n more with a bias. */
 void block_linear_add(block_draft *draft, block_linear linear)
 {
     const bool grouped = linear.experts > 0.0;
@@ -300,7 +309,7 @@ block_traffic block_traffic_of(block_pass pass, bool fused)
     return fused ? passes[pass].fused : passes[pass].eager;
 }
 
-/* A pass over so many elements; the gradient of weights has none. */
+/* The pass for weight gradients has no memory-bound operations. */
 void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic)
 {
     const double bytes = block_is_forward(draft)          ? traffic.forward
@@ -313,8 +322,8 @@ void block_memory_add(block_draft *draft, plait_part part, double elements, bloc
 }
 
 /*
- * Work along the sequence that no product does (C.21, C.22, C.34). Its backward is taken as twice
- * the forward: once to go back, once to make again what was not kept.
+ * Adds work along the sequence that is no matrix product (C.21, C.22, C.34). The backward counts as
+ * twice the forward: once for the gradients, once to recompute tensors that were not kept.
  */
 void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
                     double elements)
@@ -332,9 +341,9 @@ void block_scan_add(block_draft *draft, plait_part part, double flops, double by
 }
 
 /*
- * A norm keeps its input and, where a product follows, its output, which sp keeps cut by tp unless
- * the software keeps it gathered. Inside the product's kernel it is no module that could be run again
- * by itself. Weights: h, with LayerNorm 2 h.
+ * A norm keeps its input and, if a product follows, its output; under sp a rank keeps 1 / tp of the
+ * output, unless the software keeps it gathered. A norm inside the product's kernel is not a module
+ * that can be recomputed by itself. Weights: h, or 2 h for LayerNorm.
  */
 void block_norm_add(block_draft *draft, block_norm_use use)
 {
@@ -359,9 +368,10 @@ void block_norm_add(block_draft *draft, block_norm_use use)
 }
 
 /*
- * x + dropout(y): two tensors in, one out, 6 bytes; with dropout a mask of one byte is written and,
- * backward, read beside a gradient in and out. Without dropout the backward is the gradient itself.
- * Apart, PyTorch adds a bias, drops and adds in three kernels.
+ * x + dropout(y) reads two tensors and writes one, 6 bytes per element. With dropout the forward
+ * also writes a mask of one byte, and the backward reads the mask and a gradient and writes a
+ * gradient. Without dropout the gradient passes unchanged. Unfused, PyTorch adds the bias, applies
+ * dropout and adds the residual in three kernels.
  */
 void block_residual_add(block_draft *draft, block_stream skipped)
 {
@@ -381,7 +391,8 @@ void block_residual_add(block_draft *draft, block_stream skipped)
 // ---- collectives (C.12) --------------------------------------------------------------------
 
 /*
- * Around each pair of column- and row-parallel products, on all T h elements of the microbatch:
+ * Collectives around each pair of column- and row-parallel products, on all T h elements of the
+ * microbatch:
  *
  *              without sp                  with sp
  *     enter    backward all-reduce         forward all-gather, backward reduce-scatter
@@ -395,8 +406,8 @@ void block_collective_add(block_draft *draft, plait_op collective)
 }
 
 /*
- * C.303: an element that is gathered in front of narrow products travels in their format; backward in
- * both copies, for both products that read it.
+ * C.303: bytes per element that sp gathers in front of fp8 and fp4 products, which travel in that
+ * format. In formats with block scales the backward pass gathers two copies, one for each product.
  */
 static double gathered_bytes(const block_draft *draft, plait_part part)
 {

@@ -1,10 +1,13 @@
-/* block_build.h - the strokes that the block files draw a layer with */
+/*
+ * block_build.h - functions with which block_<kind>.c append operators to the description of a
+ * layer
+ */
 #pragma once
 
 #include "plait/lowlevel/block.h"
 #include "plait/runtime.h"
 
-/** What the next operator reads: one tensor, or several that are dealt alike. */
+/** The input of the next operator: one tensor, or several that are sharded alike. */
 typedef struct block_stream {
     signed char place[PLAIT_MAX_READS];
     signed char places;
@@ -12,48 +15,50 @@ typedef struct block_stream {
     double elements; /* on this rank */
 } block_stream;
 
-/** What a block file draws on. */
+/** The state of a description while block_<kind>.c appends operators to it. */
 typedef struct block_draft {
     const plait_model *model;
     const plait_layer *layer;
     const plait_shard *shard;
     plait_pass pass;
     plait_block *out;
-    double tokens;      /* of this rank's part of the microbatch */
-    double norm_tokens; /* that norms and residuals see: divided by tp under sp */
-    block_stream at;
-    plait_place place; /* of the operator that is drawn */
-    bool placed;       /* several kernels are drawn at one place */
+    double tokens;      /* tokens of this rank's part of the microbatch */
+    double norm_tokens; /* tokens that norms and residuals process: divided by tp under sp */
+    block_stream at;    /* input of the next operator */
+    plait_place place;  /* place of the current operator */
+    bool placed;        /* several kernels share the current place */
 } block_draft;
 
-/** Bytes of an element of activations, weights and gradients as they travel: bf16 or fp16. */
+/** Bytes per element of 16-bit activations, weights and gradients: bf16 or fp16. */
 #define HALF_BYTES 2.0
 
-/** Bytes an element that one memory-bound pass reads and writes, forward and backward. */
+/** Bytes per element that a memory-bound operation reads and writes, forward and backward. */
 typedef struct block_traffic {
     double forward;
     double backward;
 } block_traffic;
 
 /**
- * The passes of a layer (C.11): as one kernel, and as PyTorch's own sequence of them. A fused pass is
- * counted: 2 bytes for each tensor of 16-bit elements that it reads or writes once. The other column
- * is counted too, from the kernels that eager PyTorch launches for it (casts to fp32 and back, one
- * for each operator), where no published trace says better.
+ * Memory-bound operations of a layer (C.11). The columns are bytes per element: forward and
+ * backward of a fused kernel, then forward and backward of eager PyTorch's sequence of kernels. A
+ * fused kernel counts 2 bytes for each 16-bit tensor that it reads or writes once. The eager
+ * columns count the kernels that PyTorch launches (casts to fp32 and back, one kernel for each
+ * operator), unless a published trace gives better numbers. The comments list the tensors of the
+ * fused kernel, then the eager kernels.
  */
 #define BLOCK_PASS_LIST(X)                                                                         \
     X(NORM, 4, 6, 24, 40)     /* in, out; cast, square, mean, scale, cast back */                  \
     X(ACTIVATION, 4, 6, 4, 6) /* in, out */                                                        \
-    X(GATED, 6, 10, 10, 16)   /* gate, up, out; activation and product apart */                    \
-    X(ROTARY, 4, 4, 16, 16)   /* in, out; halves turned, two products, a sum */                    \
+    X(GATED, 6, 10, 10, 16)   /* gate, up, out; activation, product */                             \
+    X(ROTARY, 4, 4, 16, 16)   /* in, out; swap halves, two products, a sum */                      \
     X(SOFTMAX, 4, 6, 18, 16)  /* scores in, out; scale, mask, cast, softmax, cast */               \
     X(OUTPUT_GATE, 6, 10, 6, 10)                                                                   \
     X(CONVOLUTION, 4, 8, 4, 8)   /* short, along the sequence */                                   \
-    X(PERMUTE, 4, 4, 4, 4)       /* 8 a routed element in all; kernel.c knows how many times */    \
-    X(EXPERT_BIAS, 0, 0, 28, 40) /* in the product; scaled, added, joined in fp32 (C.304) */       \
-    X(EMBEDDING, 4, 6, 4, 6)     /* a row in, out; its gradient is read, added to and written */   \
+    X(PERMUTE, 4, 4, 4, 4)       /* 4 each in dispatch and combine, once or more (kernel.c) */     \
+    X(EXPERT_BIAS, 0, 0, 28, 40) /* inside the product; scale, add, join in fp32 (C.304) */        \
+    X(EMBEDDING, 4, 6, 4, 6)     /* row in, out; backward accumulates its gradient */              \
     X(POSITIONS, 6, 4, 6, 4)                                                                       \
-    X(LOSS, 4, 6, 26, 14) /* logits become their gradient in place; cast, max, exp, sum, divide */
+    X(LOSS, 4, 6, 26, 14) /* gradient replaces logits; cast, max, exp, sum, divide */
 
 typedef enum block_pass {
 #define X(name, forward, backward, eager_forward, eager_backward) BLOCK_PASS_##name,
@@ -64,84 +69,92 @@ typedef enum block_pass {
 
 block_traffic block_traffic_of(block_pass pass, bool fused);
 
-/** A linear layer [rows, k] x [k, n], its weight (and bias) held by this rank. */
+/**
+ * A linear layer [rows, k] x [k, n], with the part of its weight (and bias) that this rank stores.
+ */
 typedef struct block_linear {
     plait_part part;
     double rows, n, k;
-    double experts;  /* > 0: grouped, `rows` of each expert */
-    double reached;  /* experts that any row goes to, which share the rows; 0: all */
-    plait_dim makes; /* n's */
+    double experts;  /* > 0: grouped product, `rows` for each expert */
+    double reached;  /* experts that receive any row and share all rows; 0: all experts */
+    plait_dim makes; /* dimension that n is */
     bool bias;
-    bool counted_elsewhere; /* the weight is another's (tied head) */
+    bool counted_elsewhere; /* the embedding already counts the weight (tied head) */
 } block_linear;
 
-/** Start a description: an empty block, and the tokens that this rank sees. */
+/** Start a description: empty `out`, and set the tokens that this rank processes. */
 block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
                            const plait_shard *shard, plait_pass pass, plait_block *out);
 
-/** Begin an operator that makes so many elements out of what is at hand; its kernels follow. */
+/** Begin an operator that makes `elements` elements from draft->at; its kernels follow. */
 void block_place(block_draft *draft, plait_dim makes, double elements);
-/** What is at hand, and this beside it: the next operator reads both. */
+/** Add `other` to the tensors that the next operator reads. */
 void block_join(block_draft *draft, block_stream other);
 
-/** C.312: share of time more of a product whose 16-bit operands have rows of so many elements. */
+/**
+ * Extra time of a product, as a share, if its 16-bit operands have rows of a and b elements.
+ * (C.312)
+ */
 double block_misaligned(double a, double b);
 
 /** Append one operator; a count of zero means one. */
 void block_op_add(block_draft *draft, plait_op op);
 void block_linear_add(block_draft *draft, block_linear linear);
 void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic);
-/** @param elements  of its output, whose width is that of its input */
+/** @param elements  elements of the output, which is as wide as the input */
 void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
                     double elements);
 void block_collective_add(block_draft *draft, plait_op collective);
 void block_keep(block_draft *draft, plait_tensor tensor, double elements);
 
-/** Input of a column-parallel product: gathered under sp, its gradient reduced. */
+/**
+ * Add the collectives on the input of a column-parallel product: gather under sp, reduce backward.
+ */
 void block_tp_enter(block_draft *draft, plait_part part);
-/** Output of a row-parallel product: reduced, scattered under sp. */
+/** Add the collectives on the output of a row-parallel product: all-reduce, or scatter under sp. */
 void block_tp_leave(block_draft *draft, plait_part part);
 
-/** What stands behind a norm. */
+/** The operators that read a norm's output. */
 typedef enum block_norm_use {
     BLOCK_NORM_ALONE,
     BLOCK_NORM_FEEDS,      /* a product */
-    BLOCK_NORM_IN_PRODUCT, /* a product whose kernel computes it, where the software has such */
+    BLOCK_NORM_IN_PRODUCT, /* a product, whose kernel may compute the norm as well */
     BLOCK_NORM_ROUTES      /* the router and the experts */
 } block_norm_use;
 
 /** A norm over the hidden width. */
 void block_norm_add(block_draft *draft, block_norm_use use);
-/** What is at hand added to what went past it. */
+/** Add the residual connection: draft->at plus `skipped`. */
 void block_residual_add(block_draft *draft, block_stream skipped);
 
-/** Does the software quantise each input of a narrow product once, and keep it so? */
+/** Does the software quantise each input of fp8 and fp4 products once, and keep that copy? */
 bool block_quantises_once(const plait_shard *shard);
 
-/** Does what sequence parallelism gathers in front of narrow products travel in their format? (C.303) */
+/** Does sequence parallelism gather the inputs of fp8 and fp4 products in that format? (C.303) */
 bool block_gathers_narrow(const plait_shard *shard);
 
 bool block_is_forward(const block_draft *draft);
-/** A pass of serving: queries at the end of a context whose keys and values are kept. */
+/** Is it a pass of serving: queries at the end of a context with cached keys and values? */
 bool block_is_serving(const block_draft *draft);
 bool block_is_backward_input(const block_draft *draft);
 
 /** Mean number of keys that the queries of a pass attend to. (C.13) */
 double block_mean_keys(const plait_pass *pass, double window, double chunk, bool causal);
 
-/** The core attention, by kernel, with its context-parallel exchange. */
+/** The core attention of one rank. */
 typedef struct block_core {
-    double heads;    /* on this rank */
-    double kv_heads; /* on this rank */
+    double heads;    /* query heads on this rank */
+    double kv_heads; /* key-value heads on this rank */
     double qk_dim, v_dim;
-    double kv_width; /* elements a token that context parallelism exchanges */
-    double cached;   /* elements a token that serving reads of the cache */
-    double keys;     /* mean keys of a query */
+    double kv_width; /* elements per token that context parallelism exchanges */
+    double cached;   /* elements per token that serving reads from the cache */
+    double keys;     /* mean number of keys that a query attends to */
     bool causal;
 } block_core;
+/** Add the kernels of the core attention and its context-parallel exchange. */
 void block_core_add(block_draft *draft, block_core core);
 
-/* one mixer or feed-forward part each */
+/* Each adds one mixer or one feed-forward part. */
 void block_attention(block_draft *draft);
 void block_mla(block_draft *draft);
 void block_delta_net(block_draft *draft);
@@ -149,16 +162,19 @@ void block_mamba(block_draft *draft);
 void block_mlp(block_draft *draft, plait_mlp mlp, bool shared);
 void block_moe(block_draft *draft);
 
-/** ceil(width / ways) as a double: what one of `ways` ranks holds. */
+/** ceil(width / ways): the largest share of `width` that one of `ways` ranks stores. */
 double block_share(int width, int ways);
 
 // block.c
 typedef enum block_half { BLOCK_MIXER, BLOCK_FFN, BLOCK_WHOLE } block_half;
 
-/** Does a layer have both, one behind the other? */
+/** Does the layer have a mixer followed by a separate feed-forward part? */
 bool block_halves(const plait_layer *layer);
 
-/** One half of such a layer, mixer or ffn: its operators and what it keeps are those of plait_block_describe. */
+/**
+ * plait_block_describe for one half of such a layer, mixer or ffn: both halves together have the
+ * same operators and keep the same tensors.
+ */
 void block_describe_half(const plait_model *model, const plait_layer *layer,
                          const plait_shard *shard, plait_pass pass, block_half half,
                          plait_block *out);

@@ -5,8 +5,8 @@
 #define TENSOR(name) (1u << PLAIT_TENSOR_##name)
 
 /*
- * A checkpointed module drops the tensors inside it; its input and output are kept for its neighbours.
- * `layernorm` and `moe_act` drop their output too (Megatron: CheckpointWithoutOutput).
+ * A checkpointed module drops the tensors inside it; its input and output are kept for its
+ * neighbours. `layernorm` and `moe_act` drop their output too (Megatron: CheckpointWithoutOutput).
  */
 static const plait_recompute_masks module_masks[PLAIT_MODULES] = {
     [PLAIT_MODULE_core_attn] = {.parts = PART(core_attn),
@@ -31,8 +31,8 @@ static const plait_recompute_masks module_masks[PLAIT_MODULES] = {
 
 /*
  * torchtitan saves attention and the output of every second matrix product (query, value, gate,
- * down) and runs the rest again: norms, activations, rotary, and the other products (output, up;
- * the time of the key projection is too small to tell).
+ * down) and recomputes the rest: norms, activations, rotary, and the other products (output, up;
+ * the time of the key projection is negligible).
  */
 static const plait_recompute_masks sac_masks = {
     .parts = PART(norm) | PART(linear_norm) | PART(rotary) | PART(act) | PART(expert_act) |
@@ -44,7 +44,7 @@ static const plait_recompute_masks sac_masks = {
     .half_tensors = TENSOR(fc1_out) | TENSOR(expert_fc1_out) | TENSOR(shared_fc1_out),
 };
 
-/* A module offloads its input; each of the two norms has half of the norms' inputs. (C.166) */
+/* Each module offloads its input; each of the two norms accounts for half of norm_in. (C.166) */
 static const plait_recompute_masks offload_masks[PLAIT_OFFLOAD_MODULES] = {
     [PLAIT_OFFLOAD_attn_norm] = {.half_tensors = TENSOR(norm_in)},
     [PLAIT_OFFLOAD_core_attn] = {.tensors = TENSOR(qkv) | TENSOR(keys) | TENSOR(rotary)},
