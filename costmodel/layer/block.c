@@ -1,4 +1,4 @@
-/* block.c - one layer as a list of operators; block_<kind>.c draw the parts */
+/* block.c - one layer as a list of operators; block_<kind>.c add those of each part */
 #include "plait/lowlevel/block.h"
 
 #include <math.h>
@@ -17,7 +17,9 @@ const char *const plait_dim_name[PLAIT_DIMS + 1] = {PLAIT_DIM_LIST(X) NULL};
 
 // ---- the layer -----------------------------------------------------------------------------
 
-/* C.24: a layer whose costs the model file states: work like products, cut by tp, nothing exchanged. */
+/*
+ * C.24: a layer whose costs the model file states. tp divides its work, and it has no collectives.
+ */
 static void draw_opaque(block_draft *draft)
 {
     const plait_opaque *given = &draft->layer->given;
@@ -80,7 +82,9 @@ static block_norm_use norm_of_mixer(const plait_layer *layer)
     return layer->mixer == PLAIT_MIXER_MLA ? BLOCK_NORM_FEEDS : BLOCK_NORM_IN_PRODUCT;
 }
 
-/* Experts exchange tokens in their own way. */
+/*
+ * A layer with experts has collectives of its own instead of those around tensor-parallel products.
+ */
 static bool has_experts(const plait_layer *layer)
 {
     return layer->ffn == PLAIT_FFN_MOE;
@@ -91,7 +95,7 @@ static block_norm_use norm_of_ffn(const plait_layer *layer)
     return has_experts(layer) ? BLOCK_NORM_ROUTES : BLOCK_NORM_IN_PRODUCT;
 }
 
-/* x + mixer(norm(x)), the norm where the layer has one left */
+/* x + mixer(norm(x)), without the norm if the layer has none */
 static void draw_mixer_half(block_draft *draft, int norms)
 {
     const block_stream input = draft->at;
@@ -120,7 +124,10 @@ static void draw_ffn_half(block_draft *draft, int norms)
     block_residual_add(draft, input);
 }
 
-/* x + mixer(norm(x)) + ffn(norm(x)): one exchange in, one out; of one norm both read the output. */
+/*
+ * x + mixer(norm(x)) + ffn(norm(x)), with one collective before and one after both. If the layer
+ * has one norm, both read its output.
+ */
 static void draw_parallel(block_draft *draft, int norms)
 {
     const block_stream input = draft->at;
@@ -140,7 +147,7 @@ static void draw_parallel(block_draft *draft, int norms)
     block_residual_add(draft, input);
 }
 
-/* Norms that a layer has beside those in front of its halves. */
+/* Adds the layer's norms other than those before its halves. */
 static void draw_norms(block_draft *draft, int norms)
 {
     while (norms-- > 0)
@@ -189,9 +196,9 @@ void block_describe_half(const plait_model *model, const plait_layer *layer,
 }
 
 /*
- * Bytes an element of one class. Software that keeps the inputs of narrow products as it quantised
- * them has them in place of the 16-bit tensor, or beside it where something else reads that: the core
- * attention's output is an input of its own backward, too. (C.25)
+ * Kept bytes per element of a tensor. Software that keeps the quantised inputs of fp8 and fp4
+ * products keeps them instead of the 16-bit tensor, or in addition if another operator reads the
+ * 16-bit tensor: the core attention's backward reads its own output. (C.25)
  */
 static double bytes_of_tensor(const plait_shard *shard, int tensor)
 {
@@ -215,7 +222,7 @@ static double bytes_of_tensor(const plait_shard *shard, int tensor)
     }
 }
 
-/* C.25: bytes an element by the profile; a share of gathered norm outputs is kept whole under sp. */
+/* C.25. Under sp the profile's share of the norm outputs is kept gathered. */
 void plait_block_tensor_bytes(const plait_block *block, const plait_shard *shard,
                               double bytes[PLAIT_TENSORS])
 {
@@ -257,7 +264,7 @@ static double forward_model_flops(const plait_block *block)
     return flops;
 }
 
-/* One device, every kernel fused: the plain shape of the model. */
+/* The shard of one device without parallelism, with fused attention. */
 static plait_shard whole_shard(const plait_runtime *neutral)
 {
     return (plait_shard){.tp = 1,
@@ -268,7 +275,7 @@ static plait_shard whole_shard(const plait_runtime *neutral)
                          .runtime = neutral};
 }
 
-/* The forward of a layer over one sequence there. */
+/* Describes the forward of a layer over one sequence on one device. */
 static void describe_whole(const plait_model *model, const plait_layer *layer, double seq,
                            plait_block *out)
 {
@@ -292,8 +299,9 @@ double plait_layer_flops_per_token(const plait_model *model, const plait_layer *
 }
 
 /*
- * C.4: forward FLOPs of all products and cores of the model on one device, times 3 for training: the
- * backward makes two products for each. With recomputation layers run forward twice, times 4.
+ * C.4: forward FLOPs of all products and core attentions of the model on one device, times 3 for
+ * training, since the backward computes two products for each. With recomputation layers run their
+ * forward twice: times 4.
  */
 double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute)
 {
@@ -342,7 +350,9 @@ double plait_model_skipped_flops_per_token(const plait_model *model, double seq)
     return 3.0 * (flops + model->mtp_layers * of_kind[model->mtp_kind]);
 }
 
-/* Weights of a layer; of experts the share that one token uses when only active ones count. */
+/*
+ * Parameters of a layer; if only active ones count, the share of the experts that one token uses.
+ */
 static double layer_params(const plait_model *model, const plait_layer *layer, bool active)
 {
     plait_block block;
@@ -354,7 +364,7 @@ static double layer_params(const plait_model *model, const plait_layer *layer, b
     return block.weights.dense + expert;
 }
 
-/* C.1: what the descriptions say of weights, summed over the ends and the layers. */
+/* C.1: sums the weights in the descriptions of both ends and all layers. */
 plait_params plait_model_params(const plait_model *model)
 {
     const plait_runtime neutral = {0};

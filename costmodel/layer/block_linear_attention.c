@@ -4,7 +4,7 @@
 /* Chunk of the chunkwise delta rule (Yang et al., arXiv 2412.06464). (C.21) */
 static const double delta_chunk = 64.0;
 
-/* Context parallelism: all-to-alls trade the sequence for heads, in and out, as Ulysses does. */
+/* Context parallelism as in Ulysses: one all-to-all to whole sequences of fewer heads, one back. */
 static void exchange_states(block_draft *draft, double width)
 {
     if (draft->shard->cp == 1 || draft->pass.kind == PLAIT_BACKWARD_WEIGHT)
@@ -17,9 +17,13 @@ static void exchange_states(block_draft *draft, double width)
                                            .count = 2.0});
 }
 
-/* Serving keeps a recurrence's state in fp32 (vLLM and SGLang), and each pass reads and writes it. (C.350) */
+/*
+ * Bytes per element of a recurrence's state, which serving stores in fp32 (vLLM and SGLang).
+ * (C.350)
+ */
 static const double state_bytes = 4.0;
 
+/* In serving each pass reads and writes the state. */
 static double state_traffic(const block_draft *draft)
 {
     return block_is_serving(draft) ? 2.0 * draft->pass.sequences * draft->out->cache.state : 0.0;
@@ -31,8 +35,9 @@ static double state_traffic(const block_draft *draft)
  *     in the chunk   q k^T, the inverse applied to k and to v, the product with v: 4 C (dk + dv)
  *     across         the state read, corrected and written: three products of dk dv, 6 dk dv
  *
- * Projected: q, k, v, an output gate as wide as v, and two scalars a value head. Kept: what goes
- * into and comes out of the convolution, the gate, a state a chunk, the output and its gated norm.
+ * The projection makes q, k, v, an output gate as wide as v, and two scalars for each value head.
+ * Kept are the input and output of the convolution, the gate, one state for each chunk, the output
+ * and its gated norm.
  */
 void block_delta_net(block_draft *draft)
 {
@@ -73,9 +78,9 @@ void block_delta_net(block_draft *draft)
 }
 
 /*
- * C.22: Gu and Dao, arXiv 2312.00752. The scan takes nine FLOPs a channel and state, and moves x, z,
- * dt and y of each channel once, with B and C beside them. Under tp the small parameters dt, B and
- * C are summed over the ranks. Kept: x before and behind the convolution, z, and what the scan made.
+ * C.22: Gu and Dao, arXiv 2312.00752. The scan takes nine FLOPs per channel and state, and moves x,
+ * z, dt and y of each channel once, and B and C once. Under tp the small parameters dt, B and C are
+ * summed over the ranks. Kept are x before and after the convolution, z, and the scan's output.
  */
 void block_mamba(block_draft *draft)
 {

@@ -6,8 +6,10 @@
  */
 #include "costmodel/layer/block_build.h"
 
-/* Cut by tp along the width. Kept: what fc1 makes, the activation's output, and, where the software
- * keeps it, the activated gate by itself. */
+/*
+ * tp divides the width. Kept are the outputs of fc1 and of the activation, and the activated gate
+ * by itself if the software keeps it.
+ */
 void block_mlp(block_draft *draft, plait_mlp mlp, bool shared)
 {
     const double width = block_share(mlp.width, draft->shard->tp);

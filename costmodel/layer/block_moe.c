@@ -1,7 +1,7 @@
 /*
  * block_moe.c - mixture of experts: route, dispatch, expert products, combine (C.20)
  *
- *     tokens of a rank (divided by tp under sp)
+ *     tokens of a rank (1 / tp of them under sp)
  *       -> router -> permute -> all-to-all over ep -> [all-gather over etp]
  *       -> experts: fc1, activation, fc2
  *       -> [reduce-scatter over etp] -> all-to-all -> unpermute
@@ -13,24 +13,27 @@
 #include "base/numbers.h"
 #include "plan/model_queries.h"
 
-/* DeepEP's 8 bits: a byte an element and a scale of four for each 128 of them. (C.152) */
+/*
+ * Bytes per element of DeepEP's fp8: one byte, and a scale of four bytes for each 128 elements.
+ * (C.152)
+ */
 static const double fp8_bytes = 1.0 + 4.0 / 128.0;
 
-/* Of the rows that a router sends out, what experts with a capacity compute. (C.155) */
+/* The share of the routed rows that experts with a capacity compute. (C.155) */
 static double rows_kept(const plait_moe *moe)
 {
     return moe->capacity <= 0.0 || (moe->capacity > 1.0 && !moe->padded) ? 1.0 : moe->capacity;
 }
 
-/* Rows of the fullest rank over the mean. (C.20) */
+/* Rows of the fullest rank divided by the mean. (C.20) */
 static double imbalance_of(const block_draft *draft, const plait_moe *moe)
 {
     return moe_imbalance(moe, draft->shard->runtime->factor.ep_imbalance, draft->shard->ep);
 }
 
 /*
- * Activations that the fullest rank keeps, over the mean. An imbalance that the job states counts. The
- * profile's own does not, since measured peaks agree with predictions without it.
+ * Activations that the fullest rank keeps, divided by the mean. Only an imbalance that the job
+ * states counts: without that of the profile, predictions agree with measured peaks.
  */
 static double uneven_memory(const block_draft *draft, const plait_moe *moe)
 {
@@ -38,9 +41,9 @@ static double uneven_memory(const block_draft *draft, const plait_moe *moe)
 }
 
 /*
- * A rank sends its own tokens: T / tp under sp, or where each expert is whole (etp 1) and tensor ranks
- * deal tokens among them. Without sp every tensor rank holds all tokens, and the expert-tensor group
- * splits them.
+ * Tokens that a rank sends to the experts: T / tp under sp, and also if each expert is whole (etp =
+ * 1), since the tensor ranks then divide the tokens among themselves. Otherwise every tensor rank
+ * has all T tokens.
  */
 static double tokens_sent(const block_draft *draft)
 {
@@ -60,7 +63,7 @@ static bool sends_nothing(const block_draft *draft, int ranks)
     return ranks == 1 || draft->pass.kind == PLAIT_BACKWARD_WEIGHT;
 }
 
-/* All tokens of the group on each of its ranks; what they return is summed and scattered. (C.151) */
+/* Every rank of the group gathers all tokens; the results are summed and scattered. (C.151) */
 static plait_op exchange_of_all(const block_draft *draft, plait_part part)
 {
     return (plait_op){
@@ -74,9 +77,9 @@ static plait_op exchange_of_all(const block_draft *draft, plait_part part)
 }
 
 /*
- * Dispatch or combine: each of the tokens that this rank sends goes to topk experts, 2 bytes an
- * element. Software that sends a token once a node (moe_dedup) says how many nodes one reaches: its
- * groups where the router picks groups, else as many as experts.
+ * Dispatch or combine: each token that this rank sends goes to topk experts, with 2 bytes per
+ * element. Software that sends a token once per node (moe_dedup) reaches at most group_topk nodes
+ * if the router selects groups, else at most topk.
  */
 static plait_op exchange_of_copies(const block_draft *draft, plait_part part)
 {
@@ -132,7 +135,10 @@ plait_op plait_block_exchange(const plait_model *model, const plait_layer *layer
     return op;
 }
 
-/* Ranks that share an expert (etp) gather its rows before it and scatter its sums behind. */
+/*
+ * Ranks that share an expert (etp) gather its rows before it, and reduce and scatter its outputs
+ * after it.
+ */
 static void gather_expert_tp(block_draft *draft, plait_part part, double rows, bool into)
 {
     if (block_is_serving(draft) || sends_nothing(draft, draft->shard->etp))
@@ -147,8 +153,8 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows, b
 }
 
 /*
- * A graph of a whole step has buffers of a fixed size, for more rows than come. What is kept of a
- * layer is copied out of them, and back for its backward. (C.306)
+ * A CUDA graph of a whole step has buffers of a fixed size, for more rows than arrive. The kept
+ * tensors of a layer are copied out of them, and back for its backward. (C.306)
  */
 static void stash(block_draft *draft, double routed, double fc1_out, double act_out)
 {
@@ -163,15 +169,18 @@ static void stash(block_draft *draft, double routed, double fc1_out, double act_
     draft->placed = false;
 }
 
-/* Ranks with tokens of their own among those that share the experts: attention-parallel data ranks. */
+/*
+ * Groups with different tokens among the ranks that share the experts: data-parallel attention
+ * ranks.
+ */
 static double attention_ranks(const plait_shard *shard)
 {
     return (double)shard->ep * shard->etp / shard->tp;
 }
 
 /*
- * C.352: experts of this rank that any of the n tokens of all ranks goes to, when each token takes k of E
- * at random: E/ep (1 - (1 - k/E)^n).
+ * C.352: expected number of this rank's experts that receive any of the n tokens of all ranks, if
+ * each token takes k of E experts at random: E/ep (1 - (1 - k/E)^n).
  */
 static double experts_reached(const block_draft *draft, const plait_moe *moe)
 {
@@ -182,8 +191,9 @@ static double experts_reached(const block_draft *draft, const plait_moe *moe)
 }
 
 /*
- * C.353: serving. Ranks that all have the same tokens compute their share of the experts on them and sum:
- * one all-reduce. Ranks with tokens of their own gather them all and scatter the sums, or send copies.
+ * C.353: serving. If all ranks have the same tokens, each computes its share of the experts and one
+ * all-reduce sums the results. If ranks have different tokens, they gather all tokens and scatter
+ * the sums.
  */
 static void exchange_serving(block_draft *draft, plait_part part)
 {
@@ -213,8 +223,9 @@ static void exchange_serving(block_draft *draft, plait_part part)
 }
 
 /*
- * Grouped products over `rows` of all experts of the rank together, dealt evenly; how uneven routing
- * really is comes on top (imbalance_of). Passes of experts are fused everywhere, but for their bias.
+ * Grouped products over `rows` rows, divided evenly among the experts of the rank; imbalance_of
+ * then adds the effect of uneven routing. Memory-bound operations of experts are fused, except for
+ * their bias.
  */
 static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
 {
@@ -263,8 +274,8 @@ static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
 }
 
 /*
- * Grouped products wait for the fullest rank. Model FLOPs are those of a router without a capacity:
- * neither without what it drops nor with what it pads.
+ * Grouped products wait for the fullest rank. Their model FLOPs are those of a router without a
+ * capacity: dropped rows count, padding does not.
  */
 static void count_routed(block_draft *draft, const plait_moe *moe)
 {
@@ -280,7 +291,7 @@ static void count_routed(block_draft *draft, const plait_moe *moe)
     }
 }
 
-/* A dense MLP of every token, with exchanges of tensor parallelism of its own. */
+/* Shared experts are a dense MLP over every token, with their own tensor-parallel collectives. */
 static void draw_shared(block_draft *draft, const plait_moe *moe)
 {
     block_tp_enter(draft, PLAIT_PART_shared);
@@ -292,8 +303,8 @@ static void draw_shared(block_draft *draft, const plait_moe *moe)
 }
 
 /*
- * C.20. A rank receives T et / tp topk rows, on average, or what its experts' capacity is; of all
- * tokens (all-gather) each once, of which it permutes those.
+ * C.20. A rank receives T etp / tp topk rows on average, or the rows of its experts' capacity. The
+ * all-gather dispatcher brings each token of the group once, and the rank then selects these rows.
  */
 void block_moe(block_draft *draft)
 {

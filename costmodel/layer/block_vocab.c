@@ -4,9 +4,9 @@
 #include "costmodel/layer/block_build.h"
 
 /*
- * C.23: vocabulary-parallel lookup. Each rank adds its V / tp rows, so the sum is reduced over tp;
- * learned positions and a norm behind it are whole on every rank. A model of patches projects them
- * instead, and has a class token.
+ * C.23: vocabulary-parallel lookup. Each rank looks up its V / tp rows, so the sum is reduced over
+ * tp; learned positions and a norm after the embedding are whole on every rank. A model of image
+ * patches projects them instead, and has a class token.
  */
 void plait_block_embedding(const plait_model *model, const plait_shard *shard, plait_pass pass,
                            plait_block *out)
@@ -15,7 +15,6 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
     const double hidden = model->hidden;
 
     if (model->patch_dim > 0) {
-        // A projection of each patch, and a class token.
         block_linear_add(&draft, (block_linear){.part = PLAIT_PART_embedding,
                                                 .rows = draft.tokens,
                                                 .n = hidden,
@@ -40,7 +39,9 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
         block_keep(&draft, PLAIT_TENSOR_dropout, draft.norm_tokens * hidden);
 }
 
-/* Three fp32 scalars a token (maximum, sum of exponentials, target logit) cross the tensor group. */
+/*
+ * Three fp32 scalars a token (maximum, sum of exponentials, target logit) cross the tensor group.
+ */
 static void reduce_loss(block_draft *draft)
 {
     if (draft->shard->tp == 1 || !block_is_forward(draft))
@@ -67,8 +68,8 @@ static void gather_logits(block_draft *draft, double vocab)
 }
 
 /*
- * C.23: the last norm, V / tp columns of logits, and the cross-entropy over them, whose gradient
- * takes their place when it is fused. A tied head has no weight of its own, but may have a bias.
+ * C.23: the last norm, V / tp columns of logits, and their cross-entropy; if that is fused, its
+ * gradient overwrites the logits. A tied head has no weight of its own, but may have a bias.
  */
 void plait_block_head(const plait_model *model, const plait_shard *shard, plait_pass pass,
                       plait_block *out)

@@ -1,12 +1,12 @@
 /*
- * fuse.c - collectives of adjacent parallelisms made one: the rules, and those inside a layer
+ * fuse.c - fusion of collectives of adjacent parallelisms: all rules, and those inside a layer
  *
- *     attention's exit    all-reduce    -> tokens dealt -> experts       TP+EP, TP+SP
- *     shared experts'     all-reduce    -> added to tokens that are dealt       TP+SP
+ *     after attention         all-reduce -> each rank takes its tokens -> experts    TP+EP, TP+SP
+ *     after shared experts    all-reduce -> each rank adds those of its tokens       TP+SP
  *
- * An all-reduce is a reduce-scatter and an all-gather. If each tensor rank continues with its own tokens
- * alone, the result of the gather is discarded; norm and router, which read one token at a time, then run
- * before it. fuse_boundary.c has the rules between stages.
+ * An all-reduce is a reduce-scatter and an all-gather. If each tensor rank continues with its own
+ * tokens alone, the result of the gather is discarded; norm and router, which read one token at a
+ * time, then run before it. fuse_boundary.c has the rules between stages.
  */
 #include "costmodel/layer/fuse.h"
 #include "plait/lowlevel/fuse.h"
@@ -23,7 +23,10 @@
         .op = operation, .all = true, .share = true, .copies = true                                \
     }
 
-/* C.141. After a send, experts are on the ranks of their own stage alone. */
+/*
+ * C.141: the transfers that each rule replaces (before) and their replacement (after). A fused send
+ * reaches only the experts of its own stage, so `all` is false there.
+ */
 const plait_fusion_row plait_fusion_rules[PLAIT_FUSION_RULES] = {
 #define X(constant, rule, what)                                                                    \
     [PLAIT_FUSE_##constant] = {.name = rule, .does = what, SIDES_##constant},
@@ -70,14 +73,18 @@ double plait_fusion_sent(const plait_fusion_side *side, int ranks, int all, int 
 
 // ---- inside a layer ------------------------------------------------------------------------
 
-/* C.20: without sp, each tensor rank brings its own tokens to experts that are whole. */
+/*
+ * C.20: without sp, each tensor rank sends its own share of the tokens to the experts if etp = 1.
+ */
 static bool deals_tokens(const plait_layer *layer, const plait_shard *shard)
 {
     return layer->ffn == PLAIT_FFN_MOE && !layer->parallel_residual && !layer->opaque &&
            shard->tp > 1 && !shard->sp && shard->etp == 1;
 }
 
-/* Shared experts read all tokens on every rank, so attention's sums must be complete before them. */
+/*
+ * Shared experts read all tokens on every rank, so attention's sums must be complete before them.
+ */
 static bool sends_to_experts(const plait_layer *layer, const plait_shard *shard)
 {
     return deals_tokens(layer, shard) && layer->moe.shared_width == 0 && shard->ep > 1;
@@ -159,7 +166,7 @@ void fuse_block(const plait_layer *layer, const plait_shard *shard, plait_pass_k
     }
 }
 
-// ---- what became of them -------------------------------------------------------------------
+// ---- report --------------------------------------------------------------------------------
 
 static void report_rule(const plait_problem *problem, const layer_row *row, int kind, int rule,
                         double calls, plait_fused fused[PLAIT_FUSION_RULES])

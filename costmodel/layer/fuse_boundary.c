@@ -1,14 +1,15 @@
 /*
- * fuse_boundary.c - sends between two chunks of a pipeline, plain (C.64) or with fused collectives (C.143)
+ * fuse_boundary.c - sends between two chunks of a pipeline, plain (C.64) or with fused collectives
+ * (C.143)
  *
  *     TP+PP  all-reduce, send             -> reduce-scatter, send of a share, all-gather
  *     SP+PP  send of a share, all-gather  -> many-to-many scatter
  *     PP+EP  send, dispatch               -> many-to-many scatter
  *
- * and the same in the backward pass, from the chunk after the boundary to the one before it. A rule changes
- * the time of the chunks on both sides and of the send between them. It is applied if it is faster by
- * itself and the step is shorter: how much of it a step exposes depends on the schedule, so the step is
- * summed both ways (costmodel/stage/fused_step.c).
+ * and the same in the backward pass, from the chunk after the boundary to the one before it. A rule
+ * changes the time of the chunks on both sides and of the send between them. It is applied if it is
+ * faster by itself and the step is shorter: how much of it a step exposes depends on the schedule,
+ * so the step is summed both ways (costmodel/stage/fused_step.c).
  */
 #include "costmodel/layer/fuse.h"
 #include "base/numbers.h"
@@ -23,7 +24,7 @@ double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, con
            problem->runtime->factor.p2p_s;
 }
 
-// ---- where rules hold ----------------------------------------------------------------------
+// ---- conditions of the rules ---------------------------------------------------------------
 
 static bool ends_in_sum(const plait_layer *layer)
 {
@@ -56,9 +57,9 @@ static bool spreads_experts(const plait_shard *shard)
     return shard->ep > 1;
 }
 
-// ---- what rules change ---------------------------------------------------------------------
+// ---- changes by the rules ------------------------------------------------------------------
 
-/* The collective around tensor-parallel products that C.12 counts. */
+/* A collective around tensor-parallel products, as C.12 counts it. */
 static plait_op tensor_op(const plait_problem *problem, const layer_row *row,
                           plait_collective_op collective)
 {
@@ -79,7 +80,10 @@ static void change(fused_boundary *boundary, plait_op op, bool behind, bool back
     boundary->change[boundary->changes++] = (boundary_change){op, behind, backward, times};
 }
 
-/* Sums are scattered before the send and gathered after it; some software already scatters its sends. */
+/*
+ * Sums are scattered before the send and gathered after it; some software already scatters its
+ * sends.
+ */
 static void change_sums(const plait_problem *problem, const layer_row *row, int kind,
                         fused_boundary *out)
 {

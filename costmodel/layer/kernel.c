@@ -1,9 +1,9 @@
 /*
  * kernel.c - seconds of one operator on one accelerator
  *
- * Every kernel is priced twice, by what it computes and by what it moves, and the two join in a
- * p-norm: the larger counts, and near the ridge both do. What the parts reach of their peaks are
- * constants of the accelerator, fitted to measured kernels (clusters/accelerators).
+ * Every kernel has a compute time and a memory time, which a p-norm joins: the larger one counts,
+ * and near the ridge point both do. The shares of the peak rates that kernels reach are constants
+ * of the accelerator, fitted to measured kernels (clusters/accelerators).
  */
 #include "plait/lowlevel/kernel.h"
 
@@ -12,12 +12,12 @@
 #include "plait/runtime.h"
 #include "base/numbers.h"
 
-/* Bytes of an element of the formats that everything but a product's inputs has: bf16, fp16. */
+/* Bytes per element of bf16 and fp16, the formats of all tensors but the inputs of products. */
 static const double half_bytes = 2.0;
 
 /*
  * Bytes of an input element, scale factors included: a block of 32 (MXFP8) or 16 (NVFP4) values
- * shares one byte. Blocks of 128 in fp8 share four, which is 3 % and left out.
+ * shares one byte. The four bytes that 128 fp8 values share are left out: 3 %.
  */
 static double element_bytes(plait_precision precision)
 {
@@ -34,7 +34,7 @@ static double element_bytes(plait_precision precision)
     }
 }
 
-/* The rate of products outside fp8: bf16, or fp16 where there is no bf16 (V100). */
+/* The precision of products outside fp8: bf16, or fp16 on accelerators without bf16 (V100). */
 static plait_precision plain_precision(const plait_accelerator *gpu, plait_precision precision)
 {
     if (precision <= PLAIT_FP16)
@@ -55,7 +55,7 @@ static const double tile_rows[TILES] = {256, 128, 128, 128, 64, 64};
 static const double tile_columns[TILES] = {128, 256, 128, 64, 128, 64};
 static const double most_splits = 8.0;
 
-/* Of the best tile's rate, what a smaller one reaches: r128, r64 and r32 of C.30. */
+/* The rate of a tile as a share of the best tile's rate: r128, r64 and r32 of C.30. */
 static double tile_rate(const plait_gemm_fit *fit, int tile)
 {
     static const int group[TILES] = {0, 0, 1, 2, 2, 3};
@@ -65,8 +65,9 @@ static double tile_rate(const plait_gemm_fit *fit, int tile)
 }
 
 /*
- * Rounds that w tiles for each SM take: a last round that is not full costs a whole one (ceil), or
- * nothing where kernels fill it with other work (w). `quantised` is the share of the first. (C.30)
+ * Rounds that w tiles per SM take. A partial last round costs a whole round (ceil), or only its
+ * part if kernels fill the rest with other work (w); `quantised` is the weight of the first case.
+ * (C.30)
  */
 static double waves(double w, double quantised)
 {
@@ -99,8 +100,8 @@ static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit 
 }
 
 /*
- * Tm of C.30: both inputs and the output once, at the share eb of the HBM rate. An output that is
- * added to is read as well. (C.301)
+ * Tm of C.30: both inputs are read and the output is written once, at the share eb of the HBM rate.
+ * An output that the product accumulates into is read as well. (C.301)
  */
 static double gemm_memory_s(const plait_accelerator *gpu, double eb, const plait_gemm *g)
 {
@@ -112,7 +113,7 @@ static double gemm_memory_s(const plait_accelerator *gpu, double eb, const plait
     return g->batch * (inputs + output * g->m * g->n) / (gpu->hbm_bytes_per_s * eb);
 }
 
-/* Both times joined by a p-norm, without overflow for tiny or huge values. */
+/* (a^p + b^p)^(1/p), without overflow for tiny or huge values. */
 static double join(double a, double b, double p)
 {
     const double high = larger(a, b);
@@ -122,8 +123,8 @@ static double join(double a, double b, double p)
 }
 
 /*
- * C.30: t0 + (Tc^p + Tm^p)^(1/p), and a pass that quantises the input of fp8 products: it reads 2
- * bytes an element and writes 1, cq times. Without that pass the fixed time is bf16's.
+ * C.30: t0 + (Tc^p + Tm^p)^(1/p), plus, for fp8 products, cq passes that quantise the input: each
+ * reads 2 bytes per element and writes 1. Without these passes t0 is that of bf16.
  */
 double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {
@@ -134,20 +135,20 @@ double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
     const double memory_s = gemm_memory_s(gpu, fit->eb, &g);
     const double quantise_s =
         g.quantise ? fit->cq * 3.0 * g.batch * g.m * g.k / (gpu->hbm_bytes_per_s * fit->eb) : 0.0;
-    const bool apart = g.precision > PLAIT_FP16 && !g.quantise; // the fit's t0 is of both kernels
+    const bool apart = g.precision > PLAIT_FP16 && !g.quantise; // t0 includes quantisation
     const double t0_s = apart ? gpu->gemm[plain_precision(gpu, g.precision)].t0_s : fit->t0_s;
 
     return t0_s + join(compute_s, memory_s, fit->p) + quantise_s;
 }
 
-/* How sharply C.31 and C.32 turn from memory to compute; C.30 has a fitted p of its own. */
+/* Exponents p of the p-norms of C.31 and C.32; that of C.30 is fitted. */
 static const double grouped_join = 4.0, attention_join = 4.0;
 
 /*
- * C.31, the product of all experts of a rank in one kernel: tiles of 16 to 256 rows and 128 columns
- * over each expert, of which the cheapest counts. A tile of fewer than 128 rows loses the share rs
- * of its rate each time it halves: it loads as many weights for half the work, so of weights stored in
- * fewer bytes it loses as much less. t0 is that of a whole layer, which has two such products.
+ * C.31: the products of all experts of a rank in one kernel, with the cheapest tile of 16 to 256
+ * rows and 128 columns. Below 128 rows each halving of a tile multiplies its rate by rs, since it
+ * loads as many weights for half the work; if the weights are stored in fewer bytes, the loss is
+ * smaller in proportion. The fitted t0 is that of a whole layer, which has two such products.
  */
 double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {
@@ -159,7 +160,7 @@ double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
     const double element = element_bytes(g.precision);
     const double loads = g.weight_bytes > 0.0 ? g.weight_bytes / element : 1.0;
     double compute_s = HUGE_VAL;
-    double rate = fit->rs * fit->rs * fit->rs; // of 16 rows: three halvings below 128
+    double rate = fit->rs * fit->rs * fit->rs; // 16 rows: three halvings of 128
 
     for (double rows = 16.0; rows <= 256.0; rows *= 2.0) {
         const double tiles = g.batch * ceil(g.m / rows) * ceil(g.n / columns);
@@ -172,7 +173,7 @@ double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
     return fit->t0_s / 2.0 + join(compute_s, gemm_memory_s(gpu, fit->eb, &g), grouped_join);
 }
 
-/* C.300: streams that share the device are no faster than one product behind the other. */
+/* C.300: products on concurrent streams of one device take as long as one after the other. */
 double plait_streamed_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {
     const double experts = g.batch;
@@ -183,7 +184,10 @@ double plait_streamed_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 
 // ---- attention and memory ------------------------------------------------------------------
 
-/* The fitted share of the peak between the head widths of the fit, 64, 128, 192 and 256; C.32's e. */
+/*
+ * e of C.32: the share of the peak, interpolated between the fitted head widths 64, 128, 192 and
+ * 256.
+ */
 static double attention_rate(const plait_attention_fit *fit, double head_dim)
 {
     static const double step = 64.0;
@@ -194,9 +198,9 @@ static double attention_rate(const plait_attention_fit *fit, double head_dim)
 }
 
 /*
- * C.32: blocks of 128 queries of every head fill the SMs in waves, as tiles do. A short sequence
- * spends s0 tokens' time on its ramp; the bytes go at 0.8 of the HBM rate, which is what the source
- * of the fits (aiconfigurator's attention model) assumes too.
+ * C.32: blocks of 128 queries of every head fill the SMs in waves, as tiles do. The ramp of a
+ * sequence costs the time of s0 more tokens. Bytes move at 0.8 of the HBM rate, as in the source of
+ * the fits (aiconfigurator's attention model).
  */
 double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel kernel,
                          plait_attention_work work)
@@ -214,7 +218,7 @@ double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel ke
     return fit->t0_s + join(compute_s, memory_s, attention_join);
 }
 
-/* C.361: split keys are joined by a second kernel, whose launch is in t0. */
+/* C.361: a second kernel joins the results of split keys; t0 includes its launch. */
 double plait_decode_attention_s(const plait_accelerator *gpu, plait_kv_format format,
                                 plait_decode_work work)
 {
@@ -224,7 +228,10 @@ double plait_decode_attention_s(const plait_accelerator *gpu, plait_kv_format fo
     return fit->t0_s + full_s * (1.0 + fit->few / (work.sequences * work.kv_heads));
 }
 
-/* C.33: a pass over memory, at the share of the HBM rate that elementwise kernels reach. */
+/*
+ * C.33: a memory-bound kernel moves its bytes at the share of the HBM rate that elementwise kernels
+ * reach.
+ */
 double plait_memory_op_s(const plait_accelerator *gpu, double bytes)
 {
     return gpu->memory_op_t0_s + bytes / (gpu->hbm_bytes_per_s * gpu->memory_op_fraction);
@@ -233,8 +240,9 @@ double plait_memory_op_s(const plait_accelerator *gpu, double bytes)
 // ---- operators of a block ------------------------------------------------------------------
 
 /*
- * Long loops of large products run at the power limit, short ones at burst clocks: the derate sets
- * in between 3 and 30 GFLOP, over one decade (aiconfigurator, sustained against burst runs). (C.35)
+ * Large products in long loops run at the power limit, small ones at burst clocks. The rate drops
+ * between 3 and 30 GFLOP per product (aiconfigurator, sustained against burst runs). Returns the
+ * factor. (C.35)
  */
 static double sustained_clock(const plait_accelerator *gpu, plait_precision precision, double flops)
 {
@@ -253,15 +261,15 @@ static double grouped_s(const plait_kernel_context *context, plait_gemm gemm)
 }
 
 /*
- * A scale for each row and column is applied to the sums by a kernel of CUTLASS, at 90 to 100 % of the
- * rate of cuBLAS with one scale a tensor (pytorch issue 147971). (C.302)
+ * A scale for each row and column is applied to the sums by a kernel of CUTLASS, at 90 to 100 % of
+ * the rate of cuBLAS with one scale a tensor (pytorch issue 147971). (C.302)
  */
 static const double rowwise_slowdown = 1.0 / 0.95;
 
 /*
- * C.36: a product of a layer, by C.30, C.31 or C.300. Those that accumulate a weight's gradient take
- * wgrad_ratio times as long, and all of them the runtime's factor over the sustained clock. What is
- * quantised apart is a pass (C.302).
+ * C.36: a product of a layer, by C.30, C.31 or C.300. Products for weight gradients take
+ * wgrad_ratio times as long. The runtime's factor over the sustained clock multiplies all of them.
+ * Separate quantisation adds a memory-bound kernel (C.302).
  */
 static double product_s(const plait_kernel_context *context, const plait_op *op)
 {
@@ -294,8 +302,8 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
 }
 
 /*
- * C.36: the backward is priced as backward_ratio forwards, since C.32 is fitted to forwards; its
- * FLOPs are PLAIT_ATTENTION_BACKWARD times theirs.
+ * C.36: the backward takes backward_ratio times the forward, since C.32 is fitted to forwards. Its
+ * FLOPs are PLAIT_ATTENTION_BACKWARD times those of the forward.
  */
 static double attention_op_s(const plait_kernel_context *context, const plait_op *op)
 {
@@ -317,7 +325,10 @@ static double attention_op_s(const plait_kernel_context *context, const plait_op
     return context->runtime->factor.attention * s * (backward ? fit->backward_ratio : 1.0);
 }
 
-/* Expert permutation goes over its tokens several times (fit of the expert layer) where not fused. */
+/*
+ * Passes over memory: unfused permutation of experts' tokens takes several (fit of the expert
+ * layer).
+ */
 static double memory_passes(const plait_kernel_context *context, const plait_op *op)
 {
     if (context->runtime->kernels.fused_permute)
@@ -328,8 +339,8 @@ static double memory_passes(const plait_kernel_context *context, const plait_op 
 }
 
 /*
- * A recurrence keeps to the matrix units for a fifth of their rate at best; an estimate, for lack
- * of published kernel measurements. Opaque layers state work that runs like products. (C.34)
+ * A recurrence reaches at best a fifth of the rate of the matrix units: an estimate, for lack of
+ * published kernel measurements. The work of opaque layers runs at the rate of products. (C.34)
  */
 static double scan_s(const plait_kernel_context *context, const plait_op *op)
 {
@@ -344,8 +355,8 @@ static double scan_s(const plait_kernel_context *context, const plait_op *op)
 }
 
 /*
- * All wait for the slowest: of n normal speeds it is sqrt(2 ln n) deviations off the mean, for large
- * n. (C.310)
+ * All accelerators wait for the slowest. Among n normally distributed speeds it lies sqrt(2 ln n)
+ * standard deviations from the mean, for large n. (C.310)
  */
 double plait_slowest(const plait_accelerator *accelerator, const plait_job *job)
 {
@@ -354,7 +365,7 @@ double plait_slowest(const plait_accelerator *accelerator, const plait_job *job)
     return 1.0 + accelerator->speed_spread * sqrt(2.0 * log((double)(gpus > 1 ? gpus : 1)));
 }
 
-/* Seconds of one operator of a layer's description, all its repetitions; collectives have none here. */
+/* Seconds of all repetitions of an operator; 0 for a collective, which collective.c prices. */
 double plait_op_s(const plait_kernel_context *context, const plait_op *op)
 {
     const double count = op->count * context->slowest;

@@ -1,9 +1,9 @@
 /*
  * layer_cache.c - cache of the parts of rows that other rows share, to the bit
  *
- * Rows of a search differ in few keys: most products were priced in an earlier row, and so were layers
- * without experts if only experts' degrees change. Each cache is an array with one entry a hash; a later
- * key replaces an earlier one.
+ * Rows of a search differ in few keys: most products were priced in an earlier row, and so were
+ * layers without experts if only experts' degrees change. Each cache is an array with one entry a
+ * hash; a later key replaces an earlier one.
  */
 #include "costmodel/layer/layer_cache.h"
 
@@ -25,7 +25,7 @@ typedef struct product_key {
 
 typedef struct known_product {
     product_key key;
-    double s; /* of one */
+    double s; /* seconds of one repetition */
 } known_product;
 
 typedef struct known_row {
@@ -34,12 +34,15 @@ typedef struct known_row {
     layer_price price[ROW_PRICES];
 } known_row;
 
-/* The keys that half a layer depends on; others are 0. Without padding, since memcmp compares it. */
+/*
+ * The keys that half a layer depends on; all others are 0. The struct has no padding, since memcmp
+ * compares it.
+ */
 typedef struct half_key {
-    double tokens; /* of a rank and microbatch: of an ffn */
+    double tokens; /* tokens of a rank and microbatch, for an ffn only */
     int kind, tp, sp, placement, grad_reduce;
-    int cp, mbs, cp_comm, attention; /* of a mixer */
-    int ep, etp, dispatcher;         /* of an ffn */
+    int cp, mbs, cp_comm, attention; /* keys of a mixer only */
+    int ep, etp, dispatcher;         /* keys of an ffn only */
 } half_key;
 
 struct half_slot {
@@ -51,7 +54,7 @@ struct half_slot {
 
 struct layer_cache {
     const plait_model *model;
-    plait_arena *arena; /* of halves; NULL: halves are not cached */
+    plait_arena *arena; /* storage for halves; NULL: halves are not cached */
     known_product product[PRODUCTS];
     int same_mixer[PLAIT_MAX_LAYER_KINDS]; /* first kind with the same mixer */
     half_slot *mixer, *ffn;                /* NULL: halves are not cached */

@@ -1,9 +1,9 @@
 /*
  * layer_ops.c - seconds of a layer's operators one by one, and of each half of a layer once
  *
- * The two halves of a layer, mixer and ffn, depend on different keys: one on attention and context ranks,
- * the other on experts. The price of a half is cached (layer_cache.c), and the operators of both are
- * added up in the order of the description of the whole layer.
+ * The two halves of a layer, mixer and ffn, depend on different keys: one on attention and context
+ * ranks, the other on experts. The price of a half is cached (layer_cache.c), and the operators of
+ * both are added up in the order of the description of the whole layer.
  */
 #include "costmodel/layer/layer_ops.h"
 
@@ -23,9 +23,9 @@ const plait_route *op_route(const layer_row *row, const plait_op *op)
 }
 
 /*
- * What stays exposed (C.60, C.61, C.62). Tensor-parallel overlap works through memory that the
- * scale-up domain shares, so beyond it nothing hides; a ring hides behind the attention of the
- * blocks that are already there.
+ * The exposed seconds of a collective (C.60, C.61, C.62). Tensor-parallel overlap needs the shared
+ * memory of the scale-up domain, so beyond the domain everything is exposed. A ring overlaps the
+ * attention over the blocks that have already arrived.
  */
 static double exposed_s(const plait_problem *problem, const plait_op *op, bool leaves_domain,
                         double seconds, double attention_s)
@@ -44,13 +44,13 @@ static double exposed_s(const plait_problem *problem, const plait_op *op, bool l
     }
 }
 
-/* With uneven routing all ranks wait for the fullest. (C.20) */
+/* The factor by which uneven routing makes all ranks wait for the fullest. (C.20) */
 static double waited_for(const plait_op *op)
 {
     return op->imbalance > 0.0 ? op->imbalance : 1.0;
 }
 
-/* One collective; those of experts by the kernels of the dispatcher. (C.56, C.151, C.153) */
+/* The dispatcher's kernels determine the time of an expert exchange. (C.56, C.151, C.153) */
 double exchange_s(const plait_problem *problem, const plait_route *route, const plait_op *op)
 {
     const plait_network network = network_of(problem);
@@ -64,7 +64,7 @@ double exchange_s(const plait_problem *problem, const plait_route *route, const 
                                                        op->experts, op->node_copies);
 }
 
-/* All calls of one collective operator. An expert all-to-all waits for the fullest rank. */
+/* An expert all-to-all waits for the fullest rank. */
 collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
                                    const plait_op *op, double attention_s)
 {
@@ -105,8 +105,8 @@ static void take_op(const plait_op *op, double s, double weight_s, priced_op *ou
 }
 
 /*
- * Collectives come second, since what a ring leaves exposed depends on the attention that it hides
- * behind. Gradients of weights are counted without waiting.
+ * Collectives come second, since the exposed part of a ring depends on the attention time that it
+ * overlaps. Weight gradients are counted without waiting for the fullest rank.
  */
 static void price_pass(const plait_problem *problem, const layer_row *row, const plait_block *block,
                        priced_pass *out)
@@ -133,7 +133,7 @@ static void price_pass(const plait_problem *problem, const layer_row *row, const
     }
 }
 
-/* The largest buffers: of context exchange, and of tokens that an all-gather brings. (C.83, C.151) */
+/* The largest buffers of context exchanges and of tokens gathered for the experts. (C.83, C.151) */
 static void take_buffers(const plait_block *block, priced_block *out)
 {
     out->context_bytes = out->gathered_bytes = 0.0;
@@ -148,7 +148,7 @@ static void take_buffers(const plait_block *block, priced_block *out)
     }
 }
 
-/* What the forward keeps. */
+/* Copies the tensors, weights and buffers of the forward pass. */
 static void take_kept(const plait_block *block, priced_block *out)
 {
     memcpy(out->saved, block->saved, sizeof out->saved);
@@ -196,7 +196,7 @@ static const priced_block *price_half(const plait_problem *problem, const layer_
     return out;
 }
 
-/* As it is remembered, or anew. */
+/* The cached price of half a layer, or a new one, which is then cached. */
 static const priced_block *half_of(const plait_problem *problem, layer_row *row, int kind,
                                    block_half half, priced_room *room)
 {
@@ -212,7 +212,7 @@ static const priced_block *half_of(const plait_problem *problem, layer_row *row,
     return &room->block;
 }
 
-/* Fusion looks at a layer as a whole. */
+/* A layer with fused collectives is priced as a whole. */
 static bool has_halves(const layer_row *row, const plait_layer *layer, int r)
 {
     return layer && r < PLAIT_MAX_LAYER_KINDS && row->fused[r] == 0 && block_halves(layer);
@@ -244,7 +244,7 @@ double layer_computed_s(const plait_problem *problem, layer_row *row, int kind)
     return s;
 }
 
-// ---- what they add up to -------------------------------------------------------------------
+// ---- sums ----------------------------------------------------------------------------------
 
 void priced_pass_add(const priced_pass *pass, bool travels, double terms[LAYER_TERMS],
                      double part_s[PLAIT_PARTS])

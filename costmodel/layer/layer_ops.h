@@ -48,11 +48,11 @@ typedef struct priced_room {
 int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
                      priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES]);
 
-/** Adds either collectives (`travels`) or kernels, by term and by part. (C.36) */
+/** Adds the seconds of collectives (`travels`) or else of kernels, by term and by part. (C.36) */
 void priced_pass_add(const priced_pass *pass, bool travels, double terms[LAYER_TERMS],
                      double part_s[PLAIT_PARTS]);
 
-/** Adds by role in a pair of microbatches, and the weight gradients without waiting. */
+/** Adds seconds by role in a pair of microbatches, and the weight gradients without waiting. */
 void priced_pass_sort(const priced_pass *pass, layer_pass *sum, double *weight_s);
 
 /** Seconds of one collective, of experts or not. (C.56, C.151, C.153) */

@@ -1,8 +1,8 @@
 /*
  * layer_pair.c - the forward of one microbatch beside the backward of another
  *
- * Two streams, layer by layer, as Megatron-Core's combined 1F1B orders them (f of one microbatch, b of
- * the other; front: all but the routed experts):
+ * Both passes share two streams, layer by layer, in the order of Megatron-Core's combined 1F1B (f:
+ * the forward of one microbatch, b: the backward of the other; front: all but the routed experts):
  *
  *     communication   combine b | dispatch f, then dispatch b          | combine f
  *     computation     front f   | experts b, (weights b,) experts f    | front b
@@ -71,15 +71,15 @@ void layer_pass_add(layer_pass *pass, layer_role role, double s)
 
 // ---- two passes ----------------------------------------------------------------------------
 
-/* Communication beside computation on the remaining SMs. */
+/* Seconds of communication that overlaps computation on the remaining SMs. */
 static double beside(double comm_s, double compute_s, double sms)
 {
     return larger(comm_s, compute_s + sms * comm_s);
 }
 
 /*
- * The middle slot. Tokens arrive during the experts' backward; their gradients are sent after it, during
- * the experts' forward, and during weight gradients if those are delayed.
+ * The middle slot. Tokens arrive during the experts' backward. Its gradients are sent after it,
+ * during the experts' forward, and also during the weight gradients if those are delayed.
  */
 static double middle_s(const layer_pass *f, const layer_pass *b, bool delayed, double sms)
 {

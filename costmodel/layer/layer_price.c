@@ -66,7 +66,10 @@ static plait_route group_route(const plait_problem *problem, unsigned char place
                                                                 .placement = placement});
 }
 
-/* Neighbours exchange heads; the ranks of one place in each such group form a ring. (C.173) */
+/*
+ * Neighbouring ranks exchange heads; ranks at the same place of each such group form a ring.
+ * (C.173)
+ */
 static void place_context(const plait_problem *problem, layer_row *row)
 {
     const int inner = row->shard.cp_inner;
@@ -77,9 +80,9 @@ static void place_context(const plait_problem *problem, layer_row *row)
 }
 
 /*
- * The ranks of a layer are numbered first, whatever the order of the other axes: tp, then cp, and
- * experts over both. An expert group that reaches beyond them is one run where stages are outermost,
- * and refused where they are not (rule P2), so that a layer's price needs no other key.
+ * The axes of a layer are innermost in the order of ranks: tp, then cp, with experts across both.
+ * An expert group that extends beyond them is contiguous if stages are outermost; otherwise rule P2
+ * rejects the plan. So a layer's price needs no other key.
  */
 void layer_row_place(const plait_problem *problem, layer_row *row)
 {
@@ -114,7 +117,10 @@ static double sum_of(const double *values, int count)
     return sum;
 }
 
-/* What experts add to a layer's launches: of the layer, and of each expert on this rank. (C.305) */
+/*
+ * Launch time that experts add to a layer: a fixed part, and a part for each expert of the rank.
+ * (C.305)
+ */
 static double host_experts_s(const plait_factors *factor, const plait_layer *layer, int ep)
 {
     if (layer->ffn != PLAIT_FFN_MOE)
@@ -123,7 +129,7 @@ static double host_experts_s(const plait_factors *factor, const plait_layer *lay
            block_share(layer->moe.experts, ep) * factor->host_expert_s;
 }
 
-/* Launch time of a layer's forward. Graphs launch for nothing what they hold. (C.37, C.305) */
+/* Launch time of a layer's forward. Kernels inside a CUDA graph launch at no cost. (C.37, C.305) */
 static double host_time(const plait_problem *problem, const plait_layer *layer,
                         const layer_key *key)
 {
@@ -136,7 +142,7 @@ static double host_time(const plait_problem *problem, const plait_layer *layer,
            problem->cluster->host_speed;
 }
 
-/* Two blocks of what a ring exchanges. (C.83, C.151) */
+/* A ring needs two blocks as buffers. (C.83, C.151) */
 static double exchange_bytes(const layer_row *row, double context_bytes, double gathered_bytes)
 {
     const bool rings = row->key.cp_comm == PLAIT_CP_P2P || row->key.cp_comm == PLAIT_CP_A2A_P2P;
@@ -144,7 +150,7 @@ static double exchange_bytes(const layer_row *row, double context_bytes, double 
     return context_bytes * (rings ? 2.0 : 1.0) + gathered_bytes;
 }
 
-/* What all blocks of a part keep. */
+/* Sums the kept bytes, weights and buffers of all blocks of a part. */
 static void keep_bytes(const plait_problem *problem, const layer_row *row,
                        const priced_block *const *blocks, int count, const plait_shard *shard,
                        layer_price *price)
@@ -173,7 +179,7 @@ static void keep_bytes(const plait_problem *problem, const layer_row *row,
 
 // ---- rows ----------------------------------------------------------------------------------
 
-/* An end of the model has nothing to fuse. */
+/* No rule applies to an end of the model. */
 static unsigned rules_fused(const plait_model *model, const layer_row *row, int r)
 {
     return r < PLAIT_MAX_LAYER_KINDS ? row->fused[r]
@@ -205,7 +211,7 @@ const plait_layer *row_layer(const plait_model *model, int r)
     return r < PLAIT_MAX_LAYER_KINDS ? &model->kind[r] : NULL;
 }
 
-/* Both passes of a part by term, by part, and by what they are in a pair of microbatches. */
+/* Sums both passes of a part by term, by part, and by role in a pair of microbatches. */
 static void sum_passes(const priced_block *const *blocks, int count, layer_pass *forward,
                        layer_pass *backward, layer_price *out)
 {
@@ -232,7 +238,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     const priced_block *block[LAYER_HALVES];
     priced_room room[LAYER_HALVES];
 
-    if (layer == NULL) // no product of the ends is narrow (C.10)
+    if (layer == NULL) // the ends have no fp8 or fp4 products (C.10)
         kept.precision = PLAIT_BF16;
     memset(out, 0, sizeof *out);
     const int blocks = priced_blocks_of(problem, row, r, room, block);
@@ -254,7 +260,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
         out->input_bytes /= layer->norms;
 }
 
-/* As it is remembered, or anew; what experts have no part in is remembered. */
+/* Uses the cached price of a part without experts, or prices the part and caches it. */
 static void price_part(const plait_problem *problem, layer_row *row, int r, layer_price *parts,
                        bool known)
 {
@@ -271,8 +277,8 @@ static void price_part(const plait_problem *problem, layer_row *row, int r, laye
 
 /*
  * A multi-token-prediction module is a layer with a projection of [hidden; embedding], whose time
- * (1 % of a layer) is left out, and a pass through the head, which it shares. Where the head does not
- * stand beside the embedding, tied or predicting models hold a copy of the table there. (C.81)
+ * (1 % of a layer) is left out, and a pass through the shared head. If the head is not on the stage
+ * of the embedding, models with a tied head or with MTP store a copy of the table there. (C.81)
  */
 static void derive_ends(const plait_model *model, layer_row *row)
 {
@@ -290,7 +296,7 @@ static void derive_ends(const plait_model *model, layer_row *row)
     row->price[ROW_MTP_HEAD].weights = (plait_weights){0};
 }
 
-/* What a pipeline send carries: the hidden state, cut by tp under sp or scatter-gather. (C.64) */
+/* Bytes of a pipeline send: the hidden state, 1 / tp of it under sp or scatter-gather. (C.64) */
 static double send_bytes(const plait_problem *problem, const layer_key *key)
 {
     const double whole =
@@ -308,7 +314,7 @@ static double logit_bytes(const plait_problem *problem, const layer_key *key)
     return keep->logits * entries / (keep->logits_whole ? 1 : key->tp);
 }
 
-/* The widest layer's: buffers of exchanges (C.83), and what it keeps of a microbatch (C.158). */
+/* Maxima over the layers: buffers of exchanges (C.83), and kept bytes of a microbatch (C.158). */
 static void widest_of(const plait_problem *problem, layer_row *row)
 {
     row->exchange_bytes = row->pair_bytes = 0.0;
@@ -318,7 +324,7 @@ static void widest_of(const plait_problem *problem, layer_row *row)
     }
 }
 
-/* What is fused inside layers, and what could be between them. */
+/* Chooses the rules inside layers, and bounds the saving of rules between chunks. */
 static void choose_fusion(const plait_problem *problem, layer_row *row)
 {
     memset(row->fused, 0, sizeof row->fused);
@@ -375,8 +381,8 @@ void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row
 }
 
 /*
- * Some stage computes the loss, and some stage runs a layer backward: whether that layer was kept
- * or rebuilt, all that it keeps is there at once. (C.92)
+ * Some stage computes the loss, and every stage runs layers backward: all tensors that a layer
+ * keeps are then in memory at once, whether they were kept or recomputed. (C.92)
  */
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *d)
 {
@@ -420,7 +426,7 @@ plait_exchange_use plait_exchange_use_of(const plait_problem *problem, const pla
                                 exchange_s(problem, &route, &back), sms};
 }
 
-/* All that the core attention performs in a pass. */
+/* Seconds of the core attention's kernels in a pass. */
 static double core_s(const plait_kernel_context *context, const plait_block *block)
 {
     double seconds = 0.0;
@@ -431,7 +437,9 @@ static double core_s(const plait_kernel_context *context, const plait_block *blo
     return seconds;
 }
 
-/* The half with the mixer where the layer has two: the feed-forward half is the same with every kernel. */
+/*
+ * If the layer has two halves, the mixer's is enough: the other one does not depend on the kernel.
+ */
 static void describe_attention(const plait_problem *problem, const plait_layer *layer,
                                const plait_shard *shard, plait_pass pass, plait_block *block)
 {

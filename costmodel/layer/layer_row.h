@@ -107,8 +107,7 @@ typedef struct layer_row {
     double logit_bytes;    /* logits of one microbatch, on the last stage */
     double exchange_bytes; /* buffers of the widest layer's exchanges */
     double pair_bytes;     /* activations of one layer, which a pair of microbatches has twice */
-    double
-        boundary_s; /* upper bound on the time that one fused boundary of chunks saves a microbatch (C.91) */
+    double boundary_s;     /* upper bound on a microbatch's saving by one fused boundary (C.91) */
 } layer_row;
 
 /** Terms that the keys of shards add to one part: gathers, a scatter, transfers, pairs. */
@@ -178,7 +177,7 @@ void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row
 plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key);
 plait_network network_of(const plait_problem *problem);
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind);
-/** The layer that a row stands for; NULL: an end of the model. */
+/** The layer of part ROW_... or of a kind; NULL: an end of the model. */
 const plait_layer *row_layer(const plait_model *model, int row);
 /** The operators of a part in one pass. ROW_TABLE has none and must not be passed. */
 void row_describe(const plait_problem *problem, const layer_row *row, int r, plait_pass_kind kind,
@@ -191,8 +190,8 @@ collective_time collective_time_of(const plait_problem *problem, const layer_row
                                    const plait_op *op, double attention_s);
 layer_term term_of(const plait_op *op);
 /**
- * Lower bound on the seconds of both passes of a kind of layer, alone or beside another microbatch: all
- * but the exchange of experts' tokens. 0 if halves are not cached, or if fusion may save some.
+ * Lower bound on the seconds of both passes of a kind of layer, alone or beside another microbatch:
+ * all but the exchange of experts' tokens. 0 if halves are not cached, or if fusion may save some.
  *
  * @param row  only its key is read; its routes are filled if a half is not cached
  */
@@ -211,5 +210,7 @@ void layer_terms_of(const plait_problem *problem, const layer_price *price,
 /** The share of a layer's part that a recompute choice repeats: 0, 1/2 or 1. */
 double recomputed_share(const plait_problem *problem, const plait_layer *layer,
                         plait_recompute recompute, plait_part part);
-/** Whether `full` leaves out the layer's last product, whose output backward does not read. (C.26) */
+/**
+ * Whether `full` leaves out the layer's last product, whose output backward does not read. (C.26)
+ */
 bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *layer);

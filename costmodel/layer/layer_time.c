@@ -8,8 +8,8 @@
 static const double offload_buffers = 2.0;
 
 /*
- * Time that kernel launches add to a layer. The host runs ahead of the device until it is the slower of
- * the two: (gpu^4 + host^4)^(1/4), which is 1.19 times either if they are equal. (C.37)
+ * Time that kernel launches add to a layer. The host runs ahead of the device until it is the
+ * slower of the two: (gpu^4 + host^4)^(1/4), which is 1.19 times either if they are equal. (C.37)
  */
 static double host_wait_s(double gpu_s, double host_s)
 {
@@ -33,7 +33,7 @@ static double share_of(const plait_recompute_masks *masks, unsigned part)
     return masks->parts >> part & 1u ? 1.0 : masks->half_parts >> part & 1u ? 0.5 : 0.0;
 }
 
-/* A norm after the second product reads its output; so do the weights of experts. */
+/* False for layers with a norm after the second product, or with experts: these read its output. */
 bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *layer)
 {
     return runtime->kernels.recompute_stops && layer != NULL && layer->ffn == PLAIT_FFN_MLP &&
@@ -133,15 +133,15 @@ static double carried_s(const plait_problem *problem, double away_bytes)
 }
 
 /*
- * Seconds of host-link traffic that overlap one pass: activations one way, or parameters the other way and
- * then their gather, which follows. (C.167, C.381)
+ * Seconds of host-link traffic that overlap one pass: activations one way, or parameters the other
+ * way and then their gather, which follows. (C.167, C.381)
  */
 static double forward_carry_s(const layer_gather *gather, double acts_s)
 {
     return gather->up_s > 0.0 ? larger(acts_s, gather->up_s + gather->gather_s) : acts_s;
 }
 
-/* Both are fetched before backward. */
+/* The same for the backward, before which both activations and parameters are fetched. */
 static double backward_carry_s(const layer_gather *gather, plait_choice choice, double acts_s)
 {
     const double up_s = gather->up_again_s +
@@ -151,7 +151,8 @@ static double backward_carry_s(const layer_gather *gather, plait_choice choice, 
 }
 
 /*
- * In pairs both passes are shorter by what their pair saves, and hide less of a wait. (C.157)
+ * Passes of a pair of microbatches are shorter by the pair's saving, so they hide less waiting.
+ * (C.157)
  *
  * away_bytes: offloaded bytes.
  */
@@ -189,7 +190,7 @@ static double launch_share(const layer_price *price, const layer_waits *w)
     return work_s > 0.0 ? w->backward_launch_s / work_s : 0.0;
 }
 
-/* C.80: a layer's forward and backward are their operators and these waits. */
+/* C.80: the time of a layer's pass is that of its operators plus these waits. */
 layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_choice choice)
 {

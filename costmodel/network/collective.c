@@ -1,8 +1,8 @@
 /*
  * collective.c - seconds of one collective on one placed group
  *
- * Inside a domain its topology answers. Beyond it NCCL's rings and trees are priced, all levels at
- * once: the slowest sets the pace.
+ * Inside a domain the descriptor of its topology returns the time. Beyond it NCCL's rings and trees
+ * are priced over all levels at once, at the rate of the slowest.
  */
 #include "costmodel/network/topology.h"
 
@@ -11,10 +11,10 @@
 #include "base/numbers.h"
 
 /*
- * NCCL's own numbers, of src/graph/tuning.cc (2.30): the CPU's time to post a transfer on Intel hosts
- * (2 us on AMD), the cap in bytes/s on the low-latency protocol LL between two nodes and more, and what
- * share of the links' rate its protocols reach. LL sends a flag with each word and so half the data;
- * a tree's LL does worse.
+ * Constants of NCCL's src/graph/tuning.cc (2.30): the CPU's time to post a transfer on Intel hosts
+ * (2 us on AMD), the cap in bytes/s on the low-latency protocol LL between two nodes and more, and
+ * the shares of the links' rate that its protocols reach. LL sends a flag with each word, which
+ * halves the data rate; LL on trees is slower still.
  */
 static const double posting_s = 1e-6;
 static const double ll_cap_two = 39e9;
@@ -24,15 +24,18 @@ static const double tree_ll_slower = 3.8;
 static const double ll128_share = 0.92;
 static const double tree_share = 0.92;
 
-/* Ranks of a collective up to which its links keep their rate. (C.308) */
+/* Largest number of ranks at which links still reach their full rate. (C.308) */
 static const double ranks_at_full_rate = 16.0;
 
-/* An all-to-all posts a send to each far peer; half of one posting each is an estimate. (C.56) */
+/*
+ * Posting time of an all-to-all's send to each peer outside the domain: half a posting, estimated.
+ * (C.56)
+ */
 static const double posting_share_a_peer = 0.5;
 
 /*
- * Hops that a chain over N nodes waits for: all N - 1 of them up to a dozen nodes, fewer in published
- * runs of large groups. Empirical. (C.54)
+ * A chain over N nodes waits for min(N - 1, 8 + N / 4) hops: fewer than N - 1 in published runs of
+ * large groups. Empirical. (C.54)
  */
 static const double chain_least_hops = 8.0;
 static const double chain_nodes_a_hop = 4.0;
@@ -44,17 +47,20 @@ static double rounds_of(plait_collective_op op)
 
 // ---- between domains -----------------------------------------------------------------------
 
-/* Ranks of a group in one node use their NICs together, as far as the communicator's rings go. */
+/*
+ * Ranks of a group in one node use their NICs together, up to the rails of the communicator's
+ * rings.
+ */
 static double rails_of(plait_network network, int inside)
 {
     return network.rails > 0.0 ? smaller(network.rails, inside) : inside;
 }
 
-/* The levels beyond the domain as one: the slowest sets the pace of the pipelined whole. */
+/* All levels beyond the domain as one link: the slowest sets the rate of the pipelined whole. */
 typedef struct outer_link {
-    double bytes_per_s;      /* of an all-gather in which a unit takes only what it lacks */
-    double link_bytes_per_s; /* into one unit */
-    double ramp_bytes;       /* that a node's links need to fill, a hop */
+    double bytes_per_s;      /* rate of an all-gather in which a unit receives only missing data */
+    double link_bytes_per_s; /* rate into one unit */
+    double ramp_bytes;       /* bytes that fill a node's links, for each hop */
     double hop_s;
     double nodes;
 } outer_link;
@@ -68,7 +74,7 @@ static double hop_latency_s(const plait_route *route, plait_network network)
     return s;
 }
 
-/* C.308: a ring keeps the pace of its slowest link, and the slowest of more links is slower. */
+/* C.308: a ring runs at the rate of its slowest link, and the slowest of more links is slower. */
 static double rate_share(plait_network network, int ranks)
 {
     return network.nic_ranks > 0.0 && ranks > ranks_at_full_rate
@@ -101,8 +107,8 @@ static outer_link outer_of(const plait_route *route, plait_network network)
 }
 
 /*
- * Short messages do not fill the links: ramp_bytes are added to what each node sends, once for each
- * node that a chunk passes. (C.53)
+ * Short messages do not fill the links, so each node sends ramp_bytes more for each node that a
+ * chunk passes. (C.53)
  */
 static double wire_s(const outer_link *outer, double rounds, double bytes, double passes)
 {
@@ -110,8 +116,8 @@ static double wire_s(const outer_link *outer, double rounds, double bytes, doubl
 }
 
 /*
- * Every chunk but one passes each link of a ring, also into a unit that had it: for two nodes that is
- * twice what they lack. (C.309)
+ * Every chunk but one passes each link of a ring, even into units that already have it: for two
+ * nodes this is twice the missing data. (C.309)
  */
 static double ring_wire_s(const plait_route *route, const outer_link *outer, double rounds,
                           double bytes, double passes)
@@ -122,8 +128,8 @@ static double ring_wire_s(const plait_route *route, const outer_link *outer, dou
 }
 
 /*
- * A ring passes every rank: NCCL's latency for as many nodes as the chain has hops, the wires' own
- * latency a hop, and the bytes at what the protocol reaches. (C.55)
+ * A ring passes every rank. Its time is NCCL's latency for the hops that the chain waits for, the
+ * wire latency of each hop, and the bytes at the rate that the protocol reaches. (C.55)
  */
 static double ring_s(const plait_route *route, const outer_link *outer, plait_collective_op op,
                      plait_nccl_protocol protocol, double bytes)
@@ -164,8 +170,8 @@ static double tree_s(const plait_route *route, const outer_link *outer,
 }
 
 /*
- * Beyond the domain an all-to-all is n-1 sends: what passes a level is bound by the rank's own port, or
- * on a grid by the links between its halves. (C.56, C.111)
+ * Beyond the domain an all-to-all is n-1 sends. Its time at a level is set by the rank's own port,
+ * or on a grid by the links between its halves. (C.56, C.111)
  */
 static double passing_s(const plait_route *route, plait_network network, int l, double bytes)
 {
@@ -214,7 +220,7 @@ double plait_expert_all_to_all_s(const plait_route *route, plait_network network
     return all_to_all_s(route, network, bytes, copies / topk);
 }
 
-/* Do the switches of every level that the group passes add? */
+/* Do the switches of every level that the group uses reduce in the network? */
 static bool switches_add(const plait_route *route)
 {
     for (int l = 1; l < route->levels; l++)
@@ -224,8 +230,9 @@ static bool switches_add(const plait_route *route)
 }
 
 /*
- * Switches that add take each byte once and send the sum once: half of what two passes take, or as
- * much of that as a level says. The latency is that of NVLS, which meets the network so. (C.114)
+ * Switches that reduce receive each byte once and send the sum once, so they are up to twice as
+ * fast as a reduce and a gather; level->in_network is the factor. The latency is that of NVLS.
+ * (C.114)
  */
 static double in_network_s(const plait_route *route, plait_network network, double bytes)
 {
@@ -248,9 +255,9 @@ static double in_network_s(const plait_route *route, plait_network network, doub
 }
 
 /*
- * C.153. Of topk copies those for different ranks are sent, C.150: inside the domain they go to their
- * rank, or fan out from where they came in. What comes in has been sent once a node. A call takes more
- * than its kernels: tables of who gets what, and what waits for them. (C.307)
+ * C.153. One copy of a token is sent to each node that has one of its topk experts, and fans out
+ * there to the ranks with its experts (C.150). A call takes time beyond its kernels, for the
+ * exchange of routing tables and the work that waits for them. (C.307)
  */
 double plait_relayed_all_to_all_s(const plait_route *route, plait_network network, double bytes,
                                   double topk, double experts, double node_copies)
@@ -273,8 +280,8 @@ double plait_relayed_all_to_all_s(const plait_route *route, plait_network networ
 }
 
 /*
- * All-reduce, all-gather and reduce-scatter on a group that leaves its domain: the cheapest of NCCL's
- * algorithms and protocols, beside which the domain's own part runs. (C.55)
+ * All-reduce, all-gather and reduce-scatter on a group across domains: the fastest of NCCL's
+ * algorithms and protocols, which runs concurrently with the part inside the domain. (C.55)
  */
 static double outer_s(const plait_route *route, plait_network network, plait_collective_op op,
                       double bytes)
@@ -295,9 +302,10 @@ static double outer_s(const plait_route *route, plait_network network, plait_col
 }
 
 /*
- * C.140: a scatter between two groups is an all-to-all of their union of which a rank sends S, none of
- * it to itself. Across domains all of it leaves; a switch sees the ports alone; where each pair has a
- * link, all of it takes those to the other half; between neighbours of a grid it takes one link, too.
+ * C.140: a scatter between two groups is an all-to-all of their union in which a rank sends S, none
+ * of it to itself. Across domains all of S leaves the domain. On a switch only the port counts.
+ * With direct links between all pairs S uses the links to the other half. On a grid S passes at
+ * least one link.
  */
 static double scatter_s(const plait_route *route, plait_network network, double bytes)
 {
@@ -328,7 +336,7 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
     return outer_s(route, network, op, bytes);
 }
 
-/* Links that share the rate which a send has one of. */
+/* Links that share a unit's rate; a send uses one of them. */
 static double link_ports(const plait_level *level)
 {
     return plait_level_is_grid(level) ? level->ports : 1.0;

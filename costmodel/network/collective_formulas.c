@@ -2,15 +2,15 @@
  * collective_formulas.c - textbook times and volumes of collectives
  *
  * Closed forms without constants: S bytes, n ranks, W bytes a second in one direction of one rank's
- * link. Prices put measured constants in their place where there are some (collective.c,
- * topology_<kind>.c); these stay what a reader checks them against, and what `plait clusters` shows.
+ * link. Prices use measured constants instead if there are some (collective.c, topology_<kind>.c);
+ * these forms serve to check them, and `plait clusters` prints them.
  */
 #include <math.h>
 
 #include "plait/lowlevel/collective.h"
 #include "base/numbers.h"
 
-/* C.40: what one rank puts on the wire for a buffer of S: the bus factor times S. */
+/* C.40: one rank sends the bus factor times S bytes for a buffer of S. */
 double plait_collective_sent_bytes(plait_collective_op op, int ranks, double bytes)
 {
     return bytes * plait_bus_factor(op, ranks);
@@ -18,7 +18,7 @@ double plait_collective_sent_bytes(plait_collective_op op, int ranks, double byt
 
 /*
  * C.40: a ring passes each of n pieces n - 1 times; an all-reduce does so twice, once to reduce and
- * once to gather. This is nccl-tests' bus bandwidth over its algorithm bandwidth.
+ * once to gather. The factor is nccl-tests' bus bandwidth divided by its algorithm bandwidth.
  */
 double plait_bus_factor(plait_collective_op op, int ranks)
 {
@@ -42,14 +42,16 @@ double plait_switch_all_gather_s(double bytes, double bytes_per_s, int ranks)
     return bytes / bytes_per_s * (ranks > 0 ? (ranks - 1.0) / ranks : 1.0);
 }
 
-/* C.42: scatter and gather; a switch that reduces takes each byte once and sends the sum once. */
+/*
+ * C.42: scatter and gather. A switch that reduces receives each byte once and sends the sum once.
+ */
 double plait_switch_all_reduce_s(double bytes, double bytes_per_s, int ranks, bool in_switch)
 {
     return in_switch ? bytes / bytes_per_s
                      : 2.0 * plait_switch_all_gather_s(bytes, bytes_per_s, ranks);
 }
 
-/* C.43: of S bytes over all, each rank sends its S / n to the n - 1 others, or to topk of them. */
+/* C.43: each rank sends its S / n of all S bytes to the n - 1 others, or to topk of them. */
 double plait_switch_all_to_all_s(double total_bytes, double bytes_per_s, int ranks, int topk)
 {
     const double n = ranks;
@@ -59,8 +61,8 @@ double plait_switch_all_to_all_s(double total_bytes, double bytes_per_s, int ran
 }
 
 /*
- * C.44: reduce-scatter among the g ranks of a node, all-reduce of each S / g across N nodes,
- * all-gather back; latencies of as many hops.
+ * C.44: reduce-scatter among the g ranks of a node, all-reduce of each S / g across N nodes, and
+ * all-gather back, with the latencies of these hops.
  */
 double plait_hierarchical_all_reduce_s(double bytes, plait_link inner, int inner_ranks,
                                        plait_link outer, int outer_ranks)
@@ -73,7 +75,7 @@ double plait_hierarchical_all_reduce_s(double bytes, plait_link inner, int inner
            2.0 * (g - 1.0) * inner.latency_s + 2.0 * (n - 1.0) * outer.latency_s;
 }
 
-/* C.45: level l with D children passes what the other D - 1 hold; the slowest level is the rate. */
+/* C.45: a level with D children transfers the data of D - 1; the slowest level sets the rate. */
 double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_per_s, int levels)
 {
     double slowest = HUGE_VAL;
@@ -84,7 +86,10 @@ double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_
     return slowest;
 }
 
-/* C.46: a closed ring sends both ways at once, an open line only one way past each link. */
+/*
+ * C.46: a closed ring sends in both directions at once, an open line in one direction over each
+ * link.
+ */
 double plait_torus_ring_all_gather_s(double bytes, int ranks, double bytes_per_s, bool wrap)
 {
     const double n = ranks;
@@ -92,21 +97,21 @@ double plait_torus_ring_all_gather_s(double bytes, int ranks, double bytes_per_s
     return (n - 1.0) * bytes / n / (wrap ? 2.0 * bytes_per_s : bytes_per_s);
 }
 
-/* C.47: to the far side of a ring, to the far end of a line. */
+/* C.47: latency to the opposite side of a ring, or to the other end of a line. */
 double plait_torus_ring_latency_s(int ranks, double hop_s, bool wrap)
 {
     return (wrap ? ranks / 2 : ranks - 1) * hop_s;
 }
 
 /*
- * C.48: reduce-scatter along x, y and z in turn and gather back. What crosses the second axis is
- * 1 / n_x of the buffer, what crosses the third 1 / (n_x n_y). Stripes that start along different
- * axes keep all of them busy: the sum is shared by the axes that have more than one rank.
+ * C.48: reduce-scatter along x, y and z in turn and gather back. 1 / n_x of the buffer crosses the
+ * second axis, 1 / (n_x n_y) the third. Stripes that start along different axes keep all of them
+ * busy, so the sum is divided by the number of axes with more than one rank.
  */
 double plait_torus_all_reduce_s(double bytes, const int *size, int axes, double axis_bytes_per_s,
                                 bool all_axes)
 {
-    double share = 0.0; // of the buffer that crosses an axis, summed over axes
+    double share = 0.0; // share of the buffer that crosses an axis, summed over axes
     double below = 1.0;
     int used = 0;
 
@@ -123,16 +128,16 @@ double plait_torus_all_reduce_s(double bytes, const int *size, int axes, double 
 }
 
 /*
- * C.111: along an axis of X units each line passes N / X messages between any two positions, and
- * floor(X^2 / 4) pairs of positions lie on different sides of its middle link; a ring shares them
- * among its two directions. Of N messages of S / N each:
+ * C.111: N ranks send N messages of S / N each. Along an axis of X units each line passes N / X
+ * messages between any two positions. floor(X^2 / 4) pairs of positions lie on different sides of
+ * its middle link; a ring divides them between its two directions:
  *
  *     0 1 | 2 3      4 pairs cross to the right: 02 03 12 13
  */
 double plait_grid_all_to_all_s(double bytes, const int *size, const bool *wrap, int axes,
                                double link_bytes_per_s)
 {
-    double slowest = 0.0; // of S, what the busiest link of an axis passes
+    double slowest = 0.0; // share of S that the busiest link passes
 
     for (int a = 0; a < axes; a++) {
         const double pairs = floor((double)size[a] * size[a] / 4.0);
@@ -143,13 +148,16 @@ double plait_grid_all_to_all_s(double bytes, const int *size, const bool *wrap, 
     return bytes * slowest / link_bytes_per_s;
 }
 
-/* C.116: n - 1 buffers come in through one link, n - 1 sums go out. */
+/* C.116: one rank receives n - 1 buffers over one link and sends the sum n - 1 times. */
 double plait_naive_all_reduce_s(plait_link link, int ranks, double bytes)
 {
     return 2.0 * (ranks - 1.0) * (link.latency_s + bytes / link.bytes_per_s);
 }
 
-/* C.57: of N nodes each expert's is missed with 1 - 1/N; k experts miss a node with the k-th power. */
+/*
+ * C.57: an expert is not on a given node with probability 1 - 1/N, all k experts with its k-th
+ * power.
+ */
 double plait_expected_nodes(double nodes, double topk)
 {
     return nodes * (1.0 - pow(1.0 - 1.0 / nodes, topk));
@@ -158,7 +166,10 @@ double plait_expected_nodes(double nodes, double topk)
 /* Upper limit of top-k, far above that of any router. */
 enum { MOST_PICKED = 1 << 16 };
 
-/* C.150: k experts are drawn without replacement; a group is missed if all k are among the E - E/N others. */
+/*
+ * C.150: k of E experts are drawn without replacement; all k may lie outside a group of E/N
+ * experts.
+ */
 double plait_reached_groups(double groups, double topk, double experts)
 {
     const double others = experts - experts / groups;
@@ -172,8 +183,8 @@ double plait_reached_groups(double groups, double topk, double experts)
 // ---- NCCL's latencies, microseconds by protocol (LL, LL128, Simple) ------------------------
 
 /*
- * Tables of NVIDIA/nccl src/graph/tuning.cc, 2.30 (baseLatencies, hwLatencies): the fixed part of an
- * algorithm, a hop over NVLink, a hop over the network. Rows for PCIe are left out.
+ * Tables of NVIDIA/nccl src/graph/tuning.cc, 2.30 (baseLatencies, hwLatencies): the fixed part of
+ * an algorithm, a hop over NVLink, and a hop over the network. Rows for PCIe are left out.
  */
 
 // clang-format off
@@ -192,8 +203,9 @@ static const double net_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
 // clang-format on
 
 /*
- * A ring of n ranks takes n - 1 steps a round, of which as many cross the network as there are
- * borders between nodes. Beside a network a step inside waits for the CPU to post: thrice in Simple.
+ * A ring of n ranks takes n - 1 steps per round, of which nodes - 1 cross the network. In a group
+ * of several nodes a step inside a node waits for the CPU to post a transfer: three times in
+ * Simple.
  */
 static double ring_latency_us(plait_collective_op op, plait_nccl_protocol p, int ranks, int nodes,
                               double overhead_us)
@@ -211,8 +223,8 @@ static double ring_latency_us(plait_collective_op op, plait_nccl_protocol p, int
 }
 
 /*
- * C.49: the tree goes up and down the chain of a node and log2 N levels of nodes; NVLS has one
- * exchange with the switch and one with the network.
+ * C.49: a tree passes the chain of ranks in a node and log2 N levels of nodes, up and down. NVLS
+ * has one exchange with the switch and one with the network.
  */
 double plait_nccl_latency_s(plait_collective_op op, plait_nccl_algorithm algorithm,
                             plait_nccl_protocol protocol, int ranks, int nodes,

@@ -1,18 +1,20 @@
 /*
- * collective_levels.c - collectives one level after the other, where a group's levels include a grid
+ * collective_levels.c - collectives one level after the other, where a group's levels include a
+ * grid
  *
  *     4 units of 8 ranks, S bytes, all-reduce      scatter among 8 S, reduce among 4 S/8, gather S
  *
- * NCCL's rings pass all levels at once and pipeline them (collective.c). Software on a torus uses the
- * links of each level in turn: the outer one has the share that is left when the inner are done.
+ * NCCL's rings pass all levels at once and pipeline them (collective.c). Software on a torus uses
+ * the levels one after the other: the outer level transfers only the share left after the inner
+ * ones.
  */
 #include "costmodel/network/topology.h"
 
 #include <math.h>
 
 /*
- * Among units behind switches or on direct links: recursive halving or doubling, log2 u steps, each
- * rank sending what a ring would.
+ * Gather among units on switches or direct links by recursive halving or doubling: log2 u steps, in
+ * which each rank sends as many bytes as in a ring.
  */
 static double port_gather_s(const plait_route *route, int l, double rate, double latency_s,
                             double bytes)
@@ -22,7 +24,7 @@ static double port_gather_s(const plait_route *route, int l, double rate, double
     return plait_switch_all_gather_s(bytes, rate, units) + ceil(log2(units)) * latency_s;
 }
 
-/* One level's part, of what each of its ranks holds together with those it meets there. */
+/* Seconds at one level; `bytes`: the buffer of the ranks that communicate there, together. */
 static double level_s(const plait_route *route, plait_network network, int l,
                       plait_collective_op op, double bytes)
 {

@@ -42,7 +42,7 @@ plait_route plait_route_of(const plait_cluster *cluster, plait_group_shape group
         if (route.joined[l] >= group.ranks)
             break;
     }
-    route.joined[route.levels - 1] = group.ranks; // the outermost level joins whatever is left
+    route.joined[route.levels - 1] = group.ranks; // the outermost level joins all ranks
     for (int l = 0; l < route.levels; l++)
         if (plait_level_is_grid(&cluster->level[l]))
             grid_place(&group, l, &route);

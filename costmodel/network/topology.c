@@ -1,4 +1,6 @@
-/* topology.c - which descriptor a level has, what it lets through, what is asked of the domain */
+/*
+ * topology.c - descriptors of levels, their rates and latencies, and collectives inside the domain
+ */
 #include <limits.h>
 #include <stddef.h>
 
@@ -31,7 +33,7 @@ int plait_level_units(const plait_cluster *cluster, int l)
     return gpus / below;
 }
 
-/* C.50, C.51: inside one domain, where one rank has nothing to send. Broadcasts go as gathers do. */
+/* C.50, C.51: one rank alone takes no time. A broadcast takes the time of an all-gather. */
 double domain_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
 {
     const link_kind *const kind = link_kind_of(&route->cluster->level[0]);
@@ -65,7 +67,10 @@ bool route_uses_grid(const plait_route *route)
     return false;
 }
 
-/* Does a job of this cluster lie scattered over instances of the level, below another one? (C.115) */
+/*
+ * Is a job scattered over instances of this level, so that part of its traffic uses the next one?
+ * (C.115)
+ */
 static bool is_scattered(const plait_cluster *cluster, int l)
 {
     return cluster->level[l].scattered > 0.0 && l + 1 < cluster->levels;
@@ -91,7 +96,7 @@ double level_rate(const plait_route *route, plait_network network, int l, int un
 
     if (!is_scattered(route->cluster, l))
         return rate;
-    const plait_level *const above = level + 1; // takes that share of what is sent
+    const plait_level *const above = level + 1; // carries the scattered share
     return smaller(rate, above->link.bytes_per_s * above->efficiency * network.nic /
                              (above->oversubscription * level->scattered));
 }

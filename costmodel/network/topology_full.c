@@ -5,7 +5,7 @@
  */
 #include "costmodel/network/topology.h"
 
-/* A group of n has n - 1 of each unit's links. */
+/* A group of n units uses n - 1 links of each. */
 static double share(const plait_cluster *cluster, int l, int units)
 {
     const int all = plait_level_units(cluster, l);
@@ -18,7 +18,7 @@ static double speed(const plait_route *route, int ranks)
     return wire_speed(route) * share(route->cluster, 0, ranks);
 }
 
-/* Times are the fits' at the share of the links that so many ranks have among them. (C.50) */
+/* The fitted times at the share of the links that the ranks of the group use. (C.50) */
 static double gather_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
 {
     return fitted_s(route, ranks, op, bytes, speed(route, ranks));
@@ -34,7 +34,7 @@ static double all_to_all_s(const plait_route *route, int ranks, double bytes)
     return fitted_s(route, ranks, PLAIT_ALL_TO_ALL, bytes, speed(route, ranks));
 }
 
-/* A send takes one link, and one link is what p2p was measured on. (C.59) */
+/* A send uses one link, and p2p was measured on one link. (C.59) */
 const link_kind link_full = {
     .gather_s = gather_s,
     .reduce_s = reduce_s,

@@ -18,8 +18,9 @@ static bool closes(const plait_level *level, int a)
 }
 
 /*
- * Distances along axes add up. A line of X has mean (X^2 - 1) / 3X, a ring floor(X^2 / 4) / X. A cut
- * goes through every line of one axis, once or, of rings, twice. (C.110)
+ * Distances along the axes add up. The mean distance on a line of X units is (X^2 - 1) / 3X, on a
+ * ring floor(X^2 / 4) / X. A cut divides all lines of one axis: one link of each line, two of each
+ * ring. (C.110)
  */
 static plait_graph grid_graph(const plait_level *level, double units, double unit_bytes_per_s)
 {
@@ -55,7 +56,9 @@ static plait_graph full_graph(double units, double unit_bytes_per_s)
     };
 }
 
-/* Each half sends at its ports' rate, less what the switches above them are short of. */
+/*
+ * Each half sends at the rate of its ports, divided by the oversubscription of the switches above.
+ */
 static plait_graph switch_graph(const plait_level *level, double units, double unit_bytes_per_s)
 {
     return (plait_graph){
@@ -67,7 +70,7 @@ static plait_graph switch_graph(const plait_level *level, double units, double u
     };
 }
 
-/* Of so many units of `below` accelerators each. */
+/* The graph of `units` units of `below` accelerators each. */
 static plait_graph graph_of(const plait_level *level, double units, double below)
 {
     const double rate = level->link.bytes_per_s * below;
@@ -108,7 +111,7 @@ static void add_level(const plait_cluster *cluster, int l, plait_graph *all)
     all->bisection_bytes_per_s = level.bisection_bytes_per_s;
 }
 
-/* Each accelerator has a link of its own where its unit has one; the outermost level is cut. (C.119) */
+/* Every accelerator of a unit has its own link; the cut divides the outermost level. (C.119) */
 plait_graph plait_cluster_graph(const plait_cluster *cluster)
 {
     plait_graph all = {.nodes = cluster->gpus};
@@ -123,7 +126,7 @@ plait_fat_tree plait_fat_tree_of(int ports, int layers)
     const double half = ports / 2.0;
     const double endpoints = 2.0 * pow(half, layers);
 
-    // each layer but the top one has half of its ports up, and the top one half as many switches
+    // switches of all layers but the top use half of their ports upwards; the top has half as many
     return (plait_fat_tree){
         .endpoints = endpoints,
         .switches = endpoints / half * (layers - 0.5),

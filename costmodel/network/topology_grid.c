@@ -10,8 +10,8 @@
 #include "costmodel/network/topology.h"
 
 /*
- * How far the group's runs reach along each axis, in units of the level below: ranks run along the
- * axes in the order of the plan's placement. (C.52, C.117)
+ * Members and spacing of the group along each axis, in units of the level below. Ranks run along
+ * the axes in the order of the plan's placement. (C.52, C.117)
  */
 void grid_place(const plait_group_shape *group, int l, plait_route *route)
 {
@@ -39,19 +39,19 @@ void grid_place(const plait_group_shape *group, int l, plait_route *route)
     }
 }
 
-/* What a group has of a grid's links. */
+/* The links of a grid that a group uses. */
 typedef struct grid_use {
     int axis[PLAIT_MAX_SIDES];
     bool closes[PLAIT_MAX_SIDES];
     double link_bytes_per_s; /* one direction of one link */
-    double pace;      /* links that the slowest axis in use has for a group, both directions */
-    double latency_s; /* to the farthest member */
-    int axes;         /* in use */
+    double pace;             /* links of the slowest axis that a group can use, both directions */
+    double latency_s;        /* latency to the farthest member */
+    int axes;                /* axes with more than one member */
 } grid_use;
 
 /*
- * A unit's rate is that of all its links together. A ring needs a whole axis of three or more units;
- * where members are s units apart, s groups lie between each other and share the links.
+ * `rate` is that of all links of a unit together. A ring needs a whole axis of three or more units.
+ * If members are s units apart, s groups interleave and share the links:
  *
  *     a b a b a b      two groups of three on one line: each link is on the way of both
  */
@@ -79,7 +79,10 @@ static grid_use use_of(const plait_route *route, int l, double rate)
     return use;
 }
 
-/* Gather along z, then y with z times the data, then x; stripes keep all axes busy. (C.51) */
+/*
+ * Gather along the last axis first, then with more data along the others; stripes keep all busy.
+ * (C.51)
+ */
 double grid_gather_s(const plait_route *route, int l, double rate, double bytes)
 {
     const grid_use use = use_of(route, l, rate);
@@ -98,7 +101,7 @@ double grid_gather_s(const plait_route *route, int l, double rate, double bytes)
     return use.latency_s + s / use.axes;
 }
 
-/* Reduce-scatter along each axis and gather back: there and back again. (C.51) */
+/* Reduce-scatter along each axis and gather back, so the latency counts twice. (C.51) */
 double grid_reduce_s(const plait_route *route, int l, double rate, double bytes)
 {
     const grid_use use = use_of(route, l, rate);
@@ -109,7 +112,9 @@ double grid_reduce_s(const plait_route *route, int l, double rate, double bytes)
                                                           use.pace * use.link_bytes_per_s, true);
 }
 
-/* What the halves of an axis exchange passes the links between them, beside other groups. (C.111) */
+/*
+ * The links between the halves of an axis carry the traffic of all groups that interleave. (C.111)
+ */
 double grid_all_to_all_s(const plait_route *route, int l, double rate, double bytes)
 {
     const grid_use use = use_of(route, l, rate);
@@ -125,9 +130,9 @@ double grid_all_to_all_s(const plait_route *route, int l, double rate, double by
     return use.latency_s + slowest_s;
 }
 
-// ---- as the domain -------------------------------------------------------------------------
+// ---- a grid as the domain ------------------------------------------------------------------
 
-/* No software's share of a network lies on it. */
+/* The runtime's network efficiency does not apply inside the domain. */
 static double domain_rate(const plait_route *route)
 {
     const plait_level *const level = &route->cluster->level[0];

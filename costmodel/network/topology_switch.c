@@ -1,4 +1,7 @@
-/* topology_switch.c - any pair at full rate: NVSwitch, a PCIe switch, a fat tree of leaves and spines */
+/*
+ * topology_switch.c - any pair at full rate: NVSwitch, a PCIe switch, a fat tree of leaves and
+ * spines
+ */
 #include "costmodel/network/topology.h"
 
 #include <math.h>
@@ -10,13 +13,16 @@ double wire_speed(const plait_route *route)
     return route->cluster->level[0].link.bytes_per_s / route->accelerator->scale_up_bytes_per_s;
 }
 
-/* Least number of ranks with which NCCL reduces in the switch (NVLS); below it a ring is as fast. */
+/*
+ * Minimum number of ranks for which NCCL reduces in the switch (NVLS); with fewer a ring is as
+ * fast.
+ */
 enum { NVLS_LEAST_RANKS = 5 };
 
 /*
- * Small, middle and large messages each follow a line a + b (n-1) + sent / B, and the cheapest
- * counts, as NCCL picks its protocol; the copy of the own shard comes on top. A switch that reduces
- * passes every byte once. (C.50)
+ * Small, medium and large messages each follow a line a + b (n-1) + sent / B. The fastest line
+ * counts, since NCCL selects its protocol likewise; the copy of the rank's own shard is added. A
+ * switch that reduces transfers every byte once. (C.50)
  */
 double fitted_s(const plait_route *route, int ranks, plait_collective_op op, double bytes,
                 double speed)
@@ -57,5 +63,5 @@ const link_kind link_switch = {
     .reduce_s = reduce_s,
     .all_to_all_s = all_to_all_s,
     .send_speed = wire_speed,
-    // no share: however few of its units a group joins, each has its whole port
+    // share is NULL: each unit of a group uses its whole port, however few there are
 };
