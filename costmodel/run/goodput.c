@@ -17,13 +17,13 @@ void plait_reliability_init(plait_reliability *fleet)
         // Models", 2024, Table 5) and Meta's RSC-1 6.5 and RSC-2 2.34 ("Revisiting Reliability in
         // Large-Scale Machine Learning Research Clusters", HPCA 2025), each of 1000 node-days.
         .interruptions_per_node_day = 4e-3,
-        .node_loss = 0.78,     // Llama 3: about 78 % of interruptions are of hardware
+        .node_loss = 0.78,     // Llama 3: hardware causes about 78 % of interruptions
         .repeat = 0.0,         // a 504-GPU B200 fleet saw 67 % (arXiv 2605.09370); no rule
         .straggler = 1.0,      // the bands of steps come from measured runs, which have stragglers
         .detect_s = 120.0,     // an estimate; MegaScale (NSDI 2024) detects within 10 minutes
         .restart_s = 300.0,    // an estimate; Llama 3's >= 90 % allows 7 minutes with detection
-        .repair_s = PLAIT_DAY, // an assumption: nobody publishes it
-        .node_bytes_per_s = 2e9,      // 0.35 to 2.6 GB/s a node were seen (arXiv 2605.09370)
+        .repair_s = PLAIT_DAY, // an assumption: no source publishes it
+        .node_bytes_per_s = 2e9,      // measured: 0.35 to 2.6 GB/s per node (arXiv 2605.09370)
         .most_bytes_per_s = 2e12,     // Llama 3's Tectonic, sustained
         .snapshot_bytes_per_s = 50e9, // an assumption: eight GPUs share their host's memory
         .spares = -1,
@@ -87,7 +87,7 @@ double plait_daly_interval_s(double blocked_s, double mtbf_s)
            blocked_s;
 }
 
-/* Erlang's B of k lines out of that of one less. */
+/* Erlang's B with k lines, from `share`, that with k - 1 lines. */
 static double one_line_more(double nodes_in_repair, double share, int k)
 {
     return nodes_in_repair * share / (k + nodes_in_repair * share);
@@ -103,21 +103,25 @@ double plait_waiting_share(double nodes_in_repair, int spares)
 }
 
 /*
- * The repair shop in parts of a run: nodes out are those of C.324 in the long run, and fewer before. As long as nobody
- * waits the mean is a (1 - e^(-t/r)); its loss is taken to be Erlang's of that mean (Jagerman's modified offered load).
+ * Nodes in repair over the parts of a run. In the long run their mean number is a (C.324). At time
+ * t of a run it is a (1 - e^(-t/r)) for repair time r, if the job never waits for a node. The loss
+ * in each part is approximated by Erlang's B of that mean (Jagerman's modified offered load).
+ *
+ * EARLY equal parts cover the first `settled` repair times, after which e^-8 of the transient is
+ * left; one more part covers the rest of the run.
  */
-enum { EARLY = 24 }; // parts of the first eight repairs, both chosen: behind them e^-8 is left
+enum { EARLY = 24 };
 static const double settled = 8.0;
 
 typedef struct repair_shop {
-    double in_repair;       /* a, in the long run */
-    double mean[EARLY + 1]; /* of each part, as if nobody waited */
-    double part[EARLY + 1]; /* of the run */
-    double lost[EARLY + 1]; /* Erlang's B of the spares there are */
+    double in_repair;       /* mean number in the long run (a) */
+    double mean[EARLY + 1]; /* mean number in each part, if the job never waits */
+    double part[EARLY + 1]; /* share of the run's time */
+    double lost[EARLY + 1]; /* Erlang's B with `spares` lines */
     int spares;
 } repair_shop;
 
-/* @param repairs  that the run is long; 0: it has no end */
+/* @param repairs  length of the run in repair times; 0: the run has no end */
 static repair_shop shop_without_spares(double in_repair, double repairs)
 {
     const double early = repairs > 0.0 ? fmin(repairs, settled) : 0.0;
@@ -140,7 +144,10 @@ static void shop_add_spare(repair_shop *shop)
         shop->lost[i] = one_line_more(shop->mean[i], shop->lost[i], shop->spares);
 }
 
-/* Time that the job waits over time that it does not: a B(s) / (s + 1), which is B(s + 1) / (1 - B(s + 1)). */
+/*
+ * Waiting time of the job divided by the rest of its time: a B(s) / (s + 1) = B(s + 1) / (1 - B(s +
+ * 1)).
+ */
 static double shop_waits(const repair_shop *shop)
 {
     double lost = 0.0;
@@ -153,7 +160,7 @@ static double shop_waits(const repair_shop *shop)
 static int spares_worth(double in_repair, double repairs, int nodes)
 {
     repair_shop shop = shop_without_spares(in_repair, repairs);
-    double least = (double)INFINITY; // node-days, of those that work without a pause
+    double least = (double)INFINITY; // node-days per day of work
     int best = 0;
 
     for (;; shop_add_spare(&shop)) {
@@ -172,12 +179,14 @@ int plait_spares_worth(double nodes_in_repair, int nodes)
     return spares_worth(nodes_in_repair, 0.0, nodes);
 }
 
-/* C.324: between two interruptions, seconds that the job waits for a node. */
+/*
+ * C.324: sets the spares, and the mean seconds that the job waits for a node at each interruption.
+ */
 static void keep_spares(const plait_reliability *fleet, int nodes, double work_s,
                         plait_goodput *out)
 {
     const double between_s = out->mtbf_s + out->detect_s;
-    const double in_repair = fleet->node_loss * fleet->repair_s / between_s; // 0: never fails
+    const double in_repair = fleet->node_loss * fleet->repair_s / between_s; // 0 without failures
     const double repairs = work_s * fleet->straggler / fleet->repair_s;
 
     out->spares = fleet->spares < 0 ? spares_worth(in_repair, repairs, nodes) : fleet->spares;
@@ -188,7 +197,7 @@ static void keep_spares(const plait_reliability *fleet, int nodes, double work_s
     out->wait_s = waits > 0.0 ? between_s * waits : 0.0;
 }
 
-/* C.325: what blocks, and how late a checkpoint is safe. */
+/* C.325: sets the blocking time of a checkpoint, its delay until it is safe, and the interval. */
 static void time_checkpoint(const plait_reliability *fleet, int nodes, double bytes,
                             plait_goodput *out)
 {
@@ -198,7 +207,7 @@ static void time_checkpoint(const plait_reliability *fleet, int nodes, double by
     out->interval_s = isinf(out->mtbf_s)
                           ? (double)INFINITY
                           : fmax(plait_daly_interval_s(out->blocked_s, out->mtbf_s), out->lag_s);
-    out->interval_s = fmax(out->interval_s, 1.0); // a checkpoint of no bytes: after each second
+    out->interval_s = fmax(out->interval_s, 1.0); // for a checkpoint of no bytes
 }
 
 plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double work_s,
@@ -233,9 +242,9 @@ double plait_goodput_wall_s(const plait_goodput *g, double work_s)
            exp((g->restart_s + g->lag_s) / m) * expm1((g->interval_s + g->blocked_s) / m);
 }
 
-// ---- the band of the step ------------------------------------------------------------------
+// ---- distribution of the step time ---------------------------------------------------------
 
-static const double z_of_90 = 1.2815515655446004; // 80 % of normal numbers lie within +-
+static const double z_of_90 = 1.2815515655446004; // 80 % of a normal distribution lies within +- z
 
 double plait_step_factor(double low, double high, double z)
 {

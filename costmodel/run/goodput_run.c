@@ -1,8 +1,9 @@
 /*
  * goodput_run.c - one run of a job, drawn interruption by interruption (C.327)
  *
- * Nothing of the closed forms is in it but the interval between checkpoints: it draws when the job is
- * interrupted, how often it must restart and when nodes come back, and counts what was saved.
+ * The simulation uses no closed form except the interval between checkpoints. It draws the times of
+ * interruptions, the number of restarts and the repair times, and counts the work that checkpoints
+ * save.
  */
 #include "plait/lowlevel/goodput.h"
 
@@ -19,11 +20,13 @@ typedef struct drawn_run {
     const plait_goodput *job;
     uint64_t state;
     double now_s;
-    double left_s;                        /* work that no checkpoint holds */
-    double back_s[PLAIT_MOST_SPARES + 1]; /* when each node that is or was in repair comes back */
+    double left_s;                        /* work that no checkpoint contains */
+    double back_s[PLAIT_MOST_SPARES + 1]; /* time at which each node returns from repair */
 } drawn_run;
 
-/* A node leaves; a spare takes its place, or the job waits for the first that comes back. */
+/*
+ * A failed node goes to repair; a spare replaces it, or the job waits for the first repaired node.
+ */
 static void replace_node(drawn_run *run)
 {
     int first = 0;
@@ -38,7 +41,7 @@ static void replace_node(drawn_run *run)
         run->now_s = repaired_s;
         return;
     }
-    if (run->back_s[first] > run->now_s) { // none is left: the new one may be the first, too
+    if (run->back_s[first] > run->now_s) { // no spare is free; the failed node may return first
         const double free_s = fmin(run->back_s[first], repaired_s);
 
         run->back_s[first] = fmax(run->back_s[first], repaired_s);
@@ -57,7 +60,9 @@ static double draw_restart(drawn_run *run)
     return restart_s;
 }
 
-/* Computes until the work is done (true) or something fails `up_s` after it began. */
+/*
+ * Advances the run until the work is done (true) or an interruption after `up_s` seconds (false).
+ */
 static bool compute(drawn_run *run, double up_s)
 {
     const plait_goodput *const job = run->job;

@@ -1,8 +1,8 @@
 /*
- * schedule.c - every schedule by its descriptor: its idle time, its memory, its place, its actions
+ * schedule.c - times, memory, chunks and actions of every schedule, by its descriptor
  *
- * Nothing here knows one schedule from another: schedule_<name>.c says all of it. A new one is a line
- * of PLAIT_SCHEDULE_LIST and such a file.
+ * This file is the same for all schedules; schedule_<name>.c has the differences. A new schedule is
+ * a line of PLAIT_SCHEDULE_LIST and such a file.
  */
 #include "costmodel/schedule/schedule_kind.h"
 
@@ -18,7 +18,7 @@ static const schedule_kind *const kinds[PLAIT_SCHEDULES] = {
 
 const char *const plait_action_letter[PLAIT_ACTION_KINDS + 1] = {"F", "B", "I", "W", NULL};
 
-// ---- what a plan asks ----------------------------------------------------------------------
+// ---- for plans -----------------------------------------------------------------------------
 
 int plait_schedule_chunks(plait_schedule schedule)
 {
@@ -50,7 +50,7 @@ int plait_schedule_chunk(plait_schedule schedule, int ranks, int rank, int v)
     return kinds[schedule]->chunk_of(ranks, rank, v);
 }
 
-// ---- what a price asks ---------------------------------------------------------------------
+// ---- for prices ----------------------------------------------------------------------------
 
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load)
 {
@@ -93,7 +93,7 @@ void plait_schedule_in_flight_chunks(plait_schedule schedule, int ranks, int ran
         held[v] = kind->in_flight(ranks, rank, chunks, microbatches);
 }
 
-// ---- what each rank does -------------------------------------------------------------------
+// ---- lists of actions ----------------------------------------------------------------------
 
 char *plait_action_text(const plait_action *action, char *text, size_t size)
 {
@@ -102,7 +102,9 @@ char *plait_action_text(const plait_action *action, char *text, size_t size)
     return text;
 }
 
-/* Far more than any model has layers: the number of all actions stays within 64 bits. */
+/*
+ * Far above the layers of any model, and low enough that the number of actions fits into 64 bits.
+ */
 enum { MOST_CHUNKS = 1 << 20 };
 
 bool plait_schedule_has_actions(const plait_pipeline_shape *shape)
@@ -113,7 +115,7 @@ bool plait_schedule_has_actions(const plait_pipeline_shape *shape)
            kinds[shape->schedule]->has_actions(shape);
 }
 
-/* A forward and a backward of each microbatch in each chunk, and one more where B is I and W. */
+/* A forward and a backward for each microbatch and chunk, and one more for each split backward. */
 static int64_t count_of_rank(const plait_pipeline_shape *shape, int rank)
 {
     const schedule_kind *const kind = kinds[shape->schedule];
@@ -133,7 +135,7 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape)
     return count;
 }
 
-/* F B F B .. B becomes F (F B) (F B) .. B B, in the room of the same list. */
+/* Turns F B F B .. B into F (F B) (F B) .. B B, in place. */
 static void pair_up(plait_action *action, int count)
 {
     for (int i = 0; i + 1 < count; i++) {
@@ -147,7 +149,7 @@ static void pair_up(plait_action *action, int count)
     }
 }
 
-/* One rank's list has exactly the room that counting it promised; the descriptor fills it. */
+/* Allocates the list of one rank with the counted number of actions; the descriptor fills it. */
 static plait_status fill_rank(const plait_pipeline_shape *shape, int rank, plait_arena *arena,
                               action_list *list, plait_error *err)
 {

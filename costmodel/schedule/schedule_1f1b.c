@@ -1,5 +1,5 @@
 /*
- * schedule_1f1b.c - one forward, one backward: no more in flight than there are stages to come
+ * schedule_1f1b.c - one forward, one backward: stage s has at most p - s microbatches in flight
  *
  *     stage 0   F0 F1 .. B0 F2 B1 F3 B2 .. B3     p = 2, m = 4, F = B = one slot:
  *     stage 1   .. F0 B0 F1 B1 F2 B2 F3 B3 ..     each stage idles (p-1)(F+B), here two slots
@@ -9,32 +9,34 @@
 #include <math.h>
 #include <stddef.h>
 
-/* One stage is a pipeline too: it has nothing to wait for. */
+/* No requirement: a pipeline of one stage is valid. */
 static const char *needs(int ranks, int microbatches)
 {
     (void)ranks, (void)microbatches;
     return NULL;
 }
 
-/* ---- how long: the longest chain of actions that wait for each other ----
+/* ---- time: the longest chain of actions that wait for each other ----
  *
- * Stage s runs w = min(p-1-s, m-1) forwards ahead and then rounds of a forward and a backward. A
- * chain follows microbatches from stage to stage or stays on one. In the middle a step up costs a
- * round and a step down is free, so that a chain which leaves a stage and comes back never gains: the
- * longest one has three turns,
+ * Stage s runs w = min(p-1-s, m-1) forwards ahead, and then rounds of a forward and a backward. A
+ * chain follows microbatches from stage to stage or stays on one stage. In the steady phase a step
+ * up costs a round and a step down nothing, so a chain that leaves a stage and comes back never
+ * gains. The longest chain therefore has three turns,
  *
  *     from the first F up to stage t, w_t forwards of any stage on the way, and down to stage s:
- *         sum of f + b to t, but for b before s, + w_t max f                            (G_t)
+ *         sum of f + b to t, except b before s, + w_t max f                             (G_t)
  *     m - 2 - w_s rounds of stage s
  *     the same mirrored, up to stage u and down to the last B:
- *         sum of f + b to u, but for f before s, + w_u max b                            (H_u)
+ *         sum of f + b to u, except f before s, + w_u max b                             (H_u)
  *
- * with t, u >= s. Where s has one round only (w = m-1), at least one of
- * t and u is s. Equal stages make it
- * (m+p-1)(f+b). Exact for any stages: held against the simulator by a property test. (C.73)
+ * with t, u >= s. If s has one round only (w = m-1), at least one of t and u is s. For equal stages
+ * the time is (m+p-1)(f+b). It is exact for any stages; a property test compares it with the
+ * simulator. (C.73)
  */
 
-/* Takes stage `offset` of those alike behind the walk's as s, t and u. */
+/*
+ * Adds chains that turn at the stage `offset` stages after those passed; ranks between are equal.
+ */
 static void turn_at(plait_chain *walk, int ranks, int microbatches, const plait_chunk_time *all,
                     int offset)
 {
@@ -56,14 +58,14 @@ static void turn_at(plait_chain *walk, int ranks, int microbatches, const plait_
 }
 
 /*
- * Sums change evenly along stages alike, but where w reaches m - 1: the first and the last of a run
- * and those two are enough.
+ * Along equal stages the sums change linearly, except where w reaches m - 1. So the first and the
+ * last stage of a run and the two stages at that bend are enough.
  */
 static void turn_along(plait_chain *walk, const plait_pipeline_load *load,
                        const plait_rank_run *run)
 {
     const int end = run->ranks - 1;
-    const int bend = load->ranks - load->microbatches - walk->stages; // the last with one round
+    const int bend = load->ranks - load->microbatches - walk->stages; // last stage with one round
 
     turn_at(walk, load->ranks, load->microbatches, &run->all, 0);
     if (bend > 0 && bend < end)
@@ -98,7 +100,7 @@ static double pipeline_s(const plait_pipeline_load *load)
 {
     const plait_chunk_time *only = &load->run[0].all;
 
-    if (load->ranks == 1) // no wait, to the last digit
+    if (load->ranks == 1) // without rounding errors of the chain
         return load->microbatches * (only->forward_s + only->backward_s);
     plait_chain walk = plait_chain_begin();
 
@@ -116,7 +118,7 @@ static double in_flight(int ranks, int rank, int chunks, int microbatches)
     return smaller(ranks - rank, microbatches);
 }
 
-/* Of one stage. Of several, too few forwards are ahead for a pair to be of two microbatches. (C.157) */
+/* With several stages too few forwards are ahead to pair two different microbatches. (C.157) */
 static double pairs(int ranks, int chunks, int microbatches)
 {
     (void)chunks;

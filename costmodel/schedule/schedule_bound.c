@@ -1,14 +1,15 @@
 /*
- * schedule_bound.c - what no order of split backwards undercuts (C.75)
+ * schedule_bound.c - lower bound on the time over all orders of split backwards (C.75)
  *
  * Any chain of actions that wait for each other takes at least the sum of its times. Two chains go
  * through rank r:
  *
  *     F of the first microbatch on its way to r, then all of r's work
- *     F of one microbatch through the whole pipeline, its I on the way back to r, then all of r's work
- *     but the forwards that it may have done meanwhile
+ *     F of one microbatch through the whole pipeline, its I on the way back to r, then all of r's
+ *     work except the forwards that it may have done meanwhile
  *
- * A V has two chunks a rank, down and up again; DualPipe is one of half the ranks and microbatches.
+ * A V has two chunks per rank, down and up again. DualPipe counts as a V of half the ranks and half
+ * the microbatches.
  */
 #include "costmodel/schedule/schedule_kind.h"
 
@@ -39,12 +40,12 @@ static double backward_s(const plait_rank_run *run, bool is_v)
     return is_v ? run->first.backward_s + run->last.backward_s : run->all.backward_s;
 }
 
-/* Sums over the ranks of the pipeline, and over those before the one that is looked at. */
+/* Sums over all ranks of the pipeline, and over those before the current one. */
 typedef struct bound_sums {
-    double forwards_s;      /* all chunks of all ranks */
-    double inputs_s;        /* of last chunks: of all ranks ... */
-    double before_inputs_s; /* ... and of those before */
-    double before_s;        /* F of first chunks, of those before */
+    double forwards_s;      /* F of all chunks of all ranks */
+    double inputs_s;        /* I of the last chunks of all ranks */
+    double before_inputs_s; /* I of the last chunks of the ranks before */
+    double before_s;        /* F of the first chunks of the ranks before */
 } bound_sums;
 
 static int ranks_of(const split_shape *shape, const plait_rank_run *run, int first)
@@ -67,7 +68,9 @@ static bound_sums sum_up(const split_shape *shape, const plait_pipeline_load *lo
     return sums;
 }
 
-/* Both chains through one rank. I comes back through last chunks: of the ranks before in a V, else of those behind. */
+/*
+ * Both chains through one rank. I returns through the last chunks of the ranks before (V) or after.
+ */
 static double rank_bound_s(const split_shape *shape, const plait_pipeline_load *load,
                            const plait_rank_run *run, const bound_sums *sums, int rank)
 {
@@ -84,7 +87,7 @@ static double rank_bound_s(const split_shape *shape, const plait_pipeline_load *
     return work_s + larger(sums->before_s, wait_s) - (load->no_barrier ? sums->before_s : 0.0);
 }
 
-/* Of each run the first and the last rank are looked at: between them both chains change evenly. */
+/* Along a run of equal ranks both chains change linearly, so its first and last rank are enough. */
 double schedule_split_bound_s(const split_shape *shape, const plait_pipeline_load *load)
 {
     bound_sums sums = sum_up(shape, load);

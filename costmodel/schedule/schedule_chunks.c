@@ -1,5 +1,5 @@
 /*
- * schedule_chunks.c - what schedules share: chunks dealt to ranks, forward and backward in turn
+ * schedule_chunks.c - shared by schedules: chunks of ranks, and alternating forwards and backwards
  *
  *     p = 4, m = 6        ahead  lag of W      rank 1
  *     naive                 0                  F0 B0 F1 B1 ..
@@ -54,7 +54,10 @@ int64_t schedule_all_split(const plait_pipeline_shape *shape, int rank)
     return (int64_t)shape->chunks * shape->microbatches;
 }
 
-/* Pair k is the forward `ahead` microbatches on and the backward of microbatch k; W is `lag` behind. */
+/*
+ * Pair k is the forward of microbatch k + ahead and the backward of microbatch k, then W of k -
+ * lag.
+ */
 void schedule_fill_in_turn(const plait_pipeline_shape *shape, int rank, int ahead, int lag,
                            action_list *out)
 {

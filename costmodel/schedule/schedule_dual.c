@@ -1,10 +1,10 @@
 /*
  * schedule_dual.c - the eight steps of DualPipe, on one rank
  *
- * A rank holds one stage of each of two directions. Seen from it, `near` microbatches come from the
+ * A rank has one stage of each of two directions. For each rank, `near` microbatches come from the
  * nearer end, `far` ones from the other; i ranks lie between it and the middle (inward), and it is
- * the o-th from its end (outward). Of m microbatches a direction, the order of DeepSeek's DualPipe
- * and DualPipeV (README of deepseek-ai/DualPipe) is
+ * the o-th from its end (outward). With m microbatches per direction, the order of DeepSeek's
+ * DualPipe and DualPipeV (README of deepseek-ai/DualPipe) is
  *
  *     1       2i x  Fn
  *     2        o x  Fn Ff
@@ -15,19 +15,20 @@
  *     7        i x  W In
  *     8        o x  W
  *
- * A middle rank does not overlap the first pair of step 4: its forward is what the other one waits for.
+ * A middle rank does not overlap the first pair of step 4, since the other middle rank waits for
+ * its forward.
  */
 #include "costmodel/schedule/schedule_kind.h"
 
 enum { NEAR, FAR };
 
-/* One rank on its way through the steps. */
+/* State of one rank in the steps. */
 typedef struct dual_walk {
     const dual_rank *rank;
     action_list *out;
-    int forwards[2];  /* done so far, as the next two */
-    int backwards[2]; /* I counts */
-    int written;      /* where in `out` the search for the oldest I without its W goes on */
+    int forwards[2];  /* near and far forwards done so far */
+    int backwards[2]; /* near and far B and I done so far */
+    int written;      /* position in `out` from which to search the oldest I without its W */
 } dual_walk;
 
 static void forward(dual_walk *walk, int side)
@@ -42,7 +43,7 @@ static void backward(dual_walk *walk, int side, plait_action_kind kind)
                   walk->rank->first[side] + walk->backwards[side]++);
 }
 
-/* A forward and a backward of the other side, overlapped or one behind the other. */
+/* A forward and a backward of the other side, overlapped or one after the other. */
 static void pair(dual_walk *walk, int side, bool overlapped)
 {
     forward(walk, side);
@@ -111,7 +112,9 @@ static void drain(dual_walk *walk)
         weight(walk);
 }
 
-/* Forwards before the first backward: steps 1 and 2, and the one that the middle does not overlap. */
+/*
+ * Forwards before the first backward: steps 1 and 2, and the one that the middle does not overlap.
+ */
 warm_up schedule_dual_ahead(int ranks, int rank)
 {
     const int inward = ranks - 1 - rank;
@@ -120,7 +123,7 @@ warm_up schedule_dual_ahead(int ranks, int rank)
     return (warm_up){2.0 * inward + outward + (inward == 0), outward};
 }
 
-/* Steps 3, 6 and 7. */
+/* Steps 3, 6 and 7 have split backwards. */
 int64_t schedule_dual_split_backwards(const dual_rank *rank)
 {
     return 2 * (int64_t)rank->inward + rank->outward;

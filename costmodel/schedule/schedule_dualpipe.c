@@ -1,16 +1,17 @@
 /*
  * schedule_dualpipe.c - DualPipe: microbatches enter at both ends and meet
  *
- * Rank r holds stage r for those that came in at rank 0, and stage p-1-r for those that came in at
+ * Rank r has stage r for microbatches that enter at rank 0, and stage p-1-r for those that enter at
  * the last rank: two copies of the model. schedule_dual.c has the order.
  *
- * Source: DeepSeek-AI, "DeepSeek-V3 technical report", arXiv 2412.19437, 2024; deepseek-ai/DualPipe.
+ * Source: DeepSeek-AI, "DeepSeek-V3 technical report", arXiv 2412.19437, 2024;
+ * deepseek-ai/DualPipe.
  */
 #include "costmodel/schedule/schedule_kind.h"
 
 #include <stddef.h>
 
-/* Half of the microbatches for each end, and a middle for them to meet in. */
+/* Half of the microbatches enter at each end, and they meet between two middle ranks. */
 static const char *needs(int ranks, int microbatches)
 {
     return ranks % 2 == 0 && microbatches % 2 == 0 && microbatches >= 2 * ranks
@@ -18,7 +19,7 @@ static const char *needs(int ranks, int microbatches)
                : "an even pp and an even number of microbatches, at least 2 pp";
 }
 
-/* Both halves of the pipeline do the same: one of them is a V of p/2 ranks and m/2 microbatches. */
+/* Both halves of the pipeline take the same time: each is a V of p/2 ranks and m/2 microbatches. */
 static double pipeline_s(const plait_pipeline_load *load)
 {
     const split_shape half = {load->ranks / 2, load->microbatches / 2, true, schedule_dual_ahead};
@@ -26,7 +27,7 @@ static double pipeline_s(const plait_pipeline_load *load)
     return schedule_split_bound_s(&half, load);
 }
 
-/* Of both directions together. (C.79) */
+/* Microbatches of both directions together. (C.79) */
 static double in_flight(int ranks, int rank, int chunks, int microbatches)
 {
     (void)rank, (void)chunks;
@@ -34,8 +35,8 @@ static double in_flight(int ranks, int rank, int chunks, int microbatches)
 }
 
 /*
- * An end has m - 3p/2 + 1 of them in steps 4 and 5, and waits for p/2 - 1 on the way to the middle.
- * (C.157)
+ * An end rank runs m - 3p/2 + 1 pairs in steps 4 and 5, and waits for p/2 - 1 pairs of the ranks on
+ * the way to the middle. (C.157)
  */
 static double pairs(int ranks, int chunks, int microbatches)
 {
@@ -43,7 +44,7 @@ static double pairs(int ranks, int chunks, int microbatches)
     return (double)microbatches - ranks;
 }
 
-// ---- spelled out ---------------------------------------------------------------------------
+// ---- lists of actions ----------------------------------------------------------------------
 
 static bool has_actions(const plait_pipeline_shape *shape)
 {

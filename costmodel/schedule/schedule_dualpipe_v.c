@@ -1,8 +1,8 @@
 /*
  * schedule_dualpipe_v.c - DualPipeV: DualPipe folded in the middle, one copy of the parameters
  *
- * A rank holds chunk r on the way down and chunk 2p-1-r on the way up; these are the near and the far
- * microbatches of DualPipe's steps (schedule_dual.c).
+ * Rank r has chunk r on the way down and chunk 2p-1-r on the way up. Their microbatches are the
+ * near and the far microbatches of DualPipe's steps (schedule_dual.c).
  *
  * Source: deepseek-ai/DualPipe, README.
  */
@@ -22,7 +22,7 @@ static double pipeline_s(const plait_pipeline_load *load)
     return schedule_split_bound_s(&shape, load);
 }
 
-/* 2p + 1 chunks, each half of what a rank holds. (C.79) */
+/* A rank has 2p + 1 chunks in flight, each half of its layers. (C.79) */
 static double in_flight(int ranks, int rank, int chunks, int microbatches)
 {
     (void)rank, (void)chunks;

@@ -6,7 +6,10 @@
  */
 #include "costmodel/schedule/schedule_kind.h"
 
-/* Forwards follow each other at the pace of the slowest forward, backwards of the slowest one. (C.72) */
+/*
+ * The slowest stage's forward sets the rate of forwards, the slowest backward that of backwards.
+ * (C.72)
+ */
 static double pipeline_s(const plait_pipeline_load *load)
 {
     double sum_s = 0.0, forward_s = 0.0, backward_s = 0.0;
@@ -20,7 +23,7 @@ static double pipeline_s(const plait_pipeline_load *load)
     return sum_s + (load->microbatches - 1.0) * (forward_s + backward_s);
 }
 
-/* Backwards begin when all forwards are done: everything is held at once. (C.77) */
+/* Backwards begin after all forwards, so all microbatches are held at once. (C.77) */
 static double in_flight(int ranks, int rank, int chunks, int microbatches)
 {
     (void)ranks, (void)rank, (void)chunks;

@@ -1,5 +1,5 @@
 /*
- * schedule_interleaved.c - several chunks a rank, taken in turn by groups of microbatches
+ * schedule_interleaved.c - several chunks per rank, which groups of microbatches visit one by one
  *
  *     p = 2, v = 2, m = 4, groups of 2; rank 0 has stages 0 and 2, aFk is F of microbatch k in stage a
  *
@@ -9,38 +9,38 @@
  */
 #include "costmodel/schedule/schedule_kind.h"
 
-/* ---- how long ----
+/* ---- time ----
  *
- * A chain that waits for itself takes at least the sum of its times (C.74). Through rank r, with
- * a = 2(p-1-r) + (v-1)g visits ahead of its first backward, it may begin
+ * A chain of actions that wait for each other takes at least the sum of its times (C.74). Rank r
+ * has a = 2(p-1-r) + (v-1)g visits ahead of its first backward. A chain through it may begin
  *
- *     with F of the ranks before r, chunk 0, and then all visits of r, or
- *     with F of one microbatch through all chunks, its B down to r, and then all but a + 1 F and one B,
+ *     with F of chunk 0 on the ranks before r, and then all visits of r, or
+ *     with F of one microbatch through all chunks, its B back to r, then all but a + 1 F and one B,
  *
- * and end likewise, mirrored. Four chains a rank: exact for equal stages, and for a longer or shorter
- * last chunk; else a bound from below.
+ * and may end in the mirrored way. These four chains per rank are exact for equal stages, and for a
+ * longer or shorter last chunk; otherwise they are a lower bound.
  */
 
 /* Seconds of the first a + 1 forward visits of a rank, or by symmetry of its last backward ones. */
 static double visits_s(double all_s, double first_s, double last_s, int group, int behind)
 {
-    const int of_last = 2 * behind + 1; // beyond groups of all chunks but the last
+    const int of_last = 2 * behind + 1; // visits after all groups but the last chunk's
 
     return group * all_s + (of_last - group) * (of_last <= group ? last_s : first_s);
 }
 
-/* Times of what lies before, behind and on one rank. */
+/* Sums of times on all ranks, and on the ranks before and after the current one. */
 typedef struct chain_ends {
-    double forwards_s, backwards_s; /* of all chunks of all ranks */
-    double before_s, after_s;       /* F and B of chunk 0, of the ranks before */
-    double down_s, up_s;            /* B and F of the last chunk, of the ranks behind */
+    double forwards_s, backwards_s; /* F and B of all chunks of all ranks */
+    double before_s, after_s;       /* F and B of chunk 0 on the ranks before */
+    double down_s, up_s;            /* B and F of the last chunk on the ranks after */
 } chain_ends;
 
 static double rank_chain_s(const plait_pipeline_load *load, const plait_rank_run *run,
                            const chain_ends *ends, int group, int behind)
 {
     const int m = load->microbatches;
-    const bool all_ahead = m == group && 2 * behind + 1 >= group; // its forwards all come first
+    const bool all_ahead = m == group && 2 * behind + 1 >= group; // all forwards come first
     const double forward_s = all_ahead ? m * run->all.forward_s
                                        : visits_s(run->all.forward_s, run->first.forward_s,
                                                   run->last.forward_s, group, behind);
@@ -56,7 +56,7 @@ static double rank_chain_s(const plait_pipeline_load *load, const plait_rank_run
                            all_ahead ? 0.0 : through_s + back_s);
 }
 
-/* What a load's group would be: of p where p divides m. */
+/* Microbatches of a group; p if the shape has no group. */
 static int group_of(const plait_pipeline_load *load)
 {
     const plait_pipeline_shape shape = {PLAIT_INTERLEAVED, load->ranks, load->chunks,
@@ -66,7 +66,7 @@ static int group_of(const plait_pipeline_load *load)
     return group > 0 ? group : load->ranks;
 }
 
-/* The chain through one rank of a run of ranks alike. */
+/* The longest chain through the rank `at` of a run of equal ranks. */
 static double chain_at_s(const plait_pipeline_load *load, const plait_rank_run *run, int first,
                          chain_ends ends, int group, int at)
 {
@@ -77,7 +77,10 @@ static double chain_at_s(const plait_pipeline_load *load, const plait_rank_run *
     return rank_chain_s(load, run, &ends, group, load->ranks - 1 - first - at);
 }
 
-/* Ends of the run, and where the visits ahead pass a whole group: between them chains change evenly. */
+/*
+ * Along a run of equal ranks the chains change linearly, except where the visits ahead pass a whole
+ * group. So the ends of the run and the ranks at that bend are enough.
+ */
 static double run_chain_s(const plait_pipeline_load *load, const plait_rank_run *run, int first,
                           chain_ends ends, int group)
 {
@@ -120,7 +123,7 @@ static double pipeline_s(const plait_pipeline_load *load)
     return s;
 }
 
-/* Ranks alike, with chunks alike, in groups of p. */
+/* The time is exact for equal ranks with equal chunks, in groups of p microbatches. */
 static bool exact(const plait_pipeline_load *load)
 {
     const plait_rank_run *run = &load->run[0];
@@ -132,8 +135,8 @@ static bool exact(const plait_pipeline_load *load)
 }
 
 /*
- * Rank s is 2(p - s - 1) + (v - 1) p visits ahead of its first backward, each of 1/v of its layers:
- * Megatron-LM's warm-up count. (C.78)
+ * Rank s runs 2(p - s - 1) + (v - 1) p visits ahead of its first backward, each of 1/v of its
+ * layers: Megatron-LM's warm-up count. (C.78)
  */
 static double in_flight(int ranks, int rank, int chunks, int microbatches)
 {
@@ -142,7 +145,7 @@ static double in_flight(int ranks, int rank, int chunks, int microbatches)
     return smaller((2.0 * after + (chunks - 1.0) * ranks + 1.0) / chunks, microbatches);
 }
 
-/* Of the first n visits, those to chunk c: groups of p microbatches, chunk by chunk. */
+/* Visits to chunk c among the first n visits: groups of p microbatches, chunk by chunk. */
 static int visits_of(int ranks, int chunks, int chunk, int64_t n)
 {
     const int64_t round = (int64_t)ranks * chunks;
@@ -151,7 +154,10 @@ static int visits_of(int ranks, int chunks, int chunk, int64_t n)
     return (int)(n / round * ranks + (rest < 0 ? 0 : rest > ranks ? ranks : rest));
 }
 
-/* Forwards of each chunk less its backwards, when j backwards are done and one forward is ahead. */
+/*
+ * Fills `held` with the forwards of each chunk less its backwards, after j backwards and the next
+ * forward. Returns the sum weighted by `weight`.
+ */
 static double hold_after(int ranks, int chunks, int64_t visits, int64_t ahead, int64_t j,
                          const double *weight, double *held)
 {
@@ -167,8 +173,8 @@ static double hold_after(int ranks, int chunks, int64_t visits, int64_t ahead, i
 }
 
 /*
- * C.260: what is held changes evenly between visits at which forwards or backwards turn to another
- * chunk, so that these are the moments to look at, over one round of all chunks.
+ * C.260: the held microbatches change linearly between visits at which forwards or backwards go on
+ * to another chunk. So these visits, over one round of all chunks, are enough to find the maximum.
  */
 static void held(int ranks, int rank, int chunks, int microbatches, const double *weight,
                  double *out)
@@ -192,15 +198,15 @@ static void held(int ranks, int rank, int chunks, int microbatches, const double
 }
 
 /*
- * The last rank is (v - 1) p + 1 visits ahead of its first pair, one more than without pairs, so that
- * no pair waits for itself. (C.157)
+ * The last rank runs (v - 1) p + 1 visits ahead of its first pair, one more than without pairs, so
+ * that no pair waits for itself. (C.157)
  */
 static double pairs(int ranks, int chunks, int microbatches)
 {
     return microbatches - ((chunks - 1.0) * ranks + 1.0) / chunks;
 }
 
-// ---- spelled out ---------------------------------------------------------------------------
+// ---- lists of actions ----------------------------------------------------------------------
 
 int plait_schedule_group(const plait_pipeline_shape *shape)
 {

@@ -1,9 +1,9 @@
 /*
- * schedule_kind.h - the descriptor of a schedule, one file each
+ * schedule_kind.h - descriptors of schedules, and functions that several schedules share
  *
- * Every schedule_<name>.c ends with its descriptor, and schedule.c only calls them: a new schedule is a
- * line in plait/degrees.h and a file here. Chunks are counted from the embedding to the loss, over all
- * ranks.
+ * Every schedule_<name>.c ends with its descriptor, which schedule.c calls: a new schedule is a
+ * line in plait/degrees.h and a file here. Chunks are counted from the embedding to the loss, over
+ * all ranks.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "base/numbers.h"
 #include "plait/lowlevel/schedule.h"
 
-/** The actions of one rank as they are listed; `room` is the capacity. */
+/** The actions of one rank, in order; `room` is the capacity. */
 typedef struct action_list {
     plait_action *action;
     int count;
@@ -20,8 +20,8 @@ typedef struct action_list {
 } action_list;
 
 typedef struct schedule_kind {
-    int chunks; /* chunks a rank, or PLAIT_SEVERAL_CHUNKS */
-    bool alone; /* one rank works at a time: nothing runs beside a send */
+    int chunks; /* chunks per rank, or PLAIT_SEVERAL_CHUNKS */
+    bool alone; /* one rank works at a time, so nothing overlaps a send */
     int copies; /* replicas of a rank's parameters */
     /** An unmet requirement of the schedule, as a sentence; NULL: none. */
     const char *(*needs)(int ranks, int microbatches);
@@ -49,7 +49,7 @@ typedef struct schedule_kind {
 PLAIT_SCHEDULE_LIST(X)
 #undef X
 
-// ---- parts that several share --------------------------------------------------------------
+// ---- shared by several schedules -----------------------------------------------------------
 
 /** Adds one action. */
 static inline void action_append(action_list *list, plait_action_kind kind, int stage,
@@ -61,45 +61,46 @@ static inline void action_append(action_list *list, plait_action_kind kind, int 
 }
 
 // schedule_chunks.c
-/** One chunk a rank, in order. */
+/** Chunks assigned to ranks round-robin: chunk c to rank c mod p. */
 int schedule_rank_in_turn(int ranks, int chunk);
 int schedule_chunk_in_turn(int ranks, int rank, int v);
-/** Two chunks a rank, down and up again: the first rank has both ends. */
+/** Two chunks per rank in a V: chunks 0 .. p-1 on ranks 0 .. p-1, the next p in reverse order. */
 int schedule_rank_in_v(int ranks, int chunk);
 int schedule_chunk_in_v(int ranks, int rank, int v);
 const char *schedule_needs_stages(int ranks, int microbatches);
 bool schedule_is_plain(const plait_pipeline_shape *shape);
+/** Number of split backwards of a rank if all are split. */
 int64_t schedule_all_split(const plait_pipeline_shape *shape, int rank);
-/** Two chunks a rank, each backward in two parts. */
 bool schedule_has_two_chunks(const plait_pipeline_shape *shape);
 
 // schedule_bound.c
 bool schedule_always_exact(const plait_pipeline_load *load);
 bool schedule_never_exact(const plait_pipeline_load *load);
 
-/** Forwards of a rank's first and of its last chunk that come before its first backward, at most. */
+/** Upper bounds on the forwards of a rank's first and last chunk before its first backward. */
 typedef struct warm_up {
     double first, last;
 } warm_up;
 
-/** A pipeline whose backwards may be split, and how its ranks warm up. */
+/** A pipeline whose backwards may be split, and the warm-up of its ranks. */
 typedef struct split_shape {
     int ranks;
-    int microbatches; /* through each chunk */
-    bool is_v;        /* first and last chunk of each rank, else one */
+    int microbatches; /* microbatches through each chunk */
+    bool is_v;        /* two chunks per rank, in a V; else one */
     warm_up (*ahead)(int ranks, int rank);
 } split_shape;
 
+/** Lower bound on the pipeline's time, for any order of the split backwards. (C.75) */
 double schedule_split_bound_s(const split_shape *shape, const plait_pipeline_load *load);
 
 // schedule_dual.c
 /** One rank of DualPipe's eight steps. */
 typedef struct dual_rank {
-    int stage[2];     /* of near and far microbatches */
-    int first[2];     /* their first microbatch */
-    int microbatches; /* that come from each side */
+    int stage[2];     /* stages of the near and of the far microbatches */
+    int first[2];     /* first near and first far microbatch */
+    int microbatches; /* microbatches that enter at each end */
     int inward;       /* ranks between this one and the middle */
-    int outward;      /* ranks from the nearer end to this one, itself too */
+    int outward;      /* ranks from the nearer end to this one, inclusive */
 } dual_rank;
 
 warm_up schedule_dual_ahead(int ranks, int rank);
@@ -107,11 +108,13 @@ int64_t schedule_dual_split_backwards(const dual_rank *rank);
 void schedule_fill_dual(const dual_rank *rank, action_list *out);
 
 // schedule_pattern.c
-/** Slots from one action of a microbatch to the next: along the ranks, and where it turns. */
+/**
+ * Slots from one action of a microbatch to the next: between neighbouring ranks, and at the turns.
+ */
 typedef struct slot_pattern {
-    int down, up;              /* F from rank to rank, through first chunks and through last ones */
-    int back_down, back_up;    /* I likewise */
-    int turn, loss, back_turn; /* from first to last chunk, from F to I, and back */
+    int down, up;              /* F between ranks, through first chunks and through last chunks */
+    int back_down, back_up;    /* I between ranks, after the loss and after the second turn */
+    int turn, loss, back_turn; /* F from first to last chunk, F to I at the loss, I at its turn */
 } slot_pattern;
 
 double schedule_pattern_in_flight(const slot_pattern *pattern, int ranks, int rank,
@@ -120,7 +123,7 @@ warm_up schedule_pattern_ahead(const slot_pattern *pattern, int ranks, int rank)
 void schedule_fill_pattern(const slot_pattern *pattern, const plait_pipeline_shape *shape, int rank,
                            action_list *out);
 
-/** A schedule that is a pattern: its descriptor, of a function from ranks to the pattern. */
+/** Defines the descriptor of a schedule by pattern_of(ranks), which returns its pattern. */
 #define SCHEDULE_OF_PATTERN(descriptor, pattern_of)                                                \
     static warm_up ahead(int ranks, int rank)                                                      \
     {                                                                                              \
@@ -158,9 +161,9 @@ void schedule_fill_pattern(const slot_pattern *pattern, const plait_pipeline_sha
     }
 
 /**
- * Some forwards ahead, then forward and backward in turn.
+ * Lists `ahead` forwards, then forwards and backwards alternately.
  *
- * @param ahead  forwards before the first backward, beside the one that it is paired with
+ * @param ahead  forwards before the first pair of a forward and a backward
  * @param lag    pairs between an I and its W; -1: backward is not split
  */
 void schedule_fill_in_turn(const plait_pipeline_shape *shape, int rank, int ahead, int lag,

@@ -1,12 +1,13 @@
 /*
- * schedule_naive.c - one microbatch at a time through all stages: model parallelism without pipeline
+ * schedule_naive.c - one microbatch at a time through all stages: model parallelism without
+ * pipeline
  *
  *     stage 0   F0 .. .. B0 F1 .. .. B1       p = 2: each device works 1/p of the time
  *     stage 1   .. F0 B0 .. .. F1 B1 ..
  */
 #include "costmodel/schedule/schedule_kind.h"
 
-/* Every microbatch passes all stages before the next one enters: m sum_s. (C.71) */
+/* Every microbatch passes all stages before the next one enters: m sum_s over the ranks. (C.71) */
 static double pipeline_s(const plait_pipeline_load *load)
 {
     double sum_s = 0.0;

@@ -1,20 +1,20 @@
 /*
  * schedule_pattern.c - V-shaped schedules as one pattern of slots, repeated and shifted
  *
- * A microbatch takes six slots of each rank, F, I and W of its chunk on the way down and of its chunk
- * on the way up, and the next microbatch the same six slots later. When its F and I pass is given by
- * steps from rank to rank and gaps where it turns; each W takes a slot that is left, as early as it
- * can. A pattern is right when no two of the four meet in a slot modulo six, on any rank. What a rank
- * holds follows from how long microbatches stay, so the steps set the memory:
+ * A microbatch takes six slots of each rank: F, I and W of the chunk on the way down and of the
+ * chunk on the way up. The next microbatch takes the same slots six slots later. The pattern gives
+ * the slots of F and I by steps between ranks and gaps at the turns; each W takes the earliest slot
+ * that is left. A pattern is valid if on every rank the two F and two I lie in different slots
+ * modulo six. A rank's memory depends on how long microbatches stay, and so on the steps:
  *
  *     slot       0  1  2  3  4  5  6  7  8  9 10   p = 2, all steps and gaps 1; F, I, W of the chunk
  *     rank 0     F0       f0 i0 w0 F1 I0 W0 f1 i1   on the way down, f, i, w on the way up
  *     rank 1        F0 f0       i0 I0 F1 f1 w0 W0
  *
- * Only the order counts: whatever slots really take, each action begins when it can.
+ * Slots only define the order of actions. In time, each action begins as soon as it can.
  *
- * Source: Qi et al., "Pipeline parallelism with controllable memory", arXiv 2405.15362, 2024 (building
- * blocks and their lifespans).
+ * Source: Qi et al., "Pipeline parallelism with controllable memory", arXiv 2405.15362, 2024
+ * (building blocks and their lifespans).
  */
 #include <stdlib.h>
 
@@ -22,9 +22,9 @@
 
 enum { SLOTS = 6, DOWN = 0, UP = 1 };
 
-/* When the actions of microbatch 0 pass one rank. */
+/* Slots of microbatch 0 on one rank. */
 typedef struct rank_slots {
-    int forward[2], input[2], weight[2]; /* by chunk: down, up */
+    int forward[2], input[2], weight[2]; /* slots of F, I and W by chunk: down, up */
 } rank_slots;
 
 static int first_free_after(int slot, const bool *taken, int skip)
@@ -34,7 +34,7 @@ static int first_free_after(int slot, const bool *taken, int skip)
             return s;
 }
 
-/* Of the two slots that are left, W of each chunk takes one, so that both are soon done. */
+/* Assigns the two free slots to W of both chunks so that their total delay after I is smallest. */
 static void place_weights(rank_slots *at)
 {
     bool taken[SLOTS] = {false};
@@ -61,8 +61,8 @@ static void place_weights(rank_slots *at)
 static rank_slots slots_of(const slot_pattern *pattern, int ranks, int rank)
 {
     const int hops = ranks - 1;
-    const int bottom = hops * pattern->down + pattern->turn;      // F, up
-    const int loss = bottom + hops * pattern->up + pattern->loss; // I, down
+    const int bottom = hops * pattern->down + pattern->turn;      // F at the turn
+    const int loss = bottom + hops * pattern->up + pattern->loss; // I after the loss
     const int back = loss + hops * pattern->back_down + pattern->back_turn;
     rank_slots at = {
         .forward = {rank * pattern->down, bottom + (hops - rank) * pattern->up},
@@ -73,13 +73,13 @@ static rank_slots slots_of(const slot_pattern *pattern, int ranks, int rank)
     return at;
 }
 
-/* How many microbatches have done something by slot t, that microbatch 0 does in `slot`. */
+/* Number of microbatches that have done an action by slot t, if microbatch 0 does it in `slot`. */
 static int done_by(int t, int slot)
 {
     return t < slot ? 0 : (t - slot) / SLOTS + 1;
 }
 
-/* In the middle of a long step, right after either F. (C.79) */
+/* The peak is right after either F; `later` puts it into the steady state of a long step. (C.79) */
 double schedule_pattern_in_flight(const slot_pattern *pattern, int ranks, int rank,
                                   int microbatches)
 {
@@ -104,10 +104,9 @@ warm_up schedule_pattern_ahead(const slot_pattern *pattern, int ranks, int rank)
     return (warm_up){done_by(before, at.forward[DOWN]), done_by(before, at.forward[UP])};
 }
 
-// ---- spelled out ---------------------------------------------------------------------------
+// ---- lists of actions ----------------------------------------------------------------------
 
-/* The six actions of the pattern in the order of their slots modulo six, with how many microbatches
- * each lags behind. */
+/* One of the six actions of the pattern. */
 typedef struct pattern_action {
     int slot;
     plait_action_kind kind;
@@ -122,7 +121,7 @@ static int by_slot(const void *left, const void *right)
     return a->slot % SLOTS - b->slot % SLOTS;
 }
 
-/* Round k holds of each action the microbatch whose slot lies in it. */
+/* Round k lists each action once, for the microbatch whose slot lies in slots 6 k to 6 k + 5. */
 void schedule_fill_pattern(const slot_pattern *pattern, const plait_pipeline_shape *shape, int rank,
                            action_list *out)
 {

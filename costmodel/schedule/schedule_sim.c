@@ -1,8 +1,8 @@
 /*
  * schedule_sim.c - runs the actions of all ranks, each as soon as it can begin (C.86)
  *
- * A rank runs until its next action waits for one that is not done; it then stores its number there and
- * is resumed when that action ends. So each action is visited at most twice, for any schedule.
+ * A rank runs until its next action waits for one that is not done; it then stores its number there
+ * and is resumed when that action ends. So each action is visited at most twice, for any schedule.
  */
 #include "costmodel/schedule/schedule_sim.h"
 
@@ -11,7 +11,7 @@
 #include "base/number_range.h"
 #include "base/numbers.h"
 
-// ---- what is asked -------------------------------------------------------------------------
+// ---- checks --------------------------------------------------------------------------------
 
 static plait_status check_action(const plait_sim *sim, int rank, const plait_action *action,
                                  plait_error *err)
@@ -76,7 +76,7 @@ static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_erro
 
 // ---- what an action waits for --------------------------------------------------------------
 
-/* A send costs time unless both stages are on this rank, or the sender was blocked by it. */
+/* A send adds time unless both stages are on this rank, or the send already blocked its sender. */
 static double arrival_s(const plait_sim *sim, double end_s, int from_rank, int rank, double send_s)
 {
     return end_s + (from_rank != rank + 1 && !sim->sends_block ? send_s : 0.0);
@@ -110,7 +110,10 @@ static bool input_arrives(const sim_state *state, int stage, int microbatch, int
     return true;
 }
 
-/* False: not ready; the rank is resumed if it waits for another one. */
+/*
+ * Returns false if the action is not ready; if it waits for another rank, that one resumes this
+ * rank.
+ */
 static bool has_arrived(const sim_state *state, const plait_action *action, int rank,
                         sim_arrival *out)
 {
@@ -206,7 +209,7 @@ sim_step sim_step_of(const sim_state *state, int rank, int done)
     return step;
 }
 
-// ---- all of them ---------------------------------------------------------------------------
+// ---- all actions ---------------------------------------------------------------------------
 
 /* Ranks that can continue, each once. */
 typedef struct ready_list {

@@ -1,12 +1,13 @@
 /*
- * schedule_sim_events.c - a simulated pipeline told action by action: begin, end, what it waited for
+ * schedule_sim_events.c - events of a simulated pipeline: begin, end and dependency of each action
  *
- * Takes the steps of schedule_sim.c once more, rank by rank, now that all ends are known.
+ * plait_simulate takes the steps of schedule_sim.c once more, rank by rank, after all ends are
+ * computed.
  */
 #include "base/numbers.h"
 #include "costmodel/schedule/schedule_sim.h"
 
-/* The events of one cell, from 1; 0: none. */
+/* The events of one cell, counted from 1; 0: none. */
 typedef struct cell_events {
     int forward, input;
 } cell_events;
@@ -23,7 +24,7 @@ static cell_events *events_of(const recording *r, const sim_cell *cell)
     return &r->of_cell[cell - r->state->cell];
 }
 
-/* Events stand rank by rank, in the order of their actions. */
+/* Numbers the events rank by rank, in the order of their actions. */
 static void number_events(const recording *r)
 {
     const plait_sim *sim = r->state->sim;
@@ -43,7 +44,7 @@ static void number_events(const recording *r)
     }
 }
 
-/* What a rank holds after an action. */
+/* Bytes that a rank holds after an action. */
 static double held_after(double held, const plait_sim *sim, const plait_action *action)
 {
     const plait_sim_stage *stage = &sim->stage[action->stage];
@@ -60,7 +61,7 @@ static double held_after(double held, const plait_sim *sim, const plait_action *
     }
 }
 
-/* The event that let a step begin later than its rank was free, else the one before it. */
+/* The event that a step waited for, or, if it did not wait, the event before it on its rank. */
 static int after_of(const recording *r, const sim_step *step, bool waited, int before)
 {
     if (!waited)
@@ -91,11 +92,11 @@ static void record_rank(const recording *r, int rank)
             sum->peak_bytes = larger(sum->peak_bytes, held);
         }
     }
-    if (sum->count > 0) // sums of the same numbers in another order
+    if (sum->count > 0) // at least 0 despite rounding errors
         sum->idle_s = larger(0.0, free_s - r->event[sum->first].begin_s - sum->busy_s);
 }
 
-/* From the last end backwards by what each event waited for. */
+/* Follows the dependencies back from the event that ends last. False: out of memory. */
 static bool find_path(plait_sim_result *out, plait_arena *arena)
 {
     int last = out->events > 0 ? 0 : -1;

@@ -1,9 +1,10 @@
 /*
  * schedule_v_half.c - V-Half: half of 1F1B's activations, half of its bubble
  *
- * Down and back one step of F or I takes one slot on one way and two on the other, so that a
- * microbatch stays half as long as under ZB-V. The gaps are those at which no two actions meet and
- * the bubble is least, found by trying all: with equal slots 3(p-1) of 1F1B's 6(p-1).
+ * A step of F or I between ranks takes one slot on the way down and two on the way up, so that a
+ * microbatch stays half as long as under ZB-V. An exhaustive search found the gaps with the
+ * smallest bubble in which no two actions share a slot: with equal slots 3(p-1) instead of 1F1B's
+ * 6(p-1).
  *
  * Source: Qi et al., arXiv 2405.15362, 2024.
  */

@@ -1,8 +1,8 @@
 /*
  * schedule_v_min.c - V-Min: a third of 1F1B's activations, two thirds of its bubble
  *
- * Every step takes one slot, the least there is. Where p divides by three, gaps of one would have two
- * actions meet.
+ * Every step takes one slot, the minimum. If three divides p, gaps of one slot would put two
+ * actions into the same slot.
  *
  * Source: Qi et al., arXiv 2405.15362, 2024.
  */

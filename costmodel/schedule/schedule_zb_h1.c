@@ -2,8 +2,8 @@
  * schedule_zb_h1.c - ZB-H1: 1F1B whose weight gradients fill the bubble, with 1F1B's memory
  *
  * A backward is an input gradient I, which the stage before waits for, and a weight gradient W,
- * which nobody does. Each W waits s pairs, so that every rank holds as much: what has passed
- * forward only and what W still needs are p microbatches together.
+ * which no stage waits for. Each W runs s pairs after its I, so that every rank holds the same
+ * number of microbatches: those without I and those that W still needs are p together.
  *
  * Source: Qi et al., "Zero bubble pipeline parallelism", arXiv 2401.10241, 2024.
  */
@@ -22,7 +22,7 @@ static double pipeline_s(const plait_pipeline_load *load)
     return schedule_split_bound_s(&shape, load);
 }
 
-/* What has passed forward only and what W still needs are p together, on every rank. (C.77) */
+/* Microbatches without I and those that W still needs are p together, on every rank. (C.77) */
 static double in_flight(int ranks, int rank, int chunks, int microbatches)
 {
     (void)rank, (void)chunks;

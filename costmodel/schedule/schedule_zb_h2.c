@@ -1,7 +1,8 @@
 /*
  * schedule_zb_h2.c - ZB-H2: twice as many forwards ahead, so that no bubble is left to fill
  *
- * Each W waits 2 s pairs; ranks hold 2p - 1 microbatches at most, with what W still needs.
+ * Each W runs 2 s pairs after its I. Ranks hold at most 2p - 1 microbatches, including those that W
+ * still needs.
  *
  * Source: Qi et al., "Zero bubble pipeline parallelism", arXiv 2401.10241, 2024.
  */
@@ -20,7 +21,7 @@ static double pipeline_s(const plait_pipeline_load *load)
     return schedule_split_bound_s(&shape, load);
 }
 
-/* 2(p - s) - 1 that have passed forward only, and the rest waits for its W. (C.77) */
+/* 2(p - s) - 1 microbatches without I, and 2 s that W still needs. (C.77) */
 static double in_flight(int ranks, int rank, int chunks, int microbatches)
 {
     (void)rank, (void)chunks;

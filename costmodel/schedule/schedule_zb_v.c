@@ -1,7 +1,7 @@
 /*
- * schedule_zb_v.c - ZB-V: two chunks a rank, down and up again, no bubble with 1F1B's memory
+ * schedule_zb_v.c - ZB-V: two chunks per rank, down and up again, no bubble with 1F1B's memory
  *
- * With a chunk on the way down (d) and one on the way up (u), rank r does
+ * With a chunk on the way down (d) and one on the way up (u), rank r runs
  *
  *     1   2(p-r)-1 x  Fd
  *     2          r x  Fu Fd
@@ -11,14 +11,15 @@
  *     6        p-r x  Id Wd
  *     7               the W that are left, first those of u
  *
- * as if there were 2p-1 microbatches at least; what belongs to none is left out.
+ * as if there were at least 2p-1 microbatches; actions of microbatches that do not exist are left
+ * out.
  *
  * Source: Qi et al., "Pipeline parallelism with controllable memory", arXiv 2405.15362, 2024; the
  * order is that of PyTorch's ScheduleZBVZeroBubble.
  */
 #include "costmodel/schedule/schedule_kind.h"
 
-/* Steps 1 to 3, up to the first I. */
+/* Forwards of steps 1 to 3 before the first I. */
 static warm_up ahead(int ranks, int rank)
 {
     return (warm_up){2.0 * ranks - 1.0 - rank, rank + 1.0};
@@ -31,23 +32,23 @@ static double pipeline_s(const plait_pipeline_load *load)
     return schedule_split_bound_s(&shape, load);
 }
 
-/* 2p chunks, each half of what a rank holds. (C.77) */
+/* A rank has 2p chunks in flight, each half of its layers. (C.77) */
 static double in_flight(int ranks, int rank, int chunks, int microbatches)
 {
     (void)rank, (void)chunks;
     return smaller(ranks, microbatches);
 }
 
-// ---- spelled out ---------------------------------------------------------------------------
+// ---- lists of actions ----------------------------------------------------------------------
 
 enum { DOWN, UP };
 
-/* One rank on its way through the steps. */
+/* State of one rank in the steps. */
 typedef struct v_walk {
     action_list *out;
     int stage[2];
     int microbatches;
-    int forwards[2], inputs[2], weights[2]; /* done so far, as the next ones */
+    int forwards[2], inputs[2], weights[2]; /* F, I and W done so far: down, up */
 } v_walk;
 
 static void append(v_walk *walk, plait_action_kind kind, int side, int *next)

@@ -1,10 +1,13 @@
 /*
- * span_cache.c - schedules as lists of steps in an order in which none waits for a later one
+ * span_cache.c - schedules as lists of steps, in an order in which no step waits for a later one
  *
- *     end[i] = max(end[before], end[from]) + time,   before: the same rank's step before; from: what it waits for
+ *     end[i] = max(end[before], end[from]) + time
  *
- * Which step waits for which depends on the shape alone. So a shape is simulated once (schedule_sim.c), and
- * with other stage times only summed: some nanoseconds an action.
+ *     before   the previous step of the same rank
+ *     from     the step of another rank that it waits for
+ *
+ * These dependencies follow from the shape alone. So a shape is simulated once (schedule_sim.c),
+ * and for other stage times only the sums are computed, at some nanoseconds per action.
  */
 #include "costmodel/schedule/span_cache.h"
 
@@ -13,21 +16,23 @@
 #include "base/numbers.h"
 #include "costmodel/schedule/schedule_sim.h"
 
-/* Limits of shapes and of their actions, 24 MiB in all. Shapes beyond are simulated each time. */
+/*
+ * Limits of shapes and of their actions, 24 MiB in all. Shapes beyond them are simulated each time.
+ */
 enum { SHAPES = 256, ACTIONS = 1 << 21 };
 
-/* Steps count from 1; 0 is one that ended at 0. */
+/* Steps count from 1; 0 stands for a step that ended at time 0. */
 typedef struct span_step {
     int before, from;
-    int time; /* of its stage and kind */
+    int time; /* index of its time, by stage and kind */
 } span_step;
 
 typedef struct known_shape {
     plait_pipeline_shape shape;
     int steps;
     const span_step *step; /* [steps] */
-    const int *last;       /* [ranks]: the last step of each ... */
-    const int *begin;      /* ... and what its first waits for */
+    const int *last;       /* [ranks]: last step of each rank */
+    const int *begin;      /* [ranks]: the step that each rank's first step waits for */
 } known_shape;
 
 struct plait_pipelines {
@@ -153,7 +158,7 @@ static plait_status learn(plait_pipelines *cache, const plait_sim *sim,
     return PLAIT_OK;
 }
 
-// ---- and how long they take ----------------------------------------------------------------
+// ---- times of steps ------------------------------------------------------------------------
 
 static void list_times(const plait_sim_stage *stage, int stages, double *time)
 {

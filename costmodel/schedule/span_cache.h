@@ -1,4 +1,4 @@
-/* span_cache.h - cache of simulated schedules: the time of a pipeline from other stage times, to the bit */
+/* span_cache.h - cache of simulated schedules: times for other stage times, equal to simulation */
 #pragma once
 
 #include "plait/cost.h"
