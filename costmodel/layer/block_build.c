@@ -2,7 +2,7 @@
  * block_build.c - functions with which block_<kind>.c append operators to the description of a
  * layer
  *
- * Each function appends the operators of the pass at hand: a product is one GEMM in the forward
+ * Each function appends the operators of the current pass: a product is one GEMM in the forward
  * pass and two in the backward pass, a collective changes its direction, a memory-bound operation
  * its bytes. So block_<kind>.c describe a layer once for all passes.
  */

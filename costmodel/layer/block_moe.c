@@ -5,7 +5,7 @@
  *       -> router -> permute -> all-to-all over ep -> [all-gather over etp]
  *       -> experts: fc1, activation, fc2
  *       -> [reduce-scatter over etp] -> all-to-all -> unpermute
- *     shared experts run beside them on every token, cut by tp like a dense MLP
+ *     shared experts run on every token in addition, divided by tp like a dense MLP
  */
 #include <math.h>
 

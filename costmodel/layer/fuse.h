@@ -40,7 +40,7 @@ typedef struct fused_boundary {
     int ranks;
     double bytes;
     double imbalance; /* imbalance of a fused dispatch; 0: all ranks send equal bytes */
-    plait_fused pair; /* one microbatch there and back, hidden or exposed */
+    plait_fused pair; /* one microbatch forward and backward, hidden or exposed */
 } fused_boundary;
 
 // fuse_boundary.c

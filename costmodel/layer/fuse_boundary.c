@@ -215,7 +215,7 @@ static void price_send(const plait_problem *problem, const plait_degrees *d, pla
         problem->runtime->factor.p2p_s;
 }
 
-/* One microbatch there and back: two sends, and the collectives beside them. */
+/* One microbatch forward and backward: two sends, and the collectives that the rule changes. */
 static plait_fused pair_of(const plait_problem *problem, const plait_degrees *d,
                            const layer_row *row, const fused_boundary *boundary)
 {

@@ -1,5 +1,5 @@
 /*
- * layer_pair.c - the forward of one microbatch beside the backward of another
+ * layer_pair.c - the forward of one microbatch, overlapped with the backward of another
  *
  * Both passes share two streams, layer by layer, in the order of Megatron-Core's combined 1F1B (f:
  * the forward of one microbatch, b: the backward of the other; front: all but the routed experts):

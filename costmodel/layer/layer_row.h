@@ -37,7 +37,7 @@ typedef enum layer_term {
 enum {
     ROW_EMBEDDING = PLAIT_MAX_LAYER_KINDS,
     ROW_HEAD,     /* final norm, vocabulary projection, loss */
-    ROW_TABLE,    /* a copy of the embedding beside the head */
+    ROW_TABLE,    /* a copy of the embedding on the head's stage */
     ROW_MTP,      /* the layer of a multi-token-prediction module, with its projection */
     ROW_MTP_HEAD, /* its pass through the head */
     ROW_PRICES
@@ -162,7 +162,7 @@ void layer_pass_add(layer_pass *pass, layer_role role, double seconds);
 double dispatcher_sms(plait_dispatcher dispatcher);
 /** The share of SMs that a dispatcher's kernels take from concurrent kernels. (C.154) */
 double sms_share(const plait_problem *problem, int dispatcher);
-/** Time that a forward saves beside another microbatch's backward. (C.156) */
+/** Time that a forward saves if it overlaps another microbatch's backward. (C.156) */
 void layer_pair(const layer_pass *forward, const layer_pass *backward, double sms,
                 double saved_s[PLAIT_EP_OVERLAPS]);
 
@@ -190,7 +190,7 @@ collective_time collective_time_of(const plait_problem *problem, const layer_row
                                    const plait_op *op, double attention_s);
 layer_term term_of(const plait_op *op);
 /**
- * Lower bound on the seconds of both passes of a kind of layer, alone or beside another microbatch:
+ * Lower bound on the seconds of both passes of a kind of layer, alone or overlapped:
  * all but the exchange of experts' tokens. 0 if halves are not cached, or if fusion may save some.
  *
  * @param row  only its key is read; its routes are filled if a half is not cached

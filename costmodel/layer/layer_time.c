@@ -116,7 +116,7 @@ double layer_saved_bytes(const layer_price *price, plait_recompute recompute)
     return bytes;
 }
 
-/* Waits of one layer beside its own operators, forward and backward. */
+/* Waits and recomputation that add to the time of a layer's own operators. */
 typedef struct layer_waits {
     double forward_gather_s, backward_gather_s;
     double forward_launch_s, backward_launch_s;

@@ -51,7 +51,7 @@ double plait_switch_all_reduce_s(double bytes, double bytes_per_s, int ranks, bo
                      : 2.0 * plait_switch_all_gather_s(bytes, bytes_per_s, ranks);
 }
 
-/* C.43: each rank sends its S / n of all S bytes to the n - 1 others, or to topk of them. */
+/* C.43: each rank divides its S / n bytes among all n ranks, or among topk of them. */
 double plait_switch_all_to_all_s(double total_bytes, double bytes_per_s, int ranks, int topk)
 {
     const double n = ranks;

@@ -145,8 +145,9 @@ static void shop_add_spare(repair_shop *shop)
 }
 
 /*
- * Waiting time of the job divided by the rest of its time: a B(s) / (s + 1) = B(s + 1) / (1 - B(s +
- * 1)).
+ * Waiting time of the job divided by the rest of its time:
+ *
+ *     a B(s) / (s + 1) = B(s + 1) / (1 - B(s + 1))
  */
 static double shop_waits(const repair_shop *shop)
 {

@@ -55,8 +55,8 @@ int64_t schedule_all_split(const plait_pipeline_shape *shape, int rank)
 }
 
 /*
- * Pair k is the forward of microbatch k + ahead and the backward of microbatch k, then W of k -
- * lag.
+ * Pair k is the forward of microbatch k + ahead and the backward of microbatch k; W of microbatch
+ * k - lag follows.
  */
 void schedule_fill_in_turn(const plait_pipeline_shape *shape, int rank, int ahead, int lag,
                            action_list *out)

@@ -26,7 +26,8 @@ typedef struct sim_state {
     double *free_s; /* [ranks]: end of the last action */
     int *done;      /* [ranks]: actions done */
     int steps;      /* actions done on all ranks */
-    int *order; /* [actions], `steps` filled: rank of each action, after all actions it waits for */
+    int *
+        order; /* [actions], `steps` filled: rank of each action, ordered after all that it waits for */
 } sim_state;
 
 /** The arrival that an action waits for: the end of F, B or I of another cell, and its send. */

@@ -1,8 +1,8 @@
 /*
  * schedule_v_half.c - V-Half: half of 1F1B's activations, half of its bubble
  *
- * A step of F or I between ranks takes one slot on the way down and two on the way up, so that a
- * microbatch stays half as long as under ZB-V. An exhaustive search found the gaps with the
+ * A step of F or I from rank to rank takes one slot on the way down and two on the way up, so that
+ * a microbatch stays half as long as under ZB-V. An exhaustive search found the gaps with the
  * smallest bubble in which no two actions share a slot: with equal slots 3(p-1) instead of 1F1B's
  * 6(p-1).
  *
