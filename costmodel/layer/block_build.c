@@ -350,7 +350,7 @@ void block_norm_add(block_draft *draft, block_norm_use use)
     const plait_kernel_set *kernels = &draft->shard->runtime->kernels;
     const double elements = draft->norm_tokens * draft->model->hidden;
     const bool inside = use == BLOCK_NORM_IN_PRODUCT && kernels->norm_in_product;
-    const bool fused = kernels->fused_norm || draft->model->layer_norm; // PyTorch has a LayerNorm
+    const bool fused = kernels->fused_norm || draft->model->layer_norm; // PyTorch's is fused
 
     block_memory_add(draft, inside ? PLAIT_PART_linear_norm : PLAIT_PART_norm, elements,
                      block_traffic_of(BLOCK_PASS_NORM, fused));

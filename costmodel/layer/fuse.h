@@ -35,12 +35,12 @@ typedef struct fused_boundary {
     boundary_change change[6];
     double forward_before_s, forward_behind_s; /* time saved by the chunk before and after it */
     double backward_before_s, backward_behind_s;
-    double send_s; /* the operation that replaces the send: */
-    plait_collective_op op;
-    int ranks;
-    double bytes;
-    double imbalance; /* imbalance of a fused dispatch; 0: all ranks send equal bytes */
-    plait_fused pair; /* one microbatch forward and backward, hidden or exposed */
+    double send_s;          /* time of the operation that replaces the send */
+    plait_collective_op op; /* that operation */
+    int ranks;              /* ranks of that operation */
+    double bytes;           /* bytes of that operation */
+    double imbalance;       /* imbalance of a fused dispatch; 0: all ranks send equal bytes */
+    plait_fused pair;       /* one microbatch forward and backward, hidden or exposed */
 } fused_boundary;
 
 // fuse_boundary.c

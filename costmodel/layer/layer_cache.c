@@ -2,7 +2,7 @@
  * layer_cache.c - cache of the parts of rows that other rows share, to the bit
  *
  * Rows of a search differ in few keys: most products were priced in an earlier row, and so were
- * layers without experts if only experts' degrees change. Each cache is an array with one entry a
+ * layers without experts if only experts' degrees change. Each cache is an array with one entry per
  * hash; a later key replaces an earlier one.
  */
 #include "costmodel/layer/layer_cache.h"

@@ -19,7 +19,9 @@ bool layer_cache_has_halves(const layer_cache *cache);
 /** plait_op_s, cached for products; `cache` may be NULL. */
 double cached_op_s(layer_cache *cache, const plait_kernel_context *context, const plait_op *op);
 
-/** Is a part's price independent of experts' degrees: a kind of layer without experts, or an end? */
+/**
+ * Is a part's price independent of experts' degrees: a kind of layer without experts, or an end?
+ */
 bool price_ignores_experts(const plait_model *model, int r);
 
 /**

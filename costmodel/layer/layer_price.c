@@ -238,7 +238,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     const priced_block *block[LAYER_HALVES];
     priced_room room[LAYER_HALVES];
 
-    if (layer == NULL) // the ends have no fp8 or fp4 products (C.10)
+    if (layer == NULL) // the ends keep 16-bit tensors (C.10)
         kept.precision = PLAIT_BF16;
     memset(out, 0, sizeof *out);
     const int blocks = priced_blocks_of(problem, row, r, room, block);

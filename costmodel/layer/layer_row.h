@@ -39,7 +39,7 @@ enum {
     ROW_HEAD,     /* final norm, vocabulary projection, loss */
     ROW_TABLE,    /* a copy of the embedding on the head's stage */
     ROW_MTP,      /* the layer of a multi-token-prediction module, with its projection */
-    ROW_MTP_HEAD, /* its pass through the head */
+    ROW_MTP_HEAD, /* the pass of such a module through the head */
     ROW_PRICES
 };
 
@@ -112,13 +112,13 @@ typedef struct layer_row {
 
 /** Terms that the keys of shards add to one part: gathers, a scatter, transfers, pairs. */
 typedef struct layer_gather {
-    double gather_s; /* ZeRO-3, before forward */
-    double again_s;  /* ZeRO-3, before backward */
+    double gather_s; /* first gather of ZeRO-3, before forward */
+    double again_s;  /* second gather of ZeRO-3, before backward */
     double scatter_s;
     double paired_s;   /* time that pairs of microbatches save in both passes */
     double up_s;       /* the rank's shard from host memory, before the first gather */
-    double up_again_s; /* the same before the second gather */
-    double up_rerun_s; /* the same once more, if the whole layer is recomputed (C.381) */
+    double up_again_s; /* the shard once more, before the second gather */
+    double up_rerun_s; /* the shard a third time, if the whole layer is recomputed (C.381) */
 } layer_gather;
 
 typedef struct gather_row {

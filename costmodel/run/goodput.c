@@ -18,8 +18,8 @@ void plait_reliability_init(plait_reliability *fleet)
         // Large-Scale Machine Learning Research Clusters", HPCA 2025), each of 1000 node-days.
         .interruptions_per_node_day = 4e-3,
         .node_loss = 0.78,     // Llama 3: hardware causes about 78 % of interruptions
-        .repeat = 0.0,         // a 504-GPU B200 fleet saw 67 % (arXiv 2605.09370); no rule
-        .straggler = 1.0,      // the bands of steps come from measured runs, which have stragglers
+        .repeat = 0.0,         // 67 % in a 504-GPU B200 fleet (arXiv 2605.09370), no general value
+        .straggler = 1.0,      // 1: the bands of step times are measured with stragglers
         .detect_s = 120.0,     // an estimate; MegaScale (NSDI 2024) detects within 10 minutes
         .restart_s = 300.0,    // an estimate; Llama 3's >= 90 % allows 7 minutes with detection
         .repair_s = PLAIT_DAY, // an assumption: no source publishes it

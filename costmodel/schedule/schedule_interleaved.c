@@ -1,7 +1,7 @@
 /*
  * schedule_interleaved.c - several chunks per rank, which groups of microbatches visit one by one
  *
- *     p = 2, v = 2, m = 4, groups of 2; rank 0 has stages 0 and 2, aFk is F of microbatch k in stage a
+ *     p = 2, v = 2, m = 4, groups of 2; rank 0: stages 0 and 2; aFk: F of microbatch k in stage a
  *
  *     0F0 0F1 2F0 2F1 | 0F2 2B0 | 0F3 2B1 | 2F2 0B0 | 2F3 0B1 | 2B2 2B3 0B2 0B3
  *

@@ -94,7 +94,7 @@ typedef struct split_shape {
 double schedule_split_bound_s(const split_shape *shape, const plait_pipeline_load *load);
 
 // schedule_dual.c
-/** One rank of DualPipe's eight steps. */
+/** The part of one rank in DualPipe's eight steps. */
 typedef struct dual_rank {
     int stage[2];     /* stages of the near and of the far microbatches */
     int first[2];     /* first near and first far microbatch */

@@ -7,8 +7,8 @@
  * that is left. A pattern is valid if on every rank the two F and two I lie in different slots
  * modulo six. A rank's memory depends on how long microbatches stay, and so on the steps:
  *
- *     slot       0  1  2  3  4  5  6  7  8  9 10   p = 2, all steps and gaps 1; F, I, W of the chunk
- *     rank 0     F0       f0 i0 w0 F1 I0 W0 f1 i1   on the way down, f, i, w on the way up
+ *     slot       0  1  2  3  4  5  6  7  8  9 10   p = 2, all steps and gaps 1; F, I, W: the chunk
+ *     rank 0     F0       f0 i0 w0 F1 I0 W0 f1 i1   on the way down; f, i, w: on the way up
  *     rank 1        F0 f0       i0 I0 F1 f1 w0 W0
  *
  * Slots only define the order of actions. In time, each action begins as soon as it can.

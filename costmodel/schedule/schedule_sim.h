@@ -27,7 +27,7 @@ typedef struct sim_state {
     int *done;      /* [ranks]: actions done */
     int steps;      /* actions done on all ranks */
     int *
-        order; /* [actions], `steps` filled: rank of each action, ordered after all that it waits for */
+        order; /* [actions], `steps` filled: rank of each action, none before those it depends on */
 } sim_state;
 
 /** The arrival that an action waits for: the end of F, B or I of another cell, and its send. */
