@@ -1,8 +1,8 @@
 /*
  * answer.c - turns points of the space into plans with stages and full prices
  *
- * Tables sum a price in another order than plait_plan_cost, so the two may differ in their last digits. The
- * result of a search has the digits of plait_plan_cost, and the order that they give.
+ * Tables add the parts of a price in a different order than plait_plan_cost, so the last digits may
+ * differ. A search returns the prices of plait_plan_cost and sorts by them.
  */
 #include "search/answer.h"
 #include "costmodel/api.h"

@@ -1,4 +1,4 @@
-/* defaults.c - values of the keys that the user does not give */
+/* defaults.c - chooses values for the keys that the user does not set */
 #include <stdio.h>
 
 #include "plan/layout.h"
@@ -13,7 +13,7 @@ static bool is_given(plait_key_set given, plait_key_id key)
 
 /*
  * Adds limits that fix all keys except split and recomputation, unless those are given. The search then takes
- * the fastest plan that fits, or the leanest one if none does.
+ * the fastest plan that fits, or if none fits the one with the least memory.
  */
 static plait_status fix_all_but_free(plait_key_set given, const plait_degrees *d,
                                      plait_search_options *options, plait_error *err)
@@ -33,7 +33,10 @@ static plait_status fix_all_but_free(plait_key_set given, const plait_degrees *d
     return PLAIT_OK;
 }
 
-/* Searches the keys that are free. *found is false, and the degrees stay, if no plan is legal. */
+/*
+ * Searches the keys that are free. If no plan is legal, *found is false and the degrees are
+ * unchanged.
+ */
 static plait_status search_free(const plait_problem *problem, plait_key_set given,
                                 plait_refine refine, plait_arena *arena, plait_degrees *degrees,
                                 bool *found, plait_error *err)
@@ -66,7 +69,7 @@ static plait_status search_free(const plait_problem *problem, plait_key_set give
 
 /*
  * Writes a layout whose chunks differ by at most one layer; the embedding and the loss count as layers, as in
- * split `both`. False if there are too many chunks, or if the text is too long for a value.
+ * split `both`. Returns false if there are too many chunks, or if the text is too long for a value.
  */
 static bool level_layout(const plait_model *model, const plait_degrees *d, char *text)
 {
@@ -85,7 +88,7 @@ static bool level_layout(const plait_model *model, const plait_degrees *d, char 
     return layout_write(chunk, chunks, text);
 }
 
-/* No split by name is legal: takes the fastest layout that fits, or else an even one. */
+/* Called if no named split is legal: takes the fastest layout that fits, or else an even one. */
 static plait_status complete_layout(const plait_problem *problem, plait_key_set given,
                                     plait_degrees *degrees, plait_arena *arena, plait_error *err)
 {
@@ -119,7 +122,7 @@ plait_status plait_degrees_complete(const plait_problem *problem, plait_key_set 
     PLAIT_TRY(degrees_check_ranges(degrees, err));
     plait_degrees_fill(problem, given, degrees);
     if (is_given(given, PLAIT_KEY_SPLIT) &&
-        (is_given(given, PLAIT_KEY_RECOMPUTE) || // an illegal plan stays as it is
+        (is_given(given, PLAIT_KEY_RECOMPUTE) || // an illegal plan is not changed
          plait_degrees_check(problem, degrees, NULL, 0) == PLAIT_INVALID))
         return PLAIT_OK;
     PLAIT_TRY(search_free(problem, given, PLAIT_REFINE_NONE, arena, degrees, &found, err));

@@ -1,4 +1,4 @@
-/* nested.c - one search inside another, of which only the best plan is wanted */
+/* nested.c - runs a search inside another one and returns its best plan */
 #include "search/nested.h"
 
 plait_status search_best_plan(const plait_problem *problem, const plait_search_options *options,
@@ -19,7 +19,7 @@ plait_status search_best_plan(const plait_problem *problem, const plait_search_o
         *out = result.plan[0];
     else
         plait_arena_rewind(arena, mark);
-    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE) // RANGE: it has no legal plan
+    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE) // RANGE: no plan is legal
         return plait_fail(err, status, refusal.where, "%s", refusal.message);
     return PLAIT_OK;
 }

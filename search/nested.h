@@ -1,16 +1,16 @@
-/* nested.h - one search inside another */
+/* nested.h - searches that other searches run, with fewer results than plait_search */
 #pragma once
 
 #include "plait/search.h"
 
-/** How much of an answer is wanted. */
+/** Which results a search computes. */
 typedef enum search_depth {
-    SEARCH_WHOLE,   /* as plait_search */
-    SEARCH_RANKING, /* no front, nothing tight, and not what lacks least where nothing fits */
-    SEARCH_FITS     /* the same; of many rows what the coarse pass finds to fit is enough (S.14) */
+    SEARCH_WHOLE,   /* all results of plait_search */
+    SEARCH_RANKING, /* the ranking alone: no front, no tight plan, no closest plan */
+    SEARCH_FITS     /* the ranking, of the coarse pass alone if that finds a plan (S.14) */
 } search_depth;
 
-/** As plait_search, to this depth. */
+/** Searches as plait_search does, but computes only the results of `depth`. */
 PLAIT_MUST_CHECK plait_status search_problem(const plait_problem *problem,
                                              const plait_search_options *options,
                                              search_depth depth, plait_arena *arena,
@@ -27,8 +27,8 @@ PLAIT_MUST_CHECK plait_status search_problem_below(const plait_problem *problem,
                                                    plait_error *err);
 
 /**
- * Does any plan of a question fit? The best one goes to `out`; else nothing stays in the arena, and
- * `out` is as it was. A question without a legal plan has none that fits, and is no failure.
+ * Finds the best plan that fits. *fits is false if no plan fits, or if none is legal, which is no
+ * error; then `out` is unchanged and the arena is rewound.
  */
 PLAIT_MUST_CHECK plait_status search_best_plan(const plait_problem *problem,
                                                const plait_search_options *options,

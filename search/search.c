@@ -1,8 +1,9 @@
 /*
- * search.c - options, strategies, and the answer
+ * search.c - checks the options, runs the strategy, and builds the result
  *
- * A search lists the space (space.h), lets a strategy walk it (exhaustive.h) and prices what is left in
- * full (answer.h). Which strategy ran, and whether it proves its ranking, is part of the result.
+ * A search lists the space (space.h), runs a strategy over it (exhaustive.h) and computes full
+ * prices for the remaining plans (answer.h). The result names the strategy and states whether it
+ * proves its ranking.
  */
 #include "plait/search.h"
 
@@ -48,7 +49,7 @@ double search_seconds(void)
 const char *const plait_refine_name[PLAIT_REFINES + 1] = {"none",   "layouts", "stages",
                                                           "layers", "all",     NULL};
 
-/* By plait_refine, from the first level after PLAIT_REFINE_NONE. Each starts from the plans before it. */
+/* Indexed by plait_refine - 1. Each refinement starts from the best plans of those before it. */
 static const search_refinement *const refinements[] = {&search_layouts, &search_per_stage,
                                                        &search_per_layer};
 
@@ -64,7 +65,7 @@ bool search_refines(const plait_search_options *options)
     return options->refine != PLAIT_REFINE_NONE;
 }
 
-/* What is asked must be askable: a struct of this version, GPUs with a price, an objective with data. */
+/* Checks the ranges of the options, and that the GPU has the data that the objective needs. */
 static plait_status check_options(const plait_problem *problem, const plait_search_options *options,
                                   plait_error *err)
 {
@@ -92,7 +93,7 @@ static plait_status check_options(const plait_problem *problem, const plait_sear
     return PLAIT_OK;
 }
 
-/* Nothing fits: the plan that needs least memory lacks least. (S.13) */
+/* Called if no plan fits: finds the plan that exceeds the capacity by the fewest bytes. (S.13) */
 static plait_status find_closest(const search_run *run, const plait_strategy *strategy,
                                  plait_search_result *result, plait_error *err)
 {
@@ -119,7 +120,10 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     return PLAIT_OK;
 }
 
-/* The best plan that may run out of memory, if it is better than the best that fits. */
+/*
+ * Sets tight_best to the best plan that may run out of memory, if it is better than the best that
+ * fits.
+ */
 static plait_status take_tight(const search_run *run, const search_found *found,
                                plait_search_result *result, plait_error *err)
 {
@@ -135,7 +139,7 @@ static plait_status take_tight(const search_run *run, const search_found *found,
     return PLAIT_OK;
 }
 
-/* What a refinement found leads the ranking. */
+/* Puts the best plan of a refinement at the head of the ranking. */
 static plait_status lead(const search_run *run, const plait_ranked *best,
                          plait_search_result *result, plait_error *err)
 {
@@ -157,7 +161,9 @@ static plait_status lead(const search_run *run, const plait_ranked *best,
     return PLAIT_OK;
 }
 
-/* S.96: how many plans each of the ranking stands for. */
+/*
+ * Counts how many plans each plan of the ranking represents, and their spread of objectives. (S.96)
+ */
 static plait_status count_variants(search_run *run, const search_found *found,
                                    plait_search_result *result, plait_error *err)
 {
@@ -182,7 +188,10 @@ static plait_status count_variants(search_run *run, const search_found *found,
     return PLAIT_OK;
 }
 
-/* Beyond uniform plans, against the best known. */
+/*
+ * Runs the refinements, each of which searches plans that are not uniform and beat the best known
+ * plan.
+ */
 static plait_status refine(search_run *run, search_found *found, plait_search_result *result,
                            plait_error *err)
 {
@@ -213,13 +222,13 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
     return PLAIT_OK;
 }
 
-/* A relaxed question asks for more than uniform plans only where none of these fits. (S.14) */
+/* A search of SEARCH_FITS refines only a small space in which no uniform plan fits. (S.14) */
 static bool is_worth_refining(const search_run *run, const plait_search_result *result)
 {
     return !run->fits_only || (result->plans == 0 && !search_is_large(run->space->rows));
 }
 
-/* Rows of one task: enough that its own finds prune it, few enough that threads share the work. */
+/* Rows of one task: enough for its own results to prune it, few enough to balance the threads. */
 static int64_t batch_rows(int64_t rows)
 {
     const int64_t even = (rows + SEARCH_MOST_TASKS - 1) / SEARCH_MOST_TASKS;
@@ -236,7 +245,7 @@ static plait_status fail_empty(const plan_space *space, plait_error *err)
                       "expected at least one legal plan, found none: %s", why);
 }
 
-/* All of a question's passes, and what they found as plans. */
+/* Runs the strategy and the refinements, and fills in the result. */
 static plait_status run_passes(search_run *run, search_depth depth, plait_search_result *result,
                                plait_error *err)
 {

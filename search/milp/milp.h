@@ -1,14 +1,14 @@
 /*
- * milp.h - mixed-integer linear programs, in mathematics and from index 0
+ * milp.h - solver interface for mixed-integer linear programs; indices start at 0
  *
  *     minimise    sum_j cost_j x_j
  *     subject to  low_i <= sum_j factor_ij x_j <= high_i      for every row i
  *                 low_j <= x_j <= high_j                      for every column j
- *                 x_j whole where the column is `integer`                             (S.20)
+ *                 x_j an integer for every column with `integer` set                  (S.20)
  *
- * A bound that is missing is an infinity. Any program may be given: one that is contradictory,
- * unbounded or too large for its limit has an answer, one with NaNs or a wrong index an error.
- * Limits count nodes of the branch and bound, never seconds.
+ * An infinite value stands for a missing bound. An infeasible or unbounded program, or one that
+ * reaches a limit, is no error: milp_result.verdict reports it. NaNs and wrong indices are errors.
+ * Limits count nodes of the branch and bound, never seconds, so that results are reproducible.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ typedef struct milp_column {
     bool integer;
 } milp_column;
 
-/** One factor of a row. */
+/** Coefficient of one column in a row. */
 typedef struct milp_term {
     int column;
     double factor;
@@ -42,35 +42,35 @@ typedef struct milp_problem {
     const milp_row *row;
 } milp_problem;
 
-/** When to stop before the proof. */
+/** Limits at which the solver stops without a proof of optimality. */
 typedef struct milp_limits {
-    long nodes; /* 0: none */
-    double gap; /* relative; 0: none */
+    long nodes; /* most nodes of the branch and bound; 0: no limit */
+    double gap; /* relative gap that is good enough; 0: no limit */
 } milp_limits;
 
 typedef enum milp_verdict {
-    MILP_OPTIMAL,    /* proven, to the solver's 1e-7 of the objective */
-    MILP_FEASIBLE,   /* a limit came first: `gap` says how far it may be off */
-    MILP_UNKNOWN,    /* a limit came before any solution */
+    MILP_OPTIMAL,    /* proven, within the solver's tolerance of 1e-7 of the objective */
+    MILP_FEASIBLE,   /* a limit was reached: x is within `gap` of the optimum */
+    MILP_UNKNOWN,    /* a limit was reached before any solution was found */
     MILP_INFEASIBLE, /* proven */
     MILP_UNBOUNDED,
-    MILP_FAILED /* the numbers are beyond the solver: nothing is known */
+    MILP_FAILED /* numerical failure of the solver; no other field is meaningful */
 } milp_verdict;
 
 typedef struct milp_result {
     milp_verdict verdict;
-    double objective; /* of x; NaN where there is none */
-    double bound;     /* no solution lies below; -infinity: none is known */
-    double gap; /* (objective - bound) / |objective|, 0 when optimal; infinity where unknown */
+    double objective; /* cost of x; NaN without a solution */
+    double bound;     /* lower bound of every solution; -infinity: unknown */
+    double gap; /* (objective - bound) / |objective|: 0 if optimal, infinite without a solution */
     long nodes;
-    const double *x; /* [columns], NULL where there is none */
+    const double *x; /* [columns] best solution; NULL without one */
 } milp_result;
 
 /**
- * Solve a program. Same program, same answer, in any thread.
+ * Solves a program. The function is deterministic and may be called from any thread.
  *
- * Fails (RANGE) on NaN, an infinite cost or factor, a lower bound of +infinity or an upper of
- * -infinity, a column that is not there or twice in a row; `where` names the column or row.
+ * Fails (RANGE) on NaN, an infinite cost or factor, a lower bound of +infinity, an upper bound of
+ * -infinity, and a row with an invalid or repeated column; `where` names the column or row.
  *
  * @param arena  result->x lives in it
  */
@@ -78,9 +78,9 @@ PLAIT_MUST_CHECK plait_status milp_solve(const milp_problem *problem, milp_limit
                                          plait_arena *arena, milp_result *result, plait_error *err);
 
 /**
- * The part of milp_solve in front of the solver: is it a program? (milp_check.c)
+ * Validates a program as milp_solve does before it calls the solver. (milp_check.c)
  *
- * @param arena  is used and rewound
+ * @param arena  scratch memory, rewound on success
  */
 PLAIT_MUST_CHECK plait_status milp_check(const milp_problem *problem, milp_limits limits,
                                          plait_arena *arena, plait_error *err);

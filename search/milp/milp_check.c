@@ -1,4 +1,4 @@
-/* milp_check.c - what a solver may be given: it would abort on the rest */
+/* milp_check.c - validates a program, since the solver aborts on invalid input */
 #include <math.h>
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static plait_status column_check(const milp_column *column, int j, plait_error *
     return PLAIT_OK;
 }
 
-/* `seen` has, for each column, the last row that named it, counted from 1. */
+/* seen[column] is the last row that contains the column, counted from 1; 0: none. */
 static plait_status row_check(const milp_problem *problem, int i, int *seen, plait_error *err)
 {
     const milp_row *const row = &problem->row[i];

@@ -1,10 +1,10 @@
 /*
- * milp_glpk.c - milp.h by GLPK, which no other file knows
+ * milp_glpk.c - implements milp.h with GLPK; no other file includes GLPK's header
  *
- * GLPK counts from 1, prints, keeps a state for each thread, and answers misuse and a lack of memory
- * with abort(). Programs are checked first; what it prints is swallowed; its state is freed before
- * milp_solve returns, unless the thread had one of its caller's; and should it fail all the same, its
- * error hook jumps back here.
+ * GLPK counts from 1, prints to the terminal, keeps an environment for each thread, and calls
+ * abort() on misuse and when it is out of memory. Therefore milp_solve checks the program first,
+ * discards the output, frees the environment before it returns, unless the caller's thread already
+ * had one, and installs an error hook that jumps back to guarded().
  */
 #include <float.h>
 #include <glpk.h>
@@ -13,11 +13,11 @@
 
 #include "search/milp/milp.h"
 
-/* One call, from end to end. */
+/* State of one call of milp_solve. */
 typedef struct glpk_run {
     const milp_problem *problem;
     milp_limits limits;
-    bool ignore_costs; /* is there any solution at all? */
+    bool ignore_costs; /* true: only search for a feasible solution */
     milp_result *result;
     double *x; /* [columns] */
     jmp_buf failed;
@@ -42,7 +42,7 @@ static double gap_of(double objective, double bound)
     return (objective - bound) / (fabs(objective) + DBL_EPSILON);
 }
 
-/* Before each node is taken up: notes the bound of those that are left, and whether to stop. */
+/* GLPK calls this before it selects a node: records the best bound, and stops at the limits. */
 static void watch(glp_tree *tree, void *info)
 {
     glpk_run *const run = info;
@@ -72,7 +72,7 @@ static int bounds_kind(double low, double high)
     return isinf(high) ? GLP_LO : low == high ? GLP_FX : GLP_DB;
 }
 
-/* Bounds of a whole number are whole numbers. */
+/* Returns the bounds of a column, rounded inwards to integers for an integer column. */
 static void column_bounds(const milp_column *column, double *low, double *high)
 {
     *low = column->integer ? ceil(column->low) : column->low;
@@ -114,9 +114,9 @@ static void add_rows(const glpk_run *run, glp_prob *lp)
     glp_free(factor);
 }
 
-// ---- its answer ----------------------------------------------------------------------------
+// ---- the solution --------------------------------------------------------------------------
 
-/* The relaxation, whose optimal basis the branch and bound starts from. */
+/* Solves the linear relaxation; the branch and bound starts from its optimal basis. */
 static milp_verdict relax(glp_prob *lp)
 {
     glp_smcp options;
@@ -187,7 +187,10 @@ static milp_verdict solve_once(glpk_run *run)
     return verdict;
 }
 
-/* An unbounded relaxation of a program with no solution at all is that of an infeasible one. */
+/*
+ * If the relaxation is unbounded, the program may still have no integer solution: solves it without
+ * costs.
+ */
 static milp_verdict solve_bounded(glpk_run *run)
 {
     const milp_verdict verdict = solve_once(run);
@@ -200,7 +203,10 @@ static milp_verdict solve_bounded(glpk_run *run)
     return any == MILP_OPTIMAL ? MILP_UNBOUNDED : any;
 }
 
-/* GLPK's own state around a call: what the thread had before is left to it. */
+/*
+ * Calls the solver with hooks installed, and restores the GLPK environment that the thread had
+ * before.
+ */
 static milp_verdict guarded(glpk_run *run)
 {
     const bool own = glp_init_env() == 0;
@@ -223,7 +229,10 @@ static milp_verdict guarded(glpk_run *run)
 
 // ---- milp.h --------------------------------------------------------------------------------
 
-/* Bounds that cross, which GLPK takes for misuse; and of no columns at all, rows that 0 is not in. */
+/*
+ * True if a lower bound exceeds its upper bound, which GLPK treats as misuse, or if an empty row
+ * excludes 0.
+ */
 static bool contradicts_itself(const milp_problem *problem)
 {
     for (int j = 0; j < problem->columns; j++) {
