@@ -1,5 +1,5 @@
 /*
- * assemble.c - strategies and conversions as a program: variables, options, edges
+ * assemble.c - builds a program from strategies and conversions
  *
  *     time of a state and option = layers (microbatches (kernels + inside + gathers) + sync)     (S.49)
  *     bytes                      = layers (state + kept) + gathered
@@ -9,10 +9,10 @@
 
 // ---- conversions ---------------------------------------------------------------------------
 
-/* Conversions of tensors of one size, each priced once. */
+/* Cached conversion times of tensors of one size. */
 typedef struct memo {
     tensor tensor;
-    bool *known; /* [spreads][spreads] */
+    bool *known; /* [spreads][spreads] true if `seconds` is valid */
     double *seconds;
 } memo;
 
@@ -139,7 +139,10 @@ static plait_status add_states(const layer_graph *g, int i, strategy_filter *all
     return PLAIT_OK;
 }
 
-/* A layer of one operator reads itself: what that takes belongs to its states. */
+/*
+ * If a layer has one operator, its edge joins it to itself: adds the conversion to the times of its
+ * states.
+ */
 static void add_loop(const assembly *a, const graph_edge *edge, const double *table, int strategies)
 {
     program_state *states = a->program.variable[edge->from].state;

@@ -1,17 +1,19 @@
 /*
- * convert.c - what it takes to make a tensor lie as its reader wants it (S.48)
+ * convert.c - time to convert a tensor from one layout to another (S.48)
  *
- * Along each axis, with n ranks; S bytes are what a rank holds at that point. Axes that do the same go
- * together, as one collective over their ranks, in this order, which keeps S small:
+ * The table lists the conversions along an axis of n ranks. The third column is the collective, the
+ * fourth the bytes that it is priced with, the last the bytes on a rank afterwards; S is the bytes
+ * on a rank before. Axes with the same conversion use one collective over all of their ranks. The
+ * conversions run in this order, which keeps S small:
  *
- *     whole   -> cut      each rank takes its part      nothing     S / n
+ *     whole   -> cut      no collective: a slice        0           S / n
  *     partial -> cut      reduce-scatter                S           S / n
  *     cut     -> cut      all-to-all                    S           S
  *     partial -> whole    all-reduce                    S           S
  *     cut     -> whole    all-gather                    S n         S n
  *
- * Backward the gradient goes the other way by the same table: that of a copy is partial, that of a
- * partial sum is wanted whole.
+ * In backward the gradient is converted in the opposite direction by the same table: the gradient
+ * of a copy is a partial sum, and the gradient of a partial sum must be whole.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,10 +22,11 @@
 #include "search/operators/layer_graph.h"
 #include "plait/lowlevel/block.h"
 
+/* A conversion in progress: the bytes on a rank now, and the seconds so far. */
 typedef struct way {
     const layer_graph *g;
     const tensor *t;
-    double bytes; /* of a rank */
+    double bytes; /* bytes on a rank */
     double s;
     char *text;
 } way;
@@ -33,7 +36,7 @@ static bool is_cut(unsigned char l)
     return l >= LIE_BATCH && l <= LIE_EXPERTS;
 }
 
-/* Axes that go from one sort to another. */
+/* Predicate on a layout: is_whole, is_partial or is_cut. */
 typedef bool is_sort(unsigned char l);
 
 static bool is_whole(unsigned char l)
@@ -59,8 +62,9 @@ static unsigned axes_from_to(const layer_graph *g, const spread *from, const spr
 }
 
 /*
- * Tensor-parallel overlap hides nothing beyond the scale-up domain (C.60), and no all-to-all: tokens
- * traded for heads are waited for (C.61).
+ * Returns the part of a collective's time that is exposed. Tensor-parallel overlap hides no
+ * collective beyond the scale-up domain (C.60), and no all-to-all, since the exchange of tokens for
+ * heads is synchronous (C.61).
  */
 static double exposed_share(const way *w, unsigned axes, plait_collective_op op)
 {
@@ -98,7 +102,10 @@ static void go(way *w, unsigned axes, plait_collective_op op, double bytes)
     say(w, axes, op);
 }
 
-/* Rows go to the ranks of their experts, by the software's dispatcher: all copies, or once a node. (C.56) */
+/*
+ * Adds the all-to-all that sends rows to the ranks of their experts. The dispatcher sends each
+ * copy, or each row once per node. (C.56)
+ */
 static void go_to_experts(way *w, unsigned axes)
 {
     const layer_graph *g = w->g;
@@ -132,7 +139,7 @@ static void exchange(way *w, const spread *from, const spread *to)
     go(w, axes & ~experts, PLAIT_ALL_TO_ALL, w->bytes);
 }
 
-/* Activations travel in 16 bits. */
+/* Returns the bytes on a rank of a tensor with this layout, in the 16-bit format of activations. */
 static double bytes_at(const layer_graph *g, const tensor *t, const spread *from)
 {
     double bytes = 2.0 * t->elements;

@@ -1,19 +1,19 @@
 /*
- * eliminate.c - the least weighted sum over a graph of tree-width two
+ * eliminate.c - minimises a weighted sum over a graph of tree-width two
  *
- * Removing v with the neighbours a and b puts one table in the place of two (S.41):
+ * Eliminating v, whose neighbours are a and b, replaces two tables by one (S.41):
  *
  *     time_ab(x_a, x_b) += min over x_v of  time_v(x_v) + time_va(x_v, x_a) + time_vb(x_v, x_b)
  *
- *     a -- v -- b      a ------ b      One neighbour leaves a vector, none a number. Afterwards the
- *      `-------'   ->                  choice is read off in the opposite order.
+ *     a -- v -- b      a ------ b      With one neighbour a vector is left, with none a number.
+ *      `-------'   ->                  Afterwards the choice is read in the opposite order.
  */
 #include <math.h>
 #include <string.h>
 
 #include "search/operators/program.h"
 
-/* Tables are kept until the choice has been read off. */
+/* State of an elimination. All tables are kept, since reading the choice needs them. */
 typedef struct elimination {
     const program *p;
     program_weights weights;
@@ -40,7 +40,7 @@ static int best_option(const elimination *e, const program_state *state)
 
 // ---- tables --------------------------------------------------------------------------------
 
-/* The tables of a and b, made when they are first needed: one for each order. */
+/* Returns the table of a and b, allocated when first used; NULL if out of memory. */
 static double *pair_of(elimination *e, int a, int b)
 {
     const size_t size = (size_t)e->p->variable[a].states * (size_t)e->p->variable[b].states;
@@ -85,7 +85,9 @@ static bool fill(elimination *e)
 
 // ---- removing a variable -------------------------------------------------------------------
 
-/* What each state of v adds, by the least over v, to each state of its one neighbour. */
+/*
+ * Eliminates v, whose only neighbour is a: adds the least over the states of v to each state of a.
+ */
 static void remove_leaf(elimination *e, int v, int a)
 {
     const int states = e->p->variable[a].states;
@@ -99,7 +101,10 @@ static void remove_leaf(elimination *e, int v, int a)
     }
 }
 
-/* One row of the new table; the inner loop has no order, so that it runs in vectors. */
+/*
+ * Updates one row of the new table. The iterations are independent, so that compilers vectorise the
+ * loop.
+ */
 static void least_row(double *restrict row, int columns, double base, const double *restrict add)
 {
     for (int j = 0; j < columns; j++) {
@@ -158,7 +163,7 @@ static bool remove_all(elimination *e)
 
 // ---- the choice ----------------------------------------------------------------------------
 
-/* The best state of v beside the states of those that went after it. */
+/* Returns the best state of v, given the states of the variables that were eliminated after it. */
 static int state_beside(const elimination *e, int v, const bool *set, const int *state)
 {
     double least = HUGE_VAL;

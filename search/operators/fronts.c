@@ -1,10 +1,10 @@
 /*
- * fronts.c - the same elimination with a front of time and bytes in each entry of a table
+ * fronts.c - variable elimination with a front of time and bytes in each entry of a table
  *
- * A label is a choice for all that has been removed behind an entry: its seconds and its bytes. Of two
- * labels of one entry the one that is no faster and no smaller goes. So does a label whose
- * time + multiplier bytes lies more than the gap above the least of its entry: every choice that holds
- * it is slower than the best known one. (S.43)
+ * A label has the seconds and bytes of one choice for the variables that an entry has absorbed. A
+ * label is dropped if another label of its entry is as fast and as small, or if its time +
+ * multiplier * bytes exceeds the least of its entry by more than the gap: then every choice that
+ * contains it is slower than the best known one. (S.43)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 
 typedef struct label {
     double time_s, bytes;
-    const struct label *part[3]; /* what it is made of; none: an option of a state */
+    const struct label *part[3]; /* labels whose sum it is; all NULL for an option of a state */
     int variable, state, option;
-    int order; /* among the candidates of an entry */
+    int order; /* position among the candidates of its entry */
 } label;
 
 typedef struct label_list {
@@ -31,9 +31,9 @@ typedef struct front_search {
     label_list *single[PROGRAM_VARIABLES];                  /* [states] */
     label_list *pair[PROGRAM_VARIABLES][PROGRAM_VARIABLES]; /* a < b: [states a][states b] */
     int order[PROGRAM_VARIABLES];
-    label *candidate; /* of the entry that is made */
+    label *candidate; /* labels of the entry under construction */
     int candidates, room;
-    double least; /* time + multiplier bytes of the best candidate */
+    double least; /* least time + multiplier * bytes of the candidates */
     bool whole, failed;
     int64_t labels;
 } front_search;
@@ -80,7 +80,10 @@ static void begin_entry(front_search *f)
     f->least = HUGE_VAL;
 }
 
-/* Room for one more: what is dominated goes first, then the room doubles. */
+/*
+ * Makes room for one more candidate: removes dominated ones; doubles the array if over half is
+ * left.
+ */
 static bool has_room(front_search *f)
 {
     if (f->candidates < f->room)
@@ -99,7 +102,10 @@ static bool has_room(front_search *f)
     return true;
 }
 
-/* When as many labels have been looked at as may be, each entry makes do with its first. */
+/*
+ * Adds a candidate unless a limit excludes it. After most_labels labels each entry keeps only its
+ * first.
+ */
 static void offer(front_search *f, label candidate)
 {
     const double key = key_of(f, &candidate);
@@ -116,7 +122,7 @@ static void offer(front_search *f, label candidate)
     f->candidate[f->candidates++] = candidate;
 }
 
-/* Thins a front above the limit to evenly spaced labels, both ends included. */
+/* Reduces a front with more than most_each labels to evenly spaced ones, including both ends. */
 static void thin(front_search *f)
 {
     const int most = f->slack.most_each;
@@ -158,7 +164,7 @@ static label_list list_of_state(front_search *f, int v, int s)
     return end_entry(f);
 }
 
-/* The entry of states i of a and j of b, whichever comes first. */
+/* Returns the entry of states i of a and j of b; a and b may be in either order. */
 static label_list *entry_of(const front_search *f, int a, int i, int b, int j)
 {
     return a < b ? &f->pair[a][b][i * f->p->variable[b].states + j]
@@ -170,7 +176,7 @@ static bool has_pair(const front_search *f, int a, int b)
     return f->pair[a < b ? a : b][a < b ? b : a] != NULL;
 }
 
-/* Nothing between a and b yet: each entry holds one label that costs nothing. */
+/* Creates the table of a and b, with one label of zero time and zero bytes in each entry. */
 static bool make_pair(front_search *f, int a, int b)
 {
     const int low = a < b ? a : b, high = a < b ? b : a;
@@ -227,7 +233,7 @@ static bool fill(front_search *f)
 static label nothing_at_all = {.variable = -1};
 static const label_list only_nothing = {1, &nothing_at_all};
 
-/* All sums of a label of each list. */
+/* Offers the sums of one label from each list, in all combinations. */
 static void offer_sums(front_search *f, label_list x, label_list y, label_list z)
 {
     for (int i = 0; i < x.count; i++)
@@ -243,7 +249,10 @@ static void offer_sums(front_search *f, label_list x, label_list y, label_list z
             }
 }
 
-/* The front over the states of v, beside state i of a and j of b; b < 0: beside i alone. */
+/*
+ * Returns the front over the states of v, given state i of a and state j of b. A negative a or b
+ * stands for no neighbour.
+ */
 static label_list front_over(front_search *f, int v, int a, int i, int b, int j)
 {
     begin_entry(f);
@@ -286,7 +295,10 @@ static int left_of(const front_search *f, const bool *gone, int v, int found[2])
     return count;
 }
 
-/* All but the last variable; a graph in several pieces has its sums added to the last one. */
+/*
+ * Eliminates all variables. *whole receives the front of the graph: the sums over its connected
+ * components.
+ */
 static bool remove_all(front_search *f, label_list *whole)
 {
     bool gone[PROGRAM_VARIABLES] = {false};
@@ -338,7 +350,7 @@ plait_status program_fronts(const program *p, program_slack slack, plait_arena *
     if (!fill(f) || !remove_all(f, &all))
         return plait_fail_nomem(err);
     *found = all.count > 0;
-    if (*found) { // the last is the fastest
+    if (*found) { // labels are sorted by bytes, so the last is the fastest
         read_off(&all.label[all.count - 1], choice);
         program_price(p, choice);
     }

@@ -1,10 +1,10 @@
 /*
- * graph.c - the graph of a layer's operators, read out of its description
+ * graph.c - builds the graph of a layer's operators from its description
  *
  *         .------------------------------.         .-----------------------.
  *     in -+- norm - qkv - core - out - residual -+- norm - fc1 - act - fc2 - residual - out = in
  *
- * A node is a place of block.h: the kernels that are drawn there, the product's backward ones too.
+ * A node is a place of block.h, with all kernels at that place, in forward and backward.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,10 @@ static node_kind kind_of(const plait_op *op)
                                                                           : NODE_PASS;
 }
 
-/* Values go past the rotary pass: what leaves it is as wide as what came. */
+/*
+ * Returns the elements of an operator's output. The rotary embedding skips the values, so its
+ * output is as wide as its input.
+ */
 static double elements_of(const layer_graph *g, const plait_op *op)
 {
     const int from = op->place.reads[0];
@@ -53,7 +56,7 @@ static void add_node(layer_graph *g, const plait_op *op)
     g->nodes = op->place.number;
 }
 
-/* "norm.2" where a layer has several of a part. */
+/* Names each node after its part, with a number such as "norm.2" if the layer has several. */
 static void name_nodes(layer_graph *g)
 {
     int all[PLAIT_PARTS] = {0}, seen[PLAIT_PARTS] = {0};
@@ -69,7 +72,7 @@ static void name_nodes(layer_graph *g)
     }
 }
 
-/* Tensors between dispatch and combine have rows of experts. */
+/* Adds an edge for each input. Tensors between dispatch and combine are routed to experts. */
 static void add_edges(layer_graph *g)
 {
     for (int i = 0; i < g->nodes; i++) {
@@ -87,7 +90,7 @@ static void add_edges(layer_graph *g)
     }
 }
 
-/* Norms, biases and what else is small: whole, beside the first operator. (S.47) */
+/* Adds the parameters of norms and biases, which are not cut, to the first operator. (S.47) */
 static void add_small_params(layer_graph *g, const plait_block *block)
 {
     double large = 0.0;

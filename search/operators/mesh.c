@@ -45,7 +45,7 @@ int plait_mesh_gpus(const plait_mesh *mesh)
     return gpus;
 }
 
-/* Axes of one rank have no group; the last axis counts ranks one by one. */
+/* Ranks are numbered in row-major order: the stride of the last axis is 1. */
 plait_route mesh_route(const plait_problem *problem, const plait_mesh *mesh, unsigned axes)
 {
     plait_group_shape group = {.ranks = 1};

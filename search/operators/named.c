@@ -1,8 +1,8 @@
 /*
- * named.c - layouts that have a name, as sets of strategies (S.50)
+ * named.c - named layouts, as sets of strategies (S.50)
  *
- * Each axis has a role. What an operator may do with it follows; the best of a named set is found by
- * the same program, with these strategies alone.
+ * A named layout gives each axis of the mesh a role, which restricts how operators may use the
+ * axis. The best layout of a name is the optimum of the program with only these strategies.
  *
  *     role                  operators with heads or ffn     experts                others
  *     data parallel         batch or sequence               batch or sequence      batch or sequence
@@ -12,8 +12,8 @@
  *                           others: batch or sequence
  *     expert parallel       batch or sequence               experts                batch or sequence
  *
- * Beside it: all weights whole or with the optimizer cut, or all large ones cut (ZeRO-3). "others" are norms,
- * residual sums, routers, latents.
+ * "others" are norms, residual sums, routers and latents. With ZeRO-3 in the name all large weights
+ * are cut; without it each weight is whole or has its optimizer state cut (ZeRO-1).
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,11 +29,11 @@ typedef enum role {
     ROLES
 } role;
 
-/** One set. */
+/** One named layout. */
 typedef struct named {
     role role[PLAIT_MESH_AXES];
     bool zero3;
-    bool whole_experts; /* tensor ranks deal experts, not their width */
+    bool whole_experts; /* tensor-parallel ranks divide the experts, not their widths */
 } named;
 
 static bool deals_tokens(plait_use use)
@@ -41,7 +41,10 @@ static bool deals_tokens(plait_use use)
     return use == PLAIT_USE_BATCH || use == PLAIT_USE_SEQUENCE;
 }
 
-/* Ranks deal experts. Rows reach them by an all-to-all, or with all tokens at the dispatch (C.151). */
+/*
+ * Returns whether the ranks divide the experts. Tokens reach them by an all-to-all, or the dispatch
+ * takes all tokens on each rank (C.151).
+ */
 static bool deals_experts(const node *n, plait_use use)
 {
     const bool end = n->part == PLAIT_PART_dispatch || n->part == PLAIT_PART_combine;
@@ -49,7 +52,7 @@ static bool deals_experts(const node *n, plait_use use)
     return use == PLAIT_USE_EXPERTS || (end && deals_tokens(use));
 }
 
-/* Under tensor parallelism, of what works on experts' rows. */
+/* Returns whether tensor parallelism allows this use of an axis by an operator on routed tokens. */
 static bool tensor_of_experts(const named *as, const node *n, role r, plait_use use)
 {
     if (as->whole_experts)
@@ -69,7 +72,7 @@ static bool plays(const named *as, const node *n, role r, plait_use use)
         if (node_cut(n) != PLAIT_USE_REPLICATE)
             return use == node_cut(n);
         return r == ROLE_TENSOR ? use == PLAIT_USE_REPLICATE : deals_tokens(use);
-    case ROLE_ULYSSES: // heads in attention, and perhaps in the passes around it
+    case ROLE_ULYSSES: // cut by heads in attention, optionally in adjacent operators
         return (n->kind != NODE_CORE && deals_tokens(use)) ||
                (n->kind != NODE_PRODUCT && n->place.makes == PLAIT_DIM_HEADS &&
                 use == PLAIT_USE_OUT);
@@ -80,7 +83,7 @@ static bool plays(const named *as, const node *n, role r, plait_use use)
     }
 }
 
-/* Norms and routers are below a hundredth of a layer: ZeRO-3 is called so wherever they lie. */
+/* Weights below 1 % of the layer, such as norms and routers, may have any home under ZeRO-3. */
 static bool is_small(const layer_graph *g, const node *n)
 {
     double params = 0.0;
@@ -90,7 +93,10 @@ static bool is_small(const layer_graph *g, const node *n)
     return n->params < params / 100.0;
 }
 
-/* Bits of the homes that a weight may have in this set; 0: the strategy is none of it. */
+/*
+ * Returns the homes (bits) that a weight may have in this named layout; 0: it excludes the
+ * strategy.
+ */
 static unsigned homes_in(const void *context, const layer_graph *g, const node *n,
                          const strategy *s)
 {
@@ -104,7 +110,10 @@ static unsigned homes_in(const void *context, const layer_graph *g, const node *
     return 1u << PLAIT_WEIGHT_WHOLE | 1u << PLAIT_WEIGHT_ZERO1;
 }
 
-/* The next set, in a fixed order; roles of axes of one rank and of experts that are none stay. */
+/*
+ * Advances to the next named layout, in a fixed order; false after the last. Axes of one rank and
+ * models without experts have fewer roles.
+ */
 static bool next_named(const layer_graph *g, named *as)
 {
     const bool moe = g->layer->ffn == PLAIT_FFN_MOE;

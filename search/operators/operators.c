@@ -1,4 +1,4 @@
-/* operators.c - the best strategies of a layer's operators on a mesh */
+/* operators.c - finds the best strategies of a layer's operators on a mesh */
 
 #include "search/operators/layer_graph.h"
 #include "plait/cost.h"
@@ -10,7 +10,7 @@ void plait_operators_options_init(plait_operators_options *options)
         (plait_operators_options){.kind = -1, .microbatches = 1, .most_labels = 20 * 1000 * 1000};
 }
 
-// ---- the question --------------------------------------------------------------------------
+// ---- the input -----------------------------------------------------------------------------
 
 static int layers_of(const plait_model *model, int kind)
 {
@@ -69,7 +69,10 @@ static plait_status check(const plait_problem *problem, const plait_operators_op
     return PLAIT_OK;
 }
 
-/* Of the device, what tensors may take: without what is fixed, and what the allocator loses (C.84). */
+/*
+ * Returns the bytes of a device for tensors: its capacity less fixed memory and fragmentation
+ * (C.84).
+ */
 static double device_bytes(const plait_problem *problem)
 {
     const plait_residents *keep = &problem->runtime->keep;
@@ -101,7 +104,7 @@ plait_status graph_prepare(const plait_problem *problem, const plait_operators_o
     return strategies_list(g, arena, err);
 }
 
-// ---- the answer ----------------------------------------------------------------------------
+// ---- the result ----------------------------------------------------------------------------
 
 static plait_status solve(const layer_graph *g, int64_t most_labels, plait_arena *arena,
                           plait_operators_result *out, plait_error *err)

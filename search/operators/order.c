@@ -1,4 +1,4 @@
-/* order.c - in which order variables are removed, so that each has two neighbours left at most (S.41) */
+/* order.c - elimination order in which each variable has at most two neighbours left (S.41) */
 #include "search/operators/program.h"
 
 typedef bool joined_table[PROGRAM_VARIABLES][PROGRAM_VARIABLES];
@@ -18,7 +18,10 @@ static int neighbours_of(const program *p, joined_table joined, const bool *gone
     return count;
 }
 
-/* The variable with fewest neighbours left, of these the one with fewest states. */
+/*
+ * Returns the variable with the fewest neighbours left, among equals the one with the fewest
+ * states; -1 if all have three or more.
+ */
 static int next_of(const program *p, joined_table joined, const bool *gone, int last)
 {
     int best = -1, least = 3, pair[2];

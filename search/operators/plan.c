@@ -1,4 +1,4 @@
-/* plan.c - an assignment in the words of operators.h */
+/* plan.c - converts an assignment to the structs of operators.h */
 #include <string.h>
 
 #include "search/operators/layer_graph.h"

@@ -1,4 +1,4 @@
-/* price_inside.c - what an operator exchanges itself: context of attention, statistics of norms (S.46) */
+/* price_inside.c - communication inside an operator: attention context, norm statistics (S.46) */
 #include <math.h>
 
 #include "search/operators/layer_graph.h"
@@ -10,7 +10,10 @@ plait_network graph_network(const layer_graph *g)
     return (plait_network){.nic = factor->nic, .rails = factor->rails, .hop_s = factor->hop_s};
 }
 
-/* Keys and values between the ranks that share sequences; a ring hides behind attention (C.61). */
+/*
+ * Returns the exposed seconds of exchanging keys and values between the ranks that share sequences.
+ * A ring overlaps with attention (C.61).
+ */
 static double context_s(const layer_graph *g, const strategy *s, const plait_block *block,
                         double attention_s)
 {
@@ -36,7 +39,7 @@ bool node_is_norm(const node *n)
            n->place.makes == PLAIT_DIM_HIDDEN;
 }
 
-/* A norm over a width that is cut sums four bytes a token, in each pass. */
+/* Returns the seconds in which a norm over a cut width sums four bytes per token, in each pass. */
 static double statistics_s(const layer_graph *g, const node *n, const strategy *s)
 {
     const unsigned axes = mesh_axes(&g->mesh, s->use, PLAIT_USE_OUT);

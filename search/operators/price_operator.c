@@ -1,19 +1,19 @@
 /*
- * price_operator.c - seconds of an operator under each strategy, and what it keeps for backward (S.46)
+ * price_operator.c - kernel times and bytes kept for backward of each strategy (S.46)
  *
- * The description of a layer (block.h) knows what a rank computes when sequences, tokens, heads, widths
- * and experts are cut: a strategy asks it with the degrees that it amounts to, and takes the kernels at
- * its place.
+ * The description of a layer (block.h) lists the kernels of a rank for given parallel degrees. A
+ * strategy is priced by the description with the degrees equivalent to it, and by the kernels at
+ * its node's place.
  *
  *     sequences  B / (batch experts)      tp = etp  ways of heads or ffn, whichever side has them
  *     cp         sequence                 ep        experts
  *
- * What it has no degree for, the cut of the hidden width, divides the products' side and the passes'
- * bytes.
+ * No degree cuts the hidden width. A strategy that does divides that dimension of products, and the
+ * bytes of other operators.
  */
 #include "search/operators/layer_graph.h"
 
-/* What the description is asked with. */
+/* Number of parts into which a strategy cuts each dimension: the degrees of the description. */
 typedef struct shape {
     int batch, sequence, tp, experts;
 } shape;
@@ -25,7 +25,7 @@ static int cut_ways(const layer_graph *g, const node *n, const strategy *s)
     return cut == PLAIT_USE_REPLICATE ? 1 : mesh_ways(&g->mesh, s->use, cut);
 }
 
-/* The other side of a product, or a pass over hidden. */
+/* Returns the number of parts into which a strategy cuts the hidden width of an operator. */
 static int hidden_ways(const layer_graph *g, const node *n, const strategy *s)
 {
     return mesh_ways(&g->mesh, s->use, PLAIT_USE_IN) * mesh_ways(&g->mesh, s->use, PLAIT_USE_OUT) /
@@ -47,7 +47,7 @@ static bool same_shape(shape a, shape b)
     return a.batch == b.batch && a.sequence == b.sequence && a.tp == b.tp && a.experts == b.experts;
 }
 
-/* A ring, if the software has one, else gathered keys. */
+/* Returns a ring exchange if the runtime supports it, else an all-gather of the keys. */
 static plait_cp_comm context_exchange(const plait_runtime *runtime)
 {
     const unsigned takes = runtime->can.takes[PLAIT_KEY_CP_COMM];
@@ -81,7 +81,10 @@ static void describe(const layer_graph *g, shape of, plait_pass_kind kind, plait
 
 // ---- kernels -------------------------------------------------------------------------------
 
-/* The side of a product's kernel that is hidden: [rows, k] x [k, n] and its gradients (C.10). */
+/*
+ * Returns the dimension of a product's kernel that is the hidden width, for [rows, k] x [k, n]
+ * (C.10).
+ */
 static double *hidden_side(const node *n, plait_op *op)
 {
     const bool of_input = node_cut(n) == PLAIT_USE_OUT || n->place.takes == PLAIT_DIM_HIDDEN;
@@ -128,9 +131,9 @@ static double kernels_s(const layer_graph *g, const node *n, const plait_block *
     return s;
 }
 
-// ---- what stays for backward ---------------------------------------------------------------
+// ---- bytes kept for backward ---------------------------------------------------------------
 
-/* The operator that a class of tensors belongs to: its input or its output. */
+/* Returns the part whose operator accounts for a class of kept tensors. */
 static plait_part owner_of(plait_tensor kept)
 {
     switch (kept) {
@@ -171,7 +174,10 @@ static plait_part owner_of(plait_tensor kept)
     }
 }
 
-/* Norms of the hidden width inside a product's kernel are norms here; those of latents are not. */
+/*
+ * Returns the part with whose tensors the node is charged. All norms over the hidden width count as
+ * NORM, those over latents as no part.
+ */
 static plait_part part_that_keeps(const node *n)
 {
     if (node_is_norm(n))
@@ -195,7 +201,7 @@ static double kept_bytes(const layer_graph *g, const node *n, shape of, const pl
     return sum / sharers;
 }
 
-// ---- all of them ---------------------------------------------------------------------------
+// ---- all strategies ------------------------------------------------------------------------
 
 static void price(const layer_graph *g, const node *n, shape of, const plait_block *forward,
                   const plait_block *backward, strategy *s)
@@ -215,7 +221,7 @@ static bool is_priced(const strategy *s)
     return s->params >= 0.0;
 }
 
-/* One description serves all strategies that amount to the same degrees. */
+/* Prices all strategies with the same degrees by one description. */
 static void price_alike(layer_graph *g, shape of)
 {
     plait_block forward, backward;

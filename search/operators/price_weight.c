@@ -1,17 +1,19 @@
 /*
- * price_weight.c - a weight's state, gathers and reductions, by where it lies (S.47)
+ * price_weight.c - state, gathers and reductions of a weight, by its home (S.47)
  *
- * P parameters that a rank uses, r ranks that use the same ones (batch, sequence, replicate), t of
- * which see different tokens (batch, sequence); bytes a parameter as in C.81.
+ * A rank uses P parameters, and r ranks use the same ones (axes of use batch, sequence and
+ * replicate); t of these process different tokens (batch, sequence). C.81 gives the bytes per
+ * parameter.
  *
- *     home   state a layer                    once a step                      each microbatch
+ *     home   state of a layer                 once per step                    each microbatch
  *     whole  P (weight + gradient + opt.)     all-reduce over t
  *     zero1  P (weight + gradient) + P/r opt. reduce-scatter, all-gather, r
  *     zero3  P/r (weight + gradient + opt.)                                    2 all-gathers, reduce-scatter, r
  *
- * What hides: gathers and reductions behind the kernels of the same operator, as C.66 says of stages:
- * max(dp_exposed c, c - window k). Windows are not shared between operators, so that the sum is a
- * bound from above of what would be left when they were. The optimizer's step is C.69's.
+ * Gathers and reductions of c seconds overlap with the kernels of the same operator, k seconds, as
+ * C.66 defines it for stages: max(dp_exposed c, c - window k) is exposed. Operators do not share
+ * windows, so the sum is an upper bound of the exposed time with shared windows. C.69 gives the
+ * optimizer's step.
  */
 #include <math.h>
 
@@ -31,7 +33,10 @@ static double over_s(const layer_graph *g, unsigned axes, plait_collective_op op
                : 0.0;
 }
 
-/* Norm, clip and step over the shard, and passes over the whole gradient. (C.69) */
+/*
+ * Returns the seconds of the optimizer: norm, clip and step over the shard, and passes over the
+ * whole gradient. (C.69)
+ */
 static double optimizer_s(const layer_graph *g, double whole, double shard)
 {
     const plait_state_bytes *state = &g->state;

@@ -1,11 +1,11 @@
 /*
- * program.c - the exact optimum under a limit: a multiplier, what it rules out, and fronts of the rest
+ * program.c - finds the exact optimum of a program under a memory limit
  *
- *     1  least time without the limit. It fits: done.
- *     2  the multiplier m that makes the least of time + m (bytes - limit) greatest (S.42): a lower
- *        bound. On the way choices that fit are found: an upper bound.
- *     3  states without which the upper bound could not be undercut go (S.44).
- *     4  fronts of what is left close the gap (S.43).
+ *     1  Minimise the time without the limit. If the choice fits, it is the optimum.
+ *     2  Maximise over the multiplier m the least time + m (bytes - limit): a lower bound (S.42).
+ *        The choices found that fit give an upper bound.
+ *     3  Remove the states that no choice below the upper bound can have (S.44).
+ *     4  Close the gap by fronts over the remaining states (S.43).
  */
 #include <math.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 typedef struct dual {
     const program *p;
     plait_arena *arena;
-    program_choice over;  /* the smallest found that does not fit */
-    program_choice under; /* the fastest found that fits */
-    program_choice last;  /* the last found that fits: an end of the hull's edge */
+    program_choice over;  /* choice with the fewest bytes that does not fit */
+    program_choice under; /* fastest choice that fits */
+    program_choice last;  /* latest choice that fits; with `over`, the edge of the hull */
     double multiplier;
     double lower_s;
 } dual;
@@ -28,8 +28,9 @@ static double gap_of(double upper_s, double lower_s)
 }
 
 /*
- * S.42: the lower hull of time over bytes, walked towards the limit. The multiplier is the slope
- * between a choice that fits and one that does not; no choice below that line: it is the hull's edge.
+ * Finds the edge of the lower hull of time over bytes that crosses the limit (S.42). The multiplier
+ * is the slope of the line between a choice that fits and one that does not; the line is an edge of
+ * the hull if no choice lies below it.
  */
 static plait_status climb(dual *d, plait_error *err)
 {
@@ -55,11 +56,11 @@ static plait_status climb(dual *d, plait_error *err)
     }
 }
 
-// ---- states that no better choice has (S.44) -----------------------------------------------
+// ---- removal of states that no better choice has (S.44) ------------------------------------
 
 typedef struct reduced {
     program p;
-    int *state[PROGRAM_VARIABLES]; /* what its states were */
+    int *state[PROGRAM_VARIABLES]; /* [states] index of each state in the original program */
 } reduced;
 
 static plait_status keep_states(const dual *d, int v, double most, reduced *out, plait_error *err)
@@ -130,7 +131,10 @@ static void take(const reduced *r, const program_choice *found, dual *d)
     d->under = choice;
 }
 
-/* Short fronts first: what they find makes the gap, and so the whole fronts, smaller. */
+/*
+ * Solves with short fronts first, since better choices reduce the gap and the size of the full
+ * fronts.
+ */
 static plait_status close_gap(dual *d, int64_t most_labels, program_answer *out, plait_error *err)
 {
     static const int most_each[] = {4, 32, 0};

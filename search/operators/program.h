@@ -1,14 +1,15 @@
 /*
- * program.h - one state for each variable of a graph: least time under a limit of memory
+ * program.h - assigns a state to each variable of a graph, in the least time under a memory limit
  *
  *     minimise   sum over v of time_v(x_v, o_v) + sum over edges (a, b) of time_ab(x_a, x_b)     (S.40)
  *     subject to sum over v of bytes_v(x_v, o_v) <= limit
  *
- * x_v is a state, which edges see; o_v one of the state's options, which they do not. The graph has
- * tree-width two at most: variables can be removed one after the other, each with no more than two
- * neighbours left (blocks of a transformer are chains, forks and joins).
+ * x_v is the state of variable v, on which the times of edges depend; o_v is one of the state's
+ * options, on which they do not depend. The tree-width of the graph must be at most two: variables
+ * can be eliminated one after the other, each with at most two neighbours left. Blocks of a
+ * transformer are chains, forks and joins, so their graphs qualify.
  *
- * program_solve is exact. Nothing here knows what a layer is.
+ * program_solve is exact. This module does not depend on models or layers.
  */
 #pragma once
 
@@ -23,7 +24,7 @@ enum { PROGRAM_VARIABLES = 48, PROGRAM_EDGES = 128, PROGRAM_OPTIONS = 3 };
 typedef struct program_option {
     double time_s;
     double bytes;
-    int what; /* the caller's */
+    int what; /* the caller's identifier of the option */
 } program_option;
 
 typedef struct program_state {
@@ -37,7 +38,7 @@ typedef struct program_variable {
 } program_variable;
 
 typedef struct program_edge {
-    int a, b;             /* different variables; several edges may join two */
+    int a, b;             /* two different variables; a pair may have several edges */
     const double *time_s; /* [states of a][states of b] */
 } program_edge;
 
@@ -57,62 +58,69 @@ typedef struct program_choice {
 } program_choice;
 
 typedef struct program_answer {
-    bool feasible;         /* is there a choice within the limit? */
-    program_choice choice; /* the best found; where none is feasible, that of fewest bytes */
-    double lower_s;        /* no choice within the limit is faster; choice.time_s when proven */
+    bool feasible;         /* true if a choice within the limit exists */
+    program_choice choice; /* the best found; if infeasible, the one with the fewest bytes */
+    double lower_s;        /* lower bound within the limit; equals choice.time_s if proven */
     bool proven;
-    int64_t labels; /* that were looked at to close the gap */
+    int64_t labels; /* number of labels generated to close the gap */
 } program_answer;
 
 /**
- * Solve a program. (S.41, S.42, S.43, S.44)
+ * Solves a program. (S.41, S.42, S.43, S.44)
  *
- * @param most_labels  what may be looked at to close the gap; beyond it `proven` may be false
- * @param arena        scratch; what is used of it is given back
- * @return             NOMEM, or RANGE when the graph is wider than two
+ * @param most_labels  most labels to generate to close the gap; if reached, `proven` may be false
+ * @param arena        scratch memory, rewound on success
+ * @return             NOMEM, or RANGE if the tree-width exceeds two
  */
 PLAIT_MUST_CHECK plait_status program_solve(const program *p, int64_t most_labels,
                                             plait_arena *arena, program_answer *out,
                                             plait_error *err);
 
-/** What a choice of states and options takes: fills in its time_s and bytes. */
+/** Computes time_s and bytes of a choice from its states and options. */
 void program_price(const program *p, program_choice *choice);
 
-/** What eliminations minimise: time weighs seconds, bytes weighs bytes. */
+/** An elimination minimises time * seconds + bytes * bytes of the choice. */
 typedef struct program_weights {
     double time;
     double bytes;
 } program_weights;
 
 /**
- * Least weighted sum without the limit, by variable elimination. (S.41)
+ * Finds the choice with the least weighted sum, ignoring the limit, by variable elimination. (S.41)
  *
- * @param last      the variable that goes last; -1: any
- * @param marginal  of `last`: the least sum with each of its states; may be NULL
- * @param choice    may be NULL
+ * @param last      variable to eliminate last; -1: any
+ * @param marginal  receives the least sum for each state of `last`; may be NULL
+ * @param choice    receives the best choice; may be NULL
  */
 PLAIT_MUST_CHECK plait_status program_eliminate(const program *p, program_weights weights, int last,
                                                 plait_arena *arena, double *marginal,
                                                 program_choice *choice, plait_error *err);
 
-/** What bounds the labels: a multiplier, and how far above the best of an entry one may lie. (S.43) */
+/**
+ * Limits on labels. A label is dropped if its time + multiplier * bytes exceeds the least of its
+ * entry by more than gap_s. (S.43)
+ */
 typedef struct program_slack {
-    double multiplier; /* seconds a byte */
+    double multiplier; /* seconds per byte (S.42) */
     double gap_s;
-    int most_each;       /* labels that an entry keeps; 0: all */
-    int64_t most_labels; /* that are looked at */
+    int most_each;       /* most labels that an entry keeps; 0: no limit */
+    int64_t most_labels; /* most labels to generate */
 } program_slack;
 
 /**
- * The best choice within the limit, by elimination with fronts of time and bytes.
+ * Finds the best choice within the limit, by elimination with fronts of time and bytes. (S.43)
  *
- * @param whole  nothing was left out: the choice is the best there is within the gap
- * @param found  a choice within the limit was found
+ * @param found   set to true if a choice within the limit was found
+ * @param whole   set to true if no limit dropped labels: the choice is optimal within the gap
+ * @param labels  increased by the number of labels generated
  */
 PLAIT_MUST_CHECK plait_status program_fronts(const program *p, program_slack slack,
                                              plait_arena *arena, program_choice *choice,
                                              bool *found, bool *whole, int64_t *labels,
                                              plait_error *err);
 
-/** The order of elimination: `last` goes last; -1 where a variable would have three neighbours. */
+/**
+ * Computes an elimination order that ends with `last` (-1: any). Returns false if some variable
+ * would have three neighbours.
+ */
 bool program_order(const program *p, int last, int order[PROGRAM_VARIABLES]);

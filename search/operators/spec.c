@@ -1,8 +1,9 @@
 /*
- * spec.c - how an operator's tensors lie, in words: "[S0,R,R] x [R,S1] -> [S0,R,S1]" (S.45)
+ * spec.c - layouts of an operator's tensors as text: "[S0,R,R] x [R,S1] -> [S0,R,S1]" (S.45)
  *
- * [sequences, tokens, width], of experts' rows [experts, sequences, tokens, width]; S01: cut by axes 0 and
- * 1; R: by none; P1 behind it: a partial sum over axis 1. The weight of a product is [in, out].
+ * The dimensions are [sequences, tokens, width], or [experts, sequences, tokens, width] for tokens
+ * routed to experts; the weight of a product is [in, out]. S01 is a dimension cut by axes 0 and 1,
+ * R one that is not cut. P1 after the brackets is a partial sum over axis 1.
  */
 #include <stdio.h>
 
@@ -13,7 +14,7 @@
                 ? (size_t)snprintf(spec + used, PLAIT_SPEC_CHARS - used, __VA_ARGS__)              \
                 : 0
 
-/* "S01" */
+/* Appends a letter and the numbers of the axes, such as "S01". Returns the new length. */
 static size_t add_axes(char *spec, size_t used, char letter, unsigned axes)
 {
     SPEC_ADD("%c", letter);

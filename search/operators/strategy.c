@@ -1,19 +1,20 @@
 /*
- * strategy.c - what an operator may do with each axis of the mesh, and how its tensors lie then
+ * strategy.c - how an operator may use each axis of the mesh, and the resulting layouts of its
+ * tensors
  *
  *     S.45      use         input             output     weight [in, out]
  *               replicate   whole             whole      whole
- *               batch       cut               cut        whole: its gradient is summed
- *               sequence    cut               cut        whole: likewise
+ *               batch       cut               cut        whole; its gradient is summed
+ *               sequence    cut               cut        whole; its gradient is summed
  *               in          cut in width      partial    cut in `in`
  *               out         whole (gradient   cut in     cut in `out`
  *                           partial)          width
  *               experts     cut in experts    cut        cut in experts
  *
- * What has no weight keeps its width: `out` cuts input and output. Tokens reach experts by a dispatch
- * that has them whole along the axis and leaves each rank its experts' rows, and come back by a
- * combine whose output is a partial sum; a cut of tokens that becomes one of experts is an all-to-all
- * between the two.
+ * An operator without a weight keeps its width, so `out` cuts both input and output. With `experts`
+ * the dispatch takes all tokens along the axis and leaves each rank those of its experts; the
+ * output of the combine is a partial sum. If instead the tokens are cut and then the experts, the
+ * conversion between the two is an all-to-all.
  */
 #include <string.h>
 
@@ -29,7 +30,7 @@ plait_use node_cut(const node *n)
     return takes_cut && n->kind == NODE_PRODUCT ? PLAIT_USE_IN : PLAIT_USE_REPLICATE;
 }
 
-// ---- which are there -----------------------------------------------------------------------
+// ---- possible strategies -------------------------------------------------------------------
 
 static bool heads_divide(const plait_layer *layer, int ways)
 {
@@ -55,7 +56,9 @@ static int ffn_width(const plait_layer *layer, plait_part part)
     return part == PLAIT_PART_shared ? layer->moe.shared_width : layer->moe.width;
 }
 
-/* WHOLE widths are not cut; others by what divides them. */
+/*
+ * Returns whether `ways` ranks can cut a width (a plait_dim) evenly. A WHOLE width cannot be cut.
+ */
 static bool width_divides(const layer_graph *g, const node *n, int width, int ways)
 {
     switch ((plait_dim)width) {
@@ -70,7 +73,10 @@ static bool width_divides(const layer_graph *g, const node *n, int width, int wa
     }
 }
 
-/* Exchanges of heads need them on each rank (C.16). */
+/*
+ * Returns whether an operator can use the axes like this: every cut must divide its dimension.
+ * (C.16)
+ */
 static bool is_possible(const layer_graph *g, const node *n, const plait_use *use)
 {
     const int batch = mesh_ways(&g->mesh, use, PLAIT_USE_BATCH);
@@ -92,7 +98,10 @@ static bool is_possible(const layer_graph *g, const node *n, const plait_use *us
            (n->expert && g->layer->moe.experts % experts == 0);
 }
 
-/* An axis of one rank is left alone. */
+/*
+ * Advances to the next combination of uses; false after the last. Axes of one rank are always
+ * REPLICATE.
+ */
 static bool next_use(const plait_mesh *mesh, plait_use *use)
 {
     for (int a = 0; a < mesh->axes; a++) {
@@ -123,7 +132,7 @@ plait_status strategies_list(layer_graph *g, plait_arena *arena, plait_error *er
     return PLAIT_OK;
 }
 
-// ---- how tensors lie -----------------------------------------------------------------------
+// ---- layouts of tensors --------------------------------------------------------------------
 
 spread input_spread(const node *n, const strategy *s)
 {
