@@ -1,4 +1,4 @@
-/* engine.c - labels of a 1F1B pipeline: extended stage by stage, dominated, bounded */
+/* engine.c - extends, bounds and prunes the labels of a 1F1B pipeline, stage by stage */
 #include "search/pipeline/engine.h"
 
 #include <math.h>
@@ -7,24 +7,25 @@
 #include "base/numbers.h"
 
 /*
- * The engine keeps all labels of all stages in one array, since a path leads back through them, and
- * two rows of lists: the states of the stage at hand and those of the next one.
+ * The engine stores the labels of all stages in one array, since the path to an answer is read back
+ * through them. Two rows of lists index it by state: `now` for the current stage, `next` for the
+ * one after it. In the drawing numbers are labels, arrows the field `next` of a label.
  *
  *     now    state:   0     1     2     3          next   state:   0     1     2     3
  *                     |           |                                      |           |
  *     label           7 -> 5      6                                      9           11 -> 8
  *                                                            before:     5            6    7
  *
- * `stage` and `state` are valid while the caller lists options; `next` is filled then and becomes
- * `now` after the last state. A list has no label that another one of it dominates, and at most
- * most_labels. A label that was dropped stays in the array unless the one that replaced it took its
- * place. `failed` ends everything: out of memory.
+ * `stage` and `state` are valid while the caller lists options, which fill `next`; it becomes `now`
+ * after the last state. A list has at most most_labels labels, and none that another label of the
+ * list dominates. A dropped label stays in the array unless the label that replaced it reuses its
+ * slot. `failed` is set when memory runs out, and stops the search.
  */
 struct pipeline_engine {
     const pipeline_problem *problem;
     plait_arena *arena;
     int stage, state;
-    int *now, *next; /* [states] first label; -1: none */
+    int *now, *next; /* [states] first label of each list; -1: empty */
     pipeline_label *label;
     int labels, capacity;
     bool complete;
@@ -34,10 +35,10 @@ struct pipeline_engine {
 // ---- bounds --------------------------------------------------------------------------------
 
 /*
- * The largest work that the stages up to p reach when each does as much as its own chains allow,
- * given the work of all: m x_s + P_s <= 1, and 2 W - P_s + (m - 1 - p + s) x_s <= 1 for s > p - m,
- * else W + (m - 1) x_s / 2 <= 1, with P_s the work before stage s. More work before a stage never
- * leaves less in all. (S.62)
+ * Returns the largest sum of the work x_s of stages 0 to p when the chains of each stage limit its
+ * work, for a pipeline of one second in which all stages together do work W: m x_s + P_s <= 1, and
+ * 2 W - P_s + (m - 1 - p + s) x_s <= 1 for s > p - m, else W + (m - 1) x_s / 2 <= 1, with P_s the
+ * work before stage s. The sum never falls when the work before a stage grows. (S.62)
  */
 static double reachable_work(int p, int m, double work_s)
 {
@@ -90,9 +91,9 @@ static double step_s(const pipeline_problem *problem, double pipeline_s,
 }
 
 /*
- * Lower bound of every completion of a label. (S.65) It covers two more chains than S.61: all
- * microbatches of the slowest stage to come, after the work of the stages so far, and the chains
- * that have turned, extended to the last stage and back.
+ * Returns a lower bound of every completion of a label (S.65). It covers two more chains than S.61:
+ * the work of the stages so far followed by all microbatches of the slowest remaining stage, and
+ * the label's chains that have already turned back, extended to the last stage and back.
  */
 static double lower_bound(const pipeline_problem *problem, const pipeline_label *label,
                           const pipeline_rest *rest)
@@ -115,7 +116,8 @@ static double lower_bound(const pipeline_problem *problem, const pipeline_label 
 // ---- labels --------------------------------------------------------------------------------
 
 /*
- * A step grows with each of these ten numbers, and so does what further stages make of them. (S.64)
+ * Returns whether label a dominates b: it is no larger in any of ten numbers. A step, and the
+ * numbers after further stages, grow with each of them. (S.64)
  */
 static bool dominates(const pipeline_label *a, const pipeline_label *b)
 {
@@ -131,8 +133,8 @@ static bool dominates(const pipeline_label *a, const pipeline_label *b)
 }
 
 /*
- * Removes what a label dominates from a list; returns how many are left, -1 if one dominates the
- * label.
+ * Removes the labels that `label` dominates from a list. Returns the number of labels left, or -1
+ * if one of them dominates `label`.
  */
 static int remove_dominated(pipeline_engine *e, const pipeline_label *label, int *head)
 {
@@ -245,7 +247,7 @@ static void take_answers(const pipeline_engine *e, pipeline_result *out)
     out->label = e->label;
     out->first = e->now[e->problem->goal];
     for (int l = out->first; l >= 0; l = e->label[l].next)
-        if (e->label[l].bound < out->value) { // of a label of all stages the objective itself
+        if (e->label[l].bound < out->value) { // with all stages filled, the bound is the objective
             out->value = e->label[l].bound;
             out->best = l;
         }
@@ -293,7 +295,7 @@ void pipeline_path(const pipeline_result *result, int answer, int stages,
 
 // ---- ranges of layers ----------------------------------------------------------------------
 
-/* Layers of each kind before a layer. */
+/* Number of layers of each kind before a layer. */
 typedef struct kind_counts {
     short of[PLAIT_MAX_LAYER_KINDS];
 } kind_counts;
@@ -322,7 +324,7 @@ const int *pipeline_ranges(const plait_model *model, plait_arena *arena, int *co
     }
     for (int length = 0; length < side; length++)
         for (int i = 0; i + length < side; i++) {
-            int same = i - 1; // most often the range before it
+            int same = i - 1; // try the previous range first: most often it matches
             if (same >= 0 && !same_kinds(before, model->kinds, i, same, length))
                 for (same = 0; same < i && !same_kinds(before, model->kinds, i, same, length);)
                     same++;

@@ -1,6 +1,6 @@
 /*
- * heterogeneous.c - the answer over several node groups: all orders, and each group alone beside
- * them (S.67)
+ * heterogeneous.c - merges the best plans over several node groups with those of each group alone
+ * (S.67)
  */
 #include "search/pipeline/heterogeneous.h"
 
@@ -108,7 +108,7 @@ static plait_status rank(const hetero_problem *q, const plait_plan *plan, int in
     return PLAIT_OK;
 }
 
-/* Full prices, best first: their last digits may differ from those of the labels. */
+/* Ranks the plans by full prices, whose last digits may differ from the labels'. */
 static plait_status take_plans(const hetero_problem *q, plait_search_result *result,
                                plait_error *err)
 {
@@ -130,8 +130,9 @@ static plait_status take_plans(const hetero_problem *q, plait_search_result *res
 
 // ---- each group alone ----------------------------------------------------------------------
 //
-// One group alone has the whole plan space of its nodes, with schedules and chunks that stages
-// which differ lack. So the answer is never worse than that of one group. (S.67)
+// Each group alone is searched with the full plan space, including schedules and numbers of chunks
+// that plans over several groups do not support. So the result is never worse than with one group.
+// (S.67)
 
 /* Sets the group of a plan's stages. */
 static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_error *err)
@@ -148,7 +149,9 @@ static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_
     return PLAIT_OK;
 }
 
-/* Takes the closest plan of a group if it lacks less than those of the groups before. */
+/*
+ * Keeps the closest plan of a group if it exceeds memory by less than those of the groups before.
+ */
 static plait_status note_closest(hetero_problem *q, int g, const plait_problem *problem,
                                  const plait_ranked *closest, plait_error *err)
 {
@@ -202,9 +205,9 @@ static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum
 // ---- recomputation -------------------------------------------------------------------------
 
 /*
- * Makes q->space for the n-th list of recomputation that the stages of one plan may have: first all
- * that may differ between stages, then each of the others alone (rule P40). *any is false after the
- * last list.
+ * Makes q->space for the n-th list of kinds of recomputation: the first list has all kinds that may
+ * differ between stages, each further list one of the other kinds (rule P40). *any is false after
+ * the last list.
  */
 static plait_status make_space(hetero_problem *q, int n, bool *any, plait_error *err)
 {
@@ -231,8 +234,8 @@ static plait_status make_space(hetero_problem *q, int n, bool *any, plait_error 
 // ---- nothing fits --------------------------------------------------------------------------
 
 /*
- * The reason why not even a plan without memory limits is legal: of the first group alone, and of
- * several.
+ * Fails with the reasons why no plan is legal even without memory limits: of the first group alone,
+ * and of several groups.
  */
 static plait_status fail_illegal(const hetero_problem *q, plait_error *err)
 {
@@ -249,7 +252,7 @@ static plait_status fail_illegal(const hetero_problem *q, plait_error *err)
                       "in common (rule P33)");
 }
 
-/* The closest plan of each group alone, and of several. */
+/* Finds the closest plan of several groups, or of one alone. */
 static plait_status find_closest(const hetero_problem *q, plait_search_result *result,
                                  plait_error *err)
 {
@@ -278,8 +281,8 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
 // ---- the search ----------------------------------------------------------------------------
 
 enum {
-    LISTS = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS, /* of recomputation, without the first */
-    UNEVEN_OPTIONS = 1 << 25 /* to try where a group may have two runs */
+    LISTS = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS, /* lists of make_space after the first */
+    UNEVEN_OPTIONS = 1 << 25 /* options to try with two runs in a group */
 };
 
 /* Searches choices with one run a group; their spaces are kept for those with two. */
@@ -341,7 +344,8 @@ static plait_status run(hetero_problem *q, plait_search_result *result, plait_er
     result->pruned = result->points - result->priced;
     result->strategy = "mixed";
     result->optimal = true;
-    if (q->must == 0 && search_refines(q->options)) // must: the search is for the value of a group
+    if (q->must == 0 &&
+        search_refines(q->options)) // a search with `must` only measures the value of a group
         PLAIT_TRY(search_uneven(q, space, spaces, &result->refinement[result->refinements++], err));
     PLAIT_TRY(take_plans(q, result, err));
     if (result->plans > 0 && result->refinements > 0)

@@ -28,7 +28,7 @@
 
 // ---- divisible work ------------------------------------------------------------------------
 
-/* The chains of S.61 for x and W; those that need a larger m are 0. */
+/* The chains of S.61 for x and W. Chains that do not apply to this m are 0. */
 typedef struct chain_bounds {
     double alone_s, work_s, mean_s, round_s;
 } chain_bounds;
@@ -45,7 +45,7 @@ static chain_bounds chains_of(const divisible_pipeline *cut, double slowest_s, d
     };
 }
 
-/* Lower bound for every x between those of a and b. */
+/* Returns a lower bound for all x between those of a and b. */
 static double least_between(const chain_bounds *a, const chain_bounds *b)
 {
     const double alone_s = larger(smaller(a->alone_s, b->alone_s), smaller(a->work_s, b->work_s));
@@ -54,8 +54,8 @@ static double least_between(const chain_bounds *a, const chain_bounds *b)
 }
 
 /*
- * Lower bound for every larger x: all work is in the fastest stages, and only chains that grow with
- * x count.
+ * Returns a lower bound for every larger x. All work is then in the fastest stages, and only chains
+ * that grow with x count.
  */
 static double least_from(const divisible_pipeline *cut, const chain_bounds *a)
 {
@@ -74,7 +74,7 @@ void divisible_add(divisible_pipeline *cut, double stages, double units_per_s, d
     cut->stages += stages;
 }
 
-/* W of all units for x, with the fastest stages full. */
+/* Returns W of all units for x = slowest_s, with the fastest stages filled first. */
 static double cut_work_s(const divisible_pipeline *cut, double units, double slowest_s)
 {
     double work_s = cut->ends_s;
@@ -108,7 +108,7 @@ double divisible_lower_bound_s(const divisible_pipeline *cut, double units)
     return least_s;
 }
 
-/* By halving: the largest x with which the chains stay within the limit. */
+/* Bisects for the largest x with which the chains stay within the limit. */
 double divisible_max_stage_s(const divisible_pipeline *cut, double units, double limit_s)
 {
     double low = 0.0, high = limit_s / cut->microbatches;
@@ -126,7 +126,7 @@ double divisible_max_stage_s(const divisible_pipeline *cut, double units, double
 
 // ---- group choices -------------------------------------------------------------------------
 
-/* Lower bound of the work of the model's ends. */
+/* Returns a lower bound of f + b of embedding, modules and loss. */
 static double ends_s(const group_choice *set)
 {
     double first_s = HUGE_VAL, last_s = HUGE_VAL;
@@ -138,7 +138,7 @@ static double ends_s(const group_choice *set)
     return first_s + last_s;
 }
 
-/* No stage is faster than one layer. */
+/* Returns a lower bound of the slowest stage: no stage is faster than one layer. */
 static double one_layer_s(const group_choice *set)
 {
     double slowest_s = 0.0;
@@ -148,7 +148,7 @@ static double one_layer_s(const group_choice *set)
     return slowest_s;
 }
 
-/* The objective of a pipeline and its tail. */
+/* Returns the objective of a pipeline and its tail. */
 static double objective_of(const hetero_problem *q, const group_choice *set, double pipeline_s,
                            double tail_s)
 {
@@ -171,7 +171,7 @@ double hetero_divisible_bound(const hetero_problem *q, const group_choice *set)
 
 // ---- whole layers --------------------------------------------------------------------------
 
-/* Sorts the runs of a choice by the time of a unit, the fastest first. */
+/* Sorts the runs of a choice by the time of a unit of work, ascending. */
 static void by_unit(const group_choice *set, int order[HETERO_RUNS])
 {
     for (int r = 0; r < set->runs; r++) {
@@ -190,7 +190,7 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Bounds of the k-th stage from the end, which has k microbatches in flight, or all. */
+/* Returns bounds of the k-th stage from the end, with min(k, all) microbatches in flight. */
 static const stage_bound *row_from_end(hetero_problem *q, group_degrees *choice, int k)
 {
     const int microbatches = hetero_microbatches(q, choice->size);
@@ -226,7 +226,7 @@ static bool list_fills(hetero_problem *q, stage_run *run)
     return true;
 }
 
-/* Lower bound of the tail of a stage with at least this number of layers, in any place. */
+/* Lists lower bounds of the tail of a stage in any place, by its least number of layers. */
 static bool list_tail_bounds(hetero_problem *q, group_degrees *choice)
 {
     const int layers = q->problem->model->layers;
@@ -263,7 +263,7 @@ static bool list_layers(hetero_problem *q, const group_choice *set)
     return true;
 }
 
-/* Layers that the stages of each run hold within x. */
+/* Numbers of layers that the stages of each run hold within x. */
 typedef struct held_layers {
     int of[HETERO_RUNS];
     int all;
@@ -292,7 +292,7 @@ static bool can_hold(const hetero_problem *q, const group_choice *set, const hel
     return held->all >= q->problem->model->layers;
 }
 
-/* Lower bound of the tail if no group holds more than this. (S.68) */
+/* Returns a lower bound of the tail if no group holds more layers than this. (S.68) */
 static double least_tail_s(const hetero_problem *q, const group_choice *set,
                            const held_layers *held)
 {
@@ -308,7 +308,9 @@ static double least_tail_s(const hetero_problem *q, const group_choice *set,
     return tail_s;
 }
 
-/* W with one layer in each stage, and the others in the fastest groups, as many as these hold. */
+/*
+ * Returns W with one layer in each stage and the others in the fastest groups that can hold them.
+ */
 static double whole_work_s(const hetero_problem *q, const group_choice *set, const int *order,
                            const held_layers *held)
 {
@@ -325,7 +327,7 @@ static double whole_work_s(const hetero_problem *q, const group_choice *set, con
     return work_s;
 }
 
-/* The least over every x at which one more layer fits. */
+/* Takes the least bound over all x at which one more layer fits. */
 double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
 {
     int order[HETERO_RUNS];
@@ -347,8 +349,8 @@ double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
 }
 
 /*
- * The limit without sends and tail, over m; the tail's bound grows as a stage may take less, so it
- * is repeated.
+ * Returns the limit less sends and tail, divided by m. A smaller result raises the bound of the
+ * tail, so the computation is repeated.
  */
 double hetero_max_stage_s(const hetero_problem *q, const group_choice *set)
 {
