@@ -1,11 +1,11 @@
 /*
- * heterogeneous_choices.c - group choices, with a run or two a group, whose bound is below the
- * limit (S.66, S.70)
+ * heterogeneous_choices.c - lists group choices with one or two runs per group whose bound is below
+ * the limit (S.66, S.70)
  *
- * For each size a walk over the groups takes one option of each group, or none. A part of a choice
- * is bounded with the best of the groups to come, as one pipeline with divisible layers. Options
- * are sorted by the work that they hold: the first that holds too little together with the best of
- * the other groups ends its list.
+ * For each size a depth-first walk over the groups takes one option of each group, or none. A
+ * partial choice is bounded together with the best of the remaining groups, as one pipeline with
+ * divisible layers. Options are sorted by the work that they hold, in descending order. The walk
+ * stops at the first option that holds too little together with the best of the other groups.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "search/space/space.h"
 
 /*
- * Degrees, and the units of work that a stage of them holds at most in a plan below the limit.
+ * Degrees, and `held`: the most units of work that a stage of them holds in a plan below the limit.
  * (S.70)
  */
 typedef struct set_choice {
@@ -35,7 +35,7 @@ typedef struct set_reach {
     int stages;         /* upper bound */
 } set_reach;
 
-/* One or two runs of a group. */
+/* One option of a group: one run or two. */
 typedef struct set_option {
     int runs;
     group_degrees *choice[2];
@@ -43,36 +43,38 @@ typedef struct set_option {
     set_reach reach;
 } set_option;
 
-/* Degrees and options of one group for plans below the limit; options that hold most work first. */
+/*
+ * Degrees and options of one group for plans below the limit, options in descending order of work.
+ */
 typedef struct set_list {
-    int gpus; /* of the group */
+    int gpus; /* GPUs of the group */
     int choices;
     set_choice *choice;
     int options, capacity;
     set_option *option;
-    set_reach reach; /* of all options, or of all degrees before there are options */
+    set_reach reach; /* of all options, or of all degrees until options are listed */
 } set_list;
 
-/* The walk over the groups of one size, with the runs that are taken so far. */
+/* State of the walk over the groups for one size, with the runs taken so far. */
 typedef struct choice_search {
     hetero_problem *q;
     group_choices *out;
-    bool uneven;  /* one of the groups has two runs; else each has one */
-    double units; /* of the model, less a margin for rounding */
+    bool uneven;  /* true: one of the groups has two runs; false: each has one */
+    double units; /* work of the model, less a margin for rounding */
     int microbatches;
-    double *max_work; /* [layers + 1] by stages; 0: not computed yet */
+    double *max_work; /* [layers + 1] pipeline_max_work by stages; 0: not computed yet */
     set_list list[PLAIT_MAX_NODE_GROUPS];
     int runs;
     stage_run *run[HETERO_RUNS];
-    int64_t budget;     /* options to try; negative: it did not last */
-    double lower_bound; /* of all choices */
+    int64_t budget;     /* options left to try; negative: exhausted */
+    double lower_bound; /* lower bound of all choices */
     bool failed;
 } choice_search;
 
-/* A part of a choice: its groups and bounds. */
+/* A partial choice: its groups and bounds. */
 typedef struct set_part {
     unsigned groups; /* bits */
-    bool uneven;     /* a group has two runs */
+    bool uneven;     /* true if a group has two runs */
     set_reach reach;
 } set_part;
 
@@ -88,7 +90,7 @@ static void add_reach(set_reach *sum, const set_reach *more)
     sum->stages += more->stages;
 }
 
-/* The part together with the best of the groups from g on. */
+/* Returns the partial choice extended by the best of the groups from g on. */
 static set_part with_rest(const choice_search *search, set_part part, int g)
 {
     for (; g < search->q->problem->cluster->groups; g++)
@@ -97,10 +99,10 @@ static set_part with_rest(const choice_search *search, set_part part, int g)
 }
 
 /*
- * Adds the best that group g may have: the most units a second, each in the least time. If it has
- * one run, and the other groups cannot hold the model with half of its work, its stages are at
- * least half full, and more stages that take longer each do not end sooner (S.70). Else it has as
- * many stages as any of its options.
+ * Adds an upper bound of what group g can do: the most units per second, each in the least time. If
+ * the group has one run, and the model does not fit into the other groups and half of this one, its
+ * stages are at least half full, and then more but slower stages do not end sooner (S.70).
+ * Otherwise it gets the most stages of any of its options.
  */
 static void add_best(const choice_search *search, const set_part *most, double max_s, int g,
                      divisible_pipeline *cut)
@@ -115,7 +117,7 @@ static void add_best(const choice_search *search, const set_part *most, double m
                       reach->units_per_s, reach->unit_s);
 }
 
-/* The divisible pipeline of the runs that are taken and the best of the groups from g on. */
+/* Returns the divisible pipeline of the runs taken so far and the best of the groups from g on. */
 static divisible_pipeline cut_of(const choice_search *search, const set_part *most, double max_s,
                                  int g)
 {
@@ -130,7 +132,7 @@ static divisible_pipeline cut_of(const choice_search *search, const set_part *mo
     return cut;
 }
 
-/* The limit in seconds, for plans over these groups. */
+/* Returns the limit in seconds for plans over these groups. */
 static double limit_s(const choice_search *search, unsigned groups)
 {
     return hetero_limit(search->q) / hetero_weight(search->q, groups);
@@ -138,7 +140,7 @@ static double limit_s(const choice_search *search, unsigned groups)
 
 // ---- the walk ------------------------------------------------------------------------------
 
-/* Sends that every order of the groups has. */
+/* Returns the sends that are the same in every order of the groups. */
 static plait_between_stages sends_inside(const group_choice *set)
 {
     plait_between_stages sum = {0};
@@ -155,7 +157,7 @@ static plait_between_stages sends_inside(const group_choice *set)
 }
 
 /*
- * Adds the choice of the runs that are taken, if it has several runs, all `must` groups, and a
+ * Adds the choice of the runs taken so far if it has several runs, all groups of q->must, and a
  * bound below the limit.
  */
 static void keep_choice(choice_search *search, const set_part *part)
@@ -176,7 +178,7 @@ static void keep_choice(choice_search *search, const set_part *part)
     set.listed = q->listed++;
     set.bound = hetero_divisible_bound(q, &set);
     if (set.bound < hetero_limit(q) && q->problem->model->kinds == 1) {
-        set.bound = hetero_whole_layer_bound(q, &set); // closer, and slower
+        set.bound = hetero_whole_layer_bound(q, &set); // closer, but slower to compute
         search->failed = search->failed || set.bound < 0.0;
     }
     if (set.bound >= hetero_limit(q) || search->failed)
@@ -192,7 +194,9 @@ static void keep_choice(choice_search *search, const set_part *part)
 
 static void walk_groups(choice_search *search, int g, const set_part *part);
 
-/* True if the part, with the best of the groups from g on, may be below the limit. */
+/*
+ * Returns whether the partial choice and the best of the groups from g on may be below the limit.
+ */
 static bool is_hopeful(const choice_search *search, const set_part *part, int g)
 {
     const set_part most = with_rest(search, *part, g);
@@ -204,7 +208,7 @@ static bool is_hopeful(const choice_search *search, const set_part *part, int g)
     return divisible_lower_bound_s(&cut, search->units) + most.reach.tail_s < within_s;
 }
 
-/* Walks the groups after g, with the runs of an option of g. */
+/* Takes an option of group g and walks the groups after it. */
 static void walk_option(choice_search *search, const set_option *option, int g,
                         const set_part *part)
 {
@@ -249,7 +253,10 @@ static void walk_groups(choice_search *search, int g, const set_part *part)
 
 // ---- degrees and options -------------------------------------------------------------------
 
-/* Units of work that a stage holds in max_s, if one microbatch of them fits its memory. (S.70) */
+/*
+ * Returns an upper bound of the work that a stage does in max_s and stores with one microbatch in
+ * flight. (S.70)
+ */
 static double held_of(choice_search *search, group_degrees *choice, double max_s)
 {
     hetero_problem *q = search->q;
@@ -265,7 +272,7 @@ static double held_of(choice_search *search, group_degrees *choice, double max_s
     return held * q->kind_units[0];
 }
 
-/* The bounds of this number of stages with the same degrees. */
+/* Returns the bounds of this number of stages with the same degrees. */
 static set_reach reach_of(const set_choice *one, double stages)
 {
     const group_degrees *choice = one->choice;
@@ -286,7 +293,7 @@ static void widen(set_reach *reach, const set_reach *own, bool first)
     reach->stages = own->stages > reach->stages ? own->stages : reach->stages;
 }
 
-/* The best of all degrees of a group, each as if all GPUs were in stages of it. */
+/* Sets list->reach to the best of all degrees of the group, each as if it used all GPUs. */
 static void reach_choices(set_list *list)
 {
     list->reach = (set_reach){.unit_s = HUGE_VAL};
@@ -324,7 +331,7 @@ static void hold_choices(choice_search *search, int g)
         list->choice[c].held = held_of(search, list->choice[c].choice, max_s);
 }
 
-/* Upper bound of the work that the other groups hold. */
+/* Returns an upper bound of the work that the groups other than g hold. */
 static double held_beside(const choice_search *search, int g)
 {
     double held = 0.0;
@@ -335,8 +342,8 @@ static double held_beside(const choice_search *search, int g)
 }
 
 /*
- * Removes degrees if one stage of them together with the best of its group and of all other groups
- * cannot hold the model. Returns whether none was removed.
+ * Removes degrees of which one stage, together with the best of its group and of all other groups,
+ * cannot hold the model. Returns true if none was removed.
  */
 static bool clear_choices(choice_search *search, int g)
 {
@@ -358,8 +365,8 @@ static bool clear_choices(choice_search *search, int g)
 }
 
 /*
- * Lower bound of an option's tail: its fullest stage holds its share of what the other groups
- * cannot hold. (S.68)
+ * Returns a lower bound of an option's tail: its fullest stage holds at least its share of the work
+ * that the other groups cannot hold. (S.68)
  */
 static double tail_of(choice_search *search, const set_option *option, double others)
 {
@@ -470,7 +477,7 @@ static bool list_useful(choice_search *search, const degrees_list *all)
     return !search->failed;
 }
 
-/* Lower bound of all choices: each has one group at least. */
+/* Returns a lower bound of all choices, each of which has at least one group. */
 static double lower_bound_of(const choice_search *search, const set_part *none)
 {
     const set_part most = with_rest(search, *none, 0);

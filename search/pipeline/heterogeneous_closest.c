@@ -1,14 +1,14 @@
 /*
- * heterogeneous_closest.c - nothing fits: the plan over several groups that lacks least memory
+ * heterogeneous_closest.c - if no plan fits: the plan over several groups that exceeds memory least
  *
- * With l(s, i, j) the memory that layers i .. j - 1 lack on the nodes of stage s with the
- * recomputation that needs least,
+ * Let l(s, i, j) be the memory that layers i .. j - 1 lack on the nodes of stage s, with the
+ * recomputation that needs least. Then
  *
  *     lack(s, i) = min over j of max(l(s, i, j), lack(s + 1, j))                                 (S.69)
  *
- * in every order of every group choice with the fewest sequences a replica that limits allow, since
- * more of them need more memory. A choice is left out if its layers lack more than the best known
- * even with each group last in its order.
+ * is solved for every order of every group choice with the fewest sequences per replica that limits
+ * allow, since more sequences need more memory. A choice is skipped if its layers lack more than
+ * the best known plan even when each group is taken as the last of the order.
  */
 #include <math.h>
 
@@ -18,10 +18,10 @@
 
 typedef struct min_memory_search {
     hetero_problem *q;
-    const degrees_list *list; /* [PLAIT_MAX_NODE_GROUPS]: of one size */
+    const degrees_list *list; /* [PLAIT_MAX_NODE_GROUPS] degrees of one size */
     group_choice set;
     double best_bytes;
-    group_order order; /* that lacks best_bytes; its set is `of` */
+    group_order order; /* best order, lacking best_bytes; its set is `of` */
     group_choice of;
     hetero_layout layout;
     bool failed;
@@ -49,8 +49,8 @@ static bool fill_bytes(hetero_problem *q, group_degrees *choice, hetero_place pl
 }
 
 /*
- * The memory that layers [first, last) lack on their nodes, negative if they fit, and the
- * recomputation with least.
+ * Returns the bytes that layers [first, last) lack on their nodes, negative if they fit, and sets
+ * *recompute to the recomputation that needs least.
  */
 static double lack_of_stage(min_memory_search *search, group_degrees *choice, hetero_place place,
                             int in_flight, int first, int last, int *recompute)
@@ -77,7 +77,7 @@ static double lack_of_stage(min_memory_search *search, group_degrees *choice, he
 
 // ---- one order -----------------------------------------------------------------------------
 
-/* S.69 of an order, in tables of [stages + 1][layers + 1]. */
+/* Fills the tables of S.69 for an order, [stages + 1][layers + 1]. */
 static void fill_lacks(min_memory_search *search, const group_order *order, double *lack,
                        short *next)
 {
@@ -147,8 +147,8 @@ static void try_order(min_memory_search *search, const group_order *order)
 // ---- all orders ----------------------------------------------------------------------------
 
 /*
- * True if its stages hold all layers with a smaller lack than the best known when each group is
- * last in its order.
+ * Returns whether the stages could hold all layers and lack less than the best known plan, if each
+ * group were the last of its order.
  */
 static bool may_lack_less(min_memory_search *search, const group_choice *set)
 {
@@ -206,7 +206,7 @@ static void try_groups(min_memory_search *search, int g)
     }
     for (int c = 0; c < search->list[g].count; c++) {
         group_degrees *const choice =
-            search->list[g].choice[c]; // which uses all GPUs: q is min_memory
+            search->list[g].choice[c]; // uses all GPUs of the group, as q->min_memory is set
         stage_run *const run = hetero_run(search->q, choice, choice->max_stages);
         search->failed = search->failed || !run;
         if (!run)

@@ -1,9 +1,10 @@
 /*
- * heterogeneous_degrees.c - degrees of each group that are legal on its nodes alone, and the least
- * time of a layer
+ * heterogeneous_degrees.c - lists the degrees of each group that are legal on its nodes alone, with
+ * the least time of a layer
  *
- * Searched: tp inside a scale-up domain, cp, dp, ep, mbs, zero. sp follows; every other key has its
- * default. Stages of the same degrees use all GPUs of their group, or the group has a second run.
+ * The search covers tp inside a scale-up domain, cp, dp, ep, mbs and zero. The value of sp follows
+ * from these; every other key has its default. Stages of the same degrees use all GPUs of their
+ * group, unless the group has a second run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 typedef struct choice_list {
     hetero_problem *q;
     int group;
-    int gpus;   /* of the group */
+    int gpus;   /* GPUs of the group */
     int domain; /* GPUs of its scale-up level, the largest tp */
     int count, room;
     group_degrees **choice;
@@ -29,7 +30,7 @@ typedef struct choice_list {
 
 // ---- prices --------------------------------------------------------------------------------
 
-/* The price of a stage with one layer of kind k. */
+/* Returns the price of a stage with one layer of kind k. */
 static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choice,
                                    hetero_place place, int k, plait_recompute recompute,
                                    bool *failed)
@@ -49,7 +50,7 @@ static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choic
     return price;
 }
 
-/* True if some kind of layer does not fit these nodes, whatever it recomputes. */
+/* Returns whether some kind of layer does not fit these nodes with any recomputation. */
 static bool lacks_room(const hetero_problem *q, group_degrees *choice, bool *failed)
 {
     for (int k = 0; k < q->problem->model->kinds; k++) {
@@ -65,7 +66,7 @@ static bool lacks_room(const hetero_problem *q, group_degrees *choice, bool *fai
     return false;
 }
 
-/* f + b that an end of the model adds to a layer of the first kind. */
+/* Returns the f + b that an end of the model adds to a stage with a layer of the first kind. */
 static double end_s(const hetero_problem *q, group_degrees *choice, hetero_place place,
                     bool *failed)
 {
@@ -76,8 +77,8 @@ static double end_s(const hetero_problem *q, group_degrees *choice, hetero_place
 }
 
 /*
- * The unit of work is a second of the first degrees of all: a layer of kind k has as many units as
- * seconds there.
+ * Measures the layers. The unit of work is one second with the first listed degrees: a layer of
+ * kind k has as many units as seconds there.
  */
 static void measure(hetero_problem *q, group_degrees *choice, bool *failed)
 {
@@ -104,15 +105,15 @@ static void measure(hetero_problem *q, group_degrees *choice, bool *failed)
     plait_between_add_boundary(&choice->boundary, choice->sort, choice->sort);
 }
 
-/* True if stages of this number of GPUs use all of the group's. */
+/* Returns whether stages with this number of GPUs can use all GPUs of the group. */
 static bool stages_fill(const choice_list *list, int gpus)
 {
     return list->gpus % gpus == 0 && list->gpus / gpus < list->q->problem->model->layers;
 }
 
 /*
- * Adds degrees; false if a layer does not fit, so that it does not fit with larger microbatches
- * either.
+ * Adds degrees. Returns false if a layer does not fit; then it does not fit with larger
+ * microbatches either.
  */
 static bool add_choice(choice_list *list, const plait_degrees *d)
 {
@@ -170,7 +171,9 @@ static bool limits_hold(const hetero_problem *q, const plait_degrees *d)
     return true;
 }
 
-/* The default kernel of attention, or the fastest one that limits allow and these nodes run. */
+/*
+ * Sets the attention kernel: the default, or the fastest that limits allow and these nodes support.
+ */
 static void take_kernel(const hetero_problem *q, const plait_problem *of_group, plait_degrees *d)
 {
     for (int kernel = PLAIT_ATTENTION_KERNELS - 1;
@@ -187,7 +190,7 @@ static void take_kernel(const hetero_problem *q, const plait_problem *of_group, 
     }
 }
 
-/* Gives all other keys their defaults. Returns whether the degrees are legal. */
+/* Sets all other keys to their defaults. Returns whether the degrees are legal. */
 static bool complete(const choice_list *list, plait_degrees *d, bool *layers_legal)
 {
     static const plait_key_set given =
@@ -286,7 +289,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The sizes that occur, ascending. */
+/* Lists the sizes that occur, ascending. */
 static bool list_sizes(hetero_problem *q, const choice_list *lists)
 {
     size_t all = 0;

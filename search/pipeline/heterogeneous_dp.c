@@ -1,15 +1,15 @@
 /*
- * heterogeneous_dp.c - the best layers of one order of groups
+ * heterogeneous_dp.c - finds the best layers of each stage for one order of groups
  *
- * The states of the engine are numbers of layers. The stages to come are bounded from the last one
- * back, by the least that any layers of theirs take: with x the least f + b of a stage that fits,
- * and a the least tail,
+ * The states of the engine are numbers of layers. The remaining stages are bounded from the last
+ * one backwards, by the least time of any assignment of layers. With x the least f + b of a stage
+ * that fits, and a its least tail,
  *
  *     slowest(s, i) = min over j of max(x(s, i, j), slowest(s + 1, j))                          (S.63)
  *     work(s, i)    = min over j of     x(s, i, j) + work(s + 1, j)
  *     tail(s, i)    = min over j of max(a(s, i, j), tail(s + 1, j))
  *
- * Orders are solved by several threads: nothing but the arena is written.
+ * Several threads solve orders, so the functions write to nothing but their arena.
  */
 #include <math.h>
 
@@ -17,9 +17,9 @@
 #include "search/pipeline/heterogeneous.h"
 
 /*
- * Before the engine starts, `min` and `max` narrow the layers before each stage, from what the
- * stages on either side can hold. `rest` is filled for these alone; elsewhere it is infinite. Rows
- * and options exist: they were made for each stage of the order.
+ * `min` and `max` bound the number of layers before each stage by what the stages on either side
+ * can hold. `rest` is computed only between these bounds and infinite elsewhere. `row` and
+ * `options` were computed for each stage of the order before.
  */
 typedef struct dp_context {
     const hetero_problem *q;
@@ -27,7 +27,7 @@ typedef struct dp_context {
     int stages, layers;
     const stage_bound **row; /* [stages] by range of layers */
     stage_options **options; /* [stages] by range of layers */
-    int *min, *max;          /* [stages + 1] layers before a stage */
+    int *min, *max;          /* [stages + 1] bounds of the layers before a stage */
     pipeline_rest *rest;     /* [stages + 1][layers + 1] */
 } dp_context;
 
@@ -39,7 +39,8 @@ static stage_bound bound_of(const dp_context *d, int s, int first, int last)
 // ---- bounds --------------------------------------------------------------------------------
 
 /*
- * Layers that stage s holds at most in this time; of several kinds anything is taken for possible.
+ * Returns an upper bound of the layers that stage s holds in a plan below the limit. With several
+ * kinds of layers it is not narrowed.
  */
 static int most_layers(const dp_context *d, int s)
 {
@@ -52,19 +53,19 @@ static int most_layers(const dp_context *d, int s)
     return layers;
 }
 
-/* Narrows the layers before each stage; false if the order cannot hold all layers. */
+/* Fills min and max. Returns false if the order cannot hold all layers. */
 static bool fill_window(dp_context *d)
 {
     const int stages = d->stages;
 
     for (int s = 0; s < stages; s++) {
         const int held = most_layers(d, s);
-        const int end = d->layers - (stages - 1 - s); // a layer for each stage to come
+        const int end = d->layers - (stages - 1 - s); // each remaining stage has a layer
         const int most = d->max[s] + held;
         if (held == 0)
             return false;
         d->max[s + 1] = most < end ? most : end;
-        d->min[s] = held; // until the next loop
+        d->min[s] = held; // layers that stage s holds, replaced in the next loop
     }
     d->min[stages] = d->layers;
     for (int s = stages - 1; s >= 0; s--) {
@@ -74,7 +75,7 @@ static bool fill_window(dp_context *d)
     return d->min[0] == 0 && d->max[stages] == d->layers;
 }
 
-/* S.63, over stages that a plan below the limit may have. */
+/* Computes S.63 over the stages that a plan below the limit may have. */
 static pipeline_rest rest_from(const dp_context *d, int s, int i)
 {
     const int *range = &d->q->range[i * (d->layers + 1)];

@@ -1,10 +1,10 @@
 /*
- * heterogeneous_orders.c - all orders of all group choices, the choice with the least bound first
+ * heterogeneous_orders.c - solves all orders of all group choices, in ascending order of bounds
  *
- * Choices are sorted by their bound, and every order of their groups is solved until the bound of
- * the next choice reaches the worst plan that is kept: so the plans that are kept are the best.
- * (S.66) Several threads solve a block of choices against the limit before the block, and its plans
- * are kept in order: the result does not depend on threads.
+ * Choices are sorted by their bound. Every order of their groups is solved, until the bound of the
+ * next choice reaches the worst kept plan; then the kept plans are the best (S.66). Several threads
+ * solve a block of choices against the limit before the block, and the plans of the block are kept
+ * in order, so the result does not depend on the number of threads.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -15,13 +15,13 @@
 
 enum {
     FEW = 4,    /* choices of each size that are solved before those of the next size are listed */
-    SHORT = 4,  /* labels of a state then */
-    BLOCK = 64, /* choices at a time */
+    SHORT = 4,  /* labels per state when the first FEW choices are solved */
+    BLOCK = 64, /* choices that threads solve at a time */
     SIZE_OPTIONS = 1 << 20,
-    ORDERS = 384 /* of PLAIT_MAX_NODE_GROUPS groups with two runs each */
+    ORDERS = 384 /* orders of PLAIT_MAX_NODE_GROUPS groups with two runs each */
 };
 
-/* A choice of a block: its orders, and their layers. */
+/* One choice of a block, with its orders and their best layers. */
 typedef struct set_slot {
     plait_arena *arena;
     int orders;
@@ -52,7 +52,7 @@ static plait_between_stages sends_of(const group_order *order)
     return sum;
 }
 
-/* Threads share rows of bounds, so they are computed before. */
+/* Computes the rows of bounds of an order before the threads start, since they share them. */
 static bool make_rows(hetero_problem *q, const group_order *order)
 {
     int at = 0;
@@ -65,7 +65,7 @@ static bool make_rows(hetero_problem *q, const group_order *order)
     return true;
 }
 
-/* True if run r may be at place `at`: the two runs of a group are next to each other. */
+/* Returns whether run r may be at place `at`: the two runs of a group must be adjacent. */
 static bool may_be_next(const group_order *order, int at, unsigned left, int r)
 {
     const group_choice *set = order->set;
@@ -145,7 +145,7 @@ plait_status hetero_build_plan(hetero_problem *q, const group_order *order,
 
 static plait_status keep_slot(hetero_problem *q, set_slot *slot, plait_error *err)
 {
-    bool solved = false; // a choice is one point, whatever its orders
+    bool solved = false; // a choice counts as one point, however many orders it has
 
     for (int l = 0; l < slot->orders; l++) {
         const hetero_layout *layout = &slot->layout[l];
@@ -191,7 +191,7 @@ static int by_bound(const void *left, const void *right)
     return (a->listed > b->listed) - (a->listed < b->listed);
 }
 
-/* Solves at most this number of choices from `from` on, until the bound reaches the limit. */
+/* Solves choices from `from` on, at most `most` of them, until the bound reaches the limit. */
 static plait_status solve_sets(order_search *search, int from, int most, plait_error *err)
 {
     group_choice *set = search->sets.set;
@@ -231,8 +231,8 @@ static plait_status solve_few(order_search *search, int from, plait_error *err)
 }
 
 /*
- * Lists the choices of each size and solves a few, then solves all that may still be better,
- * exactly. Each size has a share of the budget, so that none uses it up.
+ * Lists the choices of each size and solves a few of them, then solves all that may still be better
+ * exactly. Each size gets a share of the budget, so that no size exhausts it.
  */
 static plait_status search_sizes(order_search *search, int64_t *budget, double *lower_bound,
                                  plait_error *err)

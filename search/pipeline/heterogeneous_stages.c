@@ -1,9 +1,9 @@
 /*
- * heterogeneous_stages.c - options of one stage, and lower bounds of them
+ * heterogeneous_stages.c - computes the options of one stage and their lower bounds
  *
- * Options are computed once for all ranges of layers with as many of each kind, a row of bounds
- * once for a number of microbatches in flight. The limit of the search only falls, so a range that
- * takes too long when its row is computed takes too long ever after.
+ * Options are computed once for all ranges with the same number of layers of each kind, a row of
+ * bounds once for each number of microbatches in flight. The limit of the search never rises, so a
+ * range that is too slow when its row is computed stays too slow.
  */
 #include <math.h>
 #include <string.h>
@@ -42,7 +42,7 @@ bool hetero_stage(const hetero_problem *q, const group_degrees *choice, hetero_p
     return true;
 }
 
-/* True if a is at least as fast as b and fits where b fits. */
+/* Returns whether a is at least as fast as b and fits wherever b fits. */
 static bool dominates(const stage_option *a, const stage_option *b)
 {
     return a->max_in_flight >= b->max_in_flight && a->forward_s <= b->forward_s &&
@@ -114,7 +114,7 @@ static bool fill_options(hetero_problem *q, group_degrees *choice, hetero_place 
     return true;
 }
 
-/* Options of layers [first, last); NULL when out of memory. */
+/* Returns the options of layers [first, last); NULL if out of memory. */
 static const stage_options *options_of(hetero_problem *q, group_degrees *choice, hetero_place place,
                                        int other, int first, int last)
 {
@@ -133,7 +133,7 @@ static const stage_options *options_of(hetero_problem *q, group_degrees *choice,
 
 // ---- bounds --------------------------------------------------------------------------------
 
-/* The longest f + b of a stage in a plan below the limit, whatever the other groups are. */
+/* Returns an upper bound of f + b of a stage in a plan below the limit, for any other groups. */
 static double most_of(const hetero_problem *q, const group_degrees *choice)
 {
     return hetero_limit(q) / hetero_weight(q, 1u << choice->group) /
@@ -156,15 +156,15 @@ static stage_bound bound_of_options(const stage_options *options, int in_flight)
 }
 
 /*
- * With one layer more a stage takes longer and needs more memory: the first that takes too long
- * ends the row.
+ * Computes a row of bounds. Each further layer takes more time and memory, so the row ends at the
+ * first range that is too slow.
  */
 static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place place, int other,
                      int in_flight, stage_bound *row)
 {
     const int layers = q->problem->model->layers;
     const int firsts =
-        q->problem->model->kinds > 1 ? layers : 1; // ranges of one kind differ in length alone
+        q->problem->model->kinds > 1 ? layers : 1; // ranges of a single kind differ only in length
     const double max_s = most_of(q, choice);
 
     for (int r = 0; r < q->ranges; r++)

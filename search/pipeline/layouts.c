@@ -1,4 +1,4 @@
-/* layouts.c - the row of items, and the price of a layout */
+/* layouts.c - builds the row of items and prices layouts */
 #include "search/pipeline/layouts.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static void add(layout_sums *sum, const layout_sums *before, const plait_portion
     };
 }
 
-/* Memory of a row while items are added. */
+/* Arrays of a row while items are added. */
 typedef struct row_maker {
     layout_sums *sum, *rest;
     double *live_bytes;
@@ -37,7 +37,7 @@ static void add_item(row_maker *row, const plait_portion *leading, const plait_p
     row->live_bytes[i] = fmax(leading->live_bytes, rest->live_bytes);
 }
 
-/* All modules are one item, since they are in one chunk. */
+/* Returns the portion of all modules together, which are one item since they share a chunk. */
 static plait_portion all_modules(const plait_portions *portions, int modules)
 {
     plait_portion all = portions->module;
@@ -51,7 +51,10 @@ static plait_portion all_modules(const plait_portions *portions, int modules)
     return all;
 }
 
-/* If chunks are equal several moments have the peak: the schedule's own is taken. */
+/*
+ * Lists the rank of each chunk and its microbatches in flight. With equal chunks several moments
+ * have the peak; the schedule selects one.
+ */
 static bool list_chunks(const plait_degrees *d, int microbatches, plait_arena *arena,
                         layout_items *row)
 {
@@ -135,7 +138,10 @@ static void add_difference(layout_sums *sum, const layout_sums *end, const layou
     sum->saved_bytes += end->saved_bytes - first->saved_bytes;
 }
 
-/* With full:N the first layers of a chunk are recomputed; the embedding is no layer. */
+/*
+ * With full:N the first N layers of a chunk are recomputed; the embedding does not count as a
+ * layer.
+ */
 layout_sums layout_chunk_sums(const layout_items *row, int first, int end)
 {
     const int led = first + row->full_recompute_layers + (first == 0);

@@ -1,14 +1,14 @@
 /*
- * layouts.h - layers to chunks: the best layout of one point of the space
+ * layouts.h - assigns layers to chunks: finds the best layout of one point of the space
  *
- * A model is a row of items in the order in which a token passes them: the embedding, each layer,
- * the modules that predict further tokens as one item, the loss. A layout cuts the row into pp vpp
- * chunks; chunk c is on the rank that the schedule assigns it to.
+ * A model is a row of items in the order of the forward pass: the embedding, each layer, the
+ * modules that predict further tokens (one item together), the loss. A layout cuts the row into pp
+ * vpp chunks; chunk c is on the rank that the schedule assigns it to.
  *
  *     E | t t t | t t t | t t t m L        items 0 .. 11, chunks end at 1, 4, 7, 12
  *
- * All chunks but the first and the last have at least q - 1 layers, q the whole part of layers /
- * (pp vpp); so if chunks are many, some may be empty.
+ * All chunks but the first and the last have at least q - 1 layers, with q = floor(layers / (pp
+ * vpp)). So with many chunks some may be empty.
  *
  *     minimise    the step of the point with this layout, as the cost model prices it
  *     subject to  each rank's state and activations in flight fit
@@ -16,7 +16,7 @@
  *     layout_lower_bound_s   lower bound of every layout                                (S.6, S.7)
  *     layout_dp              the best by dynamic programming, where a chain is exact    (S.8)
  *     layout_enumerate       all layouts of a small row                                 (S.9)
- *     layout_local_search    seeds, and steps from them while they gain                 (S.10)
+ *     layout_local_search    hill climbing from seed layouts                            (S.10)
  */
 #pragma once
 
@@ -24,10 +24,10 @@
 #include "costmodel/api.h"
 #include "plait/lowlevel/schedule.h"
 
-/** Sums of the items before a place of the row. */
+/** Prefix sums of the row: sums of the items before a place. */
 typedef struct layout_sums {
     plait_chunk_time time;
-    double work_s; /* of a rank, for a microbatch, less what pairs of microbatches hide */
+    double work_s; /* of a rank per microbatch, less the time hidden by pairs of microbatches */
     double state_bytes, saved_bytes;
 } layout_sums;
 
@@ -38,46 +38,50 @@ typedef struct layout_items {
     int ranks, vpp;            /* pp, vpp */
     int chunks;                /* pp vpp */
     int items;                 /* 1 + layers + (modules) + 1 */
-    int modules_at;            /* item of all modules; -1: there are none */
-    int full_recompute_layers; /* `leading` of plait_portions; -1: recompute is not full:N */
-    const layout_sums *sum;    /* [items + 1] as leading layers of a chunk */
-    const layout_sums *rest;   /* [items + 1] as the layers after them */
-    const double *live_bytes;  /* [items] alive in the backward of each alone */
+    int modules_at;            /* index of the item of all modules; -1: none */
+    int full_recompute_layers; /* N of recompute full:N; -1: another recompute */
+    const layout_sums *sum;    /* [items + 1] with layers priced as leading ones of a chunk */
+    const layout_sums *rest;   /* [items + 1] with layers priced as those after them */
+    const double *live_bytes;  /* [items] bytes alive in the backward of each item */
     const double *in_flight;   /* [chunks] microbatches, if chunks were equal */
-    const int *rank;           /* [chunks] that has it */
+    const int *rank;           /* [chunks] rank of each chunk */
     double rank_bytes, capacity_bytes;
     double fused_s, after_s;
     int microbatches;
 } layout_items;
 
-/** Makes the row of a point; false when out of memory. */
+/** Builds the row of a point. Returns false if out of memory. */
 bool layout_items_make(const plait_problem *problem, const plait_degrees *degrees,
                        const plait_portions *portions, double capacity_bytes, plait_arena *arena,
                        layout_items *row);
 
-/** Sums of the items from `first` up to `end` as one chunk. */
+/** Returns the sums of items [first, end) as one chunk. */
 layout_sums layout_chunk_sums(const layout_items *row, int first, int end);
 
-/** The most bytes that the backward of one of these items alone keeps alive. */
+/** Returns the most bytes alive in the backward of any single item of [first, end). */
 double layout_live_bytes(const layout_items *row, int first, int end);
 
 /**
- * True if the modules may be in this chunk: the last of its rank, and not of the first rank unless
- * it is the last of all.
+ * Returns whether the modules may be in this chunk: it must be the last chunk of its rank, and not
+ * on the first rank unless it is the last chunk of all.
  */
 bool layout_takes_modules(const layout_items *row, int chunk);
 
-/** The chunks of a layout. @param end  [chunks] one past each chunk's last item */
+/**
+ * Fills in the chunks of a layout.
+ *
+ * @param end  [chunks] one past the last item of each chunk
+ */
 void layout_chunks(const layout_items *row, const int *end, plait_chunk *chunks);
 
-/** The ranks of a pipeline and the items to be assigned, whatever the layout. */
+/** The parts of a pipeline that are the same for every layout: its ranks and numbers of items. */
 typedef struct layout_shape {
     int ranks, vpp;
-    int kinds, layers[PLAIT_MAX_LAYER_KINDS]; /* of each kind */
+    int kinds, layers[PLAIT_MAX_LAYER_KINDS]; /* number of layers of each kind */
     int modules;
     int least;          /* least layers of a chunk that is neither the first nor the last */
-    bool returns_whole; /* backwards return through the chunks of the forwards, and are not split */
-    double in_flight[PLAIT_MAX_LAYERS]; /* [ranks] microbatches of any chunk, at least */
+    bool returns_whole; /* true if backwards visit the chunks in reverse and are not split */
+    double in_flight[PLAIT_MAX_LAYERS]; /* [ranks] least microbatches in flight of any chunk */
     int middle_chunks
         [PLAIT_MAX_LAYERS]; /* [ranks] chunks that are neither the first nor the last ... */
     double middle[PLAIT_MAX_LAYERS]; /* ... and the sum of their microbatches in flight */
@@ -87,70 +91,72 @@ typedef struct layout_shape {
 void layout_shape_init(layout_shape *ranks, const plait_model *model, const plait_degrees *degrees,
                        int microbatches);
 
-/** Lower bound of the step of every layout; infinite from `limit_s` on, and if none fits. */
+/**
+ * Returns a lower bound of the step of every layout; infinite if it reaches limit_s or none fits.
+ */
 double layout_lower_bound_s(const layout_shape *ranks, const plait_portions *portions,
                             double capacity_bytes, double limit_s);
 
 /**
- * The step of a good layout if chunks could be equal: no bound, but an order in which to try
- * points.
+ * Returns the step of a good layout if chunks could be equal. This is no bound; it only determines
+ * the order in which points are tried.
  */
 double layout_estimate_s(const layout_shape *ranks, const plait_portions *portions,
                          double capacity_bytes, double limit_s);
 
-/** The prices of layouts of one point, and the best step known. */
+/** Prices layouts of one point, and has the best known step. */
 typedef struct layout_pricer {
     plait_table *table;
     plait_degrees degrees;
-    plait_arena *scratch; /* rewound */
+    plait_arena *scratch; /* scratch memory, rewound after use */
     double capacity_bytes;
-    double limit_s;              /* layouts that are not faster are of no use */
-    char text[PLAIT_VALUE_SIZE]; /* the layout priced last, to which `degrees` point */
+    double limit_s;              /* best known step: slower layouts are skipped */
+    char text[PLAIT_VALUE_SIZE]; /* layout priced last; `degrees` points to it */
     bool failed;                 /* out of memory */
 } layout_pricer;
 
 /** The best layout. floor_s and pipeline_s are valid after layout_dp alone. */
 typedef struct layout_result {
-    bool any;    /* a layout fits and is faster than the limit */
-    bool proven; /* no other layout of this row is faster */
+    bool any;    /* true if a layout fits and is below the limit */
+    bool proven; /* true if no other layout of this row is faster */
     bool failed; /* out of memory */
     plait_price price;
-    double floor_s;    /* lower bound of every layout's step */
-    double pipeline_s; /* of layout_dp: the shortest of all that fit; infinite: not known */
-    char text[PLAIT_VALUE_SIZE]; /* layout */
+    double floor_s;              /* lower bound of the step of every layout */
+    double pipeline_s;           /* shortest pipeline of all layouts that fit; infinite: unknown */
+    char text[PLAIT_VALUE_SIZE]; /* layout as text */
 } layout_result;
 
 /**
- * The price of a layout by the tables, a lower bound if it is not exact; infinite if it does not
- * fit.
+ * Returns the price of a layout by the tables, which is exact or a lower bound; infinite if the
+ * layout does not fit.
  */
 plait_price layout_price(layout_pricer *pricer, const layout_items *row, const int *end);
 
-/** The price, exact if it is below the limit. */
+/** Returns the price of a layout, which is exact if it is below the limit. */
 plait_price layout_price_exact(layout_pricer *pricer, const layout_items *row, const int *end);
 
-/** Takes a layout with this exact price if it is the best so far. */
+/** Records a layout with this exact price if it is the best so far. */
 void layout_keep_best(layout_pricer *pricer, const layout_items *row, const int *end,
                       plait_price price, layout_result *found);
 
-/** True if the pipeline is a chain of stages, as layout_dp needs. */
+/** Returns whether the pipeline is a chain of stages, which layout_dp requires. */
 bool layout_has_chain(const layout_items *row);
 void layout_dp(layout_pricer *pricer, const layout_items *row, layout_result *found);
 
-/** True if there are few enough layouts to price all of them. */
+/** Returns whether the row has few enough layouts to price all of them. */
 bool layout_is_small(const layout_items *row);
 void layout_enumerate(layout_pricer *pricer, const layout_items *row, layout_result *found);
 
 void layout_local_search(layout_pricer *pricer, const layout_items *row, layout_result *found);
 
 /**
- * Layouts whose slowest rank is fast, as a start of the local search and as first answers.
+ * Lists layouts with a fast slowest rank, from which the local search starts.
  *
- * @param end  [LAYOUT_SEEDS][chunks], filled
- * @return     how many
+ * @param end  [LAYOUT_SEEDS][chunks] receives the layouts
+ * @return     number of layouts
  */
 enum { LAYOUT_SEEDS = 8 };
 int layout_seeds(const layout_items *row, int *end);
 
-/** The best layout of a row, by the method for its schedule and size. */
+/** Finds the best layout of a row, by the method that its schedule and size allow. */
 void layout_solve(layout_pricer *pricer, const layout_items *row, layout_result *found);
