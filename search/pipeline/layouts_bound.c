@@ -6,10 +6,11 @@
  *     T >= the least with which the ranks can hold all layers of one kind, each of w seconds:     (S.7)
  *          sum over ranks r of min((T - before_r / m) / w, layers that fit) >= layers of the kind
  *
- * in whole layers, with the loss on one rank; a step is at least m T and the time after it. A rank
- * waits for a forward, and if backwards return whole for a backward, of the chunks before its own,
- * which hold q - 1 layers each. The layers of a rank's chunks in the middle are in flight as often
- * as these chunks are, all others as often as the chunk with fewest.
+ * in whole layers, with the loss on one rank. A step takes at least m T and the time after it. A
+ * rank first waits for a forward of the chunks before its own, which hold at least q - 1 layers
+ * each; if backwards are not split, it also waits for a backward of them. The layers of a rank's
+ * middle chunks count with the microbatches in flight of these chunks, all others with those of the
+ * rank's chunk that has fewest.
  */
 #include <math.h>
 #include <string.h>
@@ -63,12 +64,12 @@ void layout_shape_init(layout_shape *out, const plait_model *model, const plait_
 
 // ---- layers of one kind (S.7) --------------------------------------------------------------
 
-/* Input of the bounds; the last four fields are valid for the kind of layers at hand. */
+/* Input of the bounds. The last four fields are set for the kind of layers being bounded. */
 typedef struct bound_input {
     const layout_shape *shape;
     const plait_portions *of;
-    double free_bytes; /* of a rank, for items */
-    bool estimate;     /* as if chunks were equal: no bound */
+    double free_bytes; /* memory of a rank for items */
+    bool estimate;     /* true: compute an estimate for equal chunks instead of a bound */
     int kind;
     double layer_s;                   /* w */
     int fits[PLAIT_MAX_LAYERS];       /* [ranks] layers in its memory */
@@ -76,8 +77,8 @@ typedef struct bound_input {
 } bound_input;
 
 /*
- * The number of times that `size` fits into `room`, with a margin for rounding; at most the layers
- * of any model.
+ * Returns how many times `size` fits into `room`, with a margin for rounding, at most the largest
+ * number of layers of a model.
  */
 static int times_in(double room, double size)
 {
@@ -108,8 +109,8 @@ static int layers_that_fit(const bound_input *in, int rank)
 }
 
 /*
- * Lower bound of the time that a rank waits, a microbatch: chunks in the middle are before its
- * first.
+ * Returns a lower bound of the time that a rank waits per microbatch, in the middle chunks before
+ * its first one.
  */
 static double waits_s(const bound_input *in, int rank)
 {
@@ -131,8 +132,8 @@ static double waits_s(const bound_input *in, int rank)
 }
 
 /*
- * True if ranks that work this long hold all layers of the kind, one rank with the loss beside
- * them.
+ * Returns whether ranks that work this long can hold all layers of the kind, one of them together
+ * with the loss.
  */
 static bool can_hold(const bound_input *in, double longest_s)
 {
@@ -154,7 +155,7 @@ static bool can_hold(const bound_input *in, double longest_s)
     return count - lost >= in->shape->layers[in->kind];
 }
 
-/* S.7 for one kind, from below by halving; infinite above `high`. */
+/* Returns S.7 for one kind, a lower bound found by bisection; infinite if above `high`. */
 static double longest_of_kind_s(bound_input *in, int kind, double low, double high)
 {
     in->kind = kind;
@@ -177,7 +178,7 @@ static double longest_of_kind_s(bound_input *in, int kind, double low, double hi
 
 // ---- all bounds ----------------------------------------------------------------------------
 
-/* W, the work of all items for a microbatch. */
+/* Returns W, the work of all items per microbatch. */
 static double all_work_s(const layout_shape *shape, const plait_portions *of)
 {
     double all_s = of->embedding.work_s + of->loss.work_s + shape->modules * of->module.work_s;
@@ -188,9 +189,9 @@ static double all_work_s(const layout_shape *shape, const plait_portions *of)
 }
 
 /*
- * 1F1B with one chunk a rank: m T_r + T_0 + .. + T_r-1 <= M for every r. The most work is done if
- * each holds with equality, T_r = (M / m) (1 - 1 / m)^r; the sum of these is W, less the time saved
- * by fusing. (S.12)
+ * Returns the bound of S.12, for 1F1B with one chunk per rank: m T_r + T_0 + .. + T_r-1 <= M for
+ * every rank r. The ranks do most work if each of these is an equality, T_r = (M / m) (1 - 1 /
+ * m)^r; the sum of these is W, less the time saved by fusing.
  */
 static double staggered_s(const bound_input *in, double all_s, double saved_s)
 {
@@ -203,7 +204,7 @@ static double staggered_s(const bound_input *in, double all_s, double saved_s)
            saved_s;
 }
 
-/* Lower bound of the work of the slowest rank; infinite above `most_s`. */
+/* Returns a lower bound of the work of the slowest rank; infinite if above `most_s`. */
 static double longest_s(bound_input *in, double most_s, double saved_s)
 {
     const layout_shape *shape = in->shape;
@@ -226,7 +227,7 @@ double layout_lower_bound_s(const layout_shape *shape, const plait_portions *of,
                             double capacity_bytes, double limit_s)
 {
     const double saved_s = 2.0 * shape->vpp * of->fused_s;
-    bound_input in; // large: only the fields in use are filled
+    bound_input in; // large, so only the fields in use are initialised
 
     in.shape = shape;
     in.of = of;
@@ -237,7 +238,10 @@ double layout_lower_bound_s(const layout_shape *shape, const plait_portions *of,
     return of->microbatches * fmax(0.0, longest - saved_s) + of->after_s;
 }
 
-/* The bubble is the work of the other ranks for a microbatch, one of their chunks at a time. */
+/*
+ * Estimates the bubble as the work of the other ranks per microbatch, divided by the chunks per
+ * rank.
+ */
 double layout_estimate_s(const layout_shape *shape, const plait_portions *of, double capacity_bytes,
                          double limit_s)
 {

@@ -1,13 +1,14 @@
 /*
- * layouts_dp.c - the best layout where the pipeline is a chain of stages: 1F1B, one chunk a rank
+ * layouts_dp.c - finds the best layout of 1F1B with one chunk per rank, where the pipeline is a
+ * chain
  *
- * The states of the engine are numbers of items: an option of stage s in state e holds items e to
- * e', if they fit. The work of the first e items is the same in every label of a state, and of k
- * stages to come one works for at least the mean of what is left. (S.8)
+ * The states of the engine are numbers of items: an option of stage s in state e holds items [e,
+ * e'), if they fit. All labels of a state have the same work in the first e items, and the slowest
+ * of the k remaining stages takes at least the mean of the remaining work. (S.8)
  *
- * Guarantee: no layout that fits has a shorter pipeline, so none a step below that and the least
- * that follows (after_s). Complexity: p n^2 labels in the worst case, n items; the best known
- * layout leaves a few of each stage.
+ * Guarantee: no layout that fits has a shorter pipeline, so no step is below this pipeline and the
+ * least time after it (after_s). Complexity: p n^2 labels in the worst case, for n items; the best
+ * known layout prunes all but a few labels of each stage.
  */
 #include <math.h>
 
@@ -16,7 +17,7 @@
 
 enum { MOST_LABELS = 64 };
 
-/* A label and a price add the same numbers in another order. */
+/* Relative tolerance: labels and prices add the same numbers in different orders. */
 static const double ROUNDING = 1e-12;
 
 bool layout_has_chain(const layout_items *row)
@@ -26,7 +27,7 @@ bool layout_has_chain(const layout_items *row)
 
 typedef struct dp_context {
     const layout_items *row;
-    double limit_s; /* of the pipeline */
+    double limit_s; /* pipelines that reach it are pruned */
 } dp_context;
 
 static plait_status list_lengths(pipeline_engine *engine, void *context, int stage, int first,
@@ -46,7 +47,7 @@ static plait_status list_lengths(pipeline_engine *engine, void *context, int sta
             row->rank_bytes + sum.state_bytes + row->in_flight[stage] * sum.saved_bytes +
                     layout_live_bytes(row, first, end) >
                 row->capacity_bytes)
-            break; // more items take longer and need more
+            break; // more items take more time and memory
         if (row->modules_at < first || row->modules_at >= end || layout_takes_modules(row, stage))
             pipeline_extend(engine, &(pipeline_option){.time = sum.time, .state = end});
     }
@@ -63,7 +64,7 @@ static pipeline_rest rest_of(const void *context, int stage, int first)
     return (pipeline_rest){.slowest_s = stages > 0 ? work_s / stages : 0.0, .work_s = work_s};
 }
 
-/* The layout of a label. Returns whether its price agrees that it fits. */
+/* Prices and records the layout of a label. Returns whether it fits by its price. */
 static bool take_label(layout_pricer *pricer, const layout_items *row, const pipeline_result *dp,
                        int label, layout_result *found)
 {
@@ -80,7 +81,7 @@ static bool take_label(layout_pricer *pricer, const layout_items *row, const pip
     return isfinite(price.step_s);
 }
 
-/* A good layout first: its step is the limit of all that follow. */
+/* Records a good layout first, whose step limits all further ones. */
 static bool take_seeds(layout_pricer *pricer, const layout_items *row, layout_result *found)
 {
     int *ends =
@@ -112,7 +113,7 @@ void layout_dp(layout_pricer *pricer, const layout_items *row, layout_result *fo
 
     if (seeded && pipeline_solve(&problem, pricer->scratch, &dp, NULL) == PLAIT_OK) {
         bool exact =
-            dp.complete && row->fused_s <= 0.0; // the pipeline of every label is its layout's
+            dp.complete && row->fused_s <= 0.0; // true: a label has the pipeline of its layout
         for (int l = dp.first; l >= 0; l = dp.label[l].next)
             exact = take_label(pricer, row, &dp, l, found) && exact;
         found->floor_s = exact ? found->pipeline_s + row->after_s : 0.0;

@@ -1,10 +1,10 @@
 /*
- * layouts_enumerate.c - all layouts of a small row (S.9)
+ * layouts_enumerate.c - enumerates all layouts of a small row (S.9)
  *
- * All cuts of n items into c chunks, the first and the last with an item: C(n + c - 3, c - 1) of
- * them. Each is priced by the tables; those with a lower bound instead of a price are simulated in
- * the order of their bounds, until the next bound is not below the best. Guarantee: no layout that
- * fits is faster.
+ * There are C(n + c - 3, c - 1) cuts of n items into c chunks whose first and last chunk have an
+ * item. Each is priced by the tables. Layouts for which the tables have only a lower bound are
+ * simulated in ascending order of bounds, until the next bound is not below the best step.
+ * Guarantee: no layout that fits is faster.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ bool layout_is_small(const layout_items *row)
 /* A layout and the lower bound of its step. */
 typedef struct priced_layout {
     double step_s;
-    int at; /* index of its first end */
+    int at; /* index of its first end in the list of ends */
 } priced_layout;
 
 typedef struct all_layouts {

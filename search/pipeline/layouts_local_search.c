@@ -1,11 +1,11 @@
 /*
- * layouts_local_search.c - seeds, and steps from the best of them while they gain (S.10)
+ * layouts_local_search.c - improves the best seed layout by hill climbing (S.10)
  *
- * Seeds whose price by the tables, a lower bound, is not below the best known step are left out;
- * the first few of the others are simulated. A step moves one item from a chunk of the rank that
- * works longest to another chunk, and the items between them move along. Steps start from the best
- * seed if it is nearly as fast as the best known. There is no proof: the distance to the lower
- * bound of the point remains as a gap.
+ * Seeds whose price by the tables, a lower bound, is not below the best known step are skipped; the
+ * first few of the others are simulated. A step moves one item from a chunk of the busiest rank to
+ * another chunk, which shifts the items between them. Climbing starts from the best seed if it is
+ * nearly as fast as the best known layout. The result is not proven; its gap is the distance to the
+ * lower bound of the point.
  */
 #include <math.h>
 #include <string.h>
@@ -43,8 +43,8 @@ static int busiest_rank(const layout_items *row, const int *end)
 }
 
 /*
- * Moves one item from chunk `from` to chunk `to`; false if a chunk would lose an item that it must
- * have.
+ * Moves one item from chunk `from` to chunk `to`. Returns false if a chunk would lose an item that
+ * it must have.
  */
 static bool move(const layout_items *row, const int *end, int from, int to, int *moved)
 {
@@ -62,7 +62,7 @@ static bool move(const layout_items *row, const int *end, int from, int to, int 
     return moved[0] >= 1 && (row->chunks == 1 || moved[row->chunks - 2] < row->items);
 }
 
-/* A layout that is being improved, and the number of layouts still to try. */
+/* State of the climb: the current layout, and the number of layouts left to try. */
 typedef struct climb {
     layout_pricer *pricer;
     const layout_items *row;
@@ -72,8 +72,8 @@ typedef struct climb {
 } climb;
 
 /*
- * Takes the first step that is faster, nearest chunks first; false if none is, or no tries are
- * left.
+ * Takes the first step that improves the layout, trying the nearest chunks first. Returns false if
+ * no step improves it or no tries are left.
  */
 static bool step(climb *at)
 {
@@ -114,7 +114,7 @@ typedef struct priced_seed {
     int *end;
 } priced_seed;
 
-/* The seeds that may be faster than the best known, by their lower bounds. */
+/* Lists the seeds that may be faster than the best known layout, sorted by lower bound. */
 static int price_seeds(layout_pricer *pricer, const layout_items *row, int *ends, priced_seed *out)
 {
     const int seeds = layout_seeds(row, ends);

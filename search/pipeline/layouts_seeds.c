@@ -1,5 +1,5 @@
 /*
- * layouts_seeds.c - layouts to start from: no rank works longer than it must
+ * layouts_seeds.c - builds seed layouts, in which the work of the busiest rank is small
  *
  *     budgets   chunk after chunk takes items while its rank has time left of a budget T, an equal part for each of its
  *               chunks to come; the least T with which all items have a chunk is found by halving. The row is read
@@ -14,13 +14,13 @@
 
 typedef struct seed_shape {
     bool from_end;
-    double beyond; /* part of an item's work by which a chunk may exceed its part of the budget */
+    double beyond; /* part of the last item by which a chunk may exceed its budget: 0, 0.5 or 1 */
 } seed_shape;
 
-/* Items of a rank so far. */
+/* Sums of the items assigned to a rank so far. */
 typedef struct seed_rank {
     double work_s, bytes;
-    int vpp; /* chunks to come */
+    int vpp; /* chunks of the rank left to fill */
 } seed_rank;
 
 typedef struct seed_budget {
@@ -28,7 +28,7 @@ typedef struct seed_budget {
     seed_shape shape;
     double work_s;   /* budget of a rank */
     seed_rank *rank; /* [ranks] */
-    int at;          /* items before it have a chunk, or those from it on */
+    int at;          /* next item: those before it, or from it on, have a chunk */
 } seed_budget;
 
 static int first_of(const seed_budget *fill, int items)
@@ -44,8 +44,8 @@ static layout_sums take(const seed_budget *fill, int items)
 }
 
 /*
- * True if a chunk with this number of items and the sums `now` may take one more, with the sums
- * `then`.
+ * Returns whether a chunk may take one more item, which changes its sums from `now` to `then`.
+ * `items` is the number of items that it has.
  */
 static bool takes_more(const seed_budget *fill, const seed_rank *rank, int chunk, int items,
                        const layout_sums *now, const layout_sums *then)
@@ -64,8 +64,8 @@ static bool takes_more(const seed_budget *fill, const seed_rank *rank, int chunk
 }
 
 /*
- * The ends of the row belong to the first and the last chunk, and the last chunk to be filled takes
- * what is left.
+ * Fills a chunk. The ends of the row belong to the first and the last chunk; the chunk filled last
+ * takes all remaining items.
  */
 static bool fill_chunk(seed_budget *fill, int chunk, bool last, int *end)
 {
@@ -110,7 +110,7 @@ static bool fill_within(const layout_items *row, seed_shape shape, double work_s
     return true;
 }
 
-/* The layout of the least budget, to a hundred-thousandth. */
+/* Bisects for the layout of the least budget, to a relative accuracy of 1e-5. */
 static bool fill_least(const layout_items *row, seed_shape shape, int *end)
 {
     const double all_s = row->sum[row->items].work_s + row->rest[row->items].work_s;
@@ -133,17 +133,17 @@ static bool fill_least(const layout_items *row, seed_shape shape, int *end)
 
 // ---- level chunks --------------------------------------------------------------------------
 //
-// Layer after layer goes to the chunk with the least work so far, with the embedding, modules and
-// loss there from the start. Among chunks with equal work it goes to one of the rank with the least
-// work, the nearest to a given chunk: late chunks wait less for their backward, ranks in the middle
-// wait least for others. Layers count as their mean, since the number of layers of each chunk
-// decides which one is where.
+// The embedding, modules and loss are assigned first. Each layer then goes to the chunk with the
+// least work so far; among equal chunks to one on the rank with the least work, and among these to
+// the nearest to a given chunk, since late chunks wait less for their backward and ranks in the
+// middle wait least for others. Layers count with their mean work, since only the number of layers
+// in each chunk is chosen here, and it determines which layer is where.
 
 typedef struct level {
     const layout_items *row;
-    double layer_s;                   /* work of the mean layer */
-    double chunk_s[PLAIT_MAX_LAYERS]; /* [chunks] */
-    double rank_s[PLAIT_MAX_LAYERS];  /* [ranks] */
+    double layer_s;                   /* mean work of a layer */
+    double chunk_s[PLAIT_MAX_LAYERS]; /* [chunks] work so far */
+    double rank_s[PLAIT_MAX_LAYERS];  /* [ranks] work so far */
 } level;
 
 static void give(level *to, int chunk, double work_s)
@@ -152,7 +152,7 @@ static void give(level *to, int chunk, double work_s)
     to->rank_s[to->row->rank[chunk]] += work_s;
 }
 
-/* Compares seconds; those that differ by rounding are equal. */
+/* Compares seconds; values that differ only by rounding are equal. */
 static int compare_s(const level *at, double left_s, double right_s)
 {
     const double near_s = 1e-9 * at->layer_s;
@@ -181,7 +181,7 @@ static int next_chunk(const level *at, int near)
     return best;
 }
 
-/* Embedding in the first chunk, modules and loss in the last. Returns the number of layers. */
+/* Assigns the embedding, modules and loss. Returns the number of layers left to assign. */
 static int start(const layout_items *row, level *at)
 {
     const int layers = row->model->layers;
@@ -212,7 +212,7 @@ static void layout_level(const layout_items *row, int near, int *end)
 
 // ---- all seeds -----------------------------------------------------------------------------
 
-/* Keeps the seed after the others unless it equals one of them. */
+/* Keeps the newest seed unless it equals an earlier one. Returns the number of seeds. */
 static int keep_new(const layout_items *row, const int *end, int seeds)
 {
     const int *const seed = end + seeds * row->chunks;

@@ -1,29 +1,32 @@
-/* pack.c - S.21 by branch and bound over counts, S.22 its bounds */
+/* pack.c - solves S.21 by branch and bound over counts, with the bounds of S.22 */
 #include "search/pipeline/pack.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Replacing the option of one layer by one with fewer bytes. */
+/* Replacement of the option of one layer by one with fewer bytes. */
 typedef struct saving_step {
     double freed_bytes;
     double extra_s;
     int group;
 } saving_step;
 
-/* The options of one group that can win under a limit of live bytes, fastest and largest first. */
+/*
+ * The undominated options of one group under a limit of live bytes, the fastest and largest first.
+ */
 typedef struct group_options {
     int count;
     int *index; /* [count] */
 } group_options;
 
 /*
- * Steps of the layers without a choice: a group from one of its options on, and all groups after
- * it.
+ * Replacement steps of the layers that have no option yet: those of a group, with its options from
+ * one on, and those of all later groups.
  */
 typedef struct tail_steps {
     int count;
-    const saving_step *step; /* cheapest first, along the lower hull of each group's options */
+    const saving_step
+        *step; /* in order of seconds per byte, along the lower hull of each group's options */
 } tail_steps;
 
 typedef struct pack_walk {
@@ -31,11 +34,11 @@ typedef struct pack_walk {
     pack_result *result;
     group_options *group; /* [groups] */
     tail_steps *tail;     /* [groups][options] */
-    double *after_s;     /* [groups + 1] groups from g on, each layer with its fastest option ... */
-    double *after_bytes; /* ... and its bytes then */
-    double *min_bytes;   /* ... and with the option of fewest bytes */
-    int *count;          /* [groups][options]: of this branch */
-    long nodes;          /* left */
+    double *after_s;      /* [groups + 1] time of groups from g on with their fastest options */
+    double *after_bytes;  /* [groups + 1] bytes of groups from g on with their fastest options */
+    double *min_bytes;    /* [groups + 1] bytes of groups from g on with their smallest options */
+    int *count;           /* [groups][options] counts of the current branch */
+    long nodes;           /* nodes left to visit */
 } pack_walk;
 
 static const pack_option *option_at(const pack_walk *walk, int g, int c)
@@ -58,8 +61,8 @@ static bool goes_before(const pack_option *a, const pack_option *b)
 }
 
 /*
- * Sorts by time, then keeps those that save fewer bytes than all faster ones. False: the group has
- * none.
+ * Lists the options of a group by time, keeping those that save fewer bytes than all faster ones.
+ * Returns false if no option is left.
  */
 static bool list_options(pack_walk *walk, int g, double live_bytes)
 {
@@ -94,7 +97,7 @@ static double price_of(const saving_step *step)
     return step->extra_s / step->freed_bytes;
 }
 
-/* The lower hull of a group's options from c on, as steps with rising price. */
+/* Lists the lower hull of a group's options from c on, as steps of rising seconds per byte. */
 static int hull_steps(const pack_walk *walk, int g, int c, saving_step *out)
 {
     int steps = 0;
@@ -164,9 +167,10 @@ static void sum_after(pack_walk *walk)
 }
 
 /*
- * S.22: lower bound of the seconds of `left` layers of group g from option c on, and of the groups
- * after it: all with their fastest option, then steps in the order of seconds a byte, the last step
- * in part. Infinite if even the options of fewest bytes do not fit.
+ * Returns S.22, a lower bound of the seconds of `left` layers of group g, with options from c on,
+ * and of the later groups. All layers start with their fastest option; steps are applied in order
+ * of seconds per byte, the last one in part, until they fit. Infinite if the smallest options do
+ * not fit.
  */
 static double relaxed_s(const pack_walk *walk, int g, int c, int left, double room)
 {
@@ -192,7 +196,7 @@ static double relaxed_s(const pack_walk *walk, int g, int c, int left, double ro
 
 static void branch_on(pack_walk *walk, int g, int c, int left, double room, double time_s);
 
-/* Takes the counts of this branch, which are better than the best so far. */
+/* Records the counts of this branch as the best so far. */
 static void take(pack_walk *walk, double time_s)
 {
     const pack_problem *const p = walk->problem;
@@ -205,7 +209,10 @@ static void take(pack_walk *walk, double time_s)
                 walk->count[g * p->options + c];
 }
 
-/* Gives n layers of group g option c and branches on the rest. Returns the lower bound of that. */
+/*
+ * Sets option c for n layers of group g and branches on the rest. Returns the lower bound of the
+ * branch.
+ */
 static double branch(pack_walk *walk, int g, int c, int n, int left, double room, double time_s)
 {
     const bool last = c == walk->group[g].count - 1;
@@ -228,7 +235,7 @@ static double branch(pack_walk *walk, int g, int c, int n, int left, double room
     return bound_s;
 }
 
-/* The most layers that can have option c if the rest has the option of fewest bytes. */
+/* Returns the most layers that can have option c if all others have the smallest option. */
 static int most_layers(const pack_walk *walk, int g, int c, int left, double room)
 {
     const pack_option *const option = option_at(walk, g, c);
@@ -240,8 +247,8 @@ static int most_layers(const pack_walk *walk, int g, int c, int left, double roo
 }
 
 /*
- * Branches on the number of layers of group g with option c, from the most that fit down. The lower
- * bound is convex in this number, so the first that cannot win after the best one ends the loop.
+ * Branches on the number of layers of group g with option c, downwards from the most that fit. The
+ * lower bound is convex in this number, so the loop ends when the bound rises and cannot win.
  */
 static void branch_on(pack_walk *walk, int g, int c, int left, double room, double time_s)
 {
@@ -289,7 +296,7 @@ static plait_status make_walk(pack_walk *walk, plait_arena *arena, plait_error *
     return PLAIT_OK;
 }
 
-/* The best choice whose layers rebuild at most live_bytes. */
+/* Finds the best choice whose options have at most live_bytes. */
 static plait_status solve_under(pack_walk *walk, double live_bytes, plait_arena *arena,
                                 plait_error *err)
 {
@@ -314,7 +321,7 @@ static plait_status solve_under(pack_walk *walk, double live_bytes, plait_arena 
     return PLAIT_OK;
 }
 
-/* The next larger live bytes of any option; infinite after the last. */
+/* Returns the next larger live_bytes of any option; infinite after the last. */
 static double next_live(const pack_problem *p, double live_bytes)
 {
     double next = HUGE_VAL;
@@ -325,7 +332,7 @@ static double next_live(const pack_problem *p, double live_bytes)
     return next;
 }
 
-/* Seconds without a limit of memory: no choice is faster. */
+/* Returns the seconds without a memory limit, a lower bound of every choice. */
 static double least_s(const pack_problem *p)
 {
     double time_s = 0.0;
@@ -353,7 +360,7 @@ plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_re
     result->count = plait_arena_alloc(arena, all, sizeof *result->count);
     if (result->count == NULL)
         return plait_fail_nomem(err);
-    if (problem->groups == 0) { // only ends
+    if (problem->groups == 0) { // the stage has only ends of the model
         result->need_bytes = problem->live_bytes;
         result->fits = problem->live_bytes <= problem->room_bytes && problem->below_s > 0.0;
         result->time_s = result->bound_s = result->fits ? 0.0 : problem->below_s;

@@ -1,14 +1,16 @@
 /*
- * pack.h - the layers of one stage into its memory: which option for how many layers of each group
+ * pack.h - fits the layers of one stage into its memory: how many layers of each group get which
+ * option
  *
  *     minimise    sum over groups g, options c of n_gc t_gc
  *     subject to  sum_c n_gc = n_g                                                    for every g
  *                 sum n_gc s_gc + max { l_gc : n_gc > 0 } <= room
  *                 n_gc whole, not negative                                               (S.21)
  *
- * Equal layers are a count, so a stage has groups times options unknowns, not one a layer. It is
- * solved exactly: for each value that the maximum may have, by branch and bound with the bounds of
- * the relaxation (S.22).
+ * n_gc layers of group g have option c, with t_gc seconds, s_gc saved and l_gc live bytes each.
+ * Equal layers are counted, so a stage has (groups x options) unknowns instead of one per layer.
+ * The problem is solved exactly, by branch and bound with the bounds of the relaxation (S.22) for
+ * each value of the maximum.
  */
 #pragma once
 
@@ -21,35 +23,35 @@
 typedef struct pack_option {
     double time_s;
     double saved_bytes;
-    double live_bytes; /* of one layer at a time */
+    double live_bytes; /* live in one layer at a time */
 } pack_option;
 
 typedef struct pack_problem {
     int groups;
-    const int *layers; /* [groups] */
+    const int *layers; /* [groups] number of layers */
     int options;
     const pack_option *option; /* [groups][options] */
     double room_bytes;
-    double live_bytes; /* alive whatever is chosen */
-    double below_s;    /* choices that are not below it are of no use; infinite: all count */
-    long nodes;        /* limit of each branch and bound; 0: none */
+    double live_bytes; /* bytes live with any choice */
+    double below_s;    /* limit: slower choices are skipped; infinite: no limit */
+    long nodes;        /* most nodes of each branch and bound; 0: no limit */
 } pack_problem;
 
 typedef struct pack_result {
-    bool fits;         /* and takes less than below_s */
-    bool proven;       /* no limit of nodes was reached */
+    bool fits;         /* true if a choice fits and takes less than below_s */
+    bool proven;       /* true if no limit of nodes was reached */
     double time_s;     /* below_s if nothing fits */
     double bound_s;    /* lower bound of every choice */
-    double need_bytes; /* if nothing fits: least bytes of any choice */
+    double need_bytes; /* least bytes of any choice, valid if nothing fits */
     long nodes;
-    int *count; /* [groups][options], in the arena */
+    int *count; /* [groups][options] best counts, in the arena */
 } pack_result;
 
 /**
- * Solves it. Fails (NOMEM) only. Among equal choices the first found is taken, which depends on the
- * problem alone.
+ * Finds the fastest choice that fits. Fails (NOMEM) only. The result is deterministic: among equal
+ * choices the first found is returned.
  *
- * @param arena  result->count lives in it; what else is used is rewound
+ * @param arena  result->count lives in it; other memory is rewound
  */
 PLAIT_MUST_CHECK plait_status pack_solve(const pack_problem *problem, plait_arena *arena,
                                          pack_result *result, plait_error *err);

@@ -1,6 +1,6 @@
 /*
- * per_layer.c - a point with the shardings that its layers may have, lower bounds of its stages,
- * and plans of results
+ * per_layer.c - sets up a point with the shardings that its layers may have, bounds its stages, and
+ * builds the plans of results
  */
 #include <math.h>
 
@@ -110,15 +110,15 @@ per_layer_point *per_layer_begin(const per_layer_problem *q, const plait_degrees
 //     minimise    sum over options o of x_o t_o
 //     subject to  sum x_o = layers,   sum x_o g_o <= room,   x_o >= 0
 //
-// There is one limit beside the count, so that the best is a mix of two options. An option is a
-// sharding with a choice; g_o are the bytes that a layer of it takes on the device while its
-// microbatches are in flight.
+// Memory is the only constraint beside the count, so a mix of two options is optimal. An option is
+// a sharding with a choice; a layer of option o takes t_o seconds, and g_o bytes of the device for
+// its microbatches in flight.
 
 typedef struct relaxed_option {
     double time_s, bytes;
 } relaxed_option;
 
-/* The least time of a mix of two; infinite if not even the smaller one fits. */
+/* Returns the least time of a mix of two options; infinite if the smaller one does not fit. */
 static double mix_s(relaxed_option a, relaxed_option b, double layers, double room)
 {
     const relaxed_option small = a.bytes <= b.bytes ? a : b;
@@ -129,7 +129,7 @@ static double mix_s(relaxed_option a, relaxed_option b, double layers, double ro
         return HUGE_VAL;
     if (over <= 0.0)
         return layers * fmin(a.time_s, b.time_s);
-    const double saved = large.bytes - small.bytes; // positive, since one fits and the other not
+    const double saved = large.bytes - small.bytes; // positive, since only the smaller one fits
     const double share = fmin(1.0, over / saved / layers);
     const double mixed_s = layers * (share * small.time_s + (1.0 - share) * large.time_s);
     return fmin(mixed_s, layers * small.time_s);
@@ -176,7 +176,7 @@ double per_layer_lower_bound_s(const per_layer_point *point, int s, int layers)
 
 // ---- plans ---------------------------------------------------------------------------------
 
-/* The choices of a run's layers, full recomputation first. */
+/* Lists the choice of each layer of a run, full recomputation first. */
 static void list_choices(const per_layer_problem *q, const per_layer_run *run, plait_recompute *out)
 {
     int at = 0;

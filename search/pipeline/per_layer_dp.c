@@ -1,10 +1,10 @@
 /*
- * per_layer_dp.c - the stages of a pipeline one after the other, each with the options of S.92
+ * per_layer_dp.c - finds the best option of S.92 for each stage of a pipeline, stage by stage
  * (S.93)
  *
- * The states of the engine are the tp of the last layer, since the hidden state moves where the
- * next layer has another one. Of the stages to come each takes what S.91 says at least; S.61 of
- * that ends most points at once. (S.94)
+ * The state of the engine is the tp of the last layer, since the hidden state is redistributed if
+ * the next layer has a different one. S.91 bounds each of the remaining stages; the bound of S.61
+ * from these values rules out most points before the search starts. (S.94)
  */
 #include <math.h>
 
@@ -12,22 +12,22 @@
 #include "search/pipeline/engine.h"
 #include "search/pipeline/per_layer.h"
 
-/* A budget of one state, never a clock. */
+/* Most labels of one state: a budget instead of a time limit, so that results are reproducible. */
 enum { MOST_LABELS = 1 << 10 };
 
 typedef struct dp_context {
     const per_layer_point *point;
     const int *layers;
-    double limit_s;      /* of the step without sends */
-    double *least;       /* [pp] f + b of each stage */
+    double limit_s;      /* limit of the step without sends */
+    double *least;       /* [pp] lower bound of f + b of each stage */
     pipeline_rest *rest; /* [pp + 1] */
     plait_arena *arena;
     bool proven;
 } dp_context;
 
 /*
- * The longest f + b of a stage beside this work of the others, for a pipeline below the limit.
- * (S.61)
+ * Returns the longest f + b that a stage can have in a pipeline below the limit, given the work of
+ * the other stages. (S.61)
  */
 static double max_round_s(int stages, int microbatches, double others_s, double limit_s)
 {
@@ -92,7 +92,7 @@ plait_status per_layer_dp(per_layer_point *point, const int *layers, double limi
     const pipeline_problem problem = {
         .shape = {stages, point->microbatches, 1.0},
         .states = point->shardings,
-        .goal = 0, // the head has the point's own tp
+        .goal = 0, // the output layer has the point's own tp
         .reductions_add = point->degrees.grad_sync == PLAIT_SYNC_BULK,
         .weight = 1.0,
         .limit = w.limit_s,

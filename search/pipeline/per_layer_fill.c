@@ -1,6 +1,6 @@
 /*
- * per_layer_fill.c - one stage: runs of layers and their choices that fit, as far as no other
- * dominates them (S.92)
+ * per_layer_fill.c - lists the undominated options of one stage: runs of layers and their choices
+ * that fit (S.92)
  *
  *     one run    each sharding
  *     two runs   each pair of shardings in either order, with every number of layers in the first
@@ -13,16 +13,16 @@
 #include "search/pipeline/per_layer.h"
 #include "search/pipeline/pack.h"
 
-/* Part of the capacity that is used: a sum in another order must not exceed it. */
+/* Part of the capacity to use, so that sums in a different order do not exceed the capacity. */
 static const double within = 1.0 - 1e-12;
 
-/* A stage at work. */
+/* State while the options of a stage are listed. */
 typedef struct fill_work {
     const per_layer_point *point;
     const per_layer_slot *slot;
     int ends;
     double in_flight;
-    double scale; /* bytes of the device that a byte of a tensor takes */
+    double scale; /* device bytes per byte of a tensor */
     bool last;
     bool *proven;
     per_layer_option **out;
@@ -41,7 +41,7 @@ int per_layer_tp_slot(const per_layer_point *point, int tp)
 
 // ---- runs ----------------------------------------------------------------------------------
 
-/* Times and bytes of the runs and the ends, with nothing recomputed. */
+/* Returns times and bytes of the runs and the ends, without recomputation. */
 static plait_cut_share sum_of_runs(const fill_work *w, const per_layer_stage *stage)
 {
     int own = 0;
@@ -61,7 +61,10 @@ static int tp_of_run(const fill_work *w, const per_layer_stage *stage, int r)
     return w->point->sharding[stage->run[r].sharding].tp;
 }
 
-/* Moves of the hidden state before each run of another tp, and before the head. */
+/*
+ * Returns the redistributions of the hidden state before each run with a different tp, and before
+ * the output layer.
+ */
 static plait_layout_change relocations(const fill_work *w, const per_layer_stage *stage)
 {
     const plait_problem *const problem = w->point->input->problem;
@@ -81,7 +84,7 @@ static plait_layout_change relocations(const fill_work *w, const per_layer_stage
 
 // ---- choices -------------------------------------------------------------------------------
 
-/* Bytes of the device that are left for what layers save and rebuild. */
+/* Returns the bytes of the device left for saved and recomputed activations of layers. */
 static double room_of(const fill_work *w, const plait_cut_share *sum,
                       const plait_layout_change *between)
 {
@@ -110,7 +113,7 @@ static void list_options(const fill_work *w, const per_layer_stage *stage)
         }
 }
 
-/* Replaces the times of layers that recompute nothing by those of these choices. */
+/* Updates the times in `sum` from layers without recomputation to layers with these choices. */
 static void take_choices(const fill_work *w, per_layer_stage *stage, const int *count,
                          plait_cut_share *sum)
 {
@@ -168,7 +171,7 @@ static plait_status keep(const fill_work *w, const per_layer_option *option, int
     return PLAIT_OK;
 }
 
-/* f + b of the runs' layers with nothing recomputed. */
+/* Returns f + b of the layers of the runs, without recomputation. */
 static double plain_layers_s(const fill_work *w, const per_layer_stage *stage)
 {
     double sum_s = 0.0;
@@ -180,7 +183,7 @@ static double plain_layers_s(const fill_work *w, const per_layer_stage *stage)
     return sum_s;
 }
 
-/* S.21 for the runs; `sum` has their times with nothing recomputed, and those of `between`. */
+/* Solves S.21 for the runs. `sum` has their times without recomputation, and those of `between`. */
 static plait_status pack_runs(const fill_work *w, const per_layer_stage *stage,
                               const plait_cut_share *sum, const plait_layout_change *between,
                               pack_result *out, plait_error *err)
@@ -204,7 +207,7 @@ static plait_status pack_runs(const fill_work *w, const per_layer_stage *stage,
     return pack_solve(&problem, w->arena, out, err);
 }
 
-/* The fastest choices of these runs, if they fit. */
+/* Finds the fastest choices of these runs, and keeps the option if it fits. */
 static plait_status try_runs(const fill_work *w, per_layer_stage stage, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(w->arena);

@@ -1,6 +1,6 @@
 /*
- * per_stage.c - all stages of a point with their choices: the step, a lower bound of it (S.24), and
- * the plan
+ * per_stage.c - computes the step of a point whose stages have their own choices, a lower bound of
+ * it (S.24), and the plan. The bound has two parts:
  *
  *     pipeline and optimizer   with each pass as short as any choice makes it, and both together as short as with the
  *                              choice that was found
@@ -27,7 +27,9 @@ void per_stage_begin(const plait_problem *problem, const plait_choice *choice, i
 
 // ---- a point -------------------------------------------------------------------------------
 
-/* True if a choice is legal at the point: pairs of microbatches exclude some, for instance. */
+/*
+ * Returns whether a choice is legal at the point; for instance, pairing microbatches excludes some.
+ */
 static bool may_have(const per_stage_problem *q, const plait_degrees *d, const plait_choice *choice)
 {
     plait_degrees probe = *d;
@@ -37,7 +39,9 @@ static bool may_have(const per_stage_problem *q, const plait_degrees *d, const p
     return plan_recompute_legal(q->problem, &probe, &no_reason);
 }
 
-/* Sets that a stage may offload: the point's alone, or any that is among the choices. */
+/*
+ * Returns the sets (bits) that a stage may offload: the point's own, or any set among the choices.
+ */
 static unsigned sets_of(const per_stage_problem *q, const plait_degrees *d)
 {
     unsigned sets = 1u << d->offload_acts;
@@ -78,7 +82,8 @@ bool per_stage_may_differ_in_offload(const per_stage_point *point)
     const unsigned char offload = point->degrees->offload;
 
     return point->input->may_keep && offload != PLAIT_OFFLOAD_NONE &&
-           offload != PLAIT_OFFLOAD_PARAMS; // of all stages or none
+           offload !=
+               PLAIT_OFFLOAD_PARAMS; // offloading parameters applies to all stages or to none
 }
 
 per_stage_point per_stage_on_device(const per_stage_point *point)
@@ -92,8 +97,8 @@ per_stage_point per_stage_on_device(const per_stage_point *point)
 // ---- the bound of a step -------------------------------------------------------------------
 
 /*
- * Passes of every stage: of the choices found, the shortest, the longest. `frame` is room for their
- * frames.
+ * Passes of every stage: with the choices found, the shortest, and the longest. `frame` is scratch
+ * memory for the frames of the stages.
  */
 typedef struct step_times {
     plait_chunk_time *found, *low, *high; /* [pp] */
@@ -109,7 +114,7 @@ static plait_status make_times(size_t stages, plait_arena *arena, step_times *ou
     return out->found && out->low && out->high && out->frame ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* The step with these passes; `bare`: without reductions and gathers. */
+/* Returns the step with these passes, without reductions and gathers if `bare`. */
 static plait_price step_of(const per_stage_point *point, const per_stage_result *result, bool bare,
                            const plait_chunk_time *time, plait_stage_frame *frame)
 {
@@ -142,7 +147,10 @@ static void add_extremes(const per_stage_point *point, const per_stage_group *gr
     high->backward_s += group->layers * longest_b;
 }
 
-/* Weight gradients are those of the choice: with other choices they differ by launches alone. */
+/*
+ * Computes the shortest and the longest passes of a stage. Weight gradients are those of its
+ * choice, since those of other choices differ only by kernel launches.
+ */
 static void extremes_of(const per_stage_point *point, const per_stage_stage *stage,
                         plait_chunk_time *low, plait_chunk_time *high)
 {
@@ -177,7 +185,7 @@ static plait_status bound_step(const per_stage_point *point, plait_arena *arena,
     out->exact = price.exact;
     out->bound_s = fmin(out->step_s, bare_s + fmax(0.0, exposed_s));
     out->gap = (out->step_s - out->bound_s) / out->step_s;
-    if (out->gap < 1e-9) // sums in another order
+    if (out->gap < 1e-9) // a difference by rounding counts as 0
         out->gap = 0.0;
     plait_arena_rewind(arena, mark);
     return PLAIT_OK;
@@ -201,7 +209,7 @@ static plait_status choose_all(const per_stage_point *point, const plait_chunk *
     return PLAIT_OK;
 }
 
-/* The step of these stages, or the largest lack of memory. */
+/* Computes the step of these stages, or if one does not fit, the largest lack of memory. */
 static plait_status sum_up(const per_stage_point *point, plait_arena *arena, per_stage_result *out,
                            plait_error *err)
 {
@@ -231,7 +239,8 @@ static double optimizer_s(const per_stage_point *point, const per_stage_stage *s
 }
 
 /*
- * The fastest choice of each stage whose optimizer takes at most most_s; false if a stage has none.
+ * Takes the fastest choice of each stage whose optimizer takes at most most_s. Returns false if a
+ * stage has none.
  */
 static bool take_within(const per_stage_point *point, const per_stage_stage *host,
                         const per_stage_stage *kept, double most_s, per_stage_stage *out)
@@ -251,8 +260,9 @@ static bool take_within(const per_stage_point *point, const per_stage_stage *hos
 }
 
 /*
- * The longest optimizer is that of one stage: each in turn is the limit of all. (S.27) The best of
- * these plans is the best of all, and the least of their bounds that of all.
+ * Chooses which stages keep their optimizer on the device (S.27). The longest optimizer time is
+ * that of some stage, so each in turn limits all stages. The best of these plans is optimal, and
+ * the least of their bounds is a lower bound.
  */
 static plait_status choose_keepers(const per_stage_point *point, const plait_chunk *chunk,
                                    const per_stage_stage *host, plait_arena *arena,
@@ -323,7 +333,7 @@ static int group_of(const per_stage_stage *stage, int kind, int chunk)
     return g;
 }
 
-/* Takes one of the choices that a group has left, full recomputation first. */
+/* Takes one of the remaining choices of a group, full recomputation first. Returns its index. */
 static int take_choice(const per_stage_problem *q, int *left)
 {
     int next = -1;
@@ -336,8 +346,8 @@ static int take_choice(const per_stage_problem *q, int *left)
 }
 
 /*
- * The first layer of each chunk, then the second: chunks get equal parts of the counts that they
- * share.
+ * Assigns choices to layers: first to the first layer of each chunk, then to the second, and so on,
+ * so that the chunks of a group get equal parts of its counts.
  */
 static void assign_choices(const per_stage_problem *q, const per_stage_stage *from, int *left,
                            const plait_stage *stage, plait_recompute *recompute)

@@ -1,22 +1,22 @@
 /*
- * per_stage.h - what the layers of each stage recompute and offload
+ * per_stage.h - chooses for each stage which recomputation and offload its layers use
  *
- * First stages hold more microbatches than last ones, so the choice that is right for one is
- * wasteful for another. Given a point and its layers by stage, each stage takes the choices that
- * make its microbatch shortest in its memory:
+ * The first stages hold more microbatches in flight than the last ones, so a choice that the first
+ * stage needs is wasteful for the last. Given a point and the layers of each stage, each stage gets
+ * the choices that fit its memory and make a microbatch fastest:
  *
  *     minimise    step(f_0, b_0, .. f_p-1, b_p-1)                                   (C.73, C.242)
  *     subject to  peak_s <= capacity                  for every stage s             (C.241, C.85)
  *     over        the counts of layers of each kind with each choice, stage by stage     (S.23)
  *
- * as far as the runtime can (`recompute_by`, `offload_by` of its profile). A step grows with each f
- * and each b, so each stage is solved by itself (S.21). Whether the optimizer's state waits on the
- * host is solved for all stages together, since a step waits for the slowest (S.27). In order:
- * per_stage_begin once a thread, per_stage_solve for a point, per_stage_plan for the plan of the
- * best.
+ * within the capabilities of the runtime (`recompute_by`, `offload_by` of its profile). A step
+ * grows with each f and each b, so each stage is solved independently (S.21). Whether the state of
+ * the optimizer is on the host is decided for all stages together, since a step waits for the
+ * slowest stage (S.27). Callers use per_stage_begin once per thread, per_stage_solve for each
+ * point, and per_stage_plan for the best result.
  *
- * Left out: DualPipe, whose ranks hold two stages; the recomputation of modules of further tokens,
- * which is the point's.
+ * DualPipe, whose ranks hold two stages, is not supported. Modules that predict further tokens have
+ * the recomputation of the point.
  */
 #pragma once
 
@@ -30,10 +30,10 @@ typedef struct per_stage_problem {
     const plait_problem *problem;
     plait_table *table;
     int choices;
-    const plait_choice *choice; /* [choices] that the runtime takes */
-    double capacity_bytes;      /* at the problem's risk */
-    bool may_keep; /* stages may keep on the device what others have on the host (S.27) */
-    long nodes;    /* limit of each branch and bound; 0: none */
+    const plait_choice *choice; /* [choices] choices that the runtime supports */
+    double capacity_bytes;      /* capacity at the problem's risk */
+    bool may_keep; /* stages may differ in keeping the optimizer on the device (S.27) */
+    long nodes;    /* most nodes of each branch and bound; 0: no limit */
 } per_stage_problem;
 
 /** A point, and the costs that all of its stages share. */
@@ -41,14 +41,14 @@ typedef struct per_stage_point {
     const per_stage_problem *input;
     const plait_degrees *degrees;
     const plait_layer_cost *cost; /* [kinds][choices]; infinite where the point may not have it */
-    unsigned sets;                /* bits 1 << offload_acts that a stage may have */
-    bool kept;                    /* its optimizer is on the device, whatever its degrees say */
+    unsigned sets;                /* offload sets that a stage may have: bits 1 << offload_acts */
+    bool kept;                    /* true: the optimizer is on the device, overriding the degrees */
 } per_stage_point;
 
 /** Equal layers of a stage: of one kind, and in flight for the same time. */
 typedef struct per_stage_group {
     int kind;
-    int chunk; /* of the rank; -1: all of them */
+    int chunk; /* chunk of the rank; -1: all chunks */
     int layers;
     double in_flight;
 } per_stage_group;
@@ -61,44 +61,46 @@ typedef struct per_stage_stage {
     plait_stage_frame frame;
     int groups;
     const per_stage_group *group;
-    plait_chunk_time time; /* of a microbatch, ends and layers */
+    plait_chunk_time time; /* time of a microbatch, of ends and layers */
     double peak_bytes;
     unsigned char offload_acts;
-    bool kept;        /* its optimizer is on the device though the point's is on the host */
+    bool kept;        /* true: optimizer on the device although the point's is on the host */
     const int *count; /* [groups][choices] layers of the group with the choice */
     double need_bytes;
     long nodes;
-    bool proven; /* no choice is faster: no limit of nodes was reached */
+    bool proven; /* true if no limit of nodes was reached: no choice is faster */
 } per_stage_stage;
 
-/** f + b of a microbatch; infinite while no choice fits. */
+/** Returns f + b of a microbatch; infinite if no choice fits. */
 static inline double per_stage_round_s(const per_stage_stage *stage)
 {
     return stage->count ? stage->time.forward_s + stage->time.backward_s : HUGE_VAL;
 }
 
 typedef struct per_stage_result {
-    bool refines; /* stages may choose (per_stage_may_choose); else nothing below is valid */
+    bool refines; /* result of per_stage_may_choose; if false, no other field is valid */
     bool fits;
-    bool exact;    /* step_s equals plait_plan_cost's; else it is a lower bound */
-    double step_s; /* infinity where some stage does not fit */
+    bool exact;    /* true: step_s equals plait_plan_cost; false: a lower bound */
+    double step_s; /* step; infinite if some stage does not fit */
     double peak_bytes;
     double bound_s; /* lower bound of every choice of these stages */
-    double gap;     /* (step_s - bound_s) / step_s; 0 is a proof */
+    double gap;     /* (step_s - bound_s) / step_s; 0: proven optimal */
     long nodes;
     int stages;
     const per_stage_stage *stage; /* [stages], in the arena */
-    double missing_bytes; /* if it does not fit: lack of the fullest stage, at its smallest */
+    double missing_bytes;         /* least bytes that the fullest stage lacks, if it does not fit */
 } per_stage_result;
 
 /**
- * @param choice  [choices] that layers may have
- * @param table   of the problem; one a thread
+ * Initialises the input of a search.
+ *
+ * @param choice  [choices] choices that layers may have
+ * @param table   table of the problem, not shared between threads
  */
 void per_stage_begin(const plait_problem *problem, const plait_choice *choice, int choices,
                      plait_table *table, per_stage_problem *out);
 
-/** True if the runtime lets stages choose and the schedule keeps each on one rank. */
+/** Returns whether the runtime lets stages choose and the schedule has each stage on one rank. */
 bool per_stage_may_choose(const per_stage_problem *input, const plait_degrees *degrees);
 
 static inline const plait_layer_cost *per_stage_cost(const per_stage_point *point, int kind,
@@ -107,33 +109,33 @@ static inline const plait_layer_cost *per_stage_cost(const per_stage_point *poin
     return &point->cost[kind * point->input->choices + choice];
 }
 
-/** A legal point whose stages may choose. out->cost lives in `arena`. */
+/** Sets up a legal point whose stages may choose. out->cost lives in `arena`. */
 PLAIT_MUST_CHECK plait_status per_stage_at(const per_stage_problem *input,
                                            const plait_degrees *degrees, plait_arena *arena,
                                            per_stage_point *out, plait_error *err);
 
-/** The same point with the optimizer on the device. */
+/** Returns a copy of the point with the optimizer on the device. */
 per_stage_point per_stage_on_device(const per_stage_point *point);
 
 /**
- * True if single stages may keep the optimizer on the device while those of others wait on the
+ * Returns whether some stages may have the optimizer on the device while others have it on the
  * host.
  */
 bool per_stage_may_differ_in_offload(const per_stage_point *point);
 
 /**
- * The fastest choices of one stage that fit. *out lives in `arena`.
+ * Finds the fastest choices of one stage that fit. *out lives in `arena`.
  *
- * @param chunk  [vpp] of rank `s`, in the order in which it takes turns at them
+ * @param chunk  [vpp] chunks of rank `s`, in the order in which it processes them
  */
 PLAIT_MUST_CHECK plait_status per_stage_choose(const per_stage_point *point, int s,
                                                const plait_chunk *chunk, plait_arena *arena,
                                                per_stage_stage *out, plait_error *err);
 
 /**
- * The fastest choices of every stage of a legal point.
+ * Finds the fastest choices of every stage of a legal point.
  *
- * @param chunk  [pp * vpp] in the order of the pipeline
+ * @param chunk  [pp * vpp] chunks in the order of the pipeline
  * @param arena  out->stage lives in it
  */
 PLAIT_MUST_CHECK plait_status per_stage_solve(const per_stage_problem *input,
@@ -141,7 +143,7 @@ PLAIT_MUST_CHECK plait_status per_stage_solve(const per_stage_problem *input,
                                               const plait_chunk *chunk, plait_arena *arena,
                                               per_stage_result *out, plait_error *err);
 
-/** The plan of a result that fits. *out lives in `arena`. */
+/** Builds the plan of a result that fits. *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status per_stage_plan(const per_stage_problem *input,
                                              const plait_degrees *degrees, const plait_chunk *chunk,
                                              const per_stage_result *result, plait_arena *arena,
@@ -150,25 +152,26 @@ PLAIT_MUST_CHECK plait_status per_stage_plan(const per_stage_problem *input,
 // ---- layers and choices together -----------------------------------------------------------
 
 /**
- * Layers to the stages of 1F1B, each of which then chooses for itself: (S.26)
+ * Assigns layers to the stages of 1F1B, each of which then has its own choices: (S.26)
  *
  *     minimise    T_pipe(f_0, b_0, .. f_p-1, b_p-1) + what follows it               (C.73, C.243)
  *     over        0 = l_0 <= l_1 <= .. <= l_p = layers, stage s with layers l_s to l_s+1 - 1 and the
  *                 choices that S.23 gives it
  *
- * Exact. The embedding is in the first stage, loss and modules of further tokens in the last.
+ * The result is exact. The embedding is in the first stage, the loss and the modules that predict
+ * further tokens are in the last.
  */
 typedef struct per_stage_layout {
     bool fits;
-    double time_s;     /* of the step without sends; by grad_sync shifted at least */
-    const int *layers; /* [pp], in the arena; plait_chunks_deal makes chunks of them */
-    long programs;     /* S.21 that were solved */
-    long labels;       /* that were kept */
+    double time_s;     /* step without sends; a lower bound with grad_sync shifted */
+    const int *layers; /* [pp], in the arena; plait_chunks_deal converts them to chunks */
+    long programs;     /* number of solved problems S.21 */
+    long labels;       /* number of stored labels */
 } per_stage_layout;
 
-/** 1F1B with one chunk a rank. */
+/** Returns whether per_stage_dp supports the degrees: 1F1B with one chunk per rank. */
 bool per_stage_dp_applies(const plait_degrees *degrees);
 
-/** Solve it. Fails (NOMEM) only. */
+/** Solves S.26. Fails (NOMEM) only. */
 PLAIT_MUST_CHECK plait_status per_stage_dp(const per_stage_point *point, plait_arena *arena,
                                            per_stage_layout *out, plait_error *err);

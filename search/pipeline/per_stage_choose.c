@@ -1,9 +1,9 @@
 /*
- * per_stage_choose.c - the choices that make the microbatch of one stage shortest in its memory
- * (S.23)
+ * per_stage_choose.c - finds the choices of one stage that fit its memory and make a microbatch
+ * fastest (S.23). The method depends on the runtime:
  *
- *     recompute_by layer   counts of layers, S.21
- *     recompute_by stage   every choice for all layers, and every number of leading full ones
+ *     recompute_by layer   counts of layers with each choice, by S.21
+ *     recompute_by stage   every choice for all layers, with every number of leading full:N layers
  */
 #include <math.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 #include "search/pipeline/pack.h"
 #include "search/pipeline/per_stage.h"
 
-/* Part of the capacity that is used: a sum in another order must not exceed it. */
+/* Part of the capacity to use, so that sums in a different order do not exceed the capacity. */
 static const double within = 1.0 - 1e-12;
 
-/* A stage while its choices are searched. */
+/* State while the choices of a stage are searched. */
 typedef struct stage_work {
     const per_stage_point *point;
     int stage;
-    const plait_chunk *chunk; /* [vpp] */
-    double *in_flight;        /* [vpp] */
+    const plait_chunk *chunk; /* [vpp] chunks of the rank */
+    double *in_flight;        /* [vpp] microbatches in flight */
     plait_arena *arena;
 } stage_work;
 
@@ -35,7 +35,10 @@ static int count_kind(const stage_work *work, plait_chunk chunk, int kind)
     return count;
 }
 
-/* One group for each kind, and for each chunk if chunks are in flight for different times. */
+/*
+ * Makes a group for each kind of layers, and for each chunk if chunks are in flight for different
+ * times.
+ */
 static void list_groups(const stage_work *work, const plait_stage_frame *frame,
                         per_stage_group *group, int *groups)
 {
@@ -52,7 +55,7 @@ static void list_groups(const stage_work *work, const plait_stage_frame *frame,
         }
 }
 
-/* The stage when it offloads `set`, which modules of further tokens do, too. */
+/* Returns the frame of the stage if it, including modules for further tokens, offloads `set`. */
 static plait_stage_frame frame_under(const stage_work *work, unsigned char set)
 {
     plait_degrees own = *work->point->degrees;
@@ -66,14 +69,14 @@ static plait_stage_frame frame_under(const stage_work *work, unsigned char set)
                                 work->chunk, &own, work->in_flight);
 }
 
-/* Without modules of further tokens all sets have the same frame. */
+/* Updates the frame for `set`. Without modules for further tokens all sets have the same frame. */
 static void take_frame(const stage_work *work, unsigned char set, per_stage_stage *stage)
 {
     if (work->point->input->problem->model->mtp_layers > 0)
         stage->frame = frame_under(work, set);
 }
 
-/* Gives the stage these counts, with the sums of their times and bytes. */
+/* Sets the counts of a stage, and the sums of their times and bytes. */
 static void take_counts(const per_stage_point *point, unsigned char set, const int *count,
                         per_stage_stage *out)
 {
@@ -99,7 +102,7 @@ static void take_counts(const per_stage_point *point, unsigned char set, const i
 
 // ---- each layer its own choice -------------------------------------------------------------
 
-/* S.21 of a stage that offloads `set`, as far as its layers take less than `below_s`. */
+/* Solves S.21 for a stage that offloads `set`; its layers must take less than `below_s`. */
 static plait_status pack_under(const stage_work *work, unsigned char set, double below_s,
                                const per_stage_stage *stage, pack_result *out, plait_error *err)
 {
@@ -116,7 +119,8 @@ static plait_status pack_under(const stage_work *work, unsigned char set, double
         for (int c = 0; c < q->choices; c++) {
             const plait_layer_cost *const one =
                 per_stage_cost(work->point, stage->group[g].kind, c);
-            const bool may = q->choice[c].offload_acts == set || // full recomputation fits any set
+            // Full recomputation is compatible with any set.
+            const bool may = q->choice[c].offload_acts == set ||
                              q->choice[c].recompute.kind == PLAIT_RECOMPUTE_FULL;
             option[g * q->choices + c] = (pack_option){one->forward_s + one->backward_s,
                                                        stage->group[g].in_flight * one->saved_bytes,
@@ -161,7 +165,9 @@ static plait_status choose_layers(const stage_work *work, per_stage_stage *out, 
 
 // ---- one choice a stage --------------------------------------------------------------------
 
-/* One choice for all layers but the leading ones of each chunk, which are recomputed in full. */
+/*
+ * One choice for all layers, except the leading ones of each chunk, which use full recomputation.
+ */
 typedef struct stage_choice {
     int full;                  /* choice of the leading layers */
     int full_recompute_layers; /* leading layers of each chunk */
@@ -196,7 +202,7 @@ static void count_choice(const stage_work *work, const per_stage_stage *stage,
     }
 }
 
-/* Takes a choice that fits and is faster than the stage's so far. `count` is copied to `kept`. */
+/* Records a choice if it fits and is faster than the best so far; copies `count` to `kept`. */
 static void try_choice(const stage_work *work, const stage_choice *one, int *count, int *kept,
                        per_stage_stage *best)
 {
@@ -223,7 +229,7 @@ static plait_status choose_one(const stage_work *work, per_stage_stage *out, pla
     const per_stage_problem *const q = work->point->input;
     const size_t all = (size_t)out->groups * (size_t)q->choices;
     const bool has_leading = q->problem->runtime->can.full_layers;
-    int longest = 0, full = -1; // chunk; choice of leading layers
+    int longest = 0, full = -1; // size of the longest chunk; choice of the leading layers
     int *const kept = plait_arena_alloc(work->arena, all, sizeof *kept);
     int *const count = plait_arena_alloc(work->arena, all, sizeof *count);
 

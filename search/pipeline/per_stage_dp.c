@@ -1,10 +1,11 @@
 /*
- * per_stage_dp.c - layers to the stages of 1F1B, each of which then chooses for itself (S.26)
+ * per_stage_dp.c - assigns layers to the stages of 1F1B, each of which has its own choices (S.26)
  *
- * The states of the engine are numbers of layers. The choices of a stage (S.23) are made once for
- * all ranges of layers with as many of each kind. The layers whose slowest stage is fastest are the
- * first answer, and its time the limit. tests/property/per_stage_joint/ states layers and choices
- * as one integer program, S.25, to compare with.
+ * The states of the engine are numbers of layers. The choices of a stage (S.23) are computed once
+ * for all ranges with the same number of layers of each kind. The first answer is the assignment
+ * that minimises the slowest stage; its time is the limit of the search.
+ * tests/property/per_stage_joint/ compares the result with a joint integer program of layers and
+ * choices (S.25).
  */
 #include <limits.h>
 #include <math.h>
@@ -12,7 +13,7 @@
 #include "search/pipeline/engine.h"
 #include "search/pipeline/per_stage.h"
 
-/* Times of a stage: of each microbatch, and once a step. */
+/* Times of a stage, per microbatch and per step. */
 typedef struct stage_price {
     plait_chunk_time time; /* negative: not computed yet; infinite: does not fit */
     plait_stage_tail tail;
@@ -24,13 +25,13 @@ typedef struct dp_context {
     per_stage_layout *out;
     pipeline_problem problem;
     int stages, layers, microbatches;
-    int ranges;                /* numbers that occur in `range` */
-    const int *range;          /* [layers + 1][layers + 1] */
+    int ranges;                /* count of different numbers in `range` */
+    const int *range;          /* [layers + 1][layers + 1] result of pipeline_ranges */
     stage_price *price;        /* [homes][stages][ranges] */
     per_stage_point on_device; /* the point with the optimizer on the device */
-    int homes;                 /* of the optimizer, that a stage may choose from: 1 or 2 */
+    int homes;                 /* number of places for the optimizer to choose from: 1 or 2 */
     double fastest_s;          /* f + b of all layers, each with its fastest choice */
-    double best_s;             /* of the step without sends: slower layouts are of no use */
+    double best_s;             /* best step so far, without sends */
 } dp_context;
 
 bool per_stage_dp_applies(const plait_degrees *d)
@@ -41,8 +42,9 @@ bool per_stage_dp_applies(const plait_degrees *d)
 // ---- prices --------------------------------------------------------------------------------
 
 /*
- * A stage of layers [first, last) with its best choices, computed once. Home 1 is its optimizer on
- * the device, home 0 the point's, which leaves most memory, so that it is never slower.
+ * Prices a stage of layers [first, last) with its best choices, once. Home 1 has the optimizer on
+ * the device; home 0 has it where the point has it, which leaves more memory, so the microbatch is
+ * never slower.
  */
 static plait_status price_stage(dp_context *w, int s, int first, int last, int home,
                                 stage_price *out, plait_error *err)
@@ -78,7 +80,7 @@ static double round_of(const stage_price *price)
 
 // ---- the first answer ----------------------------------------------------------------------
 
-/* The step of these layers without sends. */
+/* Computes the step of this assignment of layers, without sends. */
 static plait_status time_of(dp_context *w, const int *layers, double *time_s, plait_error *err)
 {
     pipeline_label label = {.chain = plait_chain_begin()};
@@ -93,7 +95,7 @@ static plait_status time_of(dp_context *w, const int *layers, double *time_s, pl
     return PLAIT_OK;
 }
 
-/* The least time of the slowest of the stages up to s, which hold the first `u` layers. */
+/* Computes the least time of the slowest of stages 0 to s, if they hold the first `u` layers. */
 static plait_status even_cell(dp_context *w, int s, int u, double *slowest, int *layers,
                               plait_error *err)
 {
@@ -115,7 +117,7 @@ static plait_status even_cell(dp_context *w, int s, int u, double *slowest, int 
     return PLAIT_OK;
 }
 
-/* The layers whose slowest stage is fastest. *fits: some layers fit. */
+/* Finds the assignment that minimises the slowest stage. *fits is false if none fits. */
 static plait_status fill_even(dp_context *w, int *out, bool *fits, plait_error *err)
 {
     const size_t cells = (size_t)w->stages * (size_t)(w->layers + 1);
@@ -149,13 +151,13 @@ static plait_status list_lengths(pipeline_engine *engine, void *context, int s, 
             PLAIT_TRY(price_stage(w, s, first, last, home, &price, err));
             if (w->microbatches * round_of(&price) < w->best_s)
                 pipeline_extend(engine, &(pipeline_option){price.time, price.tail, last, NULL});
-            else if (home == 0) // which has most memory: more layers take longer wherever it is
+            else if (home == 0) // home 0 leaves most memory: more layers are slower in either home
                 return PLAIT_OK;
         }
     return PLAIT_OK;
 }
 
-/* At best the layers that are left lie evenly on the stages to come. */
+/* Bounds the remaining stages by an even distribution of the remaining layers. */
 static pipeline_rest rest_of(const void *context, int stage, int first)
 {
     const dp_context *const w = context;
@@ -165,7 +167,7 @@ static pipeline_rest rest_of(const void *context, int stage, int first)
     return (pipeline_rest){.slowest_s = stages > 0 ? left_s / stages : 0.0, .work_s = left_s};
 }
 
-/* f + b of all layers, each with its fastest choice. */
+/* Returns f + b of all layers, each with its fastest choice. */
 static double fastest_layers_s(const per_stage_point *point)
 {
     const plait_model *const model = point->input->problem->model;
@@ -195,13 +197,13 @@ static plait_status begin(dp_context *w, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Layers of the best label, if one is faster than the first answer. */
+/* Replaces `layers` by those of the best label, if it is faster than the first answer. */
 static plait_status improve(dp_context *w, int *layers, plait_error *err)
 {
     const pipeline_label *path[PLAIT_MAX_LAYERS];
     pipeline_result dp;
 
-    w->problem.limit = w->best_s * (1.0 - 1e-12); // but for rounding
+    w->problem.limit = w->best_s * (1.0 - 1e-12); // with a margin for rounding
     PLAIT_TRY(pipeline_solve(&w->problem, w->arena, &dp, err));
     w->out->labels = dp.labels;
     if (dp.best < 0)

@@ -1,6 +1,6 @@
 /*
- * refine.c - points that may win by more than uniform plans: listed, sorted by estimate, solved in
- * blocks
+ * refine.c - lists the points where plans that are not uniform may win, sorts them by estimate, and
+ * solves them in blocks
  */
 #include "search/pipeline/refine.h"
 
@@ -14,8 +14,8 @@
 #include "costmodel/api.h"
 
 enum {
-    BLOCK = 32,           /* points that are solved side by side */
-    MOST_BOUNDS = 1 << 29 /* of all tasks of one listing: a budget, never a clock */
+    BLOCK = 32,           /* points that threads solve at a time */
+    MOST_BOUNDS = 1 << 29 /* bounds computed by all tasks of one listing */
 };
 
 double refine_best_s(const search_run *run)
@@ -79,7 +79,8 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
 {
     const plait_schedule schedule = (plait_schedule)p->kind[kind].schedule;
     const int items = split_most_chunks(run->problem->model->layers, PLAIT_SPLIT_BOTH);
-    const int filled = (items + p->degrees.pp - 1) / p->degrees.pp; // more chunks a rank stay empty
+    const int filled =
+        (items + p->degrees.pp - 1) / p->degrees.pp; // with more chunks per rank some stay empty
     const int can = run->problem->runtime->can.most[PLAIT_KEY_VPP];
     refine_group group;
     plait_degrees *const d = &group.degrees;
@@ -104,8 +105,8 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
 }
 
 /*
- * Counts a pipeline against the task's budget. Beyond it the pipeline's bound stands for all of its
- * points.
+ * Returns whether the task has budget left for the points of a pipeline. If not, the bound of the
+ * pipeline bounds all of its points.
  */
 static bool has_budget(const search_run *run, search_found *found, double bound_s)
 {
@@ -193,7 +194,7 @@ bool open_add(point_list *list, const open_point *point)
     return true;
 }
 
-/* By estimate, then as listed. */
+/* Compares points by estimate, then by order of listing. */
 static int by_estimate(const void *left, const void *right)
 {
     const open_point *a = left, *b = right;
@@ -207,10 +208,10 @@ static int by_estimate(const void *left, const void *right)
 typedef struct refine_state {
     const refine_steps *steps;
     point_list open;
-    double limit_s; /* step of the best plan known */
-    double floor_s; /* lower bound of the points that are solved without a proof */
-    int64_t solved; /* points, those skipped left out */
-    bool any;       /* best is valid: a plan better than all known before */
+    double limit_s; /* step of the best known plan */
+    double floor_s; /* lower bound of the points solved without a proof */
+    int64_t solved; /* number of points solved, without skipped ones */
+    bool any;       /* true if `best` is valid: a plan better than all known before */
     bool failed;    /* out of memory */
     refine_solution best;
     plait_degrees best_degrees;
@@ -274,12 +275,12 @@ plait_status refine_points(search_run *run, const refine_steps *steps, plait_ref
         search_blocks(&listing, at->open.count, BLOCK, solve_point, settle, at, &settled, err));
     if (at->failed)
         return plait_fail_nomem(err);
-    double left_s = fmin(at->floor_s, at->open.floor_s); // lower bound of what is not proven
+    double left_s = fmin(at->floor_s, at->open.floor_s); // lower bound of points without a proof
     for (int64_t i = settled; i < at->open.count; i++)
         left_s = fmin(left_s, at->open.point[i].floor_s);
     *out = (plait_refinement){
         .any = at->any,
-        .floor = fmin(left_s, at->limit_s), // dollars are proportional to seconds
+        .floor = fmin(left_s, at->limit_s), // in seconds, to which cost is proportional
         .optimal = left_s >= at->limit_s,
         .points = at->open.count,
         .solved = at->solved,

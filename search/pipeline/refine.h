@@ -1,20 +1,20 @@
 /*
- * refine.h - the search beyond uniform plans: which points may win, and which is solved first
+ * refine.h - searches plans that are not uniform: selects the points that may win and orders them
  *
- * A refinement lists groups (a pipeline with its schedule and chunks a rank), adds each of their
- * points whose lower bound is below the best known step, and solves these points, the one with the
- * least estimate first.
+ * A refinement lists groups, each a pipeline with a schedule and a number of chunks per rank. It
+ * adds the points of a group whose lower bound is below the best known step, and solves them in
+ * ascending order of estimates.
  */
 #pragma once
 
 #include "search/exhaustive/exhaustive.h"
 #include "search/pipeline/layouts.h"
 
-/** Points that differ in shards and recomputation alone. */
+/** Points that differ only in shards and recomputation. */
 typedef struct refine_group {
     const space_shard *shard;
     int shards;
-    plait_degrees degrees; /* split LAYOUT, without a layout yet */
+    plait_degrees degrees; /* split is LAYOUT, without a layout yet */
     layout_shape shape;
 } refine_group;
 
@@ -29,43 +29,45 @@ void refine_batch(const search_run *run, search_worker *worker, int64_t batch, r
 /**
  * Adds a point if its lower bound is below the best known step.
  *
- * @param likely  points whose estimate is above the best known step times this are left unsolved
+ * @param likely  points with an estimate above `likely` times the best known step are not solved
  */
 void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
                 const plait_portions *portions, double likely, search_found *found);
 
-/** Step of the best plan known, else the one that is to be undercut. */
+/** Returns the step of the best known plan; without one, the limit of the search. */
 double refine_best_s(const search_run *run);
 
 /**
- * True if the objective ranks plans by their step: dollars are proportional to it, memory and
+ * Returns whether the objective ranks plans by their step. Cost is proportional to it; memory and
  * energy are not.
  */
 bool refine_ranks_steps(const search_run *run);
 
-/** True if no limit names the key. */
+/** Returns whether the key has no limit. */
 bool refine_is_open(const search_run *run, plait_key_id key);
 
-/** True if layouts may be searched: the software reads them, and no limit names the split. */
+/**
+ * Returns whether layouts may be searched: the runtime supports them and the split has no limit.
+ */
 bool refine_may_layout(const search_run *run);
 
-/** True if a limit names full:N, which no refinement supports. */
+/** Returns whether a limit requires recompute full:N, which no refinement supports. */
 bool refine_asks_full_layers(const search_run *run);
 
-/** The named splits over this many stages. */
+/** Returns the named splits over pp stages. */
 const space_splits *refine_splits(const search_run *run, int pp);
 
 /**
  * The best plan of a point.
  *
- * price and split are valid if `any`; layout has the text of a split LAYOUT, since split.layout
- * would point into a struct that is copied. floor_s is a lower bound of every plan of the point
- * where it is not `proven`.
+ * `price` and `split` are valid if `any`. `layout` is the text of a split LAYOUT; split.layout is
+ * not used, since it would point into a struct that is copied. `floor_s` is a lower bound of every
+ * plan of the point, valid unless `proven`.
  */
 typedef struct refine_solution {
-    bool any;     /* a plan that fits is below the limit */
-    bool proven;  /* no plan of the point is faster, or none is below the limit */
-    bool skipped; /* the point's lower bound reached the limit before it was solved */
+    bool any;     /* true if a plan that fits is below the limit */
+    bool proven;  /* true if no plan is faster, or none is below the limit */
+    bool skipped; /* true if the point was not solved: its bound reached the limit */
     bool failed;  /* out of memory */
     double floor_s;
     plait_price price;
@@ -75,20 +77,20 @@ typedef struct refine_solution {
 
 typedef struct refine_steps {
     search_explore *list;
-    /** Solves a point; *out is zero when it begins. Several threads call it. */
+    /** Solves a point; *out is zero-initialised. Called by several threads. */
     void (*solve)(const search_run *run, search_worker *worker, const void *context,
                   const open_point *point, double limit_s, refine_solution *out);
-    /** Ranks the best solution's plan, which lives in run->arena. */
+    /** Expands and prices the plan of the best solution, in run->arena. */
     plait_status (*rank)(search_run *run, const void *context, const plait_degrees *degrees,
                          const refine_solution *best, plait_ranked *out, plait_error *err);
     const void *context;
-    int64_t most_solved; /* points: a budget, never a clock */
-    bool layouts;        /* points whose pp no named split divides count, too */
+    int64_t most_solved; /* most points to solve: a budget instead of a time limit */
+    bool layouts;        /* true: also list points whose pp has no named split */
 } refine_steps;
 
 /** Lists points, sorts them by estimate, solves them in blocks, and ranks the best. */
 PLAIT_MUST_CHECK plait_status refine_points(search_run *run, const refine_steps *steps,
                                             plait_refinement *out, plait_error *err);
 
-/** Ranks out->plan by its full price. */
+/** Sets price and objective of out->plan from its full cost. */
 void refine_rank(const search_run *run, const plait_cost *cost, plait_ranked *out);

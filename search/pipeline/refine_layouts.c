@@ -1,13 +1,13 @@
 /*
- * refine_layouts.c - layers to chunks in other ways than the named splits, at every point that may
- * win by it
+ * refine_layouts.c - searches layouts other than the named splits, at every point where they may
+ * win
  *
- *     list    all points but for their split, as far as their lower bound (S.6, S.7) is below the best known step
- *     solve   the best layout of each (layouts.h), the point with the least estimate first         (S.11)
+ *     list    all points, without a split, whose lower bound (S.6, S.7) is below the best step
+ *     solve   the best layout of each (layouts.h), in ascending order of estimates         (S.11)
  *
- * Guarantee: no layout of the form that layouts.h describes has a step below `floor`, which is the
- * best step itself if every point that was left could be solved with a proof. A budget of points
- * ends it, never a clock.
+ * Guarantee: no layout of the form that layouts.h describes has a step below `floor`. It equals the
+ * best step if every listed point was solved with a proof. The search ends after a budget of
+ * points, never after a time limit.
  */
 #include <math.h>
 #include <string.h>
@@ -19,17 +19,17 @@
 
 enum { MOST_SOLVED = 1 << 11 };
 
-/* A point whose estimate is above the best known step times this is not solved. */
+/* Points with an estimate above LIKELY times the best known step are not solved. */
 static const double LIKELY = 1.01;
 
-/* Portions with the choice of `d`, without gathers: no shard has less time. */
+/* Returns the portions with the choice of `d`, without gathers: no shard takes less time. */
 static plait_portions bound_portions(search_worker *worker, plait_degrees d)
 {
     d.zero = 0;
     return plait_degrees_portions(worker->table, &d);
 }
 
-/* Takes the smaller state and tail of both. */
+/* Lowers the state and tail of `least` to those of `other`, where these are smaller. */
 static void take_less(const search_run *run, const plait_portions *other, plait_portions *least)
 {
     for (int k = 0; k < run->problem->model->kinds; k++) {
@@ -41,7 +41,7 @@ static void take_less(const search_run *run, const plait_portions *other, plait_
     least->after_s = fmin(least->after_s, other->after_s);
 }
 
-/* The least state and tail of any shard of a group. */
+/* Returns portions with the least state and tail of any shard of a group. */
 static plait_portions least_of_shards(const search_run *run, search_worker *worker,
                                       const refine_group *group, plait_degrees d)
 {
@@ -58,8 +58,8 @@ static plait_portions least_of_shards(const search_run *run, search_worker *work
 }
 
 /*
- * Marks in worker->use the choices with which some layout may win, whatever the shard; false: none
- * may.
+ * Marks in worker->use the choices with which some layout may win with any shard. Returns false if
+ * no choice can win.
  */
 static bool use_choices(const search_run *run, search_worker *worker, const refine_group *group,
                         int choices)
@@ -84,7 +84,7 @@ static bool use_choices(const search_run *run, search_worker *worker, const refi
     return true;
 }
 
-/* Every shard with every marked choice. */
+/* Adds the points with every shard and every marked choice. */
 static void list_group(const search_run *run, search_worker *worker, const refine_group *group,
                        search_found *found)
 {
@@ -115,7 +115,8 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 // ---- solving -------------------------------------------------------------------------------
 
 /*
- * The rules of the software are checked last: a layout may break one that the space does not check.
+ * Solves a point. The rules of the runtime are checked for the result, since a layout may violate
+ * rules that the space does not check.
  */
 static void solve_point(const search_run *run, search_worker *worker, const void *context,
                         const open_point *open, double limit_s, refine_solution *out)

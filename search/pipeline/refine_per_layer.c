@@ -1,11 +1,12 @@
 /*
- * refine_per_layer.c - a tp and a stage of ZeRO for each layer, at every point that may win by them
+ * refine_per_layer.c - searches a tp and a ZeRO stage for each layer, at every point where they may
+ * win
  *
- *     list    all points but for their choice, as far as their lower bound is below the best known step: with layers that
- *             are as fast as with the fastest sharding and as small as with the smallest
- *     solve   the point with the least bound first, on each named split (per_layer.h)         (S.95)
+ *     list    all points, without a choice, whose lower bound is below the best known step; the
+ *             bound has layers as fast as with the fastest sharding and as small as with the smallest
+ *     solve   in ascending order of bounds, on each named split (per_layer.h)         (S.95)
  *
- * Guarantee: `floor` bounds what was left, as for layouts (refine_layouts.c).
+ * Guarantee: `floor` is a lower bound of the plans not found, as for layouts (refine_layouts.c).
  */
 #include <math.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 enum { MOST_SOLVED = 1 << 12, MOST_BOUNDS = 1 << 22 };
 
-/* A result and its price add the same numbers in another order. */
+/* Relative tolerance: results and prices add the same numbers in different orders. */
 static const double ROUNDING = 1e-9;
 
 // ---- shardings and choices -----------------------------------------------------------------
@@ -32,8 +33,8 @@ static bool has_sharding(const per_layer_problem *q, plait_cut sharding)
 }
 
 /*
- * Each tp of the space with each stage of ZeRO, and choices without offload. `choice` has room for
- * all.
+ * Returns the input of the search: each tp of the space with each ZeRO stage, and the choices
+ * without offload, which are stored in `choice`.
  */
 static per_layer_problem problem_of(const search_run *run,
                                     plait_recompute choice[PER_LAYER_CHOICES])
@@ -74,7 +75,7 @@ static void take_least(plait_portion *least, const plait_portion *of)
     least->live_bytes = 0.0;
 }
 
-/* True if a tp is legal for layers of the point. */
+/* Returns whether layers of the point may have this tp. */
 static bool tp_is_legal(const plait_problem *problem, const plait_degrees *d, int tp)
 {
     if (d->tp * d->dp % tp != 0 || d->mbs * tp % d->tp != 0)
@@ -83,7 +84,7 @@ static bool tp_is_legal(const plait_problem *problem, const plait_degrees *d, in
     return plan_layers_legal(problem, &own, &no_reason);
 }
 
-/* The least of a tp with ZeRO 0 and 3, without recomputation and with full recomputation. */
+/* Lowers `least` to the portions of a tp, over ZeRO 0 and 3 and no or full recomputation. */
 static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *base, int tp,
                              plait_portions *least)
 {
@@ -94,7 +95,7 @@ static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *b
         const plait_cut sharding = {(short)tp, i < 2 ? 0 : 3};
         plait_degrees d = plait_degrees_cut(base, sharding);
         d.recompute = recompute[i % 2];
-        d.scatter = PLAIT_SCATTER_MICROBATCH; // fewest bytes of gradients
+        d.scatter = PLAIT_SCATTER_MICROBATCH; // stores the fewest bytes of gradients
         const plait_portions one = plait_degrees_portions(at->worker->table, &d);
         take_least(&least->layer[0], &one.layer[0]);
         least->rest[0] = least->layer[0];
@@ -107,7 +108,7 @@ static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *b
     }
 }
 
-/* Each layer with the least of all shardings; the ends with the point's tp. */
+/* Returns portions with the least of all shardings for layers, and the point's tp for the ends. */
 static plait_portions least_portions(const per_layer_listing *at, const plait_degrees *base)
 {
     const per_layer_problem *const q = at->input;
@@ -123,7 +124,7 @@ static plait_portions least_portions(const per_layer_listing *at, const plait_de
     return least;
 }
 
-/* The lower bound of points with one number format. */
+/* Cached lower bound of the points with one number format. */
 typedef struct cached_bound {
     bool valid;
     plait_state_bytes state;
@@ -182,7 +183,7 @@ static void list_row(const per_layer_listing *at, int64_t row, search_found *fou
         if (!space_pipeline_at(&at->worker->cursor, row, i, &p))
             continue;
         if (found->floors > MOST_BOUNDS / tasks) {
-            found->open.floor_s = 0.0; // points that are not listed have no bound
+            found->open.floor_s = 0.0; // the points left out have no bound
             return;
         }
         for (int kind = 0; kind < p.kinds; kind++)
@@ -205,7 +206,7 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 
 // ---- one point -----------------------------------------------------------------------------
 
-/* The fastest plan of one split below a limit; false where there is none. */
+/* Finds the fastest plan of one split below a limit. Returns false if there is none. */
 static bool solve_split(const search_run *run, per_layer_point *point, const plait_degrees *d,
                         double limit_s, plait_arena *arena, plait_plan *plan, plait_cost *cost,
                         refine_solution *out)
@@ -291,7 +292,7 @@ static bool suits(const search_run *run)
     return refine_ranks_steps(run) && run->problem->model->kinds == 1 &&
            run->problem->model->mtp_layers == 0 && can->recompute_by == PLAIT_BY_LAYER &&
            (can->tp_by == PLAIT_BY_LAYER || can->zero_by == PLAIT_BY_LAYER) && shardings > 1 &&
-           shardings < PER_LAYER_SHARDINGS; // else some would be left out
+           shardings < PER_LAYER_SHARDINGS; // with more, the list would be incomplete
 }
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)

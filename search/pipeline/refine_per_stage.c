@@ -1,12 +1,14 @@
 /*
- * refine_per_stage.c - choices by stage, at every point that may win by them
+ * refine_per_stage.c - searches choices for each stage, at every point where they may win
  *
- *     list    all points but for split and choice, as far as their lower bound is below the best known step: with the
- *             times of layers that recompute nothing and the bytes of layers that recompute everything
- *     solve   the point with the least estimate first: 1F1B with layers and choices together (S.26), other schedules
- *             with the named splits and the seeds of layouts, each with the best choices of its stages
+ *     list    all points, without split and choice, whose lower bound is below the best known step;
+ *             the bound has the times of layers that recompute nothing and the bytes of layers
+ *             that recompute everything
+ *     solve   in ascending order of estimates: 1F1B with layers and choices together (S.26), other
+ *             schedules with the named splits and the seeds of layouts, each with the best choices
+ *             of its stages
  *
- * Guarantee: `floor` bounds what was left, as for layouts (refine_layouts.c).
+ * Guarantee: `floor` is a lower bound of the plans not found, as for layouts (refine_layouts.c).
  */
 #include <math.h>
 
@@ -18,12 +20,12 @@
 
 enum {
     MOST_SOLVED = 1 << 12,
-    MOST_NODES = 1 << 12 /* of the branch and bound of one stage */
+    MOST_NODES = 1 << 12 /* nodes of the branch and bound of one stage */
 };
 
 // ---- the list ------------------------------------------------------------------------------
 
-/* True if a stage may keep the optimizer's state on the device while others have it on the host. */
+/* Returns whether some stages may have the optimizer on the device and others on the host. */
 static bool may_keep(const search_run *run)
 {
     const plait_capabilities *can = &run->problem->runtime->can;
@@ -35,8 +37,8 @@ static bool may_keep(const search_run *run)
 }
 
 /*
- * Times without recomputation, bytes with all of it; offloaded activations take no memory of the
- * device.
+ * Returns portions with the times of no recomputation and the bytes of full recomputation.
+ * Offloaded activations take no device memory.
  */
 static plait_portions least_portions(const search_run *run, search_worker *worker, plait_degrees d)
 {
@@ -62,8 +64,8 @@ static plait_portions least_portions(const search_run *run, search_worker *worke
 }
 
 /*
- * True if layers and choices are solved together: then a point is solved whatever its estimate, for
- * its proof.
+ * Returns whether layers and choices are solved together. Such points are solved even with a large
+ * estimate, since the result is a proof.
  */
 static bool solves_exactly(const search_run *run, const plait_degrees *d)
 {
@@ -90,20 +92,20 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 
 // ---- one point -----------------------------------------------------------------------------
 
-/* A point while it is solved. */
+/* State while a point is solved. */
 typedef struct per_stage_attempt {
     const search_run *run;
     per_stage_problem input;
     plait_degrees degrees;
     plait_arena *scratch;
     double limit_s;
-    bool refused; /* some plan exceeds the memory or breaks a rule of the software */
+    bool refused; /* true if a plan was rejected by its memory or a rule of the runtime */
     refine_solution *out;
 } per_stage_attempt;
 
 /*
- * The plan of these chunks with the best choices of its stages; false where none fits or is below
- * the limit.
+ * Builds the plan of these chunks with the best choices of its stages. Returns false if none fits
+ * or is below the limit.
  */
 static bool choose(per_stage_attempt *at, const plait_degrees *d, const plait_chunk *chunks,
                    plait_arena *arena, plait_plan *plan, plait_cost *cost)
@@ -156,12 +158,13 @@ static void try_named_splits(per_stage_attempt *at, const space_splits *splits)
     }
 }
 
-/* 1F1B: layers and choices together, exactly, the named splits among them. */
+/* For 1F1B: solves layers and choices together, exactly. This includes the named splits. */
 static void try_dp(per_stage_attempt *at)
 {
     const double limit_s = at->limit_s;
     const plait_arena_mark mark = plait_arena_save(at->scratch);
-    // S.26 minimises the step less sends, which are the same for every layout; by `shifted` a lower bound of it
+    // S.26 minimises the step less sends, which are the same for every layout. With grad_sync
+    // shifted it minimises a lower bound of that.
     const bool exact = at->degrees.grad_sync != PLAIT_SYNC_SHIFTED &&
                        plait_degrees_portions(at->input.table, &at->degrees).fused_s <= 0.0;
     plait_chunk chunks[PLAIT_MAX_LAYERS];
@@ -182,7 +185,7 @@ static void try_dp(per_stage_attempt *at)
     plait_arena_rewind(at->scratch, mark);
 }
 
-/* Other schedules: the layouts whose slowest rank is fastest when nothing is recomputed. */
+/* For other schedules: tries the layouts whose slowest rank is fastest without recomputation. */
 static void try_seeds(per_stage_attempt *at)
 {
     const plait_arena_mark mark = plait_arena_save(at->scratch);
@@ -219,7 +222,7 @@ static per_stage_attempt begin(const search_run *run, const space_recompute *cho
     return at;
 }
 
-/* `context`: the choices that stages may make apart from one another. */
+/* Solves a point. `context` has the choices that may differ between stages. */
 static void solve_point(const search_run *run, search_worker *worker, const void *context,
                         const open_point *point, double limit_s, refine_solution *out)
 {
@@ -228,8 +231,8 @@ static void solve_point(const search_run *run, search_worker *worker, const void
         begin(run, choice, worker->table, worker->scratch, &point->degrees, limit_s, out);
 
     out->skipped = point->floor_s >= limit_s;
-    out->proven =
-        out->skipped || choice->count > 0; // else every choice is one that only whole plans have
+    // Without any choice that stages may have individually, the point is not searched.
+    out->proven = out->skipped || choice->count > 0;
     if (out->skipped || !out->proven || !per_stage_may_choose(&at.input, &at.degrees))
         return;
     try_named_splits(&at, refine_splits(run, at.degrees.pp));
@@ -237,8 +240,8 @@ static void solve_point(const search_run *run, search_worker *worker, const void
         try_dp(&at);
     else if (refine_may_layout(run))
         try_seeds(&at);
-    if (choice->count <
-        run->space->recompute.count) { // choices that all layers share may be faster
+    // A choice that all layers of a plan must share may be faster.
+    if (choice->count < run->space->recompute.count) {
         out->proven = false;
         out->floor_s = 0.0;
     }
@@ -289,8 +292,8 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
 
     if (!choice)
         return plait_fail_nomem(err);
-    for (int i = 0; i < all->count;
-         i++) // without those that all layers share: uniform points (rule P40)
+    // Choices that all layers of a plan must share are left to uniform points (rule P40).
+    for (int i = 0; i < all->count; i++)
         if (!(run->problem->runtime->can.recompute_alike >> all->value[i].recompute.kind & 1u))
             choice[own.count++] = all->value[i];
     return refine_points(run, &steps, out, err);
