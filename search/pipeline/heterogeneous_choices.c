@@ -52,7 +52,7 @@ typedef struct set_list {
     set_choice *choice;
     int options, capacity;
     set_option *option;
-    set_reach reach; /* of all options, or of all degrees until options are listed */
+    set_reach reach; /* best of all options, or of all degrees until options are listed */
 } set_list;
 
 /* State of the walk over the groups for one size, with the runs taken so far. */

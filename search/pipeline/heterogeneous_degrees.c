@@ -252,7 +252,7 @@ static void add_shape(choice_list *list, int tp, int cp)
     for (int dp = 1; dp <= list->gpus / (tp * cp) && dp <= gbs; dp++) {
         plait_degrees d = plait_degrees_init();
         const int gpus = tp * cp * dp;
-        // all GPUs of the group, or a second run uses the rest
+        // true if the stages use all GPUs of the group, or leave some for a second run
         const bool useful = stages_fill(list, gpus) || (!list->q->min_memory && gpus < list->gpus);
         if (gbs % dp != 0 || !useful)
             continue;

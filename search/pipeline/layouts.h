@@ -27,7 +27,7 @@
 /** Prefix sums of the row: sums of the items before a place. */
 typedef struct layout_sums {
     plait_chunk_time time;
-    double work_s; /* of a rank per microbatch, less the time hidden by pairs of microbatches */
+    double work_s; /* work per microbatch, less the time hidden by pairing microbatches */
     double state_bytes, saved_bytes;
 } layout_sums;
 

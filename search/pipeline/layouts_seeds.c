@@ -1,10 +1,11 @@
 /*
  * layouts_seeds.c - builds seed layouts, in which the work of the busiest rank is small
  *
- *     budgets   chunk after chunk takes items while its rank has time left of a budget T, an equal part for each of its
- *               chunks to come; the least T with which all items have a chunk is found by halving. The row is read
- *               from either end, and a chunk's last item ends within its part, half beyond, or beyond.
- *     level     chunks with equal work (below)
+ *     budgets   Every rank has a budget T of time. The chunks take items in turn, each until it has
+ *               used an equal part of the rest of its rank's budget. Bisection finds the least T
+ *               with which all items have a chunk. The six seeds fill the row from either end, and
+ *               let the last item of a chunk end within its part, half beyond it, or fully beyond.
+ *     level     Chunks have equal work (layout_level below).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  *
  *     pipeline and optimizer   with each pass as short as any choice makes it, and both together as short as with the
  *                              choice that was found
- *     reductions and gathers   the part that is exposed beside the longest passes
+ *     reductions and gathers   the part that the longest passes cannot hide
  */
 #include "search/pipeline/per_stage.h"
 

@@ -3,7 +3,7 @@
  * win
  *
  *     list    all points, without a choice, whose lower bound is below the best known step; the
- *             bound has layers as fast as with the fastest sharding and as small as with the smallest
+ *             bound has the times of the fastest sharding and the bytes of the smallest one
  *     solve   in ascending order of bounds, on each named split (per_layer.h)         (S.95)
  *
  * Guarantee: `floor` is a lower bound of the plans not found, as for layouts (refine_layouts.c).
