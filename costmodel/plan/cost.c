@@ -15,7 +15,7 @@
 #include "plan/heterogeneous.h"
 #include "plan/problem_check.h"
 
-/* The rows of one plan, and the costs of its stages. */
+/* Prices of one plan's layers, and the costs of its stages. */
 typedef struct plan_rows {
     const plait_problem *problem;
     const plait_plan *plan;
@@ -29,15 +29,15 @@ typedef struct plan_rows {
     plait_rank_run *ranks; /* scratch of step_sum_of */
     fused_boundary boundary;
     bool fuses;
-    bool sharded;             /* layers are sharded differently: */
+    bool sharded;             /* true if layers are sharded differently */
     plan_shardings shardings; /* valid if `sharded` */
 } plan_rows;
 
 // ---- stages --------------------------------------------------------------------------------
 
 /*
- * Times of a rank's first and last chunk, and activations in flight: of uneven chunks the sum over
- * chunks.
+ * Fills the times of a rank's first and last chunk, and the activations in flight. For uneven
+ * chunks these activations are the sum over chunks. (C.260)
  */
 static void add_chunks(const plan_rows *rows, const stage_rows *own, int s, stage_load *load)
 {
@@ -87,8 +87,8 @@ static stage_cost cost_of_stage(const plan_rows *rows, int s)
 }
 
 /*
- * The step, with fused boundaries if that is shorter. A pipeline whose sum is only a bound is
- * simulated. (C.76, C.143)
+ * Computes the time of the step, with fused boundaries if that is shorter. The pipeline is
+ * simulated if its closed form is only a bound. (C.76, C.143)
  */
 static plait_status sum_step(plan_rows *rows, plait_pipelines *cache, plait_arena *arena,
                              step_sum *sum, plait_error *err)
@@ -113,7 +113,7 @@ static plait_status sum_step(plan_rows *rows, plait_pipelines *cache, plait_aren
     return PLAIT_OK;
 }
 
-/* The decision that `auto` made for each rule, in the slowest stage. */
+/* Records which fusion rules `auto` chose in the slowest stage. */
 static void fill_fused(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
 {
     const plait_degrees *d = &rows->plan->degrees;
@@ -133,15 +133,16 @@ static void fill_fused(const plan_rows *rows, const step_sum *sum, plait_cost *c
 
 // ---- terms ---------------------------------------------------------------------------------
 
-/* C.98: a factor on the step; NaN, which is written as null, without evidence. */
+/* C.98: the step times one factor of its band. Without evidence (factor 0) NaN, written as null. */
 static double band_edge(double step_s, double factor)
 {
     return factor > 0.0 ? factor * step_s : (double)NAN;
 }
 
 /*
- * The step as terms (C.80): m microbatches of the slowest stage, the bubble of the schedule, and the
- * exposed work after the last microbatch. Their sum is the step, to the last digit.
+ * Splits the step into terms (C.80): m microbatches of the slowest stage, the bubble of the
+ * schedule, and the exposed work after the last microbatch. The terms sum to the step, to the last
+ * digit.
  */
 void cost_set_step(const plait_problem *problem, const double terms[LAYER_TERMS], double m,
                    const plait_step_time *beside, plait_cost *cost)
@@ -164,7 +165,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
     const plait_step_time beside = {
         .ep_comm_s = -sum->paired_s,
         .pp_comm_s = sum->pp_comm_s,
-        .bubble_s = larger(0.0, sum->pipeline_s - sum->busy_s), // added in another order
+        .bubble_s = larger(0.0, sum->pipeline_s - sum->busy_s), // may round below 0
         .dp_comm_s = sum->dp_comm_s,
         .optimizer_s = sum->optimizer_s,
     };
@@ -182,7 +183,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
     cost->slowest_stage = sum->slowest;
 }
 
-/* The same step with each way to reduce gradients. (C.184) */
+/* Computes the step for each value of grad_sync. (C.184) */
 static void fill_syncs(const plan_rows *rows, plait_cost *cost)
 {
     plait_degrees d = rows->plan->degrees;
@@ -206,7 +207,7 @@ void cost_set_memory(const plait_problem *problem, double host_bytes, plait_cost
     cost->memory.host_capacity_bytes = problem->cluster->host_memory_bytes;
 }
 
-/* The fullest GPU's terms, and every stage's peak. */
+/* Fills the memory terms of the fullest GPU, and the peak of every stage. */
 static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_cost *cost)
 {
     const plait_degrees *d = &rows->plan->degrees;
@@ -215,7 +216,7 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
     for (int s = 0; s < rows->plan->stages; s++) {
         const stage_cost *stage = &rows->cost[s];
         const plait_memory memory = stage_memory(rows->problem, d, stage);
-        if (!rows->sharded) // such layers offload nothing (rule P46)
+        if (!rows->sharded) // layers with their own sharding offload nothing (rule P46)
             host_bytes =
                 larger(host_bytes,
                        stage_host_bytes(rows->problem, &rows->plan->stage[s].degrees, &stage->load,
@@ -293,7 +294,7 @@ static void fill_rates(const plan_rows *rows, plait_cost *cost)
                gpu->peak_flops_per_s[job->precision], cost);
 }
 
-/* Low if kernels have default constants, high if links and software are measured too. */
+/* Low if the kernels have default constants, high if links and software are measured as well. */
 plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
@@ -310,7 +311,7 @@ plait_confidence confidence_of(const plait_problem *problem, const plait_degrees
 
 // ---- the price -----------------------------------------------------------------------------
 
-/* The parts of every rank. */
+/* Lists the parts of every rank. */
 static bool list_parts(plan_rows *rows, plait_arena *arena)
 {
     const double share =
@@ -362,7 +363,7 @@ static plan_rows *new_rows(const plait_problem *problem, const plait_plan *plan,
     return rows;
 }
 
-/* A plan of one set of degrees on one kind of node. */
+/* Prices a plan with one set of degrees on one kind of node. */
 static plait_status uniform_cost(const plait_problem *problem, const plait_plan *plan,
                                  plait_pipelines *cache, plait_arena *arena, plait_cost *cost,
                                  plait_error *err)
@@ -381,7 +382,7 @@ static plait_status uniform_cost(const plait_problem *problem, const plait_plan 
     fill_rates(rows, cost);
     plait_cost_money(problem, cost);
     fill_fused(rows, &sum, cost);
-    if (rows->sharded) // sharding by layer has no list of collectives
+    if (rows->sharded) // no list of collectives for per-layer sharding
         return PLAIT_OK;
     return volumes_of(problem, &plan->degrees, &rows->pricer->row, &rows->parts[sum.slowest],
                       &rows->cost[sum.slowest].load, &sum, rows->fuses ? &rows->boundary : NULL,

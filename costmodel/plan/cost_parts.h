@@ -4,7 +4,7 @@
 #include "costmodel/stage/stage_cost.h"
 
 // utilisation.c
-/** FLOPs a token: attention as whole squares, and the part of them that causal kernels skip. */
+/** FLOPs per token, with attention scores of all pairs, and the part that causal kernels skip. */
 typedef struct token_flops {
     double model, skipped;
     double again, again_skipped; /* FLOPs that recomputation repeats */
@@ -12,7 +12,7 @@ typedef struct token_flops {
 
 /** FLOPs of the model without recomputation. */
 token_flops token_flops_of(const plait_problem *problem);
-/** Adds the FLOPs that a stage recomputes. */
+/** Adds the FLOPs that recomputation repeats in a stage. */
 void stage_add_rerun(const plait_problem *problem, const stage_parts *parts, token_flops *flops);
 
 /** Does a kernel skip blocks that the causal mask hides? */
@@ -32,8 +32,10 @@ void cost_rates(const token_flops *flops, bool skips, double tokens_per_s, doubl
 
 // cost.c
 /**
- * Fills step, step_s and its band: `terms` of m microbatches of the slowest stage, and the terms beside
- * them. (C.80, C.98)
+ * Fills step, step_s and its band.
+ *
+ * @param terms   one microbatch of the slowest stage, by term; counted m times
+ * @param beside  the other terms of the step (C.80, C.98)
  */
 void cost_set_step(const plait_problem *problem, const double terms[LAYER_TERMS], double m,
                    const plait_step_time *beside, plait_cost *cost);
@@ -41,18 +43,20 @@ void cost_set_step(const plait_problem *problem, const double terms[LAYER_TERMS]
 void cost_set_memory(const plait_problem *problem, double host_bytes, plait_cost *cost);
 /** Fills the verdict on cost->memory and its reason; `problem` has the nodes of the fullest stage. */
 void cost_judge(const plait_problem *problem, plait_cost *cost);
-/** Low if kernels have default constants, high if links and software are measured too. */
+/** Low if the kernels have default constants, high if links and software are measured as well. */
 plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d);
 
 // heterogeneous.c
-/** The price of a legal plan whose stages differ; *cost has its confidence. */
+/** Prices a legal plan whose stages differ. The caller has set the confidence of *cost. */
 PLAIT_MUST_CHECK plait_status mixed_cost(const plait_problem *problem, const plait_plan *plan,
                                          plait_arena *arena, plait_cost *cost, plait_error *err);
 
 // volume.c
 /**
- * The communication of the slowest stage; `boundary`: the fused boundaries, or NULL. The list lives in
- * `arena`; false when out of memory.
+ * Lists the communication of the slowest stage, in `arena`.
+ *
+ * @param boundary  fused boundaries; NULL: none
+ * @return          false when out of memory
  */
 bool volumes_of(const plait_problem *problem, const plait_degrees *degrees, const layer_row *row,
                 const stage_parts *parts, const stage_load *load, const step_sum *sum,

@@ -11,7 +11,7 @@
 #include "costmodel/plan/cost_parts.h"
 #include "plait/units.h"
 
-/* The pricer and the cost of each stage, and what lies between them. */
+/* The pricer and the cost of each stage, and the sends between stages. */
 typedef struct mixed_rows {
     const plait_problem *problem;
     const plait_plan *plan;
@@ -60,7 +60,7 @@ static bool make_pricers(mixed_rows *rows, plait_arena *arena)
     return true;
 }
 
-/* Parts of each stage are listed apart: a pricer that stages share has room for one stage. */
+/* Each stage gets its own list of parts, since a shared pricer has room for one stage only. */
 static bool cost_stages(mixed_rows *rows, plait_arena *arena)
 {
     const plait_plan *plan = rows->plan;
@@ -119,10 +119,10 @@ static void fill_time(const mixed_rows *rows, plait_cost *cost)
     cost_set_step(rows->problem, terms, m, &beside, cost);
     cost->slowest_stage = rows->slowest;
     for (int how = 0; how < PLAIT_GRAD_SYNCS; how++)
-        cost->sync_step_s[how] = cost->step_s; // heterogeneous stages have one way alone
+        cost->sync_step_s[how] = cost->step_s; // only one grad_sync is legal (rule P34)
 }
 
-/* The fullest stage is the most likely to run out of memory on its own nodes. */
+/* The fullest stage is the one most likely to run out of memory on its own nodes. */
 static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_cost *cost)
 {
     const plait_problem *problem = rows->problem;

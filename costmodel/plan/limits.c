@@ -1,4 +1,4 @@
-/* limits.c - the limits of one point: what it has of tokens, width and layers, and what it needs */
+/* limits.c - communication limits of one point: tokens, widths and layers */
 #include "plait/lowlevel/limits.h"
 
 #include <math.h>
@@ -8,15 +8,15 @@
 #include "plait/lowlevel/block.h"
 #include "plait/runtime.h"
 
-/* The point, its hardware, and what is counted of the model once. */
+/* The point, its hardware, and means over the model's layers, computed once. */
 typedef struct limits_of {
     const plait_problem *problem;
     const plait_degrees *degrees;
     plait_state_bytes state;
     double flops_per_s;
-    double layer_flops;   /* forward, a token, the mean layer */
-    double tensor_width;  /* width of a part that tp cuts, the mean layer (C.127) */
-    const plait_moe *moe; /* of the first layer that has experts; NULL: none */
+    double layer_flops;   /* FLOPs of the mean layer's forward, per token */
+    double tensor_width;  /* width F of the mean layer (C.127) */
+    const plait_moe *moe; /* experts of the first layer that has any; NULL: none */
     plait_comm_limit *limit;
     int count;
 } limits_of;
@@ -30,8 +30,9 @@ static void add(limits_of *of, plait_comm_limit limit)
 /* ---- the model ---- */
 
 /*
- * The width F that C.127 means: one gather and one scatter of 2 h bytes a token each to 4 h F FLOPs.
- * A layer makes that trip for its mixer and for what tp cuts of its feed-forward part.
+ * The width F of C.127, which assumes one gather and one scatter of 2 h bytes per token for 4 h F
+ * FLOPs. A layer does one gather and one scatter for its mixer, and one more pair if tp shards its
+ * feed-forward part.
  */
 static double layer_width(const plait_problem *problem, const plait_degrees *d,
                           const plait_layer *layer)
@@ -63,7 +64,7 @@ static void count_model(limits_of *of)
     }
 }
 
-/* C.125 on the links of a group. */
+/* C.125 with the bandwidth of a group's links. */
 static double tokens_of(const limits_of *of, plait_group_shape group)
 {
     const plait_route route = plait_route_of(of->problem->cluster, group);
@@ -92,7 +93,10 @@ static double format_share(const limits_of *of)
     }
 }
 
-/* What is exchanged for each microbatch has to hide behind one. */
+/*
+ * Tokens per GPU that hide an exchange: those of a step, or of a microbatch if it exchanges
+ * (ZeRO-2, -3).
+ */
 static double data_tokens(const limits_of *of)
 {
     const plait_degrees *const d = of->degrees;
@@ -121,7 +125,7 @@ static void add_data(limits_of *of)
             });
 }
 
-/* Experts are dealt over more ranks than the rest, and see fewer tokens. */
+/* Experts are sharded over more ranks than the other layers, and each receives fewer tokens. */
 static void add_expert_data(limits_of *of)
 {
     const plait_degrees *const d = of->degrees;
@@ -175,7 +179,10 @@ static void add_tensor(limits_of *of)
             });
 }
 
-/* Copies of a token that leave a domain: one a node where software sends it once a node (C.57). */
+/*
+ * Copies of a token that leave a domain. With moe_dedup the software sends one copy per node
+ * (C.57).
+ */
 static double copies_beyond(const limits_of *of, double nodes)
 {
     const plait_moe *const moe = of->moe;
@@ -187,7 +194,7 @@ static double copies_beyond(const limits_of *of, double nodes)
     return sent * (nodes - 1.0) / nodes;
 }
 
-/* The link that takes longest, inside the domain or out of it. */
+/* The slowest level decides: links inside the domain, or links between domains. */
 static void add_expert(limits_of *of)
 {
     const plait_degrees *const d = of->degrees;
@@ -219,7 +226,7 @@ static void add_expert(limits_of *of)
 
 /* ---- between stages and along the sequence ---- */
 
-/* Neighbours of a group meet at the first level that holds both. */
+/* Bandwidth between neighbours of a group: that of the first level which contains both. */
 static double neighbour_bytes_per_s(const plait_cluster *cluster, plait_group_shape group)
 {
     int l = 0;
@@ -249,7 +256,10 @@ static void add_pipeline(limits_of *of)
                                    of->layer_flops)});
 }
 
-/* A ring of keys and values; other exchanges of a sequence do not hide behind its attention. */
+/*
+ * Only a ring of keys and values (cp_comm p2p) overlaps attention; other exchanges have no limit
+ * here.
+ */
 static void add_ring(limits_of *of)
 {
     const plait_degrees *const d = of->degrees;

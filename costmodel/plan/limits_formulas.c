@@ -1,4 +1,4 @@
-/* limits_formulas.c - closed forms of when communication binds: FLOPs a byte against bytes a FLOP */
+/* limits_formulas.c - points at which communication takes longer than compute */
 #include <math.h>
 
 #include "base/numbers.h"
@@ -6,15 +6,15 @@
 #include "costmodel/network/topology.h"
 
 /*
- * C.125: P parameters in 16 bits are reduced and gathered in 4 P / W, the backward of T tokens does
- * 4 P T FLOPs: equal at T = C / W.
+ * C.125: reducing and gathering P parameters in 16 bits takes 4 P / W seconds, the backward of T
+ * tokens 4 P T / C seconds. The two are equal at T = C / W.
  */
 double plait_limit_tokens(double flops_per_s, double bytes_per_s)
 {
     return flops_per_s / bytes_per_s;
 }
 
-/* C.126: two ranks send half of what many do; an expert computes k / E of the tokens. */
+/* C.126: each of n ranks sends (n - 1) / n of its bytes; an expert computes k / E of the tokens. */
 double plait_limit_data_tokens(double tokens, int ranks, double experts, double topk)
 {
     const double few = ranks > 0 ? (ranks - 1.0) / ranks : 1.0;
@@ -22,13 +22,19 @@ double plait_limit_data_tokens(double tokens, int ranks, double experts, double 
     return tokens * few * experts / topk;
 }
 
-/* C.127: activations of width D go round, products are D F / t: both grow with the tokens. */
+/*
+ * C.127: a token sends D values while its products take D F / t, so t is at most F / tokens
+ * (C.125).
+ */
 double plait_limit_tensor_ranks(double width, double tokens)
 {
     return width / tokens;
 }
 
-/* C.128: weights over X = N / Y ranks and activations over Y; the sum is least where both are equal. */
+/*
+ * C.128: weights over X = N / Y ranks, activations over Y. The sum of both times is least if they
+ * are equal.
+ */
 double plait_limit_mixed_tokens(double data_tokens, double tensor_tokens, double width)
 {
     return 4.0 * data_tokens * tensor_tokens / width;
@@ -41,8 +47,8 @@ double plait_limit_mixed_shards(double batch_tokens, double width, double links,
 }
 
 /*
- * C.130: a copy takes 2 h bytes there and 2 h back, and an expert of `matrices` products of h F does
- * 2 matrices h F FLOPs on each of k copies.
+ * C.130: a copy of a token takes 2 h bytes to its expert and 2 h bytes back. An expert of
+ * `matrices` products of h F does 2 matrices h F FLOPs for each of k copies.
  */
 double plait_limit_expert_width(double tokens, double copies, double topk, double matrices)
 {
@@ -57,8 +63,8 @@ double plait_limit_chunk_layers(double tokens, double send_bytes_per_token,
 }
 
 /*
- * C.132: while a rank attends its T queries to T keys, 4 T^2 a D FLOPs, it passes on T keys and
- * values, 4 T kv D bytes.
+ * C.132: attention of a rank's T queries to T keys takes 4 T^2 a D FLOPs. Meanwhile the rank sends
+ * T keys and values to the next rank, 4 T kv D bytes.
  */
 double plait_limit_ring_tokens(double tokens, int heads, int kv_heads)
 {
@@ -87,7 +93,9 @@ double plait_sync_share(int stages, double gain)
 
 /* ---- rates of links ---- */
 
-/* A grid gives a group the rate of the axes along which it lies; other kinds say their share. */
+/*
+ * Share of a GPU's rate that a group can use. On a grid: the share of the axes along which it lies.
+ */
 static double level_share(const plait_route *route, int l, int units)
 {
     const plait_level *const level = &route->cluster->level[l];
@@ -106,8 +114,8 @@ static double level_share(const plait_route *route, int l, int units)
 }
 
 /*
- * C.133: at each level the units below it hold what the others lack, and all GPUs of a unit carry it
- * out together (C.45).
+ * C.133: at each level, units exchange the parts that they do not have, and all GPUs of a unit send
+ * at the same time (C.45).
  */
 double plait_route_wire_bytes_per_s(const plait_route *route)
 {

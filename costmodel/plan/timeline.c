@@ -1,15 +1,16 @@
 /*
  * timeline.c - one step of a plan, simulated (C.86, C.180 to C.183): its schedule with its chunks' times
  *
- * Sends take the time of C.64; the part that the price exposes in the steady state belongs to the
- * actions. Gradients of a rank take the time of C.65 over all its chunks, of which each has its share.
+ * Sends take the time of C.64. The part of a send that the price exposes in the steady state is
+ * added to its action. The reduction of a rank's gradients takes the time of C.65 for all its
+ * chunks together, and is distributed over them.
  */
 #include "costmodel/stage/stage_cost.h"
 #include "plan/problem_check.h"
 #include "costmodel/plan/timeline_tail.h"
 #include "plan/ranges.h"
 
-/* The rows of one plan, and the sums of its chunks and ranks. */
+/* The pricer of one plan, and the times of its chunks and ranks. */
 typedef struct plan_prices {
     const plait_problem *problem;
     const plait_plan *plan;
@@ -23,7 +24,7 @@ typedef struct plan_prices {
     plait_rank_actions *actions;
 } plan_prices;
 
-/* Adds the sends between chunks, and the part of them that delays ranks. */
+/* Sets the sends between chunks, and adds their exposed part to the actions. */
 static void add_sends(const plait_problem *problem, double send_s, int stages,
                       plait_sim_stage *stage)
 {
@@ -45,7 +46,7 @@ static plait_status fail_unspelled(const plait_pipeline_shape *shape, plait_erro
                       plait_schedule_name[shape->schedule], shape->microbatches, shape->ranks);
 }
 
-// ---- what the plan's rows say --------------------------------------------------------------
+// ---- times of chunks and ranks -------------------------------------------------------------
 
 static plan_prices *new_prices(const plait_problem *problem, const plait_plan *plan,
                                plait_arena *arena)
@@ -76,7 +77,7 @@ static plan_prices *new_prices(const plait_problem *problem, const plait_plan *p
     return p;
 }
 
-/* Once a step: reduction, optimizer and gathers of everything that a rank holds. */
+/* Computes the reduction, optimizer step and gathers of all parameters of a rank, once per step. */
 static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sync *sync,
                              plait_error *err)
 {
@@ -105,7 +106,10 @@ static void add_exchange(const layer_price *price, double count, plait_sim_excha
     out->backward_combine_s += count * price->backward_sent_s[1];
 }
 
-/* Each chunk of a rank alone: reduction of its gradients, exchange of its experts' tokens. */
+/*
+ * Computes, for each chunk of a rank, the reduction of its gradients and the exchange of its
+ * experts' tokens.
+ */
 static void sum_chunks(plan_prices *p, int r)
 {
     const plait_stage *own = &p->plan->stage[r];
@@ -124,7 +128,10 @@ static void sum_chunks(plan_prices *p, int r)
     }
 }
 
-/* Distributes a rank's reduction over its chunks: buckets and calls are those of the rank. */
+/*
+ * Distributes a rank's reduction over its chunks in proportion, since buckets span the chunks of a
+ * rank.
+ */
 static plait_status share_gradients(plan_prices *p, plait_arena *arena, plait_error *err)
 {
     const bool copies = plait_schedule_replicas(p->shape.schedule) > 1;
@@ -138,7 +145,7 @@ static plait_status share_gradients(plan_prices *p, plait_arena *arena, plait_er
 
         PLAIT_TRY(sum_rank(p, r, arena, &sync, err));
         if (copies && r > mirror)
-            continue; // distributed with the other end
+            continue; // distributed together with the mirrored rank
         for (int v = 0; v < p->shape.chunks; v++)
             alone_s += p->reduce_s[plait_schedule_chunk(p->shape.schedule, p->shape.ranks, r, v)];
         if (copies)

@@ -1,25 +1,25 @@
 /*
- * timeline_tail.c - gradients of each chunk, the optimizer, parameters, as events of each rank
+ * timeline_tail.c - events beside and after a pipeline: reductions, optimizer, parameter gathers
  *
- *     bulk       inside the last B or W of the chunk, which takes longer by it          (C.67)
- *     bucketed   beside that action, and beside what the rank does next                 (C.180)
- *     shifted    behind the rank's own last action                                      (C.181)
- *     optimizer  behind the gradients of all ranks, whose norm it needs, or, where steps are checked
- *                behind it, behind its own; then parameters                            (C.182)
+ *     bulk       the last B or W of a chunk includes its reduction, and is longer by it (C.67)
+ *     bucketed   the reduction overlaps that action and the rank's next actions        (C.180)
+ *     shifted    the reduction begins after the rank's own last action                 (C.181)
+ *     optimizer  begins after the gradients of all ranks, since it needs their norm; with
+ *                post_validation after those of its own rank. Parameters follow.       (C.182)
  *
- * Chunks of a rank follow one another on its links.
+ * The chunks of a rank use its links one after the other.
  */
 #include "costmodel/plan/timeline_tail.h"
 
 #include "base/numbers.h"
 
-/* A walk over the ranks, writing events. */
+/* State of a walk over the ranks that writes events. */
 typedef struct tail_walk {
     const tail_parts *parts;
     plait_timeline *out;
     plait_tail_event *event;
-    int *last;      /* [stages]: the rank's last event that makes the stage's gradients, from 1 */
-    double *done_s; /* [ranks]: actions and gradients */
+    int *last;      /* [stages]: 1 + index of the rank's last event with gradients of the stage */
+    double *done_s; /* [ranks]: end of all actions and reductions */
 } tail_walk;
 
 static bool makes_gradients(const plait_sim_event *event)
@@ -34,7 +34,7 @@ static void append(tail_walk *walk, plait_tail_kind kind, int rank, int stage, d
         walk->event[walk->out->tails++] = (plait_tail_event){kind, rank, stage, begin_s, end_s};
 }
 
-/* A send that blocks its rank is the end of the action; what is reduced inside stands before it. */
+/* End of a bulk reduction inside an action: before the send, if sends block the rank. */
 static double inside_end_s(const plait_sim *sim, const plait_sim_event *event)
 {
     const int stage = event->action.stage;
@@ -43,7 +43,10 @@ static double inside_end_s(const plait_sim *sim, const plait_sim_event *event)
     return event->end_s - (sends ? sim->stage[stage - 1].send_s : 0.0);
 }
 
-/* The gradients that an action completes, on a lane that is free at some time; when it is again. */
+/*
+ * Appends the reduction of the gradients that an action completes. The links are free from lane_s
+ * on; returns the time at which they are free again.
+ */
 static double reduce(tail_walk *walk, const plait_sim_event *event, double lane_s)
 {
     const tail_parts *parts = walk->parts;
@@ -83,7 +86,10 @@ static void reduce_rank(tail_walk *walk, int r)
     walk->done_s[r] = larger(end_s, lane_s);
 }
 
-/* Behind the slowest of all, or behind the rank's own. */
+/*
+ * Appends the optimizer step and the gather of a rank. They wait for all ranks, unless there is no
+ * barrier.
+ */
 static void update_rank(tail_walk *walk, int r, double norm_s)
 {
     const tail_parts *parts = walk->parts;
@@ -108,7 +114,7 @@ plait_status timeline_follow(const tail_parts *parts, plait_arena *arena, plait_
     tail_walk walk = {
         .parts = parts,
         .out = out,
-        // Two copies of each stage at most, optimizer and gather of each rank.
+        // At most two copies of each stage, and an optimizer step and a gather for each rank.
         .event = plait_arena_alloc(arena, 2 * stages + 2 * ranks, sizeof *walk.event),
         .last = plait_arena_alloc(arena, stages, sizeof *walk.last),
         .done_s = plait_arena_alloc(arena, ranks, sizeof *walk.done_s),

@@ -1,21 +1,25 @@
-/* timeline_tail.h - what a rank does beside and behind its pipeline: gradients, optimizer, parameters */
+/* timeline_tail.h - reductions, optimizer and gathers beside and after a pipeline */
 #pragma once
 
 #include "plait/lowlevel/simulate.h"
 
-/** A simulated pipeline, and what each chunk and each rank have left to do. */
+/**
+ * A simulated pipeline, and the work that is left for each chunk and each rank. Of an action that
+ * computes gradients, the share `window` overlaps their reduction; the share `share` of the
+ * reduction is always exposed. (C.66)
+ */
 typedef struct tail_parts {
-    const plait_sim *sim; /* in bulk, `reduce_s` of its stages is what `pipeline` was made with */
+    const plait_sim *sim; /* inputs of `pipeline`; for bulk its stages include reduce_s */
     const plait_sim_result *pipeline;
     plait_grad_sync how;
-    bool no_barrier; /* an optimizer begins behind the gradients of its own rank */
-    double window;   /* of an action that makes gradients, the share beside which they leave ... */
-    double share;    /* ... and of their time, the share that never hides (C.66) */
-    const double *reduce_s;    /* [stages], on each rank that holds it */
+    bool no_barrier;           /* the optimizer waits for the gradients of its own rank only */
+    double window;             /* share of an action, 0 to 1 */
+    double share;              /* share of a reduction */
+    const double *reduce_s;    /* [stages], the same on each rank that holds the stage */
     const double *optimizer_s; /* [ranks] */
-    const double *gather_s;    /* [ranks]: parameters that no forward hides */
+    const double *gather_s;    /* [ranks]: exposed part of the parameter gathers */
 } tail_parts;
 
-/** Adds `tail`, `step_s` and `end_s` to a timeline. They live in `arena`. (C.180 to C.182) */
+/** Fills `tail` (in `arena`), `step_s` and `end_s` of a timeline. (C.180 to C.182) */
 PLAIT_MUST_CHECK plait_status timeline_follow(const tail_parts *parts, plait_arena *arena,
                                               plait_timeline *out, plait_error *err);

@@ -1,7 +1,7 @@
 /* utilisation.c - MFU and HFU: FLOPs over the peak of a GPU (C.4, C.5) */
 #include "costmodel/plan/cost_parts.h"
 
-/* Forward FLOPs a token that a part recomputes; parts recomputed by halves count half. (C.5) */
+/* Forward FLOPs per token that a part recomputes; a part recomputed by halves counts half. (C.5) */
 static double rerun_flops(const plait_problem *problem, const stage_part *part)
 {
     const plait_layer *layer = row_layer(problem->model, part->row);
@@ -49,8 +49,8 @@ void stage_add_rerun(const plait_problem *problem, const stage_parts *parts, tok
 }
 
 /*
- * C.5: MFU counts what the model needs, whatever the kernel; HFU counts what the kernels compute, so
- * that unfused attention has whole squares there.
+ * C.5: MFU counts the FLOPs that the model needs, for any kernel. HFU counts the FLOPs that the
+ * kernels compute; unfused attention computes masked scores too.
  */
 void cost_rates(const token_flops *flops, bool skips, double tokens_per_s, double peak,
                 plait_cost *cost)

@@ -1,9 +1,10 @@
 /*
- * volume.c - the communication of a step, call by call, as the slowest stage sees it
+ * volume.c - the communication of a step in the slowest stage, one line for each kind of call
  *
- * The list is read off the same descriptions that the price is made of: blocks for layers, the sizes
- * of shards for replicas. What one call exposes is known for layers; the exposed seconds of a whole
- * term (gradients, gathers) are shared among its lines by their time, so that lines sum to terms.
+ * The lines come from the descriptions that the price uses too: blocks for layers, sizes of shards
+ * for replicas. For layers, the price has the exposed seconds of each call. For gradients and
+ * gathers it has only those of a whole term, which are distributed over its lines in proportion to
+ * their time, so that lines sum to terms.
  */
 #include <string.h>
 
@@ -15,7 +16,7 @@ static bool is_between(const plait_route *route)
     return route->levels > 1;
 }
 
-/* The list of a plan's lines on its way. */
+/* The lines collected so far. */
 typedef struct volume_list {
     plait_volume *volume;
     int count, room;
@@ -23,7 +24,7 @@ typedef struct volume_list {
     bool failed;
 } volume_list;
 
-/* Lines are one a size, an operation, a group and a term. */
+/* Two calls share a line if size, operation, group and term are equal. */
 static bool same_line(const plait_volume *a, const plait_volume *b)
 {
     return a->axis == b->axis && a->op == b->op && a->bytes == b->bytes && a->ranks == b->ranks &&
@@ -31,9 +32,9 @@ static bool same_line(const plait_volume *a, const plait_volume *b)
 }
 
 /*
- * Adds to the line of the same name, or starts one. A call takes at least as long as is charged for
- * it: with a share above 1 it is slower beside others (C.60, C.62, C.64, C.66), and of gradients
- * another stage's may be what the step waits for, or those of all (C.66, C.67).
+ * Adds calls to their line, or starts one. A line has at least as many seconds as it exposes: an
+ * exposed share above 1 means that concurrent work slows the calls down (C.60, C.62, C.64, C.66),
+ * and the step may wait for the gradients of another stage or of all stages (C.66, C.67).
  */
 static void add_volume(volume_list *list, plait_volume volume)
 {
@@ -58,7 +59,7 @@ static void add_volume(volume_list *list, plait_volume volume)
     list->volume[list->count++] = volume;
 }
 
-/* Takes calls from the line that has them. */
+/* Removes calls from their line. */
 static void take_volume(volume_list *list, plait_volume volume)
 {
     for (int i = 0; i < list->count; i++) {
@@ -68,7 +69,7 @@ static void take_volume(volume_list *list, plait_volume volume)
         known->count -= volume.count;
         known->seconds -= larger(volume.seconds, volume.exposed_s);
         known->exposed_s -= volume.exposed_s;
-        if (known->count < 0.5) // none is left
+        if (known->count < 0.5) // no calls are left (counts are rounded)
             *known = list->volume[--list->count];
         return;
     }
@@ -103,7 +104,10 @@ static const char *const term_name[LAYER_TERMS] = {
 #undef X
 };
 
-/* One collective of a block, `times` a step; what is run again is part of another term. */
+/*
+ * One collective of a block, `times` per step. Calls that recomputation repeats (`again`) have its
+ * term.
+ */
 static plait_volume volume_of(const plait_problem *problem, const layer_row *row,
                               const plait_op *op, double attention_s, double times, bool again)
 {
@@ -129,7 +133,7 @@ static void add_collective(const plait_problem *problem, const layer_row *row, c
     add_volume(list, volume_of(problem, row, op, attention_s, times, again));
 }
 
-/* The collectives of a part's forward and backward, and of what it runs again. */
+/* Adds the collectives of a part's forward and backward, and those that recomputation repeats. */
 static void add_part(const plait_problem *problem, const layer_row *row, const stage_part *part,
                      double microbatches, volume_list *list)
 {
@@ -155,7 +159,7 @@ static void add_part(const plait_problem *problem, const layer_row *row, const s
                            false, list);
 }
 
-/* Activations forward and their gradients back, those that a rank waits for. (C.64) */
+/* Adds the sends of activations and of their gradients for which a rank waits. (C.64) */
 static void add_sends(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
                       const step_sum *sum, const fused_boundary *boundary, volume_list *list)
 {
@@ -176,7 +180,10 @@ static void add_sends(const plait_problem *problem, const plait_degrees *d, cons
                                     .exposed_s = sum->pp_comm_s});
 }
 
-/* What fused boundaries take from the collectives of layers, and what they add. (C.143) */
+/*
+ * Removes the collectives of layers that fused boundaries replace, and adds the replacements.
+ * (C.143)
+ */
 static void change_boundaries(const plait_problem *problem, const plait_degrees *d,
                               const layer_row *row, const stage_load *load, double microbatches,
                               const fused_boundary *boundary, volume_list *list)
@@ -192,17 +199,17 @@ static void change_boundaries(const plait_problem *problem, const plait_degrees 
     }
 }
 
-/* The lines of one kind of parameter: how its gradients and copies travel among its replicas. */
+/* Names of the lines of dense or of expert parameters, and the routes among their replicas. */
 typedef struct replica_lines {
     const char *scatter, *reduce, *across, *gather, *exchange;
     plait_axis axis;
     double params;
-    const plait_route *shard;    /* the ranks that share one copy */
-    const plait_route *replicas; /* those that hold the same shard */
-    const shard_nodes *nodes;    /* of the shard */
+    const plait_route *shard;    /* ranks that share one copy */
+    const plait_route *replicas; /* ranks that hold the same shard */
+    const shard_nodes *nodes;    /* shard group, split by domains */
 } replica_lines;
 
-/* Lines that one term pays for: it is shared out among them by their seconds. */
+/* Lines of one term, which is distributed over them in proportion to their seconds. */
 typedef struct line_set {
     int count;
     double seconds;
@@ -217,7 +224,7 @@ static void put_line(line_set *set, plait_volume line)
     set->line[set->count++] = line;
 }
 
-/* Puts lines into the list, each with its share of what the term exposes. */
+/* Adds lines to the list, each with its share of the term's exposed seconds. */
 static void add_lines(const line_set *set, const char *term, double exposed_s, volume_list *list)
 {
     for (int i = 0; i < set->count; i++) {
@@ -245,7 +252,7 @@ static plait_volume line_of(const char *what, plait_collective_op op, const repl
     };
 }
 
-/* Once a step, in buckets. */
+/* A line for `bytes` that are sent once per step, in buckets. */
 static plait_volume buckets_line(const plait_problem *problem, const char *what,
                                  plait_collective_op op, const replica_lines *lines,
                                  const plait_route *route, double bytes)
@@ -255,7 +262,9 @@ static plait_volume buckets_line(const plait_problem *problem, const char *what,
     return line_of(what, op, lines, route, network_of(problem), buckets, bytes / buckets);
 }
 
-/* ZeRO-3's gathers of a step: in front of each pass, as the plan has it. (C.63, C.169) */
+/*
+ * Adds ZeRO-3's gathers before forward and, depending on `reshard`, before backward. (C.63, C.169)
+ */
 static void put_gathers(const plait_degrees *d, const replica_lines *lines, plait_network network,
                         double m, double bytes, line_set *each)
 {
@@ -268,7 +277,10 @@ static void put_gathers(const plait_degrees *d, const replica_lines *lines, plai
                                network, m, bytes));
 }
 
-/* Its scatters by each microbatch: whole, or in 4 bits inside nodes and across. (C.63, C.171) */
+/*
+ * Adds ZeRO's scatter for each microbatch: plain, or in 4 bits inside and across nodes. (C.63,
+ * C.171)
+ */
 static void put_scatters(const plait_degrees *d, const plait_state_bytes *state,
                          const replica_lines *lines, plait_network network, double m,
                          line_set *each)
@@ -286,7 +298,7 @@ static void put_scatters(const plait_degrees *d, const plait_state_bytes *state,
                            m, bytes / lines->nodes->inside.ranks));
 }
 
-/* Gradients and parameters of one kind: once a step, or by each microbatch (ZeRO-2 and -3). */
+/* Adds gradients and parameters: once per step, or for each microbatch (ZeRO-2 and -3). */
 static void put_lines(const plait_problem *problem, const plait_degrees *d,
                       const plait_state_bytes *state, const replica_lines *lines, line_set *step,
                       line_set *each)
@@ -317,7 +329,7 @@ static void put_lines(const plait_problem *problem, const plait_degrees *d,
                                     parameter));
 }
 
-/* A tied embedding lives on both ends of the pipeline: its gradients are added up. */
+/* Adds the all-reduce of a tied embedding, whose two copies are on both ends of the pipeline. */
 static void put_tied(const plait_problem *problem, const plait_degrees *d,
                      const sync_routes *routes, line_set *step)
 {
@@ -338,7 +350,7 @@ static void put_tied(const plait_problem *problem, const plait_degrees *d,
                    });
 }
 
-/* C.63, C.65: what replicas exchange, of dense parameters, of experts, and of a tied table's ends. */
+/* Adds the traffic of replicas: dense parameters, experts, and a tied embedding. (C.63, C.65) */
 static void add_replicas(const plait_problem *problem, const plait_degrees *d,
                          const stage_load *load, const step_sum *sum, double gather_s,
                          volume_list *list)
@@ -379,7 +391,10 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
     add_lines(&each, "gather", gather_s, list);
 }
 
-/* What pairs of microbatches hide is shared out among the exchanges of experts. (C.157) */
+/*
+ * Subtracts the time that pairs of microbatches hide from all exchanges of experts, in proportion.
+ * (C.157)
+ */
 static void hide_in_pairs(const plait_cost *cost, double paired_s, volume_list *list)
 {
     const double term_s = cost->step.ep_comm_s;
@@ -389,7 +404,7 @@ static void hide_in_pairs(const plait_cost *cost, double paired_s, volume_list *
             list->volume[i].exposed_s *= term_s / (term_s + paired_s);
 }
 
-/* C.311: a GPU has one NIC for all its calls between domains. */
+/* C.311: all calls of a GPU between domains share one NIC, so their seconds add up. */
 static double network_s(const volume_list *list)
 {
     double sum = 0.0;

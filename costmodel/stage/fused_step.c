@@ -1,7 +1,8 @@
 /*
- * fused_step.c - a step whose boundaries between chunks are as they are, or fused where that is shorter (C.143)
+ * fused_step.c - the time of a step with or without fused boundaries between chunks (C.143)
  *
- * How much of a fused boundary a step feels depends on its schedule, so the step is summed both ways.
+ * The time that fused boundaries save depends on the schedule, so the step is summed both ways and
+ * the shorter sum is used.
  */
 #include "costmodel/stage/stage_cost.h"
 
@@ -26,7 +27,10 @@ static void take(plait_chunk_time saved, plait_chunk_time *of)
     of->backward_s -= saved.backward_s;
 }
 
-/* Only the first chunk of a rank may begin the model, and only the last may end it. */
+/*
+ * Subtracts the time that fused boundaries save from a load. Only a rank's first chunk can have the
+ * embedding, and only its last the loss; these ends have no boundary.
+ */
 static stage_load load_fused(const plait_degrees *d, const stage_load *load,
                              const fused_boundary *boundary)
 {
@@ -70,7 +74,7 @@ step_sum cheaper_sum_of(const step_parts *parts, const fused_boundary *boundary,
     return least;
 }
 
-/* A sum, with its pipeline simulated if the sum is only a bound. (C.76) */
+/* Replaces the pipeline's time in a sum by its simulation if the sum is only a bound. (C.76) */
 static plait_status simulate_sum(const step_parts *parts, const plait_plan *plan,
                                  const stage_rows *rows, const fused_boundary *boundary,
                                  plait_pipelines *cache, plait_arena *arena, step_sum *sum,

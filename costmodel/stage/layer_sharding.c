@@ -12,13 +12,13 @@
 
 // ---- between two layers --------------------------------------------------------------------
 
-/* A whole hidden state of these sequences, 16 bits an entry. */
+/* Bytes of the whole hidden state of these sequences, at 16 bits per entry. */
 static double hidden_bytes(const plait_problem *problem, double sequences)
 {
     return 2.0 * sequences * problem->job.seq * problem->model->hidden;
 }
 
-/* Sequences of a microbatch on one rank with this tp. */
+/* Number of sequences of a microbatch on one rank, for layers with this tp. */
 static double sequences_of(const plait_degrees *d, int tp)
 {
     return (double)d->mbs * tp / d->tp;
@@ -34,7 +34,10 @@ static double all_gather_s(const plait_problem *problem, const plait_degrees *d,
     return plait_collective_s(&route, network_of(problem), PLAIT_ALL_GATHER, bytes);
 }
 
-/* Gathers on the ranks of the old sharding, joins them if the new one has more sequences, copies once. */
+/*
+ * Time to change the sharding in one direction. The old ranks gather the hidden state, exchange
+ * sequences if the new sharding has more of them per rank, and copy their part once.
+ */
 static double one_way_s(const plait_problem *problem, const plait_degrees *d, int from, int to)
 {
     const double old_bytes = hidden_bytes(problem, sequences_of(d, from));
@@ -70,7 +73,7 @@ void plait_relocation_add(plait_layout_change *sum, plait_layout_change more)
 
 // ---- shares --------------------------------------------------------------------------------
 
-/* Buffers shaped like the widest layer, which every stage has once. */
+/* Bytes of buffers shaped like the widest layer, which a stage has once for all its shardings. */
 static double transient_bytes(const plait_stage_sort *pricer)
 {
     const stage_load nothing = {.count = 1};
@@ -80,7 +83,10 @@ static double transient_bytes(const plait_stage_sort *pricer)
         .buffers_bytes;
 }
 
-/* Transients and exchanges of a sharding; of all shardings in a stage the largest counts. */
+/*
+ * Bytes of transients and exchanges of a sharding. A stage needs only the largest over its
+ * shardings.
+ */
 static double spare_bytes(const plait_stage_sort *pricer, const stage_cost *cost)
 {
     const bool any = cost->load.dense + cost->load.expert > 0.0;
@@ -88,7 +94,7 @@ static double spare_bytes(const plait_stage_sort *pricer, const stage_cost *cost
     return any ? transient_bytes(pricer) + pricer->row.exchange_bytes : 0.0;
 }
 
-/* Messages and logits of the plan's own sharding; NCCL's buffers for the groups of another. */
+/* Other buffers: messages and logits in the plan's own sharding, NCCL's groups in any other. */
 static double beside_bytes(const plait_stage_sort *pricer, const stage_cost *cost, bool own)
 {
     const plait_degrees *const d = &pricer->degrees;
@@ -222,8 +228,8 @@ bool plan_shardings_of(const plait_problem *problem, const plait_plan *plan, pla
 // ---- one stage -----------------------------------------------------------------------------
 
 /*
- * The layers of stage s that have sharding c, each a chunk of its own; the ends have the plan's. The
- * view is valid until the next call.
+ * Returns a view of the layers of stage s that have sharding c, each as its own chunk. The ends of
+ * the model have the plan's sharding. The view is valid until the next call.
  */
 static plait_stage layers_with(const plan_shardings *all, int s, int c)
 {
@@ -244,7 +250,7 @@ static plait_stage layers_with(const plan_shardings *all, int s, int c)
     return view;
 }
 
-/* The tp of the layer before stage s; before the first layer, the embedding's. */
+/* Returns the tp of the last layer before stage s, or the embedding's if there is none. */
 static int tp_before(const plait_plan *plan, int s)
 {
     for (int t = s - 1; t >= 0; t--)
@@ -253,7 +259,10 @@ static int tp_before(const plait_plan *plan, int s)
     return plan->degrees.tp;
 }
 
-/* Sum over each layer with another tp than the layer before it, and over the head. */
+/*
+ * Sums the layout changes of a stage: at each layer whose tp differs from the one before, and at
+ * the head.
+ */
 static plait_layout_change relocations_of(const plan_shardings *all, int s)
 {
     const plait_plan *const plan = all->plan;
@@ -271,8 +280,8 @@ static plait_layout_change relocations_of(const plan_shardings *all, int s)
 }
 
 /*
- * Adds the layers of one sharding. Buffers are those that this share has beyond what the plan's own
- * row adds to every stage (sharded_stage_cost).
+ * Adds the layers of one sharding. Its buffers exclude those of the plan's own sharding, which
+ * sharded_stage_cost adds to every stage.
  */
 static void add_share(stage_cost *sum, const plait_stage_sort *pricer, const stage_cost *more,
                       bool own)

@@ -14,12 +14,14 @@ typedef struct plan_shardings {
     plait_recompute *recompute;
 } plan_shardings;
 
-/** Everything in *out lives in `arena`; false when out of memory. */
+/** Lists the shardings of a plan and makes their pricers, in `arena`; false when out of memory. */
 bool plan_shardings_of(const plait_problem *problem, const plait_plan *plan, plait_arena *arena,
                        plan_shardings *out);
 
-/** Stage s: the sum over its shardings, and the layout changes between them. (C.282 to C.284) */
+/**
+ * Cost of stage s: the sum over its shardings and the layout changes between them. (C.282 to C.284)
+ */
 stage_cost sharded_stage_cost(const plan_shardings *shardings, int s, double in_flight);
 
-/** One microbatch of stage s, by term. */
+/** Fills the time of one microbatch of stage s, by term. */
 void sharded_stage_terms(const plan_shardings *shardings, int s, double terms[LAYER_TERMS]);

@@ -18,7 +18,10 @@ shard_ways shard_ways_of(const plait_degrees *d)
     };
 }
 
-/* Parameters of the embedding and the head, which stay in 16 bits or more: they have no narrow products. */
+/*
+ * Parameters of embedding and head. They stay in 16 bits or more, since their products are not
+ * narrow.
+ */
 static double ends_params(const layer_row *row, const stage_load *load)
 {
     return (load->embedding ? row->price[ROW_EMBEDDING].weights.dense : 0.0) +
@@ -26,10 +29,10 @@ static double ends_params(const layer_row *row, const stage_load *load)
 }
 
 /*
- * Parameters gathered under ZeRO-3: a few layers ahead, and the ends of the model. Software that counts
- * its live parameters (DeepSpeed: stage3_max_live_parameters) stops at that bound, but holds one matrix
- * whole, a third of a layer's weights. Parameters that are not dropped before backward are whole; those
- * that a node keeps for backward are added. (C.169)
+ * Bytes of parameters gathered under ZeRO-3: a few layers ahead, and the ends of the model.
+ * Software that bounds its live parameters (DeepSpeed: stage3_max_live_parameters) gathers no more
+ * than that, but at least one matrix, about a third of a layer's weights. With reshard `never` all
+ * parameters stay gathered, and with `node` those that a node keeps for backward are added. (C.169)
  */
 static double gathered_bytes(const plait_problem *problem, const plait_degrees *d,
                              const layer_row *row, const plait_state_bytes *state, shard_ways ways,
@@ -50,10 +53,10 @@ static double gathered_bytes(const plait_problem *problem, const plait_degrees *
 }
 
 /*
- * C.81: ZeRO-1 shards the optimizer, ZeRO-2 the gradients, ZeRO-3 the weights too. Schedules that
- * hold every stage on two ranks (DualPipe) hold weights and gradients twice, the optimizer once.
- * Buffers: copies that the software makes, transients shaped like the widest layer's weights, layers
- * gathered ahead, and two layers of gradients on their way to the host (C.165).
+ * C.81: ZeRO-1 shards the optimizer, ZeRO-2 also the gradients, ZeRO-3 also the weights. Schedules
+ * with every stage on two ranks (DualPipe) need weights and gradients twice, the optimizer once.
+ * Buffers are copies that the software makes, transients shaped like the widest layer's weights,
+ * layers gathered ahead, and the gradients of two layers that are sent to the host (C.165).
  */
 stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
                            const layer_row *row, const plait_state_bytes *state, shard_ways ways,
@@ -111,8 +114,9 @@ double stage_activation_bytes(const stage_load *load)
 }
 
 /*
- * C.83: exchanged context and tokens, messages between stages, and on the last stage logits and their
- * gradient. If microbatches run in pairs, one layer keeps the activations of both. (C.158)
+ * C.83: buffers of exchanged context and tokens, of messages between stages, and on the last stage
+ * of logits and their gradient. If microbatches run in pairs, one layer keeps the activations of
+ * both. (C.158)
  */
 double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *d,
                           const layer_row *row, const stage_load *load)
@@ -152,9 +156,10 @@ double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *d)
 }
 
 /*
- * The peak of a GPU: tensors times fragmentation, and memory outside the allocator. Cached free blocks do
- * not count: before the allocator (PyTorch) fails, it frees them and tries again, so a run needs less than
- * it has reserved. Terms sum to the peak: fragmentation is part of `runtime`.
+ * The peak of a GPU: tensors times fragmentation, plus memory outside the allocator. Cached free
+ * blocks do not count, since PyTorch's allocator frees them and retries before it fails, so a run
+ * needs less than it has reserved. Fragmentation is part of `runtime`, so that the terms sum to the
+ * peak.
  */
 plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
                           const stage_cost *cost)
@@ -181,8 +186,8 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
 // ---- risk of running out -------------------------------------------------------------------
 
 /*
- * C.85: the memory that a plan needs lies around its prediction as measured peaks lay around theirs.
- * The logarithm of their ratio is taken as normal, with the 90 % quantile of the band:
+ * C.85: the ratio of needed to predicted memory is assumed to spread like that of measured to
+ * predicted peaks. Its logarithm is normal, with the 90 % quantile given by the band:
  *
  *     risk(peak) = P(need > device) = 1 - Phi(log(device / peak) / sigma)
  */
@@ -190,7 +195,7 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
 /* The 90 % quantile of the normal distribution. */
 static const double z90 = 1.2815515655446004;
 
-/* Without evidence: 5 % either way, as published peaks lie. */
+/* Band without evidence: 5 % in both directions, the spread of published peaks. */
 static const plait_band unknown = {.low = 0.95, .high = 1.05};
 
 plait_band risk_band(const plait_problem *problem)
@@ -209,7 +214,7 @@ static double above(double z)
     return 0.5 * erfc(z / sqrt(2.0));
 }
 
-/* Its inverse by bisection: 60 halvings of 16 standard deviations, exact to the last digits. */
+/* Inverse of above(), by 60 bisections of 16 standard deviations, exact to the last digits. */
 static double quantile_above(double probability)
 {
     double low = -8.0, high = 8.0;

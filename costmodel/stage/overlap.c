@@ -1,10 +1,10 @@
 /*
- * overlap.c - communication of gradients and parameters, and the part that compute hides
+ * overlap.c - communication of gradients and parameters, and the part that compute does not hide
  *
  *     ZeRO-0   all-reduce of gradients, once a step
  *     ZeRO-1   reduce-scatter of gradients, all-gather of parameters, once a step
- *     ZeRO-2   reduce-scatter by each microbatch, all-gather once a step
- *     ZeRO-3   all-gather for forward and backward and reduce-scatter by each microbatch
+ *     ZeRO-2   reduce-scatter for each microbatch, all-gather once a step
+ *     ZeRO-3   all-gather for forward and backward, reduce-scatter for each microbatch
  *     ZeRO++   a second copy in each node for backward, fewer bits on the wire
  *     shards over fewer ranks than replicas (HSDP): also an all-reduce of the shard across them
  */
@@ -19,7 +19,7 @@ static bool tells_nodes_apart(const plait_degrees *d)
            (d->reshard == PLAIT_RESHARD_NODE || d->quantise >= PLAIT_QUANTISE_GRADIENTS);
 }
 
-/* The largest even part of a shard's ranks that lies in one domain. */
+/* Number of a shard's ranks in one domain: the largest divisor of its size that fits. */
 static int ranks_in_domain(const plait_route *whole, const plait_group_shape *shard)
 {
     int ranks = whole->joined[0];
@@ -119,7 +119,10 @@ static double pass_s(const plait_problem *problem, double bytes)
            plait_memory_op_s(plait_cluster_accelerator(problem->cluster, 0), bytes);
 }
 
-/* A rank quantises its part and widens what arrives: 8 bits and two formats of each value. (C.170) */
+/*
+ * Memory passes of a quantised gather: a rank converts its own part to 8 bits, and all gathered
+ * values back. Each pass reads one format and writes the other. (C.170)
+ */
 static double gather_passes_s(const plait_problem *problem, const plait_degrees *d,
                               const sync_routes *routes, const plait_weights *w)
 {
@@ -139,7 +142,10 @@ static double gather_once_s(const plait_problem *problem, const plait_degrees *d
            gather_passes_s(problem, d, routes, w);
 }
 
-/* Gathers before backward: as before forward, none, or inside the node. (C.169) */
+/*
+ * Gathers before backward, by `reshard`: the same as before forward, none, or inside the node.
+ * (C.169)
+ */
 static double gather_again_s(const plait_problem *problem, const plait_degrees *d,
                              const sync_routes *routes, const plait_weights *w, double once_s)
 {
@@ -156,7 +162,10 @@ static double gather_again_s(const plait_problem *problem, const plait_degrees *
            gather_passes_s(problem, d, routes, w);
 }
 
-/* 4 bits by all-to-all inside the node, what is summed there across; passes before and behind. (C.171) */
+/*
+ * Reduction in 4 bits: an all-to-all inside the node, and one of the sums across nodes. Memory
+ * passes quantise before and sum after each. (C.171)
+ */
 static double scatter_narrow_s(const plait_problem *problem, const sync_routes *routes,
                                const shard_nodes *nodes, double params, int ways)
 {
@@ -183,10 +192,11 @@ static double scatter_once_s(const plait_problem *problem, const plait_degrees *
 }
 
 /*
- * Parameters that stay in host memory: the rank's own shard comes up the link in front of each gather.
- * DeepSpeed's parameter coordinator keeps what is used again within `transient_params` parameters
- * (stage3_max_reuse_distance): a layer that runs again and then backward passes twice its own, so
- * that a larger one comes up a third time. (C.381)
+ * Adds copies from the host for parameters that stay in its memory: a rank copies its own shard
+ * before each gather. DeepSpeed's parameter coordinator keeps parameters that are used again within
+ * `transient_params` parameters (stage3_max_reuse_distance). Recomputation and backward of a layer
+ * are twice its parameters apart, so a layer larger than half of that distance is copied a third
+ * time. (C.381)
  */
 static void fill_up(const plait_problem *problem, const plait_degrees *d, const sync_routes *routes,
                     const plait_weights *w, layer_gather *layer)
@@ -232,7 +242,7 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
 
 // ---- once a step (C.65) --------------------------------------------------------------------
 
-/* A large buffer goes in buckets, each with its own latency. */
+/* Number of buckets of a buffer, each of which has its own latency. */
 double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes)
 {
     const double bucket_bytes =
@@ -249,14 +259,19 @@ static double bucketed_s(const plait_overlaps *overlap, const plait_route *route
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
 }
 
-/* ZeRO-1 needs no more than its shard, but some software reduces all of it. (C.65) */
+/*
+ * ZeRO-1 needs the reduced gradients of its shard only, but some software all-reduces them. (C.65)
+ */
 plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degrees *d)
 {
     return d->zero == 0 || (d->zero == 1 && overlap->reduce_whole) ? PLAIT_ALL_REDUCE
                                                                    : PLAIT_REDUCE_SCATTER;
 }
 
-/* Reduction among the ranks of one shard: all gradients under ZeRO-0, none that were scattered. (C.172) */
+/*
+ * Reduction within a shard group, once per step; 0 if each microbatch scatters its gradients.
+ * (C.172)
+ */
 static double shard_reduce_s(const plait_overlaps *overlap, const plait_degrees *d,
                              const plait_route *shard, plait_network network, double bytes)
 {
@@ -275,7 +290,7 @@ static double reduce_in_shards_s(const plait_problem *problem, const plait_degre
            shard_reduce_s(overlap, d, &routes->expert_shard, routes->network, bytes * load->expert);
 }
 
-/* Reduction between the holders of one shard (HSDP); routes of one rank cost nothing. */
+/* Reduction among the ranks that hold the same shard (HSDP); 0 for one such rank. */
 static double reduce_across_s(const plait_problem *problem, const plait_degrees *d,
                               const sync_routes *routes, const stage_load *load)
 {
@@ -296,7 +311,7 @@ double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *d,
     return state->gradient_reduce * problem->model->vocab / d->tp * problem->model->hidden;
 }
 
-/* A tied embedding is on both ends of the pipeline, which add its gradients up. (C.65) */
+/* All-reduce of the gradients of a tied embedding, which both ends of the pipeline have. (C.65) */
 static double reduce_tied_s(const plait_problem *problem, const plait_degrees *d,
                             const sync_routes *routes, const stage_load *load)
 {
@@ -323,9 +338,10 @@ static double gather_s(const plait_problem *problem, const plait_degrees *d,
 // ---- the optimizer step (C.69) -------------------------------------------------------------
 
 /*
- * On the host: gradients go down, where backward has not sent them, and parameters up the link of each
- * GPU, unless they stay there, and the GPUs of a node share its processors. Nothing of it overlaps: a bound from above of what
- * software hides. (C.69)
+ * An optimizer step on the host. Each GPU sends its gradients over its link, unless backward has
+ * sent them, and receives parameters, unless they stay on the host. The GPUs of a node share its
+ * processors. Software may overlap some of this; the sum assumes that nothing overlaps, and is an
+ * upper bound. (C.69)
  */
 static double host_step_s(const plait_problem *problem, const plait_degrees *d,
                           const plait_state_bytes *state, double shard)
@@ -339,9 +355,9 @@ static double host_step_s(const plait_problem *problem, const plait_degrees *d,
 }
 
 /*
- * The optimizer moves step_bytes a parameter of its shard and passes its gradient shard_passes times
- * (norm, clip); gradient buffers are zeroed and scaled whole, buffer_passes. A share of the shard may
- * be the host's. (C.69, C.165)
+ * The optimizer moves step_bytes for each parameter of its shard, and reads its gradients
+ * shard_passes times (norm, clip). Whole gradient buffers are zeroed and scaled in buffer_passes
+ * passes. The host may do a share of the shard. (C.69, C.165)
  */
 static double optimizer_s(const plait_problem *problem, const plait_degrees *d,
                           const plait_state_bytes *state, double whole, double shard)
@@ -357,7 +373,10 @@ static double optimizer_s(const plait_problem *problem, const plait_degrees *d,
     return away > 0.0 ? host_step_s(problem, d, state, away * shard) + here_s : here_s;
 }
 
-/* Gradients that leave with a backward: of each microbatch, or of the last. (C.165) */
+/*
+ * Time to send gradients to the host beside one backward: of each microbatch, or of the last.
+ * (C.165)
+ */
 static double down_s(const plait_problem *problem, const plait_degrees *d,
                      const plait_state_bytes *state, double shard)
 {
@@ -388,11 +407,12 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
     };
 }
 
-// ---- what stays exposed --------------------------------------------------------------------
+// ---- exposed time --------------------------------------------------------------------------
 
 /*
- * The exposed part of communication beside `window` of compute_s: collectives share the device and begin
- * when their first bucket is full. A share is always exposed. (C.66)
+ * Exposed part of communication that overlaps the share `window` of compute_s. The window is below
+ * 1, since collectives share the device and begin when their first bucket is full. The share
+ * dp_exposed of the communication is always exposed. (C.66)
  */
 static double overlapped_s(const plait_overlaps *overlap, double comm_s, double compute_s)
 {
@@ -400,8 +420,9 @@ static double overlapped_s(const plait_overlaps *overlap, double comm_s, double 
 }
 
 /*
- * Under ZeRO-0 DistributedDataParallel uses its own buckets, whatever the plan's key. In a pipeline they
- * delay the gradient that the stage before waits for. (C.67)
+ * Under ZeRO-0, DistributedDataParallel ignores the plan's grad_sync and uses its own buckets. In a
+ * pipeline these delay the gradient for which the stage before waits, so the reduction counts as
+ * bulk. (C.67)
  */
 plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *d)
 {
@@ -411,8 +432,9 @@ plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *
 }
 
 /*
- * The exposed reduction of one stage. Bucketed, it overlaps the stage's last backward; shifted, later
- * stages finish earlier and reduce while others still compute (C.68); in bulk it is all exposed.
+ * The exposed reduction of one stage. A bucketed reduction overlaps the stage's last backward. With
+ * shifted reductions, later stages finish earlier and reduce while others still compute (C.68). A
+ * bulk reduction is fully exposed.
  */
 static double reduction_exposed_s(const plait_overlaps *overlap, plait_grad_sync how,
                                   const stage_load *load, const stage_sync *sync, double backward_s)
@@ -427,7 +449,9 @@ static double reduction_exposed_s(const plait_overlaps *overlap, plait_grad_sync
     }
 }
 
-/* Software that does not overlap its reductions does not overlap its gathers of parameters. (C.66) */
+/*
+ * Software that does not overlap reductions does not overlap gathers of parameters either. (C.66)
+ */
 double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const stage_load *load,
                      const stage_sync *sync)
 {
@@ -437,8 +461,9 @@ double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const s
 }
 
 /*
- * With bulk synchronisation (Alpa) each stage waits for the reduction of the one before: times of all
- * stages add up, and a cost may represent several (C.67). Otherwise the longest exposed part counts.
+ * With bulk synchronisation (Alpa), each stage waits for the reduction of another, so the times of
+ * all stages add up; one cost may represent several stages (C.67). Otherwise the longest exposed
+ * part counts.
  */
 double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, const stage_cost *cost,
                       int count)

@@ -35,7 +35,7 @@ static int most_layers(const plait_plan *plan)
     return most;
 }
 
-/* Subtracts the time that fused boundaries save a chunk. */
+/* Subtracts the time that fused boundaries save in a chunk. */
 static void take_boundaries(const fused_boundary *boundary, const plait_chunk *chunk,
                             stage_load *load)
 {
@@ -69,9 +69,9 @@ plait_status pipeline_chunks(const stage_rows *rows, const plait_plan *plan,
     return PLAIT_OK;
 }
 
-/* ---- how long ---- */
+/* ---- duration ---- */
 
-/* One pipeline, from its first action to its last. */
+/* Simulates one pipeline; *s is the time from its first action to its last. */
 static plait_status span_of(plait_pipelines *cache, const plait_pipeline_shape *shape,
                             const plait_sim_stage *stage, bool barrier, plait_arena *scratch,
                             double *s, plait_error *err)
@@ -84,8 +84,9 @@ static plait_status span_of(plait_pipelines *cache, const plait_pipeline_shape *
 }
 
 /*
- * Simulated microbatches of a long step: a multiple of the period of every order, and at least eight
- * periods. A step whose groups have another size is simulated whole.
+ * Number of microbatches of a long step to simulate: a multiple of the period 2 * ranks, after
+ * which all orders of actions repeat, and at least eight periods. A step with larger groups of
+ * microbatches is simulated whole.
  */
 static int microbatches_simulated(const plait_pipeline_shape *shape)
 {
@@ -99,7 +100,9 @@ static int microbatches_simulated(const plait_pipeline_shape *shape)
                : (int)most;
 }
 
-/* The rest of the step is extrapolated from the last quarter of the simulated part. (C.76) */
+/*
+ * Simulates a part of the step and extrapolates the rest from the last quarter of that part. (C.76)
+ */
 static plait_status extended_span(plait_pipelines *cache, plait_pipeline_shape shape,
                                   const plait_sim_stage *stage, bool barrier, plait_arena *arena,
                                   double *s, plait_error *err)
@@ -135,6 +138,6 @@ plait_status pipeline_simulate(const stage_rows *rows, const plait_plan *plan,
         return PLAIT_OK;
     PLAIT_TRY(pipeline_chunks(rows, plan, boundary, arena, stage, err));
     PLAIT_TRY(extended_span(cache, shape, stage, !plan->degrees.post_validation, arena, &s, err));
-    *pipeline_s = larger(*pipeline_s, s); // the bound adds in another order
+    *pipeline_s = larger(*pipeline_s, s); // rounding may put the simulation below the bound
     return PLAIT_OK;
 }

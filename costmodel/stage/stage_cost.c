@@ -8,7 +8,7 @@
 
 // ---- parts ---------------------------------------------------------------------------------
 
-/* At most five ends of the model, which come first. */
+/* Upper bound on the parts of a stage that are ends of the model. */
 enum { MOST_ENDS = ROW_PRICES - ROW_EMBEDDING };
 
 int stage_parts_most(int layers)
@@ -34,9 +34,9 @@ static void add_part(stage_part *part, int *count, int row, int more, plait_choi
 }
 
 /*
- * Embedding, head and prediction modules, whose logits are computed in the stage of the loss. A stage
- * holds a copy of the embedding table if it needs the table and does not have the embedding: for a
- * tied head, and for prediction modules. (C.81)
+ * Adds embedding, head and prediction modules. The stage of the loss computes the logits of these
+ * modules. A stage holds a copy of the embedding table if it needs the table and does not have the
+ * embedding: for a tied head, and for prediction modules. (C.81)
  */
 static void add_ends(const plait_model *model, const plait_stage *stage, stage_part *part,
                      int *count)
@@ -76,7 +76,7 @@ stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, s
     return (stage_parts){count, part, 1.0};
 }
 
-/* The chunk as a stage of its own, with the recomputation of its own layers. */
+/* Views the chunk as a stage, with the recomputation of its own layers. */
 stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *stage, int v,
                                  stage_part *part)
 {
@@ -91,7 +91,7 @@ stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *st
     return stage_parts_of(model, &alone, part);
 }
 
-/* The choices of two stages' layers, one stage after the other. */
+/* Joins the recompute choices of two stages in one list, in `arena`; false when out of memory. */
 static bool join_recompute(const plait_stage *a, const plait_stage *b, plait_arena *arena,
                            plait_stage *out)
 {

@@ -1,5 +1,5 @@
 /*
- * stage_cost.h - from the parts of a stage to a step: the one sum that prices, bounds and tables share
+ * stage_cost.h - from the parts of a stage to a step: the sums that prices, bounds and tables share
  *
  *     stage_parts   the layers and ends of a stage, equal ones counted
  *        |  stage_rows: price of each part under one set of degrees
@@ -26,9 +26,11 @@
 
 // ---- one stage -----------------------------------------------------------------------------
 
-/** Equal parts of a stage: one row of prices, with one choice of what they keep for backward. */
+/**
+ * Equal parts of a stage: they have one row of prices and one choice of recomputation and offload.
+ */
 typedef struct stage_part {
-    short row; /* of layer_row.price */
+    short row; /* index into layer_row.price */
     short count;
     plait_choice choice;
 } stage_part;
@@ -37,26 +39,25 @@ typedef struct stage_part {
 typedef struct stage_parts {
     int count;
     const stage_part *part;
-    double
-        share; /* of all microbatches that pass each part: 1, or 1/2 if a rank holds two stages */
+    double share; /* of microbatches that pass each part: 1, or 1/2 if a rank has two stages */
 } stage_parts;
 
 /** The sum of a stage's parts, on one rank. Times are of one microbatch. */
 typedef struct stage_load {
-    int index; /* of the earliest of `count` equal stages */
+    int index; /* index of the earliest of `count` equal stages */
     int count;
     bool embedding;
     bool loss;
     double in_flight; /* microbatches at the peak of memory */
     double forward_s;
     double backward_s;
-    double weight_s;        /* weight-gradient part of backward_s */
-    plait_chunk_time first; /* first chunk of the rank, which is the whole of a rank with one */
-    plait_chunk_time last;  /* last chunk, likewise */
+    double weight_s;                    /* weight-gradient part of backward_s */
+    plait_chunk_time first;             /* times of the rank's first chunk */
+    plait_chunk_time last;              /* times of the rank's last chunk, which may be its first */
     double paired_s[PLAIT_EP_OVERLAPS]; /* time that a pair of microbatches saves */
-    double busy_s;                      /* of both passes, products and attention */
-    double moving_s;                    /* of both passes, memory-bound kernels */
-    double saved_bytes;                 /* activations of one microbatch in all chunks */
+    double busy_s;                      /* time of products and attention, forward and backward */
+    double moving_s;                    /* time of memory-bound kernels, forward and backward */
+    double saved_bytes;                 /* activations of one microbatch, all chunks */
     double held_bytes;                  /* activations of all microbatches in flight */
     double live_bytes;                  /* largest layer rebuilt for its backward */
     double dense;                       /* parameters outside the routed experts */
@@ -74,14 +75,14 @@ typedef struct stage_state {
 /** Gradients and parameters of one stage, once a step. */
 typedef struct stage_sync {
     double reduce_s;    /* reduction of all gradients */
-    double across_s;    /* part of reduce_s between the holders of one shard */
+    double across_s;    /* part of reduce_s among ranks with the same shard */
     double gather_s;    /* ZeRO-1 and -2: parameters after the optimizer */
     double optimizer_s; /* optimizer step */
     double down_s;      /* gradients to the host, overlapped with one backward */
     double downs;       /* backward passes a step that send gradients to the host */
 } stage_sync;
 
-/** A stage, or a class of equal stages: everything that a step adds up. */
+/** The terms of a stage, or of a class of equal stages, that a step adds up. */
 typedef struct stage_cost {
     stage_load load;
     stage_state state;
@@ -95,26 +96,26 @@ typedef struct shard_ways {
     int node_dense, node_expert;
 } shard_ways;
 
-/** Routes among the ranks of a shard in one domain, and among one rank of each domain. */
+/** Routes of a shard group inside a domain, and across domains with one rank of each. */
 typedef struct shard_nodes {
     plait_route inside, across;
 } shard_nodes;
 
 /** State formats, shards, and routes of the groups that reduce gradients and gather parameters. */
 typedef struct sync_routes {
-    plait_state_bytes state; /* bytes a parameter in the plan's formats */
+    plait_state_bytes state; /* bytes per parameter in the plan's formats */
     shard_ways ways;
     plait_route shard;    /* ranks of one ZeRO shard group */
     plait_route replicas; /* holders of the same shard */
     plait_route expert_shard;
     plait_route expert_replicas;
-    shard_nodes dense_nodes; /* if the plan distinguishes domains (C.169, C.171) */
+    shard_nodes dense_nodes; /* valid if the plan treats domains separately (C.169, C.171) */
     shard_nodes expert_nodes;
     plait_route ends; /* first and last stage, which share a tied embedding */
     plait_network network;
 } sync_routes;
 
-/** A view of the prices that one set of degrees gives every part of a stage. */
+/** A view of the prices of all parts of a stage, for one set of degrees. */
 typedef struct stage_rows {
     const plait_problem *problem;
     const plait_degrees *degrees;
@@ -123,7 +124,7 @@ typedef struct stage_rows {
     const sync_routes *routes;
 } stage_rows;
 
-/** Owner of the rows of stages on one node group with one set of degrees. */
+/** Owns the prices of stages on one node group with one set of degrees. */
 struct plait_stage_sort {
     plait_problem problem; /* of the group alone, in a heterogeneous plan */
     plait_degrees degrees;
@@ -142,8 +143,9 @@ static inline plait_chunk_time chunk_time_of(const stage_load *load)
 }
 
 /**
- * Adds the times and bytes of `count` parts of one row: times add up, of what is rebuilt one layer at
- * a time the largest counts. Inline: the inner loop of a search. (C.80, C.82)
+ * Adds the times and bytes of `count` parts of one row. Only one layer is rebuilt at a time, so of
+ * rebuilt bytes the largest counts. Inline, since a search does this in its inner loop. (C.80,
+ * C.82)
  */
 static inline void stage_load_add(stage_load *load, double count, const layer_time *time)
 {
@@ -156,7 +158,7 @@ static inline void stage_load_add(stage_load *load, double count, const layer_ti
     load->live_bytes = larger(load->live_bytes, time->live_bytes);
 }
 
-/** Adds the terms that do not depend on recomputation: parameters and pairs. */
+/** Adds the terms that do not depend on recomputation: parameters, and time that pairs save. */
 static inline void stage_load_add_weights(stage_load *load, double count, const layer_price *price)
 {
     for (int how = PLAIT_EP_OVERLAP_PAIRS; how < PLAIT_EP_OVERLAPS; how++)
@@ -169,70 +171,78 @@ static inline void stage_load_add_weights(stage_load *load, double count, const 
 /** Upper bound on the number of parts of a stage with this many layers, for any choices. */
 int stage_parts_most(int layers);
 /**
- * The chunks of one stage as parts, equal ones counted; stage->recompute has one entry a layer.
+ * Lists the chunks of one stage as parts. Equal parts are counted; stage->recompute has one entry
+ * per layer.
  *
  * @param part  [stage_parts_most] filled
  */
 stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, stage_part *part);
-/** Chunk v of the stage, as parts. */
+/** Lists chunk v of the stage as parts. */
 stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *stage, int v,
                                  stage_part *part);
 /**
- * The chunks that a rank holds: its stage, and under DualPipe the mirrored one too.
+ * Fills the chunks of a rank: those of its stage and, under DualPipe, those of the mirrored stage.
  *
  * @return  false when out of memory
  */
 bool stage_of_rank(const plait_plan *plan, int rank, plait_arena *arena, plait_stage *out);
 /**
- * Microbatches in flight of each chunk of a rank, [vpp]; false if its chunks have equally many
- * layers, or belong to two stages: then the schedule's mean holds for each. (C.260)
+ * Fills the microbatches in flight of each chunk of a rank, [vpp]. False if all chunks have the
+ * same number of layers, or belong to two stages; the schedule's mean is then valid for each chunk.
+ * (C.260)
  */
 bool stage_chunks_in_flight(const plait_degrees *degrees, const plait_chunk *chunk, int rank,
                             int microbatches, double *in_flight);
 
-/** The sum of these parts as a stage of its own; its first and last chunk are itself. */
+/** Sums parts as one stage, whose first and last chunk are the whole stage. */
 stage_load stage_load_of(const stage_rows *rows, const stage_parts *parts, double in_flight);
 /** Fills the state and the buffers of a stage from the parameters of its load. */
 void stage_cost_add_state(const stage_rows *rows, stage_cost *cost);
 /** Fills state, buffers and sync from the load. */
 void stage_cost_complete(const stage_rows *rows, stage_cost *cost);
-/** All terms of these parts: stage_load_of, completed. */
+/** Computes all terms of these parts: stage_load_of, then stage_cost_complete. */
 stage_cost stage_cost_of(const stage_rows *rows, const stage_parts *parts, double in_flight);
-/** One microbatch of these parts, by term. */
+/** Fills the time of one microbatch of these parts, by term. */
 void stage_terms(const stage_rows *rows, const stage_parts *parts, double terms[LAYER_TERMS]);
-/** Activations of a microbatch that these parts offload to the host. (C.166) */
+/** Bytes of a microbatch's activations that these parts offload to the host. (C.166) */
 double stage_away_bytes(const layer_row *row, const stage_parts *parts);
-/** The public summary of a stage whose memory is known. */
+/** Returns the public summary of a stage with its memory. */
 plait_stage_cost stage_cost_report(const stage_cost *cost, const plait_memory *memory);
 
 // stage_pricer.c
-/** Rows of these degrees on the whole cluster; NULL: out of memory. `layers`: most of one stage. */
+/**
+ * Prices the rows of these degrees on the whole cluster; NULL when out of memory.
+ *
+ * @param layers  upper bound on the layers of one stage
+ */
 plait_stage_sort *stage_pricer_new(const plait_problem *problem, const plait_degrees *degrees,
                                    int layers, plait_arena *arena);
 stage_rows stage_rows_of(const plait_stage_sort *pricer);
 /**
- * A stage of a heterogeneous plan. Its parts live in the pricer until the next stage is summed.
+ * Sums a stage of a heterogeneous plan. Its parts are valid until the next sum with this pricer.
  *
  * @param other  node group at the other end of the pipeline, which a tied embedding is shared with
  * @param parts  filled; NULL: not needed
  */
 stage_cost stage_pricer_sum(plait_stage_sort *pricer, const plait_stage *stage, int other,
                             double in_flight, stage_parts *parts);
-/** What such a stage leaves exposed after the pipeline, and its memory with nothing in flight. */
+/**
+ * Exposed time of such a stage after the pipeline, and its memory without microbatches in flight.
+ */
 plait_stage_price stage_pricer_price(const plait_stage_sort *pricer, const stage_cost *cost);
 
 // overlap.c
 double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes);
 void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
                      const sync_routes *routes, const layer_row *row, gather_row *out);
-/** Bytes of a parameter as it is gathered, and of a gradient as it is scattered. */
+/** Bytes of one gathered parameter, and of one scattered gradient. */
 double gathered_value_bytes(const plait_degrees *degrees, const plait_state_bytes *state);
 double scattered_value_bytes(const plait_degrees *degrees, const plait_state_bytes *state);
 /** Bytes of a tied embedding's gradient that the two ends of a pipeline exchange. */
 double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *degrees,
                            const plait_state_bytes *state);
 sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *degrees);
-/** The same routes with the state of a stage that has its own offload. (C.240) */
+/** Returns the routes with the state of a stage that has its own offload. (C.240) */
 sync_routes routes_of_stage(const plait_problem *problem, const sync_routes *routes,
                             const plait_degrees *own);
 stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degrees,
@@ -240,20 +250,24 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degr
 /** The collective that reduces gradients, by the plan and what the software supports. */
 plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degrees *degrees);
 plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *degrees);
-/** Part of the gathered parameters that the next forward does not hide. (C.66) */
+/** Exposed time of parameter gathers, which the next forward does not hide. (C.66) */
 double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const stage_load *load,
                      const stage_sync *sync);
-/** Exposed reductions and gathers of all stages. (C.66, C.67) */
+/** Exposed time of reductions and gathers of all stages. (C.66, C.67) */
 double sync_exposed_s(const plait_problem *problem, const plait_degrees *degrees,
                       const stage_cost *cost, int count);
-/** What one stage leaves exposed; by grad_sync shifted a lower bound. */
+/** Exposed time of one stage after the pipeline; a lower bound if grad_sync is shifted. */
 plait_stage_tail stage_tail(const plait_problem *problem, const plait_degrees *degrees,
                             const stage_cost *cost);
 
 // memory.c
-/** GPUs of the job on one node: they share its processors and its memory. */
+/** Number of the job's GPUs on one node, which share its processors and memory. */
 int node_gpus(const plait_problem *problem);
-/** Host memory of a node full of ranks of this stage; away: activations of a microbatch. (C.382) */
+/**
+ * Host memory of a node whose GPUs are all ranks of this stage. (C.382)
+ *
+ * @param away_bytes  offloaded activations of one microbatch
+ */
 double stage_host_bytes(const plait_problem *problem, const plait_degrees *degrees,
                         const stage_load *load, double away_bytes);
 shard_ways shard_ways_of(const plait_degrees *degrees);
@@ -265,12 +279,12 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *deg
 double stage_activation_bytes(const stage_load *load);
 double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *degrees,
                           const layer_row *row, const stage_load *load);
-/** NCCL's buffers of one group, if it leaves its scale-up domain. (C.84) */
+/** Bytes of NCCL's buffers for one group; 0 if the group is inside a scale-up domain. (C.84) */
 double communicator_bytes(const plait_problem *problem, plait_group_shape group);
 double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *degrees);
-/** The accepted risk; the default if `risk` is 0 or no probability. */
+/** Returns the accepted risk, or the default if `risk` is 0 or not a probability. */
 double risk_accepted(double risk);
-/** The band of a peak: the problem's, or the default without evidence. */
+/** Returns the band of peaks: the problem's, or the default without evidence. */
 plait_band risk_band(const plait_problem *problem);
 
 // ---- all stages ----------------------------------------------------------------------------
@@ -295,49 +309,54 @@ typedef struct step_parts {
 } step_parts;
 
 typedef struct step_sum {
-    double pipeline_s;    /* pipeline less what pairs of microbatches hide; a bound unless exact */
+    double pipeline_s;    /* pipeline without the time that pairs hide; a bound unless `exact` */
     bool exact;           /* no simulation could find a longer pipeline */
     double alone_s;       /* pipeline without pairs */
     double hidden_s;      /* time that pairs hide of alone_s */
     double most_hidden_s; /* upper bound on hidden_s, whichever stage is slowest */
     double paired_s;      /* time that pairs hide in the slowest stage */
-    double busy_s;        /* all microbatches of the slowest stage, paired where they are */
+    double busy_s;        /* all microbatches of the slowest stage, less paired_s */
     double pp_comm_s;
     double dp_comm_s;
     double optimizer_s;
     double total_s;
-    double busy_s_a_gpu; /* mean over stages, all microbatches */
+    double busy_s_a_gpu; /* mean of stages, all microbatches */
     double moving_s_a_gpu;
     int slowest; /* index into the costs */
 } step_sum;
 
 // step.c
 step_sum step_sum_of(const step_parts *parts);
-/** Optimizer of a stage, and the exposed part of its gradients on their way to the host. (C.165) */
+/**
+ * Time of a stage's optimizer step, with the exposed part of sending gradients to the host. (C.165)
+ */
 double optimizer_left_s(const stage_load *load, const stage_sync *sync);
 /** Replaces the bound of a pipeline by its simulated time. */
 void step_sum_take(step_sum *sum, double pipeline_s);
-/** Sends of a step, exposed or hidden: a rank's own, and those of others that it waits for. (C.64) */
+/** Number of sends in a step: a rank's own, and those of others for which it waits. (C.64) */
 double pipeline_sends(const plait_problem *problem, const plait_degrees *degrees);
-/** Exposed sends. (C.64) */
+/** Exposed time of sends. (C.64) */
 double sends_exposed_s(const plait_problem *problem, const plait_degrees *degrees, int microbatches,
                        double send_s);
 
 // fused_step.c
-/** Number of boundaries that a load begins after (`behind`), or that it ends in front of. */
+/** Number of boundaries at the begins of a load's chunks (`behind`), or else at their ends. */
 double load_boundaries(const plait_degrees *degrees, const stage_load *load, bool behind);
-/** Time that fused boundaries save a microbatch: `before` at the ends of chunks, `behind` at begins. */
+/**
+ * Time that fused boundaries save per microbatch: `before` of them at ends of chunks, `behind` at
+ * begins.
+ */
 plait_chunk_time boundary_saves(const fused_boundary *boundary, double before, double behind);
-/** The parts with every boundary fused, their costs in `fused`. */
+/** Returns the parts with every boundary fused. Writes their costs to `fused`. */
 step_parts parts_fused(const step_parts *parts, const fused_boundary *boundary, stage_cost *fused);
 /**
- * The smaller sum with these boundaries or without; exact if both are.
+ * Returns the smaller of the sums with and without fused boundaries; exact if both sums are.
  *
  * @param fused  scratch for all costs
  */
 step_sum cheaper_sum_of(const step_parts *parts, const fused_boundary *boundary, stage_cost *fused);
 /**
- * The sum of one plan, simulated where it is only a bound. (C.76)
+ * Computes the sum of one plan, and simulates its pipeline if the sum is only a bound. (C.76)
  *
  * @param fused   the costs with fused boundaries, if chosen
  * @param chosen  whether boundaries are fused
@@ -347,13 +366,13 @@ PLAIT_MUST_CHECK plait_status simulated_sum_of(const step_parts *parts, const pl
                                                const fused_boundary *boundary, stage_cost *fused,
                                                plait_pipelines *cache, plait_arena *arena,
                                                step_sum *sum, bool *chosen, plait_error *err);
-/** Adds the changes of fused boundaries to a load's terms, one microbatch. */
+/** Adds the changes by fused boundaries to a load's terms of one microbatch. */
 void fused_boundary_terms(const stage_rows *rows, const fused_boundary *boundary,
                           const stage_load *load, double terms[LAYER_TERMS]);
 
 // pipeline.c
 /**
- * The pipeline of a legal plan, simulated with the times of its chunks and no sends. (C.76)
+ * Simulates the pipeline of a legal plan with the times of its chunks, without sends. (C.76)
  *
  * @param cache       spans of schedules simulated before; NULL: none
  * @param pipeline_s  in: its lower bound, which stays if the schedule has no list of actions
@@ -363,9 +382,9 @@ PLAIT_MUST_CHECK plait_status pipeline_simulate(const stage_rows *rows, const pl
                                                 plait_pipelines *cache, plait_arena *arena,
                                                 double *pipeline_s, plait_error *err);
 /**
- * The chunks of a plan in the order of its pipeline, without sends.
+ * Fills the times of a plan's chunks in pipeline order, without sends.
  *
- * @param boundary  fused boundaries; NULL: as they are
+ * @param boundary  fused boundaries; NULL: none
  * @param out       [pp * vpp]
  */
 PLAIT_MUST_CHECK plait_status pipeline_chunks(const stage_rows *rows, const plait_plan *plan,

@@ -67,7 +67,7 @@ double plait_stage_sort_capacity_bytes(const plait_stage_sort *sort, double risk
 
 // ---- one stage -----------------------------------------------------------------------------
 
-/* Two GPUs of different groups. (C.220) */
+/* Route between two GPUs of different groups. (C.220) */
 static plait_route pair_route(const plait_cluster *pair)
 {
     const plait_group_shape two = {.ranks = 2, .runs = 1, .run = {{2, 1}}};
@@ -75,7 +75,7 @@ static plait_route pair_route(const plait_cluster *pair)
     return plait_route_of(pair, two);
 }
 
-/* The two copies of a tied embedding exchange gradients over the link between their groups. (C.227) */
+/* Both copies of a tied embedding exchange gradients over the link between their groups. (C.227) */
 stage_cost stage_pricer_sum(plait_stage_sort *pricer, const plait_stage *stage, int other,
                             double in_flight, stage_parts *parts)
 {
@@ -128,9 +128,9 @@ plait_stage_price plait_stage_sort_price(plait_stage_sort *pricer, const plait_s
 // ---- between stages ------------------------------------------------------------------------
 
 /*
- * One microbatch to stages of other degrees: each receiver takes its own part, and senders share them
- * out evenly, so that one GPU sends or receives the larger of the two. Each further peer costs a
- * latency. (C.222)
+ * Time to send one microbatch to a stage with other degrees. Each receiver takes its own part, and
+ * the parts are distributed evenly over the senders; the side with fewer GPUs limits the rate. Each
+ * further peer adds a latency. (C.222)
  */
 static double resharded_s(const plait_stage_sort *from, const plait_stage_sort *to)
 {
@@ -148,7 +148,7 @@ static double resharded_s(const plait_stage_sort *from, const plait_stage_sort *
            plait_p2p_s(&route, network, bytes) - plait_p2p_s(&route, network, 0.0);
 }
 
-/* Within one pricer a send is that of a uniform plan. (C.64) */
+/* Sends between stages with the same pricer cost the same as in a uniform plan. (C.64) */
 static double one_way_s(const plait_stage_sort *from, const plait_stage_sort *to)
 {
     return from == to ? pipeline_send_s(&from->problem, &from->degrees, &from->row)

@@ -3,14 +3,15 @@
  *
  *     step = pipeline (C.71 to C.75) + sends (C.64) + gradients and parameters (C.66) + optimizer (C.69)
  *
- * One cost may represent several equal stages (load.count), which makes a search cheap and gives a full
- * price the same sum.
+ * One cost may represent several equal stages (load.count). A search sums few costs this way, and
+ * gets the same result as a full price.
  */
 #include "costmodel/stage/stage_cost.h"
 
 /*
- * The fill and drain of a pipeline wait for 2(p-1) sends even if sends overlap. In the steady state a
- * rank sends and receives for each microbatch and chunk: synchronous sends are exposed, of others a share.
+ * The fill and drain of a pipeline wait for 2(p-1) sends even if sends overlap. In the steady state
+ * a rank sends and receives for each microbatch and chunk; synchronous sends are fully exposed,
+ * overlapped ones by the share p2p_exposed.
  */
 double sends_exposed_s(const plait_problem *problem, const plait_degrees *d, int microbatches,
                        double send_s)
@@ -63,7 +64,10 @@ static plait_pipeline_load pipeline_load(const step_parts *parts)
     };
 }
 
-/* C.157: microbatches whose forward hides the expert communication of another's backward. */
+/*
+ * C.157: number of pairs of microbatches, in which the forward of one hides communication of the
+ * other.
+ */
 static double pairs_of(const step_parts *parts)
 {
     const plait_degrees *d = parts->degrees;
@@ -74,7 +78,7 @@ static double pairs_of(const step_parts *parts)
                                       parts->microbatches);
 }
 
-/* The slowest stage, and the time that pairs save. */
+/* Fills the slowest stage and the time that pairs of microbatches hide. */
 static void take_slowest(const step_parts *parts, step_sum *sum)
 {
     const double pairs = pairs_of(parts);
@@ -103,9 +107,9 @@ double optimizer_left_s(const stage_load *load, const stage_sync *sync)
 }
 
 /*
- * C.80, with the busy and moving time of the mean GPU for energy (C.96): a GPU computes the microbatches
- * of its own stage, so each stage has weight 1 / pp. All GPUs wait for the longest optimizer step, which
- * is memory-bound.
+ * C.80. Also fills the busy and moving time of the mean GPU for energy (C.96): each stage has
+ * weight 1 / pp, since a GPU computes the microbatches of its own stage. All GPUs wait for the
+ * longest optimizer step, which is memory-bound.
  */
 step_sum step_sum_of(const step_parts *parts)
 {

@@ -1,8 +1,8 @@
 /*
  * bound.c - lower bounds over all completions of a point with a schedule and a split (C.90, C.93, C.94)
  *
- * A bound is a price without the terms that can only add, summed by the same functions, so it needs no
- * proof of its own. A property test compares it with random completions.
+ * A bound is a price without some terms that are never negative, summed by the same functions as a
+ * price. A property test compares it with the prices of random completions.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 // ---- minimal layers ------------------------------------------------------------------------
 
-/* The union of all sets of activations that the runtime may offload. */
+/* Returns the union of all sets of activations that the runtime may offload. */
 static plait_recompute_masks max_offloaded(const plait_capabilities *can)
 {
     plait_recompute_masks most = {0};
@@ -57,7 +57,7 @@ static double min_saved_bytes(const plait_capabilities *can, const plait_recompu
     return larger(0.0, least - offloadable_bytes(most, price));
 }
 
-/* The most ranks on which a schedule of the software holds each stage. */
+/* Largest number of ranks with the same stage, over the schedules of the software. */
 static int max_replicas(const plait_capabilities *can)
 {
     int most = 1;
@@ -82,7 +82,7 @@ void table_make_whole(plait_table *table)
         .parts = stage_parts_of(model, &stage, table->whole_part), .count = 1, .first = -1};
 }
 
-/* The whole model on one rank; the mean stage has 1 / pp of it. */
+/* Sums the whole model on one rank; the mean stage has 1 / pp of the result. */
 static stage_load min_memory_whole(const plait_table *table)
 {
     stage_load load = begin_load(&table->row, &table->whole);
@@ -91,13 +91,16 @@ static stage_load min_memory_whole(const plait_table *table)
     return load;
 }
 
-/* No gathers, only the time that pairs of microbatches save. */
+/* Returns gathers of no time, with the time that pairs of microbatches save. */
 static layer_gather pairs_of(const layer_price *price, unsigned char ep_overlap)
 {
     return (layer_gather){.paired_s = price->paired_s[ep_overlap]};
 }
 
-/* Times without gathers and recomputation, bytes of the choice that keeps least: no plan has both. */
+/*
+ * Fills times without gathers and recomputation, but bytes of the choice that keeps least; no plan
+ * has both.
+ */
 static void fill_min_memory(plait_table *table, unsigned char ep_overlap)
 {
     const plait_capabilities *const can = &table->problem.runtime->can;
@@ -135,7 +138,7 @@ void table_select_min_memory(plait_table *table, unsigned char ep_overlap)
         table->min_memory_whole = min_memory_whole(table);
 }
 
-/* Times of a choice without gathers, as table_times gives them under ZeRO-0. */
+/* Returns the times of a choice without gathers, which equal those of table_times under ZeRO-0. */
 static const layer_time *chosen_times(plait_table *table, plait_choice choice)
 {
     const int slot = table_slot_of(choice);
@@ -172,7 +175,7 @@ double min_memory_state_bytes(const plait_problem *problem, const layer_row *row
            (most_sharded->zero == 3 ? 0.0 : state.buffers_bytes);
 }
 
-/* Lower bound on the peak of a class, as table_peak_bytes adds it. */
+/* Lower bound on the peak of a class, summed like table_peak_bytes. */
 static double min_memory_peak_bytes(const plait_table *table, const plait_degrees *most_sharded,
                                     const plait_state_bytes *bytes, const stage_load *load)
 {
@@ -209,7 +212,10 @@ plait_degrees min_memory_degrees(const plait_table *table, const plait_degrees *
     return most_sharded;
 }
 
-/* Fills bound[] of all classes with min_memory_time, for layers and ends. */
+/*
+ * Fills bound[] of all classes with the minimal times and bytes (min_memory_time) of layers and
+ * ends.
+ */
 static void fill_min_memory_loads(const plait_table *table, class_list *list)
 {
     for (int c = 0; c < list->count; c++) {
@@ -222,11 +228,13 @@ static void fill_min_memory_loads(const plait_table *table, class_list *list)
 
 static plait_price bound_of(step_sum sum, double peak_bytes)
 {
-    sum.total_s -= sum.most_hidden_s - sum.hidden_s; // another stage may be slowest in the end
+    sum.total_s -= sum.most_hidden_s - sum.hidden_s; // a plan may have another slowest stage
     return price_of(&sum, peak_bytes);
 }
 
-/* The price of bound[] of all classes. Above `most_bytes` no time is computed. */
+/*
+ * Returns the price of bound[] of all classes. If memory exceeds `most_bytes`, no time is computed.
+ */
 static plait_price bound_price(plait_table *table, const plait_degrees *d, double most_bytes)
 {
     const plait_degrees most_sharded = min_memory_degrees(table, d);
@@ -246,8 +254,9 @@ static plait_price bound_price(plait_table *table, const plait_degrees *d, doubl
 }
 
 /*
- * C.90. Time leaves out recomputation, gathers, reduction and optimizer. Memory assumes the highest ZeRO
- * stage over all replicas, the choice that keeps the fewest activations, and nothing rebuilt.
+ * C.90. The time excludes recomputation, gathers, reduction and optimizer. Memory assumes the
+ * highest ZeRO stage over all replicas and the choice that keeps the fewest activations, without a
+ * rebuilt layer.
  */
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d, double most_bytes)
 {
@@ -258,7 +267,7 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d, doub
     return bound_price(table, d, most_bytes);
 }
 
-/* Fills bound[] with the layers of the choice; of the ends only prediction modules have it. */
+/* Fills bound[] with the times of a choice, which applies to layers and prediction modules. */
 static void fill_chosen_loads(const plait_table *table, const layer_choice *choice,
                               class_list *list)
 {
@@ -291,7 +300,9 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, doubl
     return bound_price(table, d, most_bytes);
 }
 
-/* The fullest class with the state of its shard and the fewest activations of any choice. */
+/*
+ * Peak of the fullest class with the state of its shards and the fewest activations of any choice.
+ */
 static double min_memory_activations_peak(plait_table *table)
 {
     double fullest = 0.0;
@@ -307,9 +318,9 @@ static double min_memory_activations_peak(plait_table *table)
 }
 
 /*
- * Exposed reductions that no recomputation hides. Recomputation lengthens backward passes, which then
- * overlap more of them. On the slowest stage it costs more time than it hides, unless `slowest` is -1;
- * on another stage it may cost nothing.
+ * Lower bound on exposed reductions, for any recomputation. Recomputation lengthens backward
+ * passes, which then overlap more of the reductions. On the slowest stage (-1: unknown) this costs
+ * more time than it hides; on another stage it may cost nothing.
  */
 static double least_sync_s(const step_parts *parts, int slowest, stage_cost *scratch)
 {
@@ -321,7 +332,10 @@ static double least_sync_s(const step_parts *parts, int slowest, stage_cost *scr
     return sync_exposed_s(parts->problem, parts->degrees, scratch, parts->costs);
 }
 
-/* Optimizer steps alone, since all gradients on their way to the host may be hidden. */
+/*
+ * Longest optimizer step alone, since recomputation may hide all gradients that are sent to the
+ * host.
+ */
 static double least_optimizer_s(const step_parts *parts)
 {
     double longest_s = 0.0;

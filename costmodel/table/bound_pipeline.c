@@ -1,14 +1,18 @@
 /*
- * bound_pipeline.c - lower bounds of a pipeline before its schedule and its split are known (C.91, C.97)
+ * bound_pipeline.c - lower bounds of a pipeline for any schedule and split (C.91, C.97)
  *
- * The slowest and the fullest stage are at least as large as the mean stage. Some rank has at least
- * ceil(layers / ranks) layers of each kind: of 61 layers on 16 ranks one has 4, where the mean is 3.8.
+ * The slowest and the fullest stage are at least as large as the mean stage. For each kind, some
+ * rank has at least ceil(layers / ranks) layers: with 61 layers on 16 ranks, one rank has 4, and
+ * the mean is 3.8.
  */
 #include <math.h>
 
 #include "costmodel/table/table_private.h"
 
-/* Bounds of one rank: no bubble, one microbatch in flight, no messages, no buffers of the ends. */
+/*
+ * Bounds of one rank without bubble, messages and buffers of the ends, with one microbatch in
+ * flight.
+ */
 typedef struct rank_floor {
     double seconds; /* one microbatch */
     double bytes;   /* tensors, without fragmentation and driver context */
@@ -30,7 +34,10 @@ static plait_price price_of_rank(const plait_table *table, const plait_degrees *
     };
 }
 
-/* Layers of the rank that has most of `count`; if ranks hold two stages, half of both. */
+/*
+ * Lower bound on the layers of the rank with most of `count`; half of the sum if ranks have two
+ * stages.
+ */
 static double most_of_rank(const plait_table *table, int count, int pp)
 {
     return ceil((double)table->replicas * count / pp) / table->replicas;
@@ -45,7 +52,7 @@ static stage_load load_of_layers(const layer_row *row, int kind, double layers)
     return load;
 }
 
-// ---- a row that is priced --------------------------------------------------------------------
+// ---- after the row is priced -----------------------------------------------------------------
 
 /* Upper bound on the time that fused boundaries save over all layers. */
 static double most_fused_s(const plait_table *table)
@@ -103,9 +110,12 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     return price;
 }
 
-// ---- before it is priced ---------------------------------------------------------------------
+// ---- before the row is priced ----------------------------------------------------------------
 
-/* Rows that differ only in microbatch size and kernels have the same parameters. */
+/*
+ * Caches the parameters of a row. Rows that differ in microbatch size and kernels only have the
+ * same ones.
+ */
 static void weigh_layers(plait_table *table, layer_key key)
 {
     key.mbs = 1;
@@ -117,7 +127,7 @@ static void weigh_layers(plait_table *table, layer_key key)
     table->weighed = key;
 }
 
-/* Seconds of one layer of each kind, one microbatch; of the ends only prediction modules. */
+/* Computes the seconds of one layer of each kind and of a prediction module, for one microbatch. */
 static void compute_layers(plait_table *table, layer_key key)
 {
     const plait_model *model = table->problem.model;
@@ -134,7 +144,7 @@ static void compute_layers(plait_table *table, layer_key key)
     table->computed = key;
 }
 
-/* The larger state of the mean rank and of the rank that has most layers of a kind. */
+/* Larger state of two ranks: the mean rank, and the rank with most layers of a kind. */
 static double least_state_bytes(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
@@ -156,7 +166,7 @@ static double least_state_bytes(plait_table *table, const plait_degrees *d)
     return most;
 }
 
-/* The larger seconds of the same two ranks, one microbatch. */
+/* Larger seconds per microbatch of the two ranks of least_state_bytes. */
 static double least_computed_s(const plait_table *table, int pp)
 {
     double whole = 0.0, most = 0.0;
@@ -172,8 +182,8 @@ static double least_computed_s(const plait_table *table, int pp)
 }
 
 /*
- * C.97. The part of C.91 that does not need the price of this row: the state, and the time of halves of
- * layers that are cached from other rows.
+ * C.97. The part of C.91 that does not need the price of this row: the state, and the times of
+ * halves of layers, which other rows have cached.
  */
 plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d, double most_bytes)
 {

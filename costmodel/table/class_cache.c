@@ -1,7 +1,7 @@
 /*
  * class_cache.c - cache of the classes of ranks and chunks, and of the runs of ranks
  *
- *     key: pp, vpp, schedule, split, and the number of microbatches, some of which are in flight
+ *     key: pp, vpp, schedule, split, and the number of microbatches, which bounds those in flight
  *
  * The lists are arrays of the table and point into each other: the used part of each is copied, and
  * later copied back to the same place.
@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 
-/* PLACES hash buckets, each a linked list; BYTES in all at most. */
+/* PLACES is the number of hash buckets, each a linked list; BYTES limits the size of the cache. */
 enum { PLACES = 1024, BYTES = 8 << 20 };
 
 typedef struct class_key {
@@ -21,7 +21,7 @@ typedef struct class_key {
 } class_key;
 
 typedef struct cached_classes {
-    struct cached_classes *next; /* in the same bucket */
+    struct cached_classes *next; /* next entry of the same bucket */
     class_key key;
     class_list ranks, chunks; /* fields that table_classify fills */
     int runs;

@@ -3,7 +3,7 @@
 
 #include "costmodel/table/table_private.h"
 
-/** NULL: out of memory. The cache stores nothing before class_cache_grow. */
+/** Returns a cache, which stores nothing before class_cache_grow; NULL when out of memory. */
 class_cache *class_cache_new(plait_arena *arena);
 
 /** Lets the cache store classes in `arena`, which must not be rewound. */

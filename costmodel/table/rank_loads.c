@@ -1,7 +1,7 @@
 /*
- * rank_loads.c - what each layer and each end of the model adds to a rank, before layers are assigned (C.261)
+ * rank_loads.c - time and bytes that each layer or end of the model adds to a rank (C.261)
  *
- * The rows and sums of a price, of loads that hold one part each: memory and state are linear in parts.
+ * Each is the price of a load with one part, since memory and state are linear in the parts.
  */
 #include <stddef.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static double rank_bytes(const part_maker *maker, const stage_load *load)
             cost.state.buffers_bytes + cost.buffers_bytes);
 }
 
-/* Layers offload, the ends of the model do not. */
+/* Adds a part to a load. Layers and prediction modules offload, the other ends do not. */
 static void add_row(const part_maker *maker, int r, plait_recompute recompute, stage_load *load)
 {
     const layer_price *price = &maker->rows.row->price[r];
@@ -76,7 +76,7 @@ static plait_portion part_of_row(const part_maker *maker, int r, plait_recompute
     return part_of(maker, &load);
 }
 
-/* Adds the copy of the embedding table that a tied head or a prediction module needs. */
+/* Adds the copy of the embedding table that a tied head or a prediction module reads. */
 static void add_table(const part_maker *maker, bool needed, stage_load *load)
 {
     if (needed)
@@ -92,7 +92,10 @@ static bool ends_meet(const plait_degrees *d)
            plait_schedule_rank(schedule, d->pp, d->pp * d->vpp - 1);
 }
 
-/* A multi-token-prediction module, which reads the embedding; a tied head has it already. */
+/*
+ * Cost of a multi-token-prediction module. It reads the embedding table, which a tied head has
+ * already.
+ */
 static plait_portion module_part(const part_maker *maker, plait_recompute recompute)
 {
     stage_load load = {.count = 1};
@@ -102,7 +105,7 @@ static plait_portion module_part(const part_maker *maker, plait_recompute recomp
     return part_of(maker, &load);
 }
 
-/* The loss, with the logits of multi-token-prediction modules. */
+/* Cost of the loss, with the logits of multi-token-prediction modules. */
 static plait_portion loss_part(const part_maker *maker)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
@@ -115,7 +118,7 @@ static plait_portion loss_part(const part_maker *maker)
     return part_of(maker, &load);
 }
 
-/* Sends, and the optimizer of the mean rank, a lower bound of the fullest rank's. */
+/* Time of sends, and of the mean rank's optimizer step, a lower bound on the longest one. */
 static double after_s(const part_maker *maker, const plait_portions *out)
 {
     const plait_problem *problem = maker->rows.problem;
@@ -131,7 +134,7 @@ static double after_s(const part_maker *maker, const plait_portions *out)
            sends_exposed_s(problem, d, out->microbatches, pipeline_send_s(problem, d, row));
 }
 
-/* Pairs a microbatch. (C.157) */
+/* Number of pairs, divided by the number of microbatches. (C.157) */
 static double pairs_of(const plait_degrees *d, int microbatches)
 {
     return d->ep_overlap == PLAIT_EP_OVERLAP_NONE
@@ -149,7 +152,7 @@ static part_maker maker_of(const plait_table *table, const plait_degrees *d,
     };
 }
 
-/* Do two points differ only in their choice? The comparison of bytes is the fast path. */
+/* Do two points differ in their choice at most? Comparing bytes is the fast path. */
 static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
 {
     plait_degrees alike = *a;

@@ -1,8 +1,8 @@
 /*
- * stage_base.c - a stage before its layers choose what to recompute and offload (C.240 to C.243)
+ * stage_base.c - a stage without recompute and offload choices of its layers (C.240 to C.243)
  *
- * The parts and sums of a price (cost.c) without the layers, which the search adds as it chooses. A
- * property test compares the result with plait_plan_cost.
+ * It has the terms of a price (cost.c) without the layers' times and activations, which the search
+ * adds with each choice. A property test compares the result with plait_plan_cost.
  */
 #include "costmodel/api.h"
 
@@ -20,7 +20,7 @@ plait_layer_cost plait_layer_cost_of(plait_table *table, const plait_degrees *d,
 
 // ---- frames --------------------------------------------------------------------------------
 
-/* Weights of all parts; times and bytes of the ends alone. */
+/* Sums the weights of all parts, and the times and bytes of the ends alone. */
 static stage_load load_of_ends(plait_table *table, const plait_degrees *own, int s,
                                const stage_parts *parts)
 {
@@ -41,7 +41,10 @@ static stage_load load_of_ends(plait_table *table, const plait_degrees *own, int
     return load;
 }
 
-/* Activations of the ends of uneven chunks, each as often as its chunk is in flight. (C.260) */
+/*
+ * Activations of the ends in uneven chunks, times the microbatches in flight of their chunk.
+ * (C.260)
+ */
 static double held_by_ends(plait_table *table, const plait_degrees *own, int s,
                            const plait_chunk *chunk, const double *in_flight)
 {
@@ -56,7 +59,7 @@ static double held_by_ends(plait_table *table, const plait_degrees *own, int s,
     return bytes;
 }
 
-/* C.81, C.83 and C.84, as table_peak_bytes adds them. */
+/* C.81, C.83 and C.84, summed like table_peak_bytes. */
 static double frame_bytes(const plait_table *table, const stage_cost *cost)
 {
     const stage_state *state = &cost->state;
@@ -107,7 +110,7 @@ double plait_frame_peak(const plait_stage_frame *frame, double held_bytes, doubl
     return frame->bytes + frame->scale * (held_bytes + larger(frame->live_bytes, live_bytes));
 }
 
-// ---- their step ----------------------------------------------------------------------------
+// ---- the step of frames --------------------------------------------------------------------
 
 static stage_cost cost_of_frame(const plait_stage_frame *frame, const plait_degrees *d,
                                 const plait_chunk_time *time)
@@ -126,7 +129,7 @@ static stage_cost cost_of_frame(const plait_stage_frame *frame, const plait_degr
     };
 
     cost.load.paired_s[d->ep_overlap] = frame->paired_s;
-    if (d->vpp == 1) // the times of several chunks are not known apart
+    if (d->vpp == 1) // with vpp > 1 the times of single chunks are unknown
         cost.load.first = cost.load.last = chunk_time_of(&cost.load);
     return cost;
 }

@@ -6,8 +6,9 @@
  *     shards                 gather, fill        gathers, reductions, state of each class
  *     recomputation          table_times         one entry a choice, filled at its first use
  *
- * Equal stages (same layers, same ends) form one class. All have the same time; the stage with most
- * microbatches in flight determines memory. table_private.h describes which field is valid when.
+ * Equal stages (same layers, same ends) form one class. They have the same time, and the one with
+ * most microbatches in flight determines memory. table_private.h describes which field is valid
+ * when.
  */
 #include <stdio.h>
 #include <string.h>
@@ -77,9 +78,9 @@ void plait_table_remember(plait_table *table, plait_arena *arena)
     class_cache_grow(table->classes, arena);
 }
 
-// ---- which rows a change of keys makes anew ------------------------------------------------
+// ---- keys on which groups of fields depend -------------------------------------------------
 
-/* Keys of the pipeline that table_classify reads. */
+/* Are the keys of the pipeline equal that table_classify reads? */
 static bool same_split(const plait_degrees *a, const plait_degrees *b)
 {
     return a->pp == b->pp && a->vpp == b->vpp && a->dp == b->dp && a->schedule == b->schedule &&
@@ -87,13 +88,16 @@ static bool same_split(const plait_degrees *a, const plait_degrees *b)
            split_same(&a->split, &b->split);
 }
 
-/* With the same row of layers, ranks form the same groups. */
+/* Do ranks form the same groups? Assumes the same row of layers. */
 static bool same_groups(const plait_degrees *a, const plait_degrees *b)
 {
     return a->pp == b->pp && a->dp == b->dp && a->order == b->order;
 }
 
-/* Copies the point priced last, with its layout, whose text may be freed or overwritten. */
+/*
+ * Copies the last priced point, with the text of its layout, which the caller may free or
+ * overwrite.
+ */
 static void remember(plait_table *table, const plait_degrees *d)
 {
     table->last = *d;
@@ -103,7 +107,7 @@ static void remember(plait_table *table, const plait_degrees *d)
     table->last.split.layout = table->layout;
 }
 
-/* Further keys that gathers, reductions and state depend on. */
+/* Are the other keys equal on which gathers, reductions and state depend? */
 static bool same_shards(const plait_degrees *a, const plait_degrees *b)
 {
     return a->zero == b->zero && a->shard_group == b->shard_group &&
@@ -157,7 +161,10 @@ const layer_time *table_times(plait_table *table, plait_choice choice)
     return time;
 }
 
-/* Only a prediction module's time depends on recomputation and offload. */
+/*
+ * Returns the slot of the ends. Of these, only prediction modules depend on recomputation and
+ * offload.
+ */
 static int ends_slot_of(const plait_table *table, const plait_degrees *d)
 {
     return table->problem.model->mtp_layers > 0 ? table_slot_of(plan_choice(d)) : SLOT_NONE;
@@ -194,7 +201,7 @@ bool table_has_module(const stage_class *class)
     return false;
 }
 
-/* Fills base[] of all classes, or only of those that a choice changes. */
+/* Fills base[] of all classes, or (!all) only of those that depend on the choice. */
 static void fill_bases(plait_table *table, const plait_degrees *d, bool all, class_list *list)
 {
     const layer_time *const end = table_end_times(table);
@@ -215,7 +222,7 @@ static void fill_ends(plait_table *table, const plait_degrees *d, bool all)
     table->ends_slot = ends_slot_of(table, d);
 }
 
-/* State, reductions and buffers, which depend on weights alone. */
+/* Fills state, reductions and buffers of classes, which depend on weights alone. */
 static void fill_classes(plait_table *table, const plait_degrees *d)
 {
     const stage_rows rows = table_rows(table, d);
@@ -230,7 +237,10 @@ static void forget_times(plait_table *table)
     table->end_time_valid = false;
 }
 
-/* Routes of the shards, and each layer's gathers (ZeRO-2 and -3) and pairs, on which times depend. */
+/*
+ * Fills the routes of shards, and gathers (ZeRO-2 and -3) and pairs of each layer, on which times
+ * depend.
+ */
 static void fill_gather(plait_table *table, const plait_degrees *d)
 {
     table->routes = sync_routes_of(&table->problem, d);
@@ -347,8 +357,9 @@ void table_fill(plait_table *table, const plait_degrees *d)
 }
 
 /*
- * The inner loop of a search, tens of nanoseconds a point: for each class its ends, then the number of
- * layers of each kind times their cached times; then the closed form of the schedule over the classes.
+ * The inner loop of a search, tens of nanoseconds per point. Sums, for each class, its ends and the
+ * cached times of each kind of layer times their number, and evaluates the closed form of the
+ * schedule.
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
@@ -361,7 +372,9 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
     return price_of(&sum, fullest);
 }
 
-/* Activations of a microbatch that a class offloads; layers with full recomputation offload none. */
+/*
+ * Bytes of activations that a class offloads per microbatch; fully recomputed layers offload none.
+ */
 static double class_away_bytes(const plait_table *table, const plait_degrees *d,
                                const stage_class *class)
 {
@@ -396,7 +409,7 @@ double plait_degrees_host_bytes(plait_table *table, const plait_degrees *d)
     return most;
 }
 
-/* full:N has an entry for each N, after those of the other choices. */
+/* Returns the cache entry of a choice. full:N has one entry for each N, after all other choices. */
 static cached_pipeline *cached_pipeline_of(plait_table *table, const plait_degrees *d)
 {
     const bool some = recomputes_some(d);
@@ -405,7 +418,7 @@ static cached_pipeline *cached_pipeline_of(plait_table *table, const plait_degre
                               : table_slot_of(plan_choice(d))];
 }
 
-/* Simulates both with and without fused boundaries; not cached. */
+/* Simulates the pipeline with and without fused boundaries. The result is not cached. */
 static plait_status simulate_fused(plait_table *table, const plait_degrees *d, plait_arena *scratch,
                                    plait_price *price, plait_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * table_classes.c - classes of equal ranks and chunks, found anew when the keys of a pipeline change
+ * table_classes.c - finds classes of equal ranks and chunks when the keys of a pipeline change
  *
  *     gpt3-175b, pp 8      rank 0 with the embedding | ranks 1 to 6 | rank 7 with the loss
  */
@@ -10,8 +10,9 @@
 #include "costmodel/table/table_private.h"
 
 /*
- * Counts the layers of each kind among the first N of a stage's chunks, for every N up to the longest
- * chunk, whose length is returned: full:N recomputes the first N / vpp of each chunk.
+ * Counts the layers of each kind among the first N layers of each chunk, for every N up to the
+ * length of the longest chunk, which is returned. Needed for full:N, which recomputes the first N /
+ * vpp layers of a chunk.
  */
 static int count_leading(const plait_table *table, const plait_stage *stage,
                          unsigned short *leading)
@@ -59,7 +60,7 @@ static bool same_class(const plait_table *table, const stage_class *a, const sta
            a->last == b->last && same_ends(a, b) && memcmp(a->leading, b->leading, size) == 0;
 }
 
-/* The class of these chunks; its parts and counts are appended to the lists. */
+/* Returns the class of these chunks, and appends its parts and counts to the lists. */
 static stage_class class_of_chunks(const plait_table *table, const plait_degrees *d,
                                    const plait_chunk *chunk, int chunks, const class_list *list)
 {
@@ -75,7 +76,7 @@ static stage_class class_of_chunks(const plait_table *table, const plait_degrees
     return class;
 }
 
-/* The index of an equal class, which is added if it is missing. */
+/* Returns the index of an equal class. Adds the class if there is none. */
 static int place_class(const plait_table *table, class_list *list, const stage_class *class)
 {
     int known = list->count - 1; // equal stages are nearly always neighbours
@@ -101,7 +102,7 @@ static int place_chunk(plait_table *table, const plait_degrees *d, const plait_c
     return place_class(table, &table->chunks, &class);
 }
 
-/* The chunks of one rank; under DualPipe its own stage and the mirrored one. */
+/* Copies the chunks of one rank: those of its stage and, under DualPipe, of the mirrored stage. */
 static int chunks_of_rank(const plait_degrees *d, const plait_chunk *all, int rank,
                           plait_chunk *out)
 {
@@ -115,7 +116,7 @@ static int chunks_of_rank(const plait_degrees *d, const plait_chunk *all, int ra
     return count;
 }
 
-/* Lists the chunks of a rank with uneven chunks, and how many microbatches each has in flight. */
+/* If a rank's chunks are uneven, lists them with the microbatches in flight of each. */
 static void add_uneven_chunks(plait_table *table, const plait_degrees *d, const plait_chunk *chunk,
                               stage_class *class)
 {
@@ -130,7 +131,10 @@ static void add_uneven_chunks(plait_table *table, const plait_degrees *d, const 
     class->uneven = d->vpp;
 }
 
-/* Ranks are of one class only if their first chunks are, and their last chunks. */
+/*
+ * Returns the class of a rank. Equal ranks have first chunks of one class, and last chunks of one
+ * class.
+ */
 static stage_class class_of_rank(plait_table *table, const plait_degrees *d, const plait_chunk *all,
                                  int rank)
 {
@@ -166,8 +170,8 @@ void table_assign_layers(const plait_table *table, const plait_degrees *d,
 }
 
 /*
- * Most pipelines have three or four classes, however many stages. The lists are appended to arrays that
- * plait_table_new allocates.
+ * Most pipelines have three or four classes, for any number of stages. The lists use arrays that
+ * plait_table_new has allocated.
  */
 void table_classify(plait_table *table, const plait_degrees *d)
 {

@@ -11,11 +11,11 @@ typedef struct chunk_in_flight {
     double in_flight;
 } chunk_in_flight;
 
-/* A class of equal ranks, or of equal chunks, and the layers and ends that it has. */
+/* A class of equal ranks or of equal chunks, with their layers and ends. */
 typedef struct stage_class {
-    int stage; /* the earliest of the class */
+    int stage; /* index of the earliest in the class */
     int count;
-    int first, last; /* classes of a rank's first and last chunk; -1: it has one chunk */
+    int first, last; /* classes of a rank's first and last chunk; -1: the rank has one chunk */
     int uneven;      /* number of held chunks of a rank with uneven chunks; else 0 */
     const chunk_in_flight *held;
     int depth;         /* layers of the longest chunk */
@@ -27,8 +27,8 @@ typedef struct stage_class {
 } stage_class;
 
 /*
- * Classes of ranks or of chunks, with their sums. All arrays are made once, for the most classes there
- * can be, and point into each other:
+ * Classes of ranks or of chunks, with their sums. All arrays are allocated once, for the largest
+ * possible number of classes, and point into each other:
  *
  *     of[c].parts.part  -> part[parts used]      base[c]        weights, and times of the ends
  *     of[c].leading     -> leading[leads used]   cost[c].load   base[c] and the layers of the point
@@ -47,10 +47,10 @@ typedef struct class_list {
     unsigned short *leading;
     stage_part *part;
     chunk_in_flight *held;
-    size_t leads, parts, holds; /* entries used of each */
+    size_t leads, parts, holds; /* used entries of leading, part and held */
 } class_list;
 
-/* none, selective, sac, full, then each set of modules. */
+/* Slots of recompute choices: none, selective, sac, full, then one for each set of modules. */
 enum {
     NO_SLOT = -1,
     SLOT_NONE,
@@ -59,7 +59,7 @@ enum {
     SLOT_FULL,
     SLOT_MODULES,
     SLOTS = SLOT_MODULES + (1 << PLAIT_MODULES),
-    TIMES = SLOTS * PLAIT_OFFLOAD_SETS /* with each set of offloaded activations */
+    TIMES = SLOTS * PLAIT_OFFLOAD_SETS /* slots times sets of offloaded activations */
 };
 
 /* The simulated time of a pipeline; valid while `rows` equals plait_table.rows. */
@@ -68,7 +68,10 @@ typedef struct cached_pipeline {
     double s;
 } cached_pipeline;
 
-/* The loads of the point `of`, which hold for all points that differ from it in their choice alone. */
+/*
+ * Loads of the point `of`, also valid for points that differ from it in their choice of
+ * recomputation only.
+ */
 typedef struct cached_portions {
     bool known;
     plait_degrees of;
@@ -78,11 +81,12 @@ typedef struct cached_portions {
 } cached_portions;
 
 /*
- * A cache of everything that the price of one point adds up.
+ * A cache of all terms in the price of one point.
  *
- * Points that follow each other in a search share most of their keys. The table keeps the terms of the
- * last point, and renews a group of fields if one of the keys that it depends on has changed. Each
- * group depends on those above it: when one is renewed, the flags of all below are cleared.
+ * Consecutive points of a search share most of their keys. The table keeps the terms of the last
+ * point, and recomputes a group of fields when one of the keys changes on which it depends. Each
+ * group depends on those above it; when one is recomputed, the flags of all groups below are
+ * cleared.
  *
  *     group of fields                           keys                              valid if
  *     ----------------------------------------  --------------------------------  ---------------------
@@ -96,8 +100,8 @@ typedef struct cached_portions {
  *
  * `last` has all keys of the first four groups; `ends_slot` is the slot that the ends in base[] have.
  *
- * Bounds have terms of their own: without gathers, and with the choice of recomputation that keeps
- * least (min_memory_*), or with one choice (chosen_time). They depend on row alone:
+ * Bounds use other terms, without gathers: those of the recompute choice that keeps least
+ * (min_memory_*), or of one choice (chosen_time). They depend on row alone:
  *
  *     min_memory_times[overlap]                 bit `overlap` of min_memory_valid
  *     min_memory_time, chosen_time[slot]        of overlap `pairs`; chosen_time_valid[slot]
@@ -110,7 +114,7 @@ typedef struct cached_portions {
 struct plait_table {
     plait_problem problem;
     int kinds;    /* kinds of layers */
-    int replicas; /* most ranks on which a schedule of the software holds each stage (DualPipe: 2) */
+    int replicas; /* largest number of ranks with the same stage, over schedules (DualPipe: 2) */
     plait_degrees last;
     char layout[PLAIT_VALUE_SIZE]; /* text of last.split, if it is a layout */
     bool row_valid, stages_valid, sends_valid, shards_valid;
@@ -129,15 +133,15 @@ struct plait_table {
     fused_boundary boundary;
     double fixed_bytes; /* driver context and communicators (C.84) */
 
-    int timed_rows;   /* rows whose time depends on the choice: all kinds, then ROW_MTP */
+    int timed_rows;   /* number of rows whose time depends on the choice: all kinds, then ROW_MTP */
     layer_time *time; /* [TIMES][timed_rows] */
     bool time_valid[TIMES];
-    layer_time end_time[ROW_PRICES - ROW_EMBEDDING]; /* of the other ends */
+    layer_time end_time[ROW_PRICES - ROW_EMBEDDING]; /* times of ends other than ROW_MTP */
     bool end_time_valid;
     int ends_slot;
 
     class_list ranks;  /* classes of ranks, at most as many as layers */
-    class_list chunks; /* classes of the chunks of ranks that have several */
+    class_list chunks; /* classes of chunks, of ranks with several */
     int runs;
     stage_run *run;           /* [runs], the class of each rank in order */
     plait_rank_run *rank_run; /* [runs], scratch of step_sum_of */
@@ -163,7 +167,7 @@ struct plait_table {
     double computed_s[ROW_PRICES]; /* seconds of one layer, by row */
 };
 
-/** The chunks of a point; empty chunks for a layout without text. */
+/** Fills the chunks of a point; empty chunks for a layout without text. */
 void table_assign_layers(const plait_table *table, const plait_degrees *d,
                          plait_chunk chunk[PLAIT_MAX_LAYERS]);
 
@@ -173,51 +177,55 @@ void table_classify(plait_table *table, const plait_degrees *d);
 /** Fills `whole` and `replicas`, once a table. */
 void table_make_whole(plait_table *table);
 
-/** Renews the row of layers for the point's keys. */
+/** Updates the row of layers if the point's keys differ from the last ones. */
 void table_select_layers(plait_table *table, const plait_degrees *d);
 
-/** Renews the row of layers and the classes of stages for the point's keys. */
+/** Updates the row of layers and the classes of stages. */
 void table_select_stages(plait_table *table, const plait_degrees *d);
 
-/** Renews the sends between stages, after table_select_stages. Bounds of memory do not need them. */
+/**
+ * Updates the sends between stages, after table_select_stages. Bounds of memory do not need them.
+ */
 void table_select_sends(plait_table *table, const plait_degrees *d);
 
-/** Renews everything but the loads of layers for the point's keys. */
+/** Updates all groups of fields, without the loads of layers. */
 void table_select(plait_table *table, const plait_degrees *d);
 
-/** The times of each kind of layer, then of ROW_MTP, under a choice. */
+/** Returns the times of each kind of layer, then of ROW_MTP, for one choice. */
 const layer_time *table_times(plait_table *table, plait_choice choice);
 
-/** Renews everything, with ranks.cost[] complete. */
+/** Updates all groups of fields, and completes ranks.cost[]. */
 void table_fill(plait_table *table, const plait_degrees *d);
 
-/** The cached rows, for these degrees. */
+/** Returns a view of the cached rows for these degrees. */
 static inline stage_rows table_rows(const plait_table *table, const plait_degrees *d)
 {
     return (stage_rows){&table->problem, d, &table->row, &table->gather, &table->routes};
 }
 
-/** C.81 to C.84 of one class of ranks with this load, from cached entries. */
+/** Peak memory of class c of ranks with this load, from cached entries (C.81 to C.84). */
 double table_peak_bytes(const plait_table *table, int c, const stage_load *load);
 
-/** Renews min_memory_time: lower bounds of time and bytes over all choices of recomputation and offload. */
+/**
+ * Updates min_memory_time: lower bounds of time and bytes over all recompute and offload choices.
+ */
 void table_select_min_memory(plait_table *table, unsigned char ep_overlap);
 
-/** The point with the keys that shard its state most. */
+/** Returns the point with the keys that shard its state most. */
 plait_degrees min_memory_degrees(const plait_table *table, const plait_degrees *d);
 
 /**
- * Bytes a parameter that no formats of the plan's precision undercut: 8-bit parameters in two replicas
- * take more than 16-bit ones under ZeRO-3, and less below it.
+ * Lower bound on the bytes per parameter, over the formats of the plan's precision. 8-bit
+ * parameters in two copies take more than 16-bit ones under ZeRO-3, and less below it.
  */
 plait_state_bytes min_memory_state_of(const plait_table *table, const plait_degrees *bound);
 
-/** State under the highest ZeRO stage, spread over all replicas; no gathers of ZeRO-3. */
+/** Bytes of state under the highest ZeRO stage over all replicas, without gathered parameters. */
 double min_memory_state_bytes(const plait_problem *problem, const layer_row *row,
                               const plait_degrees *bound, const plait_state_bytes *bytes,
                               const stage_load *load);
 
-/** The slot of a choice in `time`. full:N uses two slots: of full and of none. */
+/** Returns the slot of a choice in `time`. full:N uses the slots of full and of none. */
 int table_slot_of(plait_choice choice);
 
 /**
@@ -232,12 +240,14 @@ void table_fill_base(const plait_table *table, const layer_time *end, const laye
 /** Does a class have a prediction module? */
 bool table_has_module(const stage_class *class);
 
-/** The times of the ends that do not depend on a choice, by ROW_... - ROW_EMBEDDING. */
+/**
+ * Returns the times of the ends that do not depend on a choice, indexed by ROW_x - ROW_EMBEDDING.
+ */
 const layer_time *table_end_times(plait_table *table);
 
 // ---- sums, inline: a price takes tens of nanoseconds ----------------------------------------
 
-/* The parameters of a class. */
+/* Returns a load with the parameters of a class. */
 static inline stage_load begin_load(const layer_row *row, const stage_class *class)
 {
     stage_load load = {
@@ -255,7 +265,7 @@ static inline stage_load begin_load(const layer_row *row, const stage_class *cla
     return load;
 }
 
-/* Resets the fields that layers change to the sum of the ends. */
+/* Resets the fields to which layers add to the sum of the ends. */
 static inline void reset_to_ends(const stage_load *base, stage_load *load)
 {
     load->forward_s = base->forward_s;
@@ -267,7 +277,7 @@ static inline void reset_to_ends(const stage_load *base, stage_load *load)
     load->live_bytes = base->live_bytes;
 }
 
-/* Adds a class' layers, all with the same choice. */
+/* Adds the layers of a class, all with the same choice. */
 static inline void add_layers(const stage_class *class, const layer_time *time, stage_load *load)
 {
     for (int i = class->ends; i < class->parts.count; i++)
@@ -275,7 +285,9 @@ static inline void add_layers(const stage_class *class, const layer_time *time, 
                        &time[class->parts.part[i].row]);
 }
 
-/* Adds a class' layers, with another choice for those after the first N of each chunk. */
+/*
+ * Adds the layers of a class: `first` for the first N layers of each chunk, `rest` for the others.
+ */
 static inline void add_split_layers(const plait_table *table, const stage_class *class,
                                     const layer_time *first, int first_layers,
                                     const layer_time *rest, stage_load *load)
@@ -293,13 +305,16 @@ static inline void add_split_layers(const plait_table *table, const stage_class 
     }
 }
 
-/* Times of the layers of a point: `first` in the first `full_recompute_layers` of each chunk. */
+/*
+ * Times of a point's layers: `first` for the first full_recompute_layers of each chunk, else
+ * `rest`.
+ */
 typedef struct layer_choice {
     const layer_time *first, *rest;
     int full_recompute_layers; /* -1: all */
 } layer_choice;
 
-/* full:N: only the first layers of each chunk are recomputed. */
+/* Is the choice full:N, which recomputes only the first layers of each chunk? */
 static inline bool recomputes_some(const plait_degrees *d)
 {
     return d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
@@ -332,7 +347,7 @@ static inline void add_chunk_times(const stage_class *class, const stage_cost *c
     }
 }
 
-/* The inputs of the step of these costs, one for each class of ranks. */
+/* Returns the inputs of the step for these costs, one for each class of ranks. */
 static inline step_parts parts_of_classes(const plait_table *table, const plait_degrees *d,
                                           const stage_cost *cost)
 {
@@ -349,7 +364,7 @@ static inline step_parts parts_of_classes(const plait_table *table, const plait_
     };
 }
 
-/* The step of these costs, with fused boundaries if that is shorter. */
+/* Returns the step of these costs, with fused boundaries if that is shorter. */
 static inline step_sum table_sum(const plait_table *table, const plait_degrees *d,
                                  const stage_cost *cost)
 {

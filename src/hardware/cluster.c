@@ -1,4 +1,4 @@
-/* cluster.c - the accelerators that a job takes of a cluster, and names of precisions and kernels */
+/* cluster.c - the part of a cluster that a job uses, and the names of precisions and kernels */
 #include "plait/cluster.h"
 
 #include <limits.h>
@@ -58,7 +58,7 @@ const int *plait_placement_axes(plait_placement placement)
     return (unsigned)placement < PLAIT_PLACEMENTS ? axes[placement] : NULL;
 }
 
-/* GPUs of a node group; a group without a count is unbounded. */
+/* GPUs of a node group; INT_MAX if it has no number of nodes, and so is unlimited. */
 static int64_t group_gpus(const plait_node_group *group)
 {
     return group->nodes == 0 ? INT_MAX : (int64_t)group->nodes * group->gpus_per_node;
@@ -88,7 +88,9 @@ static bool ends_with_node(const plait_cluster *cluster, int64_t gpus)
 
 /* ---- slices of a grid ---- */
 
-/* Search state of the most compact slice: all sides are tried, the first varies slowest. */
+/*
+ * State of the search for the most compact slice, which tries all sides; the first varies slowest.
+ */
 typedef struct slice_search {
     const int *full;
     int side[PLAIT_MAX_SIDES];
@@ -115,7 +117,7 @@ static void try_sides(slice_search *search, int axis, int units, int64_t sum)
     }
 }
 
-/* Optical switches close the axes of a slice of whole blocks to rings. */
+/* Does the slice consist of whole blocks? Optical switches then close its axes to rings. */
 static bool of_whole_blocks(const slice_search *search, int block)
 {
     for (int a = 0; a < PLAIT_MAX_SIDES; a++)
@@ -125,8 +127,8 @@ static bool of_whole_blocks(const slice_search *search, int block)
 }
 
 /*
- * The slice of `units` units with the smallest sum of sides that fits in the grid: 64 of 16x20x28 are
- * 4x4x4. If there is no such slice, the grid stays as it is. (C.113)
+ * Shrinks a grid to the slice of `units` units with the smallest sum of sides: 64 units of 16x20x28
+ * are 4x4x4. If no slice fits, the grid is unchanged. (C.113)
  */
 static bool take_slice(plait_level *level, int units)
 {
@@ -163,7 +165,10 @@ static void take_grid(plait_cluster *cluster, int l, int gpus)
         level->gpus = gpus;
 }
 
-/* Takes whole nodes in the order of the groups, or part of one; a grid shrinks to the used slice. */
+/*
+ * Takes whole nodes in the order of the groups, or part of one node. A grid shrinks to the used
+ * slice.
+ */
 plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *err)
 {
     PLAIT_TRY(cluster_check_parts(cluster, err));
@@ -188,7 +193,7 @@ plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *e
     return PLAIT_OK;
 }
 
-// ---- what has a price ----------------------------------------------------------------------
+// ---- groups that a job uses ----------------------------------------------------------------
 
 int plait_cluster_groups(const plait_cluster *cluster, int gpus)
 {
@@ -256,7 +261,7 @@ int plait_cluster_taken(const plait_cluster *cluster, int gpus, int g)
     return left <= 0 ? 0 : (int)(left < most ? left : most);
 }
 
-/* Links of a group: its own, or those of the cluster. */
+/* Returns the number of levels of a group's links: its own, or those of the cluster. */
 static int links_of(const plait_cluster *cluster, int g, const plait_level **level)
 {
     const plait_node_group *const group = &cluster->group[g];
@@ -286,7 +291,7 @@ static bool same_links(const plait_cluster *cluster, int g, int h)
     return true;
 }
 
-/* Groups without a name are a site each, if sites are joined by links of their own. */
+/* Are two groups at one site? Groups without a site are a site each if the cluster links sites. */
 static bool same_site(const plait_cluster *cluster, int g, int h)
 {
     const char *const a = cluster->group[g].site;
@@ -324,7 +329,7 @@ plait_cluster plait_cluster_of_group(const plait_cluster *cluster, int g, int gp
     return out;
 }
 
-/* The rate of a GPU through a level. */
+/* Bandwidth of one GPU through a level, bytes/s. */
 static double level_bytes_per_s(const plait_level *level)
 {
     return level->link.bytes_per_s * level->efficiency / level->oversubscription;
@@ -348,7 +353,9 @@ plait_cluster plait_cluster_of_pair(const plait_cluster *cluster, int g, int h)
     return pair;
 }
 
-/* All groups of a job are priced as the first one, so all must have its nodes. */
+/*
+ * A price uses the nodes of the first group for all groups of a job, so their nodes must be equal.
+ */
 static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t size)
 {
     const plait_node_group *const first = &cluster->group[0];

@@ -14,7 +14,7 @@
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
-/* Fails: `what` was expected. */
+/* Fails with the message that `what` was expected. */
 static plait_status refuse(const char *what, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, "cluster", "expected %s, found another value", what);
@@ -180,7 +180,7 @@ plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err)
     if (cluster->groups < 1 || cluster->groups > PLAIT_MAX_NODE_GROUPS || cluster->gpus < 0)
         return refuse("1 to 4 groups of nodes", err);
     PLAIT_TRY(check_levels(cluster->level, cluster->levels, 1, err));
-    if (cluster->between.link.bytes_per_s != 0.0) // 0: as inside a node
+    if (cluster->between.link.bytes_per_s != 0.0) // 0: sites have no links of their own
         PLAIT_TRY(CHECK(&cluster->between, links));
     PLAIT_TRY(CHECK(cluster, facility));
     for (int g = 0; g < cluster->groups; g++)

@@ -1,4 +1,4 @@
-/* degrees.c - one point of the plan space: its keys as text, and values that follow from them */
+/* degrees.c - one point of the plan space: its keys as text, and values derived from them */
 #include <stdio.h>
 #include <string.h>
 
@@ -74,7 +74,7 @@ static plait_status set_word(unsigned char *out, const char *key, const char *va
     return expect(err, key, what, value);
 }
 
-/* modules:a+b */
+/* Parses the list a+b of modules:a+b. */
 static plait_status set_modules(plait_recompute *out, const char *list, plait_error *err)
 {
     unsigned mask = 0;
@@ -128,7 +128,7 @@ static plait_status set_layout(plait_split *out, const char *text, plait_error *
     return PLAIT_OK;
 }
 
-/* first-last:F,L, or first-last:F+L where commas separate keys */
+/* Parses first-last:F,L, or first-last:F+L in texts whose keys are separated by commas. */
 static plait_status set_split(plait_split *out, const char *value, plait_error *err)
 {
     int first = 0;
@@ -209,7 +209,7 @@ plait_status plait_degrees_set(plait_degrees *d, const char *key, const char *va
 
 // ---- text from values ----------------------------------------------------------------------
 
-/* The word at an index; "" beyond the list. */
+/* Returns the word at an index, or "" past the end of the list. */
 static const char *word_of(const char *const *words, int number)
 {
     for (int i = 0; words[i]; i++)

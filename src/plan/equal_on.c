@@ -1,7 +1,7 @@
-/* equal_on.c - plans that a person would call the same, because they differ only in minor keys */
+/* equal_on.c - compares plans by chosen keys, ZeRO and recomputation by class only */
 #include "plait/degrees.h"
 
-/* Recomputes nothing, parts of layers, or whole layers. */
+/* Class of a recompute choice: 0 nothing, 1 parts of layers, 2 whole layers. */
 static int recompute_class(const plait_degrees *d)
 {
     switch ((plait_recompute_kind)d->recompute.kind) {

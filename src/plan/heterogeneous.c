@@ -1,4 +1,4 @@
-/* heterogeneous.c - plans whose stages differ: their GPUs, and the problem that one stage is a plan of */
+/* heterogeneous.c - plans whose stages differ, and plans that use one node group only */
 #include "plan/heterogeneous.h"
 
 #include <limits.h>
@@ -6,7 +6,7 @@
 #include "base/saturating.h"
 #include "plan/choices.h"
 
-/* Do all stages have the plan's degrees, except for the keys that a stage chooses by itself? */
+/* Do all stages have the plan's degrees, except for keys that a stage may set by itself? */
 static bool stages_alike(const plait_plan *plan)
 {
     const plait_key_set chosen = PLAN_OWN_KEYS | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
@@ -53,7 +53,9 @@ plait_problem plait_problem_of_group(const plait_problem *p, int g, const plait_
     return of_group;
 }
 
-/* A plan on one kind of node with the same degrees everywhere is a plain plan of that group. */
+/*
+ * Do all stages use one node group, with the plan's degrees? The plan is then a uniform plan of it.
+ */
 static bool is_of_one_group(const plait_plan *plan)
 {
     for (int s = 1; s < plan->stages; s++)

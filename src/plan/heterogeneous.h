@@ -4,13 +4,15 @@
 #include "plait/plan.h"
 #include "plait/runtime.h"
 
-/** GPUs that a stage takes. */
+/** Number of GPUs of a stage. */
 int stage_gpus(const plait_stage *stage);
 
 /**
- * Is it a plan of one node group, with the same degrees in all stages? Then it is priced as such.
+ * Does a plan use one node group, with the same degrees in all stages? It is then priced as a
+ * uniform plan.
  *
- * @param of_group  filled if it is, with `cluster`, to which it points
+ * @param of_group  if true, filled with the problem of that group, which points to *cluster
+ * @param cluster   if true, filled with the group alone
  */
 bool plan_of_group(const plait_problem *problem, const plait_plan *plan, plait_problem *of_group,
                    plait_cluster *cluster);

@@ -1,4 +1,4 @@
-/* key_values.c - the values of a point by their keys: found, read, put, compared, filled in */
+/* key_values.c - reads, sets and compares the values of a point by key */
 #include <string.h>
 
 #include "plait/degrees.h"
@@ -14,7 +14,7 @@ int plait_key_find(const char *name)
     return -1;
 }
 
-/* Keys come as numbers, too. */
+/* Callers may pass any number as a key. */
 static bool is_key(plait_key_id key)
 {
     return (unsigned)key < PLAIT_KEYS;
@@ -43,7 +43,7 @@ int plait_key_value(const plait_degrees *d, plait_key_id key)
         return number;
     case PLAIT_KEY_SWITCH:
         return *(const bool *)field;
-    default: // of a recompute choice and a split the kind stands first
+    default: // the kind is the first byte of a recompute choice and of a split
         return *field;
     }
 }
@@ -88,5 +88,5 @@ bool plait_key_applies(const plait_problem *problem, const plait_degrees *d, pla
     const int value = plait_key_value(d, key);
 
     return (row->matters == NULL || row->matters(problem, d)) && value != row->plain &&
-           value >= row->low; // dp is 0 where no dp makes up the world
+           value >= row->low; // dp is 0 if the other degrees do not divide the GPUs
 }

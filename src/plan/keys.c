@@ -1,8 +1,8 @@
 /*
- * keys.c - the keys of a plan, one row a key
+ * keys.c - the keys of a plan, one row for each
  *
- * Parsing, printing, limits, files, completion, reports and help read a key's row. Limits by the runtime
- * are in plait_capabilities, at the index of the key.
+ * Parsing, printing, limits, files, completion, reports and help read a key's row. Limits of a
+ * runtime are in plait_capabilities, at the index of the key.
  */
 #include "plait/plan.h"
 #include "plait/runtime.h"
@@ -68,7 +68,7 @@ const char *const plait_recompute_module_name[PLAIT_MODULES + 1] = {PLAIT_RECOMP
                                                                         NULL};
 #undef X
 
-// ---- does a key say anything beside the others? --------------------------------------------
+// ---- has a key an effect, given the other keys? ---------------------------------------------
 
 static bool several_tensor_ranks(const plait_problem *problem, const plait_degrees *d)
 {
@@ -93,7 +93,7 @@ static bool several_expert_ranks(const plait_problem *problem, const plait_degre
     return d->ep > 1 && model_has_experts(problem->model);
 }
 
-/* Without replicas all ZeRO stages are the same. */
+/* ZeRO stages differ only if there are replicas. */
 static bool has_replicas(const plait_problem *problem, const plait_degrees *d)
 {
     return product(d->dp, d->cp) != 1 || model_has_experts(problem->model); // dp 0: unknown
@@ -105,13 +105,15 @@ static bool shards_apart(const plait_problem *problem, const plait_degrees *d)
     return d->zero > 0 && d->shard_group != product(d->dp, d->cp);
 }
 
-/* Between replicas, or between the two ends that hold a tied embedding. */
+/* Gradients are reduced among replicas, or between the two ends that hold a tied embedding. */
 static bool gradients_travel(const plait_problem *problem, const plait_degrees *d)
 {
     return has_replicas(problem, d) || (problem->model->tied && d->pp > 1);
 }
 
-/* Do the first and last chunk have different ranks? */
+/*
+ * Can ranks finish a step at different times? Only in pipelines with zero-bubble or dual schedules.
+ */
 static bool ranks_end_apart(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
@@ -124,7 +126,7 @@ static bool stages_and_replicas(const plait_problem *problem, const plait_degree
     return d->pp > 1 && d->dp > 1;
 }
 
-/* Ranks can run along axes of different lengths. */
+/* Placements differ only if the axes of the grid have different lengths. */
 static bool sides_differ(const plait_problem *problem, const plait_degrees *d)
 {
     (void)d;
@@ -170,7 +172,7 @@ static bool is_fused(const plait_problem *problem, const plait_degrees *d)
 #define NAMED(field) .name = #field, .offset = offsetof(plait_degrees, field)
 #define DEGREE_UP_TO(most) .kind = PLAIT_KEY_NUMBER, .low = 1, .high = most, .value = "N"
 #define DEGREE DEGREE_UP_TO(PLAIT_MAX_DEGREE)
-#define FOLLOWS DEGREE_UP_TO(PLAIT_MAX_GPUS) // from the GPUs and other degrees
+#define FOLLOWS DEGREE_UP_TO(PLAIT_MAX_GPUS) // computed from the GPUs and other degrees
 #define WORD(list) .kind = PLAIT_KEY_WORD, .words = list
 #define NOTHING_PLAIN .plain = -1
 

@@ -1,5 +1,5 @@
 /*
- * layer_sharding.c - layers that are sharded otherwise than their plan: which, and the degrees they have
+ * layer_sharding.c - layers that are sharded differently from their plan
  *
  *     a stage of 8 GPUs, tp 2, dp 4, mbs 1     4 sequences a microbatch
  *     a layer of it      tp 8, dp 1, mbs 4     the same 4
@@ -37,7 +37,10 @@ bool plait_plan_cuts(const plait_plan *plan)
     return false;
 }
 
-/* Whole gradients wait for the step where those of the plan do, or where none travels before. */
+/*
+ * When a layer under ZeRO-2 or -3 scatters its gradients: as in the plan. A plan below ZeRO-2 does
+ * not scatter; the layer then scatters once per step if grad_sync is shifted.
+ */
 static unsigned char scatter_of(const plait_degrees *d, int zero)
 {
     if (zero < 2)

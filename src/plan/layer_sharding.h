@@ -1,4 +1,4 @@
-/* layer_sharding.h - layers that are sharded otherwise than their plan */
+/* layer_sharding.h - layers that are sharded differently from their plan */
 #pragma once
 
 #include "plait/plan.h"
@@ -8,5 +8,5 @@ bool cut_same(plait_cut a, plait_cut b);
 /** The sharding of layers that have none of their own. */
 plait_cut cut_of_degrees(const plait_degrees *degrees);
 
-/** Is a layer of the stage sharded otherwise than its degrees say? */
+/** Is any layer of the stage sharded differently from the stage's degrees? */
 bool stage_cuts(const plait_stage *stage);

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-// ---- out of a text -------------------------------------------------------------------------
+// ---- reading -------------------------------------------------------------------------------
 
-static const char letters[] = "EtmL"; // in the order in which a token passes them
+static const char letters[] = "EtmL"; // in pipeline order
 
 enum { LAST_LETTER = 3 };
 
@@ -22,12 +22,12 @@ enum { LAST_LETTER = 3 };
  */
 typedef struct layout_reader {
     plait_chunk *chunk;
-    int chunks; /* begun */
+    int chunks; /* number of chunks begun */
     int most;
-    int layers;       /* so far */
-    int reached;      /* the last letter; -1: none yet */
+    int layers;       /* number of layers read so far */
+    int reached;      /* index of the last letter in `letters`; -1: none yet */
     int budget;       /* remaining letters and bars */
-    const char *lack; /* what is wrong */
+    const char *lack; /* error message; NULL: none */
 } layout_reader;
 
 static bool fail(layout_reader *in, const char *lack)
@@ -145,7 +145,7 @@ plait_status layout_read(const char *text, int most, plait_chunk *chunks, int *c
                : PLAIT_OK;
 }
 
-// ---- into a text ---------------------------------------------------------------------------
+// ---- writing -------------------------------------------------------------------------------
 
 typedef struct layout_writer {
     char *text;
@@ -161,7 +161,7 @@ static void put(layout_writer *out, const char *piece)
     out->used += length;
 }
 
-/* t, tt, t*3 ... */
+/* Writes a repeated letter: t, tt, t*3 ... */
 static void put_letters(layout_writer *out, const char *letter, int count)
 {
     enum { SPELLED = 2 };
@@ -206,7 +206,7 @@ bool layout_write(const plait_chunk *chunks, int count, char *text)
     return out.used < PLAIT_VALUE_SIZE;
 }
 
-// ---- of a model ----------------------------------------------------------------------------
+// ---- against a model -----------------------------------------------------------------------
 
 bool layout_holds(const plait_model *model, const plait_chunk *chunks, int count, char *why,
                   size_t size)

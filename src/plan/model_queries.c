@@ -71,7 +71,10 @@ bool model_has_modules(const plait_model *model, unsigned modules)
     return (modules & ~there) == 0;
 }
 
-/* Norms inside the kernel of a product drop nothing; norms before MLA and experts are separate. */
+/*
+ * Does any norm run as a kernel of its own? Only then does recomputing norms free memory. The norms
+ * before MLA and experts always do; others may be part of the product's kernel.
+ */
 static bool norms_stand_alone(const plait_problem *problem)
 {
     const plait_model *const model = problem->model;
@@ -88,7 +91,10 @@ bool modules_save(const plait_problem *problem, unsigned modules)
            (!(modules >> PLAIT_MODULE_layernorm & 1u) || norms_stand_alone(problem));
 }
 
-/* A norm inside the kernel of its product is no module; norms before MLA and experts are. */
+/*
+ * Norms inside the kernel of a product are not modules; the norms before MLA and experts always
+ * are.
+ */
 static bool all_norms_stand_alone(const plait_problem *problem)
 {
     for (int k = 0; k < problem->model->kinds; k++)

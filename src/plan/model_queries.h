@@ -3,15 +3,15 @@
 
 #include "plait/runtime.h"
 
-/** Does any layer have experts, does any mix linearly in the sequence? */
+/** Does any layer have experts? Does any have a mixer that is linear in the sequence length? */
 bool model_has_experts(const plait_model *model);
 bool model_is_recurrent(const plait_model *model);
 
 /**
- * Rows of the fullest of ep ranks over the mean, if a router is `uneven` times uneven. A token goes to topk
- * different experts, so one rank receives at most ep min(1, experts of a rank / topk) times the mean;
- * capacities limit it further, and padding makes all ranks equal. 0: ranks are equal.
- * (C.20, C.155)
+ * Ratio of the rows of the fullest of ep ranks to the mean, for a router with imbalance `uneven`. A
+ * token goes to topk different experts, so one rank receives at most ep min(1, experts of a rank /
+ * topk) times the mean. Capacities limit the ratio further, and padding makes all ranks equal.
+ * Returns 0 for equal ranks. (C.20, C.155)
  */
 double moe_imbalance(const plait_moe *moe, double uneven, int ep);
 
@@ -21,7 +21,7 @@ double model_imbalance(const plait_model *model, double uneven, int ep);
 /** Does tp divide the key-value heads of every attention? */
 bool model_divides_kv_heads(const plait_model *model, int tp);
 
-/** The first kind of layers with the same norm and mixer as this one, byte for byte. */
+/** Returns the first kind of layers whose norm and mixer equal those of `kind`, byte for byte. */
 int model_first_with_mixer(const plait_model *model, int kind);
 
 /** Does the model have the modules of a set (bits 1 << PLAIT_MODULE_...)? */
@@ -36,6 +36,8 @@ bool inputs_wait(const plait_problem *problem, unsigned char set);
 /** Does a recompute choice keep the inputs of a set? */
 bool inputs_stay(unsigned char set, plait_recompute recompute);
 
-/** Scores, logits and embeddings neither scaled, capped nor biased by distance; norms of q and k over
- * one head. */
+/**
+ * Are scores, logits and embeddings neither scaled, capped nor biased by distance, and do norms of
+ * q and k cover one head each?
+ */
 bool model_scores_are_plain(const plait_model *model);

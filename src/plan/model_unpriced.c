@@ -1,7 +1,8 @@
 /*
  * model_unpriced.c - fields of a model that no price reads: training and numerics
  *
- * Launch files and model files print them: an enumerator is an index into a list of words.
+ * Launch files and model files print these fields, and use enumerators as indices into lists of
+ * words.
  */
 #include "plan/problem_parts.h"
 

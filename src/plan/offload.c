@@ -27,7 +27,10 @@ const char *const plait_offload_acts_name[PLAIT_OFFLOAD_SETS + 1] = {
     "all",        NULL,
 };
 
-/* Subsets of larger sets whose transfers hide, or nearly, wherever those of the larger set do. */
+/*
+ * Sets that a search skips. Each is a subset of a larger set, and its transfers are hidden in about
+ * the same plans as those of the larger set.
+ */
 static const bool part_of_larger[PLAIT_OFFLOAD_SETS] = {[1] = true, [3] = true, [5] = true};
 
 bool plait_offload_searched(unsigned char set)

@@ -1,4 +1,4 @@
-/* plan_expand.c - expands degrees to stages: chunks of layers, a recompute choice a layer */
+/* plan_expand.c - expands degrees to stages: chunks, and a recompute choice per layer */
 #include <string.h>
 
 #include "plait/lowlevel/schedule.h"
@@ -19,7 +19,7 @@ plait_recompute plait_recompute_of(const plait_degrees *d, int layer)
     return recompute;
 }
 
-/* The chunks of one rank, in the order of its schedule. */
+/* Fills a stage with the chunks of one rank, in the order of the schedule. */
 static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chunk *all,
                                plait_arena *arena, plait_stage *out, plait_error *err)
 {
@@ -44,7 +44,9 @@ static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chu
     return PLAIT_OK;
 }
 
-/* The point may be unchecked. */
+/*
+ * Checks the number of chunks before lists are filled, since callers may pass an unchecked point.
+ */
 static plait_status check_chunks(const plait_degrees *d, plait_error *err)
 {
     PLAIT_TRY(degrees_check_ranges(d, err));

@@ -1,4 +1,4 @@
-/* problem.c - the problem struct, and whether it is complete and consistent */
+/* problem.c - initializes a problem, and checks whether it is complete and consistent */
 #include "plan/problem_check.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static plait_status check_count(const char *where, int count, int most, plait_er
 static plait_status check_job(const plait_problem *problem, plait_error *err)
 {
     const plait_job *const job = &problem->job;
-    const int taken = problem->cluster->gpus; // 0: any number
+    const int taken = problem->cluster->gpus; // GPUs of the cluster; 0: unlimited
 
     PLAIT_TRY(check_count("seq", job->seq, PLAIT_MAX_SEQ, err));
     PLAIT_TRY(check_count("gbs", job->gbs, PLAIT_MAX_GBS, err));
@@ -48,7 +48,7 @@ static bool is_band(const plait_band *band)
            band->tie >= 0.0 && isfinite(band->tie);
 }
 
-/* Both bands, and the risk; 0 is the default risk. */
+/* Checks both bands and the risk; a risk of 0 stands for the default. */
 static plait_status check_trust(const plait_problem *problem, plait_error *err)
 {
     if (!(problem->risk >= 0.0 && problem->risk < 1.0))

@@ -1,9 +1,9 @@
-/* problem_parts.c - is a model complete and consistent? (cluster_check.c, runtime_check.c: the others) */
+/* problem_parts.c - is a model complete and consistent? */
 #include "plan/problem_parts.h"
 
 #include "base/text.h"
 
-/* Fails: `what` was expected of `whole`. */
+/* Fails with the message that `whole` should have `what`. */
 static plait_status refuse(const char *whole, const char *what, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, whole, "expected %s, found another value", what);

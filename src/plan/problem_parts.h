@@ -1,8 +1,8 @@
 /*
  * problem_parts.h - are a model, a cluster and a runtime complete and consistent?
  *
- * Those from files are. A program may make its own: a missing list, an index outside its list or zero heads
- * would be read out of bounds, or divided by.
+ * Those from files always are. A program may build its own, in which a missing list, an index
+ * outside its list or zero heads would cause a read out of bounds or a division by zero.
  */
 #pragma once
 

@@ -73,7 +73,7 @@ static bool chunk_has_values(const plait_chunk *chunk)
            chunk->mtp >= 0 && chunk->mtp <= PLAIT_MAX_LAYERS;
 }
 
-/* A stage of no layers needs no list of choices. */
+/* A stage without layers needs no list of choices. */
 static bool stage_has_lists(const plait_stage *stage)
 {
     if (stage->chunks < 0 || stage->chunks > PLAIT_MAX_LAYERS || stage->layers < 0 ||

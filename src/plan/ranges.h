@@ -1,9 +1,9 @@
 /*
  * ranges.h - are all values of a point, or a plan, within their own range?
  *
- * The first check of values from a program, a file or a flag: an index of a word outside its list, a
- * negative degree or a missing list would be read out of bounds. plan_check.h checks whether the values fit
- * each other, the model and the software.
+ * This is the first check of values from a program, a file or a flag. A word's index outside its
+ * list, a negative degree or a missing list would cause a read out of bounds. plan_check.h checks
+ * whether the values fit each other, the model and the software.
  */
 #pragma once
 
@@ -19,5 +19,5 @@ bool recompute_has_values(plait_recompute recompute);
 /** Checks a plan and each of its stages, with the lengths of their lists. */
 PLAIT_MUST_CHECK plait_status plan_check_ranges(const plait_plan *plan, plait_error *err);
 
-/** Turns the error of such a check into a reason. */
+/** Converts the error of such a check to a reason. Returns whether the check succeeded. */
 bool values_hold(plait_status status, const plait_error *found, const plan_reason *why);

@@ -32,7 +32,7 @@ const plait_axis *plait_order_axes(plait_order order)
 
 // ---- physical axes -------------------------------------------------------------------------
 
-/* The next axis of the order that exists; an axis of one unit takes no ranks. */
+/* Returns the next axis of the order that has more than one unit; -1: none. */
 static int next_axis(const plait_level *level, const int *axes, int *at)
 {
     while (*at < PLAIT_MAX_SIDES && level->side[axes[*at]] < 2)
@@ -40,7 +40,7 @@ static int next_axis(const plait_level *level, const int *axes, int *at)
     return *at < PLAIT_MAX_SIDES ? axes[(*at)++] : -1;
 }
 
-/* Do ranks run along equal sides in the same order? */
+/* Do two placements assign ranks to sides of the same lengths in the same order? */
 static bool same_placing(const plait_level *level, plait_placement a, plait_placement b)
 {
     int at = 0, bt = 0;
@@ -111,8 +111,9 @@ static plait_group_shape single_run(const plait_degrees *d, int size, int stride
 }
 
 /*
- * A run over the ranks of one stage, counted without the other stages. If pp is between cp and dp, a stage
- * consists of blocks of tp cp ranks, pp blocks apart.
+ * A group within one stage, as ranks of the whole plan. `size` and `stride` count the ranks of the
+ * stage alone. If pp is between cp and dp in the order, a stage consists of blocks of tp * cp
+ * ranks, pp blocks apart.
  */
 static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
 {
@@ -203,7 +204,10 @@ int plait_expert_shard_group(const plait_degrees *d)
     return ways;
 }
 
-/* Cuts a group after its first `ranks` members; a cut inside a run leaves both parts of it. */
+/*
+ * Splits a group into inner groups of `ranks` members and the outer group across them. A run that
+ * contains the split appears in both.
+ */
 static void cut(const plait_group_shape *group, int ranks, plait_group_shape *inner,
                 plait_group_shape *outer)
 {

@@ -1,4 +1,4 @@
-/* reason.c - why a check says no */
+/* reason.c - writes why a check failed */
 #include "plan/reason.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* reason.h - why a check says no: a sentence, if anybody asks */
+/* reason.h - why a check failed, as an optional sentence */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 
 #include "plait/error.h"
 
-/** Where the reason goes; no text is made when nobody asks (NULL or no room). */
+/** Buffer for the reason. If text is NULL or size is 0, no text is formatted. */
 typedef struct plan_reason {
     char *text;
     size_t size;
@@ -14,5 +14,5 @@ typedef struct plan_reason {
 
 extern const plan_reason no_reason;
 
-/** Write the reason. Always false, so that a check can return it. */
+/** Writes the reason. Always returns false, so that a check can return the result. */
 bool because(const plan_reason *why, const char *fmt, ...) PLAIT_PRINTF(2, 3);

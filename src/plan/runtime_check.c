@@ -1,8 +1,8 @@
 /*
  * runtime_check.c - is a runtime complete and consistent?
  *
- * Masks with undefined bits, defaults outside the values of their key, and numbers that are not finite would
- * become indices, shifts and prices.
+ * The check rejects masks with undefined bits, defaults outside the values of their key, and
+ * numbers that are not finite, since other code uses them as indices, shifts and prices.
  */
 #include "plan/problem_parts.h"
 
@@ -11,7 +11,7 @@
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
-/* Fails: `what` was expected of the runtime. */
+/* Fails with the message that `what` was expected of the runtime. */
 static plait_status expected(const char *what, const char *found, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, "runtime", "expected %s, found %s", what, found);
@@ -27,7 +27,7 @@ static const number_range numbers[] = {RUNTIME_NUMBERS(NUMBER_RANGE)
 };
 #undef RANGED_TYPE
 
-// ---- what it can ---------------------------------------------------------------------------
+// ---- capabilities --------------------------------------------------------------------------
 
 /* A mask of all defined bits. */
 static unsigned bits_below(int count)
@@ -35,7 +35,7 @@ static unsigned bits_below(int count)
     return (1u << count) - 1u;
 }
 
-/* A number has an upper bound, a word a set of values. */
+/* Checks a key's limit and default. A number has an upper bound, a word a set of values. */
 static plait_status check_key(const plait_runtime *runtime, plait_key_id key, plait_error *err)
 {
     const plait_key *const row = &plait_keys[key];

@@ -1,4 +1,4 @@
-/* serve_values.c - is a question of serving, or a deployment, made of values that there are at all? */
+/* serve_values.c - are the values of a serving problem, or of a deployment, valid? */
 #include "plan/serve_values.h"
 
 #include "base/number_range.h"
@@ -12,7 +12,7 @@ static bool is_amount(double number)
     return number >= 0.0 && number <= 1e12;
 }
 
-// ---- a question ----------------------------------------------------------------------------
+// ---- a serving problem ---------------------------------------------------------------------
 
 static bool load_holds(const plait_load *load)
 {
@@ -23,7 +23,10 @@ static bool load_holds(const plait_load *load)
            load->draft >= 0 && load->draft <= MOST_DRAFT && is_amount(load->draft_layers);
 }
 
-/* What a file may say has closer bounds: here is refused what no price can be made of. */
+/*
+ * Limits for values set through the API (files have tighter ones): reject what would make a price
+ * undefined.
+ */
 #define RANGED_TYPE plait_engine
 static const number_range engine_numbers[] = {
 #define X(field, word, unit, low, high, assumed)                                                   \
@@ -115,7 +118,7 @@ static bool is_degree(int degree)
     return degree >= 1 && degree <= PLAIT_MAX_DEGREE;
 }
 
-/* So that no product of them wraps. */
+/* The bounds also keep products of degrees from overflowing. */
 static bool worker_holds(plait_worker w)
 {
     return is_degree(w.tp) && is_degree(w.pp) && is_degree(w.dp_attention) && is_degree(w.ep) &&

@@ -13,7 +13,9 @@
 #include "base/saturating.h"
 #include "plan/layout.h"
 
-/* `extra` pseudo-layers share the chunks evenly; the first and last chunk hold them. */
+/*
+ * Assigns equally many layers to all chunks; the embedding and the loss may count as a layer each.
+ */
 static bool deal_evenly(int layers, int chunks, bool embedding, bool loss, int *counts)
 {
     const int units = layers + embedding + loss;
@@ -56,7 +58,7 @@ static bool deal_first_last(int layers, const plait_degrees *d, int *counts)
     return true;
 }
 
-/* Rough cost of a block, in multiplications a token: attention and MLP weights. */
+/* Rough cost of a block in multiplications per token, from attention and MLP weights. */
 static double layer_weight(const plait_model *model, const plait_layer *layer)
 {
     const double attention = 4.0 * layer->attention.heads * layer->attention.head_dim;
@@ -69,8 +71,8 @@ static double layer_weight(const plait_model *model, const plait_layer *layer)
 }
 
 /*
- * nanotron: blocks fill a stage until the running cost exceeds total (r+1)/p; the embedding is free, the
- * head costs V h. So the last stages may be empty.
+ * nanotron assigns blocks to stage r until the running cost exceeds total (r+1)/p. The embedding
+ * costs nothing, the head V h, so the last stages may be empty.
  */
 static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
 {
@@ -206,9 +208,9 @@ bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *ou
     return false;
 }
 
-/* ---- what rules ask ---- */
+/* ---- properties that rules check ---- */
 
-/* Another rule rejects an unreadable layout. */
+/* Returns true for an unreadable layout, which another rule rejects. */
 bool split_has_ends_outside(const plait_model *model, const plait_degrees *degrees)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];

@@ -3,7 +3,7 @@
 
 #include "plait/plan.h"
 
-/** Items that a split assigns: the layers, and the ends of the model that count as one. */
+/** Items that a split assigns: the layers, and each end of the model that counts as a layer. */
 static inline int split_units(int layers, plait_split_kind kind)
 {
     return layers + (kind == PLAIT_SPLIT_EMBEDDING || kind == PLAIT_SPLIT_BOTH) +
@@ -21,8 +21,8 @@ static inline int split_most_chunks(int layers, plait_split_kind kind)
 bool split_same(const plait_split *a, const plait_split *b);
 
 /**
- * The first/last counts that balance the stages: the fewest layers on a middle stage, and a last stage
- * with fewer layers by the cost of the vocabulary projection.
+ * Fills the first/last counts that balance the stages: the fewest layers on a middle stage, and a
+ * last stage with as many layers less as the vocabulary projection costs.
  *
  * @return false if there are no such counts
  */

@@ -1,7 +1,4 @@
-/*
- * state.c - bytes of state a parameter: the profile's values for its default plan, and the changes by the
- * formats of a plan
- */
+/* state.c - bytes of state per parameter, by the profile and the formats of a plan */
 #include <math.h>
 
 #include "plait/runtime.h"
@@ -24,11 +21,11 @@ double plait_quantised_bytes(plait_precision precision)
     switch (precision) {
     case PLAIT_FP8:
         return 1.0;
-    case PLAIT_FP8_BLOCK: // a fp32 scale for 128 values
+    case PLAIT_FP8_BLOCK: // one fp32 scale per 128 values
         return 1.0 + 4.0 / 128.0;
-    case PLAIT_MXFP8: // a byte for 32 values
+    case PLAIT_MXFP8: // a scale of one byte per 32 values
         return 1.0 + 1.0 / 32.0;
-    case PLAIT_NVFP4: // half a byte, and a byte for 16 values
+    case PLAIT_NVFP4: // 4 bits, and a scale of one byte per 16 values
         return 0.5 + 1.0 / 16.0;
     default:
         return 2.0;
@@ -36,9 +33,10 @@ double plait_quantised_bytes(plait_precision precision)
 }
 
 /*
- * Copies of a weight that its three products read: forward along its rows, backward along its columns.
- * With one scale a tensor, Blackwell reads one copy both ways and Hopper drops the transposed one after each
- * backward; scales of blocks are along one side, so both copies stay. (Transformer Engine)
+ * Copies of a weight, which forward reads along its rows and backward along its columns. With one
+ * scale per tensor, Blackwell reads one copy in both directions, and Hopper drops the transposed
+ * copy after each backward. Scales of blocks are along one side, so both copies stay. (Transformer
+ * Engine)
  */
 static double weight_copies(plait_precision precision)
 {
@@ -67,9 +65,9 @@ static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
 }
 
 /*
- * C.81: gradients are kept in the buffer that is reduced, unless parameters are kept in fp32: then their
- * shards have fp32 gradients. Moments shrink with their format. With the optimizer on the host, only the
- * reduction buffer stays on the device.
+ * C.81: gradients stay in the buffer that is reduced, but shards of fp32 parameters have fp32
+ * gradients. Moments shrink with their format. With the optimizer on the host, only the reduction
+ * buffer stays on the device.
  */
 plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degrees *d)
 {

@@ -14,7 +14,7 @@ static int default_one(const plait_problem *problem, const plait_degrees *d, pla
     return 1;
 }
 
-/* The value in the profile, which does not depend on other keys. */
+/* Returns the profile's value, which does not depend on other keys. */
 static int default_of_runtime(const plait_problem *problem, const plait_degrees *d,
                               plait_key_id key)
 {
@@ -58,10 +58,10 @@ static int default_shard_group(const plait_problem *problem, const plait_degrees
 
     (void)problem, (void)key;
     return replicas < PLAIT_MAX_GPUS ? replicas
-                                     : PLAIT_MAX_GPUS; // of a world that no check has seen
+                                     : PLAIT_MAX_GPUS; // the number of GPUs may be unchecked here
 }
 
-/* A given schedule may need two chunks. */
+/* The default vpp is 2 if the plan's schedule needs two chunks per rank, else 1. */
 static int default_chunks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
     (void)problem, (void)key;
@@ -73,10 +73,10 @@ static int first_that_takes(unsigned takes, int chunks)
     for (int s = 0; s < PLAIT_SCHEDULES; s++)
         if ((takes >> s & 1u) && plait_schedule_takes((plait_schedule)s, chunks))
             return s;
-    return PLAIT_INTERLEAVED; // the software has none, and the check says so
+    return PLAIT_INTERLEAVED; // the software has no such schedule; plan_check reports that
 }
 
-/* 1F1B for one stage, or if the software has it; several chunks need a schedule that takes them. */
+/* 1F1B for one stage or if the software has it; several chunks per rank need another schedule. */
 static int default_schedule(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
     const unsigned takes = problem->runtime->can.takes[key];
@@ -98,8 +98,8 @@ static int default_grad_reduce(const plait_problem *problem, const plait_degrees
 }
 
 /*
- * As in NVIDIA's recipes: if products take 8-bit weights in a format that can be stored, and master
- * weights are sharded with the optimizer.
+ * On if products read 8-bit weights in a format that can be stored, and master weights are sharded
+ * with the optimizer, as in NVIDIA's recipes.
  */
 static int default_fp8_params(const plait_problem *problem, const plait_degrees *d,
                               plait_key_id key)
@@ -149,7 +149,9 @@ bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *d, pl
            plait_key_value(d, key) == plait_key_default(problem, d, key);
 }
 
-/* An optimizer on the host takes the gradients too if the software cannot keep them apart (DeepSpeed). */
+/*
+ * Offloading the optimizer offloads gradients too if the software cannot separate them (DeepSpeed).
+ */
 static void name_offload(const plait_runtime *runtime, plait_degrees *d)
 {
     if (d->offload == PLAIT_OFFLOAD_OPTIMIZER && plait_optimizer_takes_gradients(runtime))

@@ -1,6 +1,7 @@
 /* kernels.c - the kernels that a plan needs, and whether its accelerator has them
  *
- * The kernels that an accelerator has are data (clusters/families); this file has those that plans need.
+ * The kernels of an accelerator are data (clusters/families); this file has the kernels that plans
+ * need.
  */
 #include "rules/kernels.h"
 
@@ -9,21 +10,28 @@
 #include "rules/rules.h"
 #include "plan/model_queries.h"
 
-/* Widest head that cuDNN's attention takes everywhere, forward and backward, and that it takes at all. Heads
- * between the two have values as wide as queries, or are those of latent attention, 192 and 128 wide
- * (NVIDIA/TransformerEngine d0067d0, transformer_engine/common/fused_attn/fused_attn.cpp). */
+/*
+ * cuDNN's attention trains heads up to USUAL_HEAD on every GPU, and none wider than WIDE_HEAD.
+ * Between the two, values must be as wide as queries, or the head must be that of latent attention,
+ * 192 and 128 wide (NVIDIA/TransformerEngine d0067d0,
+ * transformer_engine/common/fused_attn/fused_attn.cpp).
+ */
 enum { USUAL_HEAD = 128, WIDE_HEAD = 256, LATENT_HEAD = 192, LATENT_VALUES = 128 };
 
-/* FlashAttention 1 ends at heads of 128 (Dao-AILab/flash-attention issue 277), versions 2 and 3 end at 256
- * (issue 2427; TransformerEngine issue 3006). 0: no limit of the kernel itself. */
+/*
+ * Widest head: 128 in FlashAttention 1 (Dao-AILab/flash-attention issue 277), 256 in versions 2 and
+ * 3 (issue 2427; TransformerEngine issue 3006). 0: no limit of the kernel itself.
+ */
 static const int widest_taken[PLAIT_ATTENTION_KERNELS] = {
     [PLAIT_ATTENTION_FLASH] = 128,
     [PLAIT_ATTENTION_FLASH2] = 256,
     [PLAIT_ATTENTION_FLASH3] = 256,
 };
 
-/* Widest head that FlashAttention 2 trains on every GPU that it supports (TransformerEngine d0067d0,
- * transformer_engine/pytorch/attention/dot_product_attention/utils.py). */
+/*
+ * Widest head that FlashAttention 2 trains on every GPU that it supports (TransformerEngine
+ * d0067d0, transformer_engine/pytorch/attention/dot_product_attention/utils.py).
+ */
 enum { USUAL_FLASH2_HEAD = 192 };
 
 /* Longest sequence of Megatron's fused softmax; beyond it, PyTorch's runs (FusedScaleMaskSoftmax in
@@ -67,7 +75,7 @@ static bool widths_fit_cudnn(const plait_model *model)
     return true;
 }
 
-/* cuDNN's attention, rather than what takes its place on accelerators of other vendors. */
+/* Is the kernel cuDNN's, and not its replacement on accelerators of other vendors? */
 static bool is_cudnn(const plait_accelerator *gpu, plait_attention_kernel kernel)
 {
     return kernel == PLAIT_ATTENTION_FUSED && !plait_accelerator_runs(gpu, PLAIT_KERNEL_ANY_WIDTH);
@@ -103,8 +111,10 @@ static bool has_sinks(const plait_model *model)
     return false;
 }
 
-/* cuDNN on Blackwell trains wide heads of two shapes only. Heads of 256 take its deterministic backward pass,
- * which has neither dropout nor ALiBi nor sinks (fused_attn.cpp). */
+/*
+ * cuDNN on Blackwell trains wide heads of two shapes only. Heads of 256 use its deterministic
+ * backward pass, which supports neither dropout nor ALiBi nor sinks (fused_attn.cpp).
+ */
 static bool wide_heads_fit_blackwell(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++) {
@@ -132,8 +142,11 @@ static bool blackwell_takes_heads(const plait_problem *problem, plait_attention_
                    gpu->name, USUAL_HEAD, WIDE_HEAD, LATENT_HEAD, LATENT_VALUES);
 }
 
-/* Transformer Engine lists the GPUs on which it runs FlashAttention 2 with heads wider than 192. The library
- * itself trains them without dropout on other GPUs too (README of Dao-AILab/flash-attention, since 2.5.5). */
+/*
+ * Transformer Engine lists the GPUs on which it runs FlashAttention 2 with heads wider than 192.
+ * The library itself trains them without dropout on other GPUs too (README of
+ * Dao-AILab/flash-attention, since 2.5.5).
+ */
 static bool flash2_takes_heads(const plait_problem *problem, plait_attention_kernel kernel,
                                const plan_reason *why)
 {
@@ -161,9 +174,12 @@ static bool is_flash(plait_attention_kernel kernel)
            kernel == PLAIT_ATTENTION_FLASH3;
 }
 
-/* torchtitan computes sinks from the log-sum-exp that its kernels return, after the kernel (gpt_oss/model.py at
- * b5bcd76), so any of them will do. FlashAttention has no sinks (Dao-AILab/flash-attention issue 1895), and
- * transformers has gpt-oss with neither FlashAttention (pull request 42736) nor SDPA (modular_gpt_oss.py). */
+/*
+ * torchtitan computes sinks from the log-sum-exp that its kernels return, after the kernel
+ * (gpt_oss/model.py at b5bcd76), so any kernel works. FlashAttention has no sinks
+ * (Dao-AILab/flash-attention issue 1895), and transformers runs gpt-oss with neither FlashAttention
+ * (pull request 42736) nor SDPA (modular_gpt_oss.py).
+ */
 static bool kernel_takes_sinks(const plait_problem *problem, plait_attention_kernel kernel)
 {
     const plait_runtime *const runtime = problem->runtime;
@@ -172,7 +188,10 @@ static bool kernel_takes_sinks(const plait_problem *problem, plait_attention_ker
            !(is_flash(kernel) || (is_transformers(runtime) && kernel == PLAIT_ATTENTION_FUSED));
 }
 
-/* FlashAttention has ALiBi in version 2 only. BLOOM and MPT in transformers have eager attention only. */
+/*
+ * Only version 2 of FlashAttention has ALiBi. In transformers, BLOOM and MPT have eager attention
+ * only.
+ */
 static bool kernel_takes_alibi(const plait_problem *problem, plait_attention_kernel kernel)
 {
     return !problem->model->numerics.alibi ||
@@ -201,8 +220,11 @@ static bool kernel_takes_model(const plait_problem *problem, plait_attention_ker
            because(why, "%s has no attention fused with ALiBi", gpu->name);
 }
 
-/* Neither FlashAttention nor cuDNN's attention shards ALiBi over context ranks (dot_product_attention/utils.py),
- * nor do PyTorch's ring attention and DeepSpeed's sequence parallelism take a bias. */
+/*
+ * Neither FlashAttention nor cuDNN's attention shards ALiBi over context ranks
+ * (dot_product_attention/utils.py), nor do PyTorch's ring attention and DeepSpeed's sequence
+ * parallelism take a bias.
+ */
 static bool context_takes_alibi(const plait_problem *problem, const plait_degrees *d,
                                 const plan_reason *why)
 {
@@ -210,8 +232,10 @@ static bool context_takes_alibi(const plait_problem *problem, const plait_degree
            because(why, "context parallelism has no ALiBi, which the model needs (rule P60)");
 }
 
-/* FlashAttention takes a soft cap from version 2.6 on; cuDNN's attention in Transformer Engine and in PyTorch,
- * and Megatron's fused softmax, have none. */
+/*
+ * FlashAttention has a soft cap since version 2.6; cuDNN's attention in Transformer Engine and in
+ * PyTorch, and Megatron's fused softmax, have none.
+ */
 static bool kernel_takes_scores(const plait_problem *problem, plait_attention_kernel kernel,
                                 const plan_reason *why)
 {
@@ -262,7 +286,10 @@ bool plan_attention_suits(const plait_problem *problem, const plait_degrees *d)
            plan_attention_runs(problem, d, &no_reason) && !plan_rule_parts(problem, d, &plain);
 }
 
-/* Is a kernel legal for the model in any plan? A plan of one rank breaks no other rule. */
+/*
+ * Is a kernel legal for the model in some plan? Checks a plan of one rank, which breaks no other
+ * rule.
+ */
 static bool kernel_suits(const plait_problem *problem, plait_attention_kernel kernel)
 {
     plait_degrees one = plait_degrees_init();

@@ -1,4 +1,4 @@
-/* plan_check.c - degrees against model, cluster, batch and software: verdict and reason */
+/* plan_check.c - checks degrees against model, cluster, batch and software */
 #include "plait/lowlevel/schedule.h"
 
 #include "base/saturating.h"
@@ -161,7 +161,7 @@ bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
                                            nest(plait_expert_shard_group(d), holders));
 }
 
-/* A key of gathers or scatters that the plan does not have; NULL: none. */
+/* Returns a setting of gathers or scatters that has no effect in this plan; NULL: none. */
 static const char *idle_traffic(const plait_degrees *d)
 {
     if (d->zero < 3 && d->reshard != PLAIT_RESHARD_ALWAYS)
@@ -276,7 +276,7 @@ bool plan_dispatcher_runs(const plait_problem *p, const plait_degrees *d, const 
     return true;
 }
 
-/* Requirements of paired microbatches on the pipeline and on the experts. */
+/* Checks the pipeline and the experts against the requirements of paired microbatches. */
 static bool pairs_suit(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const char *const name = plait_ep_overlap_name[d->ep_overlap];
@@ -301,7 +301,7 @@ static bool pairs_suit(const plait_problem *p, const plait_degrees *d, const pla
     return true;
 }
 
-/* Recomputation in a backward has no paired forward. */
+/* Recomputation runs in a backward and cannot be paired with a forward. */
 static bool recompute_suits_pairs(const plait_degrees *d, const plan_reason *why)
 {
     const bool moe = d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
@@ -316,7 +316,7 @@ static bool recompute_suits_pairs(const plait_degrees *d, const plan_reason *why
                    plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
 }
 
-/* Offloaded modules must exist, and recomputation must keep their inputs. */
+/* The model must have the offloaded modules, and recomputation must keep their inputs. */
 static bool offload_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const bool there = inputs_wait(p, d->offload_acts);
@@ -340,7 +340,7 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
     return recompute_suits_pairs(d, why) && offload_suits(p, d, why);
 }
 
-/* A layout must have pp vpp chunks, and the whole model. */
+/* A layout must have pp * vpp chunks and contain the whole model. */
 static bool layout_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
@@ -359,7 +359,7 @@ static bool layout_suits(const plait_problem *p, const plait_degrees *d, const p
            because(why, "%s (rule P29)", lacks);
 }
 
-/* No more chunks than the split can assign and lists can hold. */
+/* There must be no more chunks than the split can fill, and than lists have room for. */
 static bool has_few_chunks(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const int most = split_most_chunks(p->model->layers, (plait_split_kind)d->split.kind);
@@ -399,7 +399,7 @@ static bool number_within(const plait_runtime *r, const plait_degrees *d, plait_
                      : because(why, "%s takes %s up to %d", r->name, name, most);
 }
 
-/* Limits of the profile for one key. cp_comm has no effect without cp. */
+/* Checks one key against the profile, except cp_comm without cp, where it has no effect. */
 static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,
                        const plan_reason *why)
 {
@@ -426,7 +426,7 @@ static bool keys_within(const plait_runtime *r, const plait_degrees *d, const pl
     return true;
 }
 
-/* Releases brought the modules of a set one by one. */
+/* Checks each module of a set, since different releases of the software introduced them. */
 static bool modules_within(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     static const unsigned not_fp8 = 1u << PLAIT_MODULE_layernorm | 1u << PLAIT_MODULE_moe_act;
@@ -469,7 +469,7 @@ static bool cut_within(const plait_problem *p, const plait_degrees *d, const pla
            because(why, "%s cuts experts by etp 1 or tp", r->name);
 }
 
-/* Limits of the profile for several keys together. */
+/* Checks combinations of keys against the profile. */
 static bool expressible(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const plait_runtime *r = p->runtime;
@@ -512,7 +512,7 @@ static bool rule_holds(const plait_problem *p, const plan_rule *broken, const pl
            because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
 }
 
-/* A cluster with equal sides, or without a grid, has one placement. */
+/* The default placement is the only one if the cluster has no grid, or a grid of equal sides. */
 static bool placement_says(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     return d->placement == PLAIT_PLACE_XYZ ||
@@ -531,7 +531,7 @@ bool problem_is_valid(const plait_problem *p, const plan_reason *why)
     return values_hold(problem_check(p, &wrong), &wrong, why);
 }
 
-/* All values within their ranges, and no more chunks than lists can hold. */
+/* All values must be within their ranges, and lists must have room for all chunks. */
 static bool point_holds(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     plait_error wrong;

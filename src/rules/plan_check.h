@@ -1,7 +1,7 @@
 /*
- * plan_check.h - the legality of a plan in steps, for a search that fixes its keys in order
+ * plan_check.h - checks of a plan in steps, for a search that fixes keys in this order
  *
- * plait_degrees_check does all steps; each reads the keys of the steps before it too.
+ * plait_degrees_check does all steps. Each step may also read the keys of earlier steps.
  */
 #pragma once
 
@@ -15,22 +15,27 @@ bool problem_is_valid(const plait_problem *problem, const plan_reason *why);
 bool plan_degrees_legal(const plait_problem *problem, const plait_degrees *degrees,
                         const plan_reason *why);
 
-/** tp cp cp_comm sp ep etp: do they divide the layers, do kernel and number format exist? */
+/**
+ * Keys tp cp cp_comm sp ep etp: do they divide the layers, and do kernel and number format exist?
+ */
 bool plan_layers_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
-/** pp dp schedule order zero shard_group grad_sync: ranks, and limits of the software, for any mbs. */
+/**
+ * Keys pp dp schedule order zero shard_group grad_sync: are ranks and software limits valid for any
+ * mbs?
+ */
 bool plan_grid_legal(const plait_problem *problem, const plait_degrees *degrees,
                      const plan_reason *why);
 
 /**
- * The checks that remain for a legal grid with other shards, formats and traffic, whose values the
- * software supports.
+ * Repeats the checks of a legal grid that depend on shards, formats and traffic, after these have
+ * changed. The software must support each of their values.
  */
 bool plan_shards_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
-/** mbs: is there a whole number of microbatches, which the schedule supports? */
+/** Key mbs: is there a whole number of microbatches, and does the schedule support it? */
 bool plan_batch_legal(const plait_problem *problem, const plait_degrees *degrees,
                       const plan_reason *why);
 
@@ -38,7 +43,7 @@ bool plan_batch_legal(const plait_problem *problem, const plait_degrees *degrees
 bool plan_ranks_legal(const plait_problem *problem, const plait_degrees *degrees,
                       const plan_reason *why);
 
-/** vpp split recompute: does every stage have its layers? */
+/** Keys vpp split recompute: does every stage have layers as they require? */
 bool plan_stages_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
@@ -72,12 +77,12 @@ bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
 /** Do the stages contain each layer once and in order, for any degrees? */
 bool plan_stages_hold(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);
 
-/** A heterogeneous plan: each stage with its own nodes, and all stages with each other. */
+/** Is a heterogeneous plan legal: each stage on its own nodes, and all stages together? */
 bool plan_mixed_legal(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);
 
 /**
- * Is a ZeRO shard group a part of one replica's neighbouring ranks, or several whole replicas? Needed if
- * stages are inside replicas; for dense parameters and experts. (rule P3)
+ * Does a ZeRO shard group consist of neighbouring ranks of one replica, or of whole replicas? Plans
+ * whose stages lie inside replicas need this, for dense parameters and for experts. (rule P3)
  */
 bool plan_shards_nest(const plait_problem *problem, const plait_degrees *degrees);
 
@@ -86,7 +91,7 @@ bool plan_shards_nest(const plait_problem *problem, const plait_degrees *degrees
 bool cut_legal(const plait_problem *problem, const plait_degrees *degrees, plait_cut cut, int s,
                int at, const plan_reason *why);
 
-/** Do layers with another sharding have a price beside these degrees? (rule P46) */
+/** Can layers with another sharding be priced in a plan of these degrees? (rule P46) */
 bool cuts_have_price(const plait_degrees *degrees, const plan_reason *why);
 
 /** May all layers of the plan have their sharding? */

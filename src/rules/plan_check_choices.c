@@ -1,8 +1,9 @@
 /*
  * plan_check_choices.c - recomputation and offload of single stages and layers
  *
- * A plan's degrees have one choice for all. If the software allows it (`recompute_by`, `offload_by` of its
- * profile), a stage or a layer may have another one; each must be legal as a choice of the whole plan.
+ * A plan's degrees have one choice for all layers. If the software allows it (`recompute_by`,
+ * `offload_by` of its profile), a stage or a layer may have another choice, which must be legal for
+ * the whole plan.
  */
 #include "plait/lowlevel/schedule.h"
 
@@ -12,7 +13,7 @@
 
 // ---- what is chosen ------------------------------------------------------------------------
 
-/* A key of `keys` in which two points differ; -1: none. */
+/* Returns the first of `keys` in which two points differ; -1: none. */
 static int differing_key(const plait_degrees *a, const plait_degrees *b, plait_key_set keys)
 {
     for (int key = 0; key < PLAIT_KEYS; key++)
@@ -49,7 +50,7 @@ bool stages_choose_own(const plait_plan *plan)
 
 // ---- degrees -------------------------------------------------------------------------------
 
-/* Rejects a key of a stage that differs from the plan's. */
+/* Reports a key of a stage that differs from the plan's. Returns false. */
 static bool differs(const plait_plan *plan, int s, int key, const char *says,
                     const plan_reason *why)
 {
@@ -96,7 +97,9 @@ static char *recompute_text(plait_recompute recompute, char *text, size_t size)
     return plait_degrees_get(&one, PLAIT_KEY_RECOMPUTE, text, size);
 }
 
-/* Length of the longest run of fully recomputed layers at the begin of a chunk; 0: all layers. */
+/*
+ * Longest run of fully recomputed layers at the start of any chunk; 0: all layers are recomputed.
+ */
 static int leading_full(const plait_stage *stage)
 {
     int most = 0, longest = 0;
@@ -114,7 +117,7 @@ static int leading_full(const plait_stage *stage)
     return most < longest ? most : 0;
 }
 
-/* The choice of a uniform stage: that of its first layer; `full` may be full:N. */
+/* The stage's degrees with the choice of its first layer, where `full` may mean full:N. */
 static plait_degrees stage_says(const plait_runtime *runtime, const plait_stage *stage)
 {
     plait_degrees said = stage->degrees;
@@ -148,7 +151,7 @@ static bool as_said(const plait_problem *p, const plait_degrees *said, plait_rec
                by_plan ? "plan" : "stage", by_plan ? "P35" : "P36");
 }
 
-/* The plan's degrees with this choice. A fully recomputed layer offloads nothing. */
+/* Are the stage's degrees legal with this choice? A fully recomputed layer offloads nothing. */
 static bool choice_legal(const plait_problem *p, const plait_stage *stage,
                          plait_recompute recompute, const plan_reason *why)
 {
@@ -161,7 +164,7 @@ static bool choice_legal(const plait_problem *p, const plait_stage *stage,
     return plan_ranks_legal(p, &d, why) && plan_recompute_legal(p, &d, why);
 }
 
-/* Was the same choice checked for the layer or the stage before? */
+/* Was this choice checked already, for the degrees or for the layer before? */
 static bool is_asked(const plait_plan *plan, int s, int at)
 {
     const plait_stage *const stage = &plan->stage[s];
@@ -201,7 +204,7 @@ static const plait_recompute *other_choice(const plait_plan *plan, plait_recompu
     return NULL;
 }
 
-/* Some choices the software makes for all layers or for none: then all layers must have them. */
+/* The software makes some choices for all layers or for none; all layers must then agree. */
 static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, const plan_reason *why)
 {
     const plait_stage *const stage = &plan->stage[s];
@@ -225,7 +228,7 @@ static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, cons
     return true;
 }
 
-/* A stage with its own offload, under software that allows it. */
+/* A stage may have its own offload only if the software allows it. */
 static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, int s,
                               const plan_reason *why)
 {

@@ -12,7 +12,7 @@
 
 // ---- which are legal -----------------------------------------------------------------------
 
-/* Writes the error of stage s's group; true if there is none. */
+/* Is the node group of stage s valid? If not, writes an error to `wrong`. */
 static bool group_holds(const plait_problem *p, const plait_plan *plan, int s, const bool *seen,
                         char wrong[200])
 {
@@ -32,7 +32,7 @@ static bool group_holds(const plait_problem *p, const plait_plan *plan, int s, c
     return wrong[0] == '\0';
 }
 
-/* Groups that exist and have the GPUs, each in one run of stages. */
+/* Each group must exist, have enough GPUs, and serve one run of consecutive stages. */
 static bool groups_hold(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     bool seen[PLAIT_MAX_NODE_GROUPS] = {false};
@@ -48,12 +48,13 @@ static bool groups_hold(const plait_problem *p, const plait_plan *plan, const pl
 }
 
 /*
- * Stages are priced as those of a pipeline of their own degrees (C.221), so the first of a run must be
- * placed as one of these: at the start of a node, or after whole stages of the same size.
+ * A stage is priced as part of a pipeline whose stages all have its degrees (C.221). The first
+ * stage of a run must therefore begin at the start of a node, or after whole stages of the same
+ * size.
  */
 static bool runs_begin_well(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
-    int before = 0; // GPUs of the group
+    int before = 0; // GPUs of the same group in earlier stages
 
     for (int s = 1; s < plan->stages; s++) {
         const int g = plan->stage[s].group;
@@ -87,12 +88,12 @@ static bool microbatches_agree(const plait_plan *plan, const plan_reason *why)
     return true;
 }
 
-/* Keys with a price in heterogeneous plans, and keys that all stages share. */
+/* Heterogeneous plans fix the values of some keys, and their stages share the values of others. */
 static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *why)
 {
     static const struct {
         plait_key_id key;
-        int value; /* -1: as the plan's */
+        int value; /* -1: the plan's value */
     } common[] = {
         {PLAIT_KEY_SCHEDULE, PLAIT_1F1B},
         {PLAIT_KEY_VPP, 1},

@@ -1,5 +1,5 @@
 /*
- * plan_check_sharding.c - may layers be sharded otherwise than their plan?
+ * plan_check_sharding.c - may layers be sharded differently from their plan?
  *
  *     a stage of 8 GPUs, tp 2, dp 4, mbs 1     4 sequences a microbatch
  *     a layer of it      tp 8, dp 1, mbs 4     the same 4
@@ -28,7 +28,7 @@ static bool may_cut(const plait_problem *p, const plait_degrees *d, plait_cut cu
                p->runtime->name);
 }
 
-/* All layers of a stage process the same sequences, whole sequences on each rank. */
+/* All layers of a stage must process the same sequences, and each rank whole sequences. */
 static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at,
                             const plan_reason *why)
 {
@@ -42,7 +42,7 @@ static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at
     return true;
 }
 
-/* The plan's ZeRO stage, or all of it. */
+/* The layer's ZeRO stage must be the plan's, or 3. */
 static bool shards_known(const plait_degrees *d, plait_cut cut, int s, int at,
                          const plan_reason *why)
 {
@@ -72,7 +72,7 @@ bool cut_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, in
            shards_known(d, cut, s, at, why) && own_degrees_legal(p, d, cut, s, at, why);
 }
 
-/* A key whose value has no price beside such layers; -1: none. */
+/* Returns a key whose value cannot be priced together with such layers; -1: none. */
 static int key_without_price(const plait_degrees *d)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* plan_check_stages.c - do the stages of a plan agree with its degrees? A price ignores what does not */
+/* plan_check_stages.c - do the stages of a plan agree with its degrees? */
 #include <string.h>
 
 #include "plait/lowlevel/schedule.h"

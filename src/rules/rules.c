@@ -49,7 +49,7 @@ bool rules_are_kin(plait_rules one, plait_rules other)
     return root_of(one) == root_of(other);
 }
 
-/* The first broken rule; rules of the base come before a set's own. */
+/* Returns the first broken rule, or NULL. Rules of the base are checked before a set's own. */
 static const plan_rule *broken_of(const rule_set *set, bool batch, const plait_problem *problem,
                                   const plait_degrees *degrees)
 {

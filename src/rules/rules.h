@@ -1,8 +1,8 @@
 /*
  * rules.h - rules of a runtime beyond its capability masks
  *
- * A rule relates several degrees. It has a number that docs/reference/rules.md explains, which searches, launch
- * configs and messages share.
+ * A rule relates several degrees. Searches, launch configs and messages refer to it by its number,
+ * which docs/reference/rules.md explains.
  */
 #pragma once
 
@@ -25,9 +25,9 @@ typedef struct model_rule {
 typedef struct rule_set {
     const struct rule_set *base; /* its rules are checked first; NULL: none */
     const plan_rule *plan;       /* ends with a rule without a number; NULL: none */
-    const plan_rule *batch;      /* likewise, rules that read the microbatch */
-    const model_rule *model;     /* likewise; NULL: any model can be built */
-    /** The default etp; NULL: that of its base, else 1. */
+    const plan_rule *batch;      /* rules that read the microbatch; ends as `plan` */
+    const model_rule *model;     /* ends as `plan`; NULL: any model can be built */
+    /** Returns the default etp; NULL: as in the base, or 1 without a base. */
     int (*etp)(const plait_problem *problem, const plait_degrees *degrees);
 } rule_set;
 
@@ -37,7 +37,7 @@ PLAIT_RULES_LIST(X)
 
 const rule_set *rule_set_of(plait_rules rules);
 
-/** Do both have the same root? Then they are forks of one software. */
+/** Do both derive from the same base, as forks of one software? */
 bool rules_are_kin(plait_rules one, plait_rules other);
 
 /** The first broken rule among those that do not read the microbatch, or NULL. */

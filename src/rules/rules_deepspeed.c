@@ -1,4 +1,4 @@
-/* rules_deepspeed.c - what DeepSpeed's engine refuses */
+/* rules_deepspeed.c - plans that DeepSpeed's engine rejects */
 #include <stddef.h>
 
 #include "rules/rules.h"
@@ -9,7 +9,9 @@ static bool pipeline_keeps_gradients(const plait_problem *problem, const plait_d
     return d->pp == 1 || d->zero <= 1;
 }
 
-/* MiCS is an optimizer of stage 3; the others divide over all replicas. */
+/*
+ * Only MiCS, an optimizer of stage 3, has smaller shard groups; the others shard over all replicas.
+ */
 static bool small_shards_hold_weights(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
@@ -33,7 +35,7 @@ static bool parts_are_of_stage_3(const plait_problem *problem, const plait_degre
     return d->offload_share == 0 || d->zero == 3;
 }
 
-/* Secondary shards and quantised traffic are of stage 3's own groups, which MiCS replaces. */
+/* Secondary shards and quantised traffic use stage 3's own groups, which MiCS replaces. */
 static bool plus_plus_spans_replicas(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;

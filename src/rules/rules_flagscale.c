@@ -1,7 +1,8 @@
 /*
- * rules_flagscale.c - what FlagScale refuses beyond Megatron-LM
+ * rules_flagscale.c - rules of FlagScale beyond Megatron-LM's
  *
- * FlagScale da4935e (2025-11-13) stands on Megatron Core 0.15, whose parser lacks words of later ones.
+ * FlagScale da4935e (2025-11-13) uses Megatron Core 0.15, whose parser lacks flags of later
+ * releases.
  */
 #include <stddef.h>
 
@@ -25,7 +26,9 @@ static bool layers_are_older(const plait_model *model)
     return true;
 }
 
-/* With MLA it is the one of DeepSeek, which has words; without it there are none. */
+/*
+ * The parser has flags for DeepSeek's YaRN, which MLA uses, and none for YaRN of other attention.
+ */
 static bool yarn_is_of_latent_attention(const plait_model *model)
 {
     if (model->numerics.rope.kind != PLAIT_ROPE_YARN)

@@ -1,4 +1,4 @@
-/* rules_fsdp.c - what FSDP2 refuses, as accelerate sets it up */
+/* rules_fsdp.c - plans that FSDP2 rejects when accelerate sets it up */
 #include <stddef.h>
 
 #include "rules/rules.h"

@@ -1,4 +1,4 @@
-/* rules_galvatron.c - what Galvatron's strategies and layers cannot say
+/* rules_galvatron.c - plans and models that Galvatron's strategies and layers cannot express
  *
  * PKU-DAIR/Hetu-Galvatron cea12ff (2026-06-16).
  */
@@ -9,7 +9,7 @@
 #include "plan/split.h"
 #include "plan/model_queries.h"
 
-/* One size a layer serves tensor parallelism or Ulysses. */
+/* A strategy has one size per layer, for either tensor parallelism or Ulysses. */
 static bool one_of_tensor_and_ulysses(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
@@ -21,7 +21,10 @@ static bool kv_heads_divide(const plait_problem *problem, const plait_degrees *d
     return model_divides_kv_heads(problem->model, d->tp);
 }
 
-/* Gradients are either summed whole and reduced behind the last backward, or with each microbatch. */
+/*
+ * Whole gradients are either summed and reduced after the last backward, or reduced with each
+ * microbatch.
+ */
 static bool sums_are_reduced_last(const plait_problem *problem, const plait_degrees *d)
 {
     const bool sums = d->scatter == PLAIT_SCATTER_STEP;
@@ -30,7 +33,7 @@ static bool sums_are_reduced_last(const plait_problem *problem, const plait_degr
     return d->zero < 2 || sums == (d->grad_sync == PLAIT_SYNC_SHIFTED);
 }
 
-/* The embedding goes with the first layer and the head with the last. */
+/* The embedding is in the stage of the first layer, and the head in that of the last. */
 static bool stages_have_layers(const plait_problem *problem, const plait_degrees *d)
 {
     int counts[PLAIT_MAX_LAYERS];
@@ -38,7 +41,7 @@ static bool stages_have_layers(const plait_problem *problem, const plait_degrees
     if (!split_has_ends_outside(problem->model, d))
         return false;
     if (!plait_split_layers(problem->model, d, counts))
-        return true; // of a split that deals nothing another rule speaks
+        return true; // another rule rejects a split without counts of layers
     for (int c = 0; c < d->pp * d->vpp; c++)
         if (counts[c] == 0)
             return false;

@@ -1,8 +1,8 @@
 /*
- * rules_maxtext.c - what MaxText's configuration and mesh refuse
+ * rules_maxtext.c - plans and models that MaxText's configuration and mesh reject
  *
  * MaxText e591f30 (2026-08-22), src/maxtext: configs/types.py validates a configuration, configs/base.yml
- * names the axes of the mesh that cut each tensor, utils/max_utils.py makes the mesh.
+ * names the axes of the mesh that shard each tensor, utils/max_utils.py builds the mesh.
  */
 #include <stddef.h>
 
@@ -21,13 +21,16 @@ static bool context_has_halves(const plait_problem *problem, const plait_degrees
     return d->cp == 1 || (d->cp % 2 == 0 && problem->job.seq % (2 * d->cp) == 0);
 }
 
-/* configs/base.yml, logical_axis_rules: mlp_moe is cut by `tensor`, exp by `expert`. */
+/* configs/base.yml, logical_axis_rules: `tensor` shards mlp_moe, `expert` shards exp. */
 static bool experts_are_cut_like_layers(const plait_problem *problem, const plait_degrees *d)
 {
     return !model_has_experts(problem->model) || d->etp == d->tp;
 }
 
-/* The same: `embed` is cut by `fsdp`, `context` and `expert`, optimizer states by `data` on top if told. */
+/*
+ * configs/base.yml, logical_axis_rules: `fsdp`, `context` and `expert` shard `embed`. A setting
+ * also shards optimizer states by `data`.
+ */
 static bool shards_are_axes(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
@@ -36,14 +39,20 @@ static bool shards_are_axes(const plait_problem *problem, const plait_degrees *d
     return d->shard_group % (d->cp * d->ep) == 0 && (d->shard_group > 1 || d->dp * d->cp == 1);
 }
 
-/* configs/types.py, num_pipeline_microbatches; layers/pipeline.py: one scan forward, then its transpose. */
+/*
+ * configs/types.py, num_pipeline_microbatches. layers/pipeline.py runs all forwards in one scan,
+ * and then its transpose, as GPipe does.
+ */
 static bool microbatches_fill_stages(const plait_problem *problem, const plait_degrees *d)
 {
     return d->pp == 1 || (d->schedule == PLAIT_GPIPE &&
                           plait_degrees_microbatches(d, problem->job.gbs) % d->pp == 0);
 }
 
-/* configs/types.py, calculate_global_batch_sizes: what a device has is a number of doubles, cut off. */
+/*
+ * configs/types.py, calculate_global_batch_sizes: computes the batch of a device in floating point,
+ * and truncates its product with the number of devices.
+ */
 static bool batch_of_a_device_is_exact(const plait_problem *problem, const plait_degrees *d)
 {
     const int passes = d->pp > 1 ? plait_degrees_microbatches(d, problem->job.gbs) : 1;
@@ -59,7 +68,9 @@ static bool narrow_steps_are_one_pass(const plait_problem *problem, const plait_
            plait_degrees_microbatches(d, problem->job.gbs) == 1;
 }
 
-/* utils/max_utils.py, fill_unspecified_mesh_axes: slices are the product of whole axes. */
+/*
+ * utils/max_utils.py, fill_unspecified_mesh_axes: whole axes of the mesh must make up the slices.
+ */
 static bool slices_are_axes(const plait_problem *problem, const plait_degrees *d)
 {
     const int slice = problem->cluster->level[0].gpus;
@@ -132,7 +143,7 @@ static bool feed_forward_is_known(const plait_model *model)
            model->numerics.router.score != PLAIT_ROUTER_SIGMOID;
 }
 
-/* Of Llama 3.1 the numbers stand in layers/embeddings.py. */
+/* layers/embeddings.py has fixed numbers for the scaled positions of Llama 3.1. */
 static bool positions_are_known(const plait_model *model)
 {
     const plait_rope *const rope = &model->numerics.rope;

@@ -1,4 +1,4 @@
-/* rules_megatron.c - what Megatron-LM's parser, group builder and schedules refuse */
+/* rules_megatron.c - rules of Megatron-LM's parser, group builder and schedules */
 #include <stddef.h>
 
 #include "plait/plan.h"
@@ -7,7 +7,10 @@
 #include "plan/split.h"
 #include "plan/model_queries.h"
 
-/* Expert parallelism needs every token once: sequence parallelism, when tensor-parallel. */
+/*
+ * Experts must receive each token once; tensor ranks without sequence parallelism would each send
+ * it.
+ */
 static bool experts_need_sp(const plait_problem *problem, const plait_degrees *d)
 {
     return !model_has_experts(problem->model) || d->tp == 1 || d->sp;
@@ -20,7 +23,9 @@ static bool interleaving_needs_whole_groups(const plait_problem *problem, const 
     return plait_degrees_microbatches(d, problem->job.gbs) % d->pp == 0;
 }
 
-/* Models without experts have a grid of expert ranks too, with etp = tp and ep = 1. */
+/*
+ * Megatron builds a grid of expert ranks for models without experts too, with etp = tp and ep = 1.
+ */
 static bool same_pipeline_groups(const plait_problem *problem, const plait_degrees *d)
 {
     if (d->order != PLAIT_ORDER_TP_CP_PP_DP || d->pp == 1)
@@ -62,7 +67,10 @@ static bool modules_exist(const plait_problem *problem, const plait_degrees *d)
            model_has_modules(problem->model, d->recompute.modules);
 }
 
-/* The distributed optimizer is what makes 8-bit weights from masters, and what steps on the host. */
+/*
+ * Only the distributed optimizer converts master weights to 8 bits, narrows moments and runs on the
+ * host.
+ */
 static bool state_has_shards(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
@@ -70,14 +78,17 @@ static bool state_has_shards(const plait_problem *problem, const plait_degrees *
                            d->offload == PLAIT_OFFLOAD_NONE);
 }
 
-/* The hybrid optimizer makes 8-bit parameters with delayed scaling alone, which no recipe here has. */
+/*
+ * The hybrid optimizer supports 8-bit parameters with delayed scaling only, which no recipe here
+ * uses.
+ */
 static bool offload_is_wide(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
     return d->offload == PLAIT_OFFLOAD_NONE || !d->fp8_params;
 }
 
-/* Pairs of microbatches are laid out for a last stage with one prediction module at most. */
+/* The schedule of paired microbatches supports at most one prediction module in the last stage. */
 static bool pairs_have_one_prediction(const plait_problem *problem, const plait_degrees *d)
 {
     return d->ep_overlap == PLAIT_EP_OVERLAP_NONE || problem->model->mtp_layers <= 1;
@@ -93,7 +104,7 @@ static bool biased_experts_are_whole(const plait_problem *problem, const plait_d
     return true;
 }
 
-/* Ring exchange sees only its own neighbours' keys: no window, and sinks only by heads. */
+/* A ring exchange supports no window; sinks need an exchange by heads (a2a). */
 static bool context_suits_windows(const plait_problem *problem, const plait_degrees *d)
 {
     for (int k = 0; d->cp > 1 && k < problem->model->kinds; k++) {
@@ -109,7 +120,9 @@ static bool context_suits_windows(const plait_problem *problem, const plait_degr
     return true;
 }
 
-/* The indexer of sparse attention scores all keys of the sequence. */
+/*
+ * The indexer of sparse attention scores all keys of the sequence, so each rank must gather them.
+ */
 static bool context_suits_indexers(const plait_problem *problem, const plait_degrees *d)
 {
     for (int k = 0; d->cp > 1 && k < problem->model->kinds; k++) {
@@ -132,7 +145,7 @@ static bool context_has_kernel(const plait_problem *problem, const plait_degrees
     return d->cp == 1 || !is_unfused(d->attention);
 }
 
-/* Heads of MLA are wider in queries and keys than in values, which FlashAttention 2 does not take. */
+/* FlashAttention 2 does not support MLA, whose queries and keys are wider than its values. */
 static bool latent_has_kernel(const plait_problem *problem, const plait_degrees *d)
 {
     (void)d;
@@ -155,13 +168,16 @@ static bool chunks_reach(const plait_problem *problem, const plait_degrees *d)
     return true;
 }
 
-/* It builds them in the first chunk and in the last, wherever the letters of a layout stand. */
+/*
+ * Megatron builds the embedding in the first chunk and the loss in the last, wherever a layout has
+ * them.
+ */
 static bool ends_are_outside(const plait_problem *problem, const plait_degrees *d)
 {
     return split_has_ends_outside(problem->model, d);
 }
 
-/* Modules are built together, in a chunk that no other of their rank follows. */
+/* All prediction modules must be in one chunk, which is the last chunk of its rank. */
 static bool predictions_stand_last(const plait_problem *problem, const plait_degrees *d)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
@@ -241,7 +257,7 @@ static bool has_biases(const plait_layer *layer)
     return layer->ffn == PLAIT_FFN_MLP ? layer->mlp.bias : layer->moe.bias;
 }
 
-/* One switch for all linear layers, another one for q, k and v alone. */
+/* Megatron has one switch for the biases of all linear layers, and one for those of q, k and v. */
 static bool biases_go_together(const plait_model *model)
 {
     const bool all = has_biases(&model->kind[0]);
@@ -263,14 +279,14 @@ static bool biases_go_together(const plait_model *model)
     return true;
 }
 
-/* A norm of q and k without weights is the same whichever layers have it. */
+/* Norms of q and k may differ between layers if they have no weights. */
 static bool same_attention(const plait_attention *a, const plait_attention *b, bool weightless)
 {
     return a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
            (a->qk_norm == b->qk_norm || weightless) && a->gate == b->gate && a->sinks == b->sinks;
 }
 
-/* One shape for all mixers of a sort, and MLA in all layers or in none. */
+/* Layers of softmax attention must have one shape, and MLA must be in all layers or in none. */
 static bool mixers_are_alike(const plait_model *model)
 {
     const plait_layer *attention = NULL, *mla = NULL, *windowed = NULL;
@@ -309,7 +325,7 @@ static bool positions_known(const plait_model *model)
     return true;
 }
 
-/* Dense and expert layers share one activation; of the gated ones there are two. */
+/* Dense and expert layers must share one activation; Megatron has two gated ones. */
 static bool activations_known(const plait_model *model)
 {
     int gated = -1;
@@ -398,7 +414,7 @@ static const model_rule model_rules[] = {
     {NULL, NULL, NULL},
 };
 
-/* It cuts experts as it cuts all else. */
+/* Megatron's default shards experts like the other layers. */
 static int usual_etp(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;

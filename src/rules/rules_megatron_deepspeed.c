@@ -1,8 +1,9 @@
 /*
- * rules_megatron_deepspeed.c - what DeepSpeed's pipeline engine refuses beyond Megatron-LM
+ * rules_megatron_deepspeed.c - rules of DeepSpeed's pipeline engine beyond Megatron-LM's
  *
- * The engine is DeepSpeed 0.19.6 (edaa722, 2026-08-22), the modules those of Megatron-DeepSpeed, of
- * BigScience (8387ae1, 2023-12) and of DeepSpeed (4efb479, 2025-07).
+ * The engine is DeepSpeed 0.19.6 (edaa722, 2026-08-22). The modules are those of
+ * Megatron-DeepSpeed, in the repositories of BigScience (8387ae1, 2023-12) and of DeepSpeed
+ * (4efb479, 2025-07).
  */
 #include <math.h>
 #include <stddef.h>
@@ -10,7 +11,10 @@
 #include "plait/plan.h"
 #include "rules/rules.h"
 
-/* The embedding goes with the first layer, norm and head with the last: M22 has them outside. */
+/*
+ * A stage of the embedding or of the head alone is not possible; rule M22 puts them in the outer
+ * chunks.
+ */
 static bool stages_have_layers(const plait_problem *problem, const plait_degrees *d)
 {
     int counts[PLAIT_MAX_LAYERS];
@@ -23,7 +27,7 @@ static bool stages_have_layers(const plait_problem *problem, const plait_degrees
     return true;
 }
 
-/* Its optimizer for bf16 always shards, and fp16 without ZeRO sums gradients in fp16. */
+/* DeepSpeed's bf16 optimizer always shards; with fp16 and ZeRO 0, gradients are summed in fp16. */
 static bool whole_state_is_fp16(const plait_problem *problem, const plait_degrees *d)
 {
     return d->zero > 0 ||
@@ -58,7 +62,7 @@ static bool attention_is_plain(const plait_model *model)
     return !model->numerics.qk_l2_norm;
 }
 
-/* Rotary ones are of all layers or of none. Their base is an integer to the parser. */
+/* Rotary positions must be in all layers or in none. The parser reads their base as an integer. */
 static bool positions_are_plain(const plait_model *model)
 {
     const plait_rope *const rope = &model->numerics.rope;

@@ -1,8 +1,9 @@
 /*
- * rules_mindspeed.c - what MindSpeed-LLM refuses beyond Megatron-LM
+ * rules_mindspeed.c - rules of MindSpeed-LLM beyond Megatron-LM's
  *
- * MindSpeed-LLM c77308a (2026-08-21) with MindSpeed 028de58 (2026-07-21) stands on Megatron Core 0.12.1,
- * whose parser lacks words of later ones; pretrain_gpt.py hands on fewer of them still.
+ * MindSpeed-LLM c77308a (2026-08-21) with MindSpeed 028de58 (2026-07-21) uses Megatron Core 0.12.1,
+ * whose parser lacks flags of later releases. pretrain_gpt.py passes only some of these flags to
+ * the model.
  */
 #include <stddef.h>
 
@@ -76,7 +77,9 @@ static bool all_layers_turn(const plait_model *model)
     return true;
 }
 
-/* Without MLA YaRN's factor is max_position_embeddings by the original length: none is read. */
+/*
+ * Without MLA, no flag sets YaRN's factor; it is max_position_embeddings over the original length.
+ */
 static bool positions_reach_the_model(const plait_model *model)
 {
     const plait_rope *const rope = &model->numerics.rope;
@@ -89,7 +92,7 @@ static bool positions_reach_the_model(const plait_model *model)
     return true;
 }
 
-/* --first-k-dense-replace and --moe-layer-freq are two numbers: no other pattern is built. */
+/* Two numbers, --first-k-dense-replace and --moe-layer-freq, describe which layers have experts. */
 static bool dense_layers_come_first(const plait_model *model)
 {
     if (!model_has_experts(model))

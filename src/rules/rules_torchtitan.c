@@ -1,4 +1,4 @@
-/* rules_torchtitan.c - what torchtitan's mesh, model and pipeline builders refuse */
+/* rules_torchtitan.c - plans that torchtitan's mesh, model and pipeline builders reject */
 #include <stddef.h>
 
 #include "plait/lowlevel/schedule.h"
@@ -41,7 +41,10 @@ static bool shards_span_context(const plait_problem *problem, const plait_degree
     return d->shard_group % d->cp == 0;
 }
 
-/* The expert mesh takes the tensor ranks too; without it experts are cut like other layers. */
+/*
+ * With ep > 1 the expert mesh includes the tensor ranks; else experts are sharded like other
+ * layers.
+ */
 static bool experts_cut_as_built(const plait_problem *problem, const plait_degrees *d)
 {
     return !model_has_experts(problem->model) || d->etp == (d->ep == 1 ? d->tp : 1);
@@ -72,7 +75,7 @@ static bool nvfp4_without_experts(const plait_problem *problem, const plait_degr
     return problem->job.precision != PLAIT_NVFP4 || !model_has_experts(problem->model);
 }
 
-/* NVFP4 scales blocks of 128 by 128. */
+/* NVFP4 has one scale per block of 128 by 128, so a rank's width must be a multiple of 128. */
 static bool in_blocks(int width, int tp)
 {
     return width % tp == 0 && width / tp % 128 == 0;
@@ -99,7 +102,9 @@ static bool nvfp4_blocks_fit(const plait_problem *problem, const plait_degrees *
     return model->hidden % 128 == 0;
 }
 
-/* Tokens enter the first stage and the loss is taken of what the last one returns. */
+/*
+ * The first chunk reads tokens and the loss reads the output of the last, so these have the ends.
+ */
 static bool parts_are_modules(const plait_problem *problem, const plait_degrees *d)
 {
     return split_has_ends_outside(problem->model, d) && split_fills_chunks(problem->model, d);
@@ -131,7 +136,10 @@ static const plan_rule plan_rules[] = {
     {NULL, NULL, NULL},
 };
 
-/* Experts are cut over the tensor ranks until ep takes these ranks too. */
+/*
+ * The default etp is tp without expert parallelism. With it, ep includes the tensor ranks, and etp
+ * is 1.
+ */
 static int usual_etp(const plait_problem *problem, const plait_degrees *d)
 {
     return model_has_experts(problem->model) && d->ep == 1 ? d->tp : 1;

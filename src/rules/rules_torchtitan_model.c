@@ -1,7 +1,7 @@
 /*
  * rules_torchtitan_model.c - which models torchtitan's families build
  *
- * gpt-oss comes in two sizes and has a rule of its own; the other rules are about the rest.
+ * One rule covers gpt-oss, which has two sizes; the other rules cover all other models.
  */
 #include <stddef.h>
 
@@ -35,7 +35,7 @@ static bool blocks_are_plain(const plait_model *model)
            model->learned_positions == 0;
 }
 
-/* A bias that only chooses experts is no bias of a layer: every router here has it. */
+/* The bias that a router uses only to choose experts does not count; every router here has it. */
 static bool has_biases(const plait_layer *layer)
 {
     if (layer->mixer == PLAIT_MIXER_ATTENTION &&
@@ -162,7 +162,7 @@ static bool is_gpt_oss_layer(const plait_layer *layer, bool even, int experts)
 static bool gpt_oss_positions(const plait_rope *rope)
 {
     if (rope->kind == PLAIT_ROPE_PLAIN)
-        return rope->base == 0.0; // not known
+        return rope->base == 0.0; // 0: the file does not give it
     return rope->kind == PLAIT_ROPE_YARN && rope->base == 1.5e5 && rope->factor == 32.0;
 }
 

@@ -91,7 +91,7 @@ static bool some_layers(const plait_model *model, plait_model_part part)
     return false;
 }
 
-/* Some kinds of layers have it, and some do not. */
+/* Does the test hold for some kinds of layers and fail for others? */
 static bool mixes(const plait_model *model, bool (*test)(const plait_layer *layer))
 {
     int with = 0;

@@ -9,7 +9,7 @@ const plait_release *runtime_brought(const plait_runtime *runtime, int key, int 
 /** The first part of a model that came after the runtime's release, a plait_model_part; -1: none. */
 int runtime_part_missed(const plait_runtime *runtime, const plait_model *model);
 
-/** Room for runtime_brought_text. */
+/** Size of runtime_brought_text's buffer. */
 enum { RUNTIME_BROUGHT_SIZE = 80 };
 
 /** "; core-v0.16.0 brought it", or "" where runtime_brought returns NULL. Returns `out`. */

@@ -72,9 +72,9 @@ static const rule rules[] = {
 };
 
 /*
- * A rank holds whole blocks of 128 x 128 of each expert: create_weights of vLLM's and SGLang's Fp8MoE
- * ("is not divisible by weight quantization block_n"), and vllm-project/recipes 8959cf6
- * in MiniMax-M2.yaml and Qwen3-Coder-480B-A35B-Instruct.yaml.
+ * A rank must hold whole blocks of 128 x 128 of each expert. Sources: create_weights of vLLM's and
+ * SGLang's Fp8MoE ("is not divisible by weight quantization block_n"), and vllm-project/recipes
+ * 8959cf6 in MiniMax-M2.yaml and Qwen3-Coder-480B-A35B-Instruct.yaml.
  */
 const char *serve_weights_broken(plait_engine_kind kind, const plait_model *model,
                                  plait_weight_format weights, plait_worker worker)

@@ -9,13 +9,13 @@
 enum { MAX_DEPTH = 64 };
 
 typedef struct arith_reader {
-    const shell_state *in; /* NULL: names are unknown */
+    const shell_state *in; /* source of variables; NULL: all names are unknown */
     const char *at;
     bool known;
     int depth;
 } arith_reader;
 
-/* Binary operators; a longer one precedes its prefix. */
+/* Binary operators. An operator precedes its prefixes. */
 static const struct {
     char sign[3];
     int precedence;
@@ -30,7 +30,7 @@ static void skip_blanks(arith_reader *r)
         r->at++;
 }
 
-/* 010 is octal, and 08 not a number. */
+/* Reads an integer. As in bash, 010 is octal and 08 is an error. */
 static int64_t number_at(arith_reader *r)
 {
     char *end;
@@ -42,7 +42,7 @@ static int64_t number_at(arith_reader *r)
     return number;
 }
 
-/* A variable may hold an expression; names in that one are unknown. */
+/* Reads a variable, whose value may be an expression. Names in that expression are unknown. */
 static int64_t name_at(arith_reader *r)
 {
     const shell_text name = {r->at, strspn(r->at, "abcdefghijklmnopqrstuvwxyz_0123456789"
@@ -61,7 +61,7 @@ static int64_t name_at(arith_reader *r)
     return number;
 }
 
-/* 8, NAME, (...), -8, !NAME; ++ and -- assign, and are unknown. */
+/* Reads an operand: 8, NAME, (...), -8, !NAME. Since ++ and -- assign, their result is unknown. */
 static int64_t operand_of(arith_reader *r)
 {
     const char c = (skip_blanks(r), *r->at);
@@ -128,7 +128,7 @@ static int64_t apply(arith_reader *r, const char *sign, int64_t left, int64_t ri
     return result;
 }
 
-/* Operands joined by operators of at least a precedence. */
+/* Reads operands joined by operators of at least this precedence. */
 static int64_t expression_of(arith_reader *r, int precedence)
 {
     const int count = sizeof operators / sizeof *operators;

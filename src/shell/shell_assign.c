@@ -1,9 +1,9 @@
-/* shell_assign.c - assignments, as the certainty of the current command allows */
+/* shell_assign.c - assignments, which depend on the certainty of the current command */
 #include <string.h>
 
 #include "shell/shell_state.h"
 
-/* Is the new value the one that the variable has, and known? */
+/* Is the new value known, and equal to the variable's? */
 static bool is_same(const shell_variable *old, const shell_assignment *a)
 {
     bool same =
@@ -16,8 +16,8 @@ static bool is_same(const shell_variable *old, const shell_assignment *a)
 }
 
 /*
- * Does the new value begin with the old one? `*rest` is then the part after it; if that is part of
- * a word, it begins with a blank, and is in `*word`.
+ * Does the new value begin with the old one? If so, *rest is set to the part after it. If that is
+ * part of a word, it begins with a blank and is stored in *word.
  */
 static bool find_addition(const shell_variable *old, const shell_assignment *a, shell_list *rest,
                           const char **word)
@@ -43,7 +43,9 @@ static bool find_addition(const shell_variable *old, const shell_assignment *a, 
     return true;
 }
 
-/* Set a variable to an unknown value with the text of an origin, after its old one if it `adds`. */
+/*
+ * Sets a variable to an unknown value with the text of an origin; if `adds`, after its old value.
+ */
 static void set_origin(shell_state *in, const shell_variable *old, bool adds, int origin)
 {
     const char *const text = origin >= 0 ? in->out->origin[origin].text : "a condition";
@@ -58,7 +60,10 @@ static void set_origin(shell_state *in, const shell_variable *old, bool adds, in
     shell_set_word(in, old->name, unknown);
 }
 
-/* If options are added, the old value stays; if other words are, an unknown one follows it. */
+/*
+ * Does an assignment that may not run. The old value stays if options are added; else it gets an
+ * unknown part.
+ */
 static void assign_possible(shell_state *in, const shell_variable *old, const shell_assignment *a)
 {
     shell_list rest = {0};
@@ -76,7 +81,10 @@ static void assign_possible(shell_state *in, const shell_variable *old, const sh
         set_origin(in, old, adds, adds && origin >= 0 ? origin : in->doubt);
 }
 
-/* NAME=TEXT and NAME+=TEXT of an array concern its first element, and leave the others. */
+/*
+ * Does an assignment that runs. For an array, NAME=TEXT and NAME+=TEXT change the first element
+ * only.
+ */
 static void assign_certain(shell_state *in, shell_variable *variable, const shell_assignment *a)
 {
     const shell_list old = variable->value;
@@ -85,7 +93,7 @@ static void assign_certain(shell_state *in, shell_variable *variable, const shel
     shell_list list = {0};
 
     for (int i = 0; first && array && i < old.count; i++)
-        if (shell_word_open(old.word[i])) { // any number of elements
+        if (shell_word_open(old.word[i])) { // may be any number of elements
             shell_set_unknown(in, a->name, shell_text_of(a->name));
             return;
         }

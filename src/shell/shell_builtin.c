@@ -6,7 +6,7 @@
 
 /* ---- declare ---- */
 
-/* Has a command an option with one of some letters? */
+/* Has a command an option with one of these letters? */
 static bool has_letter(const shell_list *words, const char *letters)
 {
     for (int i = 1; i < words->count; i++)
@@ -15,7 +15,7 @@ static bool has_letter(const shell_list *words, const char *letters)
     return false;
 }
 
-/* Inside a function `local`, and `declare` without -g, make a variable local. */
+/* In a function, `local` and `declare` without -g make a variable local. */
 static bool makes_local(const shell_state *in, const shell_list *words)
 {
     static const char *const builtins[] = {"local", "declare", "typeset", NULL};
@@ -35,11 +35,11 @@ void shell_declare(shell_state *in, const shell_list *words, const char *name)
         in->local[in->locals++] = (shell_local){(int)(variable - in->variable), *variable};
     }
     variable->opaque = variable->opaque || has_letter(words, "Ailnu");
-    if (has_letter(words, "n")) // it stands for another variable
+    if (has_letter(words, "n")) // a reference to another variable
         shell_forget(in, shell_text_of(name));
 }
 
-/* A word that was expanded before it could be an assignment: export "$NAME=$VALUE". */
+/* Assigns a word that becomes NAME=VALUE by expansion only: export "$NAME=$VALUE". */
 static void declare_word(shell_state *in, const shell_list *words, const char *word)
 {
     const shell_text text = shell_text_of(word);
@@ -60,12 +60,15 @@ static void declare_word(shell_state *in, const shell_list *words, const char *w
     else if (width > 0 && makes_local(in, words))
         shell_unset(in, name);
     else if (width == 0 && origin >= 0 && !(in->out->origin[origin].unset && shell_word_open(word)))
-        shell_forget(in, shell_text_of(in->out->origin[origin].text)); // it may assign to any
+        shell_forget(in, shell_text_of(in->out->origin[origin].text)); // may assign to any variable
 }
 
 /* ---- unset, read, source ---- */
 
-/* Variables that words name become unknown or, by `unset`, unset. An unknown name may be any. */
+/*
+ * Makes the named variables unknown or, for `unset`, unsets them. An unknown name may be any
+ * variable.
+ */
 static void clear_names(shell_state *in, const shell_list *words, int first, bool unset)
 {
     for (int i = first; i < words->count; i++) {
@@ -83,7 +86,7 @@ static void clear_names(shell_state *in, const shell_list *words, int first, boo
     }
 }
 
-/* Files that set up an environment: they set paths, on which no plan depends. */
+/* Is it a file that sets up an environment? Such files set only paths, on which no plan depends. */
 static bool sets_paths_only(const char *file)
 {
     static const char *const names[] = {
@@ -113,7 +116,7 @@ static void run_source(shell_state *in, const shell_list *words)
 
 /* ---- parameters ---- */
 
-/* `shift N`; if it may run more than once or not at all, the parameters are unknown. */
+/* Runs `shift N`. If it may run more than once or not at all, the parameters become unknown. */
 static void run_shift(shell_state *in, const shell_list *words)
 {
     int by = 1;
@@ -127,7 +130,7 @@ static void run_shift(shell_state *in, const shell_list *words)
         in->argument = (shell_list){in->argument.word + by, in->argument.count - by, 0};
 }
 
-/* `set -- WORDS` */
+/* Runs `set -- WORDS`. */
 static void run_set(shell_state *in, const shell_list *words)
 {
     if (words->count < 2 || strcmp(words->word[1], "--") != 0)
@@ -148,7 +151,10 @@ static void run_let(shell_state *in, const shell_list *words)
         (void)shell_expand_arith(in, shell_text_of(words->word[i]), &ignored);
 }
 
-/* A variable without quotes that is not set is no word; only [ -z $A ] is then as it looks. */
+/*
+ * Runs `[` or `test`. An unset variable without quotes expands to no word, so the words that remain
+ * may form another condition; of these only [ -z $A ] is evaluated.
+ */
 static void run_bracket(shell_state *in, const shell_list *words)
 {
     const bool closes = words->word[0][0] == '[';
@@ -195,7 +201,7 @@ bool shell_run_builtin(shell_state *in, const shell_list *words)
         run_set(in, words);
     else if (strcmp(name, "shopt") == 0)
         in->patterns_unknown = true;
-    else if (shell_is_declaration(shell_text_of(name)) && !has_letter(words, "pfF")) // which print
+    else if (shell_is_declaration(shell_text_of(name)) && !has_letter(words, "pfF")) // not printing
         for (int i = 1; i < words->count; i++)
             if (words->word[i][0] != '-')
                 declare_word(in, words, words->word[i]);

@@ -1,4 +1,4 @@
-/* shell_eval.c - walks the tree of a script and does what its commands would do to variables */
+/* shell_eval.c - walks the tree of a script and applies the effects of its commands on variables */
 #include <ctype.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 enum { MAX_FUNCTIONS = 1 << 10, NODE_COST = 32 };
 
-/* How far a `return` or `break` that may run reaches: shell_state.left. */
+/* Values of shell_state.left: a `return` or `break` may have ended the round, or the function. */
 enum { LEFT_ROUND = 1, LEFT_FUNCTION };
 
 static void eval_node(shell_state *in, const shell_node *node);
@@ -29,7 +29,10 @@ static shell_reach reach_of(const shell_state *in)
     return (shell_reach){in->certainty, in->doubt};
 }
 
-/* Back to the certainty before a block, unless the block may have ended the function or round. */
+/*
+ * Restores the certainty from before a block, unless the block may have ended the function or
+ * round.
+ */
 static void restore_reach(shell_state *in, shell_reach reach)
 {
     const bool stays = in->left > 0 && reach.certainty < SHELL_POSSIBLE;
@@ -38,7 +41,9 @@ static void restore_reach(shell_state *in, shell_reach reach)
     in->doubt = stays ? in->doubt : reach.doubt;
 }
 
-/* The origin on which an unknown status depends: at worst the text of the command. */
+/*
+ * Returns the origin on which an unknown status depends, or else an origin with the command's text.
+ */
 static int cause_of(shell_state *in)
 {
     if (in->status == SHELL_UNDECIDED && in->cause >= 0)
@@ -46,7 +51,7 @@ static int cause_of(shell_state *in)
     return shell_origin_index(in->out, shell_unknown(in, in->command->text, false));
 }
 
-/* Evaluate a list that runs only if an unknown condition holds. */
+/* Evaluates a list that runs only if an unknown condition is true. */
 static void eval_possible(shell_state *in, const shell_node *first, int cause)
 {
     const shell_reach outer = reach_of(in);
@@ -59,13 +64,13 @@ static void eval_possible(shell_state *in, const shell_node *first, int cause)
 
 /* ---- && and ||, if, case ---- */
 
-/* Does the first of two commands surely keep the second one, after a sign, from running? */
+/* Does the first command's status certainly skip the second one, after && (`&`) or ||? */
 static bool is_skipped(char sign, shell_status first)
 {
     return sign == '&' ? first == SHELL_FALSE : first == SHELL_TRUE;
 }
 
-/* The status of A && B and A || B. */
+/* Returns the status of A && B or A || B. */
 static shell_status joined_status(char sign, shell_status first, shell_status second)
 {
     if (is_skipped(sign, first))
@@ -110,7 +115,7 @@ static void eval_if(shell_state *in, const shell_node *node)
         in->status = SHELL_PROGRAM;
         return;
     }
-    in->status = SHELL_TRUE; // if no branch is taken, or an empty one
+    in->status = SHELL_TRUE; // status if no branch runs, or an empty one
     shell_eval(in, status == SHELL_TRUE ? node->body : node->otherwise);
 }
 
@@ -133,7 +138,9 @@ static shell_status match_branch(shell_state *in, const char *subject, const she
     return branch->undecided ? SHELL_UNDECIDED : found;
 }
 
-/* The first branch that matches; one that may match makes it and all after it possible. */
+/*
+ * Evaluates the first branch that matches. From a branch that may match on, all branches may run.
+ */
 static void eval_case(shell_state *in, const shell_node *node)
 {
     const char *const subject = shell_expand_whole(in, node->word[0], SHELL_WHOLE);
@@ -155,7 +162,7 @@ static void eval_case(shell_state *in, const shell_node *node)
     in->status = open ? SHELL_PROGRAM : in->status;
 }
 
-/* [[ ]] */
+/* Evaluates [[ ]]. */
 static void eval_condition(shell_state *in, const shell_node *node)
 {
     shell_list words = {0};
@@ -172,7 +179,7 @@ static void eval_condition(shell_state *in, const shell_node *node)
     in->status = shell_test(in, &words, true);
 }
 
-/* (( )) */
+/* Evaluates (( )). */
 static void eval_arithmetic(shell_state *in, const shell_node *node)
 {
     int64_t number;
@@ -184,7 +191,7 @@ static void eval_arithmetic(shell_state *in, const shell_node *node)
 
 /* ---- loops ---- */
 
-/* A round; false: the condition does not hold, and there is none. */
+/* Evaluates one round of a loop; false if the condition is false and no round runs. */
 static bool eval_round(shell_state *in, const shell_node *node)
 {
     const shell_reach outer = reach_of(in);
@@ -203,8 +210,8 @@ static bool eval_round(shell_state *in, const shell_node *node)
 }
 
 /*
- * Any number of rounds. What a survey leaves holds at the start of any round, and after the loop.
- * In the survey of a loop around it this loop is part of that survey.
+ * Evaluates a loop with an unknown number of rounds. The state after a survey is valid at the start
+ * of any round and after the loop. A loop inside another's survey takes part in that survey.
  */
 static void eval_rounds(shell_state *in, const shell_node *node, shell_text head)
 {
@@ -234,7 +241,10 @@ static void eval_rounds(shell_state *in, const shell_node *node, shell_text head
     in->loops--;
 }
 
-/* for NAME in WORDS, for NAME, for ((A; B; C)), select NAME in WORDS. One word is one round. */
+/*
+ * Evaluates for NAME in WORDS, for NAME, for ((A; B; C)) or select NAME in WORDS. With one word,
+ * exactly one round runs.
+ */
 static void eval_for(shell_state *in, const shell_node *node, shell_text head)
 {
     const char *const name = node->words > 0 ? shell_copy(in->c, node->word[0]) : "";
@@ -325,7 +335,7 @@ static void call_function(shell_state *in, shell_function function, const shell_
         in->variable[in->local[in->locals - 1].variable] = in->local[in->locals - 1].old;
 }
 
-/* A text as commands, here and now. */
+/* Evaluates a text as commands, in the current state. */
 static void eval_text(shell_state *in, const char *text)
 {
     const int line = in->c->line;
@@ -341,7 +351,7 @@ static void eval_text(shell_state *in, const char *text)
     in->c->line = line;
 }
 
-/* Index of TEXT among the words of a command with `bash -c TEXT $0 $1 ..`; 0: none. */
+/* Returns the index of TEXT if a command contains `bash -c TEXT $0 $1 ..`; else 0. */
 static int script_index(const shell_list *words)
 {
     static const char *const shells[] = {"bash", "sh", "/bin/bash", "/bin/sh", "zsh", NULL};
@@ -356,7 +366,10 @@ static int script_index(const shell_list *words)
     return 0;
 }
 
-/* The script of `bash -c` is another process: its variables end with it. */
+/*
+ * Evaluates the script of `bash -c`. It runs in another process, so its variables are discarded
+ * after it.
+ */
 static void run_script(shell_state *in, const shell_list *words, int script)
 {
     const shell_list argument = in->argument;
@@ -377,17 +390,20 @@ static void run_script(shell_state *in, const shell_list *words, int script)
 
 /* ---- simple commands ---- */
 
-/* After `return`, `break` or `continue` the rest of the function or round is at most possible. */
+/*
+ * After a `return`, `break` or `continue` that may run, the rest of the function or round is only
+ * possible.
+ */
 static void leave(shell_state *in, int reach)
 {
     in->status = SHELL_PROGRAM;
     if (reach == LEFT_FUNCTION ? in->calls == 0 : in->loops > 0)
-        return; // any round of several is evaluated as it may be
+        return; // loops are evaluated as any number of rounds anyway
     in->left = reach > in->left ? reach : in->left;
     in->certainty = SHELL_POSSIBLE;
 }
 
-/* Record the files that a command writes: `echo TEXT >FILE`, and here-documents. */
+/* Records the files that a command writes: `echo TEXT >FILE`, and here-documents. */
 static void write_files(shell_state *in, const shell_node *node, const shell_list *words)
 {
     if (node->target.length == 0 || (!node->has_here && strcmp(words->word[0], "echo") != 0))
@@ -443,7 +459,7 @@ static void run_words(shell_state *in, const shell_node *node, const shell_list 
 
 /* ---- assignments ---- */
 
-/* The words of (...); true: one is [INDEX]=VALUE. */
+/* Expands the words of (...); true if one of them is [INDEX]=VALUE. */
 static bool expand_array(shell_state *in, shell_text value, shell_list *out)
 {
     const char *const end = value.at + value.length - 1, *open;
@@ -458,7 +474,7 @@ static bool expand_array(shell_state *in, shell_text value, shell_list *out)
     return indexed;
 }
 
-/* NAME=VALUE, NAME+=VALUE, NAME=(VALUES) as it stands in the script. */
+/* Evaluates NAME=VALUE, NAME+=VALUE or NAME=(VALUES), unexpanded text of the script. */
 static void assign(shell_state *in, shell_text text)
 {
     const size_t length = shell_assignment_length(text);
@@ -483,7 +499,7 @@ static void assign(shell_state *in, shell_text text)
         shell_assign(in, &a);
 }
 
-/* NAME=VALUE COMMAND: the variables are set for the command only. */
+/* Runs NAME=VALUE COMMAND, which sets the variables for the command only. */
 static void run_with_settings(shell_state *in, const shell_node *node, const shell_list *words)
 {
     const size_t settings = (size_t)node->assignments;
@@ -547,7 +563,7 @@ static void eval_simple(shell_state *in, const shell_node *node)
         run_with_settings(in, node, &words);
     else
         run_words(in, node, &words);
-    // only an `exit` outside of all blocks surely ends the script
+    // only an `exit` outside all blocks certainly ends the script
     if (in->certainty == SHELL_CERTAIN && in->blocks == 0 &&
         (strcmp(words.word[0], "exit") == 0 ||
          (strcmp(words.word[0], "exec") == 0 && words.count > 1 &&

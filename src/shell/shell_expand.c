@@ -4,14 +4,14 @@
 
 #include "shell/shell_state.h"
 
-/* A word that is being expanded. `begun` distinguishes an empty word in quotes from no word. */
+/* State of expanding a word. `begun` distinguishes an empty word in quotes from no word. */
 typedef struct shell_expander {
     shell_state *in;
     const char *at, *end;
     shell_expansion how;
     text_builder text;
     bool begun;
-    shell_list *list; /* words that are complete */
+    shell_list *list; /* complete words */
 } shell_expander;
 
 static void finish_word(shell_expander *x)
@@ -72,7 +72,10 @@ static void append_text(shell_expander *x, const char *text, bool quoted)
     }
 }
 
-/* $A, ${A[@]}, $@: a word each; with `joined`, as "$*" and "${A[*]}", one word. */
+/*
+ * Appends the values of $A, ${A[@]} or $@ as one word each; if `joined` ("$*", "${A[*]}"), as one
+ * word.
+ */
 static void append_list(shell_expander *x, const shell_list *value, bool quoted, bool joined)
 {
     const bool one = (quoted && joined) || x->how != SHELL_SPLIT;
@@ -98,12 +101,12 @@ static void append_list(shell_expander *x, const shell_list *value, bool quoted,
 typedef struct shell_parameter {
     const char *from; /* the $ */
     shell_text name;
-    shell_text rest; /* what follows the name inside the braces */
+    shell_text rest; /* text after the name inside the braces */
     bool quoted;
     const shell_list *value; /* NULL: not set */
     bool array;
-    bool may_be_set;     /* though the script does not set it */
-    shell_list argument; /* holds `value` if the name is a number */
+    bool may_be_set;     /* environment may set it, the script does not */
+    shell_list argument; /* storage of `value` if the name is a number */
 } shell_parameter;
 
 static void find_parameter(const shell_state *in, shell_parameter *p)
@@ -182,7 +185,7 @@ static void append_parameter(shell_expander *x, shell_parameter p)
     }
 }
 
-/* $@ $* $# $? and the others of one character. */
+/* Appends $@ $* $# $? and the other parameters of one character. */
 static void append_special(shell_expander *x, char c, bool quoted, const char *from)
 {
     const shell_state *const in = x->in;
@@ -206,7 +209,7 @@ static const char *skip_name(const char *at, const char *end)
     return at;
 }
 
-/* After ${ */
+/* Expands the text after ${. */
 static void append_braced(shell_expander *x, bool quoted, const char *from)
 {
     const char *const first = x->at, *const rest = skip_name(first, x->end);
@@ -223,7 +226,7 @@ static void append_braced(shell_expander *x, bool quoted, const char *from)
                                               .quoted = quoted});
 }
 
-/* After $(( */
+/* Expands the text after $((. */
 static void append_arith(shell_expander *x, const char *from)
 {
     const char *const first = x->at;
@@ -238,7 +241,7 @@ static void append_arith(shell_expander *x, const char *from)
         append_unknown(x, from, false);
 }
 
-/* $(COMMAND) and `COMMAND`, whose end is found already. */
+/* Appends an unknown value for $(COMMAND) or `COMMAND`, which ends at `end`. */
 static void append_command(shell_expander *x, const char *from, const char *end)
 {
     x->at = end;
@@ -246,7 +249,7 @@ static void append_command(shell_expander *x, const char *from, const char *end)
     append_unknown(x, from, false);
 }
 
-/* After a $; one before anything else is literal. */
+/* Expands the text after a $. The $ is literal if no expansion follows. */
 static void append_expansion(shell_expander *x, bool quoted)
 {
     const char *const from = x->at - 1, *const first = x->at;
@@ -278,7 +281,7 @@ static void append_expansion(shell_expander *x, bool quoted)
 
 /* ---- quotes ---- */
 
-/* The inside of "..." and its closing quote; or, if `open`, all up to the end. */
+/* Expands the inside of "..." and passes the closing quote; if `open`, expands up to the end. */
 static void append_double_quoted(shell_expander *x, bool open)
 {
     x->begun = x->begun || !shell_begins(x->at, x->end, "${"); // "${A[@]}" may be no word
@@ -299,7 +302,7 @@ static void append_double_quoted(shell_expander *x, bool open)
     x->at += !open && x->at < x->end;
 }
 
-/* After ' or $'; what a \ stands for in the latter is unknown. */
+/* Appends the text after ' or $'. Escapes of $'...' are not decoded; the value is then unknown. */
 static void append_single_quoted(shell_expander *x, bool ansi)
 {
     const char *const from = x->at;
@@ -315,7 +318,7 @@ static void append_single_quoted(shell_expander *x, bool ansi)
     x->at += x->at < x->end;
 }
 
-/* A character outside of quotes, which the cursor has passed. */
+/* Handles a character outside quotes, which the cursor has passed. */
 static void append_unquoted(shell_expander *x, char c)
 {
     const char next = x->at < x->end ? *x->at : '\0';
@@ -384,7 +387,7 @@ const char *shell_expand_text(shell_state *in, shell_text text)
 {
     shell_expander x = expander_of(in, text, SHELL_WHOLE, NULL);
 
-    if (in->nesting == 2 * SHELL_MAX_NESTING) // of expansions inside of calls
+    if (in->nesting == 2 * SHELL_MAX_NESTING) // counts expansions inside calls
         shell_fail(in->c, "expansions in expansions, too many");
     in->nesting++;
     append_double_quoted(&x, true);

@@ -34,7 +34,7 @@ const char *shell_skip_close(const char *at, const char *end, char open, char cl
     return at;
 }
 
-/* After the expansion whose $ is before `at`; a name needs no skipping. */
+/* Returns the place after the expansion whose $ is before `at`; `at` itself for a plain name. */
 static const char *skip_expansion(const char *at, const char *end)
 {
     static const char pairs[] = "{}()[]";
@@ -44,7 +44,7 @@ static const char *skip_expansion(const char *at, const char *end)
                                                    : at;
 }
 
-/* After the next `close`: of '...', and with `escapes`, in which a \ may precede it, of others. */
+/* Returns the place after the next `close`. If `escapes`, a \ makes the next character literal. */
 static const char *skip_quoted(const char *at, const char *end, char close, bool escapes,
                                const char **open)
 {
@@ -131,7 +131,7 @@ size_t shell_assignment_length(shell_text text)
     return at < end && *at == '=' ? length : 0;
 }
 
-/* Is a word one of a list that NULL ends? */
+/* Is a word in a list that ends with NULL? */
 static bool is_any(shell_text word, const char *const *list)
 {
     for (; *list != NULL; list++)
@@ -154,7 +154,7 @@ typedef struct shell_parser {
     const char *at;
     const char *end;
     const char *counted;         /* line breaks are counted up to here, in c->line */
-    int blocks;                  /* around the cursor */
+    int blocks;                  /* number of blocks around the cursor */
     shell_node *here[MAX_HERES]; /* commands whose here-documents begin after the line */
     shell_text delimiter[MAX_HERES];
     int heres;
@@ -188,7 +188,7 @@ static shell_node *new_node(shell_parser *p, shell_node_kind kind, const char *f
     return node;
 }
 
-/* From `from` to the cursor. */
+/* Adds the text from `from` to the cursor as a word. */
 static void add_word(shell_parser *p, shell_node *node, const char *from)
 {
     shell_spend(p->c, WORD_COST);
@@ -212,7 +212,7 @@ static bool begins(const shell_parser *p, const char *with)
     return shell_begins(p->at, p->end, with);
 }
 
-/* Pass a text if it is at the cursor. */
+/* Passes a text if it is at the cursor; returns whether it is. */
 static bool takes(shell_parser *p, const char *text)
 {
     const bool found = begins(p, text);
@@ -228,7 +228,7 @@ static void skip_blanks(shell_parser *p)
 
 /* ---- lines, redirections ---- */
 
-/* Is a line the delimiter of a here-document, whose quotes do not count? */
+/* Is a line the delimiter of a here-document, apart from the delimiter's quotes? */
 static bool is_delimiter(shell_text delimiter, const char *line, const char *last)
 {
     for (size_t i = 0; i < delimiter.length; i++)
@@ -238,7 +238,10 @@ static bool is_delimiter(shell_text delimiter, const char *line, const char *las
     return line == last;
 }
 
-/* Tabs before the delimiter are those of <<-, and those in the text are harmless. */
+/*
+ * Reads a here-document. Tabs before the delimiter are always skipped, as in <<-; tabs in the text
+ * stay.
+ */
 static void read_here(shell_parser *p, shell_node *node, shell_text delimiter)
 {
     const char *const from = p->at, *last = from;
@@ -256,7 +259,7 @@ static void read_here(shell_parser *p, shell_node *node, shell_text delimiter)
     node->here = (shell_text){from, (size_t)(last - from)};
 }
 
-/* Blanks, comments, line breaks and the here-documents after them. */
+/* Skips blanks, comments and line breaks, and reads here-documents after these. */
 static void skip_lines(shell_parser *p)
 {
     for (;;) {
@@ -274,7 +277,10 @@ static void skip_lines(shell_parser *p)
     }
 }
 
-/* The 2 of 2>&1 is not a word, and the & of &> does not end a command. */
+/*
+ * Is a redirection at the cursor, such as 2>&1 or &>? Its 2 is not a word, and its & does not end a
+ * command.
+ */
 static bool at_redirection(const shell_parser *p)
 {
     const char *at = p->at;
@@ -314,7 +320,7 @@ static void take_redirection(shell_parser *p, shell_node *node)
 
 /* ---- lists ---- */
 
-/* The word at the cursor, as far as keywords are concerned. */
+/* Returns the word at the cursor without regard to quotes, to compare it with keywords. */
 static shell_text plain_word(const shell_parser *p)
 {
     const char *at = p->at;
@@ -324,15 +330,15 @@ static shell_text plain_word(const shell_parser *p)
     return (shell_text){p->at, (size_t)(at - p->at)};
 }
 
-/* Pass a keyword if it is at the cursor. */
+/* Passes a keyword if it is at the cursor; returns whether it is. */
 static bool takes_keyword(shell_parser *p, const char *keyword)
 {
     return plain_word(p).length == strlen(keyword) && takes(p, keyword);
 }
 
 /*
- * Commands up to one of the keywords `stops`, and up to the ) of a subshell or the ;; of a branch if
- * that is `close`. The end of the list is not passed.
+ * Parses commands up to one of the keywords `stops`, or up to the ) of a subshell or the ;; of a
+ * branch if `close` is that character. The end of the list is not passed.
  */
 static shell_node *parse_list(shell_parser *p, const char *const *stops, char close)
 {
@@ -357,7 +363,7 @@ static shell_node *parse_list(shell_parser *p, const char *const *stops, char cl
     }
 }
 
-/* The same up to one keyword, which is passed. */
+/* Parses commands up to one keyword, and passes it. */
 static shell_node *parse_until(shell_parser *p, const char *keyword)
 {
     shell_node *const first = parse_list(p, (const char *[]){keyword, NULL}, '\0');
@@ -388,7 +394,7 @@ static void take_assignment(shell_parser *p, shell_node *node)
     add_word(p, node, from);
 }
 
-/* After NAME() */
+/* Parses the text after NAME(). */
 static void parse_function(shell_parser *p, shell_node *node)
 {
     node->kind = SHELL_FUNCTION;
@@ -439,7 +445,7 @@ static void parse_condition(shell_parser *p, shell_node *node)
     }
 }
 
-/* ((...)) */
+/* Parses ((...)). */
 static void take_arithmetic(shell_parser *p, shell_node *node)
 {
     const char *const from = p->at + 2, *const close = shell_skip_close(from, p->end, '(', ')');
@@ -450,7 +456,7 @@ static void take_arithmetic(shell_parser *p, shell_node *node)
     (void)takes(p, ")");
 }
 
-/* After `if` or `elif`. */
+/* Parses the text after `if` or `elif`. */
 static void parse_if(shell_parser *p, shell_node *node)
 {
     static const char *const then[] = {"then", "elif", "else", "fi", NULL};
@@ -469,7 +475,7 @@ static void parse_if(shell_parser *p, shell_node *node)
     }
 }
 
-/* After `for`, `select`, `while` or `until`. */
+/* Parses the text after `for`, `select`, `while` or `until`. */
 static void parse_loop(shell_parser *p, shell_node *node)
 {
     static const char *const body[] = {"do", "done", NULL};
@@ -492,7 +498,7 @@ static void parse_loop(shell_parser *p, shell_node *node)
     node->body = parse_until(p, "done");
 }
 
-/* A | B) */
+/* Parses the patterns A | B) of a branch. */
 static void parse_patterns(shell_parser *p, shell_node *branch)
 {
     (void)takes(p, "(");
@@ -555,7 +561,7 @@ static void parse_named_function(shell_parser *p, shell_node *node)
     parse_function(p, node);
 }
 
-/* The command of a kind at the cursor, whose keyword is passed already. */
+/* Determines the kind of the command at the cursor by its keyword, and parses it. */
 static void parse_kind(shell_parser *p, shell_node *node)
 {
     static const struct {
@@ -615,7 +621,7 @@ static shell_node *parse_command(shell_parser *p)
     return node;
 }
 
-/* A node around the list that begins with `first`. */
+/* Returns a node whose body is the list that begins with `first`. */
 static shell_node *wrap(shell_parser *p, shell_node_kind kind, shell_node *first)
 {
     shell_node *const node = new_node(p, kind, first->text.at);
@@ -625,7 +631,7 @@ static shell_node *wrap(shell_parser *p, shell_node_kind kind, shell_node *first
     return node;
 }
 
-/* Commands joined by |; one alone is not wrapped. */
+/* Parses commands joined by |. A single command is not wrapped in a node. */
 static shell_node *parse_pipe(shell_parser *p)
 {
     shell_node *const first = parse_command(p), *last = first;
@@ -646,7 +652,7 @@ static shell_node *parse_pipe(shell_parser *p)
     return pipe;
 }
 
-/* Pipes joined by && and ||; one alone is not wrapped. */
+/* Parses pipes joined by && and ||. A single pipe is not wrapped in a node. */
 static shell_node *parse_chain(shell_parser *p)
 {
     shell_node *const first = parse_pipe(p), *last = first;

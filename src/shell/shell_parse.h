@@ -4,8 +4,9 @@
  *     make && run --a 1 | tee log     CHAIN body: SIMPLE make, then, with sign &,
  *                                     PIPE  body: SIMPLE run --a 1, SIMPLE tee log
  *
- * The parser is lenient: the end of the text closes all that is open, and a closing word without an
- * opening one is skipped. Brackets of expansions are counted without regard to quotes inside them.
+ * The parser is lenient. The end of the text closes all open commands, and a closing keyword
+ * without an opening one is skipped. Quotes inside the brackets of an expansion are ignored when
+ * brackets are counted.
  */
 #ifndef SHELL_PARSE_H
 #define SHELL_PARSE_H
@@ -14,8 +15,8 @@
 
 typedef enum shell_node_kind {
     SHELL_SIMPLE,     /* words, the first `assignments` of them NAME=VALUE; target, here */
-    SHELL_CONDITION,  /* words inside of [[ ]], operators among them */
-    SHELL_ARITHMETIC, /* words: one, the inside of (( )) */
+    SHELL_CONDITION,  /* words: inside [[ ]], with operators */
+    SHELL_ARITHMETIC, /* words: one, the text inside (( )) */
     SHELL_CHAIN,      /* body: commands joined by && and || */
     SHELL_PIPE,       /* body: commands joined by | */
     SHELL_IF,         /* test, body, otherwise: a list, or the IF of an elif */
@@ -33,22 +34,22 @@ typedef enum shell_node_kind {
 typedef struct shell_node {
     shell_node_kind kind;
     int line;
-    shell_text text; /* from its first byte up to the operator after it; of a loop, its head */
+    shell_text text; /* text from its first byte to the operator after it; for a loop, its head */
     struct shell_node *next; /* the next command of the same list */
     struct shell_node *test, *body, *otherwise;
     shell_text *word;
     int words, word_capacity, assignments;
     char sign; /* in a chain: & or |, the operator before the command */
     bool negated, background, select;
-    bool apart;     /* variables end with it: of a subshell, a pipe or a background command */
+    bool apart;     /* subshell, pipe or background command: its variables end with it */
     bool counts;    /* FOR with ((A; B; C)) */
     bool undecided; /* BRANCH: with a pattern such as @(a|b), or after ;& */
     bool has_here, here_quoted;
-    shell_text here;   /* text of its here-document */
-    shell_text target; /* the file after its last >; empty: none */
+    shell_text here;   /* text of the here-document */
+    shell_text target; /* file after the last >; empty: none */
 } shell_node;
 
-/** The first command of a text that begins in line c->line; NULL: it has none. */
+/** Parses a text that begins in line c->line. Returns its first command; NULL: it has none. */
 shell_node *shell_parse(shell_text text, shell_context *c);
 
 /* ---- where words and brackets end: each function takes a position before `end` ---- */
@@ -57,18 +58,20 @@ bool shell_is_name(char c);
 bool shell_at_operator(const char *at); /* ; & | ( ) < > */
 bool shell_begins(const char *at, const char *end, const char *with);
 
-/** Returns the place after the bracket, or the backtick, that matches the one before `at`. */
+/** Returns the place after the bracket or backtick that closes the one before `at`. */
 const char *shell_skip_close(const char *at, const char *end, char open, char close);
 const char *shell_skip_backtick(const char *at, const char *end);
 
-/** After a word, up to a blank or an operator; `*open` is set to a quote that is not closed. */
+/**
+ * Returns the end of a word, at a blank or an operator. Sets *open to a quote that is not closed.
+ */
 const char *shell_skip_word(const char *at, const char *end, const char **open);
 
-/** After blanks; and after line breaks and comments too. */
+/** Returns the place after blanks; shell_skip_lines also skips line breaks and comments. */
 const char *shell_skip_blanks(const char *at, const char *end);
 const char *shell_skip_lines(const char *at, const char *end);
 
-/** Length of the NAME of NAME=, NAME+= or NAME[INDEX]= at a position; 0: none is there. */
+/** Returns the length of NAME in a text that begins with NAME=, NAME+= or NAME[INDEX]=; else 0. */
 size_t shell_assignment_length(shell_text text);
 
 /** Is a word `export`, `declare` or a similar builtin, whose arguments are assignments? */

@@ -16,7 +16,9 @@ static bool needs_quotes(const char *text)
                         "-_./:,=+@%") != strlen(text);
 }
 
-/* Writes $'a\012b': bytes that are not plain text would break the line or control the terminal. */
+/*
+ * Writes $'a\012b', since bytes other than plain text could break the line or control the terminal.
+ */
 static void append_escaped(text_builder *out, const char *word)
 {
     size_t left = strlen(word);

@@ -1,9 +1,9 @@
-/* shell_read.c - the commands of a shell script, as far as they follow from its text */
+/* shell_read.c - reads a shell script and returns the commands that its text determines */
 #include <string.h>
 
 #include "shell/shell_state.h"
 
-/* Marks of unknown values, and zero bytes, which end words, are not text. */
+/* Rejects zero bytes, which would end words, and the bytes of marks of unknown values. */
 static void check_bytes(shell_context *c, const char *text, size_t length)
 {
     static const char bytes[] = {'\0', SHELL_UNKNOWN, SHELL_UNKNOWN_END};
@@ -46,7 +46,7 @@ static bool any_command_has_options(const shell_words *words)
     return false;
 }
 
-/* The words of a value that has options: of a text those between its blanks. */
+/* Adds the words of a value that contains options; a text is split at blanks. */
 static void add_option_words(shell_state *in, const shell_list *value, shell_list *words)
 {
     static const char blanks[] = " \t\r\n";
@@ -64,7 +64,10 @@ static void add_option_words(shell_state *in, const shell_list *value, shell_lis
     }
 }
 
-/* A file that only sets variables, for others to source: their options are its command. */
+/*
+ * Makes a command of the options in variables, for a file that only sets variables and is to be
+ * sourced.
+ */
 static void add_variables(shell_state *in)
 {
     shell_list words = {0};
@@ -100,7 +103,7 @@ static void read_script(shell_context *c, const shell_source *source, shell_word
     if (source->length > SHELL_MAX_BYTES)
         shell_fail(c, "more than 4 MiB of them");
     const shell_node *const commands = shell_parse(text, c);
-    c->line = 0; // of what is set before the first command
+    c->line = 0; // line 0: before the first command
     for (int i = 0; i < source->arguments; i++)
         take_argument(&in, source->argument[i]);
     shell_job_lines(&in, text);
@@ -112,7 +115,10 @@ static void read_script(shell_context *c, const shell_source *source, shell_word
     out->variables = in.variables;
 }
 
-/* The context is not local to the function that is jumped back to. */
+/*
+ * Reads a script. The context belongs to the caller, so that it is defined after a jump back to
+ * here.
+ */
 static plait_status read_or_fail(shell_context *c, const shell_source *source, shell_words *out)
 {
     if (setjmp(c->failed) != 0)

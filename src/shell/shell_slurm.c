@@ -1,10 +1,12 @@
-/* shell_slurm.c - #SBATCH lines: their options, and the variables that SLURM sets to them */
+/*
+ * shell_slurm.c - options of #SBATCH lines and of srun, and the variables that SLURM sets from them
+ */
 #include <ctype.h>
 #include <string.h>
 
 #include "shell/shell_state.h"
 
-/* The "4" of "h100:4"; other values that are not a number of GPUs are unknown. */
+/* Returns the number of GPUs, "4" for "h100:4". A value without a number becomes unknown. */
 static const char *gpu_count(shell_state *in, const char *option, const char *value)
 {
     static const char *const counts[] = {"--gpus", "--gpus-per-node", "--gpus-per-task", NULL};
@@ -28,7 +30,7 @@ static void set_variables(shell_state *in, const char *option, const char *value
         {"--cpus-per-task", "SLURM_CPUS_PER_TASK", NULL},
         {"--job-name", "SLURM_JOB_NAME", NULL}};
 
-    if (strcmp(option, "--nodes") == 0 && strchr(value, '-') != NULL) // a range
+    if (strcmp(option, "--nodes") == 0 && strchr(value, '-') != NULL) // a range of nodes
         value = shell_unknown(in, shell_text_of(value), false);
     for (size_t s = 0; s < sizeof set / sizeof *set; s++)
         for (int v = 1; v < 3; v++)
@@ -36,7 +38,9 @@ static void set_variables(shell_state *in, const char *option, const char *value
                 shell_set_word(in, set[s][v], value);
 }
 
-/* The long form of an option, and the value that is joined to it: -N4 and --nodes=4 are --nodes 4. */
+/*
+ * Returns the long form of an option, and the value joined to it: -N4 and --nodes=4 are --nodes 4.
+ */
 static const char *long_form(char *word, const char **value)
 {
     static const char *const letters[] = {"-N--nodes",    "-n--ntasks",        "-G--gpus",
@@ -55,7 +59,7 @@ static void add_job_line(shell_state *in, shell_text line)
 {
     static const char blanks[] = " \t\r\"'";
     char *const copy = shell_copy(in->c, line);
-    const char *option = NULL; // whose value is the next word
+    const char *option = NULL; // option whose value is the next word
     shell_list words = {0};
 
     copy[strcspn(copy + 1, "#") + 1] = '\0'; // a comment after the options
@@ -140,7 +144,7 @@ void shell_add_job_command(shell_state *in, const shell_list *words)
 {
     static const char *const programs[] = {"srun", "sbatch", "salloc", NULL};
     shell_list all = {0};
-    bool options = false; // of srun, which end at the program that it starts
+    bool options = false; // within the options of srun, which end at the program
 
     for (int w = 0; w < words->count; w++) {
         const char *const word = words->word[w], *const before = w > 0 ? words->word[w - 1] : "";

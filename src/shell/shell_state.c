@@ -29,7 +29,7 @@ const char *shell_joined(shell_state *in, const shell_list *words, int from)
     return shell_finish(in->c, &out);
 }
 
-/* Beyond MAX_ORIGINS all unknown values share the first origin. */
+/* After MAX_ORIGINS origins, further unknown values share the first origin. */
 const char *shell_unknown(shell_state *in, shell_text text, bool unset)
 {
     shell_words *const out = in->out;
@@ -139,7 +139,9 @@ void shell_unset(shell_state *in, const char *name)
         *shell_variable_of(in, name) = (shell_variable){.name = name, .unset_at = in->unread};
 }
 
-/* Variables of SLURM and of the caller's arguments, which have no line, stay. */
+/*
+ * Makes all variables unknown but those of SLURM and of the caller's arguments, which have no line.
+ */
 void shell_forget(shell_state *in, shell_text text)
 {
     in->unread++;

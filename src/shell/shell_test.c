@@ -7,7 +7,7 @@ typedef struct test_reader {
     shell_state *in;
     const char **at;
     const char **end;
-    bool patterns; /* of [[ ]] */
+    bool patterns; /* evaluates [[ ]], which has patterns */
 } test_reader;
 
 static shell_status decided(bool holds)
@@ -22,7 +22,7 @@ static shell_status negated(shell_status status)
 
 /* ---- primaries ---- */
 
-/* Is a word known? An unknown one is the cause that the condition is undecided. */
+/* Is a word known? An unknown word is recorded as the cause of an undecided condition. */
 static bool is_known(test_reader *t, const char *word)
 {
     const int origin = shell_origin_index(t->in->out, word);
@@ -31,7 +31,10 @@ static bool is_known(test_reader *t, const char *word)
     return origin < 0;
 }
 
-/* Variables that the script does not set are empty; any character makes a word not empty. */
+/*
+ * Is a word empty? Variables that the script does not set count as empty; any other character does
+ * not.
+ */
 static shell_status is_empty(test_reader *t, const char *word)
 {
     bool unset = true;
@@ -45,7 +48,10 @@ static shell_status is_empty(test_reader *t, const char *word)
     return unset || is_known(t, word) ? SHELL_TRUE : SHELL_UNDECIDED;
 }
 
-/* A leading zero makes an integer of [[ ]] octal; [ ] reads it as decimal. */
+/*
+ * Reads a decimal integer. With a leading zero [[ ]] reads octal, which is rejected; [ ] reads
+ * decimal.
+ */
 static bool is_integer(const test_reader *t, const char *word, int64_t *out)
 {
     return !(t->patterns && word[0] == '0' && word[1] != '\0') &&
@@ -88,7 +94,7 @@ static bool is_operator(const char *word)
     return shell_compares(word) || text_index(word, operators) >= 0;
 }
 
-/* A = B, -z A, A; tests of files and =~ are undecided. */
+/* Evaluates A = B, -z A or A. Tests of files and =~ are undecided. */
 static shell_status primary_of(test_reader *t)
 {
     const char *const word = *t->at++;
@@ -165,7 +171,10 @@ shell_status shell_test(shell_state *in, const shell_list *words, bool patterns)
 
 /* ---- patterns ---- */
 
-/* Other patterns than * and literal characters are undecided; a \ makes the next one literal. */
+/*
+ * Patterns with more than * and literal characters are undecided; a \ makes the next character
+ * literal.
+ */
 shell_status shell_match(const shell_state *in, const char *pattern, const char *word)
 {
     const char *star = NULL, *from = NULL;
