@@ -21,7 +21,7 @@ typedef struct plan_rows {
     const plait_plan *plan;
     int microbatches;
     plait_stage_sort *pricer;
-    plait_stage *held;     /* [stages], the chunks that each rank holds */
+    plait_stage *held;     /* [stages], chunks of each rank */
     stage_parts *parts;    /* [stages] */
     stage_cost *cost;      /* [stages], with fused boundaries if `fuses` */
     stage_cost *fused;     /* [stages], scratch: the costs with fused boundaries */

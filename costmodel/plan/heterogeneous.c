@@ -60,7 +60,9 @@ static bool make_pricers(mixed_rows *rows, plait_arena *arena)
     return true;
 }
 
-/* Each stage gets its own list of parts, since a shared pricer has room for one stage only. */
+/*
+ * Each stage gets its own list of parts, since a shared pricer stores the parts of one stage only.
+ */
 static bool cost_stages(mixed_rows *rows, plait_arena *arena)
 {
     const plait_plan *plan = rows->plan;

@@ -184,7 +184,7 @@ static double longest_s(const double *s, int count)
     return longest;
 }
 
-/* Simulates the pipeline first without gradients, then with the work beside and after it. */
+/* Simulates the pipeline without gradients, then with its reductions, optimizer and gathers. */
 static plait_status run(plan_prices *p, plait_arena *arena, plait_timeline *out, plait_error *err)
 {
     const plait_overlaps *overlap = &p->problem->runtime->overlap;

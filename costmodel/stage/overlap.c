@@ -259,9 +259,7 @@ static double bucketed_s(const plait_overlaps *overlap, const plait_route *route
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
 }
 
-/*
- * ZeRO-1 needs the reduced gradients of its shard only, but some software all-reduces them. (C.65)
- */
+/* ZeRO-1 needs only the reduced gradients of its shard, but some software all-reduces. (C.65) */
 plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degrees *d)
 {
     return d->zero == 0 || (d->zero == 1 && overlap->reduce_whole) ? PLAIT_ALL_REDUCE
@@ -374,8 +372,7 @@ static double optimizer_s(const plait_problem *problem, const plait_degrees *d,
 }
 
 /*
- * Time to send gradients to the host beside one backward: of each microbatch, or of the last.
- * (C.165)
+ * Time to send one backward's gradients to the host: those of a microbatch, or of the step. (C.165)
  */
 static double down_s(const plait_problem *problem, const plait_degrees *d,
                      const plait_state_bytes *state, double shard)

@@ -39,7 +39,7 @@ typedef struct stage_part {
 typedef struct stage_parts {
     int count;
     const stage_part *part;
-    double share; /* of microbatches that pass each part: 1, or 1/2 if a rank has two stages */
+    double share; /* share of microbatches in each part: 1, or 1/2 if a rank has two stages */
 } stage_parts;
 
 /** The sum of a stage's parts, on one rank. Times are of one microbatch. */
@@ -57,9 +57,9 @@ typedef struct stage_load {
     double paired_s[PLAIT_EP_OVERLAPS]; /* time that a pair of microbatches saves */
     double busy_s;                      /* time of products and attention, forward and backward */
     double moving_s;                    /* time of memory-bound kernels, forward and backward */
-    double saved_bytes;                 /* activations of one microbatch, all chunks */
+    double saved_bytes;                 /* kept activations of one microbatch, all chunks */
     double held_bytes;                  /* activations of all microbatches in flight */
-    double live_bytes;                  /* largest layer rebuilt for its backward */
+    double live_bytes;                  /* activations of the largest rebuilt layer */
     double dense;                       /* parameters outside the routed experts */
     double expert;                      /* parameters of routed experts */
 } stage_load;
@@ -76,10 +76,10 @@ typedef struct stage_state {
 typedef struct stage_sync {
     double reduce_s;    /* reduction of all gradients */
     double across_s;    /* part of reduce_s among ranks with the same shard */
-    double gather_s;    /* ZeRO-1 and -2: parameters after the optimizer */
+    double gather_s;    /* gather of parameters after the optimizer (ZeRO-1 and -2) */
     double optimizer_s; /* optimizer step */
     double down_s;      /* gradients to the host, overlapped with one backward */
-    double downs;       /* backward passes a step that send gradients to the host */
+    double downs;       /* number of backward passes per step that send gradients to the host */
 } stage_sync;
 
 /** The terms of a stage, or of a class of equal stages, that a step adds up. */
@@ -106,12 +106,12 @@ typedef struct sync_routes {
     plait_state_bytes state; /* bytes per parameter in the plan's formats */
     shard_ways ways;
     plait_route shard;    /* ranks of one ZeRO shard group */
-    plait_route replicas; /* holders of the same shard */
+    plait_route replicas; /* ranks that hold the same shard */
     plait_route expert_shard;
     plait_route expert_replicas;
     shard_nodes dense_nodes; /* valid if the plan treats domains separately (C.169, C.171) */
     shard_nodes expert_nodes;
-    plait_route ends; /* first and last stage, which share a tied embedding */
+    plait_route ends; /* first and last stage, with a tied embedding */
     plait_network network;
 } sync_routes;
 
@@ -126,9 +126,9 @@ typedef struct stage_rows {
 
 /** Owns the prices of stages on one node group with one set of degrees. */
 struct plait_stage_sort {
-    plait_problem problem; /* of the group alone, in a heterogeneous plan */
+    plait_problem problem; /* problem of this node group alone in a heterogeneous plan */
     plait_degrees degrees;
-    const plait_cluster *whole; /* all groups */
+    const plait_cluster *whole; /* cluster with all node groups */
     int group;
     layer_row row;
     gather_row gather;
@@ -291,7 +291,7 @@ plait_band risk_band(const plait_problem *problem);
 
 /** Neighbouring stages that share one cost. */
 typedef struct stage_run {
-    int cost; /* index into the costs */
+    int cost; /* index into step_parts.cost */
     int stages;
 } stage_run;
 
@@ -300,12 +300,12 @@ typedef struct step_parts {
     const plait_problem *problem;
     const plait_degrees *degrees;
     int microbatches;
-    double send_s; /* one send between stages */
+    double send_s; /* time of one send between stages */
     int costs;
     const stage_cost *cost; /* [costs] */
     int runs;
     const stage_run *run;  /* [runs], from the first stage to the last */
-    plait_rank_run *ranks; /* [runs], scratch */
+    plait_rank_run *ranks; /* [runs], scratch of step_sum_of */
 } step_parts;
 
 typedef struct step_sum {
@@ -313,16 +313,16 @@ typedef struct step_sum {
     bool exact;           /* no simulation could find a longer pipeline */
     double alone_s;       /* pipeline without pairs */
     double hidden_s;      /* time that pairs hide of alone_s */
-    double most_hidden_s; /* upper bound on hidden_s, whichever stage is slowest */
+    double most_hidden_s; /* upper bound on hidden_s, for any slowest stage */
     double paired_s;      /* time that pairs hide in the slowest stage */
     double busy_s;        /* all microbatches of the slowest stage, less paired_s */
     double pp_comm_s;
     double dp_comm_s;
     double optimizer_s;
     double total_s;
-    double busy_s_a_gpu; /* mean of stages, all microbatches */
+    double busy_s_a_gpu; /* mean over GPUs, all microbatches */
     double moving_s_a_gpu;
-    int slowest; /* index into the costs */
+    int slowest; /* slowest stage, as index into step_parts.cost */
 } step_sum;
 
 // step.c

@@ -174,9 +174,9 @@ void plait_between_add_stage(plait_between_stages *sum, const plait_stage_price 
 }
 
 /*
- * The fill and drain wait for every boundary. The steady state waits for the slowest boundary: fully if
- * sends are synchronous, else for a share, and never less than its link takes for all microbatches.
- * (C.224, C.225)
+ * The fill and drain wait for every boundary. The steady state waits for the slowest one: fully if
+ * sends are synchronous, else for a share, and at least as long as its link needs for all
+ * microbatches. (C.224, C.225)
  */
 double plait_between_sends_s(const plait_problem *problem, const plait_between_stages *sum, int m,
                              double pipeline_s)

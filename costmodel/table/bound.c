@@ -282,7 +282,7 @@ static void fill_chosen_loads(const plait_table *table, const layer_choice *choi
     }
 }
 
-/* C.93. As C.90, with the recomputation, kept and rebuilt activations of one choice. */
+/* C.93. Adds to C.90 the recomputation, and the kept and rebuilt activations, of one choice. */
 plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, double most_bytes)
 {
     const plait_choice usual = {d->recompute, d->offload_acts};
@@ -300,9 +300,7 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, doubl
     return bound_price(table, d, most_bytes);
 }
 
-/*
- * Peak of the fullest class with the state of its shards and the fewest activations of any choice.
- */
+/* Peak of the fullest class, with the state of its shards and the fewest activations. */
 static double min_memory_activations_peak(plait_table *table)
 {
     double fullest = 0.0;
@@ -332,10 +330,7 @@ static double least_sync_s(const step_parts *parts, int slowest, stage_cost *scr
     return sync_exposed_s(parts->problem, parts->degrees, scratch, parts->costs);
 }
 
-/*
- * Longest optimizer step alone, since recomputation may hide all gradients that are sent to the
- * host.
- */
+/* Longest optimizer step alone; recomputation may hide all sends of gradients to the host. */
 static double least_optimizer_s(const step_parts *parts)
 {
     double longest_s = 0.0;
@@ -346,8 +341,9 @@ static double least_optimizer_s(const step_parts *parts)
 }
 
 /*
- * Lower bound on the step with any recomputation, from the step without. If the time of the pipeline is
- * itself a bound, the slowest stage may wait for another, and its recomputation may cost nothing.
+ * Lower bound on the step with any recomputation, from the step without. If the time of the
+ * pipeline is itself a bound, the slowest stage may wait for another, and its recomputation may
+ * cost nothing.
  */
 static plait_price least_price_of(const step_parts *parts, double peak_bytes, stage_cost *scratch)
 {
@@ -360,7 +356,7 @@ static plait_price least_price_of(const step_parts *parts, double peak_bytes, st
     return bound_of(sum, peak_bytes);
 }
 
-/* C.94. As C.90, with the state, gathers, reductions and optimizer of one shard. */
+/* C.94. Adds to C.90 the state, gathers, reductions and optimizer step of one shard. */
 plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
 {
     plait_degrees plain = *d;

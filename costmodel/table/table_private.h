@@ -16,11 +16,11 @@ typedef struct stage_class {
     int stage; /* index of the earliest in the class */
     int count;
     int first, last; /* classes of a rank's first and last chunk; -1: the rank has one chunk */
-    int uneven;      /* number of held chunks of a rank with uneven chunks; else 0 */
+    int uneven;      /* number of entries of `held` if the rank has uneven chunks; else 0 */
     const chunk_in_flight *held;
     int depth;         /* layers of the longest chunk */
     int ends;          /* number of parts that are ends of the model, which come first */
-    stage_parts parts; /* without their recompute choices */
+    stage_parts parts; /* layers and ends, without recompute choices */
     double in_flight;
     const unsigned short *leading; /* [depth + 1][kinds]: layers of each kind among the first N of
                                       each chunk */
@@ -118,11 +118,12 @@ struct plait_table {
     plait_degrees last;
     char layout[PLAIT_VALUE_SIZE]; /* text of last.split, if it is a layout */
     bool row_valid, stages_valid, sends_valid, shards_valid;
-    long rows; /* number of changes of anything that a simulated pipeline depends on */
+    long rows; /* counter; incremented when an input of simulated pipelines changes */
 
-    plait_pipelines *spans;                          /* cache of simulated schedules */
-    class_cache *classes;                            /* cache of ranks.of, chunks.of and run */
-    cached_pipeline known[TIMES + PLAIT_MAX_LAYERS]; /* by choice of recomputation and offload */
+    plait_pipelines *spans; /* cache of simulated schedules */
+    class_cache *classes;   /* cache of ranks.of, chunks.of and run */
+    cached_pipeline
+        known[TIMES + PLAIT_MAX_LAYERS]; /* simulated pipelines, by recompute and offload choice */
     cached_portions portions;
 
     layer_row row;
@@ -153,7 +154,7 @@ struct plait_table {
     bool bound_base_valid;
     unsigned char pairs; /* plait_ep_overlap */
     layer_time min_memory_times[PLAIT_EP_OVERLAPS][ROW_PRICES];
-    const layer_time *min_memory_time; /* [ROW_PRICES] of min_memory_times */
+    const layer_time *min_memory_time; /* [ROW_PRICES], a row of min_memory_times */
     layer_time *chosen_time;           /* [TIMES][timed_rows] */
     bool chosen_time_valid[TIMES];
     stage_class whole; /* all layers and both ends on one rank */
@@ -311,7 +312,7 @@ static inline void add_split_layers(const plait_table *table, const stage_class 
  */
 typedef struct layer_choice {
     const layer_time *first, *rest;
-    int full_recompute_layers; /* -1: all */
+    int full_recompute_layers; /* number of layers; -1: all */
 } layer_choice;
 
 /* Is the choice full:N, which recomputes only the first layers of each chunk? */

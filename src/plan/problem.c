@@ -48,7 +48,7 @@ static bool is_band(const plait_band *band)
            band->tie >= 0.0 && isfinite(band->tie);
 }
 
-/* Checks both bands and the risk; a risk of 0 stands for the default. */
+/* Checks both bands and the risk. The risk may be 0, for the default. */
 static plait_status check_trust(const plait_problem *problem, plait_error *err)
 {
     if (!(problem->risk >= 0.0 && problem->risk < 1.0))

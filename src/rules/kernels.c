@@ -61,7 +61,9 @@ static int widest_head(const plait_model *model)
     return widest;
 }
 
-/* Heads of latent attention have queries and keys wider than values. */
+/*
+ * Checks the widths of wide heads of latent attention; other heads have values as wide as queries.
+ */
 static bool widths_fit_cudnn(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++) {
@@ -221,9 +223,9 @@ static bool kernel_takes_model(const plait_problem *problem, plait_attention_ker
 }
 
 /*
- * Neither FlashAttention nor cuDNN's attention shards ALiBi over context ranks
- * (dot_product_attention/utils.py), nor do PyTorch's ring attention and DeepSpeed's sequence
- * parallelism take a bias.
+ * FlashAttention and cuDNN's attention do not shard ALiBi over context ranks
+ * (dot_product_attention/utils.py). PyTorch's ring attention and DeepSpeed's sequence parallelism
+ * have no bias.
  */
 static bool context_takes_alibi(const plait_problem *problem, const plait_degrees *d,
                                 const plan_reason *why)

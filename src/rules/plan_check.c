@@ -359,7 +359,7 @@ static bool layout_suits(const plait_problem *p, const plait_degrees *d, const p
            because(why, "%s (rule P29)", lacks);
 }
 
-/* There must be no more chunks than the split can fill, and than lists have room for. */
+/* The split must fill all chunks, and there are at most PLAIT_MAX_LAYERS chunks. */
 static bool has_few_chunks(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const int most = split_most_chunks(p->model->layers, (plait_split_kind)d->split.kind);
@@ -531,7 +531,7 @@ bool problem_is_valid(const plait_problem *p, const plan_reason *why)
     return values_hold(problem_check(p, &wrong), &wrong, why);
 }
 
-/* All values must be within their ranges, and lists must have room for all chunks. */
+/* All values must be within their ranges, and the number of chunks within PLAIT_MAX_LAYERS. */
 static bool point_holds(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     plait_error wrong;

@@ -61,8 +61,8 @@ static void set_origin(shell_state *in, const shell_variable *old, bool adds, in
 }
 
 /*
- * Does an assignment that may not run. The old value stays if options are added; else it gets an
- * unknown part.
+ * Assigns if the command may not run: added options keep the old value, other text makes it
+ * uncertain.
  */
 static void assign_possible(shell_state *in, const shell_variable *old, const shell_assignment *a)
 {
@@ -82,8 +82,7 @@ static void assign_possible(shell_state *in, const shell_variable *old, const sh
 }
 
 /*
- * Does an assignment that runs. For an array, NAME=TEXT and NAME+=TEXT change the first element
- * only.
+ * Assigns if the command runs. For arrays, NAME=TEXT and NAME+=TEXT change the first element only.
  */
 static void assign_certain(shell_state *in, shell_variable *variable, const shell_assignment *a)
 {

@@ -390,10 +390,7 @@ static void run_script(shell_state *in, const shell_list *words, int script)
 
 /* ---- simple commands ---- */
 
-/*
- * After a `return`, `break` or `continue` that may run, the rest of the function or round is only
- * possible.
- */
+/* The rest of a function or round may not run after `return`, `break` or `continue`. */
 static void leave(shell_state *in, int reach)
 {
     in->status = SHELL_PROGRAM;

@@ -239,8 +239,7 @@ static bool is_delimiter(shell_text delimiter, const char *line, const char *las
 }
 
 /*
- * Reads a here-document. Tabs before the delimiter are always skipped, as in <<-; tabs in the text
- * stay.
+ * Reads a here-document. Tabs before the delimiter are skipped, as in <<-; tabs in the text stay.
  */
 static void read_here(shell_parser *p, shell_node *node, shell_text delimiter)
 {

@@ -115,10 +115,7 @@ static void read_script(shell_context *c, const shell_source *source, shell_word
     out->variables = in.variables;
 }
 
-/*
- * Reads a script. The context belongs to the caller, so that it is defined after a jump back to
- * here.
- */
+/* Reads a script. The caller owns the context, since a failure jumps back to this function. */
 static plait_status read_or_fail(shell_context *c, const shell_source *source, shell_words *out)
 {
     if (setjmp(c->failed) != 0)

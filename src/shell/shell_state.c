@@ -139,9 +139,7 @@ void shell_unset(shell_state *in, const char *name)
         *shell_variable_of(in, name) = (shell_variable){.name = name, .unset_at = in->unread};
 }
 
-/*
- * Makes all variables unknown but those of SLURM and of the caller's arguments, which have no line.
- */
+/* Keeps the variables of SLURM and of the caller's arguments, which have no line. */
 void shell_forget(shell_state *in, shell_text text)
 {
     in->unread++;

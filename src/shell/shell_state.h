@@ -70,7 +70,7 @@ typedef struct shell_local {
  * its origin. After a `return` or `break` that sets `left`, the following commands of the function
  * or round are at most possible. The body of a loop with an unknown number of rounds is evaluated
  * twice: first as a survey, which takes each branch and makes all assigned variables unknown; then,
- * from the resulting state, as a round that stands for all rounds.
+ * from the resulting state, as any of its rounds.
  */
 typedef struct shell_state {
     shell_context *c;

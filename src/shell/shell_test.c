@@ -31,10 +31,7 @@ static bool is_known(test_reader *t, const char *word)
     return origin < 0;
 }
 
-/*
- * Is a word empty? Variables that the script does not set count as empty; any other character does
- * not.
- */
+/* Is a word empty? Variables that the script does not set count as empty. */
 static shell_status is_empty(test_reader *t, const char *word)
 {
     bool unset = true;
@@ -48,10 +45,7 @@ static shell_status is_empty(test_reader *t, const char *word)
     return unset || is_known(t, word) ? SHELL_TRUE : SHELL_UNDECIDED;
 }
 
-/*
- * Reads a decimal integer. With a leading zero [[ ]] reads octal, which is rejected; [ ] reads
- * decimal.
- */
+/* Reads a decimal integer. In [[ ]] a leading zero means octal, which is not evaluated. */
 static bool is_integer(const test_reader *t, const char *word, int64_t *out)
 {
     return !(t->patterns && word[0] == '0' && word[1] != '\0') &&
