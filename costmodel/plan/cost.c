@@ -252,8 +252,8 @@ static void judge_host(plait_cost *cost)
 }
 
 /*
- * FITS if the fullest stage fits at the accepted risk, TIGHT if it more likely fits than not, else
- * OUT_OF_MEMORY. (C.85)
+ * The verdict is FITS if the fullest stage fits at the accepted risk, TIGHT if it fits at a risk of
+ * one half, else OUT_OF_MEMORY. (C.85)
  */
 void cost_judge(const plait_problem *problem, plait_cost *cost)
 {

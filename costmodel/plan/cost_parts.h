@@ -41,7 +41,7 @@ void cost_set_step(const plait_problem *problem, const double terms[LAYER_TERMS]
                    const plait_step_time *beside, plait_cost *cost);
 /** Fills the band of the peak, and host memory. */
 void cost_set_memory(const plait_problem *problem, double host_bytes, plait_cost *cost);
-/** Fills the verdict on cost->memory and its reason; `problem` has the nodes of the fullest stage. */
+/** Fills the verdict on cost->memory and its reason, on the cluster of the fullest stage. */
 void cost_judge(const plait_problem *problem, plait_cost *cost);
 /** Low if the kernels have default constants, high if links and software are measured as well. */
 plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d);

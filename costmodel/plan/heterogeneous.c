@@ -151,7 +151,7 @@ static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_
     cost_judge(&rows->pricer[cost->fullest_stage]->problem, cost);
 }
 
-/* Stages are weighted by their GPUs; idle groups are not part of the price. (C.228) */
+/* Weights the rates of stages by their GPUs. Idle node groups are not priced. (C.228) */
 static void fill_rates(const mixed_rows *rows, plait_cost *cost)
 {
     const plait_job *job = &rows->problem->job;

@@ -75,8 +75,9 @@ static double tokens_of(const limits_of *of, plait_group_shape group)
 /* ---- data parallelism ---- */
 
 /*
- * C.126 assumes 2 bytes a parameter for the gather of weights during forward, and 2 + 2 for the scatter of
- * gradients and the gather during backward; this factor scales it to other formats and ZeRO stages.
+ * C.126 assumes 2 bytes per parameter for the gather of weights during forward, and 2 + 2 for the
+ * scatter of gradients and the gather during backward. This factor scales it to other formats and
+ * ZeRO stages.
  */
 static double format_share(const limits_of *of)
 {

@@ -18,7 +18,7 @@ static double rerun_flops(const plait_problem *problem, const stage_part *part)
                                              masks.half_parts);
 }
 
-/* The part of these FLOPs that a causal kernel skips. */
+/* The part of rerun_flops that a causal kernel skips. */
 static double rerun_skipped(const plait_problem *problem, const stage_part *part)
 {
     const plait_layer *layer = row_layer(problem->model, part->row);

@@ -235,7 +235,7 @@ static void add_lines(const line_set *set, const char *term, double exposed_s, v
     }
 }
 
-/* `count` calls of `bytes` each over a route. */
+/* Returns a line of `count` calls of `bytes` each over a route. */
 static plait_volume line_of(const char *what, plait_collective_op op, const replica_lines *lines,
                             const plait_route *route, plait_network network, double count,
                             double bytes)

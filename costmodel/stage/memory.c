@@ -107,7 +107,9 @@ double stage_host_bytes(const plait_problem *problem, const plait_degrees *d,
            (held * plait_host_param_bytes(problem, d) + load->in_flight * away_bytes);
 }
 
-/* C.82: activations of all microbatches in flight, and one layer rebuilt for its backward. */
+/*
+ * C.82: activations of all microbatches in flight, and those of one layer rebuilt for its backward.
+ */
 double stage_activation_bytes(const stage_load *load)
 {
     return load->held_bytes + load->live_bytes;

@@ -22,7 +22,7 @@ static plait_sim_stage stage_of_load(const stage_load *load, int how)
         .weight_s = smaller(load->weight_s, load->backward_s),
         .paired_s = load->paired_s[how],
         .held_bytes = load->saved_bytes,
-        .weight_bytes = load->saved_bytes, // upper bound: I frees what W does not read
+        .weight_bytes = load->saved_bytes, // upper bound: the input-gradient pass frees some
     };
 }
 

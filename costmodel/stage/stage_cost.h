@@ -247,7 +247,7 @@ sync_routes routes_of_stage(const plait_problem *problem, const sync_routes *rou
                             const plait_degrees *own);
 stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degrees,
                          const sync_routes *routes, const stage_load *load);
-/** The collective that reduces gradients, by the plan and what the software supports. */
+/** Returns the collective that reduces gradients, by the plan and the software. */
 plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degrees *degrees);
 plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *degrees);
 /** Exposed time of parameter gathers, which the next forward does not hide. (C.66) */

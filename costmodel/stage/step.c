@@ -41,7 +41,7 @@ double pipeline_sends(const plait_problem *problem, const plait_degrees *d)
     return 2.0 * (sends + d->pp - 2.0);
 }
 
-/* The inputs of a schedule's closed form: runs of equal stages, in order. */
+/* Returns the inputs of a schedule's closed form: runs of equal stages, in order. */
 static plait_pipeline_load pipeline_load(const step_parts *parts)
 {
     for (int i = 0; i < parts->runs; i++) {

@@ -68,8 +68,8 @@ static double hidden_s(const stage_load *load)
 }
 
 /*
- * C.91. The state of the mean rank is computed from the whole model, because its ends have formats of
- * their own.
+ * C.91. The state of the mean rank is computed from the whole model, since the ends have other
+ * formats than the layers.
  */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
 {

@@ -75,7 +75,10 @@ static bool make_room(const class_list *list, plait_arena *arena, class_list *ou
     return out->of && out->leading && out->part && out->held;
 }
 
-/* Classes point into the lists of the table, even in a copy. */
+/*
+ * Copies a list. Its classes keep pointing into the lists of the table, to which a cached list is
+ * restored.
+ */
 static void copy_list(const class_list *from, class_list *to)
 {
     to->count = from->count;

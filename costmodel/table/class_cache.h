@@ -12,5 +12,8 @@ void class_cache_grow(class_cache *cache, plait_arena *arena);
 /** Fills the table's classes and runs from the cache; false: not cached. */
 bool class_cache_get(const class_cache *cache, const plait_degrees *degrees, plait_table *table);
 
-/** Stores the table's classes and runs if there is room. Layouts are not stored: none repeats. */
+/**
+ * Stores the table's classes and runs if the cache has space. Layouts are not stored, since none
+ * repeats.
+ */
 void class_cache_put(class_cache *cache, const plait_degrees *degrees, const plait_table *table);

@@ -169,7 +169,7 @@ static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
     return true;
 }
 
-/* Fills the terms that a choice does not change, and layers without recomputation. */
+/* Fills the terms that do not depend on the choice, and the layers without recomputation. */
 static void fill_cached_portions(plait_table *table, const plait_degrees *d, cached_portions *known)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};

@@ -5,7 +5,7 @@
 
 bool cut_same(plait_cut a, plait_cut b);
 
-/** The sharding of layers that have none of their own. */
+/** Returns the sharding of layers that follow the degrees of their stage. */
 plait_cut cut_of_degrees(const plait_degrees *degrees);
 
 /** Is any layer of the stage sharded differently from the stage's degrees? */

@@ -33,6 +33,9 @@ static inline bool chunk_same(const plait_chunk *a, const plait_chunk *b)
            a->loss == b->loss && a->mtp == b->mtp;
 }
 
-/** Do these chunks contain the whole model: its layers, its modules, both ends? If not, `why` has a sentence. */
+/**
+ * Do these chunks contain the whole model: its layers, its modules and both ends? If not, fills
+ * `why` with a sentence.
+ */
 bool layout_holds(const plait_model *model, const plait_chunk *chunks, int count, char *why,
                   size_t size);

@@ -15,7 +15,7 @@ bool model_is_recurrent(const plait_model *model);
  */
 double moe_imbalance(const plait_moe *moe, double uneven, int ep);
 
-/** The largest imbalance of all kinds of layers; at least 1. */
+/** Returns the largest imbalance over all kinds of layers; at least 1. */
 double model_imbalance(const plait_model *model, double uneven, int ep);
 
 /** Does tp divide the key-value heads of every attention? */

@@ -29,7 +29,7 @@ static const number_range numbers[] = {RUNTIME_NUMBERS(NUMBER_RANGE)
 
 // ---- capabilities --------------------------------------------------------------------------
 
-/* A mask of all defined bits. */
+/* Returns a mask of the lowest `count` bits. */
 static unsigned bits_below(int count)
 {
     return (1u << count) - 1u;

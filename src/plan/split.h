@@ -28,7 +28,10 @@ bool split_same(const plait_split *a, const plait_split *b);
  */
 bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *out);
 
-/** Is the embedding in the first chunk and the loss in the last, as in all splits but a layout? */
+/**
+ * Is the embedding in the first chunk and the loss in the last? True of all splits except some
+ * layouts.
+ */
 bool split_has_ends_outside(const plait_model *model, const plait_degrees *degrees);
 
 /** Is no chunk empty: does each have layers, modules or an end? */

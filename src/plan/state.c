@@ -88,10 +88,11 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
 }
 
 /*
- * The optimizer step on the host reads gradients in fp32 beside master weights and moments, for any format
- * in which they arrive: DeepSpeed 0.19.6 (zero/stage3.py) keeps such a copy of each sub-group and
- * `grad_partitions_flat_buffer` in the format that is reduced; Megatron-Core's HybridDeviceOptimizer
- * copies gradients to fp32 buffers. FSDP2's sharded parameters and gradients are in fp32 already.
+ * The optimizer step on the host reads gradients in fp32, in addition to master weights and
+ * moments, for any format in which they arrive. DeepSpeed 0.19.6 (zero/stage3.py) keeps such a copy
+ * of each sub-group, and `grad_partitions_flat_buffer` in the format that is reduced.
+ * Megatron-Core's HybridDeviceOptimizer copies gradients to fp32 buffers. FSDP2's sharded
+ * parameters and gradients are in fp32 already.
  */
 double plait_host_param_bytes(const plait_problem *problem, const plait_degrees *d)
 {

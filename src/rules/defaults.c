@@ -87,7 +87,10 @@ static int default_schedule(const plait_problem *problem, const plait_degrees *d
                                                     : problem->runtime->defaults.key[key];
 }
 
-/* fp16 jobs reduce in fp16, even if the software reduces bf16 gradients in fp32 to avoid rounding. */
+/*
+ * Jobs in fp16 reduce in fp16, even if the software reduces bf16 gradients in fp32 to avoid
+ * rounding.
+ */
 static int default_grad_reduce(const plait_problem *problem, const plait_degrees *d,
                                plait_key_id key)
 {

@@ -34,8 +34,10 @@ static const int widest_taken[PLAIT_ATTENTION_KERNELS] = {
  */
 enum { USUAL_FLASH2_HEAD = 192 };
 
-/* Longest sequence of Megatron's fused softmax; beyond it, PyTorch's runs (FusedScaleMaskSoftmax in
- * megatron/core/fusions/fused_softmax.py). */
+/*
+ * Longest sequence of Megatron's fused softmax, which uses PyTorch's softmax for longer ones
+ * (FusedScaleMaskSoftmax in megatron/core/fusions/fused_softmax.py).
+ */
 enum { SOFTMAX_KERNEL_SEQ = 4096 };
 
 static const plait_accelerator *gpu_of(const plait_problem *problem)

@@ -55,7 +55,10 @@ static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const 
     return true;
 }
 
-/* a2a+p2p needs an all-to-all of neighbours and a ring of their groups, both of at least two ranks. */
+/*
+ * cp_comm a2a+p2p needs an all-to-all among neighbours and a ring across their groups, each of at
+ * least two ranks.
+ */
 static bool context_has_sizes(const plait_problem *p, const plait_degrees *d,
                               const plan_reason *why)
 {

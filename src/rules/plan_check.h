@@ -11,7 +11,7 @@
 /** Is the problem complete and consistent? (problem_check.h) */
 bool problem_is_valid(const plait_problem *problem, const plan_reason *why);
 
-/** plait_degrees_check for a valid problem. */
+/** Does plait_degrees_check for a problem that is known to be valid. */
 bool plan_degrees_legal(const plait_problem *problem, const plait_degrees *degrees,
                         const plan_reason *why);
 
@@ -39,7 +39,7 @@ bool plan_shards_legal(const plait_problem *problem, const plait_degrees *degree
 bool plan_batch_legal(const plait_problem *problem, const plait_degrees *degrees,
                       const plan_reason *why);
 
-/** plan_grid_legal and plan_batch_legal. */
+/** Does plan_grid_legal and plan_batch_legal. */
 bool plan_ranks_legal(const plait_problem *problem, const plait_degrees *degrees,
                       const plan_reason *why);
 
@@ -59,18 +59,18 @@ bool plan_formats_legal(const plait_problem *problem, const plait_degrees *degre
 bool plan_recompute_legal(const plait_problem *problem, const plait_degrees *degrees,
                           const plan_reason *why);
 
-/** Do all stages have the plan's degrees, except for their own offload? */
+/** Do all stages have the plan's degrees, except for the keys of offload? */
 bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why);
 
 /** May stages and layers have their own recomputation and offload, and is each choice legal? */
 bool plan_choices_legal(const plait_problem *problem, const plait_plan *plan,
                         const plan_reason *why);
 
-/** plan_choices_legal for stage s alone; `problem` has its nodes. */
+/** Does plan_choices_legal for stage s alone; `problem` has the nodes of that stage. */
 bool plan_choice_legal(const plait_problem *problem, const plait_plan *plan, int s,
                        const plan_reason *why);
 
-/** Do the stages of a plan agree with its degrees? Independent of cluster and runtime. */
+/** Do the stages of a plan agree with its degrees? Does not read cluster and runtime. */
 bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
                        const plan_reason *why);
 

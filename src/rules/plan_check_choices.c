@@ -194,7 +194,7 @@ static bool stage_choices_legal(const plait_problem *p, const plait_plan *plan, 
     return true;
 }
 
-/* The first layer of the plan with another recomputation; NULL: none. */
+/* Returns the choice of the first layer with another recomputation; NULL: none. */
 static const plait_recompute *other_choice(const plait_plan *plan, plait_recompute one)
 {
     for (int s = 0; s < plan->stages; s++)

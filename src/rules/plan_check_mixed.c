@@ -1,5 +1,5 @@
 /*
- * plan_check_mixed.c - which plans with different stages are legal
+ * plan_check_mixed.c - legality of plans with different stages
  *
  *     stage 0, 1   group 0   tp 4  dp 32  mbs 2       H100: 64 sequences a microbatch
  *     stage 2      group 1   tp 8  dp 16  mbs 4       A100: the same 64

@@ -14,7 +14,9 @@ typedef struct plan_rule {
     bool (*holds)(const plait_problem *problem, const plait_degrees *degrees);
 } plan_rule;
 
-/** A condition on models that a runtime can build, as far as its launch configs describe them. */
+/**
+ * A condition on models that a runtime can build, for features that its launch configs describe.
+ */
 typedef struct model_rule {
     const char *number;
     const char *says;
@@ -40,10 +42,10 @@ const rule_set *rule_set_of(plait_rules rules);
 /** Do both derive from the same base, as forks of one software? */
 bool rules_are_kin(plait_rules one, plait_rules other);
 
-/** The first broken rule among those that do not read the microbatch, or NULL. */
+/** Returns the first broken rule among those that do not read the microbatch, or NULL. */
 const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
 
-/** The first broken rule among those that read the microbatch, or NULL. */
+/** Returns the first broken rule among those that read the microbatch, or NULL. */
 const plan_rule *batch_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
 
 /** Is there a rule, independent of the microbatch, that `one` breaks and `other` does not? */

@@ -1,5 +1,5 @@
 /*
- * rules_torchtitan_model.c - which models torchtitan's families build
+ * rules_torchtitan_model.c - models that torchtitan's families build
  *
  * One rule covers gpt-oss, which has two sizes; the other rules cover all other models.
  */

@@ -3,15 +3,20 @@
 
 #include "plait/runtime.h"
 
-/** The release that brought a value, if the runtime's own release is earlier; else NULL. */
+/**
+ * Returns the release that introduced a value, if the runtime's own release is earlier; else NULL.
+ */
 const plait_release *runtime_brought(const plait_runtime *runtime, int key, int value);
 
-/** The first part of a model that came after the runtime's release, a plait_model_part; -1: none. */
+/**
+ * Returns the first part of a model (a plait_model_part) newer than the runtime's release; -1:
+ * none.
+ */
 int runtime_part_missed(const plait_runtime *runtime, const plait_model *model);
 
 /** Size of runtime_brought_text's buffer. */
 enum { RUNTIME_BROUGHT_SIZE = 80 };
 
-/** "; core-v0.16.0 brought it", or "" where runtime_brought returns NULL. Returns `out`. */
+/** Writes "; core-v0.16.0 brought it", or "" if runtime_brought returns NULL. Returns `out`. */
 const char *runtime_brought_text(const plait_runtime *runtime, int key, int value,
                                  char out[RUNTIME_BROUGHT_SIZE]);

@@ -1,4 +1,4 @@
-/* serve_rules.c - deployments that each serving engine refuses to start, in one table */
+/* serve_rules.c - deployments that each serving engine rejects, in one table */
 #include "plan/serve_values.h"
 
 typedef struct rule {

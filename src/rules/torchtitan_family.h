@@ -3,7 +3,7 @@
 
 #include "plait/model.h"
 
-/** Families by the features of their blocks, not by their names. */
+/** Model families, distinguished by the features of their blocks and not by name. */
 typedef enum titan_family {
     TITAN_LLAMA3,      /* grouped-query attention and an MLP */
     TITAN_QWEN3,       /* also norms of q and k, experts */
@@ -12,5 +12,5 @@ typedef enum titan_family {
     TITAN_FAMILIES
 } titan_family;
 
-/** The family that would build a model, if its rules (TM1 ...) allow it. */
+/** Returns the family that would build a model, if the rules of that family (TM1 ...) allow it. */
 titan_family titan_family_of(const plait_model *model);

@@ -490,7 +490,7 @@ static void assign(shell_state *in, shell_text text)
         element = expand_array(in, value, &a.value) || element;
     else
         shell_list_add(in, &a.value, shell_expand_whole(in, value, SHELL_WHOLE));
-    if (element) // elements are not assigned one by one
+    if (element) // assigning single elements is not supported
         shell_set_unknown(in, a.name, text);
     else
         shell_assign(in, &a);
@@ -522,7 +522,7 @@ static void run_with_settings(shell_state *in, const shell_node *node, const she
         *shell_variable_of(in, old[i - 1].name) = old[i - 1];
 }
 
-/* Expands the words of a command; those of `export NAME=VALUE` are assigned instead. */
+/* Expands the words of a command, and assigns those of `export NAME=VALUE` instead. */
 static void expand_command(shell_state *in, const shell_node *node, shell_list *words)
 {
     in->vanished = false;
@@ -616,7 +616,7 @@ static void eval_node(shell_state *in, const shell_node *node)
     if (node->kind != SHELL_CHAIN && node->kind != SHELL_PIPE)
         in->command = node;
     if ((node->kind == SHELL_SUBSHELL || node->kind == SHELL_PIPE) && in->status < SHELL_PROGRAM)
-        in->status = SHELL_PROGRAM; // `exit` may have ended it, `set -o pipefail` changes it
+        in->status = SHELL_PROGRAM; // `exit` and `set -o pipefail` may change it
     if (node->negated)
         in->status = in->status > SHELL_TRUE    ? SHELL_UNDECIDED
                      : in->status == SHELL_TRUE ? SHELL_FALSE

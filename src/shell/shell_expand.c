@@ -45,7 +45,7 @@ static void append_number(shell_expander *x, int64_t number)
 
 /* ---- values ---- */
 
-/* If the script sets IFS, how values are split and joined is unknown. */
+/* Does the script set IFS? The splitting and joining of values is then unknown. */
 static bool sets_ifs(const shell_state *in)
 {
     return shell_find(in, shell_text_of("IFS")) != NULL;
@@ -129,7 +129,10 @@ static void find_parameter(const shell_state *in, shell_parameter *p)
     p->value = &p->argument;
 }
 
-/* ${NAME:-TEXT}, ${NAME:=TEXT}, ${NAME:?TEXT}, ${NAME:+TEXT}; `sign_at` is 0 without the colon. */
+/*
+ * Expands ${NAME:-TEXT}, ${NAME:=TEXT}, ${NAME:?TEXT} or ${NAME:+TEXT}. `sign_at` is 1 with the
+ * colon, else 0.
+ */
 static void append_alternative(shell_expander *x, const shell_parameter *p, size_t sign_at)
 {
     const char sign = p->rest.at[sign_at];
@@ -397,7 +400,10 @@ const char *shell_expand_text(shell_state *in, shell_text text)
 
 /* ---- arithmetic ---- */
 
-/* Is a name in an expression assigned: does ++, --, = or an operator with = follow, or ++ or -- precede? */
+/*
+ * Does an expression assign to a name? True if ++, --, = or an operator with = follows it, or if ++
+ * or -- precedes it.
+ */
 static bool is_assigned(const char *first, const char *name, const char *at, const char *end)
 {
     static const char *const signs[] = {

@@ -30,7 +30,7 @@ typedef enum shell_node_kind {
     SHELL_FUNCTION /* words: its name; body */
 } shell_node_kind;
 
-/** A command. The comments above say which fields a kind of command uses. */
+/** A command. shell_node_kind describes the fields that each kind of command uses. */
 typedef struct shell_node {
     shell_node_kind kind;
     int line;

@@ -53,7 +53,7 @@ struct shell_variable {
 
 typedef struct shell_function {
     const shell_node *body;
-    bool uncertain; /* may be undefined when called: a branch, a loop or a subshell defines it */
+    bool uncertain; /* defined in a branch, a loop or a subshell, so calls may find it undefined */
     bool replaces;  /* an earlier function has the same name */
 } shell_function;
 
@@ -130,7 +130,7 @@ int shell_origin_index(const shell_words *words, const char *word);
 /** Returns the variable of a name if it is set, else NULL. */
 shell_variable *shell_find(const shell_state *in, shell_text name);
 
-/** May a variable that the script does not set be set by bash, the login or a file not read? */
+/** May bash, the login or a file that is not read set a variable that the script does not set? */
 bool shell_may_be_set(const shell_state *in, shell_text name);
 
 /** Returns the variable of a name. Adds one if there is none. */
