@@ -76,7 +76,7 @@ static stage_class class_of_chunks(const plait_table *table, const plait_degrees
     return class;
 }
 
-/* Returns the index of an equal class. Adds the class if there is none. */
+/* Returns the index of an equal class. Adds the class if it is missing. */
 static int place_class(const plait_table *table, class_list *list, const stage_class *class)
 {
     int known = list->count - 1; // equal stages are nearly always neighbours

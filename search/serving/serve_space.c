@@ -26,7 +26,7 @@ static bool is_usual(plait_worker w)
     return w.ep == 1 || w.ep == ranks || (w.dp_attention == 1 && w.ep <= ranks);
 }
 
-/* Advances to the next worker of at most `gpus` GPUs, in a fixed order; false: there is none. */
+/* Advances to the next worker of at most `gpus` GPUs, in a fixed order; false after the last. */
 static bool next_worker(plait_worker *w, bool experts, int gpus)
 {
     do {

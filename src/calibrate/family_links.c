@@ -114,7 +114,7 @@ static int collective_numbers(family_subject *subject, int block, fit_number out
     n += three_numbers("bus_gb_per_s", COLLECTIVE_AT(bytes_per_s), gpu, out + n);
     out[n++] = range_number("collectives", "local_gb_per_s", COLLECTIVE_AT(local_bytes_per_s), gpu);
     if (block == PLAIT_ALL_REDUCE && switch_reduces(gpu)) {
-        // NVLS numbers have no default, so start at a guess: H100's are 72 us and 0.58 of the wire.
+        // NVLS numbers have no default, so start at an estimate: H100's are 72 us and 0.58 of the wire.
         gpu->collective[block].nvls_a_s = 50.0 * PLAIT_US;
         gpu->collective[block].nvls_bytes_per_s = 0.5 * gpu->scale_up_bytes_per_s;
         out[n] = range_number("collectives", "nvls_a_us", COLLECTIVE_AT(nvls_a_s), gpu);

@@ -37,7 +37,7 @@ typedef struct fit_number {
     double high;     /* above low */
     double spread;   /* of the prior, in logarithms; 0: a weak prior */
     bool scales;     /* fitted by its logarithm (a rate, a time); else linearly (a share) */
-    bool preset;     /* starts at a guess, since the number has no default */
+    bool preset;     /* starts at an estimate, since the number has no default */
     bool determined; /* out: whether the points determine it */
 } fit_number;
 

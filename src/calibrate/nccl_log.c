@@ -169,7 +169,7 @@ static bool is_whole(double number)
     return number >= 1.5 && number < 1e5 && fabs(number - round(number)) < 0.02 * number;
 }
 
-/* Guesses the test of a reduction without a name: only all-reduce sends more than its buffer. */
+/* Infers the test of a reduction without a name: only all-reduce sends more than its buffer. */
 static void guess_test(nccl_run *run)
 {
     if (run->op >= 0 || run->other || !run->sums)

@@ -209,7 +209,7 @@ static void join_family(profile_set *set, profile_member *m)
     set->families.families += m->line.family == set->families.families;
 }
 
-/* Adds software with its profile; fails if there is none. */
+/* Adds software with its profile; fails if the profile is missing. */
 static plait_status add_member(profile_set *set, const char *name, size_t most, plait_arena *arena,
                                plait_error *err)
 {

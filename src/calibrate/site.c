@@ -113,7 +113,7 @@ typedef struct site_table {
     site_run *run;
 } site_table;
 
-/* Collects the steps with a price on the cluster; fails (RANGE) if there are none. */
+/* Collects the steps with a price on the cluster; fails (RANGE) if the list is empty. */
 static plait_status collect(const site_subject *subject, const site_step *step, size_t steps,
                             plait_arena *arena, site_table *table, site_result *out,
                             plait_error *err)

@@ -27,7 +27,7 @@ extern const char *const serving_import_name[];
  *
  * @param kind     VLLM or SGLANG
  * @param warning  receives a sentence that lists options which change the price but which plait
- *                 does not price; "" if there are none
+ *                 does not price; "" if it prices all
  */
 plait_status serving_import_read(plait_engine_kind kind, const char *text, size_t length,
                                  const char *name, const launch_call *call, plait_arena *arena,

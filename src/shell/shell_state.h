@@ -133,7 +133,7 @@ shell_variable *shell_find(const shell_state *in, shell_text name);
 /** May bash, the login or a file that is not read set a variable that the script does not set? */
 bool shell_may_be_set(const shell_state *in, shell_text name);
 
-/** Returns the variable of a name. Adds one if there is none. */
+/** Returns the variable of a name. Adds it if it is missing. */
 shell_variable *shell_variable_of(shell_state *in, const char *name);
 
 /** Sets a variable, for any certainty; `more` appends to its list. */
