@@ -250,7 +250,7 @@ static plait_stage layers_with(const plan_shardings *all, int s, int c)
     return view;
 }
 
-/* Returns the tp of the last layer before stage s, or that of the embedding for stage 0. */
+/* Returns the tp of the last layer before stage s, or the embedding's if no layer precedes it. */
 static int tp_before(const plait_plan *plan, int s)
 {
     for (int t = s - 1; t >= 0; t--)
