@@ -1,13 +1,20 @@
 /*
- * serve.h - what serving a model takes: seconds of an engine's step, and what users see of it.
+ * serve.h - cost of serving a model: step times, latencies, throughput, deployments, fleets
  *
- * A worker is tp x pp x dp_attention GPUs that run one copy of the model; a deployment is workers of one role
- * (aggregated), or prefill workers that hand their caches to decode workers (disaggregated), so many
- * replicas of it. A step table (plait_step_table_fill) holds what passes of one worker take on the
- * hardware, apart from the engine; plait_step_s adds the engine's own numbers; plait_serve makes
- * of steps what a load sees: time to first token (TTFT), time per output token (TPOT), tokens/s.
+ * A worker is a set of tp x pp x dp_attention GPUs that run one copy of the model. A deployment is
+ * a number of replicas; each replica consists of aggregated workers, or of prefill workers that
+ * send their KV caches to decode workers (disaggregated). A step table has the kernel and
+ * communication times of one worker on the hardware, without the engine. plait_step_s adds the
+ * engine's constants, and plait_serve computes from step times what a load sees: time to first
+ * token (TTFT), time per output token (TPOT), tokens/s.
  *
- * Times are seconds, sizes bytes, loads of the whole deployment unless a comment says otherwise.
+ * In order, for one deployment: plait_engine_list and plait_engine_of for the engine,
+ * plait_step_table_fill for the worker, plait_serve_memory_of and plait_pool_of for each role, then
+ * plait_serve (closed forms) or plait_serve_simulate. plait_serve_search and plait_serve_decide
+ * choose the deployment; each later section has its own introduction.
+ *
+ * Units: seconds, bytes, tokens, requests/s. Loads and rates are those of the whole deployment
+ * unless a comment states otherwise.
  *
  * Left out: images and audio, adapters, beams, guided decoding.
  */
@@ -28,11 +35,11 @@ PLAIT_BEGIN_DECLS
 
 /* ---- what runs --------------------------------------------------------------------------- */
 
-/** Formats of weights. Four-bit ones of a model with experts are those of the experts alone. */
+/** Formats of weights. For a model with experts, a four-bit format applies to the experts only. */
 #define PLAIT_WEIGHT_LIST(X)                                                                       \
     X(BF16, "bf16")                                                                                \
-    X(FP8, "fp8")             /* one scale a tensor or a token */                                  \
-    X(FP8_BLOCK, "fp8_block") /* one a block of 128 */                                             \
+    X(FP8, "fp8")             /* one scale per tensor or token */                                  \
+    X(FP8_BLOCK, "fp8_block") /* one scale per block of 128 */                                     \
     X(NVFP4, "nvfp4")                                                                              \
     X(MXFP4, "mxfp4")                                                                              \
     X(INT4, "int4")
@@ -46,7 +53,7 @@ typedef enum plait_weight_format {
 
 extern const char *const plait_weight_name[PLAIT_WEIGHT_FORMATS + 1];
 
-/** Engines; an unknown one is priced as the mean of what is known of its accelerator. */
+/** Inference engines. */
 typedef enum plait_engine_kind {
     PLAIT_ENGINE_VLLM,
     PLAIT_ENGINE_SGLANG,
@@ -56,40 +63,51 @@ typedef enum plait_engine_kind {
 
 extern const char *const plait_engine_name[PLAIT_ENGINES + 1];
 
-/** Formats that an accelerator multiplies in itself: bits 1 << plait_weight_format. */
+/**
+ * Weight formats that the accelerator's matrix units multiply natively: bits 1 <<
+ * plait_weight_format.
+ */
 unsigned plait_serve_native_weights(const plait_accelerator *gpu);
 
-/** These, and the one that a model's weights are published in: in place of its kin, or beside them. */
+/**
+ * The default formats of a search: the native ones and the format in which the model's weights are
+ * published. A published 8-bit format replaces FP8, and is left out if FP8 is not native; any other
+ * published format is added. Bits 1 << plait_weight_format.
+ */
 unsigned plait_serve_usual_weights(const plait_accelerator *gpu, const plait_model *model);
 
-/** How one worker is cut: tp pp dp_attention GPUs, experts also by tp dp_attention / ep. */
+/**
+ * Degrees of one worker, which has tp * pp * dp_attention GPUs. Inside an expert the
+ * tensor-parallel degree is tp * dp_attention / ep.
+ */
 typedef struct plait_worker {
-    int tp; /* tensor ranks of attention */
+    int tp; /* tensor-parallel ranks of attention */
     int pp;
-    int dp_attention; /* ranks with sequences of their own */
-    int ep;           /* expert ranks; 1 for dense models */
+    int dp_attention; /* data-parallel ranks of attention, each with its own sequences */
+    int ep;           /* expert-parallel ranks; 1 for dense models */
 } plait_worker;
 
+/** GPUs of a worker: tp * pp * dp_attention. */
 int plait_worker_gpus(plait_worker worker);
 
 /**
- * Numbers of one generation of an engine's software: field, key, unit, least and most, and what is assumed where
- * no run says more. A profile names twelve of them at most. (C.362)
+ * Constants of an engine's software: field, key in a profile, unit of the key, minimum, maximum,
+ * and the default for engines without measured runs. A profile sets at most twelve of them. (C.362)
  */
 #define PLAIT_ENGINE_NUMBERS(X)                                                                    \
-    X(linear, "linear", 1.0, 0.3, 4.0, 1.0)                /* products' time over the kernels' */  \
-    X(compute, "compute", 1.0, 0.3, 4.0, 1.0)              /* the same of many tokens */           \
-    X(attention, "attention", 1.0, 0.1, 1.2, 1.0)          /* decode attention's speed */          \
-    X(experts, "experts", 1.0, 0.3, 6.0, 1.3)              /* grouped products' time */            \
-    X(experts_4bit, "experts_4bit", 1.0, 0.3, 6.0, 0.9)    /* the same of weights in four bits */  \
-    X(reduce_s, "reduce_us", 1e-6, 1.0, 100.0, 9.0)        /* all-reduce of nothing by two */      \
-    X(layer_s, "layer_us", 1e-6, 0.0, 500.0, 5.0)          /* more a step and layer */             \
-    X(moe_layer_s, "moe_layer_us", 1e-6, 0.0, 500.0, 20.0) /* more of a layer with experts */      \
-    X(step_s, "step_us", 1e-6, 0.0, 50000.0, 1000.0)       /* more a step */                       \
-    X(sequence_s, "sequence_us", 1e-6, 0.0, 1000.0, 0.0)   /* more a sequence that decodes */      \
-    X(launch_s, "launch_us", 1e-6, 0.0, 1000.0, 30.0)      /* a kernel in no CUDA graph */         \
-    X(first_s, "first_ms", 1e-3, 0.0, 1000.0, 30.0)        /* a request's way to its first step */ \
-    X(handover, "handover", 1.0, 0.005, 1.0, 0.2)          /* share of links' rate for caches */
+    X(linear, "linear", 1.0, 0.3, 4.0, 1.0)                /* time factor, few tokens */           \
+    X(compute, "compute", 1.0, 0.3, 4.0, 1.0)              /* time factor, many tokens */          \
+    X(attention, "attention", 1.0, 0.1, 1.2, 1.0)          /* speed factor of decoding */          \
+    X(experts, "experts", 1.0, 0.3, 6.0, 1.3)              /* time factor of grouped products */   \
+    X(experts_4bit, "experts_4bit", 1.0, 0.3, 6.0, 0.9)    /* time factor, 4-bit weights */        \
+    X(reduce_s, "reduce_us", 1e-6, 1.0, 100.0, 9.0)        /* empty all-reduce, two ranks */       \
+    X(layer_s, "layer_us", 1e-6, 0.0, 500.0, 5.0)          /* additional time a layer */           \
+    X(moe_layer_s, "moe_layer_us", 1e-6, 0.0, 500.0, 20.0) /* additional time an MoE layer */      \
+    X(step_s, "step_us", 1e-6, 0.0, 50000.0, 1000.0)       /* additional time a step */            \
+    X(sequence_s, "sequence_us", 1e-6, 0.0, 1000.0, 0.0)   /* time a decoding sequence */          \
+    X(launch_s, "launch_us", 1e-6, 0.0, 1000.0, 30.0)      /* one kernel outside CUDA graphs */    \
+    X(first_s, "first_ms", 1e-3, 0.0, 1000.0, 30.0)        /* from arrival to the first step */    \
+    X(handover, "handover", 1.0, 0.005, 1.0, 0.2)          /* share of the links' rate for caches */
 
 enum {
 #define X(field, word, unit, least, most, assumed) PLAIT_ENGINE_##field,
@@ -98,7 +116,7 @@ enum {
         PLAIT_ENGINE_NUMBER_COUNT
 };
 
-/** What errors are counted of, and bands given. */
+/** The predicted figures that have an error statistic and a band. */
 typedef enum plait_serve_figure {
     PLAIT_SERVE_TTFT,
     PLAIT_SERVE_TPOT,
@@ -106,32 +124,37 @@ typedef enum plait_serve_figure {
     PLAIT_SERVE_FIGURES
 } plait_serve_figure;
 
+/**
+ * A profile of an engine: constants of its software in one period, on one vendor's accelerators,
+ * and its default settings. `determined` is true for the constants that were fitted to measured
+ * runs.
+ */
 typedef struct plait_engine {
-    const char *name; /* of the profile */
+    const char *name; /* name of the profile */
     const char *source;
     plait_engine_kind kind;
-    int until;          /* the last month, 2506: June 2025, that it is of; 0: the newest */
-    int before;         /* the first version, 113: 1.13, that it is not of; 0: none */
-    const char *vendor; /* of the accelerators that it is of; "": any other */
+    int until;          /* last month that the profile covers, 2506: June 2025; 0: no end */
+    int before;         /* first version that it no longer covers, 113: 1.13; 0: none */
+    const char *vendor; /* vendor of the accelerators; "": all vendors without a profile */
 #define X(field, word, unit, least, most, assumed) double field;
     PLAIT_ENGINE_NUMBERS(X)
 #undef X
-    bool determined[PLAIT_ENGINE_NUMBER_COUNT]; /* by runs; else assumed */
-    int rows;                                   /* of these */
-    double band[PLAIT_SERVE_FIGURES][2]; /* measured over predicted, of 80 % of unseen rows */
-    double chunk_tokens;                 /* default budget of a step ... */
-    double max_sequences;                /* ... and cap of running sequences of a worker */
-    double memory_fraction;              /* of the accelerator's that it takes */
-    double graph_bytes;                  /* beside weights and cache, one GPU */
-    double block_tokens;                 /* of the cache */
-    double poll_steps;                   /* from one look at what has arrived to the next */
-    double gather_steps;                 /* that a prompt waits for others, at most; 0: none */
+    bool determined[PLAIT_ENGINE_NUMBER_COUNT]; /* fitted to runs; else the default */
+    int rows;                                   /* measured runs in the fit */
+    double band[PLAIT_SERVE_FIGURES][2]; /* 80 % band of measured over predicted, unseen rows */
+    double chunk_tokens;                 /* default token budget of a step */
+    double max_sequences;                /* default limit of running sequences of a worker */
+    double memory_fraction;              /* share of device memory that the engine uses */
+    double graph_bytes;                  /* bytes of one GPU besides weights and cache */
+    double block_tokens;                 /* tokens of one cache block */
+    double poll_steps;                   /* steps from one poll for new requests to the next */
+    double gather_steps; /* steps that a prompt waits at most to be batched with others */
 } plait_engine;
 
-/** Sets all numbers to what is assumed of an engine that nobody has measured. */
+/** Sets all constants to the defaults for an engine without measured runs. */
 void plait_engine_assume(plait_engine *engine);
 
-/** Load one profile of clusters/engines. *out lives in `arena`. */
+/** Load one profile from the file `path` (clusters/engines/NAME.json). *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status plait_engine_load(const char *path, plait_arena *arena,
                                                 plait_engine *out, plait_error *err);
 
@@ -144,11 +167,14 @@ PLAIT_MUST_CHECK plait_status plait_engine_list(plait_arena *arena, plait_engine
                                                 size_t *count, plait_error *err);
 
 /**
- * The profile of an engine's software as it was at a month on a vendor's accelerators.
+ * The profile that covers an engine's software at a given month on a vendor's accelerators. A
+ * profile for the vendor precedes one for any vendor; of several, the one that ends earliest is
+ * chosen.
  *
- * @param month    2506: June 2025; 0: not known
- * @param version  of the software, counts where no month does: 12 is 0.12, 103 is 1.3; 0: the newest
- * @return NULL: there is none of this engine
+ * @param month    2506: June 2025; 0: unknown
+ * @param version  version of the software, used if the month is unknown: 12 is 0.12, 103 is 1.3; 0:
+ *                 the newest
+ * @return         an element of `profiles`; NULL if none covers it
  */
 const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
                                     plait_engine_kind kind, const char *vendor, int month,
@@ -159,27 +185,28 @@ const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
 enum { PLAIT_STEP_POINTS = 34, PLAIT_STEP_CONTEXTS = 42 };
 
 /**
- * What passes of one worker take, by tokens of one attention rank and by context, on the hardware
- * alone: kernels without their launches, collectives apart. Of all stages one after the other. (C.360)
+ * Times of one worker's passes on the hardware, in seconds: kernels without launches, and
+ * collectives separately. All pipeline stages are summed. Points are numbers of tokens on one
+ * attention rank (PLAIT_STEP_POINTS) or context lengths (PLAIT_STEP_CONTEXTS). (C.360)
  */
 typedef struct plait_step_table {
     plait_worker worker;
     int layers, moe_layers;
-    double linear_s[PLAIT_STEP_POINTS];   /* single products and passes over memory, by tokens */
-    double experts_s[PLAIT_STEP_POINTS];  /* grouped products */
-    double exchange_s[PLAIT_STEP_POINTS]; /* tokens to and from experts of other attention ranks */
-    double reduce_s[PLAIT_STEP_POINTS];   /* all-reduces as NCCL makes them */
-    double stages_s[PLAIT_STEP_POINTS];   /* sends between stages */
+    double linear_s[PLAIT_STEP_POINTS];   /* matrix products and memory-bound kernels, by tokens */
+    double experts_s[PLAIT_STEP_POINTS];  /* grouped products of experts, by tokens */
+    double exchange_s[PLAIT_STEP_POINTS]; /* expert dispatch and combine, by tokens */
+    double reduce_s[PLAIT_STEP_POINTS];   /* all-reduces by NCCL, by tokens */
+    double stages_s[PLAIT_STEP_POINTS];   /* sends between pipeline stages, by tokens */
     double head_s[PLAIT_STEP_POINTS];     /* vocabulary layer and sampling, by sequences */
     double decode_s[PLAIT_STEP_CONTEXTS]; /* attention of one new token, by context */
-    double few_s[PLAIT_STEP_CONTEXTS];    /* and what a step has more, however few they are */
-    double prompt_s[PLAIT_STEP_CONTEXTS]; /* attention of a whole prompt of so many tokens */
-    double kernels;                       /* of a step */
-    bool four_bits;                       /* of experts' weights, */
-    bool widened;                         /* which the accelerator multiplies in 16 */
-    double all_reduces;                   /* of a step */
-    double reduce_bytes;                  /* of one all-reduce, a token */
-    double bus_bytes_per_s;               /* inside the domain; 0: they leave it */
+    double few_s[PLAIT_STEP_CONTEXTS];    /* part of a step independent of the batch (C.361) */
+    double prompt_s[PLAIT_STEP_CONTEXTS]; /* attention of a whole prompt, by its length */
+    double kernels;                       /* kernels of a step */
+    bool four_bits;                       /* experts have 4-bit weights */
+    bool widened;                         /* 4-bit weights are multiplied in 16 bits */
+    double all_reduces;                   /* all-reduces of a step */
+    double reduce_bytes;                  /* bytes of one all-reduce per token */
+    double bus_bytes_per_s;               /* rate inside the domain; 0: the group leaves it */
 } plait_step_table;
 
 /** Model, cluster, degrees and formats, which determine the kernel times of a worker. */
@@ -192,21 +219,22 @@ typedef struct plait_serving {
 } plait_serving;
 
 /**
- * Fill the table. Costs some milliseconds; nothing else here costs more than some microseconds.
+ * Fill the table of a worker, which takes some milliseconds. Functions that read a table take
+ * microseconds, except for searches and simulations.
  *
- * @return a reason why this cannot run (heads that tp does not divide, a format that the
- *         accelerator has no kernels for, ...), in static storage; NULL: filled
+ * @return  NULL if the table is filled; otherwise the reason why the worker cannot run (tp does not
+ *          divide the heads, the accelerator has no kernels for a format, ...), in static storage
  */
 const char *plait_step_table_fill(const plait_serving *serving, plait_step_table *out);
 
 /** Work of one step on each attention rank. */
 typedef struct plait_step {
-    double sequences; /* that decode, on one attention rank */
-    double context;   /* mean keys of each, tokens */
-    double verified;  /* tokens of each: 1 without speculation */
-    double prompt;    /* tokens of prompts, on one attention rank */
-    double prompts;   /* that have equal shares of these; 0: one */
-    double before;    /* of the context of each cached already */
+    double sequences; /* decoding sequences */
+    double context;   /* mean context length of these sequences, tokens */
+    double verified;  /* tokens computed for each of them; 1 without speculation */
+    double prompt;    /* prompt tokens */
+    double prompts;   /* prompts that share these tokens equally; 0: one */
+    double before;    /* tokens of each prompt that are cached already */
 } plait_step;
 
 /** Parts of a step, seconds. */
@@ -231,9 +259,9 @@ typedef enum plait_step_part {
 extern const char *const plait_step_part_name[PLAIT_STEP_PARTS + 1];
 
 /**
- * Seconds of one step.
+ * Seconds of one step of a worker under an engine. (C.362)
  *
- * @param parts  receives what each part takes; may be NULL
+ * @param parts  filled with the seconds of each part; may be NULL
  */
 double plait_step_s(const plait_step_table *table, const plait_engine *engine, plait_step step,
                     double parts[PLAIT_STEP_PARTS]);
@@ -242,80 +270,88 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
 
 /** Memory of one GPU of a worker, bytes. (C.363) */
 typedef struct plait_serve_memory {
-    double all; /* of the accelerator */
+    double all; /* device memory */
     double weights;
-    double token;    /* of one token of one sequence, all layers without a window */
-    double sequence; /* whatever its length: states, and windows that are full */
-    double mean;     /* tokens of the sequences that `sequence` is of, when they are longest */
+    double token;    /* bytes of one cached token, over all layers without a window */
+    double sequence; /* bytes of a sequence at any length: states, full windows */
+    double mean;     /* longest length of the sequences that `sequence` assumes, tokens */
 } plait_serve_memory;
 
-/** @param mean  tokens of a sequence when it is longest */
+/**
+ * Memory that a worker of `serving` takes on one GPU. (C.363)
+ *
+ * @param mean  mean tokens of a sequence at its longest, prompt and output
+ */
 plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double mean);
 
-/** Bytes of one GPU that an engine has for weights and for what sequences hold. */
+/** Bytes of one GPU that an engine has for weights and the cache together. */
 double plait_serve_room_bytes(const plait_serve_memory *memory, const plait_engine *engine);
 
-/** Bytes of one GPU that so many tokens of sequences hold, with what is empty of their last blocks. */
+/** Bytes of one GPU that `tokens` cached tokens take, with the empty part of the last blocks. */
 double plait_serve_held_bytes(const plait_serve_memory *memory, const plait_engine *engine,
                               double tokens);
 
-/** Tokens that one attention rank can hold under an engine; 0: the weights do not fit. */
+/** Tokens that the cache of one attention rank holds under an engine; 0: the weights do not fit. */
 double plait_serve_kv_tokens(const plait_serve_memory *memory, const plait_engine *engine);
 
 /* ---- service ----------------------------------------------------------------------------- */
 
+/** How requests arrive. */
 typedef enum plait_load_kind {
-    PLAIT_LOAD_CLOSED,  /* so many users, each with one request at a time */
+    PLAIT_LOAD_CLOSED,  /* a closed loop of users, each with one request at a time */
     PLAIT_LOAD_RATE,    /* Poisson arrivals */
     PLAIT_LOAD_STATIC,  /* one batch started together */
-    PLAIT_LOAD_OFFLINE, /* all requests are there from the start */
+    PLAIT_LOAD_OFFLINE, /* all requests are available from the start */
     PLAIT_LOAD_KINDS
 } plait_load_kind;
 
 typedef struct plait_load {
     plait_load_kind kind;
     double input, output; /* mean tokens */
-    double cached;        /* of the input, in a prefix cache */
-    double spread;        /* lengths are uniform within mean (1 - spread) and mean (1 + spread) */
-    double concurrency;   /* CLOSED and STATIC (its batch), of the deployment */
-    double rounds;        /* CLOSED: requests of each user, all of whom start at once; 0: endless */
+    double cached;        /* input tokens found in a prefix cache */
+    double spread;        /* half width of the uniform lengths, over their mean */
+    double concurrency;   /* CLOSED: users; STATIC: batch; of the deployment */
+    double rounds;        /* CLOSED: requests of each user; 0: endless */
     double rate;          /* RATE: requests/s, of the deployment */
-    double accept;        /* of each drafted token; 0: no speculation */
-    int draft;            /* tokens drafted a step */
+    double accept;        /* probability that a drafted token is accepted; 0: no speculation */
+    int draft;            /* tokens drafted per step */
     double draft_layers;  /* share of the model's layers that one drafted token runs */
 } plait_load;
 
 /** One role of a deployment: aggregated, prefill or decode. */
 typedef struct plait_pool {
     const plait_step_table *table;
-    int workers;                     /* of one replica */
-    double chunk_tokens;             /* of a step, on an attention rank; 0: no bound */
-    double max_sequences;            /* running on a worker; 0: no bound */
-    double kv_tokens;                /* that one attention rank can hold; 0: no bound */
-    double poll_steps, gather_steps; /* as the engine's; 0: at once */
+    int workers;                     /* workers in one replica */
+    double chunk_tokens;             /* token budget of a step on an attention rank; 0: no limit */
+    double max_sequences;            /* limit of running sequences on a worker; 0: no limit */
+    double kv_tokens;                /* cache of one attention rank, tokens; 0: no limit */
+    double poll_steps, gather_steps; /* as in plait_engine; 0: none */
 } plait_pool;
 
 typedef struct plait_deployment {
     const plait_engine *engine;
     int replicas;
     bool disaggregated;
-    plait_pool pool[2];       /* aggregated: one; else prefill, decode */
-    plait_link transfer;      /* of caches, of one GPU of a prefill worker */
-    double cache_token_bytes; /* of a token, on one GPU */
+    plait_pool pool[2];       /* aggregated: only [0]; disaggregated: prefill, decode */
+    plait_link transfer;      /* link that carries the caches of one prefill GPU */
+    double cache_token_bytes; /* bytes of a cached token on one GPU */
 } plait_deployment;
 
 /**
- * A pool of workers under an engine.
+ * A pool of workers with an engine's default settings.
  *
- * @param chunk_tokens  of a step on a worker; 0: the engine's
+ * @param memory        result of plait_serve_memory_of for this worker
+ * @param chunk_tokens  token budget of a step on a worker; 0: the engine's default
  */
 plait_pool plait_pool_of(const plait_step_table *table, const plait_engine *engine,
                          const plait_serve_memory *memory, int workers, double chunk_tokens);
 
-/** What carries the caches of one GPU between workers: the links that leave a scale-up domain. */
+/**
+ * The link that carries the caches of one GPU between workers: the first outside a scale-up domain.
+ */
 plait_link plait_serve_transfer(const plait_cluster *cluster);
 
-/** What bounds a deployment. */
+/** The bottleneck of a deployment: constant, and word in reports. */
 #define PLAIT_SERVE_BIND_LIST(X)                                                                   \
     X(WEIGHTS, "weights")                                                                          \
     X(KV_READS, "kv reads")                                                                        \
@@ -335,82 +371,98 @@ typedef enum plait_serve_bind {
 
 extern const char *const plait_serve_bind_name[PLAIT_SERVE_BINDS + 1];
 
+/**
+ * Predicted service of a deployment under a load. If `stable` is false, the deployment is
+ * overloaded or no sequence fits, and the other fields are not filled.
+ */
 typedef struct plait_service {
-    bool stable;   /* false: more comes than leaves, or no sequence fits; the rest is not filled */
-    double ttft_s; /* mean */
-    double tpot_s; /* mean, without the first token */
+    bool stable;
+    double ttft_s; /* mean time to first token */
+    double tpot_s; /* mean time per output token after the first */
     double e2e_s;
-    double output_tokens_per_s; /* of the deployment */
+    double output_tokens_per_s; /* rate of the deployment */
     double requests_per_s;
-    double batch;                   /* running on a decode (or aggregated) worker */
-    double utilisation;             /* of the prefill pool, or of steps by prompts */
-    double step_s;                  /* of decoding alone */
-    double prompt_s;                /* one prompt by itself */
-    double queue_s;                 /* of the TTFT */
-    double parts[PLAIT_STEP_PARTS]; /* of step_s */
+    double batch;                   /* running sequences on a decode or aggregated worker */
+    double utilisation;             /* busy share of the prefill pool, or of steps with prompts */
+    double step_s;                  /* decoding step without prompts */
+    double prompt_s;                /* prefill of one prompt without other load */
+    double queue_s;                 /* queueing part of ttft_s */
+    double parts[PLAIT_STEP_PARTS]; /* parts of step_s */
     plait_serve_bind binds;
 } plait_service;
 
-/** Closed forms of what a load sees. (C.370 to C.377) */
+/** Service of a deployment under a load, by closed forms. (C.370 to C.377) */
 plait_service plait_serve(const plait_deployment *deployment, plait_load load);
 
-/** What one worker of a role does at most, whatever stands beside it. */
+/** Upper limit of one worker of a role, for any workers of the other role. */
 typedef struct plait_role_limit {
-    double requests_per_s; /* 0: it cannot meet the bound */
-    double least_s; /* prefill: of TTFT, without a wait; decode: of the rest, with one sequence */
+    double requests_per_s; /* maximum rate; 0: the bound cannot be met */
+    double least_s;        /* minimum TTFT without a wait, or minimum rest with one sequence */
 } plait_role_limit;
 
-/** Prompts of the load's length, one after the other as they are ready; the bound on TTFT is the caller's. */
+/**
+ * Limit of a prefill worker: prompts of the load's length back to back. The caller applies the TTFT
+ * bound.
+ */
 plait_role_limit plait_serve_prefill_limit(const plait_pool *pool, const plait_engine *engine,
                                            const plait_load *load);
 
-/** TPOT of so many sequences on each attention rank where no prompts disturb. */
+/** TPOT of `sequences` sequences on each attention rank without prompts in their steps. */
 double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engine,
                                const plait_load *load, double sequences);
 
-/** @param tpot_s  bound; 0: none. The rate may be 1.1 times too high, never too low. */
+/**
+ * Limit of a decode worker. Its rate is at most 1.1 times too high and never too low.
+ *
+ * @param tpot_s  bound on TPOT; 0: none
+ */
 plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_engine *engine,
                                           const plait_load *load, double tpot_s);
 
 /* ---- simulated service ------------------------------------------------------------------- */
 
-/** How a simulation draws. */
+/** Options of a simulation. */
 typedef struct plait_serve_sim_options {
     uint64_t seed;
-    int requests;        /* until so many have finished */
-    int warmup_requests; /* of these, the first so many that arrive are not counted */
-    double burst;        /* arrivals come so many at once; 0 and 1: each by itself */
-    bool (*stop)(void *context, double done); /* asked now and then, 0 .. 1 done; NULL: never */
+    int requests;        /* finished requests after which it ends */
+    int warmup_requests; /* first arrivals, which are not counted */
+    double burst;        /* requests that arrive at the same time; 0 and 1: single ones */
+    bool (*stop)(void *context, double done); /* true ends it; `done`: 0 .. 1; NULL: never ends */
     void *stop_context;
 } plait_serve_sim_options;
 
-/** Times of requests: the mean, the middle, and those that 95 and 99 of 100 stay within. */
+/** Times of requests: mean, median, 95 % and 99 % quantile. */
 typedef struct plait_latency_stats {
     double mean_s, p50_s, p95_s, p99_s;
 } plait_latency_stats;
 
+/**
+ * Result of a simulation. `carried` is the rate of completions over the rate of arrivals: 1 if no
+ * queue grows (C.364). `full` is true if `carried` is below 1 by more than 2/sqrt(requests), which
+ * means that the deployment is overloaded.
+ */
 typedef struct plait_serve_sim_result {
-    int requests;  /* that finished */
-    int preempted; /* how often one gave up its cache and started again */
-    bool stopped;
-    double
-        carried; /* share of arriving requests that leave as fast as they come; 1: no queue grows (C.364) */
-    bool full; /* carried is below 1 by more than 2/sqrt(requests): more comes than leaves */
+    int requests;   /* finished requests */
+    int preempted;  /* restarts of sequences that lost their cache */
+    bool stopped;   /* ended by `stop` */
+    double carried; /* completions over arrivals, at most 1 */
+    bool full;      /* overloaded */
     double steps;
-    double seconds; /* simulated */
+    double seconds; /* simulated time */
     plait_latency_stats ttft, tpot, e2e;
     double output_tokens_per_s;
 } plait_serve_sim_result;
 
 /**
- * Every step of every worker of a deployment under a load: requests go to the worker with the fewest, prompts
- * are taken in order within each step's budget. vLLM and SGLang start a request when its prompt has room,
- * and when the cache is full the newest starts again; TensorRT-LLM, and workers that only decode, start it
- * when its whole length has room. (C.364)
+ * Simulate every step of every worker of a deployment under a load. A request goes to the worker
+ * with the fewest requests, and prompts are admitted in order within each step's budget. vLLM and
+ * SGLang start a request when its prompt fits the cache, and restart the newest sequence when the
+ * cache is full. TensorRT-LLM and decode-only workers start a request when its full length fits.
+ * (C.364)
  *
- * Same seed, same result. Some million steps a second.
+ * The same seed gives the same result. The simulation runs some million steps a second.
  *
- * @return RANGE where deployment, load or draws hold values that there are not, NOMEM
+ * @return  RANGE if deployment, load or options hold invalid values; NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_serve_simulate(const plait_deployment *deployment,
                                                    plait_load load, plait_serve_sim_options draws,
@@ -419,32 +471,38 @@ PLAIT_MUST_CHECK plait_status plait_serve_simulate(const plait_deployment *deplo
 
 /* ---- which deployment serves a load at the least cost ----
  *
- * plait_serve_search looks at every engine, format of weights and of the cache, worker (tp, pp,
- * dp_attention, ep), chunk, and at one pool or two; plait_serve_evaluate prices one of them. What is
- * ranked meets the bounds on TTFT and TPOT and fits; of each way to cut a worker the fewest replicas that do.
- * Those are closed forms: plait_serve_decide has the simulation judge them, and plait_serve_reach_of finds
- * what can be had where nothing stands.
+ * plait_serve_search prices every engine, format of weights and of the cache, worker (tp, pp,
+ * dp_attention, ep) and chunk, aggregated and disaggregated. It ranks the deployments that fit and
+ * meet the bounds on TTFT and TPOT, each worker with the fewest replicas that do.
+ * plait_serve_evaluate prices a single deployment.
+ *
+ * In order: plait_serve_options_init, then plait_serve_search, which uses closed forms only, or
+ * plait_serve_decide, which also checks the best plans by simulation. If no deployment meets the
+ * bounds, plait_serve_reach_of finds the rate that the GPUs carry and the GPUs that the rate needs.
  */
 
-/** Workers that a search looks at: so many stages, and tensor ranks within so many scale-up domains. */
+/** Limits of a search: pipeline stages of a worker, scale-up domains that its tensor ranks span. */
 enum { PLAIT_SERVE_MAX_STAGES = 8, PLAIT_SERVE_MAX_DOMAINS = 2 };
 enum { PLAIT_SERVE_MAX_PLANS = 32, PLAIT_SERVE_MAX_FRONT = 64, PLAIT_SERVE_ROLES = 2 };
 
+/**
+ * A question to plait_serve_search. The load is CLOSED with a concurrency, RATE, or CLOSED with
+ * concurrency 0, which searches the best concurrency of one replica.
+ */
 typedef struct plait_serve_options {
     const plait_model *model;
     const plait_cluster *cluster;
-    int gpus; /* at most */
+    int gpus; /* upper limit of a deployment */
     int engines;
     const plait_engine *engine[PLAIT_ENGINES];
-    unsigned weights; /* formats that may be: bits 1 << plait_weight_format */
-    unsigned kv;
-    plait_load
-        load; /* CLOSED with concurrency, RATE, or CLOSED with 0: the best concurrency of one replica */
-    double ttft_s; /* bound on the mean; 0: none */
+    unsigned weights; /* allowed formats: bits 1 << plait_weight_format */
+    unsigned kv;      /* allowed formats: bits 1 << plait_kv_format */
+    plait_load load;  /* CLOSED or RATE */
+    double ttft_s;    /* bound on the mean; 0: none */
     double tpot_s;
     bool only_aggregated, only_disaggregated;
-    plait_worker only;             /* degrees that any worker must have; 0: any */
-    double ttft_p95_s, ttft_p99_s; /* bounds on what 95 and 99 of 100 requests see; 0: none */
+    plait_worker only;             /* required degrees of all workers; 0: any */
+    double ttft_p95_s, ttft_p99_s; /* bounds on the 95 % and 99 % quantiles; 0: none */
     double tpot_p95_s, tpot_p99_s;
     const void *reserved[4]; /* zero; later versions turn it into fields */
 } plait_serve_options;
@@ -467,96 +525,117 @@ typedef enum plait_serve_limit {
 
 extern const char *const plait_serve_limit_flag[PLAIT_SERVE_LIMITS + 1];
 
-/** The bounds of a question, seconds; 0: none. */
+/** Copies the bounds of a question to `seconds`, by plait_serve_limit; 0: no bound. */
 void plait_serve_limits_asked(const plait_serve_options *question,
                               double seconds[PLAIT_SERVE_LIMITS]);
 
-/** Nothing yet: set model, cluster, GPUs, engines, formats and the load. */
+/** An empty question: set model, cluster, gpus, engines, formats and load. */
 void plait_serve_options_init(plait_serve_options *question);
 
-/** One deployment: how each role is cut, and what it comes to. */
+/**
+ * One deployment and its predicted service. `drawn` is valid if `simulated` is true. Near
+ * saturation either `settled` is true, and the times are those of the simulation, or `unjudged` is
+ * true, and the budget of the search did not suffice for a simulation.
+ */
 typedef struct plait_serve_plan {
     const plait_engine *engine;
     bool disaggregated;
-    int replicas;                 /* of one worker, or of a set of prefill and decode workers */
-    int count[PLAIT_SERVE_ROLES]; /* workers of a replica: aggregated, or prefill and decode */
+    int replicas;                 /* copies of the aggregated worker, or of the set of workers */
+    int count[PLAIT_SERVE_ROLES]; /* workers of a replica: aggregated; or prefill, decode */
     plait_worker worker[PLAIT_SERVE_ROLES];
     plait_weight_format weights;
     plait_kv_format kv;
-    double chunk_tokens;                 /* of a step on a worker */
-    double batch_cap;                    /* running sequences of a decode (or aggregated) worker */
-    double kv_tokens[PLAIT_SERVE_ROLES]; /* of one attention rank */
+    double chunk_tokens; /* token budget of a step on a worker */
+    double batch_cap;    /* limit of running sequences of a decode or aggregated worker */
+    double kv_tokens[PLAIT_SERVE_ROLES]; /* cache of one attention rank, tokens */
     int gpus;
-    double concurrency; /* that the service is of */
+    double concurrency; /* requests in flight that `service` assumes */
     plait_service service;
     double ttft_p99_s;
     double tokens_per_s_gpu;
-    double usd_per_mtok;   /* of output; NaN: no price is known */
-    double joules_per_tok; /* NaN: no power is known */
+    double usd_per_mtok;   /* price of a million output tokens; NaN: unknown */
+    double joules_per_tok; /* energy of an output token; NaN: unknown */
     double ttft_p95_s;
-    double tpot_p95_s, tpot_p99_s; /* NaN without a simulation, as no closed form has them */
-    bool simulated;                /* `drawn` is of it */
-    bool settled;                  /* near saturation: times above are those of the simulation */
-    bool unjudged;                 /* near saturation, and no work was left to simulate it */
+    double tpot_p95_s, tpot_p99_s; /* NaN without a simulation, since no closed form gives them */
+    bool simulated;                /* simulated, with the result in `drawn` */
+    bool settled;                  /* near saturation, with the simulation's times */
+    bool unjudged;                 /* near saturation, but not simulated */
     plait_serve_sim_result drawn;
 } plait_serve_plan;
 
-/** Seconds of a plan beside each bound; TPOT's mean for its percentiles that are not known. */
+/**
+ * Copies the times of a plan to `seconds`, by plait_serve_limit. The mean TPOT stands in for
+ * quantiles of TPOT that are unknown.
+ */
 void plait_serve_limits_found(const plait_serve_plan *plan, double seconds[PLAIT_SERVE_LIMITS]);
 
-/** Reasons for which deployments are not among the answers. */
+/** Reasons for which a search rejects deployments. */
 typedef enum plait_serve_reject {
-    PLAIT_SERVE_REJECT_CUT,    /* degrees that do not divide the model */
-    PLAIT_SERVE_REJECT_RULE,   /* workers that the engine does not start */
-    PLAIT_SERVE_REJECT_MEMORY, /* weights, or one sequence, do not fit */
-    PLAIT_SERVE_REJECT_LOAD,   /* more comes than leaves, on all GPUs */
+    PLAIT_SERVE_REJECT_CUT,    /* degrees do not divide the model */
+    PLAIT_SERVE_REJECT_RULE,   /* the engine does not start such workers */
+    PLAIT_SERVE_REJECT_MEMORY, /* weights or one sequence do not fit */
+    PLAIT_SERVE_REJECT_LOAD,   /* overloaded even with all GPUs */
     PLAIT_SERVE_REJECT_TTFT,
     PLAIT_SERVE_REJECT_TPOT,
-    PLAIT_SERVE_REJECT_BOUND, /* pairs of workers that cost more at their best than those kept */
-    PLAIT_SERVE_REJECT_SIMULATED, /* the simulation misses the load or a bound (S.108) */
+    PLAIT_SERVE_REJECT_BOUND, /* prefill/decode pairs above the best cost by their lower bound */
+    PLAIT_SERVE_REJECT_SIMULATED, /* overloaded or over a bound in the simulation (S.108) */
     PLAIT_SERVE_REJECTS
 } plait_serve_reject;
 
 extern const char *const plait_serve_reject_name[PLAIT_SERVE_REJECTS + 1];
 
+/**
+ * Result of a search. `plan` has the plans that meet all bounds, cheapest first. `at_front` is the
+ * Pareto front of tokens/s/GPU and TPOT within the bound on TTFT, lowest TPOT first. If no plan
+ * meets the bounds, `nearest` is the plan that exceeds them by the least, and needs_ttft_s and
+ * needs_tpot_s are the bounds that it would meet.
+ */
 typedef struct plait_serve_answer {
-    int plans; /* that meet all bounds, the cheapest first */
+    int plans; /* number of plans in `plan` */
     plait_serve_plan plan[PLAIT_SERVE_MAX_PLANS];
-    int front; /* of tokens/s/GPU against TPOT, the lowest TPOT first; within the bound on TTFT */
+    int front; /* number of plans in `at_front` */
     plait_serve_plan at_front[PLAIT_SERVE_MAX_FRONT];
-    int64_t workers; /* ways to cut and to run a worker */
-    int64_t looked;  /* deployments priced */
+    int64_t workers; /* valid workers */
+    int64_t looked;  /* priced deployments */
     int64_t rejected[PLAIT_SERVE_REJECTS];
-    /* where none meets the bounds: the one that lacks least, and the bounds that would let it in */
     bool has_nearest;
     plait_serve_plan nearest;
     double needs_ttft_s, needs_tpot_s;
-    int simulations; /* that judged them (S.108); 0: the closed forms alone did */
+    int simulations; /* simulated plans (S.108); 0: closed forms only */
 } plait_serve_answer;
 
 /**
- * Why an engine would not start such workers; NULL: it would. What a search answers breaks no rule; measured runs are
- * priced whatever the rules say.
+ * The reason why an engine would not start such workers; NULL: it starts them. Plans of a search
+ * break no rule; measured runs are priced without this check.
  */
 const char *plait_serve_rule_broken(plait_engine_kind kind, const plait_model *model,
                                     const plait_load *load, plait_worker worker);
 
-/** Fails (RANGE) where the question asks for nothing that can be: no engine, no GPU, no format. */
+/**
+ * Search the deployments of a question, by closed forms. *out is allocated by the caller.
+ *
+ * @return  RANGE if the question allows no engine, GPU or format; NOMEM
+ */
 PLAIT_MUST_CHECK plait_status plait_serve_search(const plait_serve_options *question,
                                                  plait_arena *arena, plait_serve_answer *out,
                                                  plait_error *err);
 
 /**
- * Price one deployment: what `plan` says of engine, workers, counts, formats and chunk.
+ * Price one deployment.
  *
- * @param why  a reason why it cannot run, with amounts, in `arena`; NULL: the rest of *plan is filled
- * @return     RANGE where question or plan hold values that there are not, NOMEM
+ * @param plan  in: engine, workers, counts, formats, chunk; out: the other fields, if it can run
+ * @param why   NULL if it can run; otherwise the reason with amounts, in `arena`
+ * @return      RANGE if question or plan hold invalid values; NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_serve_evaluate(const plait_serve_options *question,
                                                    plait_arena *arena, plait_serve_plan *plan,
                                                    const char **why, plait_error *err);
 
-/** Every step of a plan of an answer under the question's load. As plait_serve_simulate; RANGE where it cannot run. */
+/**
+ * Simulate a plan of an answer under the question's load.
+ *
+ * @return  as plait_serve_simulate; also RANGE if the plan cannot run
+ */
 PLAIT_MUST_CHECK plait_status plait_serve_plan_simulate(const plait_serve_options *question,
                                                         const plait_serve_plan *plan,
                                                         plait_serve_sim_options draws,
@@ -565,38 +644,44 @@ PLAIT_MUST_CHECK plait_status plait_serve_plan_simulate(const plait_serve_option
                                                         plait_error *err);
 
 /**
- * Simulates a priced plan: `simulated`, `drawn`, and near saturation also its times.
+ * Simulate a priced plan and set its `simulated` and `drawn`; near saturation also replace its
+ * times.
  *
- * @param draws  requests 0: as many as tell what it carries near saturation, some thousand elsewhere
- * @param why    what of the load or the bounds its simulation misses, in `arena`; NULL: nothing
- * @return     as plait_serve_simulate
+ * @param draws  requests 0: some thousand, or near saturation enough to determine `carried`
+ * @param why    NULL if the simulation carries the load within the bounds; otherwise the reason, in
+ *               `arena`
+ * @return       as plait_serve_simulate
  */
 PLAIT_MUST_CHECK plait_status plait_serve_judge(const plait_serve_options *question,
                                                 plait_serve_sim_options draws, plait_arena *arena,
                                                 plait_serve_plan *plan, const char **why,
                                                 plait_error *err);
 
-/** Plans of an answer that plait_serve_decide judges: as many as a report shows. */
+/** Plans of an answer that plait_serve_decide checks; a report lists the same number. */
 enum { PLAIT_SERVE_SHOWN = 10 };
 
 /**
- * As plait_serve_search, and the simulation judges what is shown: the first plan always, the others near saturation. Plans
- * that miss the load or a bound give way to the same with more workers, and to what comes next. (S.108)
+ * plait_serve_search, followed by simulations of the first PLAIT_SERVE_SHOWN plans: of the first
+ * plan always, of the others near saturation. A plan that is overloaded or exceeds a bound in its
+ * simulation is replaced by the same plan with more workers, or by the next plan. (S.108)
  */
 PLAIT_MUST_CHECK plait_status plait_serve_decide(const plait_serve_options *question,
                                                  plait_serve_sim_options draws, plait_arena *arena,
                                                  plait_serve_answer *out, plait_error *err);
 
-/** A rate and a number of GPUs that do, where a question of arrivals has no answer. */
+/**
+ * For a question of arrivals that no deployment answers: the rate that its GPUs carry, and the
+ * number of GPUs that carry its rate. `answers` is true if copies of the plan carry the whole rate
+ * after all; then `plan` has these copies and `rate` is the rate of the question.
+ */
 typedef struct plait_serve_reach {
-    double rate; /* requests/s that the GPUs of the question carry within the bounds; 0: none */
-    int gpus;    /* that the rate of the question needs; 0: not found */
-    plait_serve_plan plan; /* what carries `rate`, where it is above 0 */
-    bool
-        answers; /* copies of it carry all of the rate after all: `plan` is those, `rate` is the rate of the question */
+    double rate; /* requests/s carried by the question's GPUs within the bounds; 0: none */
+    int gpus;    /* GPUs that carry the rate of the question; 0: not found */
+    plait_serve_plan plan; /* deployment that carries `rate`, if that is above 0 */
+    bool answers;          /* the question has an answer after all */
 } plait_serve_reach;
 
-/** By the same decision at other rates and with more GPUs. (S.109) */
+/** Finds both by plait_serve_decide at other rates and with more GPUs. (S.109) */
 PLAIT_MUST_CHECK plait_status plait_serve_reach_of(const plait_serve_options *question,
                                                    plait_serve_sim_options draws,
                                                    plait_arena *arena, plait_serve_reach *out,
@@ -604,24 +689,24 @@ PLAIT_MUST_CHECK plait_status plait_serve_reach_of(const plait_serve_options *qu
 
 enum { PLAIT_SERVE_CURVE = 16 };
 
-/** A deployment under one rate of requests that arrive at random. */
+/** Predicted service of a deployment under Poisson arrivals of one rate. */
 typedef struct plait_serve_point {
-    double load; /* share of what it sustains, 0.05 .. 1 */
+    double load; /* share of the sustained rate, 0.05 .. 1 */
     double rate; /* requests/s */
     double ttft_s, ttft_p99_s, tpot_s;
-    double running; /* on a decode (or aggregated) worker */
+    double running; /* running sequences on a decode or aggregated worker */
     double output_tokens_per_s;
 } plait_serve_point;
 
 typedef struct plait_serve_curve {
-    double rate; /* requests/s that it sustains: 99 % of where more come than leave */
+    double rate; /* sustained requests/s: 99 % of the rate that overloads it */
     plait_serve_point point[PLAIT_SERVE_CURVE];
 } plait_serve_curve;
 
 /**
- * What a deployment's requests see as the load rises, by the closed forms. (S.106)
+ * Latencies and throughput of a deployment over rising load, by the closed forms. (S.106)
  *
- * @param why  a reason why it cannot run; NULL: *out is filled
+ * @param why  NULL if *out is filled; otherwise the reason why the plan cannot run
  * @return     as plait_serve_evaluate
  */
 PLAIT_MUST_CHECK plait_status plait_serve_load_curve(const plait_serve_options *question,
@@ -631,11 +716,13 @@ PLAIT_MUST_CHECK plait_status plait_serve_load_curve(const plait_serve_options *
 
 /* ---- how many GPUs serve the requests of a day, with spares for those that fail ----
  *
- * plait_fleet_find takes the deployments that plait_serve_search finds at the busiest hour, counts the workers
- * that each needs in every hour, adds spare nodes, and ranks them by what the day costs: reserved, when all
- * is kept around the clock, or elastic, when each hour has only what it needs.
+ * plait_fleet_find takes the deployments that plait_serve_search finds at the busiest hour, counts
+ * the workers that each needs in every hour, adds spare nodes, and ranks them by what the day
+ * costs: reserved, when all is kept around the clock, or elastic, when each hour has only what it
+ * needs.
  *
- * Left out: the network and storage of a fleet, several models on one, loads that change within an hour.
+ * Left out: the network and storage of a fleet, several models on one, loads that change within an
+ * hour.
  */
 
 enum { PLAIT_FLEET_HOURS = 24, PLAIT_FLEET_BEST = 5 };
@@ -727,7 +814,9 @@ typedef struct plait_fleet_answer {
     const plait_serve_answer *search;
 } plait_fleet_answer;
 
-/** Probability that at least `needed` of `units` are up, each by itself so much of the time. (S.103) */
+/**
+ * Probability that at least `needed` of `units` are up, each by itself so much of the time. (S.103)
+ */
 double plait_fleet_up(int units, int needed, double available);
 
 /** The fewest spare units with plait_fleet_up >= share; -1: not up to PLAIT_MOST_SPARES. (S.103) */
@@ -791,8 +880,8 @@ plait_serve_target plait_serve_target_of(plait_engine_kind kind);
 /**
  * Make the files of a deployment. *out lives in `arena`.
  *
- * Fails (RANGE) where the target is another engine whose rules the workers break, or has no words for
- * the drafts that the load speaks of.
+ * Fails (RANGE) where the target is another engine whose rules the workers break, or has no words
+ * for the drafts that the load speaks of.
  */
 PLAIT_MUST_CHECK plait_status plait_serve_launch_render(const plait_serve_launch *launch,
                                                         plait_serve_target target,
@@ -811,8 +900,8 @@ PLAIT_MUST_CHECK plait_status plait_serve_launch_render(const plait_serve_launch
  * batches that change while they run.
  *
  * Source of the volumes: "Characterizing Communication Patterns in Distributed Large Language Model
- * Inference", Hot Interconnects 2025, arXiv 2507.14392, tables III to VI; of the rest Austin et al.,
- * "How to Scale Your Model", chapter on inference, where no other is named.
+ * Inference", Hot Interconnects 2025, arXiv 2507.14392, tables III to VI; of the rest Austin et
+ * al., "How to Scale Your Model", chapter on inference, where no other is named.
  */
 
 typedef enum plait_serve_phase {
@@ -880,16 +969,17 @@ typedef struct plait_serve_volume {
  * An all-reduce stands behind each mixer and each feed-forward part that a layer has.
  *
  * @param out  filled whole; nothing is allocated
- * @return     PLAIT_ERROR_RANGE where there is no model, a count is below 1, tp does not divide the hidden width, or
- *             there are more stages than layers
+ * @return     PLAIT_ERROR_RANGE where there is no model, a count is below 1, tp does not divide the
+ *             hidden width, or there are more stages than layers
  */
 PLAIT_MUST_CHECK plait_status plait_serve_volume_of(const plait_model *model,
                                                     plait_serve_request request,
                                                     plait_serve_volume *out, plait_error *err);
 
 /*
- * The formulas below take numbers of 0 or more. One below 0 or NaN breaks their contract: a failed assert.
- * Where what they divide by is 0, nothing stays 0 and anything else is HUGE_VAL, unless they say otherwise.
+ * The formulas below take numbers of 0 or more. One below 0 or NaN breaks their contract: a failed
+ * assert. Where what they divide by is 0, nothing stays 0 and anything else is HUGE_VAL, unless
+ * they say otherwise.
  */
 
 /* ---- seconds ----------------------------------------------------------------------------- */
@@ -936,7 +1026,8 @@ double plait_serve_exchange_s(double tokens, double copies, double hidden, doubl
 double plait_serve_cached_bytes(double bytes_per_token, double tokens, double sequences);
 
 /**
- * Sequences that fit beside the weights, a fraction: (M - w) / c; 0 where weights alone do not. (C.358)
+ * Sequences that fit beside the weights, a fraction: (M - w) / c; 0 where weights alone do not.
+ * (C.358)
  *
  * Each is >= 0; of sequences that cache nothing, HUGE_VAL fit wherever there is any room.
  */
@@ -966,10 +1057,11 @@ double plait_serve_prefill_servers(double prefill_s, double sequences, double st
 
 /* ---- measured runs of serving, and what the model says of each ----
  *
- * In order: plait_serve_runs_load, plait_serve_run_price for each row (again and again while an engine's
- * numbers are fitted: a price costs microseconds), plait_serve_validate for errors of all.
+ * In order: plait_serve_runs_load, plait_serve_run_price for each row (again and again while an
+ * engine's numbers are fitted: a price costs microseconds), plait_serve_validate for errors of all.
  *
- * The columns of a file are in docs/reference/files/runs.md. A row whose trust is `low` is priced, never scored.
+ * The columns of a file are in docs/reference/files/runs.md. A row whose trust is `low` is priced,
+ * never scored.
  */
 
 typedef enum plait_serve_mode {
@@ -999,7 +1091,9 @@ typedef struct plait_serve_run {
     const char *note;   /* why it has no price; "": it has one */
     double gpus;
     plait_load load;
-    /* how it ran; where degrees are not published, every way that it may have (the best is priced) */
+    /*
+     * how it ran; where degrees are not published, every way that it may have (the best is priced)
+     */
     int ways;
     plait_deployment *way;           /* [ways], without an engine */
     plait_serve_memory (*memory)[2]; /* [ways], of each pool under the whole memory */
@@ -1043,13 +1137,18 @@ typedef struct plait_serve_validation {
     const plait_engine **engine;
     int priced, refused, low;
     plait_serve_errors errors[PLAIT_SERVE_RUN_MODES][PLAIT_SERVE_MEASURES];
-    /* of groups of runs that differ in how they ran: the fastest under a bound on TPOT, as predicted */
+    /*
+     * of groups of runs that differ in how they ran: the fastest under a bound on TPOT, as
+     * predicted
+     */
     int choices;
     double choice_share; /* of the best measured throughput, mean */
     double choice_over;  /* share of picks that measured over the bound */
 } plait_serve_validation;
 
-/** Prices every run, and sums errors and choices. `runs` as plait_serve_runs_load fills them; NOMEM. */
+/**
+ * Prices every run, and sums errors and choices. `runs` as plait_serve_runs_load fills them; NOMEM.
+ */
 PLAIT_MUST_CHECK plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *arena,
                                                    plait_serve_validation *out, plait_error *err);
 
