@@ -383,7 +383,7 @@ typedef struct plait_service {
     double output_tokens_per_s; /* rate of the deployment */
     double requests_per_s;
     double batch;                   /* running sequences on a decode or aggregated worker */
-    double utilisation;             /* busy share of the prefill pool, or of steps with prompts */
+    double utilisation;             /* share of time spent on prompts */
     double step_s;                  /* decoding step without prompts */
     double prompt_s;                /* prefill of one prompt without other load */
     double queue_s;                 /* queueing part of ttft_s */
@@ -714,12 +714,14 @@ PLAIT_MUST_CHECK plait_status plait_serve_load_curve(const plait_serve_options *
                                                      plait_arena *arena, plait_serve_curve *out,
                                                      const char **why, plait_error *err);
 
-/* ---- how many GPUs serve the requests of a day, with spares for those that fail ----
+/* ---- how many GPUs serve the requests of a day, with spare nodes for failures ----
  *
- * plait_fleet_find takes the deployments that plait_serve_search finds at the busiest hour, counts
- * the workers that each needs in every hour, adds spare nodes, and ranks them by what the day
- * costs: reserved, when all is kept around the clock, or elastic, when each hour has only what it
- * needs.
+ * plait_fleet_find takes the deployments that plait_serve_search finds for the busiest hour, counts
+ * the workers that each of them needs in every hour, adds spare nodes, and ranks the fleets by the
+ * cost of the day. A reserved fleet keeps all nodes around the clock; an elastic one has in each
+ * hour only the nodes that this hour needs.
+ *
+ * In order: plait_fleet_options_init, set the rates, plait_fleet_find.
  *
  * Left out: the network and storage of a fleet, several models on one, loads that change within an
  * hour.
@@ -729,24 +731,24 @@ enum { PLAIT_FLEET_HOURS = 24, PLAIT_FLEET_BEST = 5 };
 
 /** How the nodes of a fleet are paid for. */
 typedef enum plait_fleet_mode {
-    PLAIT_FLEET_RESERVED, /* the nodes of the busiest hour, always */
-    PLAIT_FLEET_ELASTIC,  /* those of each hour, from a restart before it begins */
+    PLAIT_FLEET_RESERVED, /* the nodes of the busiest hour, around the clock */
+    PLAIT_FLEET_ELASTIC,  /* the nodes of each hour, started one restart earlier */
     PLAIT_FLEET_MODES
 } plait_fleet_mode;
 
 typedef struct plait_fleet_options {
     double rate[PLAIT_FLEET_HOURS]; /* requests/s of each hour of a day */
-    double available;               /* share of the time that enough workers are up, below 1 */
-    plait_reliability failures;     /* spares < 0: as many nodes as that takes */
-    double usd_per_gpu_hour;        /* 0: as the accelerator's file says */
-    plait_fleet_mode mode;          /* whose cost decides */
-    const void *reserved[8];        /* zero; later versions turn it into fields */
+    double available;               /* required share of time with enough workers up, below 1 */
+    plait_reliability failures; /* failures of nodes; spares < 0: as many as `available` takes */
+    double usd_per_gpu_hour;    /* price; 0: that of the accelerator's file */
+    plait_fleet_mode mode;      /* the mode whose cost ranks the fleets */
+    const void *reserved[8];    /* zero; later versions turn it into fields */
 } plait_fleet_options;
 
-/** No rate, 99.9 %, the usual failures, reserved. */
+/** Default options: 99.9 % available, default failures, reserved. Set the rates. */
 void plait_fleet_options_init(plait_fleet_options *ask);
 
-/** What a worker less misses in an hour. */
+/** The condition that an hour with one worker less would violate: constant, and word in reports. */
 #define PLAIT_FLEET_LACK_LIST(X)                                                                   \
     X(NOTHING, "-")                                                                                \
     X(LOAD, "load")                                                                                \
@@ -764,82 +766,93 @@ extern const char *const plait_fleet_lack_name[PLAIT_FLEET_LACKS + 1];
 
 typedef struct plait_fleet_hour {
     double rate;                    /* requests/s */
-    int workers[PLAIT_SERVE_ROLES]; /* the fewest that meet the bounds; 0 without requests */
-    int nodes;                      /* of these workers ... */
-    int spare_nodes;                /* ... and beside them, when only this hour is paid for */
-    double available;               /* share of the time that `workers` of both are up */
+    int workers[PLAIT_SERVE_ROLES]; /* fewest workers that meet the bounds; 0 without requests */
+    int nodes;                      /* nodes of these workers */
+    int spare_nodes;                /* spare nodes, if only this hour is paid for */
+    double available;               /* share of time that `workers` of all roles are up */
     plait_fleet_lack lack;
-    double ttft_s, ttft_p99_s, tpot_s; /* of `workers` without spares; NaN without requests */
-    double used[PLAIT_FLEET_MODES];    /* rate over what all nodes of it take within the bounds */
+    double ttft_s, ttft_p99_s, tpot_s; /* without spares; NaN without requests */
+    double used[PLAIT_FLEET_MODES];    /* rate over the maximum of all nodes within the bounds */
 } plait_fleet_hour;
 
-/** How workers of one role lie on nodes: what fails together. (S.102) */
+/** The set of workers of one role that fail together, since they share nodes. (S.102) */
 typedef struct plait_fleet_unit {
-    int nodes;        /* that one worker spans, or 1 */
-    int workers;      /* of one unit */
-    double available; /* share of the time that a unit is up */
+    int nodes;        /* nodes that one worker spans, or 1 */
+    int workers;      /* workers of one unit */
+    double available; /* share of time that a unit is up */
 } plait_fleet_unit;
 
-/** What a fleet comes to if the engine gives more or less than predicted. */
+/** Size and cost of a fleet. */
 typedef struct plait_fleet_totals {
-    int nodes, gpus;                      /* reserved */
-    double node_hours[PLAIT_FLEET_MODES]; /* of a day */
-    double usd[PLAIT_FLEET_MODES];        /* a month; NaN: no price is known */
+    int nodes, gpus;                      /* size of the reserved fleet */
+    double node_hours[PLAIT_FLEET_MODES]; /* node-hours of a day */
+    double usd[PLAIT_FLEET_MODES];        /* cost of a month; NaN: unknown */
 } plait_fleet_totals;
 
 typedef struct plait_fleet {
-    plait_serve_plan plan; /* what meets the bounds in the busiest hour, priced there */
-    int busiest;           /* the hour that needs most nodes, of these that with most requests */
+    plait_serve_plan plan; /* deployment of the busiest hour, with its service there */
+    int busiest;           /* hour that needs the most nodes, then the most requests */
     plait_fleet_unit unit[PLAIT_SERVE_ROLES];
     plait_fleet_hour hour[PLAIT_FLEET_HOURS];
     plait_fleet_totals totals;
-    plait_fleet_totals band[2]; /* of 80 % of runs: the engine's highest rate, its lowest */
-    double sustained;           /* requests/s of all nodes within the bounds */
-    double tokens_per_day;      /* of output */
+    plait_fleet_totals band[2]; /* 80 % band: with the engine's highest and lowest rate */
+    double sustained;           /* maximum requests/s of all nodes within the bounds */
+    double tokens_per_day;      /* output tokens */
     double usd_per_mtok[PLAIT_FLEET_MODES];
-    double kwh[PLAIT_FLEET_MODES]; /* a month; NaN: no power is known */
-    bool simulated; /* its tightest hour: workers carry it within the bounds (S.101) */
-    double
-        margin; /* factor on the rates that workers are counted for, so that the simulation carries them */
+    double kwh[PLAIT_FLEET_MODES]; /* energy of a month; NaN: unknown */
+    bool simulated;                /* whether a simulation of its tightest hour meets the bounds */
+    double margin; /* factor on the rates in worker counts, chosen by the simulation */
 } plait_fleet;
 
+/**
+ * Result of plait_fleet_find. If no fleet is within the limit of GPUs, `needs_gpus` is the size of
+ * the smallest fleet above it, or 0 if there is no such fleet.
+ */
 typedef struct plait_fleet_answer {
     int gpus_per_node;
-    int fleets;     /* the cheapest first */
-    int considered; /* deployments of the search */
-    int divided;    /* the search was for this part of the busiest hour's requests */
+    int fleets;     /* number of fleets in `fleet`, cheapest first */
+    int considered; /* deployments in the ranking */
+    int divided;    /* divisor of the busiest hour's rate in the search */
     plait_fleet fleet[PLAIT_FLEET_BEST];
-    int needs_gpus; /* without a fleet: of the smallest that is above the limit; 0: none is */
-    bool unsteady;  /* some carry the load, but no number of spares is enough */
+    int needs_gpus; /* GPUs of the smallest fleet above the limit; 0: none */
+    bool unsteady;  /* for some deployment no number of spares is enough */
     const plait_serve_answer *search;
 } plait_fleet_answer;
 
 /**
- * Probability that at least `needed` of `units` are up, each by itself so much of the time. (S.103)
+ * Probability that at least `needed` of `units` independent units are up. (S.103)
+ *
+ * @param available  share of time that one unit is up
  */
 double plait_fleet_up(int units, int needed, double available);
 
-/** The fewest spare units with plait_fleet_up >= share; -1: not up to PLAIT_MOST_SPARES. (S.103) */
+/** The fewest spare units with plait_fleet_up >= share; -1: more than PLAIT_MOST_SPARES. (S.103) */
 int plait_fleet_spares(int needed, double available, double share);
 
-/** The cheapest fleets of a question, whose load is a rate; its number is that of `ask`. (S.101) */
+/**
+ * The cheapest fleets for a day of requests. (S.101)
+ *
+ * @param question  its load is of kind RATE; the rates of `ask` replace its rate
+ * @param out       out->search lives in `arena`
+ */
 PLAIT_MUST_CHECK plait_status plait_fleet_find(const plait_serve_options *question,
                                                const plait_fleet_options *ask, plait_arena *arena,
                                                plait_fleet_answer *out, plait_error *err);
 
-/** Hours of a month: 8760 / 12. */
+/** Hours in a month: 8760 / 12. */
 double plait_fleet_month_hours(void);
 
-/* ---- a deployment as the files that start it ----
+/* ---- the files that start a deployment ----
  *
- * In order: plait_serve_rule_broken (serve_search.h) holds of every answer of a search;
- * plait_serve_launch_render makes the files of one target, in memory.
+ * In order: plait_serve_launch_init, set the deployment, plait_serve_launch_render, which makes the
+ * files of one target in memory. For workers that no search chose, plait_serve_rule_broken first
+ * checks that the engine starts them.
  *
- * Left out: balancing requests over replicas of aggregated workers, which any HTTP balancer does;
- * certificates, names and storage of a cluster.
+ * Left out: load balancing over replicas of aggregated workers, which any HTTP balancer does;
+ * certificates, host names and storage of a cluster.
  */
 
-/** What files are for: an engine, or Dynamo over the engine of the answer. */
+/** The software that reads the files: an engine, or Dynamo with the plan's engine. */
 typedef enum plait_serve_target {
     PLAIT_SERVE_TARGET_VLLM,
     PLAIT_SERVE_TARGET_SGLANG,
@@ -850,7 +863,7 @@ typedef enum plait_serve_target {
 
 extern const char *const plait_serve_target_name[PLAIT_SERVE_TARGETS + 1];
 
-/** How an engine's workers are started. Dynamo has manifests of its own. */
+/** The form of the files that start an engine's workers. Dynamo always gets its own manifests. */
 typedef enum plait_serve_form {
     PLAIT_SERVE_SCRIPT,
     PLAIT_SERVE_SYSTEMD,
@@ -862,46 +875,47 @@ extern const char *const plait_serve_form_name[PLAIT_SERVE_FORMS + 1];
 
 typedef struct plait_serve_launch {
     const plait_model *model;
-    const char *checkpoint; /* a folder, or a name on the Hub */
+    const char *checkpoint; /* checkpoint of the weights: a folder, or a name on the Hub */
     const plait_cluster *cluster;
     const plait_serve_plan *plan;
     plait_load load;
     plait_serve_form form;
-    const char *container;   /* image; NULL: a placeholder */
+    const char *container;   /* container image; NULL: a placeholder */
     const void *reserved[8]; /* zero; later versions turn it into fields */
 } plait_serve_launch;
 
-/** Nothing yet: set model, checkpoint, cluster, plan and load. */
+/** An empty struct: set model, checkpoint, cluster, plan and load. */
 void plait_serve_launch_init(plait_serve_launch *launch);
 
-/** The target of an engine. */
+/** The target that is the engine itself. */
 plait_serve_target plait_serve_target_of(plait_engine_kind kind);
 
 /**
  * Make the files of a deployment. *out lives in `arena`.
  *
- * Fails (RANGE) where the target is another engine whose rules the workers break, or has no words
- * for the drafts that the load speaks of.
+ * Fails (RANGE) if the target is a different engine that does not start these workers, or if the
+ * target has no options for the speculative decoding of the load.
  */
 PLAIT_MUST_CHECK plait_status plait_serve_launch_render(const plait_serve_launch *launch,
                                                         plait_serve_target target,
                                                         plait_arena *arena,
                                                         plait_launch_folder *out, plait_error *err);
 
-/* ---- what ranks send each other to answer one request, call by call ----
+/* ---- communication volume of one request, call by call ----
  *
- * A model cut over tp tensor and pp pipeline ranks answers a prompt by one prefill pass, which also
- * yields the first token, and one decode pass for each further token. plait_serve_volume_of lists
- * both phases' collectives and sends: how many, of which shape, how many bytes a message has, and
- * their volume by each way of counting. Below it stand the closed forms that turn bytes into limits
- * of latency and room: a decode step, a prefill, cached keys, servers of disaggregated serving.
+ * A model that is sharded over tp tensor-parallel and pp pipeline ranks answers a prompt by one
+ * prefill pass, which also yields the first token, and one decode pass for each further token.
+ * plait_serve_volume_of lists the collectives and sends of both phases: their number, their shape,
+ * the bytes of a message, and their volume by each way of counting. The closed forms after it bound
+ * latency and memory: a decode step, a prefill, the cache, the servers of disaggregated serving.
  *
- * Left out: sequence, context, expert and data parallelism; seconds of collectives (collective.h);
- * batches that change while they run.
+ * Left out: sequence, context, expert and data parallelism; seconds of collectives
+ * (lowlevel/collective.h); batches that change during a run.
  *
  * Source of the volumes: "Characterizing Communication Patterns in Distributed Large Language Model
- * Inference", Hot Interconnects 2025, arXiv 2507.14392, tables III to VI; of the rest Austin et
- * al., "How to Scale Your Model", chapter on inference, where no other is named.
+ * Inference", Hot Interconnects 2025, arXiv 2507.14392, tables III to VI. Source of the other
+ * formulas, unless they name their own: Austin et al., "How to Scale Your Model", chapter on
+ * inference.
  */
 
 typedef enum plait_serve_phase {
@@ -910,7 +924,7 @@ typedef enum plait_serve_phase {
     PLAIT_SERVE_PHASES
 } plait_serve_phase;
 
-/** What is sent, in the order of a pass. */
+/** Kinds of calls in the order of a pass: constant, and description in reports. */
 #define PLAIT_SERVE_CALL_LIST(X)                                                                   \
     X(embedding, "all-reduce of the embedding, cut by its rows")                                   \
     X(all_reduce, "all-reduce behind attention and behind the feed-forward part")                  \
@@ -925,11 +939,11 @@ typedef enum plait_serve_call {
         PLAIT_SERVE_CALLS
 } plait_serve_call;
 
-/** Whose bytes are counted. (C.356) */
+/** Ways to count bytes. (C.356) */
 typedef enum plait_serve_counting {
-    PLAIT_SERVE_PUBLISHED, /* the study's formulas, which mix the next two */
-    PLAIT_SERVE_ONE_GPU,   /* what one GPU that takes part sends */
-    PLAIT_SERVE_ALL_GPUS,  /* what all GPUs send together */
+    PLAIT_SERVE_PUBLISHED, /* by the study's formulas, which mix the next two */
+    PLAIT_SERVE_ONE_GPU,   /* bytes that one participating GPU sends */
+    PLAIT_SERVE_ALL_GPUS,  /* bytes that all GPUs send together */
     PLAIT_SERVE_COUNTINGS
 } plait_serve_counting;
 
@@ -937,131 +951,135 @@ extern const char *const plait_serve_call_what[PLAIT_SERVE_CALLS + 1];
 extern const char *const plait_serve_phase_name[PLAIT_SERVE_PHASES + 1];
 extern const char *const plait_serve_counting_name[PLAIT_SERVE_COUNTINGS + 1];
 
-/** A request, or several of one length that run together, and how the model is cut. */
+/** One request, or several of equal length in one batch, and the degrees of the model. */
 typedef struct plait_serve_request {
     int sequences;
-    int prompt_tokens; /* S_p of each */
-    int output_tokens; /* S_d of each, the first of which the prefill yields */
+    int prompt_tokens; /* S_p, tokens of one prompt */
+    int output_tokens; /* S_d, output tokens of one sequence, the prefill's first token included */
     int tp;
     int pp;
-    double element_bytes; /* b of activations and logits */
+    double element_bytes; /* b, bytes of an element of activations and logits */
 } plait_serve_request;
 
-/** Calls of one kind in one phase; none where `count` is 0. */
+/**
+ * Calls of one kind in one phase. `count` has the all-reduces and gathers of the first stage, and
+ * the sends and all-gathers of all stages; if it is 0, the phase has no such call. `all_count` has
+ * the calls of the whole pipeline, each group of tp ranks once.
+ */
 typedef struct plait_serve_line {
-    int64_t count; /* all-reduces, gathers: of the first stage; sends, all-gathers: of all stages */
-    int64_t all_count;    /* of the whole pipeline; a group of tp ranks counts once */
-    int64_t rows;         /* tokens of a message */
-    int64_t columns;      /* elements a token: the hidden width, h/t, or V/t */
-    double message_bytes; /* rows x columns x b */
-    double bytes[PLAIT_SERVE_COUNTINGS]; /* of all calls of the phase */
+    int64_t count;                       /* calls of the first stage, or of all */
+    int64_t all_count;                   /* calls of the whole pipeline */
+    int64_t rows;                        /* tokens of a message */
+    int64_t columns;                     /* elements of a token: h, h/t or V/t */
+    double message_bytes;                /* rows x columns x b */
+    double bytes[PLAIT_SERVE_COUNTINGS]; /* bytes of all calls in the phase */
 } plait_serve_line;
 
 typedef struct plait_serve_volume {
     plait_serve_line line[PLAIT_SERVE_PHASES][PLAIT_SERVE_CALLS];
-    double bytes[PLAIT_SERVE_COUNTINGS]; /* of both phases */
+    double bytes[PLAIT_SERVE_COUNTINGS]; /* bytes of both phases */
 } plait_serve_volume;
 
 /**
- * Lists what a request sends. (C.355, C.356)
+ * List the calls of a request. (C.355, C.356)
  *
- * Stages take layers evenly, the first ones one more where they do not divide; V/t is rounded up.
- * An all-reduce stands behind each mixer and each feed-forward part that a layer has.
+ * Layers are assigned to stages evenly; if pp does not divide them, the first stages have one more.
+ * V/t is rounded up. Each mixer and each feed-forward part of a layer ends with an all-reduce.
  *
- * @param out  filled whole; nothing is allocated
- * @return     PLAIT_ERROR_RANGE where there is no model, a count is below 1, tp does not divide the
- *             hidden width, or there are more stages than layers
+ * @param out  filled completely; nothing is allocated
+ * @return     RANGE if model is NULL, a count is below 1, tp does not divide the hidden width, or
+ *             pp exceeds the number of layers
  */
 PLAIT_MUST_CHECK plait_status plait_serve_volume_of(const plait_model *model,
                                                     plait_serve_request request,
                                                     plait_serve_volume *out, plait_error *err);
 
 /*
- * The formulas below take numbers of 0 or more. One below 0 or NaN breaks their contract: a failed
- * assert. Where what they divide by is 0, nothing stays 0 and anything else is HUGE_VAL, unless
- * they say otherwise.
+ * The functions below require arguments of 0 or more; a negative number or NaN is a failed assert.
+ * If a divisor is 0, the result is 0 for a numerator of 0 and HUGE_VAL otherwise, unless a function
+ * documents another result.
  */
 
 /* ---- seconds ----------------------------------------------------------------------------- */
 
 /**
- * Seconds of a decode pass without communication: every cached byte is read once, every weight read
- * or multiplied, whichever takes longer. B c/W + max(2 B P/C, w/W) (C.357)
+ * Seconds of a decode pass without communication: the time to read the cache once, plus the longer
+ * of reading the weights and multiplying by them. B c/W + max(2 B P/C, w/W) (C.357)
  *
  * @param batch           B >= 0, sequences
- * @param cached_bytes    c >= 0, of one sequence
- * @param params          P >= 0 that a token uses; 0: reading is what takes longer
- * @param weight_bytes    w >= 0, of all weights
- * @param bytes_per_s     W >= 0, of the memory of all GPUs that work at the same time
- * @param flops_per_s     C >= 0, of the same GPUs; not read where params is 0
+ * @param cached_bytes    c >= 0, cached bytes of one sequence
+ * @param params          P >= 0, parameters that a token uses; 0: the pass is bound by memory
+ * @param weight_bytes    w >= 0, bytes of all weights
+ * @param bytes_per_s     W >= 0, memory bandwidth of all GPUs that work at the same time
+ * @param flops_per_s     C >= 0, FLOP/s of the same GPUs; ignored if params is 0
  * @return                HUGE_VAL at a rate of 0, unless there is nothing to read or multiply
  */
 double plait_serve_decode_s(double batch, double cached_bytes, double params, double weight_bytes,
                             double bytes_per_s, double flops_per_s);
 
 /**
- * Seconds of a prefill without communication: 2 P S / C. C: as reached, of all GPUs that work at
- * the same time. (C.357)
+ * Seconds of a prefill without communication: 2 P S / C. (C.357)
  *
- * Each is >= 0; at a C of 0 a prefill of anything takes HUGE_VAL.
+ * @param params       P >= 0, parameters that a token uses
+ * @param tokens       S >= 0
+ * @param flops_per_s  C >= 0, reached by all GPUs that work at the same time
  */
 double plait_serve_prefill_s(double params, double tokens, double flops_per_s);
 
 /**
- * Seconds in which experts' tokens leave and return at the wire's rate: n k h (d + r) / W. (C.357)
+ * Seconds of expert dispatch and combine at the wire rate: n k h (d + r) / W. (C.357)
  *
- * @param tokens, copies  n tokens a GPU, k copies of each, both >= 0
- * @param hidden          h >= 0
- * @param out_bytes,back_bytes  d and r >= 0, an element of what is sent and of what returns
- * @param bytes_per_s     W >= 0; at 0 anything takes HUGE_VAL
+ * @param tokens       n >= 0, tokens of a GPU
+ * @param copies       k >= 0, copies of each token
+ * @param hidden       h >= 0, hidden width
+ * @param out_bytes    d >= 0, bytes of a dispatched element
+ * @param back_bytes   r >= 0, bytes of a combined element
+ * @param bytes_per_s  W >= 0, wire rate of a GPU
  *
  * Source: DeepSeek-AI, "Insights into DeepSeek-V3", arXiv 2505.09343, section 2.3.2.
  */
 double plait_serve_exchange_s(double tokens, double copies, double hidden, double out_bytes,
                               double back_bytes, double bytes_per_s);
 
-/* ---- room and rates ---------------------------------------------------------------------- */
+/* ---- memory and rates -------------------------------------------------------------------- */
 
-/** Bytes that sequences keep cached: c tokens B, each >= 0. (C.358) */
+/** Bytes of the cache: c tokens B, with c bytes of a token and B sequences. (C.358) */
 double plait_serve_cached_bytes(double bytes_per_token, double tokens, double sequences);
 
 /**
- * Sequences that fit beside the weights, a fraction: (M - w) / c; 0 where weights alone do not.
- * (C.358)
+ * Number of sequences that fit in memory with the weights, not rounded: (M - w) / c. (C.358)
  *
- * Each is >= 0; of sequences that cache nothing, HUGE_VAL fit wherever there is any room.
+ * @return  0 if the weights do not fit or leave no memory; HUGE_VAL if c is 0 and they leave some
  */
 double plait_serve_most_sequences(double memory_bytes, double weight_bytes, double cached_bytes);
 
 /**
- * Cached tokens that leave in a step once sequences come and go: B (S_p + S_d) / S_d. (C.358)
- *
- * Each is >= 0; of prompts without output, which leave at once, HUGE_VAL.
+ * Cached tokens freed per step in a steady state: B (S_p + S_d) / S_d; HUGE_VAL for an output of 0.
+ * (C.358)
  */
 double plait_serve_evicted_tokens(double sequences, double prompt_tokens, double output_tokens);
 
 /**
- * Tokens a second of a batch whose step yields one for each sequence: B / t. (C.359)
- *
- * Both are >= 0; of a step that takes no time, HUGE_VAL.
+ * Tokens per second of a batch whose step yields one token for each sequence: B / t; HUGE_VAL for a
+ * step of 0 s. (C.359)
  */
 double plait_serve_tokens_per_s(double sequences, double step_s);
 
 /**
- * Prefill servers that keep one decode server busy: T_prefill B / (t S_d). (C.359)
- *
- * Each is >= 0; a decode server that is done at once takes HUGE_VAL of them.
+ * Prefill servers that keep one decode server busy: T_prefill B / (t S_d); HUGE_VAL if t S_d is 0.
+ * (C.359)
  */
 double plait_serve_prefill_servers(double prefill_s, double sequences, double step_s,
                                    double output_tokens);
 
-/* ---- measured runs of serving, and what the model says of each ----
+/* ---- measured runs of serving, and predictions for them ----
  *
- * In order: plait_serve_runs_load, plait_serve_run_price for each row (again and again while an
- * engine's numbers are fitted: a price costs microseconds), plait_serve_validate for errors of all.
+ * In order: plait_serve_runs_load, plait_serve_run_price for each row (a price takes microseconds,
+ * so a fit of an engine's constants may repeat it), plait_serve_validate for the errors of all
+ * rows.
  *
- * The columns of a file are in docs/reference/files/runs.md. A row whose trust is `low` is priced,
- * never scored.
+ * docs/reference/files/runs.md lists the columns of a file. A row with trust `low` is priced, but
+ * left out of the error statistics.
  */
 
 typedef enum plait_serve_mode {
@@ -1070,56 +1088,60 @@ typedef enum plait_serve_mode {
     PLAIT_SERVE_RUN_STATIC,
     PLAIT_SERVE_RUN_OFFLINE,
     PLAIT_SERVE_RUN_ARRIVING,
-    PLAIT_SERVE_RUN_PREFILL, /* one phase by itself: not priced */
-    PLAIT_SERVE_RUN_DECODE,
+    PLAIT_SERVE_RUN_PREFILL, /* prefill alone, not priced */
+    PLAIT_SERVE_RUN_DECODE,  /* decoding alone, not priced */
     PLAIT_SERVE_RUN_MODES
 } plait_serve_mode;
 
-/** As the file says it: agg, disagg, static, offline, server, prefill, decode. */
+/** The words of a file: agg, disagg, static, offline, server, prefill, decode. */
 extern const char *const plait_serve_mode_word[PLAIT_SERVE_RUN_MODES + 1];
 
 enum { PLAIT_SERVE_E2E = PLAIT_SERVE_FIGURES, PLAIT_SERVE_MEASURES };
 
+/**
+ * One row. If its degrees are not published, it has several `way`s, and the best of them is priced.
+ * A row without a price has a reason in `note`.
+ */
 typedef struct plait_serve_run {
     const char *id, *source, *group, *model, *accelerator;
     plait_serve_mode mode;
     plait_engine_kind kind;
-    const char *vendor; /* of the accelerator */
-    int month;          /* of the run, 2506: June 2025; 0: not said */
-    int version;        /* of the engine, 103: 1.3; 0: not said */
-    bool low;           /* trust: not scored */
-    const char *note;   /* why it has no price; "": it has one */
+    const char *vendor; /* vendor of the accelerator */
+    int month;          /* month of the run, 2506: June 2025; 0: unknown */
+    int version;        /* version of the engine, 103: 1.3; 0: unknown */
+    bool low;           /* trust is `low`: left out of the errors */
+    const char *note;   /* reason why it has no price; "": it has one */
     double gpus;
     plait_load load;
-    /*
-     * how it ran; where degrees are not published, every way that it may have (the best is priced)
-     */
-    int ways;
-    plait_deployment *way;           /* [ways], without an engine */
-    plait_serve_memory (*memory)[2]; /* [ways], of each pool under the whole memory */
-    double chunk_tokens;             /* 0: the engine's; so the two below */
+    int ways;                        /* deployments that the published degrees allow */
+    plait_deployment *way;           /* [ways]; their engine is not set */
+    plait_serve_memory (*memory)[2]; /* [ways], of each pool */
+    double chunk_tokens;             /* token budget of a step; 0: the engine's default */
     double poll_steps, gather_steps;
     double measured[PLAIT_SERVE_MEASURES]; /* s, s, tokens/s, s; NaN: not measured */
 } plait_serve_run;
 
 typedef struct plait_serve_runs {
-    const char *name; /* of the file */
+    const char *name; /* name of the file */
     size_t count;
     plait_serve_run *run;
     size_t engines;
     plait_engine *engine; /* all profiles */
     const plait_engine *
-        *given; /* [count] that price each run; NULL, or of one: the profile that is of it */
+        *given; /* [count] profile of each run; NULL, or an element NULL: by the run's month */
 } plait_serve_runs;
 
-/** Measured runs of serving, with what each is priced by. Errors as plait_runs_load's; NOMEM. */
+/**
+ * Load a file of measured runs and all engine profiles. *out lives in `arena`. Fails as
+ * plait_runs_load (validate.h), or with NOMEM.
+ */
 PLAIT_MUST_CHECK plait_status plait_serve_runs_load(const char *path, plait_arena *arena,
                                                     plait_serve_runs *out, plait_error *err);
 
-/** What an engine makes of a run that has a price. */
+/** The service that an engine's profile predicts for a run; run->note must be "". */
 plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engine *engine);
 
-/** A service's TTFT, TPOT, tokens/s, E2E. */
+/** One figure of a service: TTFT, TPOT, output tokens/s or E2E (PLAIT_SERVE_E2E). */
 double plait_service_figure(const plait_service *service, int figure);
 
 /** Errors of one figure of one mode: |predicted / measured - 1|. */
@@ -1131,23 +1153,28 @@ typedef struct plait_serve_errors {
     double covered; /* share of rows inside the engine's band */
 } plait_serve_errors;
 
+/**
+ * Result of plait_serve_validate. A choice is a group of runs that differ only in how they ran,
+ * under one bound on TPOT: the pick is the run with the highest predicted throughput within the
+ * bound.
+ */
 typedef struct plait_serve_validation {
     const plait_serve_runs *runs;
     plait_service *service; /* [runs->count] */
     const plait_engine **engine;
     int priced, refused, low;
     plait_serve_errors errors[PLAIT_SERVE_RUN_MODES][PLAIT_SERVE_MEASURES];
-    /*
-     * of groups of runs that differ in how they ran: the fastest under a bound on TPOT, as
-     * predicted
-     */
     int choices;
-    double choice_share; /* of the best measured throughput, mean */
-    double choice_over;  /* share of picks that measured over the bound */
+    double choice_share; /* mean measured throughput of the picks over the best in their group */
+    double choice_over;  /* share of picks whose measured TPOT exceeds the bound by over 10 % */
 } plait_serve_validation;
 
 /**
- * Prices every run, and sums errors and choices. `runs` as plait_serve_runs_load fills them; NOMEM.
+ * Price every run, and compute the errors and choices.
+ *
+ * @param runs  result of plait_serve_runs_load
+ * @param out   lives in `arena`
+ * @return      NOMEM only
  */
 PLAIT_MUST_CHECK plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *arena,
                                                    plait_serve_validation *out, plait_error *err);
