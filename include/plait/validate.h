@@ -1,18 +1,21 @@
 /*
- * validate.h - measured training runs against what plait would have predicted for them.
+ * validate.h - predictions compared with measured training runs, and error bands from them
  *
- * A file of runs holds one plan a row: the model by its shape, the cluster, the software, the
- * degrees, and what was measured. Each row is turned into a problem and degrees, priced as it ran,
- * and the errors are summed up: step time by source, ranking of the plans of a sweep, memory by
- * what its figure means, and out-of-memory prediction.
+ * Each row of a file of runs is one measured plan: the shape of the model, the cluster, the
+ * software, the degrees, and the measurements. Each row is converted to a problem and degrees and
+ * priced as it ran. The statistics are: errors of the step time by source, ranking of the plans of
+ * a sweep, errors of memory by the scope of the measurement, and prediction of out-of-memory
+ * failures.
  *
  * In order: plait_runs_load (docs/reference/files/runs.md lists the columns), plait_validate, then
- * read the struct. plait_validation_plot draws it.
+ * read the struct. plait_validation_plot draws it. plait_evidence_find and plait_evidence_band give
+ * the error band of a new prediction, and plait_posterior_make to plait_posterior_tries choose
+ * which of several plans to measure; each section has its own introduction.
  *
- * A row that cannot be priced is an answer with a reason, not an error. A plan that really ran is
- * priced even where the rules of src/plan refuse it; its note then says which.
+ * A row that cannot be priced has a reason in its note; it is not an error. A plan that really ran
+ * is priced even if the rules in src/rules reject it; its note then names the broken rule.
  *
- * Left out: what the columns do not say (clocks, drivers, other jobs on the network).
+ * Left out: conditions that no column records (clocks, drivers, other jobs on the network).
  */
 #ifndef PLAIT_VALIDATE_H
 #define PLAIT_VALIDATE_H
@@ -28,23 +31,25 @@
 
 PLAIT_BEGIN_DECLS
 
-/* ---- how far predictions were off on measured runs that nothing was fitted to ----
+/* ---- evidence: prediction errors on measured runs, and bands from them ----
  *
- * Each row is one measured run: what it ran, and measured over predicted step time. It was
- * predicted twice, by the runtime profile as it is shipped and by one that was fitted without any
- * run of the same source; software that no other source ran was predicted with what its family
- * leads to expect. The second figure is what a prediction is worth to somebody whose runs are not here.
+ * Each row of the evidence is one measured run: its regime, and the ratio of measured to predicted
+ * step time under two profiles. `shipped` is predicted by the runtime profile as shipped.
+ * `left_out` is predicted by a profile that was fitted without any run of the same source, or, if
+ * no other source ran this software, by the values of its family; it estimates the error for runs
+ * that are not in the files. Further rows have measured over predicted peaks of memory of the same
+ * scope, from which the risk of running out of memory is computed.
  *
  * In order: plait_evidence_find, then plait_evidence_band and plait_evidence_memory_band for a
- * problem, which go into problem.band and problem.memory_band and from there into every price of it. `plait calibrate --evidence` writes the file.
+ * problem. A caller stores their results in problem.band and problem.memory_band, which every price
+ * of the problem reads. `plait calibrate --evidence` writes the file.
  *
- * Beside them stand measured peaks of memory over predicted ones, of the same kind (allocated on the
- * same rank, or reserved): they say how likely a plan runs out.
- *
- * Left out: evidence on a site's own runs (`plait calibrate --log`).
+ * Left out: evidence from a site's own runs (`plait calibrate --log`).
  */
 
-/** The narrowest format of the matrix units: what a generation of accelerators is told by. */
+/**
+ * The narrowest number format of the matrix units, which identifies a generation of accelerators.
+ */
 typedef enum plait_narrowest {
     PLAIT_NARROWEST_FP16,
     PLAIT_NARROWEST_BF16,
@@ -55,69 +60,76 @@ typedef enum plait_narrowest {
 
 extern const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1];
 
-/** What of a job says which evidence is about it. */
+/** The properties of a job by which rows of evidence are weighted. */
 typedef struct plait_regime {
-    const char *runtime; /* without a date */
-    plait_rules rules;   /* of its profile: software of one family keeps alike */
+    const char *runtime; /* name of the software, without a date */
+    plait_rules rules;   /* rules of its profile; equal rules mean one family */
     plait_narrowest narrowest;
     int gpus;
     bool experts;
-    bool calibrated; /* the profile is fitted to runs of its software */
+    bool calibrated; /* whether the profile was fitted to runs of this software */
 } plait_regime;
 
 typedef struct plait_evidence_row {
     const char *source;
-    const char *sweep; /* "" when it belongs to none */
+    const char *sweep; /* name of the sweep; "" without one */
     plait_regime regime;
-    int trait[PLAIT_TRAITS]; /* of its plan; of memory all 0 */
-    double left_out;         /* measured step over the one predicted without this source */
-    double shipped;          /* ... predicted by the profile that is shipped; of memory the same */
+    int trait[PLAIT_TRAITS]; /* traits of the plan; all 0 in rows of memory */
+    double left_out;         /* measured over predicted, fitted without this source */
+    double shipped;          /* measured over predicted by the shipped profile */
 } plait_evidence_row;
 
 typedef struct plait_evidence {
     size_t count;
-    const plait_evidence_row *row; /* of steps */
+    const plait_evidence_row *row; /* [count] rows of step times */
     size_t memories;
-    const plait_evidence_row *memory; /* of peaks of memory */
+    const plait_evidence_row *memory; /* [memories] rows of peaks of memory */
 } plait_evidence;
 
-/** Load a file of evidence. *out lives in `arena`. Fails with `where` "evidence.csv:LINE:COLUMN". */
+/**
+ * Load a file of evidence. *out lives in `arena`. Fails with `where` "evidence.csv:LINE:COLUMN".
+ */
 PLAIT_MUST_CHECK plait_status plait_evidence_load(const char *path, plait_arena *arena,
                                                   plait_evidence *out, plait_error *err);
 
+/** As plait_evidence_load, from a text; `name` replaces the file's name in messages. */
 PLAIT_MUST_CHECK plait_status plait_evidence_parse(const char *text, size_t length,
                                                    const char *name, plait_arena *arena,
                                                    plait_evidence *out, plait_error *err);
 
-/** Load clusters/evidence.csv of the data folders; none where there is no such file. */
+/** Load clusters/evidence.csv of the data folders; without such a file *out is empty. */
 PLAIT_MUST_CHECK plait_status plait_evidence_find(plait_arena *arena, plait_evidence *out,
                                                   plait_error *err);
 
-/** The file of evidence: four significant digits are more than a run repeats. In `arena`. */
+/** Format evidence as a file, with four significant digits. *text lives in `arena`. */
 PLAIT_MUST_CHECK plait_status plait_evidence_text(const plait_evidence *evidence,
                                                   plait_arena *arena, const char **text,
                                                   size_t *length, plait_error *err);
 
+/** The regime of a problem. */
 plait_regime plait_regime_of(const plait_problem *problem);
 
-/** A node, a part of a cluster, a cluster: 0, 1, 2. Regimes that differ in GPUs alone have one band a scale. */
+/**
+ * The scale of a job: 0 for up to 8 GPUs (a node), 1 for up to 256, 2 for more. Regimes that differ
+ * only in their number of GPUs have the same band if their scales are equal.
+ */
 int plait_regime_scale(int gpus);
 
 /**
  * The band that holds 80 % of measured steps, as factors on a predicted step.        (C.98)
  *
- * The 10 % and 90 % quantiles of the `left_out` rows. A row weighs 1 / sqrt(rows of its source and
- * software), times 4 where the software is the same, 4 for experts or none, 2 for the generation, 2
- * for the scale (a node, up to 256 GPUs, more) and 4 where its profile was calibrated like this one's.
- * The band holds 1, and is widened by 2 % for what repeats of one run differ by, and by 1 % for
- * each of the five that no row shares.
+ * Computes the weighted 10 % and 90 % quantiles of `left_out`. The weight of a row is 1 / sqrt(rows
+ * of its source and software), times 4 for the same software, 4 for the same use of experts, 2 for
+ * the same generation of accelerators, 2 for the same scale, and 4 for an equal `calibrated`. The
+ * band includes 1. It is widened by 2 % for the difference between repeats of one run, and by 1 %
+ * for each of these five properties that no row shares.
  *
- * @param without  a source whose rows do not count, or NULL
- * @param out      all 0 where no row counts; `tie` is not set
+ * @param without  a source whose rows are ignored; NULL: none
+ * @param out      low and high, all 0 without rows; `tie` is not set
  * @return         NOMEM only
  *
- * Weights and widening are chosen so that each source's left-out runs lie in the band of the other
- * sources 80 % of the time; `plait validate` prints how often they do.
+ * The weights and the widening are chosen such that 80 % of each source's left-out runs lie in the
+ * band of the other sources; `plait validate` prints the actual share.
  */
 PLAIT_MUST_CHECK plait_status plait_evidence_band(const plait_evidence *evidence,
                                                   const plait_regime *regime, const char *without,
@@ -127,14 +139,15 @@ PLAIT_MUST_CHECK plait_status plait_evidence_band(const plait_evidence *evidence
 /**
  * The band that holds 80 % of measured peaks of memory, as factors on a predicted peak.   (C.98)
  *
- * Each source and software is one voice: the spread of log(measured / predicted) by the 75 % quantile
- * of its distance from 0, as if it were normal. (Published peaks mix releases, so their tails say
- * little about one.) The band is that of the median voice: a voice counts 16 times where the software
- * is the same, 4 times where its rules are, and less with fewer than ten rows. 2 % is added for what
- * the device itself takes.
+ * Each pair of source and software is one group. Its spread is estimated from the 75 % quantile of
+ * |log(measured / predicted)| under a normal distribution, since published peaks mix releases and
+ * their tails are unreliable. The band is that of the weighted median group: a group has weight 16
+ * for the same software, 4 for the same rules, and less if it has fewer than ten rows. The band is
+ * widened by 2 % for memory that the device itself uses.
  *
- * @param without  a source whose rows do not count, or NULL
- * @param out      all 0 where no row counts; `tie` is not set
+ * @param without  a source whose rows are ignored; NULL: none
+ * @param out      low and high, all 0 without rows; `tie` is not set
+ * @return         NOMEM only
  */
 PLAIT_MUST_CHECK plait_status plait_evidence_memory_band(const plait_evidence *evidence,
                                                          const plait_regime *regime,
@@ -142,21 +155,22 @@ PLAIT_MUST_CHECK plait_status plait_evidence_memory_band(const plait_evidence *e
                                                          plait_band *out, plait_error *err);
 
 /**
- * The ratio of two predicted steps of one job from which the order is right 9 times in 10. (C.99)
+ * The ratio of two predicted steps of one job above which their order is right in 9 of 10 cases.
+ * (C.99)
  *
- * sqrt(2) times the 80 % quantile of how far log(measured / predicted) lies from the median of its
- * sweep. A row weighs the likenesses above over the plans of its sweep; sweeps of fewer than five do
- * not count. A calibrated profile is judged by the shipped predictions of all rows, another one by
- * the left-out predictions of uncalibrated ones.
+ * Computed as exp of sqrt(2) times the 80 % quantile of the distance of log(measured / predicted)
+ * from the median of its sweep. A row has the factors of plait_evidence_band as its weight, divided
+ * by the plans of its sweep; sweeps of fewer than five plans are ignored. A calibrated profile uses
+ * `shipped` of all rows, an uncalibrated one `left_out` of uncalibrated rows.
  *
- * @param out  above 1; 0 where no sweep counts
+ * @param out  above 1; 0 without such a sweep
  * @return     NOMEM only
  */
 PLAIT_MUST_CHECK plait_status plait_evidence_tie(const plait_evidence *evidence,
                                                  const plait_regime *regime, plait_arena *scratch,
                                                  double *out, plait_error *err);
 
-/* ---- measured runs, and the predictions for them ---- */
+/* ---- measured runs, and predictions for them ---- */
 
 typedef enum plait_run_outcome {
     PLAIT_RUN_OK,
@@ -165,18 +179,18 @@ typedef enum plait_run_outcome {
     PLAIT_RUN_OUTCOMES
 } plait_run_outcome;
 
-/** What a measured peak of memory counts. */
+/** The scope of a measured peak of memory. */
 typedef enum plait_memory_scope {
     PLAIT_SCOPE_NONE,
-    PLAIT_SCOPE_MAX,       /* allocated, of the fullest rank */
-    PLAIT_SCOPE_RANK0,     /* allocated, first stage */
-    PLAIT_SCOPE_LAST_RANK, /* allocated, last stage */
-    PLAIT_SCOPE_RESERVED,  /* by the allocator, of the fullest rank */
-    PLAIT_SCOPE_DEVICE,    /* nvidia-smi: the whole device, of the fullest rank */
+    PLAIT_SCOPE_MAX,       /* allocated, on the fullest rank */
+    PLAIT_SCOPE_RANK0,     /* allocated, on the first stage */
+    PLAIT_SCOPE_LAST_RANK, /* allocated, on the last stage */
+    PLAIT_SCOPE_RESERVED,  /* reserved by the allocator, on the fullest rank */
+    PLAIT_SCOPE_DEVICE,    /* whole device by nvidia-smi, for the fullest rank */
     PLAIT_SCOPES
 } plait_memory_scope;
 
-/** How far a row's figures can be relied on. */
+/** Reliability of a row's measurements. */
 typedef enum plait_trust {
     PLAIT_TRUST_HIGH,
     PLAIT_TRUST_MEDIUM,
@@ -199,12 +213,12 @@ typedef enum plait_run_mlp {
     PLAIT_RUN_MLPS
 } plait_run_mlp;
 
-/** One row, as the file has it: a count is 0 and a text "" where the file says nothing. */
+/** One row with the values of the file; a missing count is 0, a missing text "". */
 typedef struct plait_run {
-    int line; /* of the file */
+    int line; /* line in the file */
     const char *id;
     const char *source;
-    const char *sweep; /* rows that differ in their plan only */
+    const char *sweep; /* sweep: its rows differ only in their plans */
     const char *model;
     const char *accelerator;
     const char *framework;
@@ -212,24 +226,24 @@ typedef struct plait_run {
     const char *precision;
     const char *recompute;
     const char *attention;
-    const char *notes; /* words */
+    const char *notes; /* free text */
     int layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab;
     int experts, topk, moe_ffn;
     int seq_len, gbs, mbs;
     int gpus, gpus_per_node;
     int tp, pp, cp, ep, dp, vpp, shard_group;
-    int sp, zero;    /* -1: not given */
-    double nic_gbps; /* 0: the accelerator's usual */
+    int sp, zero;    /* -1: missing */
+    double nic_gbps; /* 0: default of the accelerator */
     plait_run_mlp mlp;
     plait_run_outcome outcome;
     plait_memory_scope scope;
     plait_trust trust;
-    double step_s;     /* measured; NaN: was not */
-    double peak_bytes; /* measured, of the kind that `scope` names; NaN: was not */
+    double step_s;     /* measured step time; NaN: missing */
+    double peak_bytes; /* measured peak of the kind `scope`; NaN: missing */
 } plait_run;
 
 typedef struct plait_runs {
-    const char *name; /* of the file */
+    const char *name; /* name of the file */
     size_t count;
     const plait_run *run; /* [count] */
 } plait_runs;
@@ -237,32 +251,35 @@ typedef struct plait_runs {
 /**
  * Load a file of runs. *out lives in `arena`.
  *
- * Fails (SCHEMA) on a column that is unknown or missing, (RANGE) on a cell that is no such number
+ * Fails with SCHEMA if a column is unknown or missing, and with RANGE if a cell has no valid number
  * or word; `where` is then "runs.csv:LINE:COLUMN".
  */
 PLAIT_MUST_CHECK plait_status plait_runs_load(const char *path, plait_arena *arena, plait_runs *out,
                                               plait_error *err);
 
-/** The same from text; `name` stands for the file in messages. */
+/** As plait_runs_load, from a text; `name` replaces the file's name in messages. */
 PLAIT_MUST_CHECK plait_status plait_runs_parse(const char *text, size_t length, const char *name,
                                                plait_arena *arena, plait_runs *out,
                                                plait_error *err);
 
-/** What plait makes of one run. */
+/**
+ * The prediction for one run. If `priced` is false, only run, verdict (PLAIT_INVALID) and note are
+ * valid.
+ */
 typedef struct plait_run_price {
     const plait_run *run;
-    bool priced;           /* else only `verdict` (INVALID) and `note` count */
-    bool unmodelled;       /* it did something that has no price: nothing is fitted to it */
-    plait_verdict verdict; /* does it fit */
+    bool priced;           /* whether the run has a price */
+    bool unmodelled;       /* the run used a feature without a price; fits skip it */
+    plait_verdict verdict; /* predicted verdict on memory */
     plait_problem problem;
     plait_degrees degrees;
     plait_cost cost;
-    double memory_bytes; /* of the kind that the run's scope names; without one, of the device */
-    double risk;         /* of running out of memory; NaN when not priced */
-    const char *note;    /* why not priced, else what was assumed; "" when nothing was */
+    double memory_bytes; /* predicted peak of the run's scope; of the device without one */
+    double risk;         /* probability of running out of memory; NaN if not priced */
+    const char *note;    /* reason for no price, or the assumptions made; "" if none */
 } plait_run_price;
 
-/** Relative errors, predicted over measured - 1; NaN where there are no rows. */
+/** Relative errors: predicted / measured - 1; NaN without rows. */
 typedef struct plait_errors {
     size_t rows;
     double mape;   /* mean of |error| */
@@ -273,55 +290,57 @@ typedef struct plait_errors {
 
 typedef struct plait_error_group {
     const char *name;
-    const char *scope; /* of memory figures; NULL of times */
+    const char *scope; /* scope of memory errors; NULL for times */
     plait_errors errors;
-    double inside; /* share of measured steps that lie in their band; NaN of memory, or without */
+    double inside; /* share of steps in their band; NaN for memory or without bands */
 } plait_error_group;
 
-/** A source's runs of one piece of software, predicted by profiles fitted without that source. */
+/**
+ * Errors of one source's runs of one software, predicted by profiles fitted without that source.
+ */
 typedef struct plait_left_out {
     const char *source;
     const char *runtime;
-    bool calibrated; /* by other sources; else by its family */
+    bool calibrated; /* whether other sources fitted the profile; else its family did */
     plait_errors errors;
-    double inside; /* share in the band that the evidence of other sources gives ... */
-    double width;  /* ... and the mean of how wide that is, over the prediction */
+    double inside; /* share of runs in the band from other sources' evidence */
+    double width;  /* mean width of that band, over the prediction */
 } plait_left_out;
 
 typedef enum plait_run_key {
     PLAIT_BY_SOURCE,
     PLAIT_BY_SWEEP,
     PLAIT_BY_ACCELERATOR,
-    PLAIT_BY_LAYERS, /* experts, or dense ones in 16 bits or in fewer */
+    PLAIT_BY_LAYERS, /* experts; dense in 16 bits; dense in fewer bits */
     PLAIT_RUN_KEYS
 } plait_run_key;
 
 extern const char *const plait_run_key_name[PLAIT_RUN_KEYS + 1];
 
-enum { PLAIT_SWEEP_LEAST = 5 }; /* timed plans of a sweep that is ranked */
+enum { PLAIT_SWEEP_LEAST = 5 }; /* fewest timed plans of a ranked sweep */
 
-/** How the timed plans of one sweep are ranked. */
+/** Rank correlation of predicted and measured step times in one sweep. */
 typedef struct plait_sweep_rank {
     const char *name;
     const char *source;
     size_t plans;
-    double spearman; /* of predicted and measured step times; NaN when either is constant */
-    double kendall;  /* tau-b */
-    double regret;   /* measured time of the plan that is predicted fastest over the best, - 1 */
-    double regret_beyond_noise; /* the same, 0 within what repeats differ by */
-    size_t chosen;              /* indices of the two rows */
-    size_t best;
+    double spearman;            /* Spearman's rho; NaN if either is constant */
+    double kendall;             /* Kendall's tau-b */
+    double regret;              /* measured step of the predicted best over the best, - 1 */
+    double regret_beyond_noise; /* regret, but 0 within the spread of repeats */
+    size_t chosen;              /* index of the row that is predicted fastest */
+    size_t best;                /* index of the row that is measured fastest */
 } plait_sweep_rank;
 
-/** Running out of memory, predicted and real. NaN where a class is empty. */
+/** Confusion matrix of out-of-memory failures: positive means out of memory. */
 typedef struct plait_confusion {
-    const char *source; /* NULL: all */
+    const char *source; /* name of the source; NULL: all sources */
     size_t true_positives;
     size_t false_positives;
     size_t true_negatives;
     size_t false_negatives;
-    size_t tight;             /* of the true negatives, those that were called tight */
-    double balanced_accuracy; /* mean of the shares of either class that are right */
+    size_t tight;             /* true negatives with the verdict PLAIT_TIGHT */
+    double balanced_accuracy; /* mean of sensitivity and specificity; NaN if a class is empty */
 } plait_confusion;
 
 /** Mean and median over sweeps. */
@@ -330,53 +349,54 @@ typedef struct plait_rank_summary {
     double median;
 } plait_rank_summary;
 
+/** A reason for which rows have no price. */
 typedef struct plait_unpriced {
     const char *why;
     size_t rows;
-    const char *first; /* id of one of them */
+    const char *first; /* id of the first such row */
 } plait_unpriced;
 
 enum { PLAIT_WORST_RUNS = 10 };
 
 enum { PLAIT_REPLAYS = 4 };
 
-/** After how many tries: 1, 2, 3, 5. */
+/** The numbers of tries that plait_replay has: 1, 2, 3, 5. */
 extern const int plait_replay_tries[PLAIT_REPLAYS];
 
 /**
- * What is lost after so many tries on the plans of a sweep, as a share of its best measured step;
- * means over the sweeps. (C.342)
+ * Mean regret over the sweeps after plait_replay_tries tries: the best step among the tried plans
+ * over the best of the sweep, - 1, for several ways to choose the tries. (C.342)
  */
 typedef struct plait_replay {
-    double random[PLAIT_REPLAYS];
-    double ranked[PLAIT_REPLAYS];   /* the first ones by prediction */
-    double tries[PLAIT_REPLAYS];    /* those that plait_posterior_tries chooses at once ... */
-    double updated[PLAIT_REPLAYS];  /* ... and one by one, with what was measured */
-    double expected[PLAIT_REPLAYS]; /* what it expects to lose when it chooses at once */
+    double random[PLAIT_REPLAYS];   /* random plans */
+    double ranked[PLAIT_REPLAYS];   /* the plans with the shortest predicted steps */
+    double tries[PLAIT_REPLAYS];    /* plans that plait_posterior_tries chooses at once */
+    double updated[PLAIT_REPLAYS];  /* plans chosen one by one, after each measurement */
+    double expected[PLAIT_REPLAYS]; /* regret that plait_posterior_tries predicts for `tries` */
 } plait_replay;
 
 typedef struct plait_validation {
     const plait_runs *runs;
     const plait_run_price *price; /* [runs->count], in file order */
     size_t priced;
-    size_t timed;        /* rows with a step time and trust high or medium ... */
-    size_t timed_priced; /* ... that have a price: what `total` is over */
-    plait_errors total;  /* of the step time */
-    double inside;       /* of those, the share in their band; NaN without evidence */
+    size_t timed;        /* rows with a step time and trust high or medium */
+    size_t timed_priced; /* timed rows with a price, over which `total` is computed */
+    plait_errors total;  /* errors of the step time */
+    double inside;       /* share of these rows in their band; NaN without evidence */
     size_t groups[PLAIT_RUN_KEYS];
-    const plait_error_group *group[PLAIT_RUN_KEYS]; /* in order of first appearance */
-    size_t left_outs; /* of the sources that the runs are from, by the evidence there is */
+    const plait_error_group *group[PLAIT_RUN_KEYS]; /* groups in order of first appearance */
+    size_t left_outs; /* groups of left-out predictions, by the evidence */
     const plait_left_out *left_out;
-    plait_left_out left_out_total; /* of all sources */
+    plait_left_out left_out_total; /* errors over all sources */
     size_t sweeps;
     const plait_sweep_rank *sweep;
     plait_rank_summary spearman, kendall, regret, regret_beyond_noise;
     plait_replay replay;
     size_t memories;
-    const plait_error_group *memory; /* by source and scope */
+    const plait_error_group *memory; /* errors by source and scope */
     plait_errors memory_total;
     size_t confusions;
-    const plait_confusion *confusion; /* by source, whether or not a run failed there */
+    const plait_confusion *confusion; /* one for each source */
     plait_confusion confusion_total;
     size_t worst_count;
     size_t worst[PLAIT_WORST_RUNS]; /* rows by |error| of the step time, largest first */
@@ -388,29 +408,29 @@ typedef struct plait_validation {
 PLAIT_MUST_CHECK plait_status plait_run_evaluate(const plait_run *run, plait_arena *arena,
                                                  plait_run_price *out, plait_error *err);
 
-/** Price all runs, and count them: no sums of errors. *out lives in `arena`. Fails with NOMEM only. */
+/** Price and count all runs, without statistics. *out lives in `arena`. Fails with NOMEM only. */
 PLAIT_MUST_CHECK plait_status plait_validate_prices(const plait_runs *runs, plait_arena *arena,
                                                     plait_validation *out, plait_error *err);
 
-/** The same, and sum the errors up. */
+/** Price all runs and compute the statistics. *out lives in `arena`. Fails with NOMEM only. */
 PLAIT_MUST_CHECK plait_status plait_validate(const plait_runs *runs, plait_arena *arena,
                                              plait_validation *out, plait_error *err);
 
 /**
- * Sum evidence up by source and software.
+ * Compute the errors of evidence by source and software.
  *
- * @param out    lives in `arena`: `count` groups, in the order of the evidence
- * @param total  all rows; names nothing
+ * @param out    [count] groups in the order of the evidence, in `arena`
+ * @param total  errors over all rows; its names are not set
  */
 PLAIT_MUST_CHECK plait_status plait_evidence_sum(const plait_evidence *evidence, plait_arena *arena,
                                                  plait_left_out **out, size_t *count,
                                                  plait_left_out *total, plait_error *err);
 
-/** Is this a row that the statistics of the step time count? */
+/** Is the row part of the statistics of the step time? */
 bool plait_run_timed(const plait_run *run);
 
 /**
- * Measured against predicted step times as an SVG document, one panel a source.
+ * Plot measured against predicted step times as an SVG document with one panel per source.
  *
  * @param text  out: in `arena`
  */
@@ -418,15 +438,16 @@ PLAIT_MUST_CHECK plait_status plait_validation_plot(const plait_validation *vali
                                                     plait_arena *arena, const char **text,
                                                     size_t *length, plait_error *err);
 
-/* ---- what is believed of the steps of several plans of one job, and which of them to try ----
+/* ---- posterior of the steps of several plans of one job, and which of them to try ----
  *
- * log(measured / predicted) of a plan is taken as normal, and as a sum: one part that all plans of a
- * job share (the site, the cluster), one for each tp, pp, microbatch, ... that plans share, and one
- * of its own. How large these are is told by measured sweeps. So a plan that was measured says
- * something of all others, most of those that are like it; and near-twins are a bad set to try.
+ * log(measured / predicted) of a plan is modelled as a sum of normal variables: one that all plans
+ * of a job share (the site, the cluster), one for each trait (tp, pp, microbatch, ...) that plans
+ * share, and one of the plan alone. Their standard deviations are estimated from measured sweeps. A
+ * measurement of one plan therefore updates all others, those with the same traits most; and
+ * several plans with the same traits are a poor set to try.
  *
- * In order: plait_evidence_parts, plait_posterior_make, plait_posterior_measure for what was measured,
- * plait_posterior_tries.
+ * In order: plait_evidence_parts, plait_posterior_make, plait_posterior_measure for each
+ * measurement, plait_posterior_tries.
  */
 
 /** Standard deviations of the parts of log(measured / predicted). (C.340) */
@@ -437,14 +458,14 @@ typedef struct plait_error_parts {
 } plait_error_parts;
 
 /**
- * The parts as measured sweeps have them, by the differences between plans of one sweep. (C.340)
+ * Estimate the parts from the differences between the plans of measured sweeps. (C.340)
  *
- * Sweeps of at least five plans count alike. A calibrated profile is judged by the shipped predictions
- * of all rows, another one by the left-out predictions of uncalibrated ones, as in plait_evidence_tie.
- * `common` is that of the band: 80 % of measured runs lie in it.
+ * Sweeps of at least five plans have equal weights; smaller ones are ignored. A calibrated profile
+ * uses `shipped` of all rows, an uncalibrated one `left_out` of uncalibrated rows, as in
+ * plait_evidence_tie. `common` is chosen such that 80 % of measured runs lie in `band`.
  *
- * @param without  a source whose rows do not count, or NULL
- * @param out      all 0 but `common` where no sweep counts
+ * @param without  a source whose rows are ignored; NULL: none
+ * @param out      all 0 except `common` without such a sweep
  * @return         NOMEM only
  */
 PLAIT_MUST_CHECK plait_status plait_evidence_parts(const plait_evidence *evidence,
@@ -455,20 +476,21 @@ PLAIT_MUST_CHECK plait_status plait_evidence_parts(const plait_evidence *evidenc
 
 enum { PLAIT_MAX_BELIEF = 1000, PLAIT_MAX_TRIES = 16 };
 
-/** Logarithms of the steps of `plans` plans: means and covariances. */
+/** Joint normal distribution of the logarithms of the steps of several plans. */
 typedef struct plait_posterior {
     int plans;
-    double *mean;       /* [plans], of seconds */
+    double *mean;       /* [plans], log of seconds */
     double *covariance; /* [plans x plans] */
     bool *measured;     /* [plans] */
 } plait_posterior;
 
 /**
- * What is believed before any of the plans is measured.
+ * The distribution before any plan is measured.
  *
  * @param degrees      [plans], at most PLAIT_MAX_BELIEF
- * @param predicted_s  [plans] steps, > 0
- * @return             RANGE: of no plan or too many, a step that is none, or parts below 0
+ * @param predicted_s  [plans] predicted steps, > 0
+ * @return             RANGE if `plans` is out of range, a step is not positive or a part is below
+ *                     0; NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_posterior_make(const plait_degrees *const *degrees,
                                                    const double *predicted_s, int plans,
@@ -476,36 +498,42 @@ PLAIT_MUST_CHECK plait_status plait_posterior_make(const plait_degrees *const *d
                                                    plait_arena *arena, plait_posterior *out,
                                                    plait_error *err);
 
-/** One of the plans took so long: all others follow as far as they are alike. (C.341) A plan or a time
- * that is none says nothing. */
+/**
+ * Condition the distribution on a measured step of one plan. (C.341)
+ *
+ * @param plan     index of the plan; an invalid index is ignored
+ * @param seconds  measured step; an invalid time is ignored
+ */
 void plait_posterior_measure(plait_posterior *belief, int plan, double seconds);
 
-/** The step that is believed of a plan: the middle, and where 80 % of the belief begins and ends. */
+/** Estimated step of a plan: median, and 10 % and 90 % quantiles. */
 typedef struct plait_believed {
     double step_s, low_s, high_s;
 } plait_believed;
 
-/** By every measurement so far; `plan` as in plait_posterior_measure. */
+/** The estimated step of plan `plan`, given all measurements so far; NaN for an invalid index. */
 plait_believed plait_believed_of(const plait_posterior *belief, int plan);
 
-/** Plans to start, in this order, and what is lost on average by stopping behind each. */
+/**
+ * Plans to try, in this order. A regret is the share by which the best tried plan takes longer than
+ * the best of all plans.
+ */
 typedef struct plait_tries {
     int count;
     int plan[PLAIT_MAX_TRIES];
     double regret
-        [PLAIT_MAX_TRIES]; /* share that the best of those tried takes more than the best of all */
-    double now;            /* that share with what is measured already; infinite where nothing is */
-    double
-        gain; /* with 95 % probability no plan that is not measured takes less by more than this */
+        [PLAIT_MAX_TRIES]; /* expected share above the best of all plans, after each of the tries */
+    double now;            /* expected regret before them; infinite without measurements */
+    double gain;           /* share that no unmeasured plan saves, at 95 % probability */
 } plait_tries;
 
 /**
- * Which plans to try next: one after the other that which leaves the least expected regret. (C.342)
+ * Choose the plans to try next: repeatedly the plan that leaves the least expected regret. (C.342)
  *
- * Expectations are means over 4,000 draws of all steps, the same ones for the same belief.
+ * Expectations are means over 4,000 random draws; equal distributions give equal draws.
  *
- * @param most  1 to PLAIT_MAX_TRIES
- * @return      RANGE: no such number
+ * @param most  maximum number of tries, 1 to PLAIT_MAX_TRIES
+ * @return      RANGE if `most` is out of range; NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_posterior_tries(const plait_posterior *belief, int most,
                                                     plait_arena *scratch, plait_tries *out,
