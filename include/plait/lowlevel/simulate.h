@@ -1,14 +1,19 @@
 /*
- * simulate.h - a pipeline, action by action: when each begins, what it waited for, what ranks hold
+ * simulate.h - simulation of a pipeline: start, cause and memory of each action of each rank
  *
- * Closed forms (plait/schedule.h) know equal stages; this knows any. Ranks do their actions in their
- * order, and an action begins when its rank is free and what it needs has arrived:
+ * The closed forms of lowlevel/schedule.h are exact for equal stages; the simulation is exact for
+ * any stages. Each rank executes its actions in order. An action starts when its rank is free and
+ * its inputs have arrived:
  *
  *     F of stage s   F of stage s - 1, and its send
  *     B, I           own F; B or I of stage s + 1, and its send
  *     W              own I
  *
- * Left out: ranks that slow each other down on a link.
+ * In order: plait_schedule_actions (schedule.h) for the actions, then plait_simulate for a whole
+ * record or plait_sim_span for the duration only. plait_plan_simulate does this for a priced plan
+ * and adds gradient reduction and the optimizer.
+ *
+ * Left out: contention of ranks on a link.
  */
 #ifndef PLAIT_LOWLEVEL_SIMULATE_H
 #define PLAIT_LOWLEVEL_SIMULATE_H
@@ -18,48 +23,51 @@
 
 PLAIT_BEGIN_DECLS
 
-/** One stage of a schedule, a chunk of layers, at one microbatch. */
+/**
+ * One stage of a schedule, which is one chunk of layers, for one microbatch. A whole backward takes
+ * input_s + weight_s.
+ */
 typedef struct plait_sim_stage {
     double forward_s;
-    double input_s;      /* of the backward, the input gradient; a whole backward is this ... */
-    double weight_s;     /* ... and the weight gradient */
-    double send_s;       /* activations to the next stage, and their gradients back */
-    double held_bytes;   /* activations from F until the backward is done */
-    double weight_bytes; /* of them, what W still needs after I */
-    double reduce_s;     /* gradients, reduced inside the last microbatch's B or W (C.67) */
-    double paired_s;     /* that its half of a pair saves, where `pairs` (C.183) */
+    double input_s;      /* input-gradient part of the backward */
+    double weight_s;     /* weight-gradient part of the backward */
+    double send_s;       /* send of activations to the next stage, or of gradients back */
+    double held_bytes;   /* activations kept from F until the end of the backward */
+    double weight_bytes; /* part of held_bytes that W still needs after I */
+    double reduce_s;     /* gradient reduction in the last microbatch's B or W (C.67) */
+    double paired_s;     /* time that a pair saves, if `pairs` (C.183) */
 } plait_sim_stage;
 
 typedef struct plait_sim {
     int ranks;
-    int stages; /* over all ranks, from the embedding to the loss */
+    int stages; /* stages of all ranks, from the embedding to the loss */
     int microbatches;
     const plait_rank_actions *actions; /* [ranks] */
     const plait_sim_stage *stage;      /* [stages] */
-    bool sends_block; /* a rank that sends does nothing else meanwhile; else sends run beside */
+    bool sends_block;                  /* a rank waits during its sends; else sends overlap */
     /**
-     * What two actions that are paired (plait_action.paired) take together, as a share of their sum,
-     * where software runs them at once. 0: it does not.
+     * Duration of two paired actions (plait_action.paired) over the sum of their durations; 0: the
+     * software runs them one after the other, unless `pairs` is true.
      */
     double pair_share;
-    bool pairs;    /* they take their sum, less what both stages' `paired_s` say */
-    bool two_ways; /* DualPipe: one half of the microbatches enters at each end, on its own copy */
+    bool pairs;    /* a pair takes the sum minus the mean of both stages' paired_s */
+    bool two_ways; /* DualPipe: half of the microbatches enters at each end */
 } plait_sim;
 
-/** An action as it came to pass. */
+/** One simulated action. */
 typedef struct plait_sim_event {
-    plait_action action; /* `paired`: it ran at once with the one beside it */
+    plait_action action; /* its `paired`: it ran at the same time as its partner */
     int rank;
-    int after; /* the event whose end, with its send, let this one begin; -1: none */
+    int after; /* event whose end, with its send, started this one; -1: none */
     double begin_s;
-    double end_s; /* a blocking send is part of it */
+    double end_s; /* end, with a blocking send */
 } plait_sim_event;
 
 typedef struct plait_sim_rank {
-    int first; /* its events: first .. first + count - 1, in its order */
+    int first; /* index of its first event; its events are adjacent, in order */
     int count;
     double busy_s;
-    double idle_s; /* between its first action and its last */
+    double idle_s; /* idle time between its first and its last action */
     double peak_bytes;
 } plait_sim_rank;
 
@@ -69,46 +77,49 @@ typedef struct plait_sim_result {
     int events;
     const plait_sim_event *event; /* [events], rank by rank */
     int path_length;
-    const int *path; /* [path_length], the critical path: events that nothing could delay */
+    const int *path; /* [path_length] the critical path, as indices of events */
 } plait_sim_result;
 
 /**
- * Runs the actions of all ranks.
+ * Simulate the actions of all ranks.
  *
- * Takes time in proportion to the actions and memory in proportion to stages times microbatches.
+ * The run time is proportional to the number of actions, the memory to stages times microbatches.
  *
- * @param out  what it points to lives in `arena`
- * @return     RANGE: an action twice, a stage or microbatch that is none, a time below 0 or NaN, or
- *             ranks that wait for each other; NOMEM
+ * @param out  its arrays live in `arena`
+ * @return     RANGE if an action occurs twice, a stage or microbatch does not exist, a time is
+ *             negative or NaN, or ranks are in a deadlock; NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_simulate(const plait_sim *sim, plait_arena *arena,
                                              plait_sim_result *out, plait_error *err);
 
-/** How long all of it takes, and nothing else. */
+/** Durations of a simulated pipeline. */
 typedef struct plait_sim_spans {
     double pipeline_s; /* from the first action to the end of the last */
-    double rank_s;     /* the longest that one rank takes, from its first action to its last */
+    double rank_s;     /* longest time from a rank's first action to its last */
 } plait_sim_spans;
 
-/** The same without telling it action by action: several times as fast. `arena` is rewound. */
+/** As plait_simulate, for the durations only: several times as fast. `arena` is rewound. */
 PLAIT_MUST_CHECK plait_status plait_sim_span(const plait_sim *sim, plait_arena *arena,
                                              plait_sim_spans *out, plait_error *err);
 
-/** A price simulates about so many actions of a step; a longer one goes on as they do. (C.76) */
+/**
+ * Maximum number of actions that a price simulates, approximately; longer steps are extrapolated.
+ * (C.76)
+ */
 enum { PLAIT_SIM_ACTIONS = 1 << 17 };
 
-/** What a rank does beside its pipeline and behind it. */
+/** Work of a rank during its pipeline and after it. */
 typedef enum plait_tail_kind {
-    PLAIT_TAIL_REDUCE,    /* gradients of one chunk */
-    PLAIT_TAIL_OPTIMIZER, /* behind all ranks' gradients */
-    PLAIT_TAIL_GATHER,    /* parameters, as far as the next forward does not hide them */
+    PLAIT_TAIL_REDUCE,    /* reduction of the gradients of one chunk */
+    PLAIT_TAIL_OPTIMIZER, /* optimizer step, after all ranks' gradients */
+    PLAIT_TAIL_GATHER,    /* exposed part of the parameter gather */
     PLAIT_TAIL_KINDS
 } plait_tail_kind;
 
 typedef struct plait_tail_event {
     plait_tail_kind kind;
     int rank;
-    int stage; /* whose gradients; -1: all of the rank */
+    int stage; /* stage of these gradients; -1: all stages of the rank */
     double begin_s;
     double end_s;
 } plait_tail_event;
@@ -119,30 +130,33 @@ typedef struct plait_sim_exchange {
     double backward_dispatch_s, backward_combine_s;
 } plait_sim_exchange;
 
-/** A step of one plan, simulated. */
+/**
+ * A simulated step of one plan. `step_s` is pipeline_s + sync_s + optimizer_s: the end of the last
+ * event, or, if ranks do not wait for each other before the optimizer, the longest time from a
+ * rank's start to its end.
+ */
 typedef struct plait_timeline {
-    plait_sim_result pipeline; /* of the first replica's first tensor rank of each stage */
+    plait_sim_result pipeline; /* pipeline of the first tensor rank of the first replica */
     plait_schedule schedule;
     int ranks;
-    bool pairs;                         /* some actions ran two at once */
+    bool pairs;                         /* some actions ran in pairs */
     const plait_sim_exchange *exchange; /* [chunks of all ranks] */
-    plait_grad_sync sync;               /* as the software does it */
+    plait_grad_sync sync;               /* gradient reduction of the plan */
     int tails;
-    const plait_tail_event *tail; /* [tails], those of a rank in its order */
-    double pipeline_s;  /* until the last backward, had no gradients to be reduced inside it ... */
-    double sync_s;      /* ... gradients and parameters that nothing hides ... */
-    double optimizer_s; /* ... and the longest optimizer step */
-    double step_s; /* all three: the end of the last event, or, where ranks do not wait for each
-                         * other before the optimizer, the longest from a rank's begin to its end */
-    double end_s;  /* of the last event */
+    const plait_tail_event *tail; /* [tails], in order within a rank */
+    double pipeline_s;            /* end of the last backward without gradient reduction in it */
+    double sync_s;                /* exposed gradient reduction and parameter gather */
+    double optimizer_s;           /* longest optimizer step */
+    double step_s;                /* the step */
+    double end_s;                 /* end of the last event */
 } plait_timeline;
 
 /**
  * Simulate one step of a legal plan, each chunk with its own times.
  *
- * @param cost  the plan's price, as plait_plan_cost gives it
- * @param out   lives in `arena`
- * @return      RANGE when the schedule cannot be spelled out (plait_schedule_has_actions)
+ * @param cost  the plan's price by plait_plan_cost
+ * @param out   its arrays live in `arena`
+ * @return      RANGE if the schedule has no list of actions (plait_schedule_has_actions); NOMEM
  */
 PLAIT_MUST_CHECK plait_status plait_plan_simulate(const plait_problem *problem,
                                                   const plait_plan *plan, const plait_cost *cost,
