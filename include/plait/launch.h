@@ -1,18 +1,18 @@
 /*
- * launch.h - a plan as the files that start it.
+ * launch.h - the files that start a plan
  *
  * A target is a format that some runtime reads: the arguments of Megatron-LM, a recipe of
- * torchtitan, the JSON of DeepSpeed. plait_launch_render makes the files of one target, in memory;
- * nothing in them is refused by the runtime, since the rules that it would apply
- * (src/rules/rules_<runtime>.c) have been applied before. What a target has no words for is refused
- * with the sentence that says which part, and what the nearest plan that it can say costs.
+ * torchtitan, the JSON of DeepSpeed. plait_launch_render makes the files of one target in memory.
+ * The runtime accepts them, since the plan has passed the runtime's own rules
+ * (src/rules/rules_<runtime>.c). If a target cannot express a plan, rendering fails; the message
+ * names the part that cannot be expressed, and the step time of the nearest plan that can.
  *
  * In order: plait_plan_expand and plait_plan_cost for the plan, plait_launch_target_of for the
- * target that its runtime has, plait_launch_render.
+ * target of its runtime, plait_launch_init, plait_launch_render.
  *
- * Left out: data sets and tokenizers. The files hold placeholders for them with which a run starts;
- * learning rates and their like are those that the model was trained with, as far as it says them. A
- * list at the head of the files says what is to be edited.
+ * Left out: data sets and tokenizers. The files have placeholders for them with which a run starts.
+ * Learning rates and similar settings are those that the model file has in `training`. A list at
+ * the top of the files names everything to be edited.
  */
 #ifndef PLAIT_LAUNCH_H
 #define PLAIT_LAUNCH_H
@@ -23,8 +23,8 @@
 PLAIT_BEGIN_DECLS
 
 /**
- * Every target: its constant, its word, and its descriptor in src/launch. Of those that take the plans
- * of one set of rules, the first is what starts them.
+ * Every target: its constant, its word, and its descriptor in src/launch. The first target of a set
+ * of rules is the default for plans under these rules.
  */
 #define PLAIT_LAUNCH_TARGET_LIST(X)                                                                \
     X(PLAIT_LAUNCH_MEGATRON, "megatron", target_megatron)                                          \
@@ -49,21 +49,21 @@ typedef enum plait_launch_target {
 
 extern const char *const plait_launch_target_name[PLAIT_LAUNCH_TARGETS + 1];
 
-/** What is launched: a plan that fits, its question and its price. */
+/** Input of plait_launch_render: a plan that fits, its problem and its price. */
 typedef struct plait_launch {
     const plait_problem *problem;
     const plait_plan *plan;
     const plait_cost *cost;
-    const char *container;   /* image that jobs run in; NULL: a placeholder */
-    const char *account;     /* that SLURM charges; NULL: likewise */
+    const char *container;   /* image of the jobs; NULL: a placeholder */
+    const char *account;     /* SLURM account; NULL: a placeholder */
     const void *reserved[2]; /* zero; later versions turn it into fields */
 } plait_launch;
 
-/** Nothing yet: set problem, plan and cost. */
+/** An empty struct: set problem, plan and cost. */
 void plait_launch_init(plait_launch *launch);
 
 typedef struct plait_launch_file {
-    const char *name; /* inside the folder, without a '/' */
+    const char *name; /* file name without a folder */
     const char *text;
     bool executable;
 } plait_launch_file;
@@ -75,14 +75,15 @@ typedef struct plait_launch_folder {
     plait_launch_file file[PLAIT_MAX_LAUNCH_FILES];
 } plait_launch_folder;
 
-/** The target that starts the plans of a runtime; the companion format where it has none. */
+/** The default target of a runtime; the companion format if the runtime has no target. */
 plait_launch_target plait_launch_target_of(const plait_runtime *runtime);
 
 /**
  * Make the files of a plan. *out lives in `arena`.
  *
- * Fails (RANGE) when container or account are no names, when the plan does not fit, or when the target cannot say it: `message` then tells
- * which part, and what the nearest plan that it can say costs.
+ * Fails (RANGE) if container or account is not a valid name, if the plan does not fit, or if the
+ * target cannot express it: `message` then has the part, and the step time of the nearest plan that
+ * it can express.
  */
 PLAIT_MUST_CHECK plait_status plait_launch_render(const plait_launch *launch,
                                                   plait_launch_target target, plait_arena *arena,

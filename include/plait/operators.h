@@ -1,18 +1,20 @@
 /*
- * operators.h - how each operator of a layer is cut over a mesh of GPUs, from first principles.
+ * operators.h - the optimal sharding of each operator of a layer over a mesh of GPUs
  *
- * Megatron's tensor parallelism, ZeRO, expert parallelism are names of assignments. Here the operators
- * of a layer (block.h) each get a strategy on a logical mesh of one to three axes: every axis cuts one
- * dimension of the operator or none. The assignment that takes least time under a memory limit is
- * found and proven (docs/model/11-operators.md, S.40 to S.50), and compared with those that have names.
+ * Every operator of a layer (lowlevel/block.h) gets a strategy on a logical mesh of one to three
+ * axes: each axis shards one dimension of the operator or none. Megatron's tensor parallelism, ZeRO
+ * and expert parallelism are such assignments with names. plait_operators_solve finds the fastest
+ * assignment under a memory limit, proves that it is optimal (docs/model/11-operators.md, S.40 to
+ * S.50), and compares it with the best named one.
+ *
  *
  *     plait_operators_options options;
  *     plait_operators_options_init(&options);
  *     PLAIT_TRY(plait_mesh_parse("2x8", &options.mesh, err));
  *     PLAIT_TRY(plait_operators_solve(&problem, &options, arena, &result, err));
  *
- * One kind of layer at a time, all layers of it alike: a layer's input is cut as its output. Left out:
- * pipelines, recomputation, the ends of the model, small buffers.
+ * Only layers of one kind are solved, with equal assignments: the input of a layer is sharded as
+ * its output. Left out: pipelines, recomputation, embedding and loss, small buffers.
  */
 #ifndef PLAIT_OPERATORS_H
 #define PLAIT_OPERATORS_H
@@ -31,106 +33,117 @@ typedef struct plait_mesh {
     int size[PLAIT_MESH_AXES];
 } plait_mesh;
 
-/** Read "8", "8x8" or "2x4x8". */
+/** Parse a mesh such as "8", "8x8" or "2x4x8". Fails with SYNTAX or RANGE. */
 PLAIT_MUST_CHECK plait_status plait_mesh_parse(const char *text, plait_mesh *out, plait_error *err);
 
-/** GPUs of a mesh; INT_MAX where they are more than that. */
+/** Number of GPUs of a mesh, at most INT_MAX. */
 int plait_mesh_gpus(const plait_mesh *mesh);
 
-/** What an operator does with one axis of the mesh. */
+/** The dimension of an operator that one axis of the mesh shards. */
 typedef enum plait_use {
-    PLAIT_USE_REPLICATE, /* all its ranks do the same */
+    PLAIT_USE_REPLICATE, /* nothing: all ranks of the axis compute the same */
     PLAIT_USE_BATCH,     /* sequences */
     PLAIT_USE_SEQUENCE,  /* tokens of each sequence */
-    PLAIT_USE_IN,        /* the width that a product sums over: its output is a partial sum */
-    PLAIT_USE_OUT,       /* the width of the output; of what is no product, of the input too */
+    PLAIT_USE_IN,        /* width that a product sums over: outputs are partial sums */
+    PLAIT_USE_OUT,       /* width of the output; of input and output if not a product */
     PLAIT_USE_EXPERTS,
     PLAIT_USES
 } plait_use;
 
-/** Where the state of an operator's weight lies among the ranks that use the same part of it. */
+/** How ranks that use the same part of a weight store its state. */
 typedef enum plait_weight_home {
-    PLAIT_WEIGHT_WHOLE, /* all of it on each */
-    PLAIT_WEIGHT_ZERO1, /* the optimizer's state cut */
-    PLAIT_WEIGHT_ZERO3, /* weight and gradient too: gathered in each pass */
+    PLAIT_WEIGHT_WHOLE, /* all state on each rank */
+    PLAIT_WEIGHT_ZERO1, /* optimizer state sharded */
+    PLAIT_WEIGHT_ZERO3, /* weight and gradient sharded too, gathered in each pass */
     PLAIT_WEIGHT_HOMES
 } plait_weight_home;
 
 enum { PLAIT_SPEC_CHARS = 96 };
 
-/** One operator as it was decided. Seconds are of one layer and microbatch. */
+/**
+ * One operator and its strategy. Times are for one layer and one microbatch, except `sync_s`, which
+ * is once a step.
+ */
 typedef struct plait_operator {
-    const char *name; /* "qkv", "norm.2": the part, numbered where a layer has several */
+    const char *name; /* name of the part, numbered if a layer has several: "norm.2" */
     plait_part part;
     plait_use use[PLAIT_MESH_AXES];
     plait_weight_home home;
     bool has_weight;
-    char spec[PLAIT_SPEC_CHARS]; /* "[S0,R,R] x [R,S1] -> [S0,R,S1]" */
-    double forward_s;            /* kernels */
+    char spec[PLAIT_SPEC_CHARS]; /* shardings: "[S0,R,R] x [R,S1] -> [S0,R,S1]" */
+    double forward_s;            /* time of the kernels */
     double backward_s;
-    double inside_s; /* communication inside the operator, exposed: context, statistics, weights */
-    double sync_s;   /* of its weight once a step, exposed, with the optimizer's step */
-    double state_bytes; /* one layer */
+    double inside_s;    /* exposed communication of context, statistics, weights */
+    double sync_s;      /* exposed gradient reduction of its weight, and optimizer */
+    double state_bytes; /* state of one layer */
     double kept_bytes;
 } plait_operator;
 
-/** What a tensor's way from one operator to the next takes, exposed, of one layer and microbatch. */
+/** Exposed resharding of a tensor between two operators, for one layer and one microbatch. */
 typedef struct plait_operator_edge {
-    int from, to; /* operators */
+    int from, to; /* indices of operators */
     double forward_s, backward_s;
-    char forward[PLAIT_SPEC_CHARS]; /* "all-reduce 1": collective and axes; "" for none */
+    char forward[PLAIT_SPEC_CHARS]; /* collective and axes: "all-reduce 1"; "" without one */
     char backward[PLAIT_SPEC_CHARS];
 } plait_operator_edge;
 
-/** An assignment. */
+/**
+ * An assignment of strategies to all operators. Each time and size is for the unit in its comment.
+ */
 typedef struct plait_operators_plan {
-    char name[64]; /* "data parallel 0, TP+SP 1"; "" for one that has no name */
+    char name[64]; /* name: "data parallel 0, TP+SP 1"; "" without one */
     int operators;
     const plait_operator *op;
     int edges;
     const plait_operator_edge *edge;
-    double step_s;    /* all layers, all microbatches */
-    double forward_s; /* kernels, one layer and microbatch */
+    double step_s;    /* all layers and microbatches */
+    double forward_s; /* kernels of one layer and microbatch */
     double backward_s;
-    double comm_s;      /* exposed: edges and inside */
-    double sync_s;      /* once a step, one layer */
-    double state_bytes; /* all layers */
+    double comm_s;      /* exposed communication, one layer and microbatch */
+    double sync_s;      /* exposed gradient reduction and optimizer, one layer */
+    double state_bytes; /* state of all layers */
     double kept_bytes;
-    double bytes; /* both, and what is gathered */
+    double bytes; /* state, kept activations and gathered weights */
 } plait_operators_plan;
 
+/**
+ * Result of plait_operators_solve. If nothing fits, the verdict is PLAIT_OUT_OF_MEMORY, `best` is
+ * the assignment with the fewest bytes and `needed_bytes` is its size.
+ */
 typedef struct plait_operators_result {
-    plait_verdict verdict; /* FITS or OUT_OF_MEMORY: `best` is then that of fewest bytes */
-    int kind;              /* of the model's layers */
-    int layers;            /* of that kind */
-    double limit_bytes;    /* for all that is counted here, on one GPU */
-    double needed_bytes;   /* least that any assignment takes; when it does not fit */
+    plait_verdict verdict; /* PLAIT_FITS or PLAIT_OUT_OF_MEMORY */
+    int kind;              /* kind of layer that is solved */
+    int layers;            /* layers of that kind */
+    double limit_bytes;    /* memory limit for the counted bytes on one GPU */
+    double needed_bytes;   /* minimum over all assignments, if none fits */
     plait_operators_plan best;
-    double lower_s; /* of step_s; equal when proven */
+    double lower_s; /* lower bound of best.step_s; equal to it if proven */
     bool proven;
-    plait_operators_plan named; /* the best that has a name and fits; step_s 0 when none does */
-    int64_t strategies;         /* of all operators together */
-    int64_t labels;             /* looked at to close the gap (S.43) */
+    plait_operators_plan named; /* best named assignment that fits; step_s 0: none */
+    int64_t strategies;         /* number of strategies of all operators */
+    int64_t labels;             /* labels expanded in the proof (S.43) */
 } plait_operators_result;
 
 typedef struct plait_operators_options {
     plait_mesh mesh;
-    int kind;            /* of layer; -1: the one that most layers are of */
-    int microbatches;    /* that a step is cut into; of gbs / microbatches sequences on the mesh */
-    double memory_bytes; /* 0: what the device has for them at the problem's risk */
-    int64_t most_labels; /* budget of the proof */
+    int kind;                /* kind of layer; -1: the most frequent one */
+    int microbatches;        /* microbatches of a step, each of gbs / microbatches sequences */
+    double memory_bytes;     /* memory limit; 0: device memory at the problem's risk */
+    int64_t most_labels;     /* maximum number of labels in the proof */
     const void *reserved[8]; /* zero; later versions turn it into fields */
 } plait_operators_options;
 
-/** The usual options: one microbatch, the device's memory. Set the mesh. */
+/** Default options: one microbatch, the device's memory. Set the mesh. */
 void plait_operators_options_init(plait_operators_options *options);
 
 /**
- * The best strategies of a layer's operators on a mesh.
+ * Find the best strategies of a layer's operators on a mesh.
  *
- * @param problem  job.gpus is what the mesh multiplies to; job.gbs sequences a step over the mesh
- * @return         RANGE: the mesh is not the job's GPUs, microbatches do not divide, no such kind;
- *                 out->verdict says whether anything fits
+ * @param problem  job.gpus is the number of GPUs of the mesh, job.gbs the sequences of a step over
+ *                 it
+ * @param out      its verdict is PLAIT_OUT_OF_MEMORY if no assignment fits
+ * @return         RANGE if the mesh has another number of GPUs than the job, microbatches do not
+ *                 divide the batch, or the kind of layer does not exist; NOMEM
  *
  * *out lives in `arena`.
  */
