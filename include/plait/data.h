@@ -1,18 +1,19 @@
 /*
- * data.h - models, clusters, accelerators, their families and runtime profiles by name.
+ * data.h - models, clusters, accelerators, families, engines and runtime profiles by name
  *
- * A name stands for NAME.json in the folder of its kind, looked for in this order: under
- * $PLAIT_DATA; in share/plait of the prefix that the running program lies in, or beside it (in a
- * build, links to the source tree); in share/plait of the prefix that the shared library lies in; in
- * share/plait of the prefix that was configured. The folders are
- * models, clusters, clusters/accelerators, clusters/families, clusters/runtimes, clusters/engines and
- * models/cases in each of them. A text with a '/' in it, or one that ends in ".json", is a path and is taken as it is.
+ * A name refers to the file NAME.json in the folder of its kind. The folders are models, clusters,
+ * clusters/accelerators, clusters/families, clusters/runtimes, clusters/engines and models/cases.
+ * They are searched in this order: in $PLAIT_DATA; in share/plait of the running program's prefix,
+ * or next to the program (in a build, links to the source tree); in share/plait of the shared
+ * library's prefix; in share/plait of the configured prefix. A text with a '/' in it, or one that
+ * ends in ".json", is a path and is used unchanged.
  *
- * A model also has its ids on the Hugging Face Hub, "Qwen/Qwen3-30B-A3B", unless there is such a file;
- * hardware has short names, "h100". Letter case does not count where no file has the name as it is.
+ * A model also has its ids on the Hugging Face Hub, such as "Qwen/Qwen3-30B-A3B", unless a file of
+ * that path exists. Hardware has short names, such as "h100". If no file has the exact name, letter
+ * case is ignored.
  *
- * In order: plait_model_find, plait_cluster_find, plait_runtime_find for what a user typed;
- * plait_data_list for what there is.
+ * In order: plait_model_find, plait_cluster_find and plait_runtime_find for the arguments of a
+ * user; plait_data_list for the valid names.
  *
  * Left out: reading from the network, archives, caches.
  */
@@ -41,13 +42,14 @@ typedef enum plait_data_kind {
 } plait_data_kind;
 
 /**
- * The file that a name stands for.
+ * The path of the file that a name refers to.
  *
  * @param name  a name of this kind, or a path
- * @param path  out: lives in `arena`; a path is not opened, so it may be that of no file. A folder in the
- *              place of a model is a checkpoint: the path is that of its config.json
+ * @param path  out: lives in `arena`. A given path is not opened, so the file may not exist. If the
+ *              path of a model is a folder, it is a checkpoint, and *path is its config.json
  *
- * Fails (RANGE) on an unknown name, with the nearest known one and how to list them.
+ * Fails (RANGE) for an unknown name; the message has the nearest valid name and the command that
+ * lists all of them.
  */
 PLAIT_MUST_CHECK plait_status plait_data_find(plait_data_kind kind, const char *name,
                                               plait_arena *arena, const char **path,
@@ -56,13 +58,13 @@ PLAIT_MUST_CHECK plait_status plait_data_find(plait_data_kind kind, const char *
 /**
  * A file by its path in the data folders, such as "clusters/evidence.csv".
  *
- * @param path  out: lives in `arena`; NULL where no folder has it
+ * @param path  out: lives in `arena`; NULL if no folder has the file
  */
 PLAIT_MUST_CHECK plait_status plait_data_file(const char *file, plait_arena *arena,
                                               const char **path, plait_error *err);
 
 /**
- * All names of a kind, sorted, each once, whichever folder they are in.
+ * All names of a kind in all data folders, sorted, without duplicates.
  *
  * @param names  out: `count` names, then NULL; lives in `arena`
  */
@@ -70,16 +72,16 @@ PLAIT_MUST_CHECK plait_status plait_data_list(plait_data_kind kind, plait_arena 
                                               const char *const **names, size_t *count,
                                               plait_error *err);
 
-/** Load a model by name or path; as plait_model_load otherwise. */
+/** Load a model by name or path; other parameters and errors as in plait_model_load. */
 PLAIT_MUST_CHECK plait_status plait_model_find(const char *name, plait_arena *arena,
                                                plait_model *out, const char **warning,
                                                plait_error *err);
 
 /**
- * Load a cluster from what a user typed: a name, a path, or a synthetic string such as
- * "h100-80gb-sxm:64x8". The bare name of an accelerator stands for the usual nodes that carry it,
- * as many as a job takes; where a cluster has the same name, the cluster is meant. "8xh100" takes 8
- * GPUs, "2x8xh100" two nodes of 8.
+ * Load a cluster by name, by path, or from a synthetic string such as "h100-80gb-sxm:64x8". The
+ * name of an accelerator refers to a cluster of its default nodes, with as many nodes as a job
+ * takes; a cluster of the same name takes precedence. "8xh100" takes 8 GPUs, "2x8xh100" two nodes
+ * of 8.
  */
 PLAIT_MUST_CHECK plait_status plait_cluster_find(const char *text, plait_arena *arena,
                                                  plait_cluster *out, plait_error *err);
@@ -89,12 +91,13 @@ PLAIT_MUST_CHECK plait_status plait_accelerator_find(const char *name, plait_are
                                                      plait_accelerator *out, plait_error *err);
 
 /**
- * Load a runtime profile by name or path; of a path, `file` of *out is the absolute one.
+ * Load a runtime profile by name or path; for a path, out->file is the absolute path.
  *
- * NAME@WHEN is the software as it was at a month, YY.MM, or in a release that the profile of NAME
- * lists: the earliest variant that is of that month or a later one, else NAME itself.
+ * NAME@WHEN is an earlier state of the software, where WHEN is a month, YY.MM, or a release that
+ * the profile of NAME lists. It loads the earliest variant of that month or later, or else NAME
+ * itself.
  *
- * Fails (RANGE) on an unknown name, and on what is neither month nor release.
+ * Fails (RANGE) for an unknown name, and if WHEN is neither a month nor a release.
  */
 PLAIT_MUST_CHECK plait_status plait_runtime_find(const char *name, plait_arena *arena,
                                                  plait_runtime *out, plait_error *err);

@@ -33,7 +33,7 @@ typedef struct plait_mesh {
     int size[PLAIT_MESH_AXES];
 } plait_mesh;
 
-/** Parse a mesh such as "8", "8x8" or "2x4x8". Fails with SYNTAX or RANGE. */
+/** Parse a mesh such as "8", "8x8" or "2x4x8". Fails (RANGE) for any other text. */
 PLAIT_MUST_CHECK plait_status plait_mesh_parse(const char *text, plait_mesh *out, plait_error *err);
 
 /** Number of GPUs of a mesh, at most INT_MAX. */

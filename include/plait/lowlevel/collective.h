@@ -1,10 +1,12 @@
 /*
- * collective.h - seconds of one collective on one group of ranks.
+ * collective.h - seconds of one collective on one group of ranks
  *
- * A group is placed on the cluster (plait_route_of): how many of its ranks share each level of
- * links. plait_collective_s then prices a buffer on that route: fitted lines inside one scale-up
- * domain, NCCL's latencies and a bandwidth bound a level beyond it, rings and lines on grids. The closed
- * forms it is made of are public; each is a textbook formula with its source.
+ * In order: plait_route_of places a group on the cluster, that is, it computes the number of its
+ * ranks that share each level of links; then plait_collective_s gives the seconds of a buffer on
+ * that route, from fitted lines inside one scale-up domain, NCCL's latencies and the bandwidth of
+ * each level beyond it, and rings or lines on grids. The closed forms that it evaluates are public;
+ * each is a textbook formula with its source.
+ *
  *
  * The buffer S is what nccl-tests call size: the whole vector of an all-reduce, the gathered
  * output of an all-gather, the input of a reduce-scatter, what one rank sends in an all-to-all
@@ -33,17 +35,20 @@ double plait_bus_factor(plait_collective_op op, int ranks);
 /** All-gather or reduce-scatter through a switch: S/W (n-1)/n; ranks 0: the limit S/W. (C.41) */
 double plait_switch_all_gather_s(double bytes, double bytes_per_s, int ranks);
 
-/** All-reduce through a switch: twice that, or S/W if the switch reduces (SHARP, NVLS). (C.42) */
+/** All-reduce through a switch: twice C.41, or S/W if the switch reduces (SHARP, NVLS). (C.42) */
 double plait_switch_all_reduce_s(double bytes, double bytes_per_s, int ranks, bool in_switch);
 
 /**
  * All-to-all inside a node of `ranks`, `total_bytes` over all of them: S (n-1) / (n^2 W). (C.43)
  *
- * @param topk  each row goes to so many ranks only, min(k/n, 1) of it; 0: to all
+ * @param topk  k, ranks that each row is sent to, so the share min(k/n, 1) of S travels; 0: all
+ *              ranks
  */
 double plait_switch_all_to_all_s(double total_bytes, double bytes_per_s, int ranks, int topk);
 
-/** Reduce-scatter in the node, all-reduce across, all-gather in the node. (C.44) */
+/**
+ * Hierarchical all-reduce: reduce-scatter in a node, all-reduce across nodes, all-gather. (C.44)
+ */
 double plait_hierarchical_all_reduce_s(double bytes, plait_link inner, int inner_ranks,
                                        plait_link outer, int outer_ranks);
 
@@ -54,25 +59,25 @@ double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_
 double plait_torus_ring_all_gather_s(double bytes, int ranks, double bytes_per_s, bool wrap);
 
 /**
- * All-to-all of `bytes` a rank on a grid of sides size[], routed along one axis after the other. The
- * axis whose halves exchange most is the bound. (C.111)
+ * All-to-all of `bytes` per rank on a grid of sides size[], routed along one axis after the other.
+ * The axis whose halves exchange the most bytes limits it. (C.111)
  *
- * @param wrap  which axes have two ways round, which neighbours alone (an axis of two) have not
+ * @param wrap  whether each axis closes to a ring; an axis of two units does not
  */
 double plait_grid_all_to_all_s(double bytes, const int *size, const bool *wrap, int axes,
                                double link_bytes_per_s);
 
-/** A root takes everybody's buffer and sends the sum back, one rank at a time: for teaching. (C.116) */
+/** All-reduce through a root that serves one rank at a time, as a textbook reference. (C.116) */
 double plait_naive_all_reduce_s(plait_link link, int ranks, double bytes);
 
-/** Hops that a ring or line all-gather waits for, times the hop latency. (C.47) */
+/** Latency of a ring or line all-gather: its sequential hops times the hop latency. (C.47) */
 double plait_torus_ring_latency_s(int ranks, double hop_s, bool wrap);
 
 /**
  * All-reduce over the axes of a grid: reduce-scatter x, y, z, then all-gather back. (C.48)
  *
- * @param axis_bytes_per_s  both directions of one axis together
- * @param all_axes          stripes run along all axes at once
+ * @param axis_bytes_per_s  rate of one axis, both directions together
+ * @param all_axes          the buffer is striped over all axes at once
  */
 double plait_torus_all_reduce_s(double bytes, const int *size, int axes, double axis_bytes_per_s,
                                 bool all_axes);
@@ -107,14 +112,14 @@ double plait_nccl_latency_s(plait_collective_op op, plait_nccl_algorithm algorit
 
 /* ---- a group placed on a cluster --------------------------------------------------------- */
 
-/** Where a group's ranks sit: joined[l] ranks of it share one instance of level l. */
+/** A group placed on a cluster: joined[l] of its ranks share one instance of level l. */
 typedef struct plait_route {
     const plait_cluster *cluster;
     const plait_accelerator *accelerator;
     int ranks;
-    int levels; /* used: the group spans levels 0 .. levels-1 */
+    int levels; /* number of levels that the group spans: 0 .. levels-1 */
     int joined[PLAIT_MAX_LEVELS];
-    /* where a level is a grid: members along x, y, ..., and how many units apart they are */
+    /* if a level is a grid: members along x, y, ..., and their spacing in units */
     unsigned short axis[PLAIT_MAX_LEVELS][PLAIT_MAX_SIDES];
     unsigned short spacing[PLAIT_MAX_LEVELS][PLAIT_MAX_SIDES];
 } plait_route;
@@ -122,26 +127,28 @@ typedef struct plait_route {
 /** Place a group on the cluster. (C.52) */
 plait_route plait_route_of(const plait_cluster *cluster, plait_group_shape group);
 
-/** What software adds to a route: a factor on the network rate, time of a hop. */
+/** Effects of the software on a route, from plait_factors (runtime.h). */
 typedef struct plait_network {
     double nic;       /* factor on the rate of levels beyond the first */
-    double nic_ranks; /* how fast it falls with a collective's ranks: an exponent; 0: not at all */
-    double rails;     /* NICs of a node that one communicator drives at once; 0: all it has */
-    double hop_s;     /* added to each hop between nodes */
+    double nic_ranks; /* exponent by which that rate falls with the ranks; 0: constant */
+    double rails;     /* NICs of a node that one communicator drives at once; 0: all */
+    double hop_s;     /* latency added to each hop between nodes */
 } plait_network;
 
-/** Scale-up domains that the group spans: ranks / joined[0], at least 1; may be no whole number. */
+/** Scale-up domains that the group spans: ranks / joined[0], at least 1; may be fractional. */
 double plait_route_nodes(const plait_route *route);
 
 /**
- * Distinct nodes that topk uniform choices hit: N (1 - (1 - 1/N)^k). (C.57)
+ * Expected number of distinct nodes in topk uniform, independent choices: N (1 - (1 - 1/N)^k).
+ * (C.57)
  *
- * Uniform and independent choices; the DeepSeek-V3 report adds the limit on nodes.
+ * The limit on nodes of the DeepSeek-V3 report is not included.
  */
 double plait_expected_nodes(double nodes, double topk);
 
 /**
- * Groups of a router's experts that a token's choice reaches, of `groups` alike: nodes, or ranks. (C.150)
+ * Expected number of groups of experts that a token is sent to, of `groups` equal ones: nodes, or
+ * ranks. (C.150)
  *
  *     N (1 - C(E - E/N, k) / C(E, k))
  *
@@ -152,9 +159,9 @@ double plait_reached_groups(double groups, double topk, double experts);
 /**
  * Seconds of a collective on a placed group. (C.55)
  *
- * One domain: C.50's fitted lines and in-switch reduction, on a grid C.51. Beyond: the larger of
- * that inside and the cheapest of NCCL's algorithms and protocols between domains (C.49, C.53,
- * C.54, C.114); where any level that is used is a grid, one level after the other (C.112).
+ * Inside one domain: the fitted lines and in-switch reduction of C.50, or C.51 on a grid. Across
+ * domains: the larger of that time and the fastest of NCCL's algorithms and protocols between
+ * domains (C.49, C.53, C.54, C.114). If any used level is a grid, the levels are summed (C.112).
  */
 double plait_collective_s(const plait_route *route, plait_network network, plait_collective_op op,
                           double bytes);
@@ -162,19 +169,20 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
 /**
  * Seconds of an expert all-to-all: each rank sends `bytes`, topk copies of its tokens. (C.56)
  *
- * @param node_copies  > 0: a token is sent once a node it needs, at most so many nodes, and fans
- *                     out inside; 0: every copy travels
+ * @param node_copies  > 0: a token is sent once to each node that it needs, at most to this number
+ *                     of nodes, and is distributed inside the node; 0: every copy is sent
+ *                     separately
  */
 double plait_expert_all_to_all_s(const plait_route *route, plait_network network, double bytes,
                                  double topk, double node_copies);
 
 /**
- * The same by kernels that send a token once to a node, and there once to each rank that it needs,
- * beside each other (DeepEP, HybridEP). (C.153)
+ * Seconds of an expert all-to-all by kernels that send a token once to each node that it needs and,
+ * at the same time, forward it once to each rank in the node (DeepEP, HybridEP). (C.153)
  *
- * @param bytes        topk copies of the tokens, as above
- * @param topk, experts  of the router
- * @param node_copies    nodes that a token reaches at most, its own included
+ * @param bytes          topk copies of the tokens of one rank
+ * @param topk, experts  experts of a token, experts of the router
+ * @param node_copies    maximum number of nodes of a token, its own included
  */
 double plait_relayed_all_to_all_s(const plait_route *route, plait_network network, double bytes,
                                   double topk, double experts, double node_copies);
