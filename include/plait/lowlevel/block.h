@@ -1,15 +1,16 @@
 /*
- * block.h - the one description of a layer: which operators and collectives it performs.
+ * block.h - description of a layer: its operators and collectives
  *
  * plait_block_describe lists, for one kind of layer under given degrees and for one pass, the
  * operators in order (with shapes, FLOPs and bytes), the collectives between them, the tensors
- * that stay for backward and the weights that one rank holds. Time, memory, communication
- * volumes and parameter counts all read this list; nothing else knows what a layer does.
+ * that are kept for backward and the weights of one rank. Time, memory, communication volume and
+ * parameter counts are all computed from this list, and no other code describes a layer.
  *
  *     norm -> [gather] -> qkv -> rotary -> core_attn -> attn_out -> [scatter] -> residual
  *          -> norm -> [gather] -> fc1 -> act -> fc2 -> [scatter] -> residual
  *
- * Two further blocks stand at the ends of the pipeline: plait_block_embedding, plait_block_head.
+ * plait_block_embedding and plait_block_head describe the two ends of the pipeline.
+ * plait_block_saved_bytes then computes the activations that a block keeps.
  *
  * Left out: masks as data (padding, documents), dynamic shapes.
  */
@@ -22,10 +23,10 @@
 
 PLAIT_BEGIN_DECLS
 
-/** What is computed of a layer. Training uses the first four, serving the last two. */
+/** The pass of a layer. Training uses the first four, serving the last two. */
 typedef enum plait_pass_kind {
     PLAIT_FORWARD,
-    PLAIT_BACKWARD,        /* both of the next two */
+    PLAIT_BACKWARD,        /* the gradients of inputs and weights */
     PLAIT_BACKWARD_INPUT,  /* gradients of inputs */
     PLAIT_BACKWARD_WEIGHT, /* gradients of weights */
     PLAIT_PREFILL,
@@ -35,12 +36,15 @@ typedef enum plait_pass_kind {
 
 typedef struct plait_pass {
     plait_pass_kind kind;
-    double sequences;      /* on this rank */
-    double query_tokens;   /* of one sequence, before context parallelism */
+    double sequences;      /* sequences on this rank */
+    double query_tokens;   /* tokens of one sequence, before context parallelism */
     double context_tokens; /* keys a sequence attends to; = query_tokens in training */
 } plait_pass;
 
-/** FLOPs of a fused attention's backward over its forward's: five products against two (Dao 2307.08691). */
+/**
+ * FLOPs of the backward of a fused attention over those of its forward: five products instead of
+ * two (Dao 2307.08691).
+ */
 #define PLAIT_ATTENTION_BACKWARD 2.5
 
 typedef enum plait_op_kind {
@@ -53,20 +57,20 @@ typedef enum plait_op_kind {
     PLAIT_OP_KINDS
 } plait_op_kind;
 
-/** How a collective can hide. */
+/** How a collective can overlap with compute. */
 typedef enum plait_overlap_class {
-    PLAIT_OVERLAP_TP, /* the share that the runtime leaves exposed */
+    PLAIT_OVERLAP_TP, /* exposed by the runtime's share tp_exposed */
     PLAIT_OVERLAP_CP_RING,
     PLAIT_OVERLAP_CP,
     PLAIT_OVERLAP_EP,
     PLAIT_OVERLAP_NONE
 } plait_overlap_class;
 
-/** What a tensor has of each token. Tensors of a WHOLE width are not cut along it by any degree. */
+/** The width of a tensor. No degree shards a tensor along the width WHOLE. */
 #define PLAIT_DIM_LIST(X)                                                                          \
     X(WHOLE, "whole") /* latents, router logits, the indexer */                                    \
     X(HIDDEN, "hidden")                                                                            \
-    X(HEADS, "heads") /* of attention; channels of recurrences */                                  \
+    X(HEADS, "heads") /* attention heads; channels of recurrences */                               \
     X(FFN, "ffn")                                                                                  \
     X(VOCAB, "vocab")
 
@@ -80,16 +84,17 @@ typedef enum plait_dim {
 enum { PLAIT_MAX_READS = 4, PLAIT_BLOCK_INPUT = 0 };
 
 /**
- * Where an operator stands in the graph of its block (C.200): alike in all passes, so that a weight's three
- * products share one place. A collective has that of the operator that was drawn before it.
+ * The place of an operator in the graph of its block (C.200). It is equal in all passes, so the
+ * three products of one weight have one place. A collective has the place of the operator listed
+ * before it.
  */
 typedef struct plait_place {
-    signed char number;                 /* from 1 */
+    signed char number;                 /* number of the place, from 1 */
     signed char reads[PLAIT_MAX_READS]; /* places that make its inputs, or PLAIT_BLOCK_INPUT */
     signed char inputs;
     unsigned char takes; /* plait_dim: the width of its inputs */
-    unsigned char makes; /* and of its output */
-    double elements;     /* of its output on this rank */
+    unsigned char makes; /* plait_dim: the width of its output */
+    double elements;     /* elements of its output on this rank */
 } plait_place;
 
 /** One operator on one rank. Fields that its kind does not use are zero. */
@@ -103,9 +108,9 @@ typedef struct plait_op {
     double m, n, k, batch;
     plait_pass_kind layout; /* FORWARD, BACKWARD_INPUT or BACKWARD_WEIGHT */
     bool matrix_precision;  /* runs in the job's precision; else bf16 */
-    double quantised;       /* bytes that passes move to make its inputs narrow */
-    double misaligned;      /* share of its time more, for rows that are no multiple of 16 bytes */
-    double accumulated;     /* bytes of a gradient's element that it adds to; 0: writes a new one */
+    double quantised;       /* bytes moved by the passes that quantise its inputs */
+    double misaligned;      /* additional share of its time if rows are no multiple of 16 bytes */
+    double accumulated;     /* bytes of a gradient element it adds to; 0: writes a new one */
     /* attention: sequences x heads over [query, context], head width as priced; `ramp` is the
      * sequence length that one kernel call sees, for its start-up cost */
     double sequences, heads, query, context, head_dim, ramp;
@@ -116,19 +121,19 @@ typedef struct plait_op {
     double node_copies; /* expert all-to-all: nodes that a token reaches at most, its own
                          * included; 0: each of topk copies travels */
     double topk, experts;
-    plait_dispatcher dispatcher; /* of that all-to-all */
-    double imbalance; /* of experts' rows: those of the fullest rank over the mean; 0: even */
-    double count;     /* repeats of this operator */
+    plait_dispatcher dispatcher; /* dispatcher of the expert all-to-all */
+    double imbalance;            /* rows of the fullest expert rank over the mean; 0: even */
+    double count;                /* repeats of this operator */
     plait_place place;
 } plait_op;
 
 /** Parameters that one rank holds of a layer, by what shards them. */
 typedef struct plait_weights {
-    double dense;  /* divided by tp already; norms and routers whole */
+    double dense;  /* divided by tp; norms and routers are whole */
     double expert; /* divided by ep and etp */
 } plait_weights;
 
-/** How a layer is cut, and which kernels run it. */
+/** The degrees of a layer, and the kernels that run it. */
 typedef struct plait_shard {
     int tp;
     int cp;
@@ -137,20 +142,20 @@ typedef struct plait_shard {
     bool sp;
     plait_cp_comm cp_comm;
     plait_dispatcher dispatcher;
-    int cp_inner; /* of a2a+p2p: ranks that exchange heads */
+    int cp_inner; /* a2a+p2p: ranks that exchange heads */
     plait_attention_kernel attention;
-    plait_precision precision;    /* of the products */
-    unsigned char grad_reduce;    /* plait_state_format: of gradients that products add to */
-    double cache_bytes;           /* an element of the cache that serving keeps; 0: 2 */
+    plait_precision precision;    /* format of the products */
+    unsigned char grad_reduce;    /* plait_state_format of the gradients that products add to */
+    double cache_bytes;           /* bytes of a cache element in serving; 0: 2 */
     const plait_runtime *runtime; /* kernel switches */
 } plait_shard;
 
-/** What serving keeps of a sequence for one layer, on one rank. (C.350) */
+/** The cache of one sequence in serving, for one layer on one rank. (C.350) */
 typedef struct plait_cache {
-    double width; /* elements a token ... */
-    double reach; /* ... of so many tokens at most; 0: of all */
-    double index; /* bytes a token more, of a sparse attention's indexer */
-    double state; /* bytes a sequence, however long: of linear attention and scans */
+    double width; /* elements of one cached token */
+    double reach; /* maximum number of cached tokens; 0: all */
+    double index; /* additional bytes of a token for the sparse-attention indexer */
+    double state; /* bytes of a sequence at any length, for linear attention and scans */
 } plait_cache;
 
 enum { PLAIT_MAX_OPS = 96 };
@@ -159,7 +164,7 @@ typedef struct plait_block {
     int ops;
     plait_op op[PLAIT_MAX_OPS];
     double saved[PLAIT_TENSORS]; /* elements kept for backward on this rank, one microbatch */
-    double saved_gathered;       /* of norm_out, what keeping it gathered adds under sp */
+    double saved_gathered; /* additional elements of norm_out if it is kept gathered under sp */
     plait_weights weights;
     plait_cache cache;
 } plait_block;
@@ -171,16 +176,16 @@ typedef struct plait_block {
  * @param layer  one of model->kind
  * @param shard  degrees; widths that tp does not divide are rounded up
  * @param pass   which pass, over how many tokens
- * @param out    filled; `saved` counts what the forward pass keeps, whichever pass is asked
+ * @param out    filled; `saved` has the tensors that the forward pass keeps, in every pass
  *
- * FLOPs count a multiply-add as two. Bytes are bf16 unless an operator says otherwise. A backward
- * pass lists its operators in the order of the forward. (C.10 to C.24)
+ * FLOPs count a multiply-add as two. Bytes are those of bf16 unless a field of the operator gives
+ * another format. A backward pass lists its operators in the order of the forward. (C.10 to C.24)
  */
 void plait_block_describe(const plait_model *model, const plait_layer *layer,
                           const plait_shard *shard, plait_pass pass, plait_block *out);
 
 /**
- * One exchange of a layer's experts by itself: what of its description a dispatcher is chosen by.
+ * The dispatch or combine of a layer's experts alone, by which a search compares dispatchers.
  *
  * @param shard  with ep > 1
  * @param part   dispatch or combine
@@ -188,32 +193,32 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
 plait_op plait_block_exchange(const plait_model *model, const plait_layer *layer,
                               const plait_shard *shard, plait_pass pass, plait_part part);
 
-/** The embedding in front of the first layer. */
+/** Describe the embedding before the first layer. */
 void plait_block_embedding(const plait_model *model, const plait_shard *shard, plait_pass pass,
                            plait_block *out);
 
-/** Final norm, vocabulary projection and cross-entropy behind the last layer. */
+/** Describe the final norm, vocabulary projection and cross-entropy after the last layer. */
 void plait_block_head(const plait_model *model, const plait_shard *shard, plait_pass pass,
                       plait_block *out);
 
 /**
- * Bytes that the forward pass keeps, for a runtime's table and a recompute choice, with the share of
- * norm outputs that it keeps gathered. (C.25)
+ * Bytes that the forward pass keeps under the runtime of `shard`, with the share of norm outputs
+ * that it keeps gathered. (C.25)
  *
  * @param drops  bits 1 << PLAIT_TENSOR_...: classes that recomputation drops
  */
 double plait_block_saved_bytes(const plait_block *block, const plait_shard *shard, unsigned drops);
 
-/** The same of each class. */
+/** Bytes that the forward pass keeps of each class of tensors. (C.25) */
 void plait_block_tensor_bytes(const plait_block *block, const plait_shard *shard,
                               double bytes[PLAIT_TENSORS]);
 
-/** What a recompute choice runs again and what it drops. (C.26) */
+/** The parts that a recompute choice runs again and the tensors that it drops. (C.26) */
 typedef struct plait_recompute_masks {
     unsigned parts;        /* bits 1 << PLAIT_PART_... whose forward runs twice */
-    unsigned tensors;      /* bits 1 << PLAIT_TENSOR_... that do not stay */
+    unsigned tensors;      /* bits 1 << PLAIT_TENSOR_... that are dropped */
     unsigned half_parts;   /* parts of which half runs twice */
-    unsigned half_tensors; /* tensors of which half stays */
+    unsigned half_tensors; /* tensors of which half is kept */
 } plait_recompute_masks;
 
 /** The masks of `none`, `selective`, `modules:...` and `sac`; `full` keeps the layer input only. */
@@ -224,21 +229,22 @@ plait_recompute_masks plait_offload_masks_of(unsigned char set);
 
 /**
  * Model FLOPs of one step per token, forward and backward without recomputation. Causal attention
- * counts the full square, windows their width. MFU counts these less
- * plait_model_skipped_flops_per_token(). (C.4)
+ * counts the full square, windows their width. MFU subtracts plait_model_skipped_flops_per_token()
+ * from them. (C.4)
  *
  * @param recompute  also count a second forward of every layer (hardware FLOPs of full recompute)
  */
 double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute);
 
 /**
- * The masked part of the squares of causal attention, which MFU does not count and which kernels that
- * skip masked blocks do not compute: forward FLOPs a token of one layer; 0 without causal attention. (C.4)
+ * The masked part of the squares of causal attention, which MFU does not count and which kernels
+ * that skip masked blocks do not compute: forward FLOPs a token of one layer; 0 without causal
+ * attention. (C.4)
  */
 double plait_layer_skipped_flops_per_token(const plait_model *model, const plait_layer *layer,
                                            double seq);
 
-/** The same of one step of the whole model, forward and backward. */
+/** The masked FLOPs per token of the whole model, forward and backward. (C.4) */
 double plait_model_skipped_flops_per_token(const plait_model *model, double seq);
 
 /** Forward FLOPs a token of some parts of one layer, unsharded (bits 1 << PLAIT_PART_...). */

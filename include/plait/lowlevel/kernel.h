@@ -1,10 +1,12 @@
 /*
- * kernel.h - seconds of one operator on one accelerator.
+ * kernel.h - seconds of one operator on one accelerator
  *
- * The forms are those of the measurements' fits: a GEMM by tiles, waves and an HBM floor, an
- * attention kernel by head width and sequence, a memory-bound pass by bytes. plait_op_s prices an
- * operator of block.h; the others are its parts, public since calibration fits these very
- * functions.
+ * The formulas are those that were fitted to measurements: a GEMM by tiles, waves and an HBM limit,
+ * an attention kernel by head width and sequence, a memory-bound pass by bytes.
+ *
+ * In order: plait_block_describe (block.h) for the operators of a layer, then plait_op_s for the
+ * seconds of each. plait_op_s calls the other functions of this header, which are public because
+ * calibration fits their constants.
  *
  * Left out: cache reuse between operators, clocks that drift within a step.
  */
@@ -20,11 +22,11 @@ PLAIT_BEGIN_DECLS
 typedef struct plait_gemm {
     double m, n, k, batch;
     plait_precision precision;
-    bool weight_gradient; /* accumulates in fp32: plait_op_s takes wgrad_ratio for it */
-    bool quantise;        /* of single products: the input is quantised by a pass of its own */
-    double accumulated;   /* bytes an element of the output that it adds to; 0: writes 16 bits */
+    bool weight_gradient; /* accumulates in fp32, for which plait_op_s applies wgrad_ratio */
+    bool quantise;        /* a separate pass quantises the input of a single product */
+    double accumulated;   /* bytes of an output element it adds to; 0: writes 16 bits */
     double
-        weight_bytes; /* an element of [k, n], where stored narrower than multiplied; 0: as it is */
+        weight_bytes; /* bytes of an element of [k, n] stored in a narrower format; 0: it is not */
 } plait_gemm;
 
 /**
@@ -44,7 +46,8 @@ typedef struct plait_gemm {
 double plait_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
 
 /**
- * Time of one grouped product: `batch` experts, m rows each. An expert layer has two.
+ * Time of one grouped product over `batch` experts with m rows each. An expert layer has two of
+ * them.
  *
  *     Tc = min over bm = 16, 32 .. 256 of max(w, 1) 2 bm 128 (k + k0) / (P/SM emax r)  (C.31)
  *     w  = batch ceil(m/bm) ceil(n/128) / SM,   r = rs^log2(128/bm) for bm < 128, else 1
@@ -53,7 +56,7 @@ double plait_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
 double plait_grouped_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
 
 /**
- * Time of the same as a product for each expert, on several streams.
+ * Time of a grouped product as single products, one for each expert, on several streams.
  *
  *     T = batch (C.30 of one)                                                          (C.300)
  */
@@ -62,8 +65,8 @@ double plait_streamed_gemm_s(const plait_accelerator *accelerator, plait_gemm ge
 /** Work of a fused attention kernel. */
 typedef struct plait_attention_work {
     double sequences, heads, query, head_dim;
-    double ramp;  /* S, the sequence length one call sees */
-    double flops; /* F, over the pairs of query and key that the mask leaves */
+    double ramp;  /* S, sequence length of one call */
+    double flops; /* F, over the unmasked pairs of query and key */
     double bytes;
 } plait_attention_work;
 
@@ -81,19 +84,21 @@ typedef struct plait_attention_work {
 double plait_attention_s(const plait_accelerator *accelerator, plait_attention_kernel kernel,
                          plait_attention_work work);
 
-/** Work of attention that decodes: new tokens over the cached keys of each sequence. */
+/** Work of decode attention: new tokens over the cached keys of each sequence. */
 typedef struct plait_decode_work {
-    double sequences, kv_heads; /* of one rank; a latent is one head */
-    double bytes;               /* read, of all sequences */
+    double sequences, kv_heads; /* on one rank; an MLA latent is one head */
+    double bytes;               /* bytes read, over all sequences */
 } plait_decode_work;
 
 /**
- * Time of attention that decodes.
+ * Time of decode attention.
+ *
  *
  *     T = t0 + bytes/(HBM eb) (1 + few/(sequences kv_heads))                           (C.361)
  *
- * Source: form and constants fitted on ai-dynamo/aiconfigurator's decode tables (Apache-2.0). Few
- * sequences of few heads leave SMs idle, however their keys are divided.
+ * Source: form and constants fitted on ai-dynamo/aiconfigurator's decode tables (Apache-2.0). The
+ * factor with `few` models SMs that are idle when sequences and heads are few, even if keys are
+ * split.
  */
 double plait_decode_attention_s(const plait_accelerator *accelerator, plait_kv_format format,
                                 plait_decode_work work);
@@ -101,21 +106,21 @@ double plait_decode_attention_s(const plait_accelerator *accelerator, plait_kv_f
 /** Time of a pass over `bytes` of HBM traffic: t0 + bytes / (HBM f). (C.33) */
 double plait_memory_op_s(const plait_accelerator *accelerator, double bytes);
 
-/** What one accelerator, precision and runtime make of operators. */
+/** The accelerator, software and formats that determine the times of operators. */
 typedef struct plait_kernel_context {
     const plait_accelerator *accelerator;
     const plait_runtime *runtime;
     plait_precision precision;
     plait_attention_kernel attention;
-    double slowest;      /* plait_slowest of the job; 1 of one accelerator alone */
-    double weight_bytes; /* of plait_gemm, of the products in `precision` */
+    double slowest;      /* plait_slowest of the job; 1 for a single accelerator */
+    double weight_bytes; /* weight_bytes of plait_gemm for products in `precision` */
 } plait_kernel_context;
 
-/** What the slowest accelerator of a job takes over their mean, at least 1. (C.310) */
+/** Expected time of a job's slowest accelerator over their mean time, at least 1. (C.310) */
 double plait_slowest(const plait_accelerator *accelerator, const plait_job *job);
 
 /**
- * Seconds of one operator of a block, collectives excepted (0).
+ * Seconds of one operator of a block; 0 for collectives.
  *
  * Applies the sustained clock, the runtime's factors and the weight-gradient ratio. (C.36)
  */
