@@ -1,16 +1,15 @@
 /*
- * model.h - what is trained: a list of layers, each of one of a few kinds.
+ * model.h - the model: a list of layers, each of one of a few kinds
  *
- * A layer kind is a mixer (attention, MLA, gated delta net, Mamba) followed by a feed-forward
- * part (MLP or mixture of experts), or an opaque layer that only states its costs. Kinds are few
- * (dense and MoE, full and windowed attention); `layer_kind[i]` names the kind of layer i. So a
- * dense model has one kind, DeepSeek-V3 two, and the cost model prices kinds, never layers.
+ * A layer kind is a mixer (attention, MLA, gated delta net, Mamba) followed by a feed-forward part
+ * (MLP or mixture of experts), or an opaque layer that only has costs. `layer_kind[i]` is the kind
+ * of layer i. A dense model has one kind, DeepSeek-V3 two; the cost model prices each kind once.
  *
  * In order: plait_model_load (a plait model file or a Hugging Face config.json), then read the
  * struct. plait_model_params counts parameters from the same description that prices a step.
  *
- * Left out: the numbers inside the weights, tokenizers, and everything after the last norm but
- * the vocabulary projection and its loss.
+ * Left out: the values of the weights, tokenizers, and all parts after the last norm except the
+ * vocabulary projection and its loss.
  */
 #ifndef PLAIT_MODEL_H
 #define PLAIT_MODEL_H
@@ -42,37 +41,37 @@ typedef enum plait_ffn_kind {
 /** Multi-head or grouped-query attention. */
 typedef struct plait_attention {
     int heads;
-    int kv_heads; /* = heads without grouping */
+    int kv_heads; /* equal to heads without grouping */
     int head_dim;
-    int window; /* tokens a query sees at most; 0: all before it */
-    int chunk;  /* attention stays within chunks of so many tokens; 0: none */
+    int window; /* maximum number of tokens a query attends to; 0: all before it */
+    int chunk;  /* tokens of a chunk, beyond which nothing is attended; 0: no chunks */
     bool qkv_bias;
     bool out_bias;
     bool qk_norm;   /* a learned norm over head_dim on q and on k */
     bool rotary;    /* rotary position embedding on q and k */
-    bool gate;      /* a sigmoid gate as wide as the output: q is projected twice as wide */
-    bool shared_kv; /* values are the keys: no value projection */
-    bool sinks;     /* one learned logit a head beside the scores */
+    bool gate;      /* a sigmoid gate as wide as the output, which doubles q's projection */
+    bool shared_kv; /* the keys are also the values: no value projection */
+    bool sinks;     /* one additional learned logit per head */
     bool full_mask; /* not causal (encoders) */
 } plait_attention;
 
-/** Multi-head latent attention; index_* describe the sparse-attention indexer, 0 without. */
+/** Multi-head latent attention. index_* describe its sparse-attention indexer; 0: none. */
 typedef struct plait_mla {
     int heads;
     int q_rank; /* 0: q is projected directly */
     int kv_rank;
-    int nope_dim; /* of a q or k head, the part without position */
-    int rope_dim; /* the part with; shared by all heads on the k side */
+    int nope_dim; /* width of the part of a q or k head without position */
+    int rope_dim; /* width of the part with position; all k heads share it */
     int v_dim;
     int index_heads;
     int index_dim;
-    int index_topk; /* keys a query attends to */
+    int index_topk; /* keys that a query attends to */
 } plait_mla;
 
 typedef struct plait_delta_net {
     int key_heads;
     int value_heads;
-    int key_dim; /* of one head */
+    int key_dim; /* width of one key head */
     int value_dim;
     int conv; /* width of the short convolution */
 } plait_delta_net;
@@ -93,19 +92,19 @@ typedef struct plait_mlp {
 typedef struct plait_moe {
     int experts;
     int topk;
-    int width;        /* of one expert */
-    int shared_width; /* of all shared experts together; 0: none */
-    int groups;       /* node-limited routing: experts come in so many groups ... */
-    int group_topk;   /* ... of which a token may use so many; both 0: unlimited */
+    int width;        /* width of one expert */
+    int shared_width; /* width of all shared experts together; 0: none */
+    int groups;       /* groups of experts in node-limited routing; 0: unlimited */
+    int group_topk;   /* groups that a token may use; 0: unlimited */
     bool gated;
     bool bias; /* biases in the experts */
     bool router_bias;
     bool shared_gate; /* a scalar gate on the shared expert */
-    double capacity;  /* an expert takes so many times its mean tokens; 0: all that come */
-    bool padded;      /* and is filled up to that */
+    double capacity;  /* tokens that an expert accepts over the mean; 0: no limit */
+    bool padded;      /* an expert's tokens are padded to `capacity` */
 } plait_moe;
 
-/** A layer known only by its costs, per token unless said otherwise. (C.24) */
+/** A layer that is described only by its costs per token. (C.24) */
 typedef struct plait_opaque {
     double params;
     double forward_flops;
@@ -116,17 +115,17 @@ typedef struct plait_opaque {
 /** One kind of layer. */
 typedef struct plait_layer {
     const char *name; /* "dense", "moe", "sliding" */
-    bool opaque;      /* then only `given` counts */
+    bool opaque;      /* only name and `given` are valid */
     plait_opaque given;
     int norms;              /* norms over the hidden width (2; 4 in Gemma-2) */
     bool parallel_residual; /* attention and MLP read the same norm (GPT-J, GPT-NeoX) */
     plait_mixer_kind mixer;
-    plait_attention attention; /* by `mixer`, one of these four is filled */
+    plait_attention attention; /* only the mixer that `mixer` names is filled */
     plait_mla mla;
     plait_delta_net delta_net;
     plait_mamba mamba;
     plait_ffn_kind ffn;
-    plait_mlp mlp; /* by `ffn`; the dense MLP beside experts is moe.shared_width */
+    plait_mlp mlp; /* only the part that `ffn` names is filled */
     plait_moe moe;
 } plait_layer;
 
@@ -141,23 +140,23 @@ typedef enum plait_activation {
     PLAIT_ACTIVATIONS
 } plait_activation;
 
-/** How positions beyond the first training length are scaled. */
+/** Scaling of positions beyond the original training length. */
 typedef enum plait_rope_kind {
     PLAIT_ROPE_PLAIN,
     PLAIT_ROPE_LINEAR,
     PLAIT_ROPE_LLAMA3,
     PLAIT_ROPE_YARN,
-    PLAIT_ROPE_OTHER, /* a scaling that plait has no words for */
+    PLAIT_ROPE_OTHER, /* any other scaling */
     PLAIT_ROPE_KINDS
 } plait_rope_kind;
 
 typedef struct plait_rope {
     plait_rope_kind kind;
-    double base;       /* theta; 0: not known */
-    double local_base; /* of windowed layers, where it differs; else 0 */
-    double fraction;   /* of a head's width that is rotated, 0 .. 1 */
-    bool interleaved;  /* pairs of neighbours (GPT-J), else of halves */
-    double factor;     /* scaling: new length over the original one */
+    double base;       /* theta; 0: unknown */
+    double local_base; /* theta of windowed layers, if different; else 0 */
+    double fraction;   /* rotated share of a head's width, 0 .. 1 */
+    bool interleaved;  /* pairs of neighbours (GPT-J); else pairs across halves */
+    double factor;     /* scaled length over the original one */
     int original_seq;
     double low_freq; /* LLAMA3 */
     double high_freq;
@@ -178,27 +177,27 @@ typedef struct plait_router {
     plait_router_score score;
     bool normalised;      /* weights of the chosen experts sum to one */
     bool correction_bias; /* a bias that balances loads, added for the choice only */
-    double scale;         /* on the weights of the chosen experts */
+    double scale;         /* factor on the weights of the chosen experts */
     double aux_loss;      /* coefficient of the load-balancing loss */
 } plait_router;
 
 /**
- * What the numbers inside do. No price reads it; a launch config needs it to build the same model.
- * Zero is "not known" unless said otherwise.
+ * Numerical details of a model. No price reads them; a launch config needs them to build the same
+ * model. Zero means unknown unless a comment states otherwise.
  */
 typedef struct plait_numerics {
     plait_activation activation;
     double norm_eps;
     double init_std;
-    bool alibi;               /* attention biased by distance in place of positions */
+    bool alibi;               /* attention biases by distance replace positions */
     bool qk_l2_norm;          /* q and k are normalised without learned weights (Llama 4) */
     bool qk_norm_whole;       /* the learned norm spans all heads (OLMo 2), not one */
-    double attention_softcap; /* of the scores; 0: none */
+    double attention_softcap; /* cap of the scores; 0: none */
     double logit_softcap;
-    double attention_scale; /* of the scores, where it is not head_dim^-1/2; else 0 */
-    double embedding_scale; /* on the embedding's output; 0: none */
-    double residual_scale;  /* on what a block adds; 0: none */
-    double logit_scale;     /* on the logits; 0: none */
+    double attention_scale; /* factor on the scores, if it is not head_dim^-1/2; else 0 */
+    double embedding_scale; /* factor on the embedding's output; 0: none */
+    double residual_scale;  /* factor on the output of a block; 0: none */
+    double logit_scale;     /* factor on the logits; 0: none */
     plait_rope rope;
     plait_router router;
 } plait_numerics;
@@ -206,7 +205,7 @@ typedef struct plait_numerics {
 /** Layer kinds a model may have. */
 enum { PLAIT_MAX_LAYER_KINDS = 16, PLAIT_MAX_LAYERS = 4096 };
 
-/** How the learning rate falls behind its warm-up. */
+/** Decay of the learning rate after its warm-up. */
 typedef enum plait_lr_decay {
     PLAIT_LR_UNKNOWN,
     PLAIT_LR_COSINE,
@@ -215,32 +214,32 @@ typedef enum plait_lr_decay {
     PLAIT_LR_DECAYS
 } plait_lr_decay;
 
-/** Over which tokens a loss balances the loads of experts. */
+/** The tokens over which a loss balances the load of experts. */
 typedef enum plait_balance {
     PLAIT_BALANCE_UNKNOWN,
     PLAIT_BALANCE_NONE,
-    PLAIT_BALANCE_BATCH,    /* of a microbatch */
-    PLAIT_BALANCE_SEQUENCE, /* of each sequence */
-    PLAIT_BALANCE_GLOBAL,   /* of the whole batch */
+    PLAIT_BALANCE_BATCH,    /* tokens of a microbatch */
+    PLAIT_BALANCE_SEQUENCE, /* tokens of each sequence */
+    PLAIT_BALANCE_GLOBAL,   /* tokens of the whole batch */
     PLAIT_BALANCES
 } plait_balance;
 
-/** With what the model was trained, as published; 0: unknown. Launch files alone read it. */
+/** Published training settings; 0: unknown. Only launch files use them. */
 typedef struct plait_training {
     const char *source; /* NULL: nothing is known */
-    double lr;          /* at its highest, AdamW's */
-    double min_lr;      /* at the end of its decay */
+    double lr;          /* peak learning rate of AdamW */
+    double min_lr;      /* learning rate at the end of its decay */
     plait_lr_decay decay;
-    double tokens;       /* seen when the decay ends */
-    double decay_tokens; /* that the decay takes; 0: all behind the warm-up */
+    double tokens;       /* tokens seen when the decay ends */
+    double decay_tokens; /* tokens of the decay; 0: all after the warm-up */
     double warmup_tokens;
-    double warmup_steps; /* where it is published in steps */
+    double warmup_steps; /* warm-up, if published in steps */
     double beta1, beta2, eps;
     double weight_decay; /* NaN: unknown, since 0 is a value of its own */
-    double clip;         /* of the norm of gradients */
+    double clip;         /* maximum norm of the gradient */
     plait_balance balance;
-    double bias_rate; /* step of the bias that balances loads */
-    double mtp_loss;  /* weight of the losses of further tokens */
+    double bias_rate; /* update rate of the load-balancing bias */
+    double mtp_loss;  /* weight of the multi-token-prediction losses */
 } plait_training;
 
 extern const char *const plait_lr_decay_name[PLAIT_LR_DECAYS + 1];
@@ -249,32 +248,32 @@ extern const char *const plait_balance_name[PLAIT_BALANCES + 1];
 typedef struct plait_model {
     const char *name;
     const char *family; /* Hugging Face model_type, or "" */
-    const char *source; /* where its numbers come from */
+    const char *source; /* source of its numbers */
     int hidden;
     int vocab; /* rows of the embedding, unpadded; classes of an encoder */
     int layers;
     int kinds;
-    const plait_layer *kind;         /* [kinds], each of some layer: all are asked of a plan */
+    const plait_layer *kind;         /* [kinds]; each is the kind of some layer */
     const unsigned char *layer_kind; /* [layers], an index into `kind` */
     bool layer_norm;                 /* LayerNorm (weight and bias), else RMSNorm (weight) */
     bool tied;                       /* the output projection is the embedding */
     bool head_bias;
-    bool embedding_norm;   /* a norm behind the embedding (BLOOM) */
+    bool embedding_norm;   /* a norm after the embedding (BLOOM) */
     bool dropout;          /* hidden and attention dropout as published */
     int learned_positions; /* rows of a learned position table; 0: none */
-    int patch_dim;         /* an encoder of patches: inputs a patch; 0: token embedding */
-    int mtp_layers;        /* multi-token-prediction modules behind the last layer */
-    int mtp_kind;          /* their kind */
+    int patch_dim;         /* inputs per patch of a patch encoder; 0: token embedding */
+    int mtp_layers;        /* multi-token-prediction modules after the last layer */
+    int mtp_kind;          /* kind of the multi-token-prediction modules */
     int max_seq;           /* published context length; 0: unknown */
-    const char *weights; /* as they are published, a word of plait_weight_name; NULL: in 16 bits */
+    const char *weights;   /* published format, a word of plait_weight_name; NULL: 16 bits */
     plait_numerics numerics;
     plait_training training;
 } plait_model;
 
-/** Parameters by what shards them. */
+/** Numbers of parameters. */
 typedef struct plait_params {
-    double total;     /* without MTP, as model cards count */
-    double active;    /* of which one token uses */
+    double total;     /* all parameters without MTP, as model cards count */
+    double active;    /* parameters that one token uses */
     double embedding; /* token and position tables */
     double head;      /* output projection; 0 when tied */
     double mtp;
@@ -283,7 +282,8 @@ typedef struct plait_params {
 /**
  * Count a model's parameters.
  *
- * Sums the weights of each layer's description, so the count and the price cannot disagree. (C.1)
+ * Sums the weights in each layer's description, which prices also use, so both are consistent.
+ * (C.1)
  */
 plait_params plait_model_params(const plait_model *model);
 
@@ -292,17 +292,18 @@ extern const char *const plait_rope_kind_name[PLAIT_ROPE_KINDS + 1];
 extern const char *const plait_router_score_name[PLAIT_ROUTER_SCORES + 1];
 
 /**
- * Load a model from a plait model file or a Hugging Face config.json, told apart by content.
+ * Load a model from a plait model file or a Hugging Face config.json, distinguished by content.
  *
  * @param path     a file
  * @param arena    *out lives in `arena`
- * @param warning  NULL, or receives a sentence in `arena` that lists what was ignored ("" if none)
+ * @param warning  receives a sentence, in `arena`, that lists the ignored keys ("" if none); may be
+ *                 NULL
  */
 PLAIT_MUST_CHECK plait_status plait_model_load(const char *path, plait_arena *arena,
                                                plait_model *out, const char **warning,
                                                plait_error *err);
 
-/** The same from text; `name` stands for the file in messages. */
+/** As plait_model_load, from a text; `name` replaces the file's name in messages. */
 PLAIT_MUST_CHECK plait_status plait_model_parse(const char *text, size_t length, const char *name,
                                                 plait_arena *arena, plait_model *out,
                                                 const char **warning, plait_error *err);
