@@ -1,9 +1,9 @@
 /*
  * plait.h - plan how to split the training and serving of a large model over a cluster
  *
- * plait answers: with this model, this cluster and this batch, which data, tensor, pipeline,
- * context and expert parallelism, which ZeRO stage, microbatch, recomputation and schedule give the
- * shortest step that fits in memory, and how sure is that.
+ * For a model, a cluster and a batch, plait finds the data, tensor, pipeline, context and expert
+ * parallelism, the ZeRO stage, the microbatch, the recomputation and the schedule that give the
+ * shortest step that fits in memory, with an error band of the predicted time.
  *
  * The smallest complete program:
  *
@@ -50,29 +50,31 @@
  *         return 0;
  *     }
  *
- * Build it with `cc example.c $(pkg-config --cflags --libs --static plait)`, without --static where
- * the library is shared. Either kind exports what these headers declare, between PLAIT_BEGIN_DECLS and
- * PLAIT_END_DECLS, and no other name. C++ programs include them as they are.
+ * Build it with `cc example.c $(pkg-config --cflags --libs --static plait)`, without --static for a
+ * shared library. Both kinds of library export only the names that these headers declare between
+ * PLAIT_BEGIN_DECLS and PLAIT_END_DECLS. C++ programs can include the headers directly.
  *
- * Everything lives in an arena and ends with it; nothing else is to be freed. The library never
- * prints or exits; what goes wrong comes back as plait_error. It aborts for one reason: a call against
- * what a function's comment asks of its arguments is a failed assert (error.h). Units are bytes, seconds,
- * FLOPs and their rates, as doubles, wherever a name does not say otherwise.
+ * All results live in an arena and are released with it; nothing else must be freed. The library
+ * never prints or exits; functions return their errors as plait_error. The library aborts only if
+ * an argument violates the comment of its function, which is a failed assert (error.h). Units are
+ * bytes, seconds, FLOPs and their rates, as doubles, unless a name states another.
  *
- * Any thread may call it, each with arenas and tables of its own; models, clusters, runtimes and plans are
- * only read. A thread that calls it needs 512 KiB of stack: plait_degrees_complete and plait_plan_cost take
- * about 252 KiB of it, plait_search 132, plait_serve_search 88, and loading a file 32 at most (x86-64,
- * gcc). Threads that a search starts have the stack that OpenMP gives them (OMP_STACKSIZE).
+ * Any thread may call the library with its own arenas and tables; models, clusters, runtimes and
+ * plans are only read. A thread that calls it needs 512 KiB of stack: plait_degrees_complete and
+ * plait_plan_cost take about 252 KiB of it, plait_search 132, plait_serve_search 88, and loading a
+ * file at most 32 (x86-64, gcc). Threads that a search starts have the stack size of OpenMP
+ * (OMP_STACKSIZE).
  *
- * What is stable: names, words of keys, JSON members and what they mean. Structs that a program
- * fills (plait_problem, plait_search_options, plait_operators_options, plait_launch, plait_capacity_options,
- * plait_fleet_options, plait_serve_options, plait_serve_launch) end with reserved[], which later versions turn
- * into fields. Their _init clears it, and a zero in such a field means the earlier behaviour, so a new field
- * breaks neither source nor binary. Structs that the library fills (plait_model, plait_cluster,
- * plait_runtime, plait_plan, plait_cost, the results) may grow from 0.x to 0.(x+1) and, from 1.0 on, from
- * x.y to (x+1).0, with another soname: tests/abi.sh.
+ * Names, the words of keys, and JSON members with their meanings are stable. Structs that a program
+ * fills (plait_problem, plait_search_options, plait_operators_options, plait_launch,
+ * plait_capacity_options, plait_fleet_options, plait_serve_options, plait_serve_launch) end with
+ * reserved[], which later versions turn into fields. Their _init clears it, and a zero in such a
+ * field means the earlier behaviour, so a new field breaks neither source nor binary. Structs that
+ * the library fills (plait_model, plait_cluster, plait_runtime, plait_plan, plait_cost, the
+ * results) may grow from 0.x to 0.(x+1) and, from 1.0 on, from x.y to (x+1).0, with another soname:
+ * tests/abi.sh.
  *
- * The headers, each readable on its own, in the order in which a program meets them:
+ * The headers, in the order in which a program uses them:
  *
  *     error.h, arena.h, units.h    errors by value, ownership, constants of units
  *     version.h                    version of the library that a program runs with
@@ -81,20 +83,20 @@
  *     runtime.h, problem.h         the software, and the job: what one step computes
  *     degrees.h, plan.h            points of the plan space and their keys; plans, legality
  *     cost.h                       the price of a plan, in terms
- *     search.h                     the best plans, proven; why not another; what would make one fit
- *     operators.h                  how each operator of a layer is sharded over a mesh, proven
+ *     search.h                     the best plans, proven; reasons against others; relaxations
+ *     operators.h                  optimal sharding of each operator of a layer over a mesh
  *     launch.h                     the files that start a plan
- *     validate.h                   predictions against measured runs, bands from them, what to try next
- *     capacity.h                   how many GPUs a run takes: days, dollars, limits
+ *     validate.h                   predictions against measured runs, error bands, next tries
+ *     capacity.h                   the number of GPUs for a run: days, dollars, limits
  *     serve.h                      serving: steps, latencies, deployments, fleets, launch files
  *
- * Headers in plait/lowlevel are documented and exported, but may change in any release. plait.h does not
- * include them:
+ * Headers in plait/lowlevel are documented and exported, but may change in any release. plait.h
+ * does not include them:
  *
  *     block.h, kernel.h            operators of a layer, and seconds of one operator
  *     collective.h, schedule.h     seconds of a collective, and of a pipeline
- *     simulate.h                   a pipeline action by action
- *     fuse.h, limits.h             fused collectives; when communication is the bottleneck
+ *     simulate.h                   simulation of a pipeline, action by action
+ *     fuse.h, limits.h             fused collectives; limits by communication
  *     goodput.h                    failures and checkpoints: from seconds of work to days
  */
 #ifndef PLAIT_PLAIT_H

@@ -1,12 +1,13 @@
-/* units.h - factors between the units of data sheets and the base units used inside plait
+/*
+ * units.h - factors between the units of data sheets and the base units used inside plait
  *
- * Inside C every quantity is a double in bytes, seconds, flops, or one of these per second; a
- * reader converts once, when it reads: `link->latency_s = latency_us * PLAIT_US`.
+ * Every quantity in C is a double in bytes, seconds, FLOPs, or one of these per second. Code that
+ * reads a file converts its values once: `link->latency_s = latency_us * PLAIT_US`.
  */
 #ifndef PLAIT_UNITS_H
 #define PLAIT_UNITS_H
 
-/* bytes: memory is sold in powers of two, bandwidth and disks in powers of ten */
+/* bytes: memory sizes are powers of two, bandwidths and disks powers of ten */
 #define PLAIT_KIB 1024.0
 #define PLAIT_MIB 1048576.0
 #define PLAIT_GIB 1073741824.0
@@ -15,7 +16,7 @@
 #define PLAIT_GB 1e9
 #define PLAIT_TB 1e12
 
-/* networks are sold in bits: 400 Gb/s is 400 * PLAIT_GBIT bytes per second */
+/* network rates are in bits: 400 Gb/s is 400 * PLAIT_GBIT bytes per second */
 #define PLAIT_GBIT 1.25e8
 
 /* flops, and flops per second */

@@ -1,4 +1,4 @@
-/* version.h - which plait a program runs with */
+/* version.h - the version of the library that a program runs with */
 #ifndef PLAIT_VERSION_H
 #define PLAIT_VERSION_H
 
@@ -9,7 +9,8 @@ PLAIT_BEGIN_DECLS
 /**
  * "0.1.0": the version of the library, MAJOR.MINOR.PATCH (semver.org).
  *
- * A shared library may be another one than the headers were of; plait.h says what then holds.
+ * A shared library may have another version than the headers; plait.h describes their
+ * compatibility.
  */
 const char *plait_version(void);
 
