@@ -1,14 +1,15 @@
 /*
- * cluster.h - the hardware: accelerators, and the levels of links that join them.
+ * cluster.h - the hardware: accelerators, and the levels of links that join them
+ *
  *
  * A cluster is one or more node groups (accelerator, node shape, count) and a list of levels from
  * the accelerator outwards: the scale-up domain, the NIC or rail, the leaf switch, the spine. A
- * level has the number of accelerators that it joins, and the rate of one of them through it, in one
- * direction. Rank r is on accelerator r; consecutive ranks share the innermost level.
+ * level has the number of accelerators that it joins, and the rate of one of them through it, in
+ * one direction. Rank r is on accelerator r; consecutive ranks share the innermost level.
  *
  * In order: plait_accelerator_load, plait_cluster_load or plait_cluster_synthetic, then
- * plait_cluster_take for the GPUs of a job. Constants fitted to measurements have `measured` set; default
- * constants lower the confidence that reports print.
+ * plait_cluster_take for the GPUs of a job. Constants fitted to measurements have `measured` set;
+ * default constants lower the confidence that reports print.
  *
  * Left out: routing inside a switch, congestion between jobs, failures.
  */
@@ -45,21 +46,22 @@ typedef enum plait_attention_kernel {
 } plait_attention_kernel;
 
 /**
- * Kernels that some accelerator does not have: each kind of attention, each number format, and a few more.
- * `plait_accelerator.lacks` has a bit for each; clusters/families lists them with reasons.
+ * Kernels that some accelerator does not have: each kind of attention, each number format, and a
+ * few more. `plait_accelerator.lacks` has a bit for each; clusters/families lists them with
+ * reasons.
  */
 typedef enum plait_kernel {
     PLAIT_KERNEL_ATTENTION,                                        /* + plait_attention_kernel */
     PLAIT_KERNEL_PRECISION = PLAIT_ATTENTION_KERNELS,              /* + plait_precision */
-    PLAIT_KERNEL_WIDE = PLAIT_KERNEL_PRECISION + PLAIT_PRECISIONS, /* cuDNN's, heads over 128 */
+    PLAIT_KERNEL_WIDE = PLAIT_KERNEL_PRECISION + PLAIT_PRECISIONS, /* cuDNN, heads over 128 */
     PLAIT_KERNEL_GROUPED_GEMM,
     PLAIT_KERNEL_MULTICAST, /* stores that a switch copies to all GPUs of a domain */
     PLAIT_KERNEL_DEEPEP, /* exchange of experts over NVLink and InfiniBand by the library DeepEP */
-    PLAIT_KERNEL_HYBRIDEP, /* the same by the library HybridEP */
-    PLAIT_KERNEL_ANY_WIDTH, /* fused attention other than cuDNN's, without its limits on heads and scores */
-    PLAIT_KERNEL_BETWEEN, /* cuDNN's, heads between 128 and 256 wide */
-    PLAIT_KERNEL_ALIBI,   /* cuDNN's, with ALiBi */
-    PLAIT_KERNEL_FLASH2_WIDE, /* FlashAttention 2, heads over 192, in Transformer Engine or with dropout */
+    PLAIT_KERNEL_HYBRIDEP,    /* exchange of experts by the library HybridEP */
+    PLAIT_KERNEL_ANY_WIDTH,   /* fused attention other than cuDNN's, without its limits */
+    PLAIT_KERNEL_BETWEEN,     /* cuDNN, heads over 128, at most 256 */
+    PLAIT_KERNEL_ALIBI,       /* cuDNN, with ALiBi */
+    PLAIT_KERNEL_FLASH2_WIDE, /* FlashAttention 2, heads over 192, in TE or with dropout */
     PLAIT_KERNELS
 } plait_kernel;
 
@@ -80,18 +82,18 @@ typedef struct plait_gemm_fit {
     double r32;  /* rate of a 64x64 tile */
     double eb;   /* fraction of the HBM rate */
     double t0_s; /* fixed time of one kernel */
-    double p;    /* how sharply compute and memory time join: (c^p + m^p)^(1/p) */
-    double cq;   /* passes over the input that quantises it; 0 for bf16 */
+    double p;    /* exponent that joins compute and memory time: (c^p + m^p)^(1/p) */
+    double cq;   /* passes over the input for its quantisation; 0 for bf16 */
 } plait_gemm_fit;
 
 /** Constants of an attention kernel's forward time (C.32). */
 typedef struct plait_attention_fit {
     bool measured;
     double e[4]; /* fraction of the bf16 peak at head widths 64, 128, 192, 256 */
-    double s0;   /* cost of the ramp, in tokens of sequence */
+    double s0;   /* x */
     double q;    /* share of wave quantisation */
     double t0_s;
-    double fp8_rate;       /* how much faster with inputs in fp8; 1: no such kernel */
+    double fp8_rate;       /* speedup with inputs in fp8; 1: no such kernel */
     double backward_ratio; /* backward time over forward time */
 } plait_attention_fit;
 
@@ -100,11 +102,11 @@ typedef enum plait_kv_format { PLAIT_KV_BF16, PLAIT_KV_FP8, PLAIT_KV_FORMATS } p
 
 extern const char *const plait_kv_name[PLAIT_KV_FORMATS + 1];
 
-/** Constants of attention that decodes, by the format of the cache that it reads (C.361). */
+/** Constants of decode attention, for one format of the cache (C.361). */
 typedef struct plait_decode_fit {
     bool measured;
     double eb;   /* fraction of the HBM rate */
-    double few;  /* sequences times heads of keys that fill half of it */
+    double few;  /* sequences times key heads that reach half of it */
     double t0_s; /* fixed time of one call */
 } plait_decode_fit;
 
@@ -116,7 +118,7 @@ typedef struct plait_grouped_fit {
     double k0;
     double eb;
     double t0_s;
-    double permute_passes; /* of 8 bytes a routed element, permute and finalise */
+    double permute_passes; /* permute and finalise, in passes of 8 bytes per routed element */
 } plait_grouped_fit;
 
 /** Collectives and their words; the first four have fits of their own. */
@@ -137,7 +139,10 @@ typedef enum plait_collective_op {
     PLAIT_FITTED_COLLECTIVES = PLAIT_ALL_TO_ALL + 1
 } plait_collective_op;
 
-/** Constants of a collective inside one scale-up domain (C.50), small, middle and large messages. */
+/**
+ * Constants of a collective inside one scale-up domain (C.50), for small, medium and large
+ * messages.
+ */
 typedef struct plait_collective_fit {
     bool measured;
     double a_s[3];            /* fixed time */
@@ -183,23 +188,23 @@ typedef struct plait_accelerator {
     plait_attention_fit attention[PLAIT_ATTENTION_KERNELS]; /* from PLAIT_ATTENTION_FLASH on */
     plait_decode_fit decode[PLAIT_KV_FORMATS];
     plait_grouped_fit grouped[PLAIT_PRECISIONS];
-    double memory_op_fraction; /* fraction of the HBM rate of elementwise kernels */
+    double memory_op_fraction; /* fraction of the HBM rate that elementwise kernels reach */
     double memory_op_t0_s;
     bool memory_op_measured;
     plait_collective_fit collective[PLAIT_FITTED_COLLECTIVES];
-    plait_link p2p; /* between two GPUs of a domain */
-    /* the node it is sold in, for synthetic clusters */
+    plait_link p2p; /* link between two GPUs of a domain */
+    /* its standard node, from which synthetic clusters are built */
     int gpus_per_node;
     int scale_up_domain;
     double scale_up_bytes_per_s; /* one direction, one GPU */
     bool scale_up_pcie;          /* no links of their own */
     bool scale_up_full;          /* direct links between pairs: the rate needs all peers at once */
     int torus[3];                /* shape of the scale-up torus; 0: not a torus */
-    int wrap_block;              /* of plait_level */
+    int wrap_block;              /* as in plait_level */
     double nic_bytes_per_s;      /* share of one GPU */
-    double host_bytes_per_s;     /* to host memory and back, one direction, one GPU */
-    double host_adam_s;          /* of a parameter, on all processors of a node */
-    const char *price_source;    /* of usd_per_hour, from the file; NULL: it has none */
+    double host_bytes_per_s;     /* rate to host memory, one direction, one GPU */
+    double host_adam_s;       /* time of an Adam update of one parameter by a node's processors */
+    const char *price_source; /* source of usd_per_hour, from the file; NULL: none */
 } plait_accelerator;
 
 /** Every kind of link: constant, word, and descriptor in costmodel/network/topology_<kind>.c. */
@@ -231,18 +236,17 @@ typedef struct plait_whole_grid {
 typedef struct plait_level {
     const char *name;
     plait_level_kind kind;
-    int gpus;                /* GPUs that one instance joins; INT_MAX: all */
-    plait_link link;         /* one GPU's share; latency beyond NCCL's own constants */
-    double efficiency;       /* fraction of the wire rate that large messages reach */
-    double ramp_bytes;       /* of one GPU's message, a hop, that leave the link idle */
-    double oversubscription; /* >= 1: the rate is divided by it when all send */
-    double scattered; /* share of neighbours that sit in another instance than if packed (C.115) */
-    double
-        in_network; /* all-reduces by switches that add, over two passes; 0: they do not (C.114) */
-    int side[PLAIT_MAX_SIDES];  /* of a grid: units along x, y, z, ...; 1 where absent */
+    int gpus;                  /* GPUs that one instance joins; INT_MAX: all */
+    plait_link link;           /* one GPU's share; latency beyond NCCL's own constants */
+    double efficiency;         /* fraction of the wire rate that large messages reach */
+    double ramp_bytes;         /* bytes per hop of one GPU's message in which the link is idle */
+    double oversubscription;   /* >= 1: the rate is divided by it when all send */
+    double scattered;          /* share of neighbours in another instance than if packed (C.115) */
+    double in_network;         /* speed of in-switch all-reduces over two passes; 0: none (C.114) */
+    int side[PLAIT_MAX_SIDES]; /* grid: units along x, y, z, ...; 1: no such axis */
     bool wrap[PLAIT_MAX_SIDES]; /* whether the whole axis closes to a ring */
-    int ports;                  /* of a grid: links of one unit, which share its rate */
-    int wrap_block; /* units a side of a block; slices of whole blocks close too; 0: none do */
+    int ports;                  /* grid: links of one unit, which share its rate */
+    int wrap_block; /* side of a block in units; slices of whole blocks close; 0: none */
     plait_whole_grid whole;
 } plait_level;
 
@@ -264,15 +268,15 @@ typedef struct plait_cluster {
     plait_node_group group[PLAIT_MAX_NODE_GROUPS];
     int levels;
     plait_level level[PLAIT_MAX_LEVELS];
-    plait_level between;    /* sites; link.bytes_per_s 0: as inside one */
+    plait_level between;    /* level between sites; link.bytes_per_s 0: as inside a site */
     int gpus;               /* GPUs taken; 0 before plait_cluster_take if the file gives no size */
     double node_overhead_w; /* host, fans, NICs: one node */
     double pue;             /* facility power over IT power */
     double
         host_speed; /* launch rate of its CPU over that of the CPU that profiles were fitted on */
     double host_memory_bytes; /* host memory of one node; 0: unknown */
-    bool pue_given;           /* by a file; else `pue` is the default */
-    const char *power_source; /* of both, from the file; NULL: it has none */
+    bool pue_given;           /* whether a file has `pue`; else it is the default */
+    const char *power_source; /* source of both power figures, from the file; NULL: none */
 } plait_cluster;
 
 /** Load an accelerator file. *out lives in `arena`. */
@@ -293,8 +297,9 @@ PLAIT_MUST_CHECK plait_status plait_cluster_parse(const char *text, size_t lengt
 
 /**
  * A cluster from a string: ACCELERATOR:NODESxGPUS[,nic=GBPS], such as "h100-80gb-sxm:64x8" or
- * "h100-80gb-sxm:64x8,nic=400" (network Gb/s per GPU). Several of them, joined by +, are a group
- * each; behind any of them between=GBPS says what joins the groups: "h100-80gb-sxm:16x8+a100-80gb-sxm:16x8,nic=200".
+ * "h100-80gb-sxm:64x8,nic=400" (network Gb/s per GPU). Several such terms, joined by +, are several
+ * node groups, as in "h100-80gb-sxm:16x8+a100-80gb-sxm:16x8,nic=200"; between=GBPS after any of
+ * them is the rate between the groups.
  */
 PLAIT_MUST_CHECK plait_status plait_cluster_synthetic(const char *text, plait_arena *arena,
                                                       plait_cluster *out, plait_error *err);
@@ -302,9 +307,10 @@ PLAIT_MUST_CHECK plait_status plait_cluster_synthetic(const char *text, plait_ar
 /**
  * Take `gpus` of a cluster for a job: whole nodes, or part of one node.
  *
- * Fails (RANGE) if the cluster has fewer, or if `gpus` is neither at most one node nor a multiple of a node.
- * A grid shrinks to the most compact slice of the taken units, so take from a copy to compare several sizes.
- * A shortened axis no longer closes, unless the slice consists of whole wrap_blocks. (C.113)
+ * Fails (RANGE) if the cluster has fewer, or if `gpus` is neither at most one node nor a multiple
+ * of a node. A grid shrinks to the most compact slice of the taken units, so take from a copy to
+ * compare several sizes. A shortened axis no longer closes, unless the slice consists of whole
+ * wrap_blocks. (C.113)
  */
 PLAIT_MUST_CHECK plait_status plait_cluster_take(plait_cluster *cluster, int gpus,
                                                  plait_error *err);
@@ -313,7 +319,8 @@ PLAIT_MUST_CHECK plait_status plait_cluster_take(plait_cluster *cluster, int gpu
 int plait_cluster_groups(const plait_cluster *cluster, int gpus);
 
 /**
- * Does a uniform plan on this many GPUs of the cluster have a price, because all nodes are of one kind?
+ * Does a uniform plan on this many GPUs of the cluster have a price, because all nodes are of one
+ * kind?
  *
  * @param why   receives a sentence if not; may be NULL
  */
@@ -329,8 +336,8 @@ bool plait_cluster_equal(const plait_cluster *cluster, int g, int h);
 plait_cluster plait_cluster_of_group(const plait_cluster *cluster, int g, int gpus);
 
 /**
- * The cluster of one GPU of group g and one of another group h: their outermost level is the slower of the
- * two groups', or the link between their sites. (C.220)
+ * The cluster of one GPU of group g and one of another group h: their outermost level is the slower
+ * of the two groups', or the link between their sites. (C.220)
  */
 plait_cluster plait_cluster_of_pair(const plait_cluster *cluster, int g, int h);
 
@@ -369,13 +376,16 @@ plait_fat_tree plait_fat_tree_of(int ports, int layers);
 const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank);
 
 /**
- * Does the accelerator have this kernel? For a number format, its units must support the format too.
+ * Does the accelerator have this kernel? For a number format, its units must support the format
+ * too.
  *
  * @param kernel  of plait_kernel
  */
 bool plait_accelerator_runs(const plait_accelerator *accelerator, int kernel);
 
-/** FLOP per byte of HBM traffic at which compute and memory time are equal: the one over the other. */
+/**
+ * FLOP per byte of HBM traffic at which compute and memory time are equal: the one over the other.
+ */
 double plait_ridge_flops_per_byte(double flops_per_s, double bytes_per_s);
 
 extern const char *const plait_precision_name[PLAIT_PRECISIONS + 1];

@@ -1,13 +1,15 @@
 /*
- * degrees.h - one uniform point of the plan space, and the keys that it is made of.
+ * degrees.h - one uniform point of the plan space, and its keys
  *
- * plait_degrees is a small value that the search's inner loop prices, and that the command line and plan
- * files give key by key. Everything about a key (its name, its values, its help) is one row of plait_keys,
- * which parsing, printing, limits, files, completion and help read. So a new key is a field and a name
- * here, a row in src/plan/keys.c, a default in src/rules/defaults.c unless it is 0, and its price.
  *
- * In order: plait_degrees_init, plait_degrees_set for "tp=8", plait_degrees_fill for the default values,
- * plait_degrees_check (plan.h) for the verdict.
+ * plait_degrees is a small value that the search's inner loop prices, and that the command line and
+ * plan files give key by key. Everything about a key (its name, its values, its help) is one row of
+ * plait_keys, which parsing, printing, limits, files, completion and help read. So a new key is a
+ * field and a name here, a row in src/plan/keys.c, a default in src/rules/defaults.c unless it is
+ * 0, and its price.
+ *
+ * In order: plait_degrees_init, plait_degrees_set for "tp=8", plait_degrees_fill for the default
+ * values, plait_degrees_check (plan.h) for the verdict.
  */
 #ifndef PLAIT_DEGREES_H
 #define PLAIT_DEGREES_H
@@ -21,7 +23,7 @@
 
 PLAIT_BEGIN_DECLS
 
-/* ---- words ---- */
+/* ---- values of keys ---- */
 
 typedef enum plait_cp_comm {
     PLAIT_CP_P2P,       /* ring attention */
@@ -141,12 +143,12 @@ typedef enum plait_state_format {
     PLAIT_STATE_FORMATS
 } plait_state_format;
 
-/** The state in host memory, where the optimizer then runs. */
+/** The state kept in host memory, where the optimizer then runs. */
 typedef enum plait_offload {
     PLAIT_OFFLOAD_NONE,
     PLAIT_OFFLOAD_OPTIMIZER, /* master weights and moments */
-    PLAIT_OFFLOAD_GRADIENTS, /* and gradients, as they are reduced (ZeRO-Offload) */
-    PLAIT_OFFLOAD_PARAMS,    /* and parameters, which travel up for each pass (ZeRO-Infinity) */
+    PLAIT_OFFLOAD_GRADIENTS, /* also reduced gradients (ZeRO-Offload) */
+    PLAIT_OFFLOAD_PARAMS,    /* also parameters, copied to the GPU for each pass (ZeRO-Infinity) */
     PLAIT_OFFLOADS
 } plait_offload;
 
@@ -169,20 +171,20 @@ enum {
         PLAIT_OFFLOAD_MODULES
 };
 
-enum { PLAIT_OFFLOAD_SETS = 9 }; /* sets of them that a plan may name, the empty one first */
+enum { PLAIT_OFFLOAD_SETS = 9 }; /* sets of modules that a plan may name, the empty one first */
 
-/** When gathered parameters are dropped again under ZeRO-3. */
+/** The time at which ZeRO-3 frees gathered parameters. */
 typedef enum plait_reshard {
     PLAIT_RESHARD_ALWAYS, /* after each pass */
     PLAIT_RESHARD_NEVER,  /* after backward: one gather a microbatch */
-    PLAIT_RESHARD_NODE,   /* a second copy over each node, which backward gathers (ZeRO++ hpZ) */
+    PLAIT_RESHARD_NODE,   /* second copy over each node, which backward gathers (ZeRO++ hpZ) */
     PLAIT_RESHARDS
 } plait_reshard;
 
-/** When gradients are scattered under ZeRO-2 and -3. */
+/** The time at which ZeRO-2 and -3 scatter gradients. */
 typedef enum plait_scatter {
     PLAIT_SCATTER_MICROBATCH,
-    PLAIT_SCATTER_STEP, /* summed whole, scattered after the last microbatch */
+    PLAIT_SCATTER_STEP, /* summed unsharded, scattered after the last microbatch */
     PLAIT_SCATTERS
 } plait_scatter;
 
@@ -197,11 +199,11 @@ typedef enum plait_quantise {
 
 /** How tokens are sent to the ranks of their experts, and back. */
 typedef enum plait_dispatcher {
-    PLAIT_DISPATCH_ALLTOALL,   /* the software's own: each copy, or once a node (moe_dedup) */
+    PLAIT_DISPATCH_ALLTOALL,   /* the software's own: each copy, or once per node (moe_dedup) */
     PLAIT_DISPATCH_ALLGATHER,  /* all tokens to all ranks, sums scattered back */
-    PLAIT_DISPATCH_DEEPEP,     /* once a node, then once a rank inside it */
-    PLAIT_DISPATCH_DEEPEP_FP8, /* the same, in 8 bits on the way to the experts */
-    PLAIT_DISPATCH_HYBRIDEP,   /* as DeepEP, by other kernels that take fewer SMs */
+    PLAIT_DISPATCH_DEEPEP,     /* each token once per node, then once per rank in it */
+    PLAIT_DISPATCH_DEEPEP_FP8, /* as DeepEP, dispatched in 8 bits */
+    PLAIT_DISPATCH_HYBRIDEP,   /* as DeepEP, by kernels that occupy fewer SMs */
     PLAIT_DISPATCHERS
 } plait_dispatcher;
 
@@ -209,7 +211,7 @@ typedef enum plait_dispatcher {
 typedef enum plait_ep_overlap {
     PLAIT_EP_OVERLAP_NONE,
     PLAIT_EP_OVERLAP_PAIRS, /* the forward of one microbatch beside the backward of another */
-    PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, /* the same, with weight gradients of experts after the gradients are sent back */
+    PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, /* pairs, with delayed expert weight gradients */
     PLAIT_EP_OVERLAPS
 } plait_ep_overlap;
 
@@ -218,7 +220,9 @@ typedef enum plait_fusion { PLAIT_FUSION_NONE, PLAIT_FUSION_AUTO, PLAIT_FUSIONS 
 
 /* ---- the point ---- */
 
-/** Upper bound of a degree; of dp and shard_group, which follow from others, it is PLAIT_MAX_GPUS. */
+/**
+ * Upper bound of a degree; of dp and shard_group, which follow from others, it is PLAIT_MAX_GPUS.
+ */
 enum { PLAIT_MAX_DEGREE = 1 << 20 };
 
 /** One uniform point of the plan space. */
@@ -226,24 +230,24 @@ typedef struct plait_degrees {
     int tp;
     int cp;
     int pp;
-    int vpp; /* model chunks a rank; 1: not interleaved */
+    int vpp; /* model chunks per rank; 1: not interleaved */
     int ep;
     int etp;         /* tensor parallelism inside an expert */
     int dp;          /* gpus / (tp pp cp) */
     int mbs;         /* sequences of one microbatch on one data-parallel rank */
-    int shard_group; /* ranks a ZeRO shard is spread over, of dp cp */
+    int shard_group; /* ranks of a ZeRO shard, at most dp cp */
     plait_recompute recompute;
     plait_split split;
     bool sp;
-    unsigned char zero;        /* ZeRO stage 0..3 */
-    unsigned char cp_comm;     /* plait_cp_comm */
-    unsigned char schedule;    /* plait_schedule */
-    unsigned char grad_sync;   /* plait_grad_sync */
-    unsigned char order;       /* plait_order */
-    unsigned char placement;   /* plait_placement */
-    unsigned char fusion;      /* plait_fusion */
-    unsigned char grad_reduce; /* plait_state_format: of the gradient buffer and its reduction */
-    unsigned char optimizer_state; /* plait_state_format: of Adam's two moments */
+    unsigned char zero;            /* ZeRO stage 0..3 */
+    unsigned char cp_comm;         /* plait_cp_comm */
+    unsigned char schedule;        /* plait_schedule */
+    unsigned char grad_sync;       /* plait_grad_sync */
+    unsigned char order;           /* plait_order */
+    unsigned char placement;       /* plait_placement */
+    unsigned char fusion;          /* plait_fusion */
+    unsigned char grad_reduce;     /* plait_state_format of the gradient buffer and its reduction */
+    unsigned char optimizer_state; /* plait_state_format of Adam's two moments */
     bool post_validation;  /* no barrier before the optimizer: gradients are checked after it */
     bool fp8_params;       /* parameters kept and gathered in the format of the products */
     unsigned char offload; /* plait_offload */
@@ -254,7 +258,7 @@ typedef struct plait_degrees {
     unsigned char quantise;      /* plait_quantise */
     unsigned char dispatcher;    /* plait_dispatcher */
     unsigned char ep_overlap;    /* plait_ep_overlap */
-    unsigned char attention;     /* plait_attention_kernel: of the core attention */
+    unsigned char attention;     /* plait_attention_kernel of the core attention */
 } plait_degrees;
 
 /** All ones, 1F1B, no recomputation: a legal single-GPU point to start from. */
@@ -268,7 +272,9 @@ int plait_degrees_microbatches(const plait_degrees *degrees, int gbs);
 
 /* ---- its keys ---- */
 
-/** The keys, in the order of files and reports: a key comes after those that its default depends on. */
+/**
+ * The keys, in the order of files and reports: a key comes after those that its default depends on.
+ */
 typedef enum plait_key_id {
     PLAIT_KEY_TP,
     PLAIT_KEY_SP,
@@ -312,11 +318,11 @@ typedef enum plait_key_kind {
     PLAIT_KEY_SWITCH,       /* bool */
     PLAIT_KEY_WORD,         /* unsigned char: which of `words` */
     PLAIT_KEY_OF_RECOMPUTE, /* plait_recompute; `words` name its kinds */
-    PLAIT_KEY_OF_SPLIT,     /* plait_split; likewise */
+    PLAIT_KEY_OF_SPLIT,     /* plait_split; `words` name its kinds */
     PLAIT_KEY_KINDS
 } plait_key_kind;
 
-/** One key. */
+/** A key: one row of plait_keys. */
 typedef struct plait_key {
     const char *name; /* "cp_comm"; its flag is --cp-comm */
     plait_key_kind kind;
@@ -325,9 +331,8 @@ typedef struct plait_key {
     const char *const *words; /* NULL-terminated; NULL: numbers */
     const char *able;         /* name of its bound or list in "can" of a profile; NULL: neither */
     bool habit;               /* "defaults" of a profile have its default value */
-    bool
-        numerics; /* changes the numerics of a step: searched only if that is allowed or requested */
-    int plain;    /* value of software without the feature, which tables leave out; -1: none */
+    bool numerics; /* changes the numerics of a step: searched only if allowed or requested */
+    int plain;     /* value of software without the feature, which tables leave out; -1: none */
     /** Does the key have an effect, given the others? NULL: always. */
     bool (*matters)(const plait_problem *problem, const plait_degrees *degrees);
     const char *title; /* title of its column in tables */
@@ -356,8 +361,9 @@ bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id
 typedef uint64_t plait_key_set;
 
 /**
- * Would a person call two points the same plan? All of `keys` must agree: numbers and words must be
- * equal, ZeRO must be 3 in both or neither, and recomputation nothing, parts of layers, or whole layers.
+ * Do two points agree in all of `keys`? Numbers and words agree if they are equal, ZeRO if it is 3
+ * in both or in neither, recomputation if both points recompute nothing, parts of layers, or whole
+ * layers.
  */
 bool plait_degrees_equal_on(plait_key_set keys, const plait_degrees *a, const plait_degrees *b);
 
@@ -377,25 +383,29 @@ extern const char *const plait_trait_name[PLAIT_TRAITS + 1];
 /** Fills the traits of a point. */
 void plait_traits_of(const plait_degrees *degrees, int trait[PLAIT_TRAITS]);
 
-/** The keys by which a person distinguishes plans: tp, pp, vpp, cp, ep, mbs, recompute, zero. */
+/** The keys that distinguish plans in rankings: tp, pp, vpp, cp, ep, mbs, recompute, zero. */
 plait_key_set plait_distinct_keys(void);
 
-/** The value that the runtime takes if a plan does not give one; may depend on the keys before it. */
+/**
+ * The value that the runtime takes if a plan does not give one; may depend on the keys before it.
+ */
 int plait_key_default(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
 
 /** Does a point have the default value of a key? */
 bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *degrees,
                         plait_key_id key);
 
-/** Should a table show the value: does the key have an effect, and is its value not the plain one? */
+/**
+ * Should a table show the value: does the key have an effect, and is its value not the plain one?
+ */
 bool plait_key_applies(const plait_problem *problem, const plait_degrees *degrees,
                        plait_key_id key);
 
 /**
  * Set one key ("tp", "recompute", "schedule", ...) from its text.
  *
- * Fails (RANGE) on an unknown key or a value outside the key's own range; `where` is the key. The text of a
- * layout is not copied: it must outlive the degrees (or plait_plan_lay copies it).
+ * Fails (RANGE) on an unknown key or a value outside the key's own range; `where` is the key. The
+ * text of a layout is not copied: it must outlive the degrees (or plait_plan_lay copies it).
  */
 PLAIT_MUST_CHECK plait_status plait_degrees_set(plait_degrees *degrees, const char *key,
                                                 const char *value, plait_error *err);
@@ -414,7 +424,7 @@ char *plait_degrees_get(const plait_degrees *degrees, plait_key_id key, char *te
 /** Bits 1 << PLAIT_OFFLOAD_... of the modules of a set. */
 unsigned plait_offload_modules(unsigned char set);
 
-/** Does a search try the set by default? Not if a larger set does the same with more. */
+/** Does a search try the set by default? Subsets of an equivalent larger set are skipped. */
 bool plait_offload_searched(unsigned char set);
 
 /** The share of the optimizer in host memory: 0 without offload. */

@@ -1,15 +1,15 @@
 /*
- * plan.h - how a job is split: stages of layers, groups of ranks, and what is legal.
+ * plan.h - plans: stages of layers, groups of ranks, and their legality
  *
- * plait_plan spells a point of the plan space (degrees.h) out in an arena: an axis order and a list
- * of stages, each with its chunks of layers, its own degrees and a recompute choice a layer. A
- * uniform plan is always expanded from its degrees, never stored twice.
+ * A plait_plan is an expanded point of the plan space (degrees.h): an axis order and a list of
+ * stages, each with its chunks of layers, its own degrees and a recompute choice for each layer. A
+ * uniform plan is always expanded from its degrees.
  *
  * In order: plait_degrees_check for the verdict on degrees, plait_plan_expand for the stages,
- * plait_plan_check for the verdict on a plan that came from elsewhere.
+ * plait_plan_check for the verdict on a plan, which plait_plan_cost (cost.h) requires.
  *
- * Degrees that do not divide heads, layers or the batch are not errors: the checks answer with a
- * verdict and a sentence.
+ * Degrees that do not divide heads, layers or the batch are not errors: the checks return a verdict
+ * and a sentence.
  */
 #ifndef PLAIT_PLAN_H
 #define PLAIT_PLAN_H
@@ -25,7 +25,7 @@
 
 PLAIT_BEGIN_DECLS
 
-/** The axes ranks are numbered along. Expert parallelism is spread over tp, cp and dp. */
+/** The axes along which ranks are numbered. Expert parallelism uses ranks of tp, cp and dp. */
 typedef enum plait_axis {
     PLAIT_AXIS_TP,
     PLAIT_AXIS_CP,
@@ -33,8 +33,8 @@ typedef enum plait_axis {
     PLAIT_AXIS_PP,
     PLAIT_AXES,
     PLAIT_AXIS_EP = PLAIT_AXES, /* a group, not an axis of ranks */
-    PLAIT_AXIS_ETP,
-    PLAIT_AXIS_EDP, /* replicas of one expert shard */
+    PLAIT_AXIS_ETP,             /* tensor parallelism inside an expert */
+    PLAIT_AXIS_EDP,             /* replicas of one expert shard */
     PLAIT_GROUPS
 } plait_axis;
 
@@ -48,16 +48,16 @@ typedef enum plait_verdict {
 
 extern const char *const plait_verdict_name[PLAIT_VERDICTS + 1];
 
-/** A run of layers [first, last) that one rank executes as a unit. */
+/** A chunk: the layers [first, last), which one rank executes as a unit. */
 typedef struct plait_chunk {
     int first;
     int last;
     bool embedding;
     bool loss;
-    int mtp; /* multi-token-prediction modules after it */
+    int mtp; /* multi-token-prediction modules after its layers */
 } plait_chunk;
 
-/** How a layer keeps less until backward: recomputation, and offload to the host. */
+/** The ways in which a layer keeps fewer activations: recomputation, and offload to the host. */
 typedef struct plait_choice {
     plait_recompute recompute;
     unsigned char offload_acts; /* index of a set of PLAIT_OFFLOAD_SETS */
@@ -65,7 +65,7 @@ typedef struct plait_choice {
 
 /** The sharding of a layer over the GPUs of its stage, if layers choose it. */
 typedef struct plait_cut {
-    short tp;           /* its dp and mbs follow from the GPUs of the stage */
+    short tp;           /* tensor parallelism; dp and mbs follow from the GPUs of the stage */
     unsigned char zero; /* ZeRO stage */
 } plait_cut;
 
@@ -76,8 +76,8 @@ typedef struct plait_stage {
         degrees; /* the plan's, except for the stage's own offload (docs/reference/rules.md) */
     const plait_recompute *recompute; /* [layers], in the order of its chunks */
     const plait_cut *cut;             /* [layers]; NULL: all as in `degrees` */
-    int layers;                       /* over all chunks */
-    int group;                        /* node group, in a cluster of several */
+    int layers;                       /* layers of all chunks */
+    int group;                        /* index of the node group */
 } plait_stage;
 
 typedef struct plait_plan {
@@ -97,8 +97,8 @@ plait_verdict plait_degrees_check(const plait_problem *problem, const plait_degr
                                   char *why, size_t size);
 
 /**
- * Can the runtime's launch configs describe this model? If not, the model still has a price, since a user
- * may change the software.
+ * Can the runtime's launch configs describe this model? If not, the model still has a price, since
+ * a user may change the software.
  *
  * @param why  receives a sentence if they cannot; may be NULL
  */
@@ -106,22 +106,22 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
                        size_t size);
 
 /**
- * The attention kernel of a plan that names none: the runtime's default, or the last kernel that runtime,
- * accelerator and model support.
+ * The attention kernel of a plan that names none: the runtime's default, or the last kernel that
+ * runtime, accelerator and model support.
  */
 plait_attention_kernel plait_attention_usual(const plait_problem *problem);
 
 /**
- * Expand degrees to stages. *out lives in `arena`. Of the problem only the model is read. The degrees
- * must pass plait_degrees_check.
+ * Expand degrees to stages. *out lives in `arena`. Of the problem only the model is read. The
+ * degrees must pass plait_degrees_check.
  */
 PLAIT_MUST_CHECK plait_status plait_plan_expand(const plait_problem *problem,
                                                 const plait_degrees *degrees, plait_arena *arena,
                                                 plait_plan *out, plait_error *err);
 
 /**
- * The plan with these chunks, which lives in `arena`. A split of kind LAYOUT gets the text of the chunks.
- * The plan is not checked.
+ * The plan with these chunks, which lives in `arena`. A split of kind LAYOUT gets the text of the
+ * chunks. The plan is not checked.
  *
  * @param chunks  [pp * vpp] in pipeline order; plait_chunks_deal makes them of counts of layers
  * @return        RANGE if their layout does not fit PLAIT_VALUE_SIZE
@@ -152,8 +152,8 @@ plait_verdict plait_plan_check(const plait_problem *problem, const plait_plan *p
                                plait_checked_plan *checked, char *why, size_t size);
 
 /**
- * Is this a heterogeneous plan: on a cluster with several kinds of nodes, or with different degrees in
- * different stages?
+ * Is this a heterogeneous plan: on a cluster with several kinds of nodes, or with different degrees
+ * in different stages?
  */
 bool plait_plan_mixed(const plait_problem *problem, const plait_plan *plan);
 
@@ -163,15 +163,17 @@ plait_cut plait_cut_of(const plait_stage *stage, int layer);
 /** Does a layer of the plan have another sharding than its stage? */
 bool plait_plan_cuts(const plait_plan *plan);
 
-/** The degrees of a layer with this sharding: those of a plan in which all layers have it. (C.280) */
+/**
+ * The degrees of a layer with this sharding: those of a plan in which all layers have it. (C.280)
+ */
 plait_degrees plait_degrees_cut(const plait_degrees *degrees, plait_cut cut);
 
 /** GPUs that the stages of a plan take in node group g, or (-1) in all. */
 int plait_plan_gpus(const plait_plan *plan, int g);
 
 /**
- * The problem restricted to node group g, with as many GPUs as `degrees` take: one stage is priced as if
- * all stages were like it. (C.221)
+ * The problem restricted to node group g, with as many GPUs as `degrees` take: one stage is priced
+ * as if all stages were like it. (C.221)
  *
  * @param cluster  filled; the result points to it
  */
@@ -205,8 +207,8 @@ bool plait_chunks_of(const plait_model *model, const plait_degrees *degrees, pla
 void plait_chunks_deal(const plait_model *model, const int *counts, int count, plait_chunk *chunks);
 
 /**
- * The recomputation of layer `layer` of a chunk: full:N recomputes the first N / vpp layers of each chunk,
- * as Megatron counts them.
+ * The recomputation of layer `layer` of a chunk: full:N recomputes the first N / vpp layers of each
+ * chunk, as Megatron counts them.
  */
 plait_recompute plait_recompute_of(const plait_degrees *degrees, int layer);
 
@@ -217,8 +219,8 @@ const plait_chunk *plait_plan_chunk(const plait_plan *plan, int chunk);
 const plait_axis *plait_order_axes(plait_order order);
 
 /**
- * Which ranks form one process group: a group may span several axes, so it is up to PLAIT_AXES
- * runs, each of `size` members `stride` ranks apart.
+ * The ranks of a process group. A group may span several axes, so it consists of up to PLAIT_AXES
+ * runs, each with `size` members that are `stride` ranks apart.
  */
 typedef struct plait_group_shape {
     int ranks;
@@ -230,13 +232,15 @@ typedef struct plait_group_shape {
     unsigned char placement; /* plait_placement: the physical axes that ranks run along */
 } plait_group_shape;
 
-/** The physical axes in the order in which ranks run along them, [PLAIT_MAX_SIDES]; NULL: there is no such
- * placement. (C.117) */
+/**
+ * The physical axes in the order in which ranks run along them, [PLAIT_MAX_SIDES]; NULL for an
+ * invalid placement. (C.117)
+ */
 const int *plait_placement_axes(plait_placement placement);
 
 /**
- * Do ranks lie otherwise under this placement than under each one before it? On a cluster without a
- * grid, or with sides that are alike, none does.
+ * Does this placement differ from each placement before it? On a cluster without a grid, or with
+ * equal sides, none does.
  *
  * @param placement  PLAIT_PLACEMENTS: does any?
  */
@@ -246,9 +250,9 @@ bool plait_placement_differs(const plait_cluster *cluster, plait_placement place
 plait_group_shape plait_group_of(const plait_degrees *degrees, plait_axis axis);
 
 /**
- * Of a2a+p2p: ranks that exchange heads by all-to-all, side by side; the others form rings of
- * cp / so many. The largest part of cp, below it, that fits a scale-up domain beside tp and divides the
- * heads of every layer; 1: there is none.
+ * The inner ranks of a2a+p2p: adjacent ranks that exchange heads by all-to-all, in rings of cp /
+ * inner groups. Returns the largest proper divisor of cp that fits a scale-up domain together with
+ * tp and divides the heads of every layer; 1 if there is none above 1.
  */
 int plait_context_inner(const plait_problem *problem, int tp, int cp);
 
@@ -256,8 +260,8 @@ int plait_context_inner(const plait_problem *problem, int tp, int cp);
 plait_group_shape plait_group_replicas(const plait_degrees *degrees);
 
 /**
- * Ranks that a shard of the experts spans: of their own replicas as large a share as shard_group is
- * of the dense ones, or where that does not divide them the next smaller number that does.
+ * Ranks of a ZeRO shard of the experts. It has the same share of the experts' replicas as
+ * shard_group has of the dense replicas, rounded down to a divisor.
  */
 int plait_expert_shard_group(const plait_degrees *degrees);
 
@@ -267,7 +271,7 @@ int plait_expert_shard_group(const plait_degrees *degrees);
  */
 plait_group_shape plait_group_inner(plait_group_shape group, int ranks);
 
-/** One member of each such shard: who holds the same shard (HSDP replicas). */
+/** The members of a group that hold the same part of each such shard (HSDP replicas). */
 plait_group_shape plait_group_outer(plait_group_shape group, int ranks);
 
 extern const char *const plait_axis_name[PLAIT_GROUPS + 1];
