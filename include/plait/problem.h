@@ -1,9 +1,11 @@
 /*
- * problem.h - what one step computes (job), and with which model, cluster and software.
+ * problem.h - the problem: model, cluster, software, and the job, which is what one step computes
  *
- * A job is the part of a problem that no plan may change: two plans of one job compute the same step.
- * plait_problem combines it with the model, the cluster and the software; the cost model and the search are
- * pure functions of it.
+ * A job is the part of a problem that no plan may change: two plans of one job compute the same
+ * step. plait_problem combines it with the model, the cluster and the software. The cost model and
+ * the search are pure functions of it.
+ *
+ * In order: plait_problem_init, then set model, cluster, runtime and job.
  */
 #ifndef PLAIT_PROBLEM_H
 #define PLAIT_PROBLEM_H
@@ -25,7 +27,7 @@ typedef struct plait_job {
     int gbs; /* sequences of one step, over all GPUs */
     int gpus;
     plait_precision precision; /* format of the matrix products; the rest is bf16 or fp32 */
-    int group_gpus; /* GPUs taken of the node group, if the problem is that of one group; 0: gpus */
+    int group_gpus; /* GPUs taken of the node group, if the problem is that of one; 0: gpus */
 } plait_job;
 
 /** Factors on a predicted step between which a measured one lies; both 0: unknown. */
@@ -36,18 +38,18 @@ typedef struct plait_band {
 } plait_band;
 
 /**
- * The four inputs of every price, and how far it is to be trusted. Functions that take a problem and
- * return a status refuse (RANGE) a model, cluster or runtime that is missing or inconsistent, counts of the
- * job below 1 or beyond the limits above, more GPUs than were taken of the cluster, an unknown format, and
- * a risk that is no probability.
+ * The four inputs of every price, with the error bands of predictions. Functions that take a
+ * problem and return a status fail (RANGE) if the model, cluster or runtime is missing or
+ * inconsistent, counts of the job are below 1 or above the limits above, the job has more GPUs than
+ * were taken of the cluster, the format is unknown, or the risk is not a probability.
  */
 typedef struct plait_problem {
     const plait_model *model;
     const plait_cluster *cluster;
     const plait_runtime *runtime;
     plait_job job;
-    plait_band band;         /* band of steps, from measured runs (validate.h) */
-    plait_band memory_band;  /* band of peaks of memory, likewise; without `tie` */
+    plait_band band;         /* band of steps, by plait_evidence_band (validate.h) */
+    plait_band memory_band;  /* band of peaks of memory, by plait_evidence_memory_band */
     double risk;             /* accepted risk of running out of memory, below 1; 0: the default */
     const void *reserved[8]; /* zero; later versions turn it into fields */
 } plait_problem;

@@ -1,11 +1,12 @@
 /*
- * runtime.h - a training software: its plan space, its overlap and its memory.
+ * runtime.h - training software: its plan space, its overlap and its memory
  *
- * A runtime profile (clusters/runtimes/NAME.json) bounds the plan space and adds about ten numbers to the
- * hardware's: factors on kernels, host time a layer, exposed shares of collectives. Rules that relate several
- * degrees are code (src/rules/rules_<runtime>.c); the profile names its rules. A variant
- * (clusters/runtimes/NAME@YY.MM.json) is the same software in releases up to a month, and has the values
- * that differed then.
+ *
+ * A runtime profile (clusters/runtimes/NAME.json) bounds the plan space and adds about ten numbers
+ * to the hardware's: factors on kernels, host time a layer, exposed shares of collectives. Rules
+ * that relate several degrees are code (src/rules/rules_<runtime>.c); the profile names its rules.
+ * A variant (clusters/runtimes/NAME@YY.MM.json) is the same software in releases up to a month, and
+ * has the values that differed then.
  *
  * In order: plait_runtime_load, then read the struct.
  */
@@ -46,8 +47,8 @@ enum { PLAIT_MAX_MODULE_SETS = 16 };
 
 /** The granularity of a choice: constant, and word in profiles. */
 #define PLAIT_CHOOSER_LIST(X)                                                                      \
-    X(PLAIT_BY_PLAN, "plan")   /* one for all layers, or full:N of each stage alike */             \
-    X(PLAIT_BY_STAGE, "stage") /* the same, stage by stage */                                      \
+    X(PLAIT_BY_PLAN, "plan")   /* one for all layers, or the same full:N in each stage */          \
+    X(PLAIT_BY_STAGE, "stage") /* one for each stage */                                            \
     X(PLAIT_BY_LAYER, "layer")
 
 typedef enum plait_granularity {
@@ -60,8 +61,8 @@ typedef enum plait_granularity {
 extern const char *const plait_chooser_name[PLAIT_CHOOSERS + 1];
 
 /**
- * The plan space of the software. Masks have bits 1 << value. A key of numbers has its upper bound in `most`,
- * others their allowed values in `takes` (of sp for tp > 1).
+ * The plan space of the software. Masks have bits 1 << value. A key of numbers has its upper bound
+ * in `most`, others their allowed values in `takes` (of sp for tp > 1).
  */
 typedef struct plait_capabilities {
     int most[PLAIT_KEYS];       /* upper bound; 1: not supported */
@@ -75,7 +76,7 @@ typedef struct plait_capabilities {
     unsigned char offload_by;   /* plait_granularity: granularity of offload, at most a stage */
     unsigned char tp_by;        /* plait_granularity: granularity of tp, plan or layer */
     unsigned char zero_by;      /* plait_granularity: granularity of the ZeRO stage */
-    unsigned recompute_alike;   /* kinds of recomputation that all layers or none must have */
+    unsigned recompute_alike;   /* kinds of recomputation that all or no layers must have */
     unsigned precision;
     int module_sets;
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];
@@ -84,7 +85,7 @@ typedef struct plait_capabilities {
 /** Default values of keys, for `eval` and searches. */
 typedef struct plait_runtime_defaults {
     int key
-        [PLAIT_KEYS]; /* for words and small numbers: the profile's value, else the first allowed one */
+        [PLAIT_KEYS]; /* value in the profile, else the first allowed one; not for large numbers */
 } plait_runtime_defaults;
 
 /** Kernel switches: passes over memory that are fused into one. */
@@ -103,28 +104,29 @@ typedef struct plait_kernel_set {
     bool recompute_stops;    /* full recomputation ends with the last tensor that backward needs */
     bool narrow_head;        /* the head's product runs in the job's precision */
     bool unpadded_vocab;     /* the head has the tokenizer's width; else one that kernels like */
-    bool delayed_scaling;    /* fp8 scaled by the maxima of steps before; else by its own ... */
-    bool rowwise_scaling;    /* ... a scale a row, made anew for either direction of a matrix */
+    bool delayed_scaling;    /* fp8 scale from the maxima of earlier steps; else from the tensor */
+    bool rowwise_scaling;    /* one scale per row, computed for each direction of a matrix */
     bool fp8_attention;      /* the core attention of 8- and 4-bit jobs runs in fp8 */
-    bool layer_graphs;       /* no launch time of what has a fixed shape: all but experts */
+    bool layer_graphs;       /* no launch time of parts with fixed shapes: all except experts */
     bool cuda_graphs;        /* no launch time */
 } plait_kernel_set;
 
-/** Overlap. Shares are of the collective's own time: 0 hidden, 1 exposed; a fitted share may exceed 1. */
+/**
+ * Overlap of communication and compute. A share is relative to the time of the collective: 0 is
+ * hidden, 1 exposed; a fitted share may exceed 1. Prices use the plan's grad_sync instead of
+ * `grad_reduce`.
+ */
 typedef struct plait_overlaps {
-    bool
-        grad_reduce; /* gradient buckets reduced during backward: for launch files; prices go by the
-                       * plan's grad_sync */
-    bool tp_comm;    /* products hide tensor-parallel traffic: launch files ask for it */
-    bool
-        ddp; /* gradient buckets of ZeRO-0 overlap with backward, as DistributedDataParallel does it */
+    bool grad_reduce;    /* buckets reduced during backward; only launch files read it */
+    bool tp_comm;        /* products hide tensor-parallel traffic; only launch files read it */
+    bool ddp;            /* gradient buckets of ZeRO-0 overlap with backward, as in DDP */
     bool reduce_whole;   /* ZeRO-1 reduces gradients to all ranks, though each steps its shard */
-    bool param_gather;   /* ZeRO-1 all-gather during the next forward */
-    bool p2p;            /* pipeline sends during compute */
-    bool p2p_scatter;    /* sends divided by tp even without sp (scatter-gather) */
-    bool moe_dedup;      /* expert dispatch sends a token once a node (DeepEP) */
+    bool param_gather;   /* the all-gather of ZeRO-1 overlaps with the next forward */
+    bool p2p;            /* pipeline sends overlap with compute */
+    bool p2p_scatter;    /* sends are divided by tp even without sp (scatter-gather) */
+    bool moe_dedup;      /* expert dispatch sends a token once per node (DeepEP) */
     double bucket_bytes; /* minimum size of a gradient bucket; 0: one bucket for all */
-    double bucket_bytes_per_rank; /* buckets grow with the ranks that share them */
+    double bucket_bytes_per_rank; /* minimum bucket size per rank that shares it */
     double tp_exposed;            /* share of TP collectives left exposed */
     double dp_exposed;            /* share of gradient and parameter traffic never hidden */
     double ep_exposed;            /* share of expert all-to-alls left exposed */
@@ -154,9 +156,9 @@ typedef struct plait_factors {
 /** Bytes of state a parameter, before ZeRO divides them. */
 typedef struct plait_state_bytes {
     double weight;
-    double gradient;        /* kept */
-    double gradient_reduce; /* bytes of a gradient as sent */
-    double gather;          /* a gathered parameter as sent and held */
+    double gradient;        /* bytes kept */
+    double gradient_reduce; /* bytes sent in the reduction */
+    double gather;          /* bytes sent and kept in a parameter gather */
     double optimizer;       /* master weight and moments */
     double replicated;      /* further bytes that ZeRO never divides (buckets, copies) */
     double step_bytes;      /* HBM traffic of an optimizer step, a parameter of the shard */
@@ -199,8 +201,8 @@ typedef enum plait_part {
 } plait_part;
 
 /**
- * Classes of tensors that may be kept for backward. A runtime profile has the bytes an element that its
- * software keeps of each (plait_residents.keeps).
+ * Classes of tensors that may be kept for backward. A runtime profile has the bytes an element that
+ * its software keeps of each (plait_residents.keeps).
  */
 #define PLAIT_TENSOR_LIST(X)                                                                       \
     X(norm_in, "inputs of norms")                                                                  \
@@ -254,11 +256,11 @@ typedef struct plait_residents {
     double workspace_bytes;  /* inside the allocator: cuBLAS and other workspaces */
     double context_bytes;    /* outside the allocator: driver context, libraries */
     double nccl_bytes;       /* buffers of one communicator that leaves its scale-up domain */
-    double reserved_ratio;   /* reserved by the allocator over allocated */
+    double reserved_ratio;   /* reserved over allocated bytes of the allocator */
     double fragmentation;    /* bytes that the allocator needs over allocated bytes */
 } plait_residents;
 
-/** Source of a fitted number; in files only. */
+/** Source of a fitted number, as profiles state it. */
 typedef enum plait_number_source {
     PLAIT_NUMBER_OF_RUNS,
     PLAIT_NUMBER_OF_FAMILY,
@@ -267,7 +269,7 @@ typedef enum plait_number_source {
 
 extern const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1];
 
-/** A release of the software, or of one of its products: "core-v0.14.0" is of the product core. */
+/** A release of the software, or of one of its products: "core-v0.14.0" is a release of core. */
 typedef struct plait_release {
     const char *name;
     int date; /* month of the release, 2509: September 2025 */
@@ -276,23 +278,23 @@ typedef struct plait_release {
 /** Parts of models that only some releases build: constant, and word in profiles. */
 #define PLAIT_MODEL_PART_LIST(X)                                                                   \
     X(PLAIT_PART_QK_NORM, "qk_norm")                                                               \
-    X(PLAIT_PART_ROTARY_BASE, "rotary_base") /* another than 10,000 */                             \
+    X(PLAIT_PART_ROTARY_BASE, "rotary_base") /* any base other than 10,000 */                      \
     X(PLAIT_PART_LLAMA3_ROPE, "llama3_rope")                                                       \
-    X(PLAIT_PART_NO_ROTARY, "no_rotary") /* in some layers */                                      \
+    X(PLAIT_PART_NO_ROTARY, "no_rotary") /* layers without rotary embedding */                     \
     X(PLAIT_PART_MLA, "mla")                                                                       \
-    X(PLAIT_PART_SPARSE, "sparse_attention") /* an indexer */                                      \
+    X(PLAIT_PART_SPARSE, "sparse_attention") /* sparse attention with an indexer */                \
     X(PLAIT_PART_LINEAR, "linear_attention")                                                       \
     X(PLAIT_PART_WINDOW, "window")                                                                 \
     X(PLAIT_PART_SINKS, "sinks")                                                                   \
     X(PLAIT_PART_GATE, "output_gate")                                                              \
     X(PLAIT_PART_CLAMPED, "clamped_swiglu")                                                        \
-    X(PLAIT_PART_MIXED, "mixed_layers") /* dense ones and ones with experts */                     \
+    X(PLAIT_PART_MIXED, "mixed_layers") /* both dense and MoE layers */                            \
     X(PLAIT_PART_SHARED, "shared_experts")                                                         \
     X(PLAIT_PART_SHARED_GATE, "shared_gate")                                                       \
     X(PLAIT_PART_SIGMOID, "sigmoid_router")                                                        \
     X(PLAIT_PART_GROUPS, "expert_groups")                                                          \
     X(PLAIT_PART_MTP, "mtp")                                                                       \
-    X(PLAIT_PART_YARN, "yarn") /* beside other attention than MLA */
+    X(PLAIT_PART_YARN, "yarn") /* YaRN with attention other than MLA */
 
 typedef enum plait_model_part {
 #define X(constant, word) constant,
@@ -306,14 +308,14 @@ extern const char *const plait_model_part_name[PLAIT_MODEL_PARTS + 1];
 /** Keys of plait_feature beyond those of a plan. */
 enum {
     PLAIT_FEATURE_PRECISION = PLAIT_KEYS, /* value: a plait_precision */
-    PLAIT_FEATURE_MODULE,                 /* a plait_module, in a set that is recomputed */
+    PLAIT_FEATURE_MODULE,                 /* a PLAIT_MODULE_..., in a set that is recomputed */
     PLAIT_FEATURE_MODEL,                  /* a plait_model_part, which the software builds */
-    PLAIT_FEATURE_MTP_CP,                 /* context parallelism beside multi-token prediction */
+    PLAIT_FEATURE_MTP_CP,                 /* context parallelism with multi-token prediction */
     PLAIT_FEATURE_HSDP,
-    PLAIT_FEATURE_ETP,             /* experts that are not cut by tp */
-    PLAIT_FEATURE_FP8_RECOMPUTE,   /* layernorm or moe_act recomputed beside 8-bit products */
+    PLAIT_FEATURE_ETP,             /* experts that are not sharded by tp */
+    PLAIT_FEATURE_FP8_RECOMPUTE,   /* layernorm or moe_act recomputed with 8-bit products */
     PLAIT_FEATURE_UNEVEN_CHUNKS,   /* vpp > 1 with stages of different numbers of layers */
-    PLAIT_FEATURE_CURRENT_SCALING, /* fp8 before it is scaled by the maxima of steps before */
+    PLAIT_FEATURE_CURRENT_SCALING, /* fp8 without delayed scaling */
     PLAIT_FEATURE_KEYS
 };
 
@@ -325,17 +327,15 @@ typedef struct plait_feature {
 } plait_feature;
 
 struct plait_runtime {
-    const char *name;     /* the requested name: NAME, or NAME@WHEN for an earlier state */
-    const char *software; /* NAME of NAME@WHEN; NULL: the same as name */
-    int date;             /* the month of WHEN; 0: none, the newest */
-    const plait_release
-        *at;   /* the release of WHEN, of `release`; NULL: none, nothing is left out */
-    int until; /* last month of a variant; 0: not a variant */
+    const char *name;        /* the requested name: NAME, or NAME@WHEN for an earlier state */
+    const char *software;    /* NAME of NAME@WHEN; NULL: the same as name */
+    int date;                /* the month of WHEN; 0: none, the newest */
+    const plait_release *at; /* release of WHEN, an element of `release`; NULL: no restriction */
+    int until;               /* last month of a variant; 0: not a variant */
     const char *source;
-    const char
-        *family; /* software that runs alike, of which it has what no run determines; "": none */
-    bool calibrated;  /* whether its factors were fitted to measured runs */
-    const char *held; /* reason why they are not fitted again; "": they are */
+    const char *family; /* software whose values it takes if no run determines them; "": none */
+    bool calibrated;    /* whether its factors were fitted to measured runs */
+    const char *held;   /* reason why its factors are not refitted; "": they are */
     plait_rules rules;
     plait_capabilities can;
     plait_runtime_defaults defaults;
@@ -345,11 +345,12 @@ struct plait_runtime {
     plait_state_bytes state;
     plait_residents keep;
     size_t releases;
-    const plait_release *release; /* [releases], oldest first: each has what those before it have */
+    const plait_release
+        *release; /* [releases], oldest first; each has the features of earlier ones */
     size_t features;
-    const plait_feature *feature; /* [features] that not all of these releases have */
-    bool imbalance_stated; /* factor.ep_imbalance is what a job states, and counts in memory too */
-    bool natural_routing;  /* the job has no load balancing of experts: bands are wider (C.62) */
+    const plait_feature *feature; /* [features] that some of these releases do not have */
+    bool imbalance_stated;        /* factor.ep_imbalance was given by the job; memory uses it too */
+    bool natural_routing;         /* no load balancing of experts: bands are wider (C.62) */
     const char
         *file; /* absolute path, if plait_runtime_find was given a path; NULL: found by name */
 };
@@ -363,7 +364,10 @@ static inline const char *plait_runtime_software(const plait_runtime *runtime)
 /** Bytes of state a parameter under the number formats of a plan. (C.81) */
 plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degrees *degrees);
 
-/** Bytes in host memory of each parameter whose shard a rank holds, under the plan's `offload`. (C.382) */
+/**
+ * Bytes in host memory of each parameter whose shard a rank holds, under the plan's `offload`.
+ * (C.382)
+ */
 double plait_host_param_bytes(const plait_problem *problem, const plait_degrees *degrees);
 
 /**
@@ -382,6 +386,7 @@ double plait_quantised_bytes(plait_precision precision);
 
 /** Bytes of one value of state; a plait_state_format. */
 double plait_state_format_bytes(unsigned char format);
+
 /** The argument with which plait_runtime_find finds the runtime again: its file, else its name. */
 static inline const char *plait_runtime_handle(const plait_runtime *runtime)
 {
@@ -392,6 +397,7 @@ static inline const char *plait_runtime_handle(const plait_runtime *runtime)
 PLAIT_MUST_CHECK plait_status plait_runtime_load(const char *path, plait_arena *arena,
                                                  plait_runtime *out, plait_error *err);
 
+/** As plait_runtime_load, from a text; `name` replaces the file's name in messages. */
 PLAIT_MUST_CHECK plait_status plait_runtime_parse(const char *text, size_t length, const char *name,
                                                   plait_arena *arena, plait_runtime *out,
                                                   plait_error *err);
