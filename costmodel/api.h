@@ -1,14 +1,18 @@
 /*
- * api.h - what the search may use of the cost model besides the public headers
+ * api.h - functions of the cost model for the search, in addition to the public headers
  *
- * For a search, a table is made once per (model, cluster, job): plait_degrees_cost adds its entries up
- * for one point, plait_degrees_bound gives a lower bound over all completions of a point. A table and
- * plait_plan_cost read the same terms, and a property test compares them.
+ * In order: plait_table_new once per problem, then plait_degrees_bound for a lower bound over all
+ * completions of a point, plait_degrees_cost for the price of a point as a sum of table entries,
+ * and plait_degrees_simulate if that price is only a bound. A table and plait_plan_cost use the
+ * same terms, and a property test compares them.
  *
- * A search that chooses what each layer recomputes, offloads or shards needs the terms of a stage apart:
- * the cost of a layer under a choice (plait_layer_cost_of), the terms of a stage that no choice changes
- * (plait_stage_frame_of), and the step of stages with these choices (plait_frames_price). They do not
- * cover schedules that hold every stage on two ranks, nor fused boundaries of chunks.
+ * A search that chooses recomputation, offload or sharding for each layer needs separate terms of a
+ * stage: the cost of a layer under a choice (plait_layer_cost_of), the terms of a stage that no
+ * choice changes (plait_stage_frame_of), and the step of stages with these choices
+ * (plait_frames_price). They do not cover schedules that hold every stage on two ranks, nor fused
+ * boundaries of chunks.
+ *
+ * Units: seconds and bytes, of one GPU unless a comment states otherwise.
  */
 #pragma once
 
@@ -49,7 +53,8 @@ plait_stage_sort *plait_stage_sort_new(const plait_problem *problem, int group,
  * The price of one stage with its chunk and its recomputation.
  *
  * @param stage  one chunk; its degrees' recompute is that of all its layers
- * @param other  the group at the other end of the pipeline; matters for the first and the last stage
+ * @param other  the group at the other end of the pipeline; matters for the first and the last
+ *               stage
  */
 plait_stage_price plait_stage_sort_price(plait_stage_sort *sort, const plait_stage *stage,
                                          int other);
@@ -62,9 +67,9 @@ typedef struct plait_between_stages {
     double sends_s;     /* one microbatch through all boundaries, there and back */
     double slowest_s;   /* one microbatch through the slowest boundary, there and back */
     double link_s;      /* the slower direction of the slowest link */
-    double reduce_s;    /* longest of all stages */
-    double gather_s;    /* likewise */
-    double optimizer_s; /* likewise */
+    double reduce_s;    /* longest gradient reduction of all stages */
+    double gather_s;    /* longest parameter gather of all stages */
+    double optimizer_s; /* longest optimizer step of all stages */
 } plait_between_stages;
 
 /** Adds the boundary between two stages next to each other. (C.222, C.223) */
@@ -85,12 +90,15 @@ double plait_between_step_s(const plait_problem *problem, const plait_between_st
 /** Cached prices of one problem. Each thread needs its own: a table changes with every query. */
 typedef struct plait_table plait_table;
 
-/** The table of a problem, in `arena`. NULL when out of memory, or if the problem is incomplete (problem.h). */
+/**
+ * The table of a problem, in `arena`. NULL when out of memory, or if the problem is incomplete
+ * (problem.h).
+ */
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
 
 /**
- * Lets a table cache more than its last rows: halves of layers, classes of ranks, the order of simulated
- * schedules. A walk over many points is up to five times as fast. Prices do not change.
+ * Let a table cache more than its last rows: halves of layers, classes of ranks, the order of
+ * simulated schedules. Pricing many points is up to five times as fast. Prices do not change.
  *
  * @param arena  grows by up to 60 MB; must not be rewound while the table is used
  */
@@ -99,9 +107,10 @@ void plait_table_remember(plait_table *table, plait_arena *arena);
 /**
  * Price one legal point: a sum of table entries.
  *
- * Fast if consecutive points share their first keys. Rows are cached by the keys of layers (tp cp cp_comm
- * ep etp sp mbs placement fusion dispatcher attention grad_reduce), then of ranks (pp dp vpp split schedule
- * order post_validation), then of shards (zero, shard_group, formats and offload of state), then recompute.
+ * Fast if consecutive points share their first keys. Rows are cached by the keys of layers (tp cp
+ * cp_comm ep etp sp mbs placement fusion dispatcher attention grad_reduce), then of ranks (pp dp
+ * vpp split schedule order post_validation), then of shards (zero, shard_group, formats and offload
+ * of state), then recompute.
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *degrees);
 
@@ -127,23 +136,24 @@ PLAIT_MUST_CHECK plait_status plait_table_plan_cost(plait_table *table, const pl
 /**
  * Lower bounds of time and memory over all completions of a point.
  *
- * Fixed: the keys of layers and of ranks (plait_degrees_cost). Free: shards, recompute, offload_acts,
- * grad_sync. (C.90)
+ * Fixed: the keys of layers and of ranks (plait_degrees_cost). Free: shards, recompute,
+ * offload_acts, grad_sync. (C.90)
  *
- * @param most_bytes  no time is computed for a point that needs more: step_s is 0. HUGE_VAL: no limit
+ * @param most_bytes  no time is computed for a point that needs more: step_s is 0. HUGE_VAL: no
+ *                    limit
  */
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees,
                                 double most_bytes);
 
 /**
- * The same with a choice of recompute and offload_acts. Free: zero, shard_group, reshard, scatter,
- * quantise, grad_sync and the formats of state. (C.93)
+ * As plait_degrees_bound, with recompute and offload_acts fixed too. Free: zero, shard_group,
+ * reshard, scatter, quantise, grad_sync and the formats of state. (C.93)
  */
 plait_price plait_choice_bound(plait_table *table, const plait_degrees *degrees, double most_bytes);
 
 /**
- * The same with the keys of a shard: zero, shard_group, reshard, scatter, quantise, grad_sync and the
- * formats of state. Free: recompute, offload_acts. (C.94)
+ * As plait_degrees_bound, with the keys of a shard fixed too: zero, shard_group, reshard, scatter,
+ * quantise, grad_sync and the formats of state. Free: recompute, offload_acts. (C.94)
  */
 plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
 
@@ -155,8 +165,8 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degrees);
 
 /**
- * A weaker bound that does not price layers: state, and the cached time of halves of layers if the table
- * caches any (plait_table_remember). (C.97)
+ * A weaker bound that does not price layers: state, and the cached time of halves of layers if the
+ * table caches any (plait_table_remember). (C.97)
  *
  * @param most_bytes  as of plait_degrees_bound
  */
@@ -189,8 +199,8 @@ typedef struct plait_portions {
 plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *degrees);
 
 /**
- * Lower bound of memory over all plans with these tp cp ep etp sp cp_comm mbs fusion attention: the larger
- * of the logits and one whole layer. Proportional to mbs. (C.92)
+ * Lower bound of memory over all plans with these tp cp ep etp sp cp_comm mbs fusion attention: the
+ * larger of the logits and one whole layer. Proportional to mbs. (C.92)
  */
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *degrees);
 
@@ -215,15 +225,15 @@ plait_attention_use plait_attention_use_of(const plait_problem *problem,
                                            const plait_degrees *degrees, int kind);
 
 /**
- * Joules of a step: idle power all the time, the shares of the board's power range that busy, moving and
- * waiting GPUs draw, and host, fans and cooling. NaN if no power is known. (C.96)
+ * Joules of a step: idle power all the time, the shares of the board's power range that busy,
+ * moving and waiting GPUs draw, and host, fans and cooling. NaN if no power is known. (C.96)
  */
 double plait_energy_j(const plait_problem *problem, plait_price price);
 
 /** Joules and dollars of a step of `cost`, filled by plait_plan_cost. (C.95, C.96) */
 void plait_cost_money(const plait_problem *problem, plait_cost *cost);
 
-/* ---- a stage before its layers choose ---- */
+/* ---- stages with a choice for each layer ---- */
 
 /** One layer under one choice, one microbatch on one rank. */
 typedef struct plait_layer_cost {
@@ -238,7 +248,7 @@ typedef struct plait_layer_cost {
 plait_layer_cost plait_layer_cost_of(plait_table *table, const plait_degrees *degrees, int kind,
                                      plait_choice choice);
 
-/** The terms of a stage that do not depend on its layers' choices. */
+/** The terms of a stage that do not depend on the choices of its layers. */
 typedef struct plait_stage_frame {
     int stage;
     int layers[PLAIT_MAX_LAYER_KINDS]; /* number of layers of each kind */
@@ -264,18 +274,20 @@ plait_stage_frame plait_stage_frame_of(plait_table *table, const plait_degrees *
 /** The peak of a stage whose layers keep and rebuild these bytes. (C.241) */
 double plait_frame_peak(const plait_stage_frame *frame, double held_bytes, double live_bytes);
 
-/** Exposed work of a stage after the pipeline, once a step: its part of dp_comm, and its optimizer. */
+/**
+ * Exposed work of a stage after the pipeline, once a step: its part of dp_comm, and its optimizer.
+ */
 typedef struct plait_stage_tail {
-    double
-        reduce_s; /* the step waits for the longest of all stages, with grad_sync bulk for their sum */
-    double gather_s; /* the step waits for the longest, as for the optimizer */
-    double optimizer_s;
+    double reduce_s;    /* exposed reduction: the longest counts, with bulk the sum */
+    double gather_s;    /* exposed gather: the longest of all stages counts */
+    double optimizer_s; /* optimizer step: the longest of all stages counts */
 } plait_stage_tail;
 
 /**
  * The tail of a stage of this duration. (C.243)
  *
- * With grad_sync shifted a lower bound: the hidden part depends on the shortest backward of all stages.
+ * With grad_sync shifted a lower bound: the hidden part depends on the shortest backward of all
+ * stages.
  */
 plait_stage_tail plait_frame_tail(const plait_problem *problem, const plait_degrees *degrees,
                                   const plait_stage_frame *frame, const plait_chunk_time *time);
@@ -285,12 +297,13 @@ plait_stage_tail plait_frame_tail(const plait_problem *problem, const plait_degr
  *
  * @param frame  [pp]
  * @param time   [pp], one microbatch
- * @return       its step_s and `exact`; with several chunks a rank a lower bound
+ * @return       only step_s and `exact` are set; with several chunks per rank step_s is a lower
+ *               bound
  */
 plait_price plait_frames_price(plait_table *table, const plait_degrees *degrees,
                                const plait_stage_frame *frame, const plait_chunk_time *time);
 
-// ---- layers that are sharded differently -- -------------------------------------------------
+// ---- layers that are sharded differently ----------------------------------------------------
 
 /** Communication of the hidden state of a microbatch to a layer with another tp. (C.281) */
 typedef struct plait_layout_change {

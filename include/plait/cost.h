@@ -1,9 +1,10 @@
 /*
- * cost.h - the price of a plan: seconds and bytes.
+ * cost.h - the price of a plan: seconds and bytes
  *
- * Two entry points. plait_plan_cost prices one checked plan and keeps every term: time by name, memory
- * by name, stages, collectives; plait_plan_evaluate checks the plan first. A caller that prices many
- * plans keeps a plait_pipelines.
+ * In order: plait_plan_check (plan.h), then plait_plan_cost, which prices one checked plan with
+ * every term: times and bytes by name, stages, collectives. plait_plan_evaluate does both. A caller
+ * that prices many plans passes a plait_pipelines, which caches simulated schedules.
+ *
  *
  * The step time is a sum of exposed terms on the slowest stage; hidden communication is listed
  * apart (plait_volume). Every equation is numbered in docs/model.
@@ -66,9 +67,9 @@ typedef struct plait_memory {
 } plait_memory;
 
 /**
- * One kind of communication of a step, on one GPU of the slowest stage. Its exposed time is part of one
- * term of the step. The lines of a communication term sum to it, those of `recompute` to the communication
- * that it repeats.
+ * One kind of communication of a step, on one GPU of the slowest stage. Its exposed time is part of
+ * one term of the step. The lines of a communication term sum to it, those of `recompute` to the
+ * communication that it repeats.
  */
 typedef struct plait_volume {
     const char *what; /* "TP all-gather" */
@@ -77,7 +78,7 @@ typedef struct plait_volume {
     plait_axis axis;
     int ranks;
     bool between;     /* between scale-up domains, over the network */
-    double count;     /* calls a step */
+    double count;     /* calls per step */
     double bytes;     /* bytes of the buffer of one call */
     double seconds;   /* all calls, hidden or exposed */
     double exposed_s; /* never above seconds */
@@ -135,11 +136,11 @@ typedef struct plait_fused {
 
 typedef struct plait_cost {
     plait_verdict verdict;
-    double risk;          /* probability that the fullest GPU runs out of memory */
-    double missing_bytes; /* if it does not fit: bytes that the fullest stage lacks, or, if that
-                             fits, host memory that a node lacks */
-    double step_s;        /* sum of `step`; also if out of memory; zero if invalid */
-    double step_low_s;    /* band of step_s (plait_problem.band); NaN without one */
+    double risk; /* probability that the fullest GPU runs out of memory */
+    double
+        missing_bytes; /* missing memory of the fullest stage, else missing host memory of a node */
+    double step_s;     /* sum of `step`; also if out of memory; zero if invalid */
+    double step_low_s; /* band of step_s (plait_problem.band); NaN without one */
     double step_high_s;
     plait_step_time step;
     double sync_step_s[PLAIT_GRAD_SYNCS]; /* the step with each way to reduce gradients */
@@ -167,13 +168,16 @@ typedef struct plait_cost {
     char why[256];               /* one sentence, if the plan does not fit or is invalid */
 } plait_cost;
 
-/** Cache of the schedules simulated by one thread, whatever their problems and times: at most 24 MiB. */
+/**
+ * Cache of the schedules simulated by one thread, whatever their problems and times: at most 24
+ * MiB.
+ */
 typedef struct plait_pipelines plait_pipelines;
 
-/** Free it with plait_pipelines_free. NULL: out of memory. */
+/** An empty cache, which plait_pipelines_free releases; NULL when out of memory. */
 plait_pipelines *plait_pipelines_new(void);
 
-/** NULL is fine. */
+/** Release the cache. NULL is allowed. */
 void plait_pipelines_free(plait_pipelines *pipelines);
 
 /**
@@ -190,15 +194,15 @@ PLAIT_MUST_CHECK plait_status plait_plan_cost(const plait_checked_plan *checked,
 /**
  * Check a plan and price it.
  *
- * @return  RANGE for a problem that is incomplete (plait_problem), or NOMEM; a plan that is not legal
- *          has the verdict PLAIT_INVALID in *cost, and the reason in cost->why
+ * @return  RANGE for a problem that is incomplete (plait_problem), or NOMEM; a plan that is not
+ *          legal has the verdict PLAIT_INVALID in *cost, and the reason in cost->why
  */
 PLAIT_MUST_CHECK plait_status plait_plan_evaluate(const plait_problem *problem,
                                                   const plait_plan *plan,
                                                   plait_pipelines *pipelines, plait_arena *arena,
                                                   plait_cost *cost, plait_error *err);
 
-/** A point's price, as the search needs it. */
+/** The price of a point, with the figures that the search uses. */
 typedef struct plait_price {
     double step_s; /* of plait_degrees_cost: a lower bound, unless `exact` */
     double peak_bytes;

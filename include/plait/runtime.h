@@ -85,7 +85,7 @@ typedef struct plait_capabilities {
 /** Default values of keys, for `eval` and searches. */
 typedef struct plait_runtime_defaults {
     int key
-        [PLAIT_KEYS]; /* value in the profile, else the first allowed one; not for large numbers */
+        [PLAIT_KEYS]; /* words and small numbers: the profile's value, else the first allowed one */
 } plait_runtime_defaults;
 
 /** Kernel switches: passes over memory that are fused into one. */

@@ -1,10 +1,11 @@
 /*
- * search.h - the best plans of a problem, proven.
+ * search.h - the best plans of a problem, with proof
  *
- * plait_search walks the whole plan space that the runtime can express and returns the best plans, the
- * Pareto front of time and memory, and whether they are proven. Pruning never changes the result: a block of
- * the space is skipped only if its lower bounds show that no plan in it can enter the ranking or the front.
- * The same input gives the same bytes for any number of threads.
+ *
+ * plait_search walks the whole plan space that the runtime can express and returns the best plans,
+ * the Pareto front of time and memory, and whether they are proven. Pruning never changes the
+ * result: a block of the space is skipped only if its lower bounds show that no plan in it can
+ * enter the ranking or the front. The same input gives the same bytes for any number of threads.
  *
  * In order: plait_search_options_init, set limits, plait_search; plait_why_not and
  * plait_relaxations for the questions that follow.
@@ -75,21 +76,25 @@ void plait_search_options_init(plait_search_options *options);
 PLAIT_MUST_CHECK plait_status plait_search_limit(plait_search_options *options, const char *text,
                                                  plait_error *err);
 
-/** In a large space where nothing fits: no plan lacks less than the closest one by more than this share. */
+/**
+ * In a large space without a feasible plan, the memory that the closest plan lacks is at most this
+ * share above the minimum.
+ */
 #define PLAIT_CLOSEST_WITHIN 0.05
 
-/** Plans that agree in `distinct` are variants of the best one, up to this share above its objective. */
+/**
+ * Plans that agree in `distinct` are variants of the best one, up to this share above its
+ * objective.
+ */
 #define PLAIT_VARIANTS_WITHIN 0.01
 
 /** A ranked plan; its price is that of plait_plan_cost to the last digit. */
 typedef struct plait_ranked {
     plait_plan plan;
     plait_price price;
-    double objective; /* value of the objective */
-    int64_t
-        index; /* index in the space, the tie-break; -1: the closest plan and refined plans have none */
-    int64_t
-        variants; /* number of variants, whose objective is at most PLAIT_VARIANTS_WITHIN above */
+    double objective;       /* value of the objective */
+    int64_t index;          /* index in the space, which breaks ties; -1: closest or refined plan */
+    int64_t variants;       /* number of variants within PLAIT_VARIANTS_WITHIN of the objective */
     double variants_within; /* share by which the worst of them is above */
 } plait_ranked;
 
@@ -127,7 +132,7 @@ typedef struct plait_search_result {
     bool has_tight;
     plait_ranked tight_best; /* the best tight plan, if it is better than all that fit */
     bool has_closest;
-    bool closest_proven; /* otherwise a plan may lack less, but by less than PLAIT_CLOSEST_WITHIN */
+    bool closest_proven;  /* whether no plan lacks less; else within PLAIT_CLOSEST_WITHIN */
     plait_ranked closest; /* if nothing fits: the plan that lacks the least memory */
 } plait_search_result;
 
@@ -135,14 +140,15 @@ typedef struct plait_search_result {
  * Search the plan space.
  *
  * @param arena  result's arrays live in it
- * @return       RANGE if a limit contradicts the problem or the runtime (no point is left; the message has
- *               the reason); an empty `plan` with PLAIT_OK if points exist but none fits
+ * @return       RANGE if a limit contradicts the problem or the runtime (no point is left; the
+ *               message has the reason); an empty `plan` with PLAIT_OK if points exist but none
+ *               fits
  */
 PLAIT_MUST_CHECK plait_status plait_search(const plait_problem *problem,
                                            const plait_search_options *options, plait_arena *arena,
                                            plait_search_result *result, plait_error *err);
 
-/** A group of nodes that a plan leaves idle, and the best plan that does not. */
+/** A node group that a plan leaves idle, and the best plan that uses it. */
 typedef struct plait_idle_group {
     int group;
     int gpus;
@@ -151,8 +157,8 @@ typedef struct plait_idle_group {
 } plait_idle_group;
 
 /**
- * For each node group that a heterogeneous plan leaves idle, the best plan that uses it, which is no better
- * than the best of all.
+ * For each node group that a heterogeneous plan leaves idle, the best plan that uses it, which is
+ * no better than the best of all.
  */
 PLAIT_MUST_CHECK plait_status plait_idle_groups(const plait_problem *problem,
                                                 const plait_search_options *options,
@@ -161,8 +167,8 @@ PLAIT_MUST_CHECK plait_status plait_idle_groups(const plait_problem *problem,
                                                 int *count, plait_error *err);
 
 /**
- * The same plan with its recomputation chosen anew, as in plait_degrees_complete: the fastest that fits, or
- * the one with the least memory if none does.
+ * The plan with a new choice of recomputation, as in plait_degrees_complete: the fastest that fits,
+ * or the one with the least memory if none does.
  */
 PLAIT_MUST_CHECK plait_status plait_plan_choose_recompute(const plait_problem *problem,
                                                           const plait_plan *plan,
@@ -170,8 +176,8 @@ PLAIT_MUST_CHECK plait_status plait_plan_choose_recompute(const plait_problem *p
                                                           plait_error *err);
 
 /**
- * Fill the keys of a plan that are not in `given`, as `eval` does: default values, and the fastest split and
- * recomputation that fit.
+ * Fill the keys of a plan that are not in `given`, as `eval` does: default values, and the fastest
+ * split and recomputation that fit.
  */
 PLAIT_MUST_CHECK plait_status plait_degrees_complete(const plait_problem *problem,
                                                      plait_key_set given, plait_degrees *degrees,
@@ -185,8 +191,8 @@ typedef struct plait_change {
 } plait_change;
 
 /**
- * The fewest changes that improve a plan: for one key and those that follow from it, and for every two, the
- * best plan that keeps all others. (S.97)
+ * The fewest changes that improve a plan: for one key and those that follow from it, and for every
+ * two, the best plan that keeps all others. (S.97)
  *
  * @param options  its limits also apply; `top`, `strategy` and `distinct` do not
  * @param below    only plans with an objective below
@@ -199,10 +205,11 @@ PLAIT_MUST_CHECK plait_status plait_changes(const plait_problem *problem,
                                             plait_error *err);
 
 /**
- * The fewest changes to a plan that cannot run, or does not fit, with which it does both: one key; else
- * one key and those that follow from it; else two of these. A search found every change. (S.107)
+ * The fewest changes that make a plan run and fit, if it cannot run or does not fit: one key; else
+ * one key and those that follow from it; else two of these. A search finds each change. (S.107)
  *
- * @param given  keys that were asked for; recompute and split are chosen anew unless they are among them
+ * @param given  keys with requested values; recompute and split are chosen again unless they are
+ *               given
  * @param fixed  keys that keep their values
  * @param from   all keys, as plait_degrees_complete leaves them
  * @param found  [most], fewest changed keys first, then the fastest
@@ -221,6 +228,8 @@ typedef struct plait_why {
 } plait_why;
 
 /**
+ * Compare the best plan with these limits with the result of a search.
+ *
  * @param options  options of the search in question
  * @param limits   "key=value,...", as in plait_search_limit
  * @param why      always receives a sentence, without a full stop
@@ -241,8 +250,9 @@ typedef struct plait_relaxation {
 enum { PLAIT_MAX_RELAXATIONS = 8 };
 
 /**
- * If nothing fits: the smallest change of each kind that makes a plan fit, cheapest first. Kinds: one limit
- * removed; more GPUs, in quarters of a doubling; more nodes of one kind, doubled; sequences halved.
+ * If nothing fits: the smallest change of each kind that makes a plan fit, cheapest first. Kinds:
+ * one limit removed; more GPUs, in quarters of a doubling; more nodes of one kind, doubled;
+ * sequences halved.
  */
 PLAIT_MUST_CHECK plait_status plait_relaxations(const plait_problem *problem,
                                                 const plait_search_options *options,
@@ -266,7 +276,7 @@ PLAIT_MUST_CHECK plait_status plait_relax_runtime(
     const plait_problem *problem, const plait_problem *other, const plait_search_options *options,
     bool offloaded, plait_arena *arena, plait_relaxation *found, bool *fits, plait_error *err);
 
-/** The smaller number of GPUs that works best. */
+/** The best number of GPUs below that of a job. */
 typedef struct plait_fewer_gpus {
     int gpus; /* 0: none is better, or the job's own number divides well and none was searched */
     plait_ranked best; /* its best plan */
@@ -277,8 +287,8 @@ typedef struct plait_fewer_gpus {
 } plait_fewer_gpus;
 
 /**
- * If the GPUs of a job divide badly into its layers, heads, sequence and batch: the smaller number of whole
- * nodes with the shortest step, if that is shorter than the job's own. (S.81)
+ * If the GPUs of a job divide badly into its layers, heads, sequence and batch: the smaller number
+ * of whole nodes with the shortest step, if that is shorter than the job's own. (S.81)
  *
  * @param result  result of the search with all GPUs; NULL: it found no legal plan
  * @param out     its plan lives in `arena`; empty for objectives other than time
@@ -299,9 +309,9 @@ typedef struct plait_sensitivity {
 enum { PLAIT_SENSITIVITIES = 7 };
 
 /**
- * Each resource in turn: matrix peak, bandwidth and capacity of memory, bandwidth inside and between
- * nodes, latency of links, speed of the host. The plan stays as it is, but that with more memory it may
- * recompute less.
+ * Each resource in turn: matrix peak, bandwidth and capacity of memory, bandwidth inside and
+ * between nodes, latency of links, speed of the host. The plan stays as it is, but that with more
+ * memory it may recompute less.
  */
 PLAIT_MUST_CHECK plait_status plait_sensitivities(const plait_problem *problem,
                                                   const plait_plan *plan, plait_arena *arena,
