@@ -79,7 +79,7 @@ void plait_between_add_boundary(plait_between_stages *sum, const plait_stage_sor
 /** Adds the reduction, gather and optimizer of one stage. */
 void plait_between_add_stage(plait_between_stages *sum, const plait_stage_price *price);
 
-/** Exposed sends of a step beside a pipeline of this duration. (C.224, C.225) */
+/** Exposed sends of a step whose pipeline has this duration. (C.224, C.225) */
 double plait_between_sends_s(const plait_problem *problem, const plait_between_stages *sum,
                              int microbatches, double pipeline_s);
 

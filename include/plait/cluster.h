@@ -170,7 +170,7 @@ typedef struct plait_accelerator {
     const char *name;
     const char *vendor;
     const char *source;
-    plait_confidence confidence;               /* source of the data sheet figures */
+    plait_confidence confidence;               /* confidence in the data sheet figures */
     double peak_flops_per_s[PLAIT_PRECISIONS]; /* dense; 0: not supported */
     unsigned lacks;            /* bits of plait_kernel that are missing; 0: none known */
     bool fp16_only;            /* no bf16 units (V100): its bf16 entries hold those of fp16 */
@@ -197,13 +197,13 @@ typedef struct plait_accelerator {
     int gpus_per_node;
     int scale_up_domain;
     double scale_up_bytes_per_s; /* one direction, one GPU */
-    bool scale_up_pcie;          /* no links of their own */
-    bool scale_up_full;          /* direct links between pairs: the rate needs all peers at once */
-    int torus[3];                /* shape of the scale-up torus; 0: not a torus */
-    int wrap_block;              /* as in plait_level */
-    double nic_bytes_per_s;      /* share of one GPU */
-    double host_bytes_per_s;     /* rate to host memory, one direction, one GPU */
-    double host_adam_s;       /* time of an Adam update of one parameter by a node's processors */
+    bool scale_up_pcie;          /* GPUs are joined by PCIe only */
+    bool scale_up_full;      /* direct links between pairs: the full rate needs all peers at once */
+    int torus[3];            /* shape of the scale-up torus; 0: not a torus */
+    int wrap_block;          /* as in plait_level */
+    double nic_bytes_per_s;  /* share of one GPU */
+    double host_bytes_per_s; /* rate to host memory, one direction, one GPU */
+    double host_adam_s;      /* time of an Adam update of one parameter by a node's processors */
     const char *price_source; /* source of usd_per_hour, from the file; NULL: none */
 } plait_accelerator;
 
@@ -350,10 +350,10 @@ int plait_level_units(const plait_cluster *cluster, int l);
 /** A level as a graph of units, or a whole cluster as one of accelerators. */
 typedef struct plait_graph {
     double nodes;                 /* 0: any number, and nothing else is known */
-    double links;                 /* pairs of neighbours; behind a switch one a node */
-    double cut_links;             /* links cut by halving it; 0: a switch is not cut */
-    double diameter;              /* hops; a switch between two nodes makes two of one */
-    double mean_hops;             /* over ordered pairs, each node with itself among them */
+    double links;                 /* pairs of neighbours; one per node of a switch */
+    double cut_links;             /* links between its halves; 0 for a switch */
+    double diameter;              /* hops; a path through a switch has two */
+    double mean_hops;             /* mean over ordered pairs, with pairs of a node and itself */
     double bisection_bytes_per_s; /* between the halves, both directions */
 } plait_graph;
 
@@ -383,9 +383,7 @@ const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster,
  */
 bool plait_accelerator_runs(const plait_accelerator *accelerator, int kernel);
 
-/**
- * FLOP per byte of HBM traffic at which compute and memory time are equal: the one over the other.
- */
+/** FLOP per byte at which compute and memory time are equal: flops_per_s / bytes_per_s. */
 double plait_ridge_flops_per_byte(double flops_per_s, double bytes_per_s);
 
 extern const char *const plait_precision_name[PLAIT_PRECISIONS + 1];

@@ -144,7 +144,7 @@ typedef struct plait_cost {
     double step_high_s;
     plait_step_time step;
     double sync_step_s[PLAIT_GRAD_SYNCS]; /* the step with each way to reduce gradients */
-    plait_memory memory;                  /* of the fullest GPU */
+    plait_memory memory;                  /* memory of the fullest GPU */
     int fullest_stage;
     int slowest_stage;
     int stages;
@@ -204,7 +204,7 @@ PLAIT_MUST_CHECK plait_status plait_plan_evaluate(const plait_problem *problem,
 
 /** The price of a point, with the figures that the search uses. */
 typedef struct plait_price {
-    double step_s; /* of plait_degrees_cost: a lower bound, unless `exact` */
+    double step_s; /* time of the step; a lower bound unless `exact` */
     double peak_bytes;
     double busy_s;   /* mean over GPUs: matrix products, attention, recomputation */
     double moving_s; /* mean over GPUs: memory-bound kernels and the optimizer */

@@ -210,7 +210,7 @@ typedef enum plait_dispatcher {
 /** Computation that hides expert communication. */
 typedef enum plait_ep_overlap {
     PLAIT_EP_OVERLAP_NONE,
-    PLAIT_EP_OVERLAP_PAIRS, /* the forward of one microbatch beside the backward of another */
+    PLAIT_EP_OVERLAP_PAIRS, /* forward of one microbatch during the backward of another */
     PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, /* pairs, with delayed expert weight gradients */
     PLAIT_EP_OVERLAPS
 } plait_ep_overlap;

@@ -235,7 +235,7 @@ typedef struct plait_training {
     double warmup_tokens;
     double warmup_steps; /* warm-up, if published in steps */
     double beta1, beta2, eps;
-    double weight_decay; /* NaN: unknown, since 0 is a value of its own */
+    double weight_decay; /* NaN: unknown, since 0 is a valid value */
     double clip;         /* maximum norm of the gradient */
     plait_balance balance;
     double bias_rate; /* update rate of the load-balancing bias */

@@ -88,7 +88,8 @@ typedef struct plait_plan {
 } plait_plan;
 
 /**
- * Are these degrees legal for the problem: do they divide, can the runtime express them?
+ * Are these degrees legal for the problem? They must divide the model, the GPUs and the batch, and
+ * the runtime must be able to express them.
  *
  * @param why   receives a sentence if the result is PLAIT_INVALID; may be NULL
  * @return      PLAIT_INVALID or PLAIT_FITS (memory is not checked)
@@ -140,9 +141,9 @@ typedef struct plait_checked_plan {
 } plait_checked_plan;
 
 /**
- * Is this plan legal: are its degrees, do its stages hold each layer once, and does it hold nothing
- * that the price does not read? Stages may have degrees of their own where the runtime has
- * `stages_differ` (P31 to P34 of docs/reference/rules.md).
+ * Is this plan legal? Its degrees must be legal, its stages must contain each layer once, and it
+ * must have no settings that the price ignores. Stages may have different degrees if the runtime
+ * has `stages_differ` (P31 to P34 of docs/reference/rules.md).
  *
  * @param checked  filled if the plan is legal; may be NULL
  * @param why      as in plait_degrees_check

@@ -219,7 +219,9 @@ PLAIT_MUST_CHECK plait_status plait_ways_out(const plait_problem *problem, plait
                                              int most, plait_arena *arena, plait_change *found,
                                              int *count, plait_error *err);
 
-/** Why the search does not choose plans with these limits: the best such plan beside the winner. */
+/**
+ * Why a search does not choose plans with certain limits: the best such plan, and its difference.
+ */
 typedef struct plait_why {
     plait_verdict verdict; /* verdict of the best plan with the limits */
     bool any;              /* whether there is such a plan */
@@ -309,9 +311,9 @@ typedef struct plait_sensitivity {
 enum { PLAIT_SENSITIVITIES = 7 };
 
 /**
- * Each resource in turn: matrix peak, bandwidth and capacity of memory, bandwidth inside and
- * between nodes, latency of links, speed of the host. The plan stays as it is, but that with more
- * memory it may recompute less.
+ * The step time with 10 % more of each resource: matrix peak, bandwidth and capacity of memory,
+ * bandwidth inside and between nodes, latency of links, speed of the host. The plan stays
+ * unchanged, except that it may recompute less with more memory.
  */
 PLAIT_MUST_CHECK plait_status plait_sensitivities(const plait_problem *problem,
                                                   const plait_plan *plan, plait_arena *arena,

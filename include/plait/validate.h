@@ -283,8 +283,8 @@ typedef struct plait_run_price {
 typedef struct plait_errors {
     size_t rows;
     double mape;   /* mean of |error| */
-    double median; /* of |error| */
-    double p90;    /* of |error| */
+    double median; /* median of |error| */
+    double p90;    /* 90 % quantile of |error| */
     double bias;   /* mean error */
 } plait_errors;
 

@@ -172,10 +172,10 @@ typedef struct plait_block {
 /**
  * Describe one layer of a model.
  *
- * @param model  for the hidden width and the kind of norm
+ * @param model  the model, for its hidden width and its kind of norm
  * @param layer  one of model->kind
  * @param shard  degrees; widths that tp does not divide are rounded up
- * @param pass   which pass, over how many tokens
+ * @param pass   the pass and its numbers of sequences and tokens
  * @param out    filled; `saved` has the tensors that the forward pass keeps, in every pass
  *
  * FLOPs count a multiply-add as two. Bytes are those of bf16 unless a field of the operator gives

@@ -41,7 +41,7 @@ typedef struct plait_gemm {
  * @return seconds; es is the bytes of an input element, P the dense peak
  *
  * Source: form and constants fitted on ai-dynamo/aiconfigurator kernel tables (Apache-2.0); each
- * accelerator's file says the error on held-out shapes.
+ * accelerator's file has the error on held-out shapes.
  */
 double plait_gemm_s(const plait_accelerator *accelerator, plait_gemm gemm);
 
@@ -79,7 +79,7 @@ typedef struct plait_attention_work {
  * e is interpolated between head widths 64, 128, 192, 256, and constant beyond. Backward:
  * backward_ratio times it. Source: fits on aiconfigurator's prefill tables, where causal F is
  * 2 sequences heads head_dim S (S+1), and the flash-attention papers' figures; each accelerator's
- * file says the error.
+ * file has the error.
  */
 double plait_attention_s(const plait_accelerator *accelerator, plait_attention_kernel kernel,
                          plait_attention_work work);

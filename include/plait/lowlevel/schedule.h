@@ -146,7 +146,7 @@ void plait_schedule_in_flight_chunks(plait_schedule schedule, int ranks, int ran
  * them, in units of a whole stage and for the rank that determines the step time. (C.157)
  *
  *     one stage     m - 1: the first forward and the last backward are alone
- *     interleaved   m - ((v-1)p + 1) / v: the (v-1)p + 1 warm-up forwards of the last rank are alone
+ *     interleaved   m - ((v-1)p + 1) / v: the warm-up forwards of the last rank are alone
  *     dualpipe      m - p
  *     others        0: adjacent forwards and backwards are of the same microbatch
  */
@@ -222,12 +222,12 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape);
  *     naive        F0 B0 F1 B1 ..
  *     gpipe        F0 F1 .. B0 B1 ..
  *     1f1b         p-s-1 F; then F and B alternately; then the remaining B
- *     interleaved  2(p-s-1) + (v-1)g F; then the same, chunk by chunk in groups of g microbatches
+ *     interleaved  2(p-s-1) + (v-1)g F; then as 1f1b, chunk by chunk in groups of g microbatches
  *     zb-h1        as 1f1b, with I for B and each W s pairs after its I
  *     zb-h2        2(p-s-1) F, and each W 2s pairs after its I
  *     zb-v         2(p-s)-1 F down; s times F up, F down; then each up and each down with its W
  *     v-half       one pattern of six slots (F, I, W of both chunks), shifted from rank to rank
- *     v-min        the same, tighter
+ *     v-min        as v-half, with a pattern that keeps fewer activations
  *     dualpipe     the eight steps of its paper, overlapped pairs as F, then B
  *     dualpipe-v   the same steps on p ranks, chunks down and up for the two directions
  *
