@@ -90,7 +90,7 @@ typedef struct plait_gemm_fit {
 typedef struct plait_attention_fit {
     bool measured;
     double e[4]; /* fraction of the bf16 peak at head widths 64, 128, 192, 256 */
-    double s0;   /* x */
+    double s0;   /* cost of the ramp, in tokens of sequence */
     double q;    /* share of wave quantisation */
     double t0_s;
     double fp8_rate;       /* speedup with inputs in fp8; 1: no such kernel */
