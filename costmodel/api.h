@@ -320,8 +320,8 @@ void plait_relocation_add(plait_layout_change *sum, plait_layout_change more);
 
 /** The cost of the layers of one sharding in a stage. (C.282) */
 typedef struct plait_cut_share {
-    plait_chunk_time time; /* of one microbatch */
-    double saved_bytes;    /* of each microbatch in flight */
+    plait_chunk_time time; /* time of one microbatch */
+    double saved_bytes;    /* activations of each microbatch in flight */
     double live_bytes;     /* the largest of a stage's shardings counts */
     double state_bytes;
     double spare_bytes;                     /* the largest of a stage's shardings counts */

@@ -1,6 +1,5 @@
 /*
- * capacity.h - how many GPUs a training run takes: days, dollars, energy, and the limiting
- * condition
+ * capacity.h - GPUs for a training run: days, dollars, energy, and the limiting condition
  *
  * Each number of GPUs of each cluster is a separate plait_problem. plait_capacity_find searches its
  * best plan and projects it to the end of the run: steps, interruptions, days with their band,

@@ -70,7 +70,7 @@ extern const char *const plait_kernel_name[PLAIT_KERNELS + 1];
 
 /**
  * Constants of a GEMM's time (equation C.30): shape efficiency over tiles and waves, a
- * memory-bound floor, a launch time.
+ * lower bound by memory, a launch time.
  */
 typedef struct plait_gemm_fit {
     bool measured;
@@ -121,7 +121,7 @@ typedef struct plait_grouped_fit {
     double permute_passes; /* permute and finalise, in passes of 8 bytes per routed element */
 } plait_grouped_fit;
 
-/** Collectives and their words; the first four have fits of their own. */
+/** Collectives: constant, and word in files. The first four have fitted constants. */
 #define PLAIT_COLLECTIVE_LIST(X)                                                                   \
     X(PLAIT_ALL_REDUCE, "all_reduce")                                                              \
     X(PLAIT_ALL_GATHER, "all_gather")                                                              \
@@ -256,7 +256,7 @@ typedef struct plait_node_group {
     const plait_accelerator *accelerator;
     int gpus_per_node;
     int nodes;                /* 0: as many as a job takes */
-    int levels;               /* number of its own levels; 0: those of the cluster */
+    int levels;               /* number of levels in `level`; 0: the levels of the cluster apply */
     const plait_level *level; /* [levels] */
     const char *site;         /* groups with the same name are at one site; NULL: no name */
 } plait_node_group;

@@ -60,7 +60,7 @@ typedef struct plait_memory {
     double low_bytes;  /* lower edge of the band of the peak (plait_problem.memory_band) */
     double high_bytes;
     double capacity_bytes;      /* bytes that plans may use at the problem's risk */
-    double allocated_bytes;     /* part of the peak that the allocator hands out */
+    double allocated_bytes;     /* part of the peak that the allocator has allocated */
     double reserved_bytes;      /* bytes that the allocator holds for that */
     double host_bytes;          /* host memory of a node for offloaded state and activations */
     double host_capacity_bytes; /* host memory of a node; 0: unknown */

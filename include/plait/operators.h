@@ -2,7 +2,7 @@
  * operators.h - the optimal sharding of each operator of a layer over a mesh of GPUs
  *
  * Every operator of a layer (lowlevel/block.h) gets a strategy on a logical mesh of one to three
- * axes: each axis shards one dimension of the operator or none. Megatron's tensor parallelism, ZeRO
+ * axes: each axis shards at most one dimension of the operator. Megatron's tensor parallelism, ZeRO
  * and expert parallelism are such assignments with names. plait_operators_solve finds the fastest
  * assignment under a memory limit, proves that it is optimal (docs/model/11-operators.md, S.40 to
  * S.50), and compares it with the best named one.

@@ -253,7 +253,7 @@ plait_group_shape plait_group_of(const plait_degrees *degrees, plait_axis axis);
 /**
  * The inner ranks of a2a+p2p: adjacent ranks that exchange heads by all-to-all, in rings of cp /
  * inner groups. Returns the largest proper divisor of cp that fits a scale-up domain together with
- * tp and divides the heads of every layer; 1 if there is none above 1.
+ * tp and divides the heads of every layer, at least 1.
  */
 int plait_context_inner(const plait_problem *problem, int tp, int cp);
 

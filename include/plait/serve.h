@@ -564,8 +564,8 @@ typedef struct plait_serve_plan {
 } plait_serve_plan;
 
 /**
- * Copies the times of a plan to `seconds`, by plait_serve_limit. The mean TPOT stands in for
- * quantiles of TPOT that are unknown.
+ * Copies the times of a plan to `seconds`, by plait_serve_limit. Unknown quantiles of TPOT are
+ * replaced by the mean TPOT.
  */
 void plait_serve_limits_found(const plait_serve_plan *plan, double seconds[PLAIT_SERVE_LIMITS]);
 

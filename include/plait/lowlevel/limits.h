@@ -8,7 +8,7 @@
  * real software reaches less of both. No search or price depends on them, since prices (cost.h) add
  * up seconds.
  *
- * In order: plait_comm_limits lists the limits of one point beside the point's own values. The
+ * In order: plait_comm_limits lists the limits of one point with the values of the point. The
  * closed forms that it evaluates are public.
  *
  * Left out: latencies, which matter for small messages; links that several kinds of parallelism
