@@ -113,7 +113,7 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
 plait_attention_kernel plait_attention_usual(const plait_problem *problem);
 
 /**
- * Expand degrees to stages. *out lives in `arena`. Of the problem only the model is read. The
+ * Expand degrees to stages. *out lives in `arena`. Only the model of the problem is used. The
  * degrees must pass plait_degrees_check.
  */
 PLAIT_MUST_CHECK plait_status plait_plan_expand(const plait_problem *problem,

@@ -96,9 +96,9 @@ double plait_limit_decode_ranks(double width, double batch, double beta);
 double plait_limit_two_way_chips(double width, double hidden);
 
 /**
- * Time of one stage's gradient exchange over that of the pipeline, g/T, computed from the speedup 1
- * + gain of moving the exchange out of the last backward (C.68 instead of C.67): gain / (p - 1 -
- * gain). (C.136)
+ * Time of one stage's gradient exchange over that of the pipeline, g/T: gain / (p - 1 - gain),
+ * where 1 + gain is the measured speedup of an exchange after the last backward (C.68) over one
+ * inside it (C.67). (C.136)
  *
  * Assumes equal stages whose exchange takes g each: (T + p g) / (T + g) = 1 + gain. NaN if no g
  * solves this.
