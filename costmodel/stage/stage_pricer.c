@@ -81,12 +81,13 @@ stage_cost stage_pricer_sum(plait_stage_sort *pricer, const plait_stage *stage, 
 {
     const stage_parts list = stage_parts_of(pricer->problem.model, stage, pricer->part);
     stage_rows rows = stage_rows_of(pricer);
+    plait_cluster pair; // routes.ends points to it
     sync_routes routes;
 
     if (parts)
         *parts = list;
     if (other != pricer->group && pricer->problem.model->tied) {
-        const plait_cluster pair = plait_cluster_of_pair(pricer->whole, pricer->group, other);
+        pair = plait_cluster_of_pair(pricer->whole, pricer->group, other);
         routes = pricer->routes;
         routes.ends = pair_route(&pair);
         rows.routes = &routes;
