@@ -202,7 +202,7 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
         const double start_s = search_seconds();
 
         run->known = found;
-        if (!refinements[i]->suits(run))
+        if (!refinements[i]->is_applicable(run))
             continue;
         PLAIT_TRY(refinements[i]->run(run, out, err));
         out->name = refinements[i]->name;

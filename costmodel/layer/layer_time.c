@@ -141,7 +141,7 @@ static double forward_carry_s(const layer_gather *gather, double acts_s)
     return gather->up_s > 0.0 ? larger(acts_s, gather->up_s + gather->gather_s) : acts_s;
 }
 
-/* The same for the backward, before which both activations and parameters are fetched. */
+/* Backward is handled likewise; both activations and parameters are fetched before it. */
 static double backward_carry_s(const layer_gather *gather, plait_choice choice, double acts_s)
 {
     const double up_s = gather->up_again_s +

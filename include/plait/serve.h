@@ -460,7 +460,7 @@ typedef struct plait_serve_sim_result {
  * cache is full. TensorRT-LLM and decode-only workers start a request when its full length fits.
  * (C.364)
  *
- * The same seed gives the same result. The simulation runs some million steps a second.
+ * The result depends on the seed alone. The simulation runs some million steps a second.
  *
  * @return  RANGE if deployment, load or options hold invalid values; NOMEM
  */

@@ -154,7 +154,7 @@ PLAIT_MUST_CHECK plait_status search_blocks(const search_run *run, int64_t count
 typedef struct search_refinement {
     const char *name;
     /** May it find anything: can the software run such plans, do limits allow them? */
-    bool (*suits)(const search_run *run);
+    bool (*is_applicable)(const search_run *run);
     /** @param out  its best plan lives in run->arena */
     plait_status (*run)(search_run *run, plait_refinement *out, plait_error *err);
 } search_refinement;

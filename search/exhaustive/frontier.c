@@ -83,7 +83,7 @@ static int faster_or_equal(const plan_front *front, double step_s)
     return low;
 }
 
-/* Of the plans that are at least as fast, the slowest needs least memory. */
+/* The slowest of the plans that are at least as fast needs least memory. */
 bool front_dominates(const plan_front *front, plait_price price)
 {
     const int at = faster_or_equal(front, price.step_s);

@@ -169,7 +169,7 @@ static plait_status rank(search_run *run, const void *context, const plait_degre
 
 // ---- the refinement ------------------------------------------------------------------------
 
-static bool suits(const search_run *run)
+static bool is_applicable(const search_run *run)
 {
     return refine_ranks_steps(run) && refine_may_layout(run) && !refine_asks_full_layers(run) &&
            run->problem->runtime->can.most[PLAIT_KEY_PP] > 1;
@@ -188,6 +188,6 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
 
 const search_refinement search_layouts = {
     .name = "layouts",
-    .suits = suits,
+    .is_applicable = is_applicable,
     .run = refine,
 };

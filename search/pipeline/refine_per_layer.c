@@ -283,7 +283,7 @@ static plait_status rank(search_run *run, const void *context, const plait_degre
 
 // ---- the refinement ------------------------------------------------------------------------
 
-static bool suits(const search_run *run)
+static bool is_applicable(const search_run *run)
 {
     const plait_capabilities *const can = &run->problem->runtime->can;
     plait_recompute choices[PER_LAYER_CHOICES];
@@ -305,6 +305,6 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
 
 const search_refinement search_per_layer = {
     .name = "per-layer TP and ZeRO",
-    .suits = suits,
+    .is_applicable = is_applicable,
     .run = refine,
 };

@@ -270,7 +270,7 @@ static plait_status rank(search_run *run, const void *context, const plait_degre
 
 // ---- the refinement ------------------------------------------------------------------------
 
-static bool suits(const search_run *run)
+static bool is_applicable(const search_run *run)
 {
     return refine_ranks_steps(run) && refine_is_open(run, PLAIT_KEY_RECOMPUTE) &&
            run->problem->runtime->can.recompute_by > PLAIT_BY_PLAN &&
@@ -301,6 +301,6 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
 
 const search_refinement search_per_stage = {
     .name = "stages",
-    .suits = suits,
+    .is_applicable = is_applicable,
     .run = refine,
 };

@@ -208,7 +208,7 @@ static bool takes_fusion(const plan_space *space, plait_fusion fusion)
            limits_allow_value(space->options, PLAIT_KEY_FUSION, (int)fusion);
 }
 
-/* Where both are allowed `auto` suffices: it takes no more time and the same memory. */
+/* If both are allowed, `auto` suffices: it takes no more time and the same memory. */
 static void walk_fusion(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;

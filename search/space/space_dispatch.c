@@ -56,7 +56,7 @@ static const candidate *fastest_of(const candidate *c, int count, int usual)
     return fastest;
 }
 
-/* Of equal candidates the first dominates. */
+/* The first of equal candidates dominates. */
 static bool dominates(const candidate *a, const candidate *b)
 {
     const bool equal = a->use.dispatch_s == b->use.dispatch_s &&

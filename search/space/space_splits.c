@@ -144,7 +144,7 @@ static int most_chunks(const plan_space *space)
                                  : PLAIT_SPLIT_BOTH);
 }
 
-/* Which layers share a rank depends on the schedule, and so do the legal splits. */
+/* The schedule decides which layers share a rank, and so which splits are legal. */
 static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
                                 space_splits *out, plait_error *err)
 {

@@ -53,7 +53,7 @@ static plait_status list_allowed(const plait_search_options *options, int of, pl
     return PLAIT_OK;
 }
 
-/* Where the runtime offloads gradients with the optimizer, a limit to `optimizer` allows `gradients`. */
+/* If the runtime offloads gradients with the optimizer, a limit to `optimizer` allows `gradients`. */
 static bool allowed_by_word(const plan_space *space, plait_key_id key, int value)
 {
     return limits_allow_value(space->options, key, value) ||

@@ -8,7 +8,7 @@
  *
  * Times are the out-of-place ones, in the first half of a row. The size is the buffer of
  * collective.h. The collective follows from the program's name (all_reduce_perf) in the output or
- * in the name of the file; without one, the ratio of bus to algorithm bandwidth tells all-reduce
+ * in the name of the file; without one, the ratio of bus to algorithm bandwidth separates all-reduce
  * from reduce-scatter.
  *
  * A file may contain several outputs. The reader skips mpirun's prefix of a line and lines of other
