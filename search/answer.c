@@ -35,8 +35,7 @@ static plait_status price_all(const search_run *run, const plan_point *point, in
     search_worker *const worker = search_first_worker(run);
 
     *plans = plait_arena_alloc(run->arena, (size_t)count + 1, sizeof **plans);
-    if (!worker || !*plans)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(worker && *plans, err));
     const plait_arena_mark mark = plait_arena_save(worker->scratch);
     for (int i = 0; i < count; i++) {
         PLAIT_TRY(price_in_full(run, &point[i], worker->table, worker->scratch, &(*plans)[i], err));

@@ -102,8 +102,7 @@ static plait_status complete_layout(const plait_problem *problem, plait_key_set 
         return PLAIT_OK;
     degrees->split =
         (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = plait_arena_printf(arena, "%s", text)};
-    if (!degrees->split.layout)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(degrees->split.layout, err));
     if (plait_degrees_check(problem, degrees, NULL, 0) == PLAIT_INVALID) {
         degrees->split = words;
         return PLAIT_OK;

@@ -146,8 +146,7 @@ static plait_status lead(const search_run *run, const plait_ranked *best,
     const int most = run->options->top;
     plait_ranked *plans = plait_arena_alloc(run->arena, (size_t)most, sizeof *plans);
 
-    if (!plans)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(plans, err));
     int count = 1;
 
     plans[0] = *best;
@@ -172,8 +171,7 @@ static plait_status count_variants(search_run *run, const search_found *found,
 
     if (run->options->distinct == 0 || result->plans == 0)
         return PLAIT_OK;
-    if (!plans)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(plans, err));
     PLAIT_TRY(search_count_variants(run, found, &variant, err));
     for (int i = 0; i < result->plans; i++) {
         const int at = top_find(&found->top, &result->plan[i].plan.degrees);

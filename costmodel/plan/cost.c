@@ -372,8 +372,7 @@ static plait_status uniform_cost(const plait_problem *problem, const plait_plan 
     plait_stage_cost *stages = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
     step_sum sum;
 
-    if (!rows || !stages)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(rows && stages, err));
     PLAIT_TRY(sum_step(rows, cache, arena, &sum, err));
     fill_time(rows, &sum, cost);
     fill_syncs(rows, cost);

@@ -200,8 +200,8 @@ plait_status mixed_cost(const plait_problem *problem, const plait_plan *plan, pl
     };
     plait_stage_cost *stages = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stages);
 
-    if (!stages || !make_pricers(&rows, arena) || !cost_stages(&rows, arena))
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(
+        stages && make_pricers(&rows, arena) && cost_stages(&rows, arena), err));
     sum_plan(&rows);
     fill_time(&rows, cost);
     fill_memory(&rows, stages, cost);

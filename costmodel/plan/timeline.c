@@ -86,8 +86,7 @@ static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sy
     const stage_rows rows = stage_rows_of(p->pricer);
     plait_stage held;
 
-    if (!stage_of_rank(p->plan, r, arena, &held))
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage_of_rank(p->plan, r, arena, &held), err));
     stage_parts parts = stage_parts_of(p->problem->model, &held, p->pricer->part);
     parts.share = 1.0 / plait_schedule_replicas(p->shape.schedule);
     const stage_load load = stage_load_of(&rows, &parts, 0.0);
@@ -249,8 +248,7 @@ plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan 
     if (!plait_schedule_has_actions(&shape))
         return fail_unspelled(&shape, err);
     plan_prices *p = new_prices(problem, plan, arena);
-    if (!p)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(p, err));
     out->exchange = p->exchange;
     PLAIT_TRY(price_chunks(p, cost, arena, err));
     PLAIT_TRY(out->pairs ? plait_schedule_paired_actions(&shape, arena, p->actions, err)

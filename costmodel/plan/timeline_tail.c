@@ -121,8 +121,7 @@ plait_status timeline_follow(const tail_parts *parts, plait_arena *arena, plait_
     };
     double norm_s = 0.0;
 
-    if (!walk.event || !walk.last || !walk.done_s)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(walk.event && walk.last && walk.done_s, err));
     for (int r = 0; r < sim->ranks; r++) {
         for (int s = 0; s < sim->stages; s++)
             walk.last[s] = 0;

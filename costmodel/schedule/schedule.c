@@ -158,8 +158,7 @@ static plait_status fill_rank(const plait_pipeline_shape *shape, int rank, plait
     *list = (action_list){.room = (int)room};
     if (room <= INT_MAX)
         list->action = plait_arena_alloc(arena, (size_t)room, sizeof *list->action);
-    if (list->action == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list->action, err));
     kinds[shape->schedule]->fill(shape, rank, list);
     assert(list->count == list->room);
     return PLAIT_OK;

@@ -318,8 +318,8 @@ plait_status sim_solve(const plait_sim *sim, plait_arena *arena, sim_state *out,
     };
     ready.rank = plait_arena_alloc(arena, ranks, sizeof *ready.rank);
     ready.listed = plait_arena_alloc(arena, ranks, sizeof *ready.listed);
-    if (!out->cell || !out->free_s || !out->done || !out->order || !ready.rank || !ready.listed)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(
+        out->cell && out->free_s && out->done && out->order && ready.rank && ready.listed, err));
     for (int rank = sim->ranks; rank > 0; rank--)
         wake(&ready, rank);
     while (ready.count > 0) {

@@ -133,8 +133,7 @@ plait_status plait_simulate(const plait_sim *sim, plait_arena *arena, plait_sim_
     r.rank = plait_arena_alloc(arena, (size_t)sim->ranks, sizeof *r.rank);
     r.of_cell = plait_arena_alloc(arena, (size_t)sim->stages * (size_t)sim->microbatches,
                                   sizeof *r.of_cell);
-    if (!r.event || !r.rank || !r.of_cell)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(r.event && r.rank && r.of_cell, err));
     number_events(&r);
     for (int rank = 0; rank < sim->ranks; rank++)
         record_rank(&r, rank);

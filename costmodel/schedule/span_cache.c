@@ -149,8 +149,7 @@ static plait_status learn(plait_pipelines *cache, const plait_sim *sim,
         plait_arena_alloc(scratch, (size_t)sim->stages * (size_t)sim->microbatches, sizeof *cell);
     sim_state state;
 
-    if (!step || !last || !begin || !done || !cell)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(step && last && begin && done && cell, err));
     PLAIT_TRY(sim_solve(sim, scratch, &state, err));
     list_steps(&state, steps, cell, done, step, last, begin);
     cache->shape[cache->shapes++] = (known_shape){*shape, steps, step, last, begin};
@@ -179,8 +178,7 @@ static plait_status sum_steps(const known_shape *known, const plait_sim_stage *s
         plait_arena_alloc(scratch, (size_t)stages * PLAIT_ACTION_KINDS, sizeof *time);
     double *const end = plait_arena_alloc(scratch, (size_t)known->steps + 1, sizeof *end);
 
-    if (!time || !end)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(time && end, err));
     list_times(stage, stages, time);
     for (int i = 0; i < known->steps; i++) {
         const span_step *const step = &known->step[i];
@@ -205,8 +203,7 @@ static plait_status spans_of(plait_pipelines *cache, const plait_pipeline_shape 
     if (known)
         return sum_steps(known, stage, scratch, out, err);
     actions = plait_arena_alloc(scratch, (size_t)shape->ranks, sizeof *actions);
-    if (!actions)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(actions, err));
     PLAIT_TRY(plait_schedule_actions(shape, scratch, actions, err));
     const plait_sim sim = {
         .ranks = shape->ranks,

@@ -58,8 +58,7 @@ plait_status serve_sum_up(const sim *s, plait_serve_sim_result *out, plait_error
     double tokens = 0.0;
     int count = 0, several = 0;
 
-    if (ttft == NULL || tpot == NULL || e2e == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(ttft && tpot && e2e, err));
     for (int i = 0; i < s->issued; i++) {
         const request *q = &s->requests[i];
         if (q->last <= 0.0)

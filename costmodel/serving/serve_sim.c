@@ -449,8 +449,7 @@ plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load
     PLAIT_TRY(serve_check_simulation(deployment, &load, &draws, err));
     *out = (plait_serve_sim_result){0};
     s.requests = plait_arena_alloc(arena, (size_t)draws.requests + 1, sizeof *s.requests);
-    if (s.requests == NULL || !fill_workers(&s))
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(s.requests && fill_workers(&s), err));
     s.preempts = deployment->engine->kind != PLAIT_ENGINE_TRTLLM && !deployment->disaggregated;
     s.yield = 1.0;
     for (int i = 0; i < load.draft; i++)

@@ -54,8 +54,7 @@ plait_status pipeline_chunks(const stage_rows *rows, const plait_plan *plan,
     stage_part *part =
         plait_arena_alloc(arena, (size_t)stage_parts_most(most_layers(plan)), sizeof *part);
 
-    if (!part)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(part, err));
     for (int s = 0; s < plan->stages; s++)
         for (int v = 0; v < plan->stage[s].chunks; v++) {
             const stage_parts parts =
@@ -132,8 +131,7 @@ plait_status pipeline_simulate(const stage_rows *rows, const plait_plan *plan,
     plait_sim_stage *stage = plait_arena_alloc(arena, stages, sizeof *stage);
     double s;
 
-    if (!stage)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage, err));
     if (!plait_schedule_has_actions(&shape))
         return PLAIT_OK;
     PLAIT_TRY(pipeline_chunks(rows, plan, boundary, arena, stage, err));

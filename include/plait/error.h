@@ -1,7 +1,6 @@
 /*
  * error.h - the errors that functions of plait return
  *
- *
  * A function that can fail returns a `plait_status` and takes a `plait_error *err` last, which may
  * be NULL. On failure it fills `err` by value, so there is nothing to free:
  *
@@ -15,6 +14,8 @@
  */
 #ifndef PLAIT_ERROR_H
 #define PLAIT_ERROR_H
+
+#include <stdbool.h>
 
 #define PLAIT_MUST_CHECK __attribute__((warn_unused_result))
 #define PLAIT_PRINTF(fmt_index, first) __attribute__((format(printf, fmt_index, first)))
@@ -34,7 +35,6 @@
 #define PLAIT_BEGIN_DECLS _Pragma("GCC visibility push(default)")
 #define PLAIT_END_DECLS _Pragma("GCC visibility pop")
 #endif
-
 PLAIT_BEGIN_DECLS
 
 typedef enum plait_status {
@@ -74,6 +74,13 @@ plait_status plait_fail(plait_error *err, plait_status status, const char *where
 
 /** Fill `err` for a failed allocation and return PLAIT_ERROR_NOMEM. */
 plait_status plait_fail_nomem(plait_error *err) PLAIT_MUST_CHECK;
+
+/** Return PLAIT_OK if `allocated`, else plait_fail_nomem(err); for use with PLAIT_TRY. */
+PLAIT_MUST_CHECK
+static inline plait_status plait_check_allocated(bool allocated, plait_error *err)
+{
+    return allocated ? PLAIT_OK : plait_fail_nomem(err);
+}
 
 PLAIT_END_DECLS
 

@@ -93,8 +93,7 @@ static plait_status list_batch(range_search *s, int gbs, bool *divides, plait_er
     plait_problem *const largest = plait_arena_alloc(s->scratch, 1, sizeof *largest);
     gpus_bound bound;
 
-    if (!largest)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(largest, err));
     PLAIT_TRY(range->question(range->context, range->to, gbs, s->scratch, largest, err));
     PLAIT_TRY(problem_check(largest, err));
     s->cluster = largest->cluster->name;
@@ -135,8 +134,7 @@ static plait_status list_numbers(range_search *s, plait_error *err)
     bool *const divides = plait_arena_alloc(s->scratch, count, sizeof *divides);
 
     s->number = plait_arena_alloc(s->scratch, count * (size_t)range->batches, sizeof *s->number);
-    if (!divides || !s->number)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(divides && s->number, err));
     for (int b = 0; b < range->batches; b++)
         PLAIT_TRY(list_batch(s, range->gbs[b], divides, err));
     for (size_t i = 0; i < count; i++)
@@ -185,8 +183,7 @@ static plait_status make_problem(range_search *s, const gpu_number *number, plai
                                  plait_error *err)
 {
     *out = plait_arena_alloc(s->arena, 1, sizeof **out);
-    if (!*out)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(*out, err));
     return s->range->question(s->range->context, number->gpus, number->gbs, s->arena, *out, err);
 }
 
@@ -364,8 +361,7 @@ static plait_status search_range(range_search *s, const plait_capacity_row *row,
 {
     s->row =
         plait_arena_alloc(s->scratch, (size_t)s->known + PLAIT_CAPACITY_FOUND + 1, sizeof *s->row);
-    if (!s->row)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(s->row, err));
     if (s->known > 0)
         memcpy(s->row, row, (size_t)s->known * sizeof *row);
     PLAIT_TRY(list_numbers(s, err));
@@ -397,8 +393,7 @@ plait_status plait_capacity_search_range(const plait_capacity_options *ask,
                           PLAIT_MAX_GPUS, range->from, range->to, range->step, range->batches);
     *out = (plait_capacity_range_result){.whole = true};
     scratch = plait_arena_new();
-    if (!scratch)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(scratch, err));
     range_search s = {.ask = ask,
                       .range = range,
                       .arena = arena,

@@ -32,8 +32,7 @@ plait_status capacity_draw(const plait_capacity_options *ask, const plait_capaci
         row->wall_s > most_interruptions * row->goodput.mtbf_s)
         return PLAIT_OK;
     end_s = plait_arena_alloc(arena, (size_t)ask->runs, sizeof *end_s);
-    if (!end_s)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(end_s, err));
 #pragma omp parallel for num_threads(search_threads(ask->search.threads)) schedule(static)
     for (int i = 0; i < ask->runs; i++)
         end_s[i] = plait_goodput_run(&row->goodput, row->work_s, band.low, band.high,

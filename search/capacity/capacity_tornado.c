@@ -77,8 +77,7 @@ static plait_status change_input(int input, double factor, const plait_capacity_
 {
     changed_question *const q = plait_arena_alloc(arena, 1, sizeof *q);
 
-    if (!q)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(q, err));
     q->ask = *ask;
     q->ask.runs = 0;
     q->ask.fleet.spares = row->goodput.spares;

@@ -450,8 +450,7 @@ static plait_status make_all_exact(const search_run *run, search_found *known, p
     }
     for (int i = 0; i < bounded.front.count; i++) {
         PLAIT_TRY(make_exact(run, worker, &bounded.front.plan[i], err));
-        if (!front_add(&known->front, &bounded.front.plan[i]))
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(front_add(&known->front, &bounded.front.plan[i]), err));
     }
     return PLAIT_OK;
 }

@@ -67,8 +67,7 @@ static plait_status list_numbers(const plait_problem *problem, const plait_searc
 
     *count = 0;
     *list = plait_arena_alloc(scratch, (size_t)problem->job.gpus, sizeof **list);
-    if (!*list)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(*list, err));
     PLAIT_TRY(gpus_bound_make(problem, options, scratch, &bound, err));
     for (int n = problem->job.gpus - 1; n > 0; n--) {
         plait_cluster cluster = *problem->cluster;

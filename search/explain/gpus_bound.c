@@ -81,8 +81,7 @@ static plait_status price_rows(gpus_bound *b, plait_arena *scratch, plait_error 
     plait_table *const table = plait_table_new(b->problem, scratch);
 
     b->work = plait_arena_alloc(scratch, size, sizeof *b->work);
-    if (!table || !b->work)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(table && b->work, err));
     for (size_t i = 0; i < size; i++)
         b->work[i] = HUGE_VAL;
     for (int64_t r = 0; r < b->rows.rows; r++)
@@ -97,8 +96,7 @@ static plait_status list_stages(gpus_bound *b, plait_arena *scratch, plait_error
     const int count = most < b->problem->model->layers + 2 ? most : b->problem->model->layers + 2;
     int *const value = plait_arena_alloc(scratch, (size_t)count, sizeof *value);
 
-    if (!value)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(value, err));
     for (int i = 0; i < count; i++)
         value[i] = i + 1;
     b->stages = b->rows;

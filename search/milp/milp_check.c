@@ -65,8 +65,7 @@ plait_status milp_check(const milp_problem *problem, milp_limits limits, plait_a
                           "expected none below 0, found %ld nodes and a gap of %g", limits.nodes,
                           limits.gap);
     int *const seen = plait_arena_alloc(arena, (size_t)problem->columns, sizeof *seen);
-    if (seen == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(seen, err));
     for (int j = 0; j < problem->columns; j++)
         PLAIT_TRY(column_check(&problem->column[j], j, err));
     for (int i = 0; i < problem->rows; i++)

@@ -269,8 +269,7 @@ plait_status milp_solve(const milp_problem *problem, milp_limits limits, plait_a
     PLAIT_TRY(milp_check(problem, limits, arena, err));
     glpk_run run = {.problem = problem, .limits = limits, .result = result};
     run.x = plait_arena_alloc(arena, (size_t)problem->columns, sizeof *run.x);
-    if (run.x == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(run.x, err));
     if (contradicts_itself(problem))
         result->verdict = MILP_INFEASIBLE;
     else if (problem->columns == 0) {

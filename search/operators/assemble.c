@@ -87,16 +87,14 @@ plait_status edge_tables(const layer_graph *g, plait_arena *arena, double ***out
     int count = 0;
 
     *out = plait_arena_alloc(arena, (size_t)g->edges, sizeof **out);
-    if (*out == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(*out, err));
     for (int e = 0; e < g->edges; e++) {
         const graph_edge *edge = &g->edge[e];
         memo *m = memo_for(g, memos, &count, &edge->tensor, arena);
         (*out)[e] = plait_arena_alloc(
             arena, (size_t)(g->node[edge->from].strategies * g->node[edge->to].strategies),
             sizeof(double));
-        if (m == NULL || (*out)[e] == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(m && (*out)[e], err));
         fill_table(g, m, edge, (*out)[e]);
     }
     return PLAIT_OK;
@@ -124,8 +122,7 @@ static plait_status add_states(const layer_graph *g, int i, strategy_filter *all
     program_state *states = plait_arena_alloc(arena, (size_t)n->strategies, sizeof *states);
 
     out->strategy[i] = plait_arena_alloc(arena, (size_t)n->strategies, sizeof *out->strategy[i]);
-    if (states == NULL || out->strategy[i] == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(states && out->strategy[i], err));
     out->program.variable[i] = (program_variable){0, states};
     for (int s = 0; s < n->strategies; s++) {
         const unsigned homes = allowed == NULL ? ~0u : allowed(context, g, n, &n->strategy[s]);
@@ -165,8 +162,7 @@ static plait_status add_edge(const layer_graph *g, int e, const double *table, p
         return PLAIT_OK;
     }
     double *time_s = plait_arena_alloc(arena, (size_t)(rows * columns), sizeof *time_s);
-    if (time_s == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(time_s, err));
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++)
             time_s[i * columns + j] =

@@ -218,14 +218,12 @@ plait_status program_eliminate(const program *p, program_weights weights, int la
     const plait_arena_mark mark = plait_arena_save(arena);
     elimination *e = plait_arena_alloc(arena, 1, sizeof *e);
 
-    if (e == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(e, err));
     *e = (elimination){.p = p, .weights = weights, .arena = arena};
     if (!program_order(p, last, e->order))
         return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
                           "expected a graph of tree-width 2, found a wider one");
-    if (!fill(e) || !remove_all(e))
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(fill(e) && remove_all(e), err));
     if (marginal != NULL)
         memcpy(marginal, e->single[last], (size_t)p->variable[last].states * sizeof *marginal);
     if (choice != NULL)

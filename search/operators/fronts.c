@@ -341,14 +341,12 @@ plait_status program_fronts(const program *p, program_slack slack, plait_arena *
     front_search *f = plait_arena_alloc(arena, 1, sizeof *f);
     label_list all;
 
-    if (f == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(f, err));
     *f = (front_search){.p = p, .slack = slack, .arena = arena, .whole = true};
     if (!program_order(p, -1, f->order))
         return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
                           "expected a graph of tree-width 2, found a wider one");
-    if (!fill(f) || !remove_all(f, &all))
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(fill(f) && remove_all(f, &all), err));
     *found = all.count > 0;
     if (*found) { // labels are sorted by bytes, so the last is the fastest
         read_off(&all.label[all.count - 1], choice);

@@ -144,8 +144,7 @@ static plait_status best_in(const layer_graph *g, double *const *tables, const n
     program_answer answer;
     bool any;
 
-    if (a == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(a, err));
     PLAIT_TRY(assemble(g, tables, homes_in, as, limit_bytes, arena, a, &any, err));
     if (!any)
         return PLAIT_OK;

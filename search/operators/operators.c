@@ -115,8 +115,7 @@ static plait_status solve(const layer_graph *g, int64_t most_labels, plait_arena
     double **tables;
     bool any;
 
-    if (a == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(a, err));
     PLAIT_TRY(edge_tables(g, arena, &tables, err));
     PLAIT_TRY(assemble(g, tables, NULL, NULL, out->limit_bytes, arena, a, &any, err));
     PLAIT_TRY(program_solve(&a->program, most_labels, arena, &answer, err));
@@ -137,8 +136,7 @@ plait_status plait_operators_solve(const plait_problem *problem,
 {
     layer_graph *g = plait_arena_alloc(arena, 1, sizeof *g);
 
-    if (g == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(g, err));
     PLAIT_TRY(graph_prepare(problem, options, arena, g, err));
     *out = (plait_operators_result){
         .kind = (int)(g->layer - problem->model->kind),

@@ -58,8 +58,7 @@ plait_status plan_of(const layer_graph *g, const assignment *a, plait_arena *are
     plait_operator *op = plait_arena_alloc(arena, (size_t)g->nodes, sizeof *op);
     plait_operator_edge *edge = plait_arena_alloc(arena, (size_t)g->edges, sizeof *edge);
 
-    if (op == NULL || edge == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(op && edge, err));
     *out = (plait_operators_plan){.operators = g->nodes,
                                   .op = op,
                                   .edges = g->edges,
@@ -70,8 +69,7 @@ plait_status plan_of(const layer_graph *g, const assignment *a, plait_arena *are
     for (int i = 0; i < g->nodes; i++) {
         op[i] = operator_of(g, &g->node[i], &g->node[i].strategy[a->strategy[i]], a->home[i]);
         op[i].name = plait_arena_text(arena, g->node[i].name);
-        if (op[i].name == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(op[i].name, err));
         add_operator(g, &op[i], out);
     }
     for (int e = 0; e < g->edges; e++) {

@@ -70,8 +70,7 @@ static plait_status keep_states(const dual *d, int v, double most, reduced *out,
     double *marginal = plait_arena_alloc(d->arena, (size_t)from->states, sizeof *marginal);
 
     out->state[v] = plait_arena_alloc(d->arena, (size_t)from->states, sizeof *out->state[v]);
-    if (kept == NULL || marginal == NULL || out->state[v] == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(kept && marginal && out->state[v], err));
     PLAIT_TRY(program_eliminate(d->p, (program_weights){1.0, d->multiplier}, v, d->arena, marginal,
                                 NULL, err));
     out->p.variable[v] = (program_variable){0, kept};
@@ -90,8 +89,7 @@ static plait_status keep_edge(const dual *d, int e, reduced *out, plait_error *e
     const int rows = out->p.variable[from->a].states, columns = out->p.variable[from->b].states;
     double *time_s = plait_arena_alloc(d->arena, (size_t)rows * (size_t)columns, sizeof *time_s);
 
-    if (time_s == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(time_s, err));
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++)
             time_s[i * columns + j] =
@@ -149,8 +147,7 @@ static plait_status close_gap(dual *d, int64_t most_labels, program_answer *out,
                                      .most_each = most_each[i],
                                      .most_labels = most_labels};
 
-        if (r == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(r, err));
         PLAIT_TRY(reduce(d, r, err));
         PLAIT_TRY(
             program_fronts(&r->p, slack, d->arena, &found, &any, &out->proven, &out->labels, err));

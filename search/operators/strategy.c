@@ -118,8 +118,7 @@ plait_status strategies_list(layer_graph *g, plait_arena *arena, plait_error *er
         node *n = &g->node[i];
         plait_use use[PLAIT_MESH_AXES] = {PLAIT_USE_REPLICATE};
         n->strategy = plait_arena_alloc(arena, MOST_STRATEGIES, sizeof *n->strategy);
-        if (n->strategy == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(n->strategy, err));
         do {
             if (is_possible(g, n, use))
                 memcpy(n->strategy[n->strategies++].use, use, sizeof use);

@@ -271,8 +271,7 @@ plait_status pipeline_solve(const pipeline_problem *problem, plait_arena *arena,
         .first = -1,
         .best = -1,
         .value = HUGE_VAL};
-    if (!e.now || !e.next)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(e.now && e.next, err));
     if (out->bound >= problem->limit)
         return PLAIT_OK;
     for (size_t i = 0; i < states; i++)

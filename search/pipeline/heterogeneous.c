@@ -80,8 +80,7 @@ static plait_status make(hetero_problem *q, plait_error *err)
 
     q->top = q->options->top;
     q->found = plait_arena_alloc(q->arena, (size_t)q->top, sizeof *q->found);
-    if (!q->found)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(q->found, err));
     for (int g = 0; g < cluster->groups; g++)
         q->usd_per_s[g] = plait_cluster_taken(cluster, q->problem->job.gpus, g) *
                           cluster->group[g].accelerator->usd_per_hour / 3600.0;
@@ -114,8 +113,7 @@ static plait_status take_plans(const hetero_problem *q, plait_search_result *res
 {
     plait_ranked *plan = plait_arena_alloc(q->arena, (size_t)q->top, sizeof *plan);
 
-    if (!plan)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(plan, err));
     for (int i = 0; i < q->found_count; i++) {
         plait_ranked ranked;
         PLAIT_TRY(rank(q, &q->found[i].plan, i, &ranked, err));
@@ -139,8 +137,7 @@ static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_
 {
     plait_stage *stage = plait_arena_alloc(arena, (size_t)plan->stages, sizeof *stage);
 
-    if (!stage)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage, err));
     for (int s = 0; s < plan->stages; s++) {
         stage[s] = plan->stage[s];
         stage[s].group = g;
@@ -216,8 +213,7 @@ static plait_status make_space(hetero_problem *q, int n, bool *any, plait_error 
 
     PLAIT_TRY(space_list_recompute(q->problem, q->options, q->arena, &all, err));
     plait_recompute *list = plait_arena_alloc(q->arena, (size_t)all.count + 1, sizeof *list);
-    if (!list)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list, err));
     for (int i = 0; i < all.count; i++) {
         const plait_recompute one = all.value[i].recompute;
         const bool of_all_stages = q->problem->runtime->can.recompute_alike >> one.kind & 1u;
@@ -336,8 +332,7 @@ static plait_status run(hetero_problem *q, plait_search_result *result, plait_er
     for (int g = 0; g < q->problem->cluster->groups; g++)
         PLAIT_TRY(add_alone(q, g, result, err));
     q->range = pipeline_ranges(q->problem->model, q->arena, &q->ranges);
-    if (!q->range)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(q->range, err));
     PLAIT_TRY(search_even(q, space, &spaces, err));
     result->points += q->listed;
     result->priced += q->solved;
@@ -361,8 +356,7 @@ static plait_status search_with(const plait_problem *problem, const plait_search
 
     *result = (plait_search_result){.threads = 1};
     PLAIT_TRY(check(problem, options, err));
-    if (!q)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(q, err));
     *q = (hetero_problem){.problem = problem,
                           .options = options,
                           .arena = arena,

@@ -347,18 +347,15 @@ plait_status hetero_list_degrees(hetero_problem *q, plait_error *err)
     choice_list lists[PLAIT_MAX_NODE_GROUPS];
 
     for (int g = 0; g < groups; g++)
-        if (!list_group(q, g, &lists[g]))
-            return plait_fail_nomem(err);
-    if (!list_sizes(q, lists))
-        return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(list_group(q, g, &lists[g]), err));
+    PLAIT_TRY(plait_check_allocated(list_sizes(q, lists), err));
     q->space.list = plait_arena_alloc(q->arena, (size_t)q->space.sizes * PLAIT_MAX_NODE_GROUPS + 1,
                                       sizeof *q->space.list);
-    if (!q->space.list)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(q->space.list, err));
     for (int b = 0; b < q->space.sizes; b++)
         for (int g = 0; g < groups; g++)
-            if (!sort_group(q, &lists[g], b, &q->space.list[b * PLAIT_MAX_NODE_GROUPS + g]))
-                return plait_fail_nomem(err);
+            PLAIT_TRY(plait_check_allocated(
+                sort_group(q, &lists[g], b, &q->space.list[b * PLAIT_MAX_NODE_GROUPS + g]), err));
     return PLAIT_OK;
 }
 

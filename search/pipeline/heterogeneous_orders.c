@@ -125,8 +125,7 @@ plait_status hetero_build_plan(hetero_problem *q, const group_order *order,
     plait_chunk *chunk = plait_arena_alloc(q->arena, (size_t)stages, sizeof *chunk);
     int s = 0;
 
-    if (!stage || !chunk)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage && chunk, err));
     for (int r = 0; r < order->set->runs; r++)
         for (int n = 0; n < order->run[r]->stages; n++, s++) {
             if (!hetero_stage(q, order->run[r]->choice, hetero_place_of(order->set, s),
@@ -170,8 +169,7 @@ static plait_status solve_block(order_search *search, const group_choice *set, i
     const double limit = hetero_limit(q);
 
     for (int i = 0; i < sets; i++)
-        if (!list_orders(search, &set[i], &search->slot[i]))
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(list_orders(search, &set[i], &search->slot[i]), err));
 #pragma omp parallel for schedule(dynamic, 1) num_threads(search_threads(q->options->threads))
     for (int i = 0; i < sets; i++)
         solve_slot(q, limit, &search->slot[i]);
@@ -245,8 +243,8 @@ static plait_status search_sizes(order_search *search, int64_t *budget, double *
         double size_bound;
         if (budget)
             *budget -= share;
-        if (!hetero_list_choices(q, size, budget != NULL, &share, &size_bound, &search->sets))
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(
+            hetero_list_choices(q, size, budget != NULL, &share, &size_bound, &search->sets), err));
         if (budget)
             *budget += share > 0 ? share : 0;
         if (budget && share < 0)

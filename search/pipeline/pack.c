@@ -133,16 +133,14 @@ static plait_status fill_tails(pack_walk *walk, plait_arena *arena, plait_error 
     saving_step *const own = plait_arena_alloc(arena, (size_t)p->options, sizeof *own);
     tail_steps after = {0};
 
-    if (own == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(own, err));
     for (int g = p->groups - 1; g >= 0; g--) {
         for (int c = walk->group[g].count - 1; c >= 0; c--) {
             const int steps = hull_steps(walk, g, c, own);
             saving_step *const all =
                 plait_arena_alloc(arena, (size_t)(steps + after.count), sizeof *all);
 
-            if (all == NULL)
-                return plait_fail_nomem(err);
+            PLAIT_TRY(plait_check_allocated(all, err));
             walk->tail[g * p->options + c] =
                 (tail_steps){merge_steps(own, steps, after.step, after.count, all), all};
         }
@@ -358,8 +356,7 @@ plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_re
     *result = (pack_result){
         .proven = true, .time_s = problem->below_s, .bound_s = HUGE_VAL, .need_bytes = HUGE_VAL};
     result->count = plait_arena_alloc(arena, all, sizeof *result->count);
-    if (result->count == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(result->count, err));
     if (problem->groups == 0) { // the stage has only ends of the model
         result->need_bytes = problem->live_bytes;
         result->fits = problem->live_bytes <= problem->room_bytes && problem->below_s > 0.0;

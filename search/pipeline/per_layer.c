@@ -195,8 +195,7 @@ static plait_status plan_stage(const per_layer_point *point, const per_layer_sta
     plait_recompute *const recompute = plait_arena_alloc(arena, layers, sizeof *recompute);
     plait_cut *const sharding = plait_arena_alloc(arena, layers, sizeof *sharding);
 
-    if (!recompute || !sharding)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(recompute && sharding, err));
     for (int r = 0, at = 0; r < from->runs; at += from->run[r++].layers) {
         list_choices(point->input, &from->run[r], recompute + at);
         for (int i = 0; i < from->run[r].layers; i++)
@@ -214,8 +213,7 @@ plait_status per_layer_plan(const per_layer_point *point, const plait_chunk *chu
     const int stages = point->degrees.pp;
     plait_stage *const stage = plait_arena_alloc(arena, (size_t)stages, sizeof *stage);
 
-    if (!stage)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage, err));
     PLAIT_TRY(plait_plan_lay(&point->degrees, chunk, arena, out, err));
     for (int s = 0; s < stages; s++) {
         stage[s] = out->stage[s];

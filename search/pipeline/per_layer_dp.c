@@ -51,8 +51,7 @@ static plait_status list_options(pipeline_engine *engine, void *context, int sta
     per_layer_option **const filled =
         plait_arena_alloc(w->arena, (size_t)point->shardings, sizeof(per_layer_option *));
 
-    if (!filled)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(filled, err));
     PLAIT_TRY(per_layer_fill(point, &slot, w->arena, &w->proven, filled, err));
     for (int next = 0; next < point->shardings; next++)
         for (const per_layer_option *option = filled[next]; option; option = option->next)
@@ -104,8 +103,7 @@ plait_status per_layer_dp(per_layer_point *point, const int *layers, double limi
     const pipeline_label *path[PLAIT_MAX_LAYERS];
     pipeline_result dp;
 
-    if (!stage || !w.least || !w.rest)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage && w.least && w.rest, err));
     fill_rest(&w);
     PLAIT_TRY(pipeline_solve(&problem, arena, &dp, err));
     *out = (per_layer_result){

@@ -157,8 +157,7 @@ static plait_status keep(const fill_work *w, const per_layer_option *option, int
     }
     per_layer_option *const kept = plait_arena_alloc(w->arena, 1, sizeof *kept);
     int *const count = plait_arena_alloc(w->arena, counts, sizeof *count);
-    if (!kept || !count)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(kept && count, err));
     *kept = *option;
     for (int r = 0; r < option->stage.runs; r++) {
         int *const of_run = count + r * w->point->input->choices;
@@ -267,8 +266,7 @@ plait_status per_layer_fill(const per_layer_point *point, const per_layer_slot *
                                     sizeof *w.option),
     };
 
-    if (!w.option)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(w.option, err));
     memset(out, 0, (size_t)point->shardings * sizeof(per_layer_option *));
     for (int a = 0; a < point->shardings; a++) {
         const per_layer_stage one = {.runs = slot->layers > 0,

@@ -65,8 +65,7 @@ plait_status per_stage_at(const per_stage_problem *q, const plait_degrees *d, pl
     plait_layer_cost *const cost =
         plait_arena_alloc(arena, (size_t)kinds * (size_t)q->choices, sizeof *cost);
 
-    if (cost == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cost, err));
     for (int c = 0; c < q->choices; c++) {
         const bool may = may_have(q, d, &q->choice[c]);
         for (int k = 0; k < kinds; k++)
@@ -199,8 +198,7 @@ static plait_status choose_all(const per_stage_point *point, const plait_chunk *
     const plait_degrees *const d = point->degrees;
     plait_chunk *const own = plait_arena_alloc(arena, (size_t)d->vpp, sizeof *own);
 
-    if (own == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(own, err));
     for (int s = 0; s < d->pp; s++) {
         for (int v = 0; v < d->vpp; v++)
             own[v] = chunk[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, s, v)];
@@ -275,8 +273,7 @@ static plait_status choose_keepers(const per_stage_point *point, const plait_chu
     per_stage_stage *const best = plait_arena_alloc(arena, stages, sizeof *best);
     double bound_s = out->fits ? out->bound_s : HUGE_VAL;
 
-    if (kept == NULL || now == NULL || best == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(kept && now && best, err));
     PLAIT_TRY(choose_all(&with, chunk, arena, kept, err));
     for (int i = 0; i < 2 * out->stages; i++) {
         const per_stage_stage *const one = i % 2 ? &kept[i / 2] : &host[i / 2];
@@ -308,8 +305,7 @@ plait_status per_stage_solve(const per_stage_problem *q, const plait_degrees *d,
     *out = (per_stage_result){.fits = true, .step_s = HUGE_VAL, .bound_s = HUGE_VAL};
     if (!per_stage_may_choose(q, d))
         return PLAIT_OK;
-    if (stage == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage, err));
     out->refines = true;
     out->stages = d->pp;
     out->stage = stage;
@@ -380,8 +376,7 @@ static plait_status plan_stage(const per_stage_problem *q, const per_stage_stage
         plait_arena_alloc(arena, (size_t)out->layers, sizeof *recompute);
     int *const left = plait_arena_alloc(arena, counts, sizeof *left);
 
-    if (recompute == NULL || left == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(recompute && left, err));
     memcpy(left, from->count, counts * sizeof *left);
     assign_choices(q, from, left, out, recompute);
     out->degrees.offload_acts = from->offload_acts;
@@ -399,8 +394,7 @@ plait_status per_stage_plan(const per_stage_problem *q, const plait_degrees *d,
 {
     plait_stage *const stage = plait_arena_alloc(arena, (size_t)d->pp, sizeof *stage);
 
-    if (stage == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage, err));
     PLAIT_TRY(plait_plan_lay(d, chunk, arena, out, err));
     for (int s = 0; s < d->pp; s++) {
         stage[s] = out->stage[s];

@@ -112,8 +112,7 @@ static plait_status pack_under(const stage_work *work, unsigned char set, double
         plait_arena_alloc(work->arena, groups * (size_t)q->choices, sizeof *option);
     int *const layers = plait_arena_alloc(work->arena, groups, sizeof *layers);
 
-    if (option == NULL || layers == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(option && layers, err));
     for (int g = 0; g < stage->groups; g++) {
         layers[g] = stage->group[g].layers;
         for (int c = 0; c < q->choices; c++) {
@@ -233,8 +232,7 @@ static plait_status choose_one(const stage_work *work, per_stage_stage *out, pla
     int *const kept = plait_arena_alloc(work->arena, all, sizeof *kept);
     int *const count = plait_arena_alloc(work->arena, all, sizeof *count);
 
-    if (kept == NULL || count == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(kept && count, err));
     for (int v = 0; v < work->point->degrees->vpp; v++) {
         const int layers = work->chunk[v].last - work->chunk[v].first;
         longest = layers > longest ? layers : longest;
@@ -269,8 +267,7 @@ plait_status per_stage_choose(const per_stage_point *point, int s, const plait_c
         .arena = arena,
     };
 
-    if (!group || !work.in_flight)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(group && work.in_flight, err));
     *out = (per_stage_stage){
         .group = group, .need_bytes = HUGE_VAL, .proven = true, .kept = point->kept};
     out->frame = frame_under(&work, point->degrees->offload_acts);

@@ -124,8 +124,7 @@ static plait_status fill_even(dp_context *w, int *out, bool *fits, plait_error *
     double *const slowest = plait_arena_alloc(w->arena, cells, sizeof *slowest);
     int *const layers = plait_arena_alloc(w->arena, cells, sizeof *layers);
 
-    if (slowest == NULL || layers == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(slowest && layers, err));
     for (int s = 0; s < w->stages; s++)
         for (int u = s == w->stages - 1 ? w->layers : 0; u <= w->layers; u++)
             PLAIT_TRY(even_cell(w, s, u, slowest, layers, err));
@@ -190,8 +189,7 @@ static plait_status begin(dp_context *w, plait_error *err)
     w->range = pipeline_ranges(w->point->input->problem->model, w->arena, &w->ranges);
     const size_t prices = (size_t)(w->homes * w->stages) * (size_t)w->ranges;
     w->price = plait_arena_alloc(w->arena, prices, sizeof *w->price);
-    if (w->range == NULL || w->price == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(w->range && w->price, err));
     for (size_t i = 0; i < prices; i++)
         w->price[i].time.forward_s = -1.0;
     return PLAIT_OK;
@@ -244,8 +242,7 @@ plait_status per_stage_dp(const per_stage_point *point, plait_arena *arena, per_
     };
 
     *out = (per_stage_layout){.time_s = HUGE_VAL, .layers = layers};
-    if (layers == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(layers, err));
     PLAIT_TRY(begin(&w, err));
     PLAIT_TRY(fill_even(&w, layers, &out->fits, err));
     if (out->fits) {

@@ -257,8 +257,7 @@ plait_status refine_points(search_run *run, const refine_steps *steps, plait_ref
     search_found found;
     int64_t settled;
 
-    if (!at)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(at, err));
     space.layouts = steps->layouts;
     listing.space = &space;
     listing.coarse = false;

@@ -160,8 +160,7 @@ static plait_status rank(search_run *run, const void *context, const plait_degre
 
     (void)context;
     point.degrees.split.layout = plait_arena_printf(run->arena, "%s", best->layout);
-    if (!point.degrees.split.layout)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(point.degrees.split.layout, err));
     PLAIT_TRY(answer_ranking(run, &point, 1, &ranked, err));
     *out = ranked[0];
     return PLAIT_OK;

@@ -275,8 +275,8 @@ static plait_status rank(search_run *run, const void *context, const plait_degre
     (void)context;
     d.split = best->split;
     per_layer_point *const point = per_layer_begin(&problem, &d, run->arena);
-    if (!point || !solve_split(run, point, &d, limit_s, run->arena, &out->plan, &cost, &again))
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(
+        point && solve_split(run, point, &d, limit_s, run->arena, &out->plan, &cost, &again), err));
     refine_rank(run, &cost, out);
     return PLAIT_OK;
 }

@@ -255,8 +255,7 @@ static plait_status rank(search_run *run, const void *context, const plait_degre
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     plait_cost cost;
 
-    if (!table)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(table, err));
     per_stage_attempt at = begin(run, context, table, run->arena, degrees, HUGE_VAL, &again);
     plait_degrees d = at.degrees;
     d.split = best->split;
@@ -290,8 +289,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
                                 .most_solved = MOST_SOLVED,
                                 .layouts = refine_may_layout(run)};
 
-    if (!choice)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(choice, err));
     // Choices that all layers of a plan must share are left to uniform points (rule P40).
     for (int i = 0; i < all->count; i++)
         if (!(run->problem->runtime->can.recompute_alike >> all->value[i].recompute.kind & 1u))

@@ -247,8 +247,7 @@ plait_status plait_serve_reach_of(const plait_serve_options *q, plait_serve_sim_
     if (q->load.kind != PLAIT_LOAD_RATE)
         return PLAIT_OK;
     r.answer = plait_arena_alloc(arena, 1, sizeof *r.answer);
-    if (r.answer == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(r.answer, err));
     PLAIT_TRY(find_rate(&r, out, err));
     if (out->rate > 0.0)
         PLAIT_TRY(fill_gpus(&r, out, err));

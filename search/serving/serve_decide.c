@@ -145,8 +145,7 @@ static plait_status describe_missed(const plait_serve_options *q, const plait_se
         if (asked[l] > 0.0 && seen[l] > asked[l]) {
             *why = plait_arena_printf(arena, "its simulation has %.4g ms, %s allows %.4g ms",
                                       seen[l] * 1e3, plait_serve_limit_flag[l], asked[l] * 1e3);
-            if (*why == NULL)
-                return plait_fail_nomem(err);
+            PLAIT_TRY(plait_check_allocated(*why, err));
         }
     return PLAIT_OK;
 }
@@ -372,8 +371,7 @@ plait_status serve_decide(const plait_serve_options *q, plait_serve_sim_options 
     plait_serve_answer *first = plait_arena_alloc(arena, 1, sizeof *first);
     decision b = {q, draws, arena, out, first_only, front, 0.0};
 
-    if (first == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(first, err));
     for (size_t m = 0; m < sizeof margin / sizeof *margin; m++) {
         const int before = m > 0 ? first->simulations : 0;
         PLAIT_TRY(search_beyond(&b, margin[m], err));

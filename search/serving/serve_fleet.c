@@ -253,8 +253,7 @@ plait_status plait_fleet_find(const plait_serve_options *q, const plait_fleet_op
     const int node = q->cluster->group[0].gpus_per_node;
 
     *out = (plait_fleet_answer){.gpus_per_node = node < q->gpus ? node : q->gpus};
-    if (p == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(p, err));
     if (!(rate > 0.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",
                           "expected an hour with requests, found none");

@@ -363,8 +363,7 @@ plait_status serve_look_pairs(serve_look *look, const plait_engine *engine, plai
 
     all.prefill = plait_arena_alloc(look->arena, (size_t)look->candidates + 1, sizeof(role));
     all.decode = plait_arena_alloc(look->arena, (size_t)look->candidates + 1, sizeof(role));
-    if (all.prefill == NULL || all.decode == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(all.prefill && all.decode, err));
     fill_roles(&all);
     look_all(&all);
     for (int j = 0; look->front && j < all.decodes; j++)

@@ -514,8 +514,7 @@ plait_status serve_roles(const plait_serve_options *q, const plait_serve_plan *p
         const plait_serving serving = {q->model, q->cluster, plan->worker[r], plan->weights,
                                        plan->kv};
         serve_candidate *c = plait_arena_alloc(arena, 1, sizeof *c);
-        if (c == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(c, err));
         serve_candidate_fill(&serving, &q->load, c);
         role[r] = c;
         *why = c->reason;

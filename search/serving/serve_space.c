@@ -110,8 +110,7 @@ plait_status serve_space_fill(const plait_serve_options *q, plait_arena *arena,
     *count = 0;
     *cut = *large = 0;
     *out = plait_arena_alloc(arena, (size_t)count_workers(q, experts) + 1, sizeof **out);
-    if (*out == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(*out, err));
     do
         if (is_sane(q, w))
             add(q, w, *out, count, cut, large);

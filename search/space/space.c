@@ -268,12 +268,10 @@ static plait_status list_rows(plan_space *space, plait_arena *arena, plait_error
                      .cached = plait_arena_alloc(arena, kernels + 1, 1),
                      .dispatches = dispatch_cache_new(arena)};
 
-    if (!walk.cached || !walk.dispatches)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(walk.cached && walk.dispatches, err));
     walk_rows(&walk);
     plait_degrees *rows = plait_arena_alloc(arena, (size_t)walk.count + 1, sizeof *rows);
-    if (!rows)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(rows, err));
     walk.row = rows;
     walk.count = 0;
     walk_rows(&walk);
@@ -317,8 +315,7 @@ static plait_status list_degrees(plan_space *space, plait_arena *arena, plait_er
     int *const value = plait_arena_alloc(arena, (size_t)gpus, sizeof *value);
     int count = 0;
 
-    if (!value)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(value, err));
     for (int degree = 1; degree <= gpus; degree++)
         if (layers_take(space->problem, degree))
             value[count++] = degree;

@@ -157,8 +157,7 @@ static plait_status list_splits(const plan_space *space, int pp, plait_arena *ar
     space_split *list =
         plait_arena_alloc(arena, (size_t)(max_vpp + 1) * PLAIT_SPLITS, sizeof *list);
 
-    if (!list)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list, err));
     *out = (space_splits){.split = list};
     d.pp = pp;
     for (int k = 0; k < 3; k++) {
@@ -173,8 +172,7 @@ plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_erro
     const plait_problem *problem = space->problem;
     space_splits *splits = plait_arena_alloc(arena, (size_t)space->divisors.count, sizeof *splits);
 
-    if (!splits)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(splits, err));
     for (int i = 0; i < space->divisors.count; i++) {
         const int pp = space->divisors.value[i];
         if (pp <= most_chunks(space) && pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&

@@ -20,8 +20,7 @@ static plait_status list_divisors(int of, plait_arena *arena, space_list *out, p
         if (of % i == 0)
             count += i * i == of ? 1 : 2;
     int *value = plait_arena_alloc(arena, (size_t)count, sizeof *value);
-    if (!value)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(value, err));
     int low = 0;
     int high = count;
     for (int64_t i = 1; i * i <= of; i++) {
@@ -44,8 +43,7 @@ static plait_status list_allowed(const plait_search_options *options, int of, pl
 
     PLAIT_TRY(list_divisors(of, arena, &all, err));
     int *value = plait_arena_alloc(arena, (size_t)all.count, sizeof *value);
-    if (!value)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(value, err));
     for (int i = 0; i < all.count; i++)
         if (limits_allow(options, key, all.value[i]))
             value[count++] = all.value[i];
@@ -69,8 +67,7 @@ static plait_status list_mask(const plan_space *space, unsigned mask, plait_key_
     int *value = plait_arena_alloc(arena, 32, sizeof *value);
     int count = 0;
 
-    if (!value)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(value, err));
     for (int i = 0; i < 31; i++)
         if ((mask >> i & 1u) && allowed_by_word(space, key, i))
             value[count++] = i;
@@ -221,8 +218,7 @@ static plait_status list_paired(const plait_problem *problem, plait_arena *arena
     space_choice *pair = plait_arena_alloc(arena, (size_t)out->count + 1, sizeof *pair);
     plait_degrees probe = plait_degrees_init();
 
-    if (!pair)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(pair, err));
     probe.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
     for (int i = 0; i < out->count; i++) {
         probe.recompute = out->value[i].recompute;
@@ -243,8 +239,7 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
     space_choice *value = plait_arena_alloc(arena, most, sizeof *value);
     int count = 0;
 
-    if (!value)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(value, err));
     for (int kind = 0; kind < PLAIT_RECOMPUTE_KINDS; kind++) {
         if (!(can->takes[PLAIT_KEY_RECOMPUTE] >> kind & 1u))
             continue;

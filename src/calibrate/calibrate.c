@@ -180,8 +180,7 @@ static plait_status select_points(const calibrate_run *run, const family *f, int
     *count = 0;
     *source = chosen.source != NULL ? chosen.source : "own measurements";
     *out = plait_arena_alloc(run->arena, run->points->count, sizeof **out);
-    if (*out == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(*out, err));
     for (size_t i = 0; i < run->points->count; i++) {
         const point *p = &run->points->point[i];
 
@@ -248,8 +247,7 @@ static plait_status fit_block(calibrate_run *run, const family *f, int block,
     fit_point *points;
     int count;
 
-    if (subject == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(subject, err));
     *out = (calibrate_block){.family = f, .block = block};
     PLAIT_TRY(select_points(run, f, block, present, &points, &count, &out->source, err));
     if (count < f->least)
@@ -349,8 +347,7 @@ plait_status calibrate_accelerator(const char *name, const point_list *points, p
     json_document file;
     plait_status status;
 
-    if (run.block == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(run.block, err));
     PLAIT_TRY(calibrate_file_read(name, arena, &file, err));
     run.tree = file.tree;
     status = fit_all(&run, out, err);

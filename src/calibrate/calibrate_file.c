@@ -23,8 +23,7 @@ plait_status calibrate_file_parse(const json_tree *tree, plait_arena *arena, pla
     size_t length;
     const char *text = json_tree_print(tree, arena, &length);
 
-    if (text == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(text, err));
     return plait_accelerator_parse(text, length, "accelerator", arena, out, err);
 }
 
@@ -76,8 +75,7 @@ plait_status calibrate_file_without(const json_tree *tree, const calibrate_block
     json_tree *object;
     plait_status status;
 
-    if (copy == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(copy, err));
     object = find_block(copy, block);
     for (int i = 0; object != NULL && i < block->numbers; i++)
         if (block->number[i].key != NULL)
@@ -207,17 +205,14 @@ plait_status calibrate_file_apply(json_tree *tree, const calibrate_block *block,
     json_tree *object = enter_block(tree, block);
     const char *source;
 
-    if (object == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(object, err));
     source = source_of(object, block, arena);
-    if (source == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(source, err));
     if (owns_block(block) && json_tree_member(object, "e") != NULL &&
         json_tree_set_object(object, "e") == NULL)
         return plait_fail_nomem(err);
     for (int i = 0; i < block->numbers; i++)
-        if (!set_number(object, block, i))
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(set_number(object, block, i), err));
     if (block->family->section == NULL)
         return PLAIT_OK;
     if (owns_block(block))

@@ -84,8 +84,7 @@ static plait_status compare_peaks(const plait_runs *runs, plait_arena *arena, pl
     plait_evidence_row *row = plait_arena_alloc(arena, runs->count + 1, sizeof *row);
     plait_validation v;
 
-    if (row == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(row, err));
     out->memory = row;
     PLAIT_TRY(plait_validate_prices(runs, arena, &v, err));
     for (size_t i = 0; i < runs->count; i++) {
@@ -113,8 +112,7 @@ static plait_status predict(const plait_runs *runs, cross_progress *progress,
     plait_evidence_row *row = plait_arena_alloc(arena, runs->count + 1, sizeof *row);
     profile_set all;
 
-    if (row == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(row, err));
     *out = (plait_evidence){.row = row};
     PLAIT_TRY(profile_set_learn(runs, NULL, 0, pipelines, arena, &all, err));
     for (size_t i = 0; i < runs->count; i++) {

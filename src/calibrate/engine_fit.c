@@ -221,8 +221,7 @@ static plait_status fit_bands(const sample *all, sample *s, const plait_engine *
 
     for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
         ratio[f] = plait_arena_alloc(arena, s->count, sizeof(double));
-        if (ratio[f] == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(ratio[f], err));
     }
     for (size_t i = 0; i < s->count; i++) {
         if (!is_first(s, i))
@@ -276,8 +275,7 @@ static plait_status take_sample(const plait_serve_runs *runs, const plait_engine
 {
     *s = (sample){.run = plait_arena_alloc(arena, runs->count + 1, sizeof *s->run),
                   .weight = plait_arena_alloc(arena, runs->count + 1, sizeof *s->weight)};
-    if (s->run == NULL || s->weight == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(s->run && s->weight, err));
     for (size_t i = 0; i < runs->count; i++)
         if (takes(runs, &runs->run[i], profile))
             s->run[s->count++] = &runs->run[i];
@@ -313,8 +311,7 @@ plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena, plait
     sample s, all;
 
     runs->given = plait_arena_alloc(arena, runs->count + 1, sizeof *runs->given);
-    if (runs->given == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(runs->given, err));
     for (size_t e = 0; e < runs->engines; e++) {
         PLAIT_TRY(take_sample(runs, &runs->engine[e], is_of, arena, &s, err));
         PLAIT_TRY(take_sample(runs, &runs->engine[e], is_of_kind, arena, &all, err));
@@ -322,8 +319,7 @@ plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena, plait
             if (!is_first(&s, i))
                 continue;
             plait_engine *without = plait_arena_alloc(arena, 1, sizeof *without);
-            if (without == NULL)
-                return plait_fail_nomem(err);
+            PLAIT_TRY(plait_check_allocated(without, err));
             *without = fit_from(&all, &s, fold_of(&s, s.run[i]), &runs->engine[e]);
             for (size_t j = i; j < s.count; j++)
                 if (strcmp(fold_of(&s, s.run[j]), s.held) == 0)

@@ -213,8 +213,7 @@ static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
     if (run->ranks < 2)
         return fail_run(run, err, "a line for each rank (#  Rank 0 ...)", "none");
     const char *const device = plait_arena_text(list->arena, run->device);
-    if (device == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(device, err));
     for (size_t i = run->first; i < list->count; i++) {
         point *const p = &list->point[i];
         p->kind = run->op == PLAIT_P2P ? POINT_P2P : POINT_COLLECTIVE;

@@ -104,8 +104,7 @@ static plait_status select_points(const plait_cluster *cluster, const point_list
 
     *count = 0;
     *out = plait_arena_alloc(arena, points->count + 1, sizeof **out);
-    if (*out == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(*out, err));
     for (size_t i = 0; i < points->count; i++) {
         const point *const p = &points->point[i];
 
@@ -149,8 +148,7 @@ plait_status network_fit(const plait_cluster *cluster, const point_list *points,
     fit_point *selected;
     int count;
 
-    if (fitted == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(fitted, err));
     *fitted = *cluster;
     *out = (network_result){.cluster = fitted};
     if (shape.nodes == 0)

@@ -14,8 +14,7 @@ plait_status points_add(point_list *list, const point *added, plait_error *err)
         const size_t room = list->room > 0 ? 2 * list->room : 256;
         point *grown = plait_arena_alloc(list->arena, room, sizeof *grown);
 
-        if (grown == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(grown, err));
         if (list->count > 0)
             memcpy(grown, list->point, list->count * sizeof *grown);
         list->point = grown;

@@ -154,8 +154,7 @@ static plait_status fit_member(profile_subject *subject, const profile_set *set,
     fit_point *point = plait_arena_alloc(arena, m->points + 1, sizeof *point);
 
     out->left_out = plait_arena_alloc(arena, m->points + 1, sizeof *out->left_out);
-    if (point == NULL || out->left_out == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(point && out->left_out, err));
     list_points(set, m, point, out);
     choose_numbers(set, m, software, out);
     out->before = mean_error(subject, point, m->points);
@@ -174,8 +173,7 @@ static plait_status fit_one(const profile_set *set, const profile_member *m,
     profile_subject subject = {.runtime = *was, .scratch = plait_arena_new()};
 
     *out = (profile_result){.runtime = *was, .variant = variant};
-    if (subject.scratch == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(subject.scratch, err));
     const plait_status status = fit_member(&subject, set, m, software, arena, out, err);
     plait_arena_free(subject.scratch);
     return status;
@@ -328,11 +326,9 @@ static plait_status apply_variant(const profile_result *result, json_tree *tree,
                            "determine is as %s has it",
                            result->runs, 100.0 * result->after, software);
 
-    if (source == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(source, err));
     for (int i = 0; i < result->numbers; i++)
-        if (!set_number(result, i, tree))
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(set_number(result, i, tree), err));
     return set_sources(result, tree, source) ? PLAIT_OK : plait_fail_nomem(err);
 }
 

@@ -67,8 +67,7 @@ static plait_status take_slopes(profile_member *m, plait_arena *scratch, plait_e
     double *moved = plait_arena_alloc(scratch, m->points + 1, sizeof *moved);
     double x[PLACES];
 
-    if (moved == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(moved, err));
     memcpy(m->line.at, m->line.mean, sizeof m->line.at);
     memcpy(x, m->line.at, sizeof x);
     price(m, x, scratch, m->residual);
@@ -138,8 +137,7 @@ static plait_status draw_line(const profile_set *set, profile_member *m, plait_a
     double *room = plait_arena_alloc(scratch, m->points + 1, sizeof *room);
     double scale;
 
-    if (room == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(room, err));
     m->line.runs = scale_of(set, m, room, &scale) > 0;
     memset(m->line.slope, 0, sizeof m->line.slope);
     memset(m->line.curvature, 0, sizeof m->line.curvature);
@@ -157,8 +155,7 @@ static plait_status settle(profile_set *set, plait_arena *scratch, plait_error *
 {
     hierarchy_member *line = plait_arena_alloc(scratch, (size_t)set->members + 1, sizeof *line);
 
-    if (line == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(line, err));
     for (int m = 0; m < set->members; m++) {
         PLAIT_TRY(draw_line(set, &set->member[m], scratch, err));
         line[m] = set->member[m].line;
@@ -220,8 +217,7 @@ static plait_status add_member(profile_set *set, const char *name, size_t most, 
     m.point = plait_arena_alloc(arena, most, sizeof *m.point);
     m.residual = plait_arena_alloc(arena, most, sizeof *m.residual);
     m.slope = plait_arena_alloc(arena, most * PLACES, sizeof *m.slope);
-    if (m.point == NULL || m.residual == NULL || m.slope == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(m.point && m.residual && m.slope, err));
     m.runtime.name = name;
     join_family(set, &m);
     if (set->families.families > HIERARCHY_FAMILIES)
@@ -338,8 +334,7 @@ plait_status profile_set_learn(const plait_runs *runs, const char *name, int var
     plait_validation v;
 
     *out = (profile_set){.member = plait_arena_alloc(arena, runs->count + 1, sizeof *out->member)};
-    if (out->member == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->member, err));
     if (name != NULL)
         PLAIT_TRY(add_member(out, name, runs_of(runs, name) + 1, arena, err));
     if (variant > 0)
@@ -367,8 +362,7 @@ static plait_status own_slopes(profile_member *m, plait_arena *arena, plait_erro
     double *residual = plait_arena_alloc(arena, m->points + 1, sizeof *residual);
     double *slope = plait_arena_alloc(arena, (m->points + 1) * PLACES, sizeof *slope);
 
-    if (residual == NULL || slope == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(residual && slope, err));
     memcpy(residual, m->residual, m->points * sizeof *residual);
     memcpy(slope, m->slope, m->points * PLACES * sizeof *slope);
     m->residual = residual;
@@ -382,8 +376,7 @@ plait_status profile_set_forget(const profile_set *all, const char *source, plai
     *out = *all;
     out->without = source;
     out->member = plait_arena_alloc(arena, (size_t)all->members + 1, sizeof *out->member);
-    if (out->member == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->member, err));
     memcpy(out->member, all->member, (size_t)all->members * sizeof *out->member);
     for (int m = 0; m < out->members; m++)
         if (ran(&out->member[m], source))

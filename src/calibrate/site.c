@@ -120,8 +120,7 @@ static plait_status collect(const site_subject *subject, const site_step *step, 
 {
     *table = (site_table){plait_arena_alloc(arena, steps, sizeof *table->fit),
                           plait_arena_alloc(arena, steps, sizeof *table->run)};
-    if (table->fit == NULL || table->run == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(table->fit && table->run, err));
     for (size_t i = 0; i < steps; i++) {
         const double before_s = step_s(subject, &step[i]);
 
@@ -222,8 +221,7 @@ plait_status site_scale(const plait_cluster *cluster, const plait_runs *runs,
     plait_validation prices;
     size_t steps = 0;
 
-    if (step == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(step, err));
     PLAIT_TRY(plait_validate_prices(runs, arena, &prices, err));
     for (size_t i = 0; i < runs->count; i++) {
         const plait_run *const run = &runs->run[i];

@@ -93,8 +93,7 @@ static plait_status default_cluster(const char *name, const plait_accelerator *a
                                  ? name
                                  : plait_arena_printf(arena, "%s:1x%d", name, node);
 
-    if (text == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(text, err));
     PLAIT_TRY(plait_cluster_synthetic(text, arena, out, err));
     out->group[0].nodes = 0;
     out->gpus = 0;
@@ -118,8 +117,7 @@ static plait_status fit_network(const calibrate_kernels_task *task, const char *
     *out = (network_result){0};
     if (!wants_cluster(task) && network_shape_of(result->name, points).nodes == 0)
         return PLAIT_OK;
-    if (accelerator == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(accelerator, err));
     PLAIT_TRY(plait_accelerator_parse(result->text, result->length, result->name, arena,
                                       accelerator, err));
     PLAIT_TRY(task->cluster != NULL
@@ -167,12 +165,10 @@ static plait_status deliver_cluster(const network_result *network, const calibra
         network->used ? plait_arena_printf(arena, "links between nodes fitted to %d collectives",
                                            network->errors.points)
                       : "links between nodes are not measured";
-    if (what == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(what, err));
     cluster.source = plait_arena_printf(arena, "%s%splait calibrate: %s", cluster.source,
                                         cluster.source[0] != '\0' ? "; " : "", what);
-    if (cluster.source == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cluster.source, err));
     json_writer_init(&json, arena);
     cluster_write(&json, &cluster);
     PLAIT_TRY(json_writer_finish(&json, &text, &length, err));

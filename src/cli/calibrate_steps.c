@@ -52,8 +52,7 @@ plait_status calibrate_write_site(const site_result *result, plait_arena *arena,
     cluster.source = plait_arena_printf(
         arena, "%s%sscaled by %zu measured runs: compute x %.3g, network x %.3g", cluster.source,
         cluster.source[0] != '\0' ? "; " : "", result->runs, result->compute, result->network);
-    if (cluster.source == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cluster.source, err));
     json_writer_init(&json, arena);
     cluster_write(&json, &cluster);
     return json_writer_finish(&json, text, length, err);

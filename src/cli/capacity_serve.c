@@ -27,8 +27,7 @@ static plait_status read_list(const char *text, plait_arena *arena, double rate[
     char *list = plait_arena_printf(arena, "%s", text);
     int count = 0;
 
-    if (list == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list, err));
     for (char *at = list, *next; at != NULL; at = next, count++) {
         double found;
 
@@ -167,8 +166,7 @@ plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flag
     serve_flags load = flags->load;
     const report_fleet report = {.question = question, .ask = &ask, .answer = answer};
 
-    if (question == NULL || answer == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(question && answer, err));
     plait_serve_options_init(question);
     PLAIT_TRY(read_ask(flags, run, arena, &ask, err));
     load.gpus_else = most_gpus;

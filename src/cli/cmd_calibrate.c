@@ -106,8 +106,7 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
         const char *const name = plait_arena_printf(arena, "clusters/kit/%s", kit[f].name), *from;
         plait_launch_file *const to = &folder.file[f];
 
-        if (name == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(name, err));
         *to = (plait_launch_file){.name = kit[f].name, .executable = kit[f].executable};
         PLAIT_TRY(plait_data_file(name, arena, &from, err));
         if (from == NULL)
@@ -161,8 +160,7 @@ static plait_status read_profile(const char *name, const char *software, bool va
     if (variant) {
         const char *const file = plait_arena_printf(arena, "clusters/runtimes/%s.json", name);
 
-        if (file == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(file, err));
         PLAIT_TRY(plait_data_file(file, arena, &path, err));
     } else {
         PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err));
@@ -195,8 +193,7 @@ static plait_status fit_runtime(const char *software, int variant, const char *r
     PLAIT_TRY(print_runtime_fit(&result, sink->print ? stderr : lines_out(), err));
     PLAIT_TRY(profile_apply(&result, tree, arena, err));
     text = json_tree_print(tree, arena, &length);
-    if (text == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(text, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }
 

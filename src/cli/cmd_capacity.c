@@ -183,8 +183,7 @@ static plait_status list_questions(capacity_sweep *sweep, const char *text, plai
     double price[MOST_CLUSTERS];
     char *list = plait_arena_printf(arena, "%s", text);
 
-    if (list == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list, err));
     sweep->clusters = split_clusters(list, cluster);
     if (sweep->clusters > MOST_CLUSTERS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "CLUSTER", "expected at most %d clusters",
@@ -276,8 +275,7 @@ static plait_status find_largest(const capacity_sweep *sweep, sweep_cluster *of,
     plait_status status = PLAIT_ERROR_RANGE;
 
     of->largest = plait_arena_alloc(arena, 1, sizeof *of->largest);
-    if (of->largest == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(of->largest, err));
     gpus -= gpus > node ? gpus % node : 0;
     for (; status == PLAIT_ERROR_RANGE && gpus > last->job.gpus; gpus -= node)
         status = resolve(sweep, of->text, gpus, sweep->gbs.value[0], arena, of->largest, NULL);
@@ -445,8 +443,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_error inner = {PLAIT_OK, "", ""};
     int refine = PLAIT_REFINE_ALL;
 
-    if (sweep == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(sweep, err));
     if (flags.serve.serve)
         PLAIT_TRY(serve_flags_check_file(flags.output, err));
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));

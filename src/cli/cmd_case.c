@@ -76,8 +76,7 @@ static plait_status show(const case_values *flags, const char *name, plait_arena
     PLAIT_TRY(cases_find(name, arena, &study, err));
     priced = plait_arena_alloc(arena, (size_t)study.rows, sizeof *priced);
     row = plait_arena_alloc(arena, (size_t)study.rows, sizeof *row);
-    if (priced == NULL || row == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(priced && row, err));
     for (int r = 0; r < study.rows; r++) {
         PLAIT_TRY(price(&study, r, arena, &row[r], err));
         priced[r] = (case_priced){.problem = &row[r].problem, .plan = &row[r].plan};
@@ -98,8 +97,7 @@ static plait_status list(const case_values *flags, plait_arena *arena, plait_err
 
     PLAIT_TRY(plait_data_list(PLAIT_DATA_CASES, arena, &names, &count, err));
     study = plait_arena_alloc(arena, count, sizeof *study);
-    if (study == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(study, err));
     for (size_t i = 0; i < count; i++) {
         PLAIT_TRY(cases_find(names[i], arena, &study[i], err));
         study[i].name = names[i];

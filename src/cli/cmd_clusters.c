@@ -74,8 +74,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(plait_data_list(PLAIT_DATA_ACCELERATORS, arena, &gpu_names, &gpus, err));
     cluster = plait_arena_alloc(arena, count, sizeof *cluster);
     accelerator = plait_arena_alloc(arena, gpus, sizeof *accelerator);
-    if (cluster == NULL || accelerator == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cluster && accelerator, err));
     for (size_t i = 0; i < count; i++) {
         PLAIT_TRY(plait_cluster_find(names[i], arena, &cluster[i], err));
         cluster[i].name = names[i];

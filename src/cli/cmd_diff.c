@@ -132,8 +132,7 @@ static plait_status read_steps(side *s, plait_arena *arena, plait_error *err)
 
     PLAIT_TRY(plans_load_all(s->path, arena, &entry, &s->entries, err));
     s->entry = plait_arena_alloc(arena, (size_t)s->entries + 1, sizeof *s->entry);
-    if (s->entry == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(s->entry, err));
     if (s->entries > 0)
         memcpy(s->entry, entry, (size_t)s->entries * sizeof *entry);
     for (int e = 0; e < s->entries;
@@ -144,8 +143,7 @@ static plait_status read_steps(side *s, plait_arena *arena, plait_error *err)
         d->dp = dp > 0 ? dp : d->dp;
     }
     s->step_s = plait_arena_alloc(arena, (size_t)s->entries + 1, sizeof *s->step_s);
-    if (s->step_s == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(s->step_s, err));
     PLAIT_TRY(json_array(&root, "plans", &plans, err));
     for (bool more = json_first(&plans, &plan); more && i < s->entries; more = json_next(&plan)) {
         s->step_s[i] = (double)NAN;
@@ -197,8 +195,7 @@ static plait_status match_plans(const side pair[2], plait_arena *arena, report_d
     diff_plan *plan =
         plait_arena_alloc(arena, (size_t)a->entries + (size_t)b->entries, sizeof *plan);
 
-    if (plan == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(plan, err));
     out->plan = plan;
     for (int i = 0; i < b->entries; i++) {
         const int j = index_of(a, &b->entry[i].degrees);
@@ -231,8 +228,7 @@ static plait_status compare(const side pair[2], plait_arena *arena, report_diff 
                           kinds[pair[0].kind].name, pair[0].name, kinds[pair[1].kind].name);
     for (int i = 0; i < 2; i++) {
         out->name[i] = text_plain(arena, pair[i].name);
-        if (out->name[i] == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(out->name[i], err));
         out->params[i] = pair[i].params;
         out->active[i] = pair[i].active;
     }

@@ -72,8 +72,7 @@ static plait_status find_changes(doctor_answer *answer, const plait_search_optio
     plait_search_options best = *space;
     plait_error inner;
 
-    if (change == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(change, err));
     answer->change = change;
     PLAIT_TRY(plait_changes(answer->problem, space, &answer->now->degrees, limit_s, DOCTOR_CHANGES,
                             arena, change, &answer->changes, err));
@@ -126,8 +125,7 @@ static plait_status price_change(const doctor_answer *answer, const plait_change
     char *value = plait_arena_alloc(
         arena, PLAIT_KEYS, PLAIT_VALUE_SIZE); // plait_degrees_set keeps a pointer to a layout
 
-    if (value == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(value, err));
     for (int key = 0; key < PLAIT_KEYS; key++, value += PLAIT_VALUE_SIZE) {
         if (moved & PLAIT_KEY_BIT(key))
             continue;
@@ -149,8 +147,7 @@ static plait_status read_again(const launch_config *file, const char *text,
     const char *warning;
     plait_error inner;
 
-    if (entry == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(entry, err));
     plait_status status = launch_import(file->target, text, strlen(text), file->name, &file->call,
                                         arena, entry, &warning, &inner);
     if (status == PLAIT_OK) {
@@ -195,8 +192,7 @@ static plait_status check_edits(const doctor_answer *answer, int i, const launch
     plan_request *after = plait_arena_alloc(arena, 1, sizeof *after);
     bool read = false;
 
-    if (after == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(after, err));
     if (applied != NULL)
         PLAIT_TRY(read_again(file, applied, today, question, arena, after, &read, err));
     const plait_key_set missed =
@@ -224,14 +220,12 @@ static plait_status find_edits(doctor_answer *answer, const launch_config *file,
     const char *applied;
     plait_launch_folder *folder = plait_arena_alloc(arena, 2, sizeof *folder);
 
-    if (folder == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(folder, err));
     PLAIT_TRY(render(answer, file->target, answer->now, arena, &folder[0], err));
     for (int i = 0; i < answer->changes; i++) {
         report_plan *plan = plait_arena_alloc(arena, 1, sizeof *plan);
 
-        if (plan == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(plan, err));
         PLAIT_TRY(price_change(answer, &answer->change[i], arena, plan, err));
         answer->plan[i] = plan;
         answer->edits[i] = "";
@@ -246,8 +240,7 @@ static plait_status find_edits(doctor_answer *answer, const launch_config *file,
             answer->edits[i] = plait_arena_printf(
                 arena, "%s--flash-attention-version needs Megatron-LM core 0.19 or later\n",
                 answer->edits[i]);
-            if (answer->edits[i] == NULL)
-                return plait_fail_nomem(err);
+            PLAIT_TRY(plait_check_allocated(answer->edits[i], err));
         }
     }
     return PLAIT_OK;
@@ -270,8 +263,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     const char *text;
     size_t length;
 
-    if (answer == NULL || today == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(answer && today, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, &read, err));
     PLAIT_TRY(check_known(flags, &entry, operands->text[0], err));
     if (entry.gpus == 0)
@@ -281,8 +273,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     *answer = (doctor_answer){.file = text_plain(arena, operands->text[0]),
                               .problem = &today->problem,
                               .now = &today->plan};
-    if (answer->file == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(answer->file, err));
     if (flags->log != NULL)
         PLAIT_TRY(
             measured_log_read(flags->log, answer->problem, arena, &log, &answer->measured_s, err));

@@ -68,8 +68,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     size_t length;
     int remedies;
 
-    if (question == NULL || remedy == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(question && remedy, err));
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
     if (flags.timeline != NULL && !text_ends_with(flags.timeline, ".json") &&
         !text_ends_with(flags.timeline, ".svg"))

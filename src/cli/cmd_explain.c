@@ -202,8 +202,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     const char *text;
     size_t length;
 
-    if (e == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(e, err));
     e->flags = values;
     e->arena = arena;
     request = &e->flags->asked;

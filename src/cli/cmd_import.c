@@ -81,8 +81,7 @@ static plait_status print_next(const char *output, const plans_entry *entry, pla
     const bool whole = entry->model != NULL && entry->cluster != NULL && entry->gpus > 0;
     char *const quoted = shell_quoted(output != NULL ? output : "FILE", arena);
 
-    if (quoted == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(quoted, err));
     if (output == NULL || !whole)
         print_message(
             "next: the same command with%s%s%s", entry->model != NULL ? "" : " --model MODEL",
@@ -116,8 +115,7 @@ static plait_status model_of(const char *checkpoint, plait_arena *arena, const c
     plait_error inner;
 
     *out = NULL;
-    if (name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(name, err));
     for (char *c = name; *c != '\0'; c++)
         *c = (char)tolower((unsigned char)*c);
     const size_t length = strlen(name);
@@ -127,15 +125,13 @@ static plait_status model_of(const char *checkpoint, plait_arena *arena, const c
         if (end >= length || strcmp(name + length - end, further[i]) != 0)
             continue;
         const char *const model = plait_arena_printf(arena, "%.*s", (int)(length - end), name);
-        if (model == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(model, err));
         const plait_status status = plait_data_find(PLAIT_DATA_MODELS, model, arena, &path, &inner);
         PLAIT_TRY(faults_only(status, &inner, err));
         if (status == PLAIT_OK) {
             char *const file = plait_arena_text(arena, file_base_name(path));
 
-            if (file == NULL)
-                return plait_fail_nomem(err);
+            PLAIT_TRY(plait_check_allocated(file, err));
             if (strcmp(path, model) != 0) // a name rather than a path
                 file[strlen(file) - strlen(".json")] = '\0';
             *out = file;
@@ -216,8 +212,7 @@ static plait_status import_serving(const char *from, const opt_operands *operand
     if (model == NULL && in.checkpoint != NULL)
         PLAIT_TRY(model_of(in.checkpoint, arena, &model, err));
     const char *next = command_of(&in, model, cluster, arena);
-    if (next == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(next, err));
     imported_warn(operands->text[0], warning);
     imported_warn_not_read(operands->text[0], in.not_read, verbose);
     print_worker(operands->text[0], &in);

@@ -76,8 +76,7 @@ static plait_status launch_one(const launch_values *flags, const char *path, pla
     bool batch = false;
     int target;
 
-    if (question == NULL || folder == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(question && folder, err));
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
     PLAIT_TRY(plan_request_resolve(&plan, &nothing, arena, question, err));
     target = (int)plait_launch_target_of(question->problem.runtime);
@@ -139,8 +138,7 @@ static plait_status launch_serving(const char *file, const launch_values *flags,
     int target, form = PLAIT_SERVE_SCRIPT;
     plait_error inner;
 
-    if (answer == NULL || folder == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(answer && folder, err));
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
     PLAIT_TRY(serve_answer_load(file, arena, answer, err));
     target = (int)plait_serve_target_of(answer->plan.engine->kind);
@@ -156,8 +154,7 @@ static plait_status launch_serving(const char *file, const launch_values *flags,
         .load = answer->load,
         .form = (plait_serve_form)form,
         .container = flags->container};
-    if (launch.checkpoint == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(launch.checkpoint, err));
     if (plait_serve_launch_render(&launch, (plait_serve_target)target, arena, folder, &inner) !=
         PLAIT_OK)
         return plait_fail(err, inner.status,
@@ -205,8 +202,7 @@ static plait_status launch_tried(const launch_values *flags, const char *file, p
         const char *const path = plait_arena_printf(arena, "%s:%d", file, rank[i]);
 
         one.output = plait_arena_printf(arena, "%s/rank-%d", flags->output, rank[i]);
-        if (path == NULL || one.output == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(path && one.output, err));
         PLAIT_TRY(launch_one(&one, path, arena, err));
         if (i + 1 < count)
             print_message("\n");

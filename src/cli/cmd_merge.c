@@ -79,8 +79,7 @@ static plait_status add_line(merging *m, int part, int number, const char *text,
         return plait_fail(err, PLAIT_ERROR_SCHEMA, where, "expected sweep %s, found sweep %s",
                           m->digest, digest);
     m->line = grow_by_one(m->arena, m->line, m->lines, &m->capacity, sizeof *m->line);
-    if (m->line == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(m->line, err));
     m->line[m->lines++] = one;
     return PLAIT_OK;
 }
@@ -236,8 +235,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     merging *m = plait_arena_alloc(arena, 1, sizeof *m);
     plait_status status;
 
-    if (m == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(m, err));
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "PART.jsonl",
                           "expected files that `plait sweep` wrote, found none");

@@ -96,8 +96,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (count == 0)
         return data_fail_nothing(PLAIT_DATA_MODELS, "models", arena, err);
     model = plait_arena_alloc(arena, count, sizeof *model);
-    if (model == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model, err));
     for (size_t i = 0; i < count; i++) {
         PLAIT_TRY(load(names[i], arena, &model[i], err));
         model[i].name = names[i];

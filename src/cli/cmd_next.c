@@ -43,13 +43,11 @@ static plait_status load_plans(const char *path, plait_arena *arena, next_answer
         return plait_fail(err, PLAIT_ERROR_RANGE, path, "expected 1 to %d plans, found %d",
                           PLAIT_MAX_BELIEF, count);
     out->plan = plait_arena_alloc(arena, (size_t)count, sizeof *out->plan);
-    if (out->plan == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->plan, err));
     for (int i = 0; i < count; i++) {
         plan_request *one = plait_arena_alloc(arena, 1, sizeof *one);
 
-        if (one == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(one, err));
         PLAIT_TRY(plan_request_from_entry(NULL, &entry[i], arena, one, err));
         if (one->plan.verdict == PLAIT_INVALID)
             return plait_fail(err, PLAIT_ERROR_RANGE, entry[i].where,
@@ -71,8 +69,7 @@ static plait_status make_posterior(plait_arena *arena, next_answer *out, plait_e
     double *step_s = plait_arena_alloc(arena, plans, sizeof *step_s);
     plait_error_parts parts;
 
-    if (degrees == NULL || step_s == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(degrees && step_s, err));
     for (int i = 0; i < out->plans; i++) {
         degrees[i] = &out->plan[i].degrees;
         step_s[i] = out->plan[i].predicted_s;
@@ -143,8 +140,7 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
     double step_s;
     int rank = 0;
 
-    if (path == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(path, err));
     if (colon == NULL || !text_parse_int(colon + 1, 1, 1 << 30, &rank))
         return plait_fail(err, PLAIT_ERROR_RANGE, operand,
                           "expected LOG:RANK, the rank of the plan that it is of, found no rank");
@@ -269,8 +265,7 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
     const char *text;
     size_t length, steps = 0;
 
-    if (step == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(step, err));
     for (int i = 0; i < answer->plans; i++) {
         const next_plan *const plan = &answer->plan[i];
 
@@ -280,8 +275,7 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
                                   .problem = answer->problem,
                                   .degrees = plan->degrees,
                                   .measured_s = plan->measured_s};
-        if (step[steps++].name == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(step[steps++].name, err));
     }
     PLAIT_TRY(site_scale_steps(answer->problem.cluster, step, steps, NULL, arena, &result, err));
     PLAIT_TRY(calibrate_write_site(&result, arena, &text, &length, err));
@@ -338,8 +332,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[1],
                           "expected at least one measured step, found none");
     answer.order = plait_arena_alloc(arena, (size_t)answer.plans, sizeof *answer.order);
-    if (answer.order == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(answer.order, err));
     for (int i = 0; i < answer.plans; i++)
         answer.plan[i].believed = plait_believed_of(&answer.belief, i);
     order(&answer, answer.order);

@@ -40,8 +40,7 @@ static plait_status price_all(const plans_entry *entry, int count, reporting *r,
     report_plan *plan = plait_arena_alloc(r->arena, (size_t)count, sizeof *plan);
     plan_request *one = plait_arena_alloc(r->arena, 1, sizeof *one);
 
-    if (plan == NULL || one == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(plan && one, err));
     for (int i = 0; i < count; i++) {
         PLAIT_TRY(plan_request_from_entry(NULL, &entry[i], r->arena, one, err));
         plan[i] = one->plan;
@@ -83,8 +82,7 @@ static plait_status report_serving(const char *path, const char *output, plait_a
     page_serve *const of = plait_arena_alloc(arena, 1, sizeof *of);
     page *made;
 
-    if (of == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(of, err));
     PLAIT_TRY(page_serve_read(path, arena, of, err));
     PLAIT_TRY(page_of_serve(of, arena, &made, err));
     PLAIT_TRY(command_page_write(made, output, err));
@@ -112,8 +110,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_error inner;
 
     (void)no;
-    if (r == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(r, err));
     *r = (reporting){.arena = arena};
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "PLANS.json",

@@ -110,8 +110,7 @@ static plait_status limit_keys(const search_values *flags, plait_arena *arena,
         snprintf(where, sizeof where, "--%s", named.flag[k]);
         if (flags->key[k][0] == '\0')
             return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected a value, found nothing");
-        if (limit == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(limit, err));
         const int before = search->limits;
         const plait_status status = plait_search_limit(search, limit, &inner);
 
@@ -246,8 +245,7 @@ static plait_status price_plans(const plait_problem *problem, const plait_search
 {
     report_plan *plan = plait_arena_alloc(arena, (size_t)result->plans, sizeof *plan);
 
-    if (plan == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(plan, err));
     for (int i = 0; i < result->plans; i++) {
         PLAIT_TRY(report_price(problem, &result->plan[i].plan, i + 1, arena, &plan[i], err));
         plan[i].variants = result->plan[i].variants;
@@ -307,8 +305,7 @@ static plait_status find_relaxations(const plait_problem *problem,
         plait_arena_alloc(arena, PLAIT_MAX_RELAXATIONS, sizeof *relaxation);
     report_plan *closest = plait_arena_alloc(arena, 1, sizeof *closest);
 
-    if (relaxation == NULL || closest == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(relaxation && closest, err));
     if (!result->has_closest)
         return PLAIT_OK;
     PLAIT_TRY(report_price(problem, &result->closest.plan, 0, arena, closest, err));
@@ -326,8 +323,7 @@ static plait_status find_fewer_gpus(const plait_problem *problem, const plait_se
 {
     plait_fewer_gpus *fewer = plait_arena_alloc(arena, 1, sizeof *fewer);
 
-    if (fewer == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(fewer, err));
     PLAIT_TRY(plait_fewer_gpus_find(problem, found->options, result, arena, fewer, err));
     found->fewer = fewer->gpus > 0 ? fewer : NULL;
     return PLAIT_OK;
@@ -350,8 +346,7 @@ static plait_status choose_tries(int count, const plait_problem *problem, plait_
 
     if (count == 0 || plans == 0)
         return PLAIT_OK;
-    if (degrees == NULL || step_s == NULL || tries == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(degrees && step_s && tries, err));
     for (int i = 0; i < plans; i++) {
         degrees[i] = &found->plan[i].degrees;
         step_s[i] = found->plan[i].cost.step_s;
@@ -376,8 +371,7 @@ static plait_status next_command(const search_values *flags, const opt_operands 
         return PLAIT_OK;
     if (flags->output != NULL) {
         plan = shell_quoted(flags->output, arena);
-        if (plan == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(plan, err));
         found->next = flags->plan != NULL
                           ? plait_arena_printf(arena, "plait explain --plan %s --versus %s:1",
                                                shell_quoted(flags->plan, arena), plan)
@@ -387,8 +381,7 @@ static plait_status next_command(const search_values *flags, const opt_operands 
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
         return PLAIT_OK; // options cannot describe stages that differ; -o FILE can
     question = problem_text(problem, &flags->problem, operands, arena);
-    if (question == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(question, err));
     if (stages_choose_own(&found->result->plan[0].plan)) { // no options describe these choices
         found->next = "the same command with `-o plans.json` keeps what each stage chooses; "
                       "`plait explain --plan plans.json:1` shows it";
@@ -426,8 +419,7 @@ static plait_status deliver_page(const search_values *flags, const plait_problem
         return PLAIT_OK;
     }
     front = plait_arena_alloc(arena, (size_t)result->front_size + 1, sizeof *front);
-    if (front == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(front, err));
     for (int i = 0; i < result->front_size; i++)
         PLAIT_TRY(report_price(problem, &result->front[i].plan, 0, arena, &front[i], err));
     const page_plans plans = {.problem = problem,
@@ -474,8 +466,7 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
     report_found found = {.options = search, .result = result, .command = operands->line};
     plait_idle_group *idle = plait_arena_alloc(arena, PLAIT_MAX_NODE_GROUPS, sizeof *idle);
 
-    if (idle == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(idle, err));
     PLAIT_TRY(price_plans(problem, result, arena, &found, err));
     warn_of_numerics(problem, result);
     found.idle = idle;
@@ -626,8 +617,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     }
     if (flags.plan != NULL) {
         file = plait_arena_alloc(arena, 1, sizeof *file);
-        if (file == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(file, err));
         PLAIT_TRY(plans_load(flags.plan, arena, file, err));
     }
     PLAIT_TRY(problem_resolve(&flags.problem, operands, file, arena, &problem, err));

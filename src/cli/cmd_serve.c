@@ -158,8 +158,7 @@ static plait_status evaluate(const serve_values *flags, const plait_serve_option
     if (report->why == NULL && plan->gpus > q->gpus) {
         report->why = plait_arena_printf(arena, "it takes %d GPUs, and %d may be used (--gpus)",
                                          plan->gpus, q->gpus);
-        if (report->why == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(report->why, err));
     }
     if (report->why == NULL)
         PLAIT_TRY(plait_serve_judge(q, *draws, arena, plan, &report->missed, err));
@@ -252,8 +251,7 @@ static plait_status why_not(const char *what, const watch *w, const report_serve
     plait_serve_options narrowed = *report->question;
     plait_serve_answer *other = plait_arena_alloc(arena, 1, sizeof *other);
 
-    if (other == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(other, err));
     if (!narrow(what, &narrowed))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--why-not",
                           "expected disagg, agg, an engine, a format of weights, or KEY=N of tp, "
@@ -271,8 +269,7 @@ static plait_status read_versus(const char *file, const plait_serve_options *q,
 {
     serve_answer *that = plait_arena_alloc(arena, 1, sizeof *that);
 
-    if (that == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(that, err));
     PLAIT_TRY(serve_answer_load(file, arena, that, err));
     const char *why;
     PLAIT_TRY(plait_serve_evaluate(q, arena, &that->plan, &why, err));
@@ -315,8 +312,7 @@ static plait_status search(const serve_values *flags, const watch *w, report_ser
     plait_serve_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plait_serve_reach *const reach = plait_arena_alloc(arena, 1, sizeof *reach);
 
-    if (answer == NULL || reach == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(answer && reach, err));
     report->answer = answer;
     report->reach = reach;
     PLAIT_TRY(plait_serve_decide(report->question, w->draws, arena, answer, err));

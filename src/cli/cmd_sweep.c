@@ -39,8 +39,7 @@ static plait_status write_script(const sweep_values *flags, const char *scenario
     size_t length;
 
     PLAIT_TRY(sweep_load(scenarios, arena, &checked, err));
-    if (file == NULL || script == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(file && script, err));
     text_builder_init(&out, arena);
     text_append_printf(&out,
                        "#!/bin/bash\n"

@@ -44,8 +44,7 @@ static plait_status validate_serving(const char *path, bool unseen, bool json, p
     const char *text;
     size_t length;
 
-    if (validation == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(validation, err));
     PLAIT_TRY(plait_serve_runs_load(path, arena, &runs, err));
     if (unseen)
         PLAIT_TRY(engine_fit_unseen(&runs, arena, err));
@@ -68,8 +67,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     int by = PLAIT_BY_SOURCE;
 
     (void)no;
-    if (validation == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(validation, err));
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
                           "expected a file of measured runs, found nothing");

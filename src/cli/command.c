@@ -99,8 +99,7 @@ plait_status command_deliver_plans(const char *text, size_t length, const char *
     if (path == NULL || runtime == NULL || !data_is_path(runtime))
         return PLAIT_OK;
     beside = file_beside(path, runtime, arena);
-    if (beside == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(beside, err));
     if (access(beside, F_OK) != 0)
         print_warning("%s is read with the runtime %s beside it: copy %s there", path,
                       file_base_name(runtime), runtime);

@@ -76,8 +76,7 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
     size_t length;
     int format;
 
-    if (model == NULL || cluster == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model && cluster, err));
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
                           "expected a launch config, found nothing");

@@ -107,8 +107,7 @@ static plait_status run(const command *verb, int argc, const char **argv, plait_
     void *values = plait_arena_alloc(arena, 1, verb->values_size);
     opt_operands operands;
 
-    if (values == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(values, err));
     PLAIT_TRY(opt_parse(&verb->usage, argc, argv, arena, values, &operands, err));
     if (operands.help) {
         opt_help(&verb->usage, lines_out());
@@ -116,8 +115,7 @@ static plait_status run(const command *verb, int argc, const char **argv, plait_
     }
     lines_keep_whole(operands.wide);
     operands.line = command_text(argc, argv, arena);
-    if (operands.line == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(operands.line, err));
     return verb->run(values, &operands, arena, no, err);
 }
 

@@ -156,8 +156,7 @@ static plait_status fail_unknown(const opt_usage *usage, const char *found, plai
     char *word = plait_arena_text(arena, found + strspn(found, "-"));
     int count = 0;
 
-    if (word == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(word, err));
     for (const opt *option = usage->options; option->kind != OPT_LAST; option++)
         if (option->kind != OPT_GROUP)
             names[count++] = option->name;
@@ -242,8 +241,7 @@ plait_status opt_parse(const opt_usage *called, int argc, const char **argv, pla
     bool options_end = false;
 
     *operands = (opt_operands){.table = table};
-    if (table == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(table, err));
     opt_spell_out(called->options, table);
     usage.options = table->row;
     while (in.next < in.end) {

@@ -191,8 +191,7 @@ plait_status opt_manual(const opt_usage *const *usage, int count, plait_arena *a
 {
     opt_table *const tables = plait_arena_alloc(arena, (size_t)count, sizeof *tables);
 
-    if (tables == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(tables, err));
     for (int c = 0; c < count; c++) {
         opt_spell_out(usage[c]->options, &tables[c]);
         fprintf(out, "\n### %s\n\n%s\n\n    plait %s %s\n", usage[c]->command, usage[c]->summary,

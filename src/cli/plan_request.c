@@ -216,8 +216,7 @@ plait_status plan_request_resolve(const plan_request_flags *flags, const opt_ope
 
     if (flags->plan != NULL) {
         file = plait_arena_alloc(arena, 1, sizeof *file);
-        if (file == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(file, err));
         PLAIT_TRY(plans_load(flags->plan, arena, file, err));
     }
     return resolve(flags, operands, file, arena, out, err);
@@ -240,8 +239,7 @@ plait_status plan_request_versus(const char *path, const plait_problem *problem,
     plans_entry *entry = plait_arena_alloc(arena, 1, sizeof *entry);
     plait_degrees degrees;
 
-    if (entry == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(entry, err));
     *out = (plan_request){.file = entry};
     PLAIT_TRY(plans_load(path, arena, entry, err));
     if (entry->model == NULL)
@@ -348,8 +346,7 @@ plait_status plan_request_remedies(const plan_request *question, plait_arena *ar
     int changes = 0;
 
     *ways = 0;
-    if (change == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(change, err));
     // With a file, options would also change the keys that they free. The message about a wrong dp
     // or number of
     // microbatches has the right value already.

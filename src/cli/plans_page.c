@@ -85,8 +85,7 @@ static plait_status describe_other(reporting *r, const plait_search_result *foun
     report_plan *const plan = plait_arena_alloc(r->arena, 1, sizeof *plan);
     char lacks[UNITS_SIZE];
 
-    if (plan == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(plan, err));
     if (!fits && !found->has_closest) {
         other->why = "none is legal";
         return PLAIT_OK;
@@ -114,8 +113,7 @@ static plait_status search_other(reporting *r, plait_key_id key, const char *val
         return PLAIT_OK;
     *other =
         (page_other){.asked = plait_arena_printf(r->arena, "%s=%s", plait_keys[key].name, value)};
-    if (other->asked == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(other->asked, err));
     plait_search_options_init(&search);
     search.top = 1;
     search.threads = r->threads;
@@ -202,8 +200,7 @@ plait_status plans_page_write(const page_plans *plans, const char *output, int t
     reporting *const r = plait_arena_alloc(arena, 1, sizeof *r);
     page *made;
 
-    if (r == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(r, err));
     *r = (reporting){.threads = threads, .arena = arena, .problem = plans->problem, .page = *plans};
     r->shown = progress_of(MOST_OTHERS, "searching");
     PLAIT_TRY(explore(r, err));

@@ -55,8 +55,7 @@ static plait_status resolve_model(const char *name, const plans_entry *file, boo
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "MODEL",
                           "expected a name that `plait models` lists, or a file, found nothing");
     model = plait_arena_alloc(arena, 1, sizeof *model);
-    if (model == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model, err));
     PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
     if (warning != NULL && warning[0] != '\0' && !quiet)
         print_warning("%s: %s", name, warning);
@@ -73,8 +72,7 @@ static plait_status resolve_cluster(const char *name, const problem_flags *flags
     plait_error inner = {PLAIT_OK, "", ""};
     int gpus = flags->gpus;
 
-    if (cluster == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cluster, err));
     if (name != NULL)
         PLAIT_TRY(plait_cluster_find(name, arena, cluster, err));
     else if (file != NULL && file->cluster != NULL)
@@ -134,8 +132,7 @@ static plait_status resolve_runtime(const problem_flags *flags, const plans_entr
     plait_runtime *runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
     const char *name = flags->runtime;
 
-    if (runtime == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(runtime, err));
     if (name == NULL && file != NULL)
         name = file->runtime;
     if (name == NULL)
@@ -277,8 +274,7 @@ plait_status problem_for_size(const plait_problem *problem, int gpus, int gbs, p
 {
     plait_cluster *const cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
 
-    if (cluster == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cluster, err));
     *cluster = *problem->cluster;
     *out = *problem;
     out->cluster = cluster;

@@ -140,8 +140,7 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     const char *warning;
     int word = 0;
 
-    if (model == NULL || cluster == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model && cluster, err));
     if (operands->count < 2)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count < 1 ? "MODEL" : "CLUSTER",
                           "expected a name, found nothing; see --help");

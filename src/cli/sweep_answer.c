@@ -323,8 +323,7 @@ plait_status sweep_answer(const sweep *of, const int64_t *index, int count, int 
     scenario *s = plait_arena_alloc(arena, (size_t)count, sizeof *s);
     plait_status status = PLAIT_OK;
 
-    if (s == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(s, err));
     if (threads <= 0)
         threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     for (int i = 0; i < count; i++) {

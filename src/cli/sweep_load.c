@@ -39,8 +39,7 @@ static plait_status read_values(const json_cursor *at, plait_arena *arena, sweep
     const char **value = plait_arena_alloc(arena, count, sizeof *value);
     json_cursor element;
 
-    if (value == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(value, err));
     out->value = value;
     if (!list) {
         out->values = 1;
@@ -61,16 +60,14 @@ static plait_status read_axes(const json_cursor *object, plait_arena *arena, swe
     sweep_axis *const axis = plait_arena_alloc(arena, json_count(object), sizeof *axis);
     json_cursor member;
 
-    if (axis == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(axis, err));
     out->axis = axis;
     for (bool more = json_first(object, &member); more; more = json_next(&member)) {
         sweep_axis *const one = &axis[out->axes++];
 
         one->name = plait_arena_text(arena, member.key);
         char *const flag = plait_arena_text(arena, member.key); // "max_gbs" is --max-gbs
-        if (one->name == NULL || flag == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(one->name && flag, err));
         for (char *at = flag; *at != '\0'; at++)
             *at = *at == '_' ? '-' : *at;
         one->key = flag;
@@ -90,8 +87,7 @@ static plait_status join(const sweep_entry *defaults, const sweep_entry *own, pl
 {
     sweep_axis *axis = plait_arena_alloc(arena, (size_t)(defaults->axes + own->axes), sizeof *axis);
 
-    if (axis == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(axis, err));
     *out = (sweep_entry){.axis = axis};
     for (int a = 0; a < defaults->axes; a++) {
         int same = 0;
@@ -112,8 +108,7 @@ static plait_status read_entries(const json_cursor *list, const sweep_entry *def
     sweep_entry *entry = plait_arena_alloc(arena, json_count(list), sizeof *entry);
     json_cursor one;
 
-    if (entry == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(entry, err));
     out->entry = entry;
     for (bool more = json_first(list, &one); more; more = json_next(&one)) {
         sweep_entry own = {0};
@@ -201,8 +196,7 @@ static const char *folder_of(const char *path, plait_arena *arena)
 plait_status sweep_load(const char *path, plait_arena *arena, sweep *out, plait_error *err)
 {
     *out = (sweep){.name = plait_arena_text(arena, path), .folder = folder_of(path, arena)};
-    if (out->name == NULL || out->folder == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->name && out->folder, err));
     PLAIT_TRY(json_load(path, read_root, arena, out, err));
     out->digest = digest_of(out);
     return PLAIT_OK;

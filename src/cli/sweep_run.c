@@ -157,8 +157,7 @@ static plait_status run_block(running *r, int64_t from, int count, plait_arena *
     const int ranks = team != NULL ? team->ranks : 1;
     const char **texts = plait_arena_alloc(arena, (size_t)ranks, sizeof *texts), *mine;
 
-    if (texts == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(texts, err));
     PLAIT_TRY(answer_mine(r, from, count, arena, &mine, &r->counts->errors, err));
     if (team != NULL)
         PLAIT_TRY(team->gather(team->context, mine, arena, texts, err));

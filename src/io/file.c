@@ -176,8 +176,7 @@ static plait_status read_to_end(int fd, const char *path, size_t limit, text_bui
     for (;;) {
         ssize_t got;
 
-        if (!text_builder_reserve(out, CHUNK))
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(text_builder_reserve(out, CHUNK), err));
         got = read(fd, out->text + out->length, CHUNK);
         if (got < 0 && errno == EINTR)
             continue;

@@ -241,8 +241,7 @@ static plait_status drop_without_effect(const launch_config *config, config_line
     bool read = false;
 
     *no_effect = false;
-    if (without == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(without, err));
     PLAIT_TRY(read_plan(config, *text, arena, &with_it, &read, err));
     if (read)
         PLAIT_TRY(read_plan(config, without, arena, &without_it, &read, err));
@@ -327,8 +326,7 @@ static plait_status remove_other_spellings(const launch_config *config, const ch
             continue;
         tried++;
         char *const blanked = plait_arena_text(arena, config->text);
-        if (blanked == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(blanked, err));
         memset(blanked + (flag.text - config->text), ' ', (size_t)(end - flag.text));
         PLAIT_TRY(read_plan(config, blanked, arena, &without, &still, err));
         if (!still || !(differing_keys(&whole, &without) & changed))
@@ -502,14 +500,12 @@ plait_status launch_edits_make(const launch_config *config, const plait_launch_f
 
     *edits = "";
     *applied = NULL;
-    if (out.applied == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out.applied, err));
     if (!in_file || chosen >= now->files || chosen >= other->files)
         return PLAIT_OK;
     const char *const before = now->file[chosen].text, *const after = other->file[chosen].text;
     const char *made = config_without(after, (config_line){"", 0}, arena);
-    if (made == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(made, err));
     text_builder_init(&out.lines, arena);
     PLAIT_TRY(remove_other_spellings(config, before, changed, arena, &out, err));
     for (const char *at = before; next_line(&at, &line);)

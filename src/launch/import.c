@@ -27,8 +27,7 @@ plait_status launch_read_log(const char *text, size_t length, const char *name,
 {
     char *const log = plait_arena_alloc(arena, length + 1, 1), *to = log, *found = NULL;
 
-    if (log == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(log, err));
     memcpy(log, text, length);
     log[length] = '\0';
     // without colours ("\x1b[32m") and zero bytes
@@ -85,8 +84,7 @@ static plait_status make_model_name_plain(plans_entry *out, plait_arena *arena, 
     if (out->model == NULL || text_is_plain(out->model->name))
         return PLAIT_OK;
     model = plait_arena_alloc(arena, 1, sizeof *model);
-    if (model == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model, err));
     *model = *out->model;
     model->name = text_plain(arena, model->name);
     out->model = model;
@@ -148,8 +146,7 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     PLAIT_TRY(
         launch_target_at(target)->import(text, length, name, call, arena, out, &warnings, err));
     *warning = text_builder_finish(&warnings, NULL);
-    if (*warning == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(*warning, err));
     PLAIT_TRY(make_model_name_plain(out, arena, err));
     // no config gives these: ranks lie side by side, x first, since that only numbers them; and
     // every runtime has all ranks wait before the optimizer

@@ -207,8 +207,7 @@ static plait_status target_problem_of(const plait_problem *problem, const launch
     if (target->runtime == NULL || problem->runtime->rules == target->rules)
         return PLAIT_OK;
     runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
-    if (runtime == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(runtime, err));
     PLAIT_TRY(plait_runtime_find(target->runtime, arena, runtime, err));
     target_problem->runtime = runtime;
     return PLAIT_OK;
@@ -227,8 +226,7 @@ static plait_status choose_kernel(const plait_problem *target_problem, const pla
         (target_problem->runtime->can.takes[PLAIT_KEY_ATTENTION] >> plan->degrees.attention & 1U))
         return PLAIT_OK;
     stage = plait_arena_alloc(arena, (size_t)plan->stages + 1, sizeof *stage);
-    if (stage == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage, err));
     for (int s = 0; s < plan->stages; s++) {
         stage[s] = plan->stage[s];
         stage[s].degrees.attention = kernel;

@@ -30,16 +30,14 @@ static plait_status gather(void *context, const char *mine, plait_arena *arena, 
     char *all;
     int sum = 0;
 
-    if (lengths == NULL || starts == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(lengths && starts, err));
     MPI_Gather(&length, 1, MPI_INT, lengths, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (size_t r = 0; team->rank == 0 && r < ranks; r++) {
         starts[r] = sum;
         sum += lengths[r];
     }
     all = plait_arena_alloc(arena, (size_t)sum + 1, 1);
-    if (all == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(all, err));
     MPI_Gatherv(mine, length, MPI_CHAR, all, lengths, starts, MPI_CHAR, 0, MPI_COMM_WORLD);
     for (size_t r = 0; team->rank == 0 && r < ranks; r++)
         texts[r] = all + starts[r];

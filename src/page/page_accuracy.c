@@ -253,8 +253,7 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
     page_table *rows;
 
     *out = made;
-    if (made == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(made, err));
     add_answer(made, v);
     page_section(made, "times", "Step time");
     add_times(made, v);

@@ -201,8 +201,7 @@ plait_status page_of_capacity(const report_capacity *report, const char *command
     const page_table *rows;
 
     *out = made;
-    if (made == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(made, err));
     add_answer(made, report);
     add_printed(made, report, report_capacity_question);
     page_section(made, "answer", "The answer");

@@ -115,8 +115,7 @@ plait_status page_of_fleet(const report_fleet *report, const char *command, plai
                           report->question->cluster->name);
 
     *out = made;
-    if (made == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(made, err));
     add_answer(made, report);
     FILE *const stream = page_begin_printed(made);
     const double usd = report->ask->usd_per_gpu_hour;

@@ -386,8 +386,7 @@ plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out,
                           problem->job.gpus == 1 ? "" : "s", problem->cluster->name);
 
     *out = made;
-    if (made == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(made, err));
     add_answer(made, of);
     FILE *stream = page_begin_printed(made);
 

@@ -191,8 +191,7 @@ static plait_status add_traffic(page *out, const page_plans *of, int gpus_per_no
 
     t.bytes = plait_arena_alloc(arena, pairs, sizeof *t.bytes);
     t.axes = plait_arena_alloc(arena, pairs, sizeof *t.axes);
-    if (t.bytes == NULL || t.axes == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(t.bytes && t.axes, err));
     for (int v = 0; v < plan->cost.volumes; v++)
         add_volume(&t, of->problem, &plan->degrees, &plan->cost.volume[v]);
     snprintf(nodes, sizeof nodes, "%d nodes each", each / gpus_per_node);

@@ -235,8 +235,7 @@ plait_status page_of_serve(const page_serve *of, plait_arena *arena, page **out,
     page *made = page_new(arena, "%s on %s: serving", of->model, of->cluster);
 
     *out = made;
-    if (made == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(made, err));
     add_answer(made, of);
     assume_serve(made, of);
     add_question(made, of);

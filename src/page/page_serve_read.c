@@ -95,8 +95,7 @@ static plait_status read_parts(const json_cursor *at, plait_arena *arena, page_s
         PLAIT_TRY(json_as_number(&part, JSON_NON_NEGATIVE, &ms, err));
         next->seconds = ms * 1e-3;
         next->name = plait_arena_text(arena, part.key);
-        if (next->name == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(next->name, err));
         out->parts++;
     }
     return PLAIT_OK;
@@ -149,8 +148,7 @@ static plait_status read_plans(const json_cursor *root, const char *key, plait_a
         return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected at most %d of them, found %zu",
                          PAGE_SERVE_PLANS, json_count(&list));
     *out = plait_arena_alloc(arena, json_count(&list) + 1, sizeof **out);
-    if (*out == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(*out, err));
     for (bool more = json_first(&list, &at); more; more = json_next(&at))
         PLAIT_TRY(read_plan(&at, arena, &(*out)[(*count)++], err));
     return PLAIT_OK;
@@ -184,8 +182,7 @@ static plait_status read_curve(const json_cursor *root, plait_arena *arena, page
         return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected at most %d loads, found %zu",
                          PAGE_SERVE_POINTS, json_count(&list));
     out->point = plait_arena_alloc(arena, json_count(&list) + 1, sizeof *out->point);
-    if (out->point == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->point, err));
     for (bool more = json_first(&list, &at); more; more = json_next(&at))
         PLAIT_TRY(read_point(&at, &out->point[out->points++], err));
     return PLAIT_OK;

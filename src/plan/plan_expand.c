@@ -26,16 +26,14 @@ static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chu
     plait_chunk *chunks = plait_arena_alloc(arena, (size_t)d->vpp, sizeof *chunks);
     int layers = 0;
 
-    if (!chunks)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(chunks, err));
     for (int v = 0; v < d->vpp; v++) {
         chunks[v] = all[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, rank, v)];
         layers += chunks[v].last - chunks[v].first;
     }
     plait_recompute *recompute =
         plait_arena_alloc(arena, (size_t)(layers > 0 ? layers : 1), sizeof *recompute);
-    if (!recompute)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(recompute, err));
     for (int v = 0, at = 0; v < d->vpp; v++)
         for (int i = 0; i < chunks[v].last - chunks[v].first; i++)
             recompute[at++] = plait_recompute_of(d, i);
@@ -78,8 +76,7 @@ plait_status plait_plan_lay(const plait_degrees *d, const plait_chunk *chunks, p
     PLAIT_TRY(check_chunks(d, err));
     stages = plait_arena_alloc(arena, (size_t)d->pp, sizeof *stages);
     *out = (plait_plan){.degrees = *d, .stages = d->pp, .stage = stages};
-    if (!stages)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stages, err));
     if (d->split.kind == PLAIT_SPLIT_LAYOUT)
         PLAIT_TRY(spell_layout(chunks, d->pp * d->vpp, arena, &out->degrees.split, err));
     for (int s = 0; s < d->pp; s++)

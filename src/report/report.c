@@ -60,8 +60,7 @@ static plait_status price_uneven(const plait_problem *problem, const plait_plan 
     plait_runtime *runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
     plait_problem uneven = *problem;
 
-    if (runtime == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(runtime, err));
     *runtime = *problem->runtime;
     runtime->factor.ep_imbalance = imbalance;
     uneven.runtime = runtime;

@@ -173,8 +173,7 @@ plait_status plait_evidence_band(const plait_evidence *evidence, const plait_reg
     double wider = repeats;
 
     *out = (plait_band){0};
-    if (sample == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(sample, err));
     const size_t count = band_sample(evidence, regime, without, sample, shared);
     for (int k = 0; k < KEYS; k++)
         wider += shared[k] ? 0.0 : unknown;
@@ -224,8 +223,7 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
     size_t voices = 0;
 
     *out = (plait_band){0};
-    if (voice == NULL || room == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(voice && room, err));
     for (size_t begin = 0, end; begin < evidence->memories; begin = end) {
         end = group_end(evidence->memory, evidence->memories, begin);
         if (without == NULL || strcmp(evidence->memory[begin].source, without) != 0)
@@ -318,8 +316,7 @@ plait_status plait_evidence_tie(const plait_evidence *evidence, const plait_regi
     weighted *sample = plait_arena_alloc(scratch, evidence->count + 1, sizeof *sample);
 
     *out = 0.0;
-    if (row == NULL || sample == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(row && sample, err));
     const size_t count = all_distances(row, sweep_rows(evidence, regime, row), sample);
     if (count > 0)
         *out = exp(sqrt(2.0) * quantile(sample, count, 0.8));

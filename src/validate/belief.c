@@ -59,8 +59,7 @@ plait_status plait_posterior_make(const plait_degrees *const *degrees, const dou
         .covariance = plait_arena_alloc(arena, n * n + 1, sizeof *out->covariance),
         .measured = plait_arena_alloc(arena, n + 1, sizeof *out->measured),
     };
-    if (!trait || !out->mean || !out->covariance || !out->measured)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(trait && out->mean && out->covariance && out->measured, err));
     for (int i = 0; i < plans; i++) {
         plait_traits_of(degrees[i], trait[i]);
         out->mean[i] = log(predicted_s[i]);
@@ -258,8 +257,7 @@ plait_status plait_posterior_tries(const plait_posterior *b, int most, plait_are
                plait_arena_alloc(scratch, DRAWS, sizeof *t.tried)};
 
     *out = (plait_tries){.now = HUGE_VAL, .gain = 1.0};
-    if (!l || !z || !step || !t.best || !t.tried)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(l && z && step && t.best && t.tried, err));
     factorise(b, l);
     draw_steps(b, l, z, step);
     begin_trial(&t);

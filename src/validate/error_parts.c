@@ -102,8 +102,7 @@ plait_status plait_evidence_parts(const plait_evidence *evidence, const plait_re
     equations e = {.right = {0.0}};
     double variance[PARTS];
 
-    if (row == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(row, err));
     const size_t count = rows_that_judge(evidence, regime, without, row);
     for (size_t begin = 0, end; begin < count; begin = end) {
         end = begin + 1;

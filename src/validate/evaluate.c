@@ -74,8 +74,7 @@ static plait_status open_runtime(const plait_runtime *runtime, plait_arena *aren
     plait_runtime *open = plait_arena_alloc(arena, 1, sizeof *open);
     plait_capabilities *can;
 
-    if (open == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(open, err));
     *open = *runtime;
     can = &open->can;
     open->rules = PLAIT_RULES_GENERIC;
@@ -98,8 +97,7 @@ static plait_status open_cluster(const plait_cluster *cluster, plait_arena *aren
     plait_cluster *open = plait_arena_alloc(arena, 1, sizeof *open);
     plait_accelerator *gpu = plait_arena_alloc(arena, 1, sizeof *gpu);
 
-    if (open == NULL || gpu == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(open && gpu, err));
     *open = *cluster;
     *gpu = *cluster->group[0].accelerator;
     gpu->lacks = 0;
@@ -118,8 +116,7 @@ static plait_status open_model(const plait_model *model, plait_arena *arena,
     plait_model *open = plait_arena_alloc(arena, 1, sizeof *open);
     plait_layer *kind = plait_arena_alloc(arena, (size_t)model->kinds, sizeof *kind);
 
-    if (open == NULL || kind == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(open && kind, err));
     *open = *model;
     for (int k = 0; k < model->kinds; k++) {
         kind[k] = model->kind[k];

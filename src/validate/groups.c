@@ -57,8 +57,7 @@ plait_status groups_of(const plait_validation *validation, row_key *key, plait_a
     size_t *place = plait_arena_alloc(arena, rows, sizeof *place);
 
     *out = (row_groups){0};
-    if (group_of == NULL || place == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(group_of && place, err));
     PLAIT_TRY(make_room(rows, arena, out, err));
     sort_rows(validation, key, group_of, out);
     for (size_t g = 0, used = 0; g < out->count; used += out->size[g++])

@@ -84,8 +84,7 @@ plait_status plait_evidence_sum(const plait_evidence *evidence, plait_arena *are
         .scratch = plait_arena_alloc(arena, rows, sizeof(double)),
     };
 
-    if (group == NULL || sum.error == NULL || sum.scratch == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(group && sum.error && sum.scratch, err));
     *count = 0;
     for (size_t begin = 0; begin < evidence->count;)
         PLAIT_TRY(sum_group(&sum, begin, &begin, &group[(*count)++], err));

@@ -71,12 +71,10 @@ static plait_status find_value(library *shelf, item_kind kind, const char *name,
 
     if (item == NULL) {
         item = plait_arena_alloc(shelf->arena, 1, sizeof *item);
-        if (item == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(item, err));
         *item = (library_item){
             .next = shelf->first, .kind = kind, .name = plait_arena_text(shelf->arena, name)};
-        if (item->name == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(item->name, err));
         PLAIT_TRY(faults_only(load_item(shelf, item), &item->err, err));
         shelf->first = item;
     }
@@ -152,8 +150,7 @@ plait_status library_evidence(library *shelf, const plait_evidence **out, plait_
 
     if (evidence == NULL) {
         evidence = plait_arena_alloc(shelf->arena, 1, sizeof *evidence);
-        if (evidence == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(evidence, err));
         PLAIT_TRY(plait_evidence_find(shelf->arena, evidence, err));
         shelf->evidence = evidence;
     }

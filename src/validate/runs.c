@@ -254,8 +254,7 @@ static plait_status read_rows(const csv_table *table, plait_arena *arena, plait_
     plait_run *run = plait_arena_alloc(arena, table->rows, sizeof *run);
 
     PLAIT_TRY(check_columns(table, err));
-    if (run == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(run, err));
     for (size_t row = 0; row < table->rows; row++)
         PLAIT_TRY(read_row(table, row, arena, &run[row], err));
     *out = (plait_runs){.name = table->name, .count = table->rows, .run = run};

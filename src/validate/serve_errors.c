@@ -228,8 +228,7 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
         .runs = runs,
         .service = plait_arena_alloc(arena, runs->count, sizeof *out->service),
         .engine = plait_arena_alloc(arena, runs->count, sizeof *out->engine)};
-    if (s.error == NULL || s.ratio == NULL || out->service == NULL || out->engine == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(s.error && s.ratio && out->service && out->engine, err));
     for (size_t i = 0; i < runs->count; i++) {
         plait_serve_run *run = &runs->run[i];
         if (run->note[0] == '\0') {

@@ -140,8 +140,7 @@ static plait_status find_model(reader *r, const char *name, const plait_model **
     if (r->models == MOST_MODELS)
         return PLAIT_OK;
     plait_model *const model = plait_arena_alloc(r->arena, 1, sizeof *model);
-    if (model == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model, err));
     const plait_status status = plait_model_find(name, r->arena, model, &warning, &unknown);
     if (status == PLAIT_OK)
         *out = model;
@@ -170,8 +169,7 @@ static plait_status find_cluster(reader *r, const char *accelerator, int gpus_pe
     if (r->clusters == MOST_CLUSTERS)
         return PLAIT_OK;
     plait_cluster *const cluster = plait_arena_alloc(r->arena, 1, sizeof *cluster);
-    if (cluster == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cluster, err));
     plait_status status = plait_cluster_find(accelerator, r->arena, cluster, &unknown);
     if (status == PLAIT_OK)
         status = plait_cluster_take(cluster, gpus, &unknown);
@@ -337,8 +335,7 @@ static plait_status add_pool(reader *r, size_t row, plait_serve_run *run, plait_
         return PLAIT_OK;
     }
     const known_table *k = table_of(r, &serving);
-    if (k == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(k, err));
     if (k->reason != NULL) {
         run->note = k->reason;
         return PLAIT_OK;
@@ -477,8 +474,7 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     int mode = 0, gpus = 1, gpus_per_node = 8;
     plait_accelerator *gpu = plait_arena_alloc(r->arena, 1, sizeof *gpu);
 
-    if (gpu == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(gpu, err));
     *run = (plait_serve_run){.id = text(r, row, AT_id),
                              .source = text(r, row, AT_source),
                              .group = text(r, row, AT_group),
@@ -523,8 +519,7 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     const size_t ways = published ? 1 : MOST_WAYS;
     run->way = plait_arena_alloc(r->arena, ways, sizeof *run->way);
     run->memory = plait_arena_alloc(r->arena, ways, sizeof *run->memory);
-    if (run->way == NULL || run->memory == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(run->way && run->memory, err));
     if (run->mode == PLAIT_SERVE_RUN_DISAGGREGATED)
         return read_apart(r, row, run, serving, gpus_per_node, err);
     return published ? read_one(r, row, run, serving, gpus_per_node, err)
@@ -541,8 +536,7 @@ plait_status plait_serve_runs_load(const char *path, plait_arena *arena, plait_s
     };
     reader *r = plait_arena_alloc(arena, 1, sizeof *r);
 
-    if (r == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(r, err));
     r->arena = arena;
     PLAIT_TRY(csv_table_read(path, arena, &r->table, err));
     for (int c = 0; c < COLUMN_COUNT; c++)
@@ -552,8 +546,7 @@ plait_status plait_serve_runs_load(const char *path, plait_arena *arena, plait_s
                           "expected columns model and mode, found a table without them");
     *out = (plait_serve_runs){.name = path, .count = r->table.rows};
     out->run = plait_arena_alloc(arena, out->count, sizeof *out->run);
-    if (out->run == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->run, err));
     for (size_t i = 0; i < out->count; i++)
         PLAIT_TRY(read_run(r, i, &out->run[i], err));
     return plait_engine_list(arena, &out->engine, &out->engines, err);

@@ -27,8 +27,7 @@ static plait_status setup_cluster(setup *at, plait_problem *out, plait_error *er
     char text[200], number[TEXT_NUMBER_SIZE];
     int node, nodes;
 
-    if (cluster == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cluster, err));
     if (strpbrk(run->accelerator, ":,") != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "accelerator",
                           "expected a name that `plait clusters` lists, found \"%.60s\"",

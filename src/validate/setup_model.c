@@ -51,8 +51,7 @@ static plait_status cut_layers(const plait_model *whole, int layers, int dense, 
     const int front = count_dense(whole);
     const int rest = whole->layers - front;
 
-    if (kind == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(kind, err));
     for (int i = 0; i < layers; i++)
         kind[i] = whole->layer_kind[i < dense ? 0 : front + (i - dense) % rest];
     out->layers = layers;
@@ -236,8 +235,7 @@ static plait_status build(setup *at, plait_model *out, plait_error *err)
     PLAIT_TRY(check_columns(run, err));
     PLAIT_TRY(find_vocab(at, &vocab, err));
     kind = plait_arena_alloc(at->arena, (size_t)run->layers, sizeof *kind);
-    if (layer == NULL || kind == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(layer && kind, err));
     *layer = layer_of(run);
     *out = (plait_model){
         .name = run->model,
@@ -262,8 +260,7 @@ plait_status setup_model(setup *at, const plait_model **out, plait_error *err)
     plait_model *model = plait_arena_alloc(at->arena, 1, sizeof *model);
     bool named;
 
-    if (model == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model, err));
     PLAIT_TRY(find_named(at, model, &named, err));
     if (!named)
         PLAIT_TRY(build(at, model, err));

@@ -17,8 +17,7 @@ static plait_status find_release(setup *at, const char *name, const plait_runtim
     if (setup_value(at->run, "release", release, sizeof release) == NULL)
         return PLAIT_OK;
     dated = plait_arena_printf(at->arena, "%s@%s", name, release);
-    if (dated == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(dated, err));
     status = library_runtime(at->shelf, dated, &variant, err);
     if (status == PLAIT_ERROR_RANGE) {
         setup_note(at, "no month is known of release %s: the newest", release);
@@ -248,8 +247,7 @@ plait_status setup_runtime(setup *at, const plait_runtime **out, plait_error *er
 {
     plait_runtime *runtime = plait_arena_alloc(at->arena, 1, sizeof *runtime);
 
-    if (runtime == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(runtime, err));
     PLAIT_TRY(copy_profile(at, runtime, err));
     turn_switches(at->run, runtime);
     adapt_to_framework(at->run, runtime);

@@ -32,8 +32,7 @@ plait_status sum_confusions(plait_validation *v, plait_arena *arena, plait_error
 
     PLAIT_TRY(groups_of(v, key_known, arena, &groups, err));
     confusion = plait_arena_alloc(arena, groups.count, sizeof *confusion);
-    if (confusion == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(confusion, err));
     for (size_t g = 0; g < groups.count; g++) {
         plait_confusion of_group = {.source = groups.name[g]};
 

@@ -122,12 +122,10 @@ static plait_status sum_groups(const plait_validation *v, row_key *key, row_erro
     row_groups groups;
     size_t used = 0;
 
-    if (errors == NULL || all == NULL || scratch == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(errors && all && scratch, err));
     PLAIT_TRY(groups_of(v, key, arena, &groups, err));
     group = plait_arena_alloc(arena, groups.count, sizeof *group);
-    if (group == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(group, err));
     for (size_t g = 0; g < groups.count; g++) {
         for (size_t i = 0; i < groups.size[g]; i++)
             errors[i] = all[used++] = error(v, groups.row[g][i]);

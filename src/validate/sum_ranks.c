@@ -71,8 +71,8 @@ plait_status sum_ranks(plait_validation *v, plait_arena *arena, plait_error *err
 
     PLAIT_TRY(groups_of(v, row_sweep, arena, &groups, err));
     sweep = plait_arena_alloc(arena, groups.count, sizeof *sweep);
-    if (sweep == NULL || times.predicted == NULL || times.measured == NULL || times.scratch == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(
+        plait_check_allocated(sweep && times.predicted && times.measured && times.scratch, err));
     for (size_t g = 0; g < groups.count; g++)
         if (groups.size[g] >= PLAIT_SWEEP_LEAST)
             sweep[v->sweeps++] =

@@ -40,8 +40,7 @@ static plait_status take_sweep(const plait_validation *v, const plait_evidence *
                           .measured_s = plait_arena_alloc(arena, plans, sizeof(double)),
                           .plans = (int)plans,
                           .best_s = HUGE_VAL};
-    if (out->degrees == NULL || out->predicted_s == NULL || out->measured_s == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->degrees && out->predicted_s && out->measured_s, err));
     for (size_t i = 0; i < plans; i++) {
         out->degrees[i] = &v->price[row[i]].degrees;
         out->predicted_s[i] = v->price[row[i]].cost.step_s;
@@ -153,8 +152,7 @@ static plait_status replay(const replay_sweep *sweep, plait_arena *arena, plait_
     bool *tried = plait_arena_alloc(arena, plans, sizeof *tried);
     double *sorted = plait_arena_alloc(arena, plans, sizeof *sorted);
 
-    if (tried == NULL || sorted == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(tried && sorted, err));
     replay_ranked(sweep, tried, out->ranked);
     replay_random(sweep, sorted, out->random);
     PLAIT_TRY(replay_tries(sweep, arena, out->tries, out->expected, err));

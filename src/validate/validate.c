@@ -69,8 +69,7 @@ static plait_status list_unpriced(plait_validation *v, plait_arena *arena, plait
 
     PLAIT_TRY(groups_of(v, key_reason, arena, &groups, err));
     unpriced = plait_arena_alloc(arena, groups.count, sizeof *unpriced);
-    if (unpriced == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(unpriced, err));
     for (size_t g = 0; g < groups.count; g++) {
         const plait_unpriced of_group = {groups.name[g], groups.size[g],
                                          v->runs->run[groups.row[g][0]].id};
@@ -94,8 +93,7 @@ plait_status plait_validate_prices(const plait_runs *runs, plait_arena *arena,
     library shelf = {.arena = arena};
 
     *out = (plait_validation){.runs = runs};
-    if (price == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(price, err));
     for (size_t i = 0; i < runs->count; i++) {
         PLAIT_TRY(evaluate_run(&shelf, &runs->run[i], arena, &price[i], err));
         out->priced += price[i].priced;

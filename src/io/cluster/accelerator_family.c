@@ -292,8 +292,7 @@ static plait_status list_families(plait_arena *arena, const char *const **out, p
 
     PLAIT_TRY(plait_data_list(PLAIT_DATA_FAMILIES, arena, &names, &count, err));
     families = plait_arena_alloc(arena, count + 1, sizeof *families);
-    if (families == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(families, err));
     for (size_t i = 0; i < count; i++)
         if (strcmp(names[i], common) != 0)
             families[kept++] = names[i];

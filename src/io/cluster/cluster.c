@@ -124,8 +124,7 @@ plait_status cluster_group_links(plait_arena *arena, int levels, const plait_lev
 {
     plait_level *const own = plait_arena_alloc(arena, (size_t)levels, sizeof *own);
 
-    if (own == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(own, err));
     memcpy(own, level, (size_t)levels * sizeof *own);
     group->levels = levels;
     group->level = own;
@@ -173,8 +172,7 @@ static plait_status read_accelerator(const json_cursor *at, plait_arena *arena,
     const char *name;
     json_cursor value;
 
-    if (accelerator == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(accelerator, err));
     *out = accelerator;
     PLAIT_TRY(json_value(at, "accelerator", &value, err));
     if (json_is_object(&value))

@@ -191,8 +191,7 @@ static plait_status make_group(const char *text, char *part, cluster_shape *shap
     plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
     const char *path;
 
-    if (accelerator == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(accelerator, err));
     *shape = (cluster_shape){.accelerator = part, .between_gbps = shape->between_gbps};
     PLAIT_TRY(parse_shape(text, shape, err));
     PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, shape->accelerator, arena, &path, err));
@@ -248,8 +247,7 @@ plait_status plait_cluster_synthetic(const char *text, plait_arena *arena, plait
     char **const piece = text_split(arena, text, '+', &parts);
     cluster_shape shape = {0};
 
-    if (name == NULL || part == NULL || piece == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(name && part && piece, err));
     if (parts < 1 || parts > PLAIT_MAX_NODE_GROUPS)
         return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected 1 to %d groups, found %zu",
                           PLAIT_MAX_NODE_GROUPS, parts);

@@ -227,8 +227,7 @@ plait_status csv_table_parse(const char *text, size_t length, const char *name, 
     if (text == NULL || name == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected a text and its name, found NULL");
     reader.name = plait_arena_text(arena, name);
-    if (reader.name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(reader.name, err));
     if (length > CSV_MAX_BYTES)
         return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected at most %zu bytes, found %zu",
                           CSV_MAX_BYTES, length);
@@ -261,8 +260,7 @@ plait_status csv_table_read(const char *path, plait_arena *arena, csv_table *out
     const char *text;
     size_t length;
 
-    if (scratch == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(scratch, err));
     status = file_read_all(path, CSV_MAX_BYTES, scratch, &text, &length, err);
     if (status == PLAIT_OK)
         status = csv_table_parse(text, length, path, arena, out, err);

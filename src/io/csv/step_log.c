@@ -514,8 +514,7 @@ plait_status step_log_parse(const char *text, size_t length, const char *name, p
     const log_text log = {text, text + length};
     double *const value = plait_arena_alloc(arena, max_values(log), sizeof *value), median;
 
-    if (value == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(value, err));
     for (int f = 0; f < FORMATS; f++) {
         const step_format *const format = &formats[f];
         const int count = format->collect(log, format, value);

@@ -130,8 +130,7 @@ plait_status data_look_up_alias(plait_data_kind kind, const char *name, plait_ar
     const char *whole;
 
     *path = NULL;
-    if (lower == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(lower, err));
     if (kind > PLAIT_DATA_ACCELERATORS)
         return PLAIT_OK;
     for (char *c = lower; *c != '\0'; c++)

@@ -83,8 +83,7 @@ static plait_status resolve_root(const char *folder, const char *relative, plait
     const char *const path = plait_arena_printf(arena, "%s/%s", folder, relative);
     char real[PATH_MAX];
 
-    if (path == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(path, err));
     *root = realpath(path, real) != NULL ? plait_arena_text(arena, real) : path;
     return *root != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
@@ -194,8 +193,7 @@ static plait_status add_folder(name_list *list, plait_arena *arena, const char *
             added = add_file(list, arena, entry->d_name);
     const int error = errno;
     closedir(open_folder);
-    if (!added)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(added, err));
     return error == 0 ? PLAIT_OK : file_fail_read(folder, error, err);
 }
 
@@ -234,8 +232,7 @@ plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const cha
     }
     list_sort(&list);
     *count = (size_t)list.count;
-    if (!list_add(&list, arena, NULL))
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list_add(&list, arena, NULL), err));
     *names = list.name;
     return PLAIT_OK;
 }

@@ -58,8 +58,7 @@ plait_status json_document_parse(const char *text, size_t length, const char *na
     if (text == NULL || name == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected a text and its name, found NULL");
     *doc = (json_document){.name = plait_arena_text(arena, name)};
-    if (doc->name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(doc->name, err));
     if (length > JSON_MAX_BYTES)
         return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected at most %zu bytes, found %zu",
                           JSON_MAX_BYTES, length);
@@ -75,8 +74,7 @@ plait_status json_document_read(const char *path, plait_arena *arena, json_docum
     const char *text;
     size_t length;
 
-    if (scratch == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(scratch, err));
     status = file_read_all(path, JSON_MAX_BYTES, scratch, &text, &length, err);
     if (status == PLAIT_OK)
         status = json_document_parse(text, length, path, arena, doc, err);

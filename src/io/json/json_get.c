@@ -112,8 +112,7 @@ plait_status json_as_string(const json_cursor *at, plait_arena *arena, const cha
     if (!text_is_plain(at->value->valuestring))
         return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected text, found a control character");
     copy = plait_arena_text(arena, at->value->valuestring);
-    if (copy == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(copy, err));
     *out = copy;
     return PLAIT_OK;
 }

@@ -368,8 +368,7 @@ static plait_status read_kinds(const hf_config *hf, const unsigned char *mixer,
 
             PLAIT_TRY(read_kind(hf, (hf_mixer)mixer[i], moe[i], next, err));
             next->name = kind_name(hf, (hf_mixer)mixer[i], moe[i], mixers_differ, ffns_differ);
-            if (next->name == NULL)
-                return plait_fail_nomem(err);
+            PLAIT_TRY(plait_check_allocated(next->name, err));
             *seen = ++model->kinds;
         }
         layer_kind[i] = (unsigned char)(*seen - 1);
@@ -385,8 +384,7 @@ static plait_status read_layers(const hf_config *hf, plait_error *err)
     unsigned char *mixer = plait_arena_alloc(hf->arena, layers, 1);
     unsigned char *moe = plait_arena_alloc(hf->arena, layers, 1);
 
-    if (kind == NULL || layer_kind == NULL || mixer == NULL || moe == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(kind && layer_kind && mixer && moe, err));
     hf->model->kind = kind;
     hf->model->layer_kind = layer_kind;
     if (hf_has_trait(hf, HF_MAMBA)) {

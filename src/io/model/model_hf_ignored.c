@@ -260,8 +260,7 @@ static plait_status write_warning(const hf_config *hf, unread_keys *keys, const 
 {
     const char *const list = text_names_finish(&keys->named);
 
-    if (list == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list, err));
     *out = "";
     if (!hf->known)
         *out = plait_arena_printf(
@@ -291,8 +290,7 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
         return write_warning(hf, &keys, out, err);
 
     const char *const more = text_builder_finish(&keys.sizes, NULL);
-    if (more == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(more, err));
     return json_fail(
         &keys.first, PLAIT_ERROR_SCHEMA, err,
         "expected only sizes that plait understands, found \"%.60s\"%s%s; plait cannot "

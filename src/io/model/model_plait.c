@@ -82,8 +82,7 @@ static plait_status read_kinds(const json_cursor *root, model_file *file, plait_
                 return json_fail(&at, PLAIT_ERROR_SCHEMA, err,
                                  "expected each kind once, found \"%s\" twice", at.key);
         file->kind[kinds].name = plait_arena_text(file->arena, at.key);
-        if (file->kind[kinds].name == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(file->kind[kinds].name, err));
         PLAIT_TRY(read_kind(&at, file, &file->kind[kinds], err));
         file->kind_name[kinds] = file->kind[kinds].name;
         kinds++;
@@ -245,8 +244,7 @@ static plait_status keep_layers(const model_file *file, plait_error *err)
     unsigned char place[PLAIT_MAX_LAYER_KINDS] = {0};
     int kinds = 0;
 
-    if (kind == NULL || layer_kind == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(kind && layer_kind, err));
     for (int i = 0; i < model->layers; i++)
         used |= 1u << file->layer_kind[i];
     for (int k = 0; k < model->kinds; k++) {

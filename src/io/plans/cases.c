@@ -35,8 +35,7 @@ static plait_status read_remarks(const json_cursor *at, const char *key, plait_a
     if (json_count(&list) == 0)
         return PLAIT_OK;
     text = plait_arena_alloc(arena, json_count(&list), sizeof *text);
-    if (text == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(text, err));
     for (bool more = json_first(&list, &element); more; more = json_next(&element))
         PLAIT_TRY(json_as_string(&element, arena, &text[count++], err));
     *out = (case_remarks){count, text};
@@ -206,8 +205,7 @@ static plait_status read_rows(const json_cursor *root, const case_row *common, p
         return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected 1 to %d rows, found %zu",
                          MAX_ROWS, json_count(&list));
     rows = plait_arena_alloc(arena, json_count(&list), sizeof *rows);
-    if (rows == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(rows, err));
     out->row = rows;
     for (bool more = json_first(&list, &element); more; more = json_next(&element))
         PLAIT_TRY(read_row(&element, rows, out->rows++, common, arena, err));

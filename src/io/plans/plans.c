@@ -278,8 +278,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     PLAIT_TRY(json_string_optional(&at, "runtime", arena, &runtime, err));
     if (runtime != NULL) {
         out->runtime = data_named_in(root->key, runtime, arena);
-        if (out->runtime == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(out->runtime, err));
     }
     PLAIT_TRY(json_number_optional(&at, "risk", JSON_POSITIVE, &out->risk, err));
     if (out->risk > 0.0 && !plans_risk_is_sensible(out->risk))
@@ -295,8 +294,7 @@ static plait_status read_model(const json_cursor *root, plait_arena *arena, plan
     plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
     json_cursor at;
 
-    if (model == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model, err));
     PLAIT_TRY(json_object_optional(root, "model", &at, err));
     if (json_is_null(&at))
         return PLAIT_OK;
@@ -311,8 +309,7 @@ static plait_status read_cluster(const json_cursor *root, plait_arena *arena, pl
     plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
     json_cursor at;
 
-    if (cluster == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cluster, err));
     PLAIT_TRY(json_object_optional(root, "cluster", &at, err));
     if (json_is_null(&at))
         return PLAIT_OK;
@@ -378,8 +375,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     PLAIT_TRY(find_plan(&plans, wanted->rank, &plan, err));
     PLAIT_TRY(rank_of(&plan, &out->rank, err));
     out->where = plait_arena_printf(arena, "%s:/plans/%zu", root->key, plan.index);
-    if (out->where == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->where, err));
     PLAIT_TRY(plans_read_question(root, arena, out, err));
     return plans_read_plan(&plan, arena, out, err);
 }
@@ -415,8 +411,7 @@ plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, 
     int rank;
 
     *out = (plans_entry){.degrees = plait_degrees_init()};
-    if (file == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(file, err));
     PLAIT_TRY(cut_rank(file, &rank, err));
     return json_load(file, read_root, arena, &(plan_choice){rank, out}, err);
 }
@@ -442,16 +437,14 @@ static plait_status read_all(const json_cursor *root, plait_arena *arena, void *
     PLAIT_TRY(json_array(root, out->key, &plans, err));
     PLAIT_TRY(plans_read_question(root, arena, &question, err));
     out->entry = plait_arena_alloc(arena, json_count(&plans) + 1, sizeof *out->entry);
-    if (out->entry == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->entry, err));
     for (bool more = json_first(&plans, &plan); more; more = json_next(&plan)) {
         plans_entry *const entry = &out->entry[out->count++];
 
         *entry = question;
         PLAIT_TRY(rank_of(&plan, &entry->rank, err));
         entry->where = plait_arena_printf(arena, "%s:/%s/%zu", root->key, out->key, plan.index);
-        if (entry->where == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(entry->where, err));
         PLAIT_TRY(plans_read_plan(&plan, arena, entry, err));
     }
     return PLAIT_OK;

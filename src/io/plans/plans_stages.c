@@ -65,8 +65,7 @@ static plait_status read_chunks(const json_cursor *stage, const rank_place *rank
 
     PLAIT_TRY(json_array(stage, "chunks", &chunks, err));
     plait_chunk *const chunk = plait_arena_alloc(arena, json_count(&chunks) + 1, sizeof *chunk);
-    if (chunk == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(chunk, err));
     for (bool more = json_first(&chunks, &at); more; more = json_next(&at)) {
         if (out->chunks == PLAIT_MAX_LAYERS)
             return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d chunks",
@@ -193,8 +192,7 @@ static plait_status read_recompute(const json_cursor *stage, plait_arena *arena,
         return PLAIT_OK;
     plait_recompute *const choice =
         plait_arena_alloc(arena, (size_t)out->layers + 1, sizeof *choice);
-    if (choice == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(choice, err));
     out->recompute = choice;
     out->recomputes = json_is_string(&list) ? 1 : out->layers;
     if (json_is_string(&list))
@@ -227,8 +225,7 @@ static plait_status read_cuts(const json_cursor *stage, plait_arena *arena, plan
     plait_cut *const cut = plait_arena_alloc(arena, (size_t)out->layers + 1, sizeof *cut);
     json_cursor list;
 
-    if (cut == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cut, err));
     for (int i = 0; i < out->layers; i++)
         cut[i] = PLANS_NO_CUT;
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
@@ -301,8 +298,7 @@ static plait_status derive_layout(plans_entry *out, plait_arena *arena, plait_er
         if (out->stage[s].chunks != d->vpp)
             return PLAIT_OK;
     chunks = plait_arena_alloc(arena, (size_t)out->stages * (size_t)d->vpp, sizeof *chunks);
-    if (chunks == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(chunks, err));
     for (int c = 0; c < out->stages * d->vpp; c++) {
         const plait_schedule schedule = (plait_schedule)d->schedule;
         const int rank = plait_schedule_rank(schedule, d->pp, c);
@@ -332,8 +328,7 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
     if (json_is_null(&stages))
         return PLAIT_OK;
     plans_stage *const stage = plait_arena_alloc(arena, json_count(&stages) + 1, sizeof *stage);
-    if (stage == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage, err));
     int layers = 0;
     out->stages = 0;
     out->stage = stage;
@@ -374,8 +369,7 @@ static plait_status complete_cuts(const plans_stage *from, const plait_degrees *
 {
     plait_cut *const cut = plait_arena_alloc(arena, (size_t)from->layers + 1, sizeof *cut);
 
-    if (cut == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(cut, err));
     for (int i = 0; i < from->layers; i++) {
         const plait_cut given = from->cut[i];
         cut[i].tp = (short)(given.tp != PLANS_NO_CUT.tp ? given.tp : degrees->tp);
@@ -392,8 +386,7 @@ static plait_status make_stage(const plans_stage *from, const plait_degrees *deg
     plait_recompute *const recompute =
         plait_arena_alloc(arena, (size_t)from->layers + 1, sizeof *recompute);
 
-    if (recompute == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(recompute, err));
     for (int c = 0, at = 0; c < from->chunks; c++)
         for (int i = 0; i < from->chunk[c].last - from->chunk[c].first; i++, at++)
             recompute[at] = recomputes > 1    ? from->recompute[at]
@@ -419,8 +412,7 @@ plait_status plans_plan(const plans_entry *entry, const plait_degrees *degrees, 
 {
     plait_stage *const stage = plait_arena_alloc(arena, (size_t)entry->stages + 1, sizeof *stage);
 
-    if (stage == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage, err));
     for (int s = 0; s < entry->stages; s++)
         PLAIT_TRY(make_stage(&entry->stage[s], degrees, changed, arena, &stage[s], err));
     *out = (plait_plan){.degrees = *degrees, .stages = entry->stages, .stage = stage};
@@ -436,16 +428,14 @@ plait_status plans_deal_stages(plans_entry *entry, const int *counts, plait_aren
     plans_stage *stage;
     plait_plan plan;
 
-    if (chunks == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(chunks, err));
     plait_chunks_deal(entry->model, counts, count, chunks);
     entry->degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
     entry->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
     PLAIT_TRY(plait_plan_lay(&entry->degrees, chunks, arena, &plan, err));
     entry->degrees.split = plan.degrees.split;
     stage = plait_arena_alloc(arena, (size_t)plan.stages + 1, sizeof *stage);
-    if (stage == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(stage, err));
     for (int s = 0; s < plan.stages; s++)
         stage[s] = (plans_stage){.chunks = plan.stage[s].chunks,
                                  .chunk = plan.stage[s].chunk,

@@ -155,8 +155,7 @@ plait_status serve_answer_load(const char *file, plait_arena *arena, serve_answe
 {
     *out = (serve_answer){0};
     out->path = split_rank(file, &out->rank, arena);
-    if (out->path == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->path, err));
     return json_load(out->path, read_document, arena, out, err);
 }
 
@@ -178,7 +177,6 @@ plait_status serve_answer_is(const char *file, plait_arena *arena, bool *is, pla
 
     *is = false;
     const char *const path = split_rank(file, &rank, arena);
-    if (path == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(path, err));
     return faults_only(json_load(path, read_kind, arena, is, &inner), &inner, err);
 }

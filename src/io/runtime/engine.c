@@ -116,8 +116,7 @@ plait_status plait_engine_list(plait_arena *arena, plait_engine **profiles, size
 
     PLAIT_TRY(plait_data_list(PLAIT_DATA_ENGINES, arena, &names, count, err));
     *profiles = plait_arena_alloc(arena, *count, sizeof **profiles);
-    if (*profiles == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(*profiles, err));
     for (size_t i = 0; i < *count; i++) {
         const char *path;
         PLAIT_TRY(plait_data_find(PLAIT_DATA_ENGINES, names[i], arena, &path, err));

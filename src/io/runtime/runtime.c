@@ -231,8 +231,7 @@ static plait_status read_numbers_of(const json_cursor *at, plait_arena *arena, p
     if (!json_has(at, "numbers_of"))
         return PLAIT_OK;
     other = plait_arena_alloc(arena, 1, sizeof *other);
-    if (other == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(other, err));
     PLAIT_TRY(runtime_read_other(at, "numbers_of", arena, &name, other, err));
     out->overlap = other->overlap;
     out->factor = other->factor;

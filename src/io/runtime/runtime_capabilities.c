@@ -26,8 +26,7 @@ static plait_status read_module_set(const json_cursor *at, unsigned char *set, p
     size_t count = 0;
     plait_status status;
 
-    if (scratch == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(scratch, err));
     *set = 0;
     status = json_as_string(at, scratch, &text, err);
     if (status == PLAIT_OK && (modules = text_split(scratch, text, '+', &count)) == NULL)

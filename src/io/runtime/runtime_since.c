@@ -58,8 +58,7 @@ static plait_status read_feature(const json_cursor *at, const since_member *of,
     if (out->value < 0)
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a value of %s", of->name);
     scratch = plait_arena_new();
-    if (scratch == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(scratch, err));
     status = json_as_string(at, scratch, &name, err);
     while (out->since < runtime->releases && !text_equal(name, runtime->release[out->since].name))
         out->since++;
@@ -98,8 +97,7 @@ plait_status runtime_read_since(const json_cursor *at, plait_arena *arena, plait
     for (bool more = json_first(&since, &each); more; more = json_next(&each))
         most += 1 + json_count(&each);
     list = plait_arena_alloc(arena, most, sizeof *list);
-    if (list == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list, err));
     out->feature = list;
     for (bool more = json_first(&since, &each); more; more = json_next(&each))
         if (!text_equal(each.key, "source"))

@@ -33,8 +33,7 @@ plait_status runtime_split(const char *name, plait_arena *arena, const char **so
 {
     char *const text = plait_arena_text(arena, name);
 
-    if (text == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(text, err));
     *when = data_is_path(name) ? NULL : text_cut(text, '@');
     *software = text;
     return PLAIT_OK;
@@ -57,8 +56,7 @@ plait_status runtime_variants(const char *software, plait_arena *arena, int **da
     PLAIT_TRY(plait_data_list(PLAIT_DATA_RUNTIMES, arena, &names, &all, err));
     *count = 0;
     *dates = plait_arena_alloc(arena, all + 1, sizeof **dates);
-    if (*dates == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(*dates, err));
     for (size_t i = 0; i < all; i++) {
         if (strncmp(names[i], software, length) != 0 || names[i][length] != '@')
             continue;
@@ -176,8 +174,7 @@ static plait_status fail_unheld(const plait_runtime *newest, const char *name, c
                           "expected a month such as 25.09 behind @, found \"%.40s\"", when);
 
     const char *const held = held_releases(newest, arena);
-    if (held == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(held, err));
     return plait_fail(err, PLAIT_ERROR_RANGE, name,
                       "expected a month such as 25.09, from %s on, or a release, %s, behind @, "
                       "found \"%.40s\"",
@@ -204,8 +201,7 @@ static plait_status load_variant(const char *software, int date, plait_arena *ar
     const char *name = plait_arena_printf(arena, "%s@%s", software, runtime_month(date, month));
     const char *path;
 
-    if (name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(name, err));
     PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err));
     PLAIT_TRY(plait_runtime_load(path, arena, out, err));
     if (!text_equal(out->name, name))
@@ -237,8 +233,7 @@ plait_status runtime_find_dated(const char *software, const char *when, bool hel
     int *dates, date;
     size_t count;
 
-    if (name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(name, err));
     PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, software, arena, &path, err));
     PLAIT_TRY(plait_runtime_load(path, arena, out, err));
     PLAIT_TRY(date_of(out, name, when, arena, &at, &date, err));
@@ -268,8 +263,7 @@ static plait_status read_release(const json_cursor *at, plait_arena *arena, plai
         if (text_equal(at->key, of->release[i].name))
             return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected each release once, found two");
     out->name = plait_arena_text(arena, at->key);
-    if (out->name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->name, err));
     PLAIT_TRY(json_as_string(at, arena, &month, err));
     out->date = runtime_date(month);
     return out->date > 0 ? PLAIT_OK
@@ -287,8 +281,7 @@ plait_status runtime_read_releases(const json_cursor *at, plait_arena *arena, pl
     if (json_count(&releases) == 0)
         return PLAIT_OK;
     release = plait_arena_alloc(arena, json_count(&releases), sizeof *release);
-    if (release == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(release, err));
     out->release = release;
     for (bool more = json_first(&releases, &each); more; more = json_next(&each)) {
         if (text_equal(each.key, "source"))

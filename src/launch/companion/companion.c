@@ -114,8 +114,7 @@ static plait_status write_layers(json_writer *json, const plait_model *model,
     const size_t layers = (size_t)model->layers;
     layer_strategy *const layer = plait_arena_alloc(arena, layers, sizeof *layer);
 
-    if (layer == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(layer, err));
     for (int s = 0; s < plan->stages; s++) {
         const plait_stage *const stage = &plan->stage[s];
         int at = 0;
@@ -146,8 +145,7 @@ static plait_status write_actions(json_writer *json, const plait_pipeline_shape 
     plait_rank_actions *const rank = plait_arena_alloc(arena, ranks, sizeof *rank);
     char text[40];
 
-    if (rank == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(rank, err));
     PLAIT_TRY(plait_schedule_actions(shape, arena, rank, err));
     json_begin_array(json);
     for (int r = 0; r < shape->ranks; r++) {

@@ -93,8 +93,7 @@ plait_status launch_groups(const plait_degrees *d, launch_group kind, plait_aren
     int *const rank = plait_arena_alloc(arena, (size_t)world, sizeof *rank);
 
     assert(world >= 1 && world <= LAUNCH_MAX_RANKS);
-    if (taken == NULL || rank == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(taken && rank, err));
     *out = (launch_group_list){.ranks = shape.ranks, .rank = rank};
     for (int first = 0; first < world; first++) {
         if (taken[first])

@@ -311,8 +311,7 @@ plait_status flagscale_stages(const plait_problem *problem, const plait_plan *pl
     args->recompute_modules = NULL;
     rows = rows_of(layers, d->pp * d->vpp, plait_degrees_microbatches(d, problem->job.gbs),
                    own->arena);
-    if (rows == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(rows, err));
     args_group(own, "memory, stage by stage");
     args_words(own, "--recompute-num-layers-per-stage-micro-batch", rows);
     return PLAIT_OK;

@@ -312,8 +312,7 @@ static plait_status read_model(config_reader *in, const char *noted, plait_error
     } else if (name != NULL) {
         plait_model *const model = plait_arena_alloc(in->arena, 1, sizeof *model);
 
-        if (model == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(model, err));
         PLAIT_TRY(plait_model_find(name, in->arena, model, NULL, err));
         in->out->model = model;
     } else if (in->out->model == NULL) {

@@ -241,8 +241,7 @@ plait_status maxtext_read_model(const yaml_file *yaml, const char *name, plait_a
         return PLAIT_OK;
     plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
     plait_layer *const layer = plait_arena_alloc(arena, 1, sizeof *layer);
-    if (model == NULL || layer == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model && layer, err));
     PLAIT_TRY(read_scales(yaml, &by, err));
     PLAIT_TRY(maxtext_int(yaml, "base_emb_dim", 1, WIDTH, 2048, &hidden, err));
     PLAIT_TRY(maxtext_int(yaml, "base_num_decoder_layers", 1, PLAIT_MAX_LAYERS / by.layers, 16,
@@ -261,8 +260,7 @@ plait_status maxtext_read_model(const yaml_file *yaml, const char *name, plait_a
     PLAIT_TRY(maxtext_int(yaml, "vocab_size", 1, 1 << 24, 32000, &model->vocab, err));
     PLAIT_TRY(read_numerics(yaml, &model->numerics, err));
     unsigned char *const kinds = plait_arena_alloc(arena, (size_t)model->layers, sizeof *kinds);
-    if (kinds == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(kinds, err));
     memset(kinds, 0, (size_t)model->layers);
     model->layer_kind = kinds;
     *out = model;

@@ -376,8 +376,7 @@ static plait_status read_row(const launch_flags *flags, const argument_row *row,
     if (flag == NULL || !is_readable(row, flag->value[0]))
         return PLAIT_OK;
     const char *const text = text_of(row, flag, flags->arena);
-    if (text == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(text, err));
     if (!megatron_argument_set(row, text, out))
         return row->placeholder ? PLAIT_OK : refuse(flags, row, text, err);
     if (turns_off) {

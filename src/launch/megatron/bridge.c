@@ -442,8 +442,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
     program.start = start(launch, &args, arena);
-    if (program.start == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(program.start, err));
     PLAIT_TRY(folder_add(out, "overrides.sh", file_text(launch, &args, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);
 }

@@ -309,8 +309,7 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
     unsigned char set[PLAIT_MAX_LAYERS] = {0};
     int known[LAYER_SETS] = {0}; /* index of the kind + 1 */
 
-    if (kind == NULL || layer_kind == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(kind && layer_kind, err));
     for (size_t s = 0; s < sizeof switches / sizeof *switches; s++)
         PLAIT_TRY(read_switch(in, &switches[s], set, err));
     for (int i = 0; i < in->model->layers; i++) {
@@ -325,8 +324,7 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
         if (known[set[i]] == 0) {
             kind[model->kinds] = layer_of(in, set[i]);
             kind[model->kinds].name = set_name(set[i], arena);
-            if (kind[model->kinds].name == NULL)
-                return plait_fail_nomem(err);
+            PLAIT_TRY(plait_check_allocated(kind[model->kinds].name, err));
             known[set[i]] = ++model->kinds;
         }
         layer_kind[i] = (unsigned char)(known[set[i]] - 1);
@@ -447,8 +445,7 @@ plait_status megatron_read_model(const megatron_args *args, const launch_flags *
     model_reader in = {.args = args, .flags = flags, .model = model};
 
     *out = NULL;
-    if (model == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model, err));
     *model = (plait_model){.name = name, .family = "", .source = "Megatron-LM arguments"};
     model->layers = args->num_layers;
     model->hidden = args->hidden_size;

@@ -20,8 +20,7 @@ static plait_status read_names(const plan_reader *in, size_t field, const char *
 {
     char **word = text_split(in->flags->arena, words, ' ', NULL);
 
-    if (word == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(word, err));
     for (; *word != NULL; word++) {
         const int name = text_index(*word, names);
 
@@ -57,8 +56,7 @@ static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, p
     const char *const text = plait_arena_printf(
         in->flags->arena, "the %d layers of recompute_layer_ids are priced as %d of each stage",
         layers, of_stage);
-    if (text == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(text, err));
     import_warn(in->warnings, text);
     return PLAIT_OK;
 }

@@ -156,8 +156,7 @@ static plait_status resolve_default(const char *value, plait_arena *arena, const
     if (close != NULL && close > colon + 1) {
         *out = plait_arena_printf(arena, "%.*s%.*s%s", (int)(open - value), value,
                                   (int)(close - colon - 1), colon + 1, close + 1);
-        if (*out == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(*out, err));
     }
     if (strchr(*out, '$') != NULL || text_equal(*out, "null"))
         *out = NULL;
@@ -185,8 +184,7 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
     char *const name = plait_arena_text(arena, leaf->key + strspn(leaf->key, "-"));
     const char **const value = plait_arena_alloc(arena, (size_t)leaf->values, sizeof *value);
 
-    if (name == NULL || value == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(name && value, err));
     for (char *c = name; *c != '\0'; c++)
         *c = *c == '-'                              ? '_'
              : text_starts_with(leaf->path, "ENV.") ? (char)tolower((unsigned char)*c)
@@ -248,8 +246,7 @@ static plait_status word_beside(const yaml_arguments *in, const char *key, const
     const yaml_leaf *const leaf = path != NULL ? yaml_find(in->yaml, path) : NULL;
 
     *out = NULL;
-    if (path == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(path, err));
     return leaf != NULL && leaf->values == 1
                ? resolve_default(leaf->value[0], in->out->arena, out, err)
                : PLAIT_OK;
@@ -290,8 +287,7 @@ plait_status megatron_read_yaml(const char *text, size_t length, const char *nam
     *out = (launch_flags){.file = name, .arena = arena, .launch = -1};
     PLAIT_TRY(yaml_read(text, length, name, arena, &yaml, err));
     in.section = section_of(&yaml, arena);
-    if (in.section == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(in.section, err));
     for (int i = 0; i < yaml.count; i++)
         if (yaml.leaf[i].values > 0 && is_argument(yaml.leaf[i].path, in.section))
             PLAIT_TRY(add_flag(&in, &yaml.leaf[i], err));

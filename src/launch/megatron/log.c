@@ -56,8 +56,7 @@ static plait_status append_flag(const char *name, char *value, text_builder *out
     if (value[0] == '[' && value[length - 1] == ']') {
         value[length - 1] = '\0';
         word = text_split(out->arena, value + 1, ',', NULL);
-        if (word == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(word, err));
     }
     for (; !is_switch && *word != NULL; word++) {
         text_append_char(out, ' ');

@@ -233,8 +233,7 @@ static plait_status take_window(const plait_model *model, int window, plait_aren
     if (window == 0)
         return PLAIT_OK;
     out->window_size = plait_arena_printf(arena, "%d,0", window - 1);
-    if (out->window_size == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->window_size, err));
     return model_mixed_list(model, layer_has_window, arena, &out->window_attn_skip_freq, err);
 }
 

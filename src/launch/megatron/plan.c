@@ -350,8 +350,7 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
     out->clip_grad = training.clip;
     take_schedule(&training, out);
     out->save = out->load = training_checkpoints(problem->model, arena);
-    if (out->save == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(out->save, err));
     PLAIT_TRY(megatron_args_of_model(problem, arena, out, err));
     const plait_degrees *const d = &plan->degrees;
 

@@ -144,8 +144,7 @@ static plait_status translate_layers(launch_flags *flags, plait_error *err)
         return PLAIT_OK;
     text_builder_init(&layout, flags->arena);
     count = text_split(flags->arena, list, ',', NULL);
-    if (count == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(count, err));
     text_append_char(&layout, 'E');
     for (int s = 0; count[s] != NULL; s++) {
         int layers;

@@ -63,8 +63,7 @@ static plait_status schedule_text(const plait_launch *launch, plait_arena *arena
     plait_rank_actions *const rank = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *rank);
     text_builder out;
 
-    if (rank == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(rank, err));
     PLAIT_TRY(plait_schedule_actions(&shape, arena, rank, err));
     text_builder_init(&out, arena);
     for (int r = 0; r < shape.ranks; r++)

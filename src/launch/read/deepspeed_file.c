@@ -51,8 +51,7 @@ plait_status named_json(const launch_flags *flags, const char *name, const char 
     plait_error inner;
 
     *out = NULL;
-    if (path == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(path, err));
     if (file_base_name(name)[0] == '\0' || !shell_word_known(file_base_name(name)))
         return PLAIT_OK;
     return faults_only(file_read_all(path, NAMED_MAX_BYTES, flags->arena, out, NULL, &inner),

@@ -21,8 +21,7 @@ plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err)
     launch_flag *const list =
         grow_by_one(flags->arena, flags->flag, flags->count, &flags->capacity, sizeof *list);
 
-    if (list == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list, err));
     flags->flag = list;
     list[flags->count++] = flag;
     return PLAIT_OK;
@@ -60,15 +59,13 @@ static plait_status add_word(launch_flags *flags, const char *const *word, int l
     const char *value;
     launch_flag flag = {.name = destination(word[0], &value, flags->arena), .value = word + 1};
 
-    if (flag.name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(flag.name, err));
     while (flag.values < left - 1 && !shell_is_option(word[1 + flag.values]))
         flag.values++;
     if (value != NULL) {
         const char **copy = plait_arena_alloc(flags->arena, 1, sizeof *copy);
 
-        if (copy == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(copy, err));
         *copy = value;
         flag.value = copy;
         flag.values = 1;
@@ -255,8 +252,7 @@ static plait_status add_member(const json_cursor *at, launch_flags *flags, plait
     if (json_is_null(at) || json_is_object(at) || count == 0)
         return PLAIT_OK;
     word = plait_arena_alloc(flags->arena, count, sizeof *word);
-    if (word == NULL || name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(word && name, err));
     if (!json_is_array(at)) {
         PLAIT_TRY(word_of(at, flags->arena, &word[values++], err));
     } else {
@@ -363,8 +359,7 @@ plait_status flags_add(launch_flags *flags, const char *name, const char *value,
 {
     const char **const copy = plait_arena_alloc(flags->arena, 1, sizeof *copy);
 
-    if (copy == NULL || value == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(copy && value, err));
     *copy = value;
     return flags_put(flags, (launch_flag){.name = name, .values = 1, .value = copy}, err);
 }

@@ -32,8 +32,7 @@ static plait_status find(const char *name, plait_arena *arena, const plait_model
     plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
     plait_error inner;
 
-    if (model == NULL || name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model && name, err));
     if (name[0] == '\0' || text_equal(name, "-") || text_ends_with(name, ".json"))
         return PLAIT_OK;
     const plait_status status = plait_model_find(name, arena, model, NULL, &inner);

@@ -269,8 +269,7 @@ static plait_status keys_as_flags(const yaml_file *yaml, plait_arena *arena, lau
         const yaml_leaf *const leaf = &yaml->leaf[i];
         const char *const name = flags_destination(leaf->key, arena);
 
-        if (name == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(name, err));
         if (leaf->values > 0)
             PLAIT_TRY(flags_put(
                 out, (launch_flag){.name = name, .values = leaf->values, .value = leaf->value},
@@ -470,8 +469,7 @@ plait_status other_jobs_refuse(const char *text, size_t length, const char *name
     yaml_file yaml;
     plait_error inner = {.status = PLAIT_OK};
 
-    if (copy == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(copy, err));
     PLAIT_TRY(check_keys(copy, name, err));
     plait_status status = yaml_read(text, length, name, arena, &yaml, &inner);
     if (status == PLAIT_OK && yaml.count > 0)

@@ -110,8 +110,7 @@ static plait_status take_model(const note *n, plait_arena *arena, plans_entry *o
     shell_words words;
     plait_error ignored = {.status = PLAIT_OK};
 
-    if (model == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model, err));
     const shell_source source = {.text = n->value, .length = strlen(n->value), .name = n->where};
     PLAIT_TRY(shell_read(&source, arena, &words, err));
     if (out->model != NULL || words.count != 1 || data_is_path(words.word[0]))
@@ -154,8 +153,7 @@ static plait_status take_line(const char *line, size_t length, const char *name,
     char *const copy = plait_arena_printf(arena, "%.*s", (int)length, line);
     note n = {.key = copy};
 
-    if (copy == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(copy, err));
     n.value = text_cut(copy, ' ');
     if (n.value == NULL)
         return PLAIT_OK;
@@ -193,8 +191,7 @@ plait_status notes_find(const char *text, size_t length, const char *key, plait_
     plait_error inner;
 
     *out = NULL;
-    if (sought == NULL || copy == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(sought && copy, err));
     for (const char *at = copy; (at = strstr(at, sought)) != NULL;)
         found = at += strlen(sought);
     if (found == NULL)

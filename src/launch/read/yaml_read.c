@@ -134,8 +134,7 @@ static plait_status add_value(yaml_reader *in, const char *text, plait_error *er
     if (value == NULL)
         return leaf->is_list ? fail(in, "a value in each place of the list", text, err) : PLAIT_OK;
     list = grow_by_one(in->arena, in->value, leaf->values, &in->value_capacity, sizeof *list);
-    if (list == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list, err));
     list[leaf->values++] = value;
     leaf->value = in->value = list;
     return PLAIT_OK;
@@ -173,8 +172,7 @@ static plait_status read_brackets(yaml_reader *in, const char *text, plait_error
         while (last > at && isspace((unsigned char)last[-1]))
             last--;
         const char *const element = plait_arena_printf(in->arena, "%.*s", (int)(last - at), at);
-        if (element == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(element, err));
         PLAIT_TRY(add_value(in, element, err));
         at = *end == ',' ? skip_blanks(end + 1) : end;
     }
@@ -196,8 +194,7 @@ static plait_status remember(yaml_reader *in, const char *path, plait_error *err
     if (in->keys == YAML_MAX_KEYS)
         return fail(in, "at most 4096 keys", path, err);
     list = grow_by_one(in->arena, in->seen, in->keys, &in->seen_capacity, sizeof *list);
-    if (list == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list, err));
     in->seen = list;
     list[in->keys++] = path;
     return PLAIT_OK;
@@ -245,15 +242,13 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
     path = in->depth > 1 ? plait_arena_printf(in->arena, "%s.%.*s", in->open[in->depth - 2].path,
                                               (int)width, line)
                          : plait_arena_printf(in->arena, "%.*s", (int)width, line);
-    if (path == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(path, err));
     PLAIT_TRY(remember(in, path, err));
     const char *const dot = strrchr(path, '.');
     yaml_leaf *const list =
         grow_by_one(in->arena, in->leaf, in->file->count, &in->capacity, sizeof *list);
 
-    if (list == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list, err));
     in->leaf = list;
     in->value = NULL;
     in->value_capacity = 0;
@@ -315,8 +310,7 @@ plait_status yaml_read(const char *text, size_t length, const char *name, plait_
         const size_t width = (size_t)((newline != NULL ? newline : end) - at);
         char *const line = plait_arena_alloc(arena, width + 1, 1);
 
-        if (line == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(line, err));
         memcpy(line, at, width);
         in.line++;
         if (memchr(line, '\0', width) != NULL || text_utf8_prefix(line, width) != width)

@@ -85,8 +85,7 @@ plait_status serving_script(const serving_role *role, const serving_engine *engi
 {
     const char *name = plait_arena_printf(role->arena, "%s.sh", role->name);
 
-    if (name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(name, err));
     return folder_add(out, name, script_of(role, engine), true, err);
 }
 
@@ -114,8 +113,7 @@ plait_status serving_systemd(const serving_role *role, const serving_engine *eng
 
     const char *model = unit_name(role->launch->model, role->arena);
 
-    if (name == NULL || head == NULL || model == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(name && head && model, err));
     PLAIT_TRY(serving_script(role, engine, out, err));
     return folder_add(out, name,
                       plait_arena_printf(role->arena,
@@ -252,8 +250,7 @@ plait_status serving_kubernetes(const serving_role *role, const serving_engine *
 {
     const char *name = plait_arena_printf(role->arena, "%s.yaml", role->name);
 
-    if (name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(name, err));
     return folder_add(out, name, manifest_of(role, engine), false, err);
 }
 
@@ -307,8 +304,7 @@ plait_status serving_dynamo(const serving_role *role, int roles, const serving_e
     const char *head = serving_head(role, "deployment.yaml - kubectl apply -f deployment.yaml");
     text_builder text;
 
-    if (model == NULL || head == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model && head, err));
     text_builder_init(&text, role->arena);
     text_append(&text, head);
     for (int r = 0; r < roles; r++)

@@ -169,8 +169,7 @@ static plait_status add_router(const serving_role role[2], const serving_engine 
     const char *head = serving_head(&role[0], "router.sh - takes requests, sends prompts to one "
                                               "pool and what follows to the other");
 
-    if (lines == NULL || head == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(lines && head, err));
     return folder_add(out, "router.sh",
                       plait_arena_printf(role[0].arena,
                                          "#!/usr/bin/env bash\n%sset -euo pipefail\n%s", head,
@@ -185,8 +184,7 @@ static plait_status add_config(const serving_role *role, const serving_engine *e
 
     if (engine->config == NULL)
         return PLAIT_OK;
-    if (name == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(name, err));
     return folder_add(out, name, engine->config(role), false, err);
 }
 

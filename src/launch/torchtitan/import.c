@@ -177,8 +177,7 @@ static plait_status titan_take_model(titan_reading *in, plait_error *err)
     plait_model *const model = plait_arena_alloc(in->pairs->arena, 1, sizeof *model);
     plait_error inner;
 
-    if (model == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(model, err));
     in->out->model = in->pairs->call != NULL && in->pairs->call->model != NULL
                          ? in->pairs->call->model
                          : in->notes.model;
@@ -487,8 +486,7 @@ plait_status titan_import(const char *text, size_t length, const char *name,
 
     pairs.call = call;
     *out = plans_unknown(name);
-    if (copy == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(copy, err));
     if (strlen(copy) != length)
         return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected text, found a zero byte");
     titan_reader *const read = reader_of(copy);

@@ -190,8 +190,7 @@ plait_status titan_read_log(char *log, const char *name, plait_arena *arena, cha
             log_object(strchr(found, '{'), "torchtitan's job config", name, arena, &object, err));
         append_job_config(object, &out);
         const char *const given = text_builder_finish(&out, NULL);
-        if (given == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(given, err));
         // recipes (2026) have neither the mode of recomputation nor the batch in sequences
         has_mode = strstr(given, "\nmode = ") != NULL;
         has_batch = strstr(given, "\nlocal_batch_size = ") != NULL;

@@ -45,8 +45,7 @@ static plait_status titan_pairs_add(titan_pairs *pairs, const char *key, const c
     titan_pair *const list =
         grow_by_one(pairs->arena, pairs->pair, pairs->count, &pairs->capacity, sizeof *list);
 
-    if (list == NULL || key == NULL || value == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(list && key && value, err));
     pairs->pair = list;
     list[pairs->count++] = (titan_pair){.key = name_of_today(key), .value = value};
     return PLAIT_OK;
@@ -106,8 +105,7 @@ static plait_status add_flag(const shell_words *words, int end, int *at, titan_p
     char *const key = key_of(words->word[*at], out->arena);
     const char *value = key != NULL ? text_cut(key, '=') : NULL;
 
-    if (key == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(key, err));
     if (value == NULL && *at + 1 < end && is_value(words->word[*at + 1]) &&
         !is_choice(words->word[*at + 1]))
         value = words->word[++*at];
@@ -409,8 +407,7 @@ static plait_status take_word(python_reader *in, plait_error *err)
         next++;
     if (next < in->end && *next == '(' && in->depth < PYTHON_MAX_DEPTH) {
         in->callee[in->depth] = plait_arena_printf(in->out->arena, "%.*s", (int)width, word);
-        if (in->callee[in->depth++] == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(in->callee[in->depth++], err));
         in->at = next + 1;
     } else if (next + 1 < in->end && *next == '=' && next[1] != '=') {
         if (in->depth > 0 && section != NULL)

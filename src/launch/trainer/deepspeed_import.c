@@ -453,8 +453,7 @@ plait_status deepspeed_read_log(char *log, const char *name, plait_arena *arena,
         const char *const member = plait_arena_printf(arena, "\"%s\"", batch[b]);
         int number;
 
-        if (member == NULL)
-            return plait_fail_nomem(err);
+        PLAIT_TRY(plait_check_allocated(member, err));
         if (at != NULL && at < mark && strstr(json, member) == NULL &&
             sscanf(at + strlen(batch[b]), "%*[ .]%9d", &number) == 1)
             text_append_printf(&out, "\n    %s: %d,", member, number);

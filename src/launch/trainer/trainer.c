@@ -113,8 +113,7 @@ static plait_status render_deepspeed(const plait_launch *launch, plait_arena *ar
     };
     const char *text;
 
-    if (program.notes == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(program.notes, err));
     PLAIT_TRY(deepspeed_config(launch, DEEPSPEED_ZERO, arena, &text, err));
     PLAIT_TRY(folder_add(out, "ds_config.json", text, false, err));
     return scripts_add(launch, &program, arena, out, err);
@@ -245,8 +244,7 @@ static plait_status render_accelerate(const plait_launch *launch, plait_arena *a
             steps),
     };
 
-    if (program.notes == NULL || program.start == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(program.notes && program.start, err));
     PLAIT_TRY(folder_add(out, "accelerate.yaml", accelerate_config(launch, arena), false, err));
     // no key of accelerate.yaml says it, a Trainer's accelerator_config does
     if (reduces_each_microbatch(launch))

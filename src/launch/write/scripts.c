@@ -385,8 +385,7 @@ plait_status scripts_add(const plait_launch *launch, const launch_program *progr
 {
     const char *const job = job_name(launch, arena);
 
-    if (job == NULL)
-        return plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(job, err));
     PLAIT_TRY(folder_add(out, "run.sh", run_script(launch, program, arena), true, err));
     PLAIT_TRY(
         folder_add(out, "submit.sbatch", submit_script(launch, program, job, arena), true, err));
