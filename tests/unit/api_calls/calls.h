@@ -1,4 +1,4 @@
-/* doors.h - public functions that can fail, a question that they answer, and how to spoil it */
+/* calls.h - public functions that can fail, valid arguments for them, and bad inputs */
 #pragma once
 
 #include <limits.h>
@@ -8,11 +8,11 @@
 #include "plait/lowlevel/schedule.h"
 #include "plait/lowlevel/simulate.h"
 
-/** Everything that the doors are entered with; pointers among it point into itself. */
-typedef struct door_world {
-    plait_arena *arena; /* of the world; `scratch` is what doors are given */
+/** Arguments of all calls; its pointers point into itself. */
+typedef struct call_world {
+    plait_arena *arena; /* owns the arguments; calls receive `scratch` */
     plait_arena *scratch;
-    const char *text; /* a path, a name, a document: what a door reads */
+    const char *text; /* path, name or document that a call parses */
     plait_layer kind[2];
     unsigned char layer_kind[PLAIT_MAX_LAYERS];
     plait_model model;
@@ -48,19 +48,19 @@ typedef struct door_world {
     plait_fleet_options fleet_ask;
     plait_serve_launch serve_launch;
     plait_serve_target serve_target;
-    int number; /* of whatever a door counts */
+    int number; /* count argument of a call */
     plait_data_kind data_kind;
-} door_world;
+} call_world;
 
-extern door_world doors_world;
+extern call_world call_world_now;
 
 /** Make the world once; fails the test when it cannot. */
-void doors_make(void);
+void call_world_make(void);
 
 /** As it was made, with an empty scratch. */
-void doors_begin(void);
+void call_world_reset(void);
 
-/** What a door takes, and what a spoiling spoils. */
+/** Parts of a call's arguments; a bad input changes one part. */
 enum {
     OF_ARENA = 1 << 0,
     OF_TEXT = 1 << 1,
@@ -89,21 +89,21 @@ enum {
     OF_REQUEST = 1 << 24
 };
 
-typedef struct door {
+typedef struct api_call {
     const char *name;
-    plait_status (*enter)(door_world *w, plait_error *err);
+    plait_status (*call)(call_world *w, plait_error *err);
     unsigned takes;
-} door;
+} api_call;
 
-extern const door doors[];
-extern const size_t doors_count;
+extern const api_call api_calls[];
+extern const size_t api_calls_count;
 
-typedef struct spoiling {
+typedef struct bad_input {
     const char *name;
     unsigned of;
-    void (*spoil)(door_world *w);
-    plait_status status; /* what the doors then say */
-} spoiling;
+    void (*apply)(call_world *w);
+    plait_status status; /* expected result of the call */
+} bad_input;
 
-extern const spoiling spoilings[];
-extern const size_t spoilings_count;
+extern const bad_input bad_inputs[];
+extern const size_t bad_inputs_count;

@@ -1,5 +1,5 @@
-/* world.c - what the doors are entered with: a plan of eight GPUs, a deployment of as many */
-#include "unit/doors/doors.h"
+/* world.c - valid arguments for all calls: a plan and a deployment on eight GPUs */
+#include "unit/api_calls/calls.h"
 
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "plait/lowlevel/schedule.h"
 #include "plait/lowlevel/simulate.h"
 
-door_world doors_world;
-static door_world whole; /* as it was made */
+call_world call_world_now;
+static call_world whole; /* as it was made */
 
-static void find_parts(door_world *w)
+static void find_parts(call_world *w)
 {
     plait_error err;
 
@@ -34,7 +34,7 @@ static void find_parts(door_world *w)
     w->regime = plait_regime_of(&w->problem);
 }
 
-static void make_plan(door_world *w)
+static void make_plan(call_world *w)
 {
     plait_error err;
 
@@ -60,7 +60,7 @@ static void make_plan(door_world *w)
     w->launch.cost = &w->cost;
 }
 
-static void make_asks(door_world *w)
+static void make_asks(call_world *w)
 {
     plait_error err;
 
@@ -115,7 +115,7 @@ static void make_asks(door_world *w)
     w->text = "";
 }
 
-static void make_serving(door_world *w)
+static void make_serving(call_world *w)
 {
     plait_engine *profiles;
     plait_serve_answer *answer = plait_arena_alloc(w->arena, 1, sizeof *answer);
@@ -150,9 +150,9 @@ static void make_serving(door_world *w)
                                            .load = w->question.load};
 }
 
-void doors_make(void)
+void call_world_make(void)
 {
-    door_world *const w = &doors_world;
+    call_world *const w = &call_world_now;
 
     w->arena = plait_arena_new();
     assert_non_null(w->arena);
@@ -163,13 +163,13 @@ void doors_make(void)
     whole = *w;
 }
 
-void doors_begin(void)
+void call_world_reset(void)
 {
     static plait_arena *scratch;
 
     plait_arena_free(scratch);
     scratch = plait_arena_new();
     assert_non_null(scratch);
-    doors_world = whole;
-    doors_world.scratch = scratch;
+    call_world_now = whole;
+    call_world_now.scratch = scratch;
 }

@@ -1,12 +1,11 @@
 /*
- * test_doors.c - what a program hands in is looked at: each public function that can fail, with values
- * that there are not
+ * test_api_calls.c - public functions reject invalid arguments with an error
  *
- * A door is such a function with a question that it answers. A spoiling puts one value into what the
- * question is made of: the door then fails, says so, and reads nothing that is not there (which the
- * sanitizers see). tests/doors.sh holds that every such function of the headers is among the doors.
+ * calls.def has one valid call for each public function that can fail. A bad input makes one part of
+ * its arguments invalid; the call must then fail with a message and read nothing out of bounds, which
+ * the sanitizers check. tests/api_calls.sh checks that calls.def is complete.
  */
-#include "unit/doors/doors.h"
+#include "unit/api_calls/calls.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,37 +19,37 @@
 #include "plait/lowlevel/limits.h"
 #include "plait/lowlevel/schedule.h"
 
-static void test_doors__open_for_what_there_is(void **state)
+static void test_api_calls__accept_valid_values(void **state)
 {
     plait_error err;
 
     (void)state;
-    for (size_t d = 0; d < doors_count; d++) {
-        doors_begin();
-        if (doors[d].enter(&doors_world, &err) != PLAIT_OK)
-            fail_msg("%s: %s: %s", doors[d].name, err.where, err.message);
+    for (size_t d = 0; d < api_calls_count; d++) {
+        call_world_reset();
+        if (api_calls[d].call(&call_world_now, &err) != PLAIT_OK)
+            fail_msg("%s: %s: %s", api_calls[d].name, err.where, err.message);
     }
 }
 
-static void test_doors__refuse_what_there_is_not(void **state)
+static void test_api_calls__reject_each_bad_input(void **state)
 {
     int tried = 0, refused = 0;
     plait_error err;
 
     (void)state;
-    for (size_t d = 0; d < doors_count; d++)
-        for (size_t s = 0; s < spoilings_count; s++) {
+    for (size_t d = 0; d < api_calls_count; d++)
+        for (size_t s = 0; s < bad_inputs_count; s++) {
             plait_status status;
 
-            if (!(doors[d].takes & spoilings[s].of))
+            if (!(api_calls[d].takes & bad_inputs[s].of))
                 continue;
-            doors_begin();
-            spoilings[s].spoil(&doors_world);
+            call_world_reset();
+            bad_inputs[s].apply(&call_world_now);
             memset(&err, 0, sizeof err);
-            status = doors[d].enter(&doors_world, &err);
-            if (status != spoilings[s].status || err.status != status || err.message[0] == '\0')
-                print_error("%s with %s: status %d, \"%s: %s\"\n", doors[d].name, spoilings[s].name,
-                            (int)status, err.where, err.message);
+            status = api_calls[d].call(&call_world_now, &err);
+            if (status != bad_inputs[s].status || err.status != status || err.message[0] == '\0')
+                print_error("%s with %s: status %d, \"%s: %s\"\n", api_calls[d].name,
+                            bad_inputs[s].name, (int)status, err.where, err.message);
             else
                 refused++;
             tried++;
@@ -59,16 +58,16 @@ static void test_doors__refuse_what_there_is_not(void **state)
 }
 
 /* The first refusal of each, without an error to put a message in. */
-static void test_doors__need_no_error(void **state)
+static void test_api_calls__accept_a_null_error(void **state)
 {
     (void)state;
-    for (size_t d = 0; d < doors_count; d++)
-        for (size_t s = 0; s < spoilings_count; s++) {
-            if (!(doors[d].takes & spoilings[s].of))
+    for (size_t d = 0; d < api_calls_count; d++)
+        for (size_t s = 0; s < bad_inputs_count; s++) {
+            if (!(api_calls[d].takes & bad_inputs[s].of))
                 continue;
-            doors_begin();
-            spoilings[s].spoil(&doors_world);
-            assert_int_equal(doors[d].enter(&doors_world, NULL), spoilings[s].status);
+            call_world_reset();
+            bad_inputs[s].apply(&call_world_now);
+            assert_int_equal(api_calls[d].call(&call_world_now, NULL), bad_inputs[s].status);
             break;
         }
 }
@@ -78,14 +77,14 @@ static void test_doors__need_no_error(void **state)
 /* A number that is none, an index outside a list, a division by nothing: NaN, infinity, "", nothing. */
 static void test_formulas__of_nothing_are_no_numbers(void **state)
 {
-    const plait_accelerator *const gpu = doors_world.cluster.group[0].accelerator;
+    const plait_accelerator *const gpu = call_world_now.cluster.group[0].accelerator;
     const plait_gemm gemm = {.m = 1, .n = 1, .k = 1, .batch = 1, .precision = (plait_precision)99};
     plait_degrees degrees = plait_degrees_init();
     plait_reliability fleet;
     char text[PLAIT_VALUE_SIZE];
 
     (void)state;
-    doors_begin();
+    call_world_reset();
     plait_reliability_init(&fleet);
     assert_true(!isfinite(plait_limit_tokens(0.0, 0.0)));
     assert_true(!isfinite(plait_ridge_flops_per_byte(1.0, 0.0)));
@@ -100,14 +99,14 @@ static void test_formulas__of_nothing_are_no_numbers(void **state)
                 plait_goodput_of(&fleet, 0, 0.0, 1e9).effective >= 0.0);
     assert_true(plait_goodput_of(&fleet, INT_MAX, 0.0, 1e9).effective >= 0.0);
     assert_int_equal(plait_mesh_gpus(&(plait_mesh){3, {65536, 65536, 65536}}), INT_MAX);
-    assert_null(plait_cluster_accelerator(&doors_world.cluster, -1));
-    assert_null(plait_cluster_accelerator(&doors_world.cluster, 1 << 24));
+    assert_null(plait_cluster_accelerator(&call_world_now.cluster, -1));
+    assert_null(plait_cluster_accelerator(&call_world_now.cluster, 1 << 24));
     assert_false(plait_accelerator_runs(gpu, 99));
-    assert_int_equal(plait_cluster_taken(&doors_world.cluster, 8, 7), 0);
+    assert_int_equal(plait_cluster_taken(&call_world_now.cluster, 8, 7), 0);
     assert_null(plait_order_axes((plait_order)9));
     assert_null(plait_placement_axes((plait_placement)9));
-    assert_null(plait_plan_chunk(&doors_world.plan, -1));
-    assert_null(plait_plan_chunk(&doors_world.plan, 1 << 20));
+    assert_null(plait_plan_chunk(&call_world_now.plan, -1));
+    assert_null(plait_plan_chunk(&call_world_now.plan, 1 << 20));
     assert_int_equal(plait_offload_modules(99), 0);
     assert_int_equal(plait_key_value(&degrees, (plait_key_id)99), 0);
     plait_key_put(&degrees, (plait_key_id)99, 1);
@@ -118,7 +117,7 @@ static void test_formulas__of_nothing_are_no_numbers(void **state)
     assert_int_equal(plait_degrees_dp(8, -1, -1, 1), 0);
     assert_int_equal(plait_degrees_dp(1 << 24, INT_MAX, INT_MAX, INT_MAX), 0);
     assert_int_equal(plait_schedule_action_count(&(plait_pipeline_shape){.ranks = -1}), 0);
-    assert_null(plait_table_new(&(plait_problem){0}, doors_world.arena));
+    assert_null(plait_table_new(&(plait_problem){0}, call_world_now.arena));
     assert_null(plait_arena_alloc(NULL, 1, 1));
     assert_null(plait_arena_text(NULL, "x"));
     assert_null(plait_arena_printf(NULL, "%d", 1));
@@ -134,7 +133,7 @@ static void test_products__of_the_largest_degrees_do_not_wrap(void **state)
     plait_chunk chunk[1];
 
     (void)state;
-    doors_begin();
+    call_world_reset();
     for (int k = 0; k < PLAIT_KEYS; k++)
         if (plait_keys[k].kind == PLAIT_KEY_NUMBER)
             plait_key_put(&d, (plait_key_id)k, plait_keys[k].high);
@@ -145,15 +144,15 @@ static void test_products__of_the_largest_degrees_do_not_wrap(void **state)
             assert_true(plait_group_of(&d, (plait_axis)axis).ranks >= 1);
         assert_true(plait_group_replicas(&d).ranks >= 1);
         assert_true(plait_expert_shard_group(&d) >= 1);
-        assert_int_equal(plait_degrees_check(&doors_world.problem, &d, NULL, 0), PLAIT_INVALID);
+        assert_int_equal(plait_degrees_check(&call_world_now.problem, &d, NULL, 0), PLAIT_INVALID);
     }
     assert_int_equal(plait_degrees_microbatches(&d, PLAIT_MAX_GBS), 0);
-    assert_false(plait_split_layers(&doors_world.model, &d, counts));
-    assert_false(plait_chunks_of(&doors_world.model, &d, chunk));
+    assert_false(plait_split_layers(&call_world_now.model, &d, counts));
+    assert_false(plait_chunks_of(&call_world_now.model, &d, chunk));
     for (int k = 0; k < PLAIT_KEYS; k++)
-        (void)plait_key_applies(&doors_world.problem, &d, (plait_key_id)k);
-    plait_degrees_fill(&doors_world.problem, PLAIT_ALL_KEYS & ~PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP),
-                       &d);
+        (void)plait_key_applies(&call_world_now.problem, &d, (plait_key_id)k);
+    plait_degrees_fill(&call_world_now.problem,
+                       PLAIT_ALL_KEYS & ~PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP), &d);
     assert_int_equal(d.shard_group, PLAIT_MAX_GPUS);
 }
 
@@ -169,23 +168,23 @@ static void test_version__is_three_numbers(void **state)
 static int make(void **state)
 {
     (void)state;
-    doors_make();
+    call_world_make();
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    plait_arena_free(doors_world.arena);
+    plait_arena_free(call_world_now.arena);
     return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_doors__open_for_what_there_is),
-        cmocka_unit_test(test_doors__refuse_what_there_is_not),
-        cmocka_unit_test(test_doors__need_no_error),
+        cmocka_unit_test(test_api_calls__accept_valid_values),
+        cmocka_unit_test(test_api_calls__reject_each_bad_input),
+        cmocka_unit_test(test_api_calls__accept_a_null_error),
         cmocka_unit_test(test_formulas__of_nothing_are_no_numbers),
         cmocka_unit_test(test_products__of_the_largest_degrees_do_not_wrap),
         cmocka_unit_test(test_version__is_three_numbers),

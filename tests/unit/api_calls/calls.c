@@ -1,5 +1,5 @@
-/* doors.c - each public function that can fail, entered with the world's question */
-#include "unit/doors/doors.h"
+/* calls.c - a call of each public function that can fail, with the arguments of call_world */
+#include "unit/api_calls/calls.h"
 
 #include <string.h>
 
@@ -7,14 +7,14 @@
 #include "io/file.h"
 #include "plait/data.h"
 
-/* The words that a door reads, or none. */
-static const char *said(const door_world *w, const char *words)
+/* The text argument of a call, or NULL if a bad input removed it. */
+static const char *said(const call_world *w, const char *words)
 {
     return w->text != NULL ? words : NULL;
 }
 
 /* The text of a file, in the world's arena. */
-static const char *text_of(const door_world *w, const char *path, size_t *length)
+static const char *text_of(const call_world *w, const char *path, size_t *length)
 {
     const char *text = NULL;
 
@@ -24,7 +24,7 @@ static const char *text_of(const door_world *w, const char *path, size_t *length
     return text;
 }
 
-/* A verdict of no is a failure of the door, with the reason. */
+/* Reports an infeasible verdict as an error with its reason. */
 static plait_status verdict(plait_verdict found, const char *why, plait_error *err)
 {
     return found == PLAIT_FITS ? PLAIT_OK
@@ -35,26 +35,26 @@ static plait_status verdict(plait_verdict found, const char *why, plait_error *e
 static plait_status same_question(void *context, int gpus, int gbs, plait_arena *arena,
                                   plait_problem *out, plait_error *err)
 {
-    const door_world *const w = context;
+    const call_world *const w = context;
 
     (void)gpus, (void)gbs, (void)arena, (void)err;
     *out = w->problem;
     return PLAIT_OK;
 }
 
-/* DOOR(function, what it takes, how it is called) */
-#define DOOR(function, of, ...)                                                                    \
-    static plait_status enter_##function(door_world *w, plait_error *err)                          \
+/* API_CALL(function, what it takes, how it is called) */
+#define API_CALL(function, of, ...)                                                                \
+    static plait_status call_##function(call_world *w, plait_error *err)                           \
     {                                                                                              \
         __VA_ARGS__;                                                                               \
     }
-#include "doors.def"
-#undef DOOR
+#include "calls.def"
+#undef API_CALL
 
-#define DOOR(function, of, ...) {#function, enter_##function, of},
-const door doors[] = {
-#include "doors.def"
+#define API_CALL(function, of, ...) {#function, call_##function, of},
+const api_call api_calls[] = {
+#include "calls.def"
 };
-#undef DOOR
+#undef API_CALL
 
-const size_t doors_count = sizeof doors / sizeof *doors;
+const size_t api_calls_count = sizeof api_calls / sizeof *api_calls;
