@@ -106,7 +106,7 @@ static plait_status read_and_free(json_document *doc, json_reader *read, plait_a
 plait_status json_load(const char *path, json_reader *read, plait_arena *arena, void *out,
                        plait_error *err)
 {
-    json_document doc;
+    json_document doc = {0};
 
     PLAIT_TRY(json_document_read(path, arena, &doc, err));
     return read_and_free(&doc, read, arena, out, err);
@@ -115,7 +115,7 @@ plait_status json_load(const char *path, json_reader *read, plait_arena *arena, 
 plait_status json_parse(const char *text, size_t length, const char *name, json_reader *read,
                         plait_arena *arena, void *out, plait_error *err)
 {
-    json_document doc;
+    json_document doc = {0};
 
     PLAIT_TRY(json_document_parse(text, length, name, arena, &doc, err));
     return read_and_free(&doc, read, arena, out, err);
