@@ -41,7 +41,7 @@ int plait_mesh_gpus(const plait_mesh *mesh)
     int gpus = 1;
 
     for (int a = 0; a < mesh->axes && a < PLAIT_MESH_AXES; a++)
-        gpus = product(gpus, mesh->size[a]);
+        gpus = saturating_mul(gpus, mesh->size[a]);
     return gpus;
 }
 

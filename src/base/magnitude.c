@@ -23,7 +23,7 @@ static const suffix durations[] = {
 };
 
 /* Parses the number before the first suffix that ends the text; with `bare` the suffix is optional. */
-static bool parse(const char *text, const suffix *list, bool bare, double *out)
+static bool parse_suffixed(const char *text, const suffix *list, bool bare, double *out)
 {
     const size_t length = strlen(text);
     char digits[64];
@@ -47,7 +47,7 @@ static bool parse(const char *text, const suffix *list, bool bare, double *out)
 
 bool magnitude_parse(const char *text, double *out)
 {
-    return parse(text, magnitudes, true, out);
+    return parse_suffixed(text, magnitudes, true, out);
 }
 
 bool magnitude_parse_count(const char *text, int kilo, int least, int most, int *out)
@@ -72,7 +72,7 @@ bool magnitude_parse_count(const char *text, int kilo, int least, int most, int 
 
 bool magnitude_parse_duration(const char *text, double *seconds)
 {
-    return parse(text, durations, false, seconds);
+    return parse_suffixed(text, durations, false, seconds);
 }
 
 /* Requests a second or dollars: from one request in thirty years to a trillion. */

@@ -8,7 +8,7 @@
 #include <limits.h>
 
 /** a b, or INT_MAX if that overflows. INT_MAX is above every bound and divides no smaller number. */
-static inline int product(int a, int b)
+static inline int saturating_mul(int a, int b)
 {
     int whole;
 

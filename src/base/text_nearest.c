@@ -7,7 +7,7 @@
 /* Length of the longest word that is compared by edits; no name is longer. */
 enum { LONGEST = 63 };
 
-static int least(int a, int b)
+static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -21,7 +21,7 @@ static int least(int a, int b)
  *
  * Only the rows i-2, i-1 and i of d are stored.
  */
-static int edits(const char *a, const char *b)
+static int edit_distance(const char *a, const char *b)
 {
     const size_t columns = strlen(b);
     int rows[3][LONGEST + 1];
@@ -36,9 +36,9 @@ static int edits(const char *a, const char *b)
         for (size_t j = 1; j <= columns; j++) {
             const char p = text_lower(a[i - 1]), q = text_lower(b[j - 1]);
 
-            row[j] = least(least(before[j], row[j - 1]) + 1, before[j - 1] + (p != q));
+            row[j] = min_int(min_int(before[j], row[j - 1]) + 1, before[j - 1] + (p != q));
             if (i > 1 && j > 1 && p == text_lower(b[j - 2]) && text_lower(a[i - 2]) == q)
-                row[j] = least(row[j], two_before[j - 2] + 1);
+                row[j] = min_int(row[j], two_before[j - 2] + 1);
         }
         two_before = before;
         before = row;
@@ -73,7 +73,7 @@ const char *text_nearest(const char *word, const char *const *known)
 
         if (strlen(*candidate) > LONGEST)
             continue;
-        distance = edits(word, *candidate);
+        distance = edit_distance(word, *candidate);
         if (distance < fewest) {
             fewest = distance;
             nearest = *candidate;

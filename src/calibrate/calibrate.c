@@ -294,7 +294,7 @@ static bool can_have(const plait_accelerator *accelerator, const calibrate_block
 }
 
 /* Takes over the kernel or link blocks of the accelerator that stands in for this one (names.h). */
-static plait_status borrow(calibrate_run *run, bool kernels, plait_error *err)
+static plait_status borrow_blocks(calibrate_run *run, bool kernels, plait_error *err)
 {
     const char *relative = names_stand_in(run->name, kernels);
     plait_accelerator accelerator;
@@ -329,8 +329,8 @@ static plait_status fit_all(calibrate_run *run, calibrate_result *out, plait_err
             run->name = present.name;
             PLAIT_TRY(fit_block(run, families[f], b, &present, err));
         }
-    PLAIT_TRY(borrow(run, true, err));
-    PLAIT_TRY(borrow(run, false, err));
+    PLAIT_TRY(borrow_blocks(run, true, err));
+    PLAIT_TRY(borrow_blocks(run, false, err));
     *out = (calibrate_result){.name = run->name, .blocks = run->blocks, .block = run->block};
     out->text = json_tree_print(run->tree, run->arena, &out->length);
     return out->text != NULL ? PLAIT_OK : plait_fail_nomem(err);

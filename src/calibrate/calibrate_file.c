@@ -150,7 +150,7 @@ static bool owns_block(const calibrate_block *block)
 /*
  * Returns "fit of plait calibrate to 455 products, aic:trtllm-1.3.0rc20, 4.6 % off on 195 held out"
  */
-static const char *describe(const calibrate_block *block, plait_arena *arena)
+static const char *describe_block(const calibrate_block *block, plait_arena *arena)
 {
     return plait_arena_printf(
         arena, "fit of plait calibrate to %d %s, %s, %.1f %% off on %d held out%s%s",
@@ -191,7 +191,7 @@ static const char *join_parts(const char *own, const char *key, const char *old,
 static const char *source_of(const json_tree *object, const calibrate_block *block,
                              plait_arena *arena)
 {
-    const char *text = describe(block, arena);
+    const char *text = describe_block(block, arena);
     const char *const old = json_tree_text(object, "source");
 
     if (text == NULL || block->family->alone)

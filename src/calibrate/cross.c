@@ -26,8 +26,8 @@ static bool is_first(const plait_runs *runs, size_t row)
 }
 
 /* Replaces the predictions of runs whose release a variant covers with those of the variant. */
-static plait_status refine(const profile_set *others, const char *runtime, plait_arena *arena,
-                           profile_result *out, plait_error *err)
+static plait_status apply_variants(const profile_set *others, const char *runtime,
+                                   plait_arena *arena, profile_result *out, plait_error *err)
 {
     const profile_member *const m = profile_set_find(others, runtime);
 
@@ -51,7 +51,7 @@ static plait_status leave_out(const profile_set *all, const plait_run *first, pl
 
     PLAIT_TRY(profile_set_forget(all, first->source, arena, &others, err));
     PLAIT_TRY(profile_fit(&others, first->runtime, 0, arena, &result, err));
-    PLAIT_TRY(refine(&others, first->runtime, arena, &result, err));
+    PLAIT_TRY(apply_variants(&others, first->runtime, arena, &result, err));
     for (size_t i = 0; i < result.left_outs; i++) {
         const profile_left_out *const left_out = &result.left_out[i];
         plait_regime regime = plait_regime_of(left_out->problem);
@@ -105,9 +105,9 @@ static plait_status compare_peaks(const plait_runs *runs, plait_arena *arena, pl
     return PLAIT_OK;
 }
 
-static plait_status predict(const plait_runs *runs, cross_progress *progress,
-                            plait_pipelines *pipelines, plait_arena *arena, plait_evidence *out,
-                            plait_error *err)
+static plait_status predict_left_out(const plait_runs *runs, cross_progress *progress,
+                                     plait_pipelines *pipelines, plait_arena *arena,
+                                     plait_evidence *out, plait_error *err)
 {
     plait_evidence_row *row = plait_arena_alloc(arena, runs->count + 1, sizeof *row);
     profile_set all;
@@ -130,7 +130,7 @@ plait_status cross_predict(const plait_runs *runs, cross_progress *progress, pla
 {
     plait_pipelines *const pipelines = plait_pipelines_new();
     const plait_status status = pipelines != NULL
-                                    ? predict(runs, progress, pipelines, arena, out, err)
+                                    ? predict_left_out(runs, progress, pipelines, arena, out, err)
                                     : plait_fail_nomem(err);
 
     plait_pipelines_free(pipelines);

@@ -43,7 +43,7 @@ static const char *fold_of(const sample *s, const plait_serve_run *run)
  * Returns the loss of one figure, where `ratio` is predicted over measured. It is capped at 1, so
  * that a run with conditions that the table does not state does not distort the fit.
  */
-static double penalty(double ratio)
+static double ratio_penalty(double ratio)
 {
     const double e = fabs(log(ratio));
 
@@ -65,7 +65,7 @@ static double row_loss(const plait_serve_run *run, const plait_engine *engine)
     for (int f = 0; f < PLAIT_SERVE_MEASURES; f++)
         if (run->measured[f] > 0.0)
             sum += weight[f] *
-                   (s.stable ? penalty(plait_service_figure(&s, f) / run->measured[f]) : 1.0);
+                   (s.stable ? ratio_penalty(plait_service_figure(&s, f) / run->measured[f]) : 1.0);
     return sum;
 }
 
@@ -109,8 +109,8 @@ static double loss_of(const sample *s, const plait_engine *engine, const plait_e
 }
 
 /* Moves one number up, then down, while that reduces the loss. Returns the new loss. */
-static double improve(const sample *s, plait_engine *engine, const plait_engine *start, int n,
-                      double step, double loss)
+static double improve_number(const sample *s, plait_engine *engine, const plait_engine *start,
+                             int n, double step, double loss)
 {
     double *value = value_of(engine, n);
     const double low = numbers[n].least * numbers[n].unit;
@@ -141,7 +141,7 @@ static plait_engine fit_sample(const sample *s, const plait_engine *start)
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
-            loss = improve(s, &x, start, n, steps[i], loss);
+            loss = improve_number(s, &x, start, n, steps[i], loss);
     return x;
 }
 
@@ -251,7 +251,7 @@ static bool is_of(const plait_serve_runs *runs, const plait_serve_run *run,
                            run->version) == profile;
 }
 
-static void weigh(sample *s)
+static void weigh_sample(sample *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         double rows = 0.0;
@@ -279,7 +279,7 @@ static plait_status take_sample(const plait_serve_runs *runs, const plait_engine
     for (size_t i = 0; i < runs->count; i++)
         if (takes(runs, &runs->run[i], profile))
             s->run[s->count++] = &runs->run[i];
-    weigh(s);
+    weigh_sample(s);
     return PLAIT_OK;
 }
 

@@ -64,7 +64,7 @@ typedef struct fit_state {
 
 // ---- numbers and their z -------------------------------------------------------------------
 
-static double *place(const fit_problem *problem, int number)
+static double *number_address(const fit_problem *problem, int number)
 {
     return (double *)(void *)((char *)problem->subject + problem->number[number].offset);
 }
@@ -115,7 +115,7 @@ static const double *log_errors(const fit_state *state)
     bool same = taken->any;
 
     for (int i = 0; i < problem->numbers; i++) {
-        const double number = *place(problem, i);
+        const double number = *number_address(problem, i);
 
         same = same && taken->number[i] == number;
         taken->number[i] = number;
@@ -131,7 +131,7 @@ static void set_numbers(const fit_state *state, const double *z)
 {
     for (int i = 0; i < state->frees; i++) {
         const int number = state->free[i];
-        *place(state->problem, number) = to_number(&state->problem->number[number], z[i]);
+        *number_address(state->problem, number) = to_number(&state->problem->number[number], z[i]);
     }
 }
 
@@ -174,7 +174,7 @@ static int residuals_of(const fit_state *state)
     return state->trains * (state->sweeps > 0 ? 2 : 1) + state->frees;
 }
 
-static void fill(const void *context, const double *z, double *residual)
+static void fill_residuals(const void *context, const double *z, double *residual)
 {
     const fit_state *state = context;
     double *next = residual + state->trains;
@@ -205,7 +205,7 @@ static double scale_of(fit_state *state)
                 fmax(state->problem->least_scale, LEAST_SCALE));
 }
 
-static void reweigh(fit_state *state, double scale)
+static void update_weights(fit_state *state, double scale)
 {
     const double *const error = log_errors(state);
 
@@ -216,7 +216,7 @@ static void reweigh(fit_state *state, double scale)
 }
 
 /* Returns Cauchy's cost of one residual. */
-static double robust(const fit_state *state, int i, double residual, double scale)
+static double cauchy_cost(const fit_state *state, int i, double residual, double scale)
 {
     const double r = residual / (CAUCHY * scale);
 
@@ -234,12 +234,12 @@ static double robust_cost(fit_state *state, const double *z, double scale)
     set_numbers(state, z);
     const double *const r = log_errors(state);
     for (int i = 0; i < state->trains; i++)
-        cost += robust(state, i, r[i], scale);
+        cost += cauchy_cost(state, i, r[i], scale);
     if (state->sweeps > 0) {
-        reweigh(state, scale);
+        update_weights(state, scale);
         fill_differences(state, r, difference);
         for (int i = 0; i < state->trains; i++)
-            cost += state->problem->sweep_weight * robust(state, i, difference[i], scale);
+            cost += state->problem->sweep_weight * cauchy_cost(state, i, difference[i], scale);
     }
     for (int i = 0; i < state->frees; i++)
         cost += from_prior(state, z, i) * from_prior(state, z, i);
@@ -263,12 +263,12 @@ static void tell_turn(fit_state *state)
  * Alternates between weights and numbers, starting at z. Returns the last scale; < 0: out of
  * memory.
  */
-static double settle(fit_state *state, double *z, double *variance)
+static double fit_until_stable(fit_state *state, double *z, double *variance)
 {
     const least_squares problem = {
         .residuals = residuals_of(state),
         .numbers = state->frees,
-        .fill = fill,
+        .fill = fill_residuals,
         .context = state,
     };
     double scale = 0.0;
@@ -276,7 +276,7 @@ static double settle(fit_state *state, double *z, double *variance)
     for (int turn = 0; turn < TURNS; turn++) {
         set_numbers(state, z);
         scale = scale_of(state);
-        reweigh(state, scale);
+        update_weights(state, scale);
         if (!least_squares_minimise(&problem, state->arena, z, variance))
             return -1.0;
         tell_turn(state);
@@ -301,7 +301,7 @@ static plait_status best_start(fit_state *state, double *z, plait_error *err)
 
     for (int s = 0; s < STARTS; s++) {
         start_at(state, s, found[s]);
-        const double scale = settle(state, found[s], NULL);
+        const double scale = fit_until_stable(state, found[s], NULL);
         if (scale < 0.0)
             return plait_fail_nomem(err);
         least_scale = fmin(least_scale, scale);
@@ -324,7 +324,7 @@ static plait_status best_start(fit_state *state, double *z, plait_error *err)
 #define AS_WELL 3.0
 
 /* Returns the variance of a free number over that of its prior. */
-static double doubt(const fit_state *state, const double *z, const double *variance, int i)
+static double variance_ratio(const fit_state *state, const double *z, const double *variance, int i)
 {
     const fit_number *const n = &state->problem->number[state->free[i]];
     const double u = 1.0 / (1.0 + exp(-z[i]));
@@ -340,8 +340,8 @@ static int most_doubtful(const fit_state *state, const double *z, const double *
     int worst = -1;
 
     for (int i = 0; i < state->frees; i++)
-        if (!tried[state->free[i]] && doubt(state, z, variance, i) > most) {
-            most = doubt(state, z, variance, i);
+        if (!tried[state->free[i]] && variance_ratio(state, z, variance, i) > most) {
+            most = variance_ratio(state, z, variance, i);
             worst = i;
         }
     return worst;
@@ -351,7 +351,7 @@ static void take_out(fit_state *state, double *z, int which)
 {
     const int number = state->free[which];
 
-    *place(state->problem, number) = state->initial[number];
+    *number_address(state->problem, number) = state->initial[number];
     for (int i = which; i + 1 < state->frees; i++) {
         state->free[i] = state->free[i + 1];
         z[i] = z[i + 1];
@@ -364,7 +364,7 @@ static plait_status drop_undetermined(fit_state *state, double *z, plait_error *
 {
     bool tried[FIT_MAX_NUMBERS] = {false};
     double variance[FIT_MAX_NUMBERS];
-    double scale = settle(state, z, variance);
+    double scale = fit_until_stable(state, z, variance);
 
     for (int doubtful; scale >= 0.0 && state->frees > 1 &&
                        (doubtful = most_doubtful(state, z, variance, tried)) >= 0;) {
@@ -375,14 +375,14 @@ static plait_status drop_undetermined(fit_state *state, double *z, plait_error *
         tried[state->free[doubtful]] = true;
         memcpy(other, z, sizeof other);
         take_out(&without, other, doubtful);
-        if (settle(&without, other, NULL) < 0.0)
+        if (fit_until_stable(&without, other, NULL) < 0.0)
             return plait_fail_nomem(err);
         if (robust_cost(&without, other, scale) < cost + AS_WELL) {
             state->problem->number[state->free[doubtful]].determined = false;
             *state = without;
             memcpy(z, other, sizeof other);
         }
-        scale = settle(state, z, variance);
+        scale = fit_until_stable(state, z, variance);
     }
     return scale < 0.0 ? plait_fail_nomem(err) : PLAIT_OK;
 }
@@ -422,8 +422,8 @@ static bool make_room(fit_state *state, size_t points, plait_arena *arena)
            state->taken != NULL && state->taken->error != NULL;
 }
 
-static plait_status begin(const fit_problem *problem, plait_arena *arena, fit_state *state,
-                          plait_error *err)
+static plait_status begin_fit(const fit_problem *problem, plait_arena *arena, fit_state *state,
+                              plait_error *err)
 {
     *state = (fit_state){.problem = problem, .arena = arena};
     if (!make_room(state, (size_t)problem->points, arena))
@@ -433,7 +433,7 @@ static plait_status begin(const fit_problem *problem, plait_arena *arena, fit_st
             state->train[state->trains++] = &problem->point[i];
     number_sweeps(state);
     for (int i = 0; i < problem->numbers; i++) {
-        state->initial[i] = *place(problem, i);
+        state->initial[i] = *number_address(problem, i);
         state->prior[i] = from_number(&problem->number[i], state->initial[i]);
         state->free[state->frees++] = i;
         problem->number[i].determined = true;
@@ -445,12 +445,12 @@ static void round_numbers(const fit_state *state)
 {
     for (int i = 0; i < state->problem->numbers; i++) {
         const fit_number *number = &state->problem->number[i];
-        double *const at = place(state->problem, i);
+        double *const at = number_address(state->problem, i);
         *at = number->determined ? fit_rounded(*at, number->unit) : state->initial[i];
     }
 }
 
-static void judge(const fit_problem *problem, fit_errors *out)
+static void measure_errors(const fit_problem *problem, fit_errors *out)
 {
     int fitted = 0, large = 0;
 
@@ -482,7 +482,7 @@ plait_status fit_run(const fit_problem *problem, plait_arena *arena, fit_errors 
     plait_status status;
 
     assert(problem->numbers >= 1 && problem->numbers <= FIT_MAX_NUMBERS && problem->points >= 1);
-    status = begin(problem, arena, &state, err);
+    status = begin_fit(problem, arena, &state, err);
     if (status == PLAIT_OK && state.trains > 0)
         status = best_start(&state, z, err);
     if (status == PLAIT_OK && state.trains > 0)
@@ -491,6 +491,6 @@ plait_status fit_run(const fit_problem *problem, plait_arena *arena, fit_errors 
     if (status != PLAIT_OK)
         return status;
     round_numbers(&state);
-    judge(problem, out);
+    measure_errors(problem, out);
     return PLAIT_OK;
 }

@@ -17,7 +17,7 @@ static double square(double x)
     return x * x;
 }
 
-static void begin(hierarchy *h)
+static void begin_fit(hierarchy *h)
 {
     for (int k = 0; k < N; k++) {
         h->grand[k] = h->prior[k];
@@ -42,7 +42,7 @@ double hierarchy_spread(const hierarchy *h, const hierarchy_member *member, int 
 // ---- one member ----------------------------------------------------------------------------
 
 /* Inverts a positive definite matrix in place (Gauss-Jordan); no pivot is 0 then. */
-static void invert(double a[N][N], int n)
+static void invert_matrix(double a[N][N], int n)
 {
     for (int i = 0; i < n; i++) {
         const double pivot = a[i][i];
@@ -72,7 +72,7 @@ typedef struct posterior {
     double x[N];
 } posterior;
 
-static void combine(const hierarchy *h, const hierarchy_member *m, posterior *out)
+static void combine_posterior(const hierarchy *h, const hierarchy_member *m, posterior *out)
 {
     memset(out, 0, sizeof *out);
     for (int i = 0; i < N; i++) {
@@ -111,7 +111,7 @@ static void solve_free(posterior *p, const hierarchy_member *m, double inverse[N
         for (int b = 0; b < p->frees; b++)
             inverse[a][b] = p->precision[i][p->number[b]];
     }
-    invert(inverse, p->frees);
+    invert_matrix(inverse, p->frees);
     for (int a = 0; a < p->frees; a++) {
         p->x[p->number[a]] = 0.0;
         for (int b = 0; b < p->frees; b++)
@@ -147,7 +147,7 @@ static void settle_member(const hierarchy *h, hierarchy_member *m)
         }
         return;
     }
-    combine(h, m, &p);
+    combine_posterior(h, m, &p);
     solve_free(&p, m, inverse);
     for (int a = 0; a < p.frees; a++)
         m->variance[p.number[a]] = inverse[a][a];
@@ -158,7 +158,7 @@ static void settle_member(const hierarchy *h, hierarchy_member *m)
 
 // ---- parents -------------------------------------------------------------------------------
 
-static bool informs(const hierarchy_member *m, int number)
+static bool member_informs(const hierarchy_member *m, int number)
 {
     return m->runs && m->has[number] && m->teaches[number];
 }
@@ -184,14 +184,14 @@ static double settle_parent(hierarchy *h, const hierarchy_member *member, int me
     int count = 0;
 
     for (int m = 0; m < members; m++)
-        if (member[m].family == family && informs(&member[m], k)) {
+        if (member[m].family == family && member_informs(&member[m], k)) {
             sum += weight * (member[m].mean[k] - member[m].shift[k]);
             precision += weight;
             count++;
         }
     h->parent[family][k] = sum / precision;
     for (int m = 0; m < members; m++)
-        if (member[m].family == family && informs(&member[m], k))
+        if (member[m].family == family && member_informs(&member[m], k))
             under->squares +=
                 square(member[m].mean[k] - member[m].shift[k] - h->parent[family][k]) +
                 member[m].variance[k] + 1.0 / precision;
@@ -224,7 +224,7 @@ static void settle_number(hierarchy *h, const hierarchy_member *member, int memb
 void hierarchy_settle(hierarchy *h, hierarchy_member *member, int members)
 {
     assert(h->families >= 1 && h->families <= HIERARCHY_FAMILIES);
-    begin(h);
+    begin_fit(h);
     for (int turn = 0; turn < TURNS; turn++) {
         for (int m = 0; m < members; m++)
             settle_member(h, &member[m]);

@@ -10,8 +10,8 @@ static const double precision = 1e-8;
 /* Limit of evaluations, per number plus one. */
 enum { MOST_TURNS = 25 };
 
-static int evaluate(void *context, int residuals, int numbers, const double *x, double *residual,
-                    int flag)
+static int evaluate_residuals(void *context, int residuals, int numbers, const double *x,
+                              double *residual, int flag)
 {
     const least_squares *problem = context;
 
@@ -63,7 +63,7 @@ bool least_squares_minimise(const least_squares *problem, plait_arena *scratch, 
         return false;
     }
     // The reason for stopping does not matter, since x is always the best point so far.
-    (void)lmdif(evaluate, &copy, m, n, x, w.residual, tolerance, tolerance, 0.0,
+    (void)lmdif(evaluate_residuals, &copy, m, n, x, w.residual, tolerance, tolerance, 0.0,
                 MOST_TURNS * (n + 1), precision, w.scale, 1, 1.0, 0, &evaluations, w.jacobian, m,
                 w.pivot, w.projected, w.a, w.b, w.c, w.d);
     if (variance != NULL) {

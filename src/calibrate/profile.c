@@ -94,8 +94,8 @@ static bool is_of(const profile_member *m, int variant, const profile_point *poi
 }
 
 /* Stores predictions of the runs left out, with the subject's numbers, at the offset `member`. */
-static void guess(const profile_subject *subject, const profile_set *set, const profile_member *m,
-                  size_t member, profile_result *out)
+static void predict_left_out(const profile_subject *subject, const profile_set *set,
+                             const profile_member *m, size_t member, profile_result *out)
 {
     out->left_outs = 0;
     for (size_t i = 0; i < m->points; i++) {
@@ -158,10 +158,10 @@ static plait_status fit_member(profile_subject *subject, const profile_set *set,
     list_points(set, m, point, out);
     choose_numbers(set, m, software, out);
     out->before = mean_error(subject, point, m->points);
-    guess(subject, set, m, offsetof(profile_left_out, shipped_s), out);
+    predict_left_out(subject, set, m, offsetof(profile_left_out, shipped_s), out);
     PLAIT_TRY(fit_numbers(subject, point, m->points, arena, out, err));
     out->after = mean_error(subject, point, m->points);
-    guess(subject, set, m, offsetof(profile_left_out, step_s), out);
+    predict_left_out(subject, set, m, offsetof(profile_left_out, step_s), out);
     out->runtime = subject->runtime;
     return PLAIT_OK;
 }

@@ -49,7 +49,8 @@ double profile_step_s(const plait_runtime *numbers, const profile_point *ran_as,
 }
 
 /* Computes the residuals of a member's runs with the numbers exp(x). */
-static void price(const profile_member *m, const double *x, plait_arena *scratch, double *out)
+static void price_member(const profile_member *m, const double *x, plait_arena *scratch,
+                         double *out)
 {
     plait_runtime runtime = m->runtime;
 
@@ -70,12 +71,12 @@ static plait_status take_slopes(profile_member *m, plait_arena *scratch, plait_e
     PLAIT_TRY(plait_check_allocated(moved, err));
     memcpy(m->line.at, m->line.mean, sizeof m->line.at);
     memcpy(x, m->line.at, sizeof x);
-    price(m, x, scratch, m->residual);
+    price_member(m, x, scratch, m->residual);
     for (int k = 0; k < PLACES; k++) {
         if (!m->line.has[k])
             continue;
         x[k] += step;
-        price(m, x, scratch, moved);
+        price_member(m, x, scratch, moved);
         x[k] = m->line.at[k];
         for (size_t i = 0; i < m->points; i++)
             m->slope[i * PLACES + (size_t)k] = (moved[i] - m->residual[i]) / step;
@@ -151,7 +152,7 @@ static plait_status draw_line(const profile_set *set, profile_member *m, plait_a
     return PLAIT_OK;
 }
 
-static plait_status settle(profile_set *set, plait_arena *scratch, plait_error *err)
+static plait_status fit_members(profile_set *set, plait_arena *scratch, plait_error *err)
 {
     hierarchy_member *line = plait_arena_alloc(scratch, (size_t)set->members + 1, sizeof *line);
 
@@ -278,8 +279,9 @@ static size_t runs_of(const plait_runs *runs, const char *name)
     return count;
 }
 
-static plait_status collect(profile_set *set, const plait_validation *v, plait_pipelines *pipelines,
-                            plait_arena *arena, plait_error *err)
+static plait_status collect_members(profile_set *set, const plait_validation *v,
+                                    plait_pipelines *pipelines, plait_arena *arena,
+                                    plait_error *err)
 {
     for (size_t i = 0; i < v->runs->count; i++) {
         const plait_run *const run = &v->runs->run[i];
@@ -300,7 +302,7 @@ static plait_status collect(profile_set *set, const plait_validation *v, plait_p
     return PLAIT_OK;
 }
 
-static void begin(hierarchy *h)
+static void begin_hierarchy(hierarchy *h)
 {
     for (int k = 0; k < PLACES; k++) {
         h->low[k] = log(places[k].low * places[k].unit);
@@ -312,7 +314,7 @@ static void begin(hierarchy *h)
 
 // ---- estimation, with and without a source -------------------------------------------------
 
-static plait_status learn(profile_set *set, plait_arena *arena, plait_error *err)
+static plait_status fit_hierarchy(profile_set *set, plait_arena *arena, plait_error *err)
 {
     for (int m = 0; m < set->members; m++)
         for (int k = 0; k < PLACES; k++)
@@ -322,7 +324,7 @@ static plait_status learn(profile_set *set, plait_arena *arena, plait_error *err
     for (int turn = 0; turn < TURNS; turn++) {
         for (int m = 0; m < set->members; m++)
             PLAIT_TRY(take_slopes(&set->member[m], arena, err));
-        PLAIT_TRY(settle(set, arena, err));
+        PLAIT_TRY(fit_members(set, arena, err));
     }
     return PLAIT_OK;
 }
@@ -340,12 +342,12 @@ plait_status profile_set_learn(const plait_runs *runs, const char *name, int var
     if (variant > 0)
         add_variant(&out->member[0], variant);
     PLAIT_TRY(plait_validate_prices(runs, arena, &v, err));
-    PLAIT_TRY(collect(out, &v, pipelines, arena, err));
-    begin(&out->families);
-    return out->members > 0 ? learn(out, arena, err) : PLAIT_OK;
+    PLAIT_TRY(collect_members(out, &v, pipelines, arena, err));
+    begin_hierarchy(&out->families);
+    return out->members > 0 ? fit_hierarchy(out, arena, err) : PLAIT_OK;
 }
 
-static bool ran(const profile_member *m, const char *source)
+static bool has_source(const profile_member *m, const char *source)
 {
     for (size_t i = 0; i < m->points; i++)
         if (strcmp(m->point[i].run->source, source) == 0)
@@ -379,14 +381,14 @@ plait_status profile_set_forget(const profile_set *all, const char *source, plai
     PLAIT_TRY(plait_check_allocated(out->member, err));
     memcpy(out->member, all->member, (size_t)all->members * sizeof *out->member);
     for (int m = 0; m < out->members; m++)
-        if (ran(&out->member[m], source))
+        if (has_source(&out->member[m], source))
             PLAIT_TRY(own_slopes(&out->member[m], arena, err));
-    PLAIT_TRY(settle(out, arena, err));
+    PLAIT_TRY(fit_members(out, arena, err));
     for (int turn = 0; turn < FORGET_TURNS; turn++) {
         for (int m = 0; m < out->members; m++)
-            if (ran(&out->member[m], source))
+            if (has_source(&out->member[m], source))
                 PLAIT_TRY(take_slopes(&out->member[m], arena, err));
-        PLAIT_TRY(settle(out, arena, err));
+        PLAIT_TRY(fit_members(out, arena, err));
     }
     return PLAIT_OK;
 }

@@ -76,7 +76,7 @@ static double base_of(const range *r, const plait_accelerator *accelerator)
                                 : r->unit;
 }
 
-static const range *find(const char *section, const char *key)
+static const range *find_range(const char *section, const char *key)
 {
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (strcmp(ranges[i].section, section) == 0 && strcmp(ranges[i].key, key) == 0)
@@ -87,7 +87,7 @@ static const range *find(const char *section, const char *key)
 fit_number range_number(const char *section, const char *key, size_t offset,
                         const plait_accelerator *accelerator)
 {
-    const range *const r = find(section, key);
+    const range *const r = find_range(section, key);
 
     assert(r != NULL); // every constant has a range
     const double base = base_of(r, accelerator);

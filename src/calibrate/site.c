@@ -41,7 +41,7 @@ static void scale_accelerator(plait_accelerator *accelerator, double compute)
 }
 
 /* A copy of the cluster with the factors applied; NULL when out of memory. */
-static plait_cluster *scaled(const site_subject *subject, plait_arena *arena)
+static plait_cluster *scaled_cluster(const site_subject *subject, plait_arena *arena)
 {
     plait_cluster *const out = plait_arena_alloc(arena, 1, sizeof *out);
     plait_accelerator *gpus;
@@ -70,7 +70,7 @@ static double step_s(const void *context, const void *what)
     const site_subject *subject = context;
     const site_step *point = what;
     const plait_arena_mark mark = plait_arena_save(subject->scratch);
-    plait_cluster *cluster = scaled(subject, subject->scratch);
+    plait_cluster *cluster = scaled_cluster(subject, subject->scratch);
     plait_problem problem = point->problem;
     plait_plan plan;
     plait_cost cost;
@@ -114,9 +114,9 @@ typedef struct site_table {
 } site_table;
 
 /* Collects the steps with a price on the cluster; fails (RANGE) if the list is empty. */
-static plait_status collect(const site_subject *subject, const site_step *step, size_t steps,
-                            plait_arena *arena, site_table *table, site_result *out,
-                            plait_error *err)
+static plait_status collect_steps(const site_subject *subject, const site_step *step, size_t steps,
+                                  plait_arena *arena, site_table *table, site_result *out,
+                                  plait_error *err)
 {
     *table = (site_table){plait_arena_alloc(arena, steps, sizeof *table->fit),
                           plait_arena_alloc(arena, steps, sizeof *table->run)};
@@ -140,7 +140,7 @@ static plait_status collect(const site_subject *subject, const site_step *step, 
                       out->skipped != NULL ? ": " : "", out->skipped != NULL ? out->skipped : "");
 }
 
-static fit_number factor(const char *key, size_t offset)
+static fit_number factor_number(const char *key, size_t offset)
 {
     return (fit_number){.key = key,
                         .element = -1,
@@ -155,8 +155,8 @@ static plait_status fit_factors(site_subject *subject, const site_table *table,
                                 const fit_watch *watch, site_result *out, plait_arena *arena,
                                 plait_error *err)
 {
-    fit_number number[] = {factor("compute", offsetof(site_subject, compute)),
-                           factor("network", offsetof(site_subject, network))};
+    fit_number number[] = {factor_number("compute", offsetof(site_subject, compute)),
+                           factor_number("network", offsetof(site_subject, network))};
     const fit_problem problem = {
         .subject = subject,
         .number = number,
@@ -194,7 +194,7 @@ plait_status site_scale_steps(const plait_cluster *cluster, const site_step *ste
     *out = (site_result){.compute = 1.0, .network = 1.0};
     status = scratch != NULL && pipelines != NULL ? PLAIT_OK : plait_fail_nomem(err);
     if (status == PLAIT_OK)
-        status = collect(&subject, step, steps, arena, &table, out, err);
+        status = collect_steps(&subject, step, steps, arena, &table, out, err);
     if (status == PLAIT_OK)
         status = fit_factors(&subject, &table, watch, out, arena, err);
     for (size_t i = 0; status == PLAIT_OK && i < out->runs; i++) {
@@ -208,7 +208,7 @@ plait_status site_scale_steps(const plait_cluster *cluster, const site_step *ste
     plait_arena_free(scratch);
     PLAIT_TRY(status);
     out->run = table.run;
-    out->cluster = scaled(&subject, arena);
+    out->cluster = scaled_cluster(&subject, arena);
     return out->cluster != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 

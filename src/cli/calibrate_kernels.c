@@ -18,7 +18,7 @@
 /* ---- an accelerator ---- */
 
 /* List the numbers that the measurements do not determine, "k0, p". */
-static const char *undetermined(const calibrate_block *block, plait_arena *arena)
+static const char *undetermined_numbers(const calibrate_block *block, plait_arena *arena)
 {
     text_builder out;
 
@@ -51,7 +51,7 @@ static plait_status print_fits(const calibrate_result *result, FILE *out, plait_
 
     for (int b = 0; b < result->blocks; b++) {
         const calibrate_block *block = &result->block[b];
-        const char *missing = undetermined(block, arena);
+        const char *missing = undetermined_numbers(block, arena);
 
         if (missing == NULL) {
             table_free(rows);

@@ -168,7 +168,7 @@ typedef struct number_reader {
     plait_error *err;
 } number_reader;
 
-static plait_status refuse(const number_reader *r)
+static plait_status refuse_numbers(const number_reader *r)
 {
     return plait_fail(r->err, PLAIT_ERROR_RANGE, r->where,
                       "expected %s: N, N,N,..., A..B or A..B:STEP with A up to B, found '%.60s'",
@@ -177,10 +177,10 @@ static plait_status refuse(const number_reader *r)
 
 static plait_status read_one(const number_reader *r, const char *text, int *out)
 {
-    return magnitude_parse_count(text, 1000, 1, r->most, out) ? PLAIT_OK : refuse(r);
+    return magnitude_parse_count(text, 1000, 1, r->most, out) ? PLAIT_OK : refuse_numbers(r);
 }
 
-static plait_status add(const number_reader *r, int value, number_list *out)
+static plait_status add_number(const number_reader *r, int value, number_list *out)
 {
     if (out->count == NUMBER_LIST_MOST)
         return plait_fail(r->err, PLAIT_ERROR_RANGE, r->where, "expected at most %d %s",
@@ -200,28 +200,28 @@ static plait_status read_range(const number_reader *r, char *low, char *dots, nu
     PLAIT_TRY(read_one(r, low, &out->from));
     PLAIT_TRY(read_one(r, high, &out->to));
     if (out->from > out->to)
-        return refuse(r);
+        return refuse_numbers(r);
     out->range = colon == NULL && out->from < out->to;
     if (colon != NULL)
         PLAIT_TRY(read_one(r, colon + 1, &out->step));
     if (out->range)
         return PLAIT_OK;
     for (long value = out->from; value <= out->to; value += out->step > 0 ? out->step : 1)
-        PLAIT_TRY(add(r, (int)value, out));
+        PLAIT_TRY(add_number(r, (int)value, out));
     return PLAIT_OK;
 }
 
-static int rising(const void *left, const void *right)
+static int compare_ints(const void *left, const void *right)
 {
     return *(const int *)left - *(const int *)right;
 }
 
 /* Sort the numbers and drop repeated ones. */
-static void sort(number_list *list)
+static void sort_numbers(number_list *list)
 {
     int kept = 0;
 
-    qsort(list->value, (size_t)list->count, sizeof *list->value, rising);
+    qsort(list->value, (size_t)list->count, sizeof *list->value, compare_ints);
     for (int i = 0; i < list->count; i++)
         if (kept == 0 || list->value[kept - 1] != list->value[i])
             list->value[kept++] = list->value[i];
@@ -240,7 +240,7 @@ plait_status number_list_read(const char *where, const char *text, const char *w
     if (text == NULL)
         return PLAIT_OK;
     if (strlen(text) >= sizeof copy)
-        return refuse(&reader);
+        return refuse_numbers(&reader);
     memcpy(copy, text, strlen(text) + 1);
     dots = strstr(copy, "..");
     if (dots != NULL)
@@ -252,8 +252,8 @@ plait_status number_list_read(const char *where, const char *text, const char *w
         if (next != NULL)
             *next++ = '\0';
         PLAIT_TRY(read_one(&reader, at, &value));
-        PLAIT_TRY(add(&reader, value, out));
+        PLAIT_TRY(add_number(&reader, value, out));
     }
-    sort(out);
+    sort_numbers(out);
     return PLAIT_OK;
 }

@@ -137,8 +137,8 @@ const char *const capacity_serve_options[] = {
 
 /* ---- the answer ---- */
 
-static plait_status deliver(const report_fleet *report, capacity_serve_output output,
-                            const char *line, plait_arena *arena, plait_error *err)
+static plait_status write_fleet(const report_fleet *report, capacity_serve_output output,
+                                const char *line, plait_arena *arena, plait_error *err)
 {
     const bool paged = output.file != NULL && page_form_of(output.file) < PAGE_JSON;
     const char *text;
@@ -173,5 +173,5 @@ plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flag
     PLAIT_TRY(serve_flags_question(&load, operands, arena, question, err));
     PLAIT_TRY(plait_fleet_find(question, &ask, arena, answer, err));
     *no = answer->fleets == 0;
-    return deliver(&report, output, operands->line, arena, err);
+    return write_fleet(&report, output, operands->line, arena, err);
 }

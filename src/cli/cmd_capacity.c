@@ -120,8 +120,8 @@ typedef struct capacity_sweep {
     int rows;
 } capacity_sweep;
 
-static plait_status resolve(const capacity_sweep *sweep, const char *cluster, int gpus, int gbs,
-                            plait_arena *arena, plait_problem *out, plait_error *err)
+static plait_status resolve_point(const capacity_sweep *sweep, const char *cluster, int gpus,
+                                  int gbs, plait_arena *arena, plait_problem *out, plait_error *err)
 {
     const capacity_values *const flags = sweep->flags;
     const problem_flags one = {
@@ -151,7 +151,7 @@ static plait_status add_question(capacity_sweep *sweep, sweep_cluster *of, int g
     if (most > 0) // the batch grows with the GPUs
         gbs = (int)fmax(gbs, fmin(floor((double)gbs * gpus / from), most));
     plait_problem *const problem = &sweep->problem[sweep->rows];
-    PLAIT_TRY(resolve(sweep, of->text, gpus, gbs, arena, problem, err));
+    PLAIT_TRY(resolve_point(sweep, of->text, gpus, gbs, arena, problem, err));
     sweep->row[sweep->rows++].problem = problem;
     of->rows++;
     return capacity_check_money(&of->ask, problem, err);
@@ -278,13 +278,14 @@ static plait_status find_largest(const capacity_sweep *sweep, sweep_cluster *of,
     PLAIT_TRY(plait_check_allocated(of->largest, err));
     gpus -= gpus > node ? gpus % node : 0;
     for (; status == PLAIT_ERROR_RANGE && gpus > last->job.gpus; gpus -= node)
-        status = resolve(sweep, of->text, gpus, sweep->gbs.value[0], arena, of->largest, NULL);
+        status =
+            resolve_point(sweep, of->text, gpus, sweep->gbs.value[0], arena, of->largest, NULL);
     if (status == PLAIT_ERROR_RANGE)
         *of->largest = *last;
     return status == PLAIT_OK || status == PLAIT_ERROR_RANGE
                ? PLAIT_OK
-               : resolve(sweep, of->text, gpus + node, sweep->gbs.value[0], arena, of->largest,
-                         err);
+               : resolve_point(sweep, of->text, gpus + node, sweep->gbs.value[0], arena,
+                               of->largest, err);
 }
 
 /* The reason to search only the rows of a range; NULL if numbers between them are searched. */
@@ -374,8 +375,8 @@ static plait_status look_at_cluster(capacity_sweep *sweep, int c, plait_arena *a
 
 /* ---- the answer ---- */
 
-static plait_status deliver(const capacity_values *flags, const report_capacity *report,
-                            const char *line, plait_arena *arena, plait_error *err)
+static plait_status write_report(const capacity_values *flags, const report_capacity *report,
+                                 const char *line, plait_arena *arena, plait_error *err)
 {
     const bool paged = flags->output != NULL && page_form_of(flags->output) < PAGE_JSON;
     const char *text;
@@ -393,8 +394,9 @@ static plait_status deliver(const capacity_values *flags, const report_capacity 
     return flags->json ? PLAIT_OK : report_capacity_print(report, lines_out(), err);
 }
 
-static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, const char *line,
-                           progress *shown, plait_arena *arena, bool *no, plait_error *err)
+static plait_status answer_capacity(const capacity_values *flags, capacity_sweep *sweep,
+                                    const char *line, progress *shown, plait_arena *arena, bool *no,
+                                    plait_error *err)
 {
     plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS];
     report_capacity report = {.ask = sweep->ask,
@@ -431,7 +433,7 @@ static plait_status answer(const capacity_values *flags, capacity_sweep *sweep, 
         report.swing = swing;
     }
     progress_clear(shown);
-    return deliver(flags, &report, line, arena, err);
+    return write_report(flags, &report, line, arena, err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
@@ -479,7 +481,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     progress shown = progress_of(sweep->rows + sweep->clusters + 1, "searching");
     for (int c = 0; c < sweep->clusters; c++)
         progress_attach(&shown, &sweep->cluster[c].ask.search);
-    return answer(&flags, sweep, operands->line, &shown, arena, no, err);
+    return answer_capacity(&flags, sweep, operands->line, &shown, arena, no, err);
 }
 
 const command command_capacity = {

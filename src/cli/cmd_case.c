@@ -18,9 +18,9 @@ static const opt options[] = {
 };
 
 /* Search the best plan with the keys of a row. */
-static plait_status search(const case_row *row, const problem_flags *flags,
-                           const opt_operands *operands, plait_arena *arena, plan_request *out,
-                           plait_error *err)
+static plait_status search_row(const case_row *row, const problem_flags *flags,
+                               const opt_operands *operands, plait_arena *arena, plan_request *out,
+                               plait_error *err)
 {
     plait_search_options limits;
     plait_search_result result;
@@ -42,8 +42,8 @@ static plait_status search(const case_row *row, const problem_flags *flags,
 }
 
 /* Price a row, which is resolved as a command line of eval or of search. */
-static plait_status price(const case_study *study, int r, plait_arena *arena, plan_request *out,
-                          plait_error *err)
+static plait_status price_row(const case_study *study, int r, plait_arena *arena, plan_request *out,
+                              plait_error *err)
 {
     const case_row *const row = &study->row[r];
     const opt_operands operands = {.count = 2, .text = {row->model, row->cluster}};
@@ -57,15 +57,15 @@ static plait_status price(const case_study *study, int r, plait_arena *arena, pl
 
     for (int k = 0; k < PLAIT_KEYS; k++)
         flags.key[k] = row->key[k];
-    if ((row->search ? search(row, &flags.problem, &operands, arena, out, &inner)
+    if ((row->search ? search_row(row, &flags.problem, &operands, arena, out, &inner)
                      : plan_request_resolve(&flags, &operands, arena, out, &inner)) == PLAIT_OK)
         return PLAIT_OK;
     snprintf(where, sizeof where, "%.40s, row %.40s: %s", study->name, row->name, inner.where);
     return plait_fail(err, inner.status, where, "%s", inner.message);
 }
 
-static plait_status show(const case_values *flags, const char *name, plait_arena *arena,
-                         plait_error *err)
+static plait_status show_case(const case_values *flags, const char *name, plait_arena *arena,
+                              plait_error *err)
 {
     case_study study;
     case_priced *priced;
@@ -78,7 +78,7 @@ static plait_status show(const case_values *flags, const char *name, plait_arena
     row = plait_arena_alloc(arena, (size_t)study.rows, sizeof *row);
     PLAIT_TRY(plait_check_allocated(priced && row, err));
     for (int r = 0; r < study.rows; r++) {
-        PLAIT_TRY(price(&study, r, arena, &row[r], err));
+        PLAIT_TRY(price_row(&study, r, arena, &row[r], err));
         priced[r] = (case_priced){.problem = &row[r].problem, .plan = &row[r].plan};
         case_compare(&study, priced, r);
     }
@@ -88,7 +88,7 @@ static plait_status show(const case_values *flags, const char *name, plait_arena
     return command_deliver(text, length, NULL, true, err);
 }
 
-static plait_status list(const case_values *flags, plait_arena *arena, plait_error *err)
+static plait_status list_cases(const case_values *flags, plait_arena *arena, plait_error *err)
 {
     const char *const *names;
     case_study *study;
@@ -112,8 +112,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                         bool *no, plait_error *err)
 {
     (void)no;
-    return operands->count > 0 ? show(values, operands->text[0], arena, err)
-                               : list(values, arena, err);
+    return operands->count > 0 ? show_case(values, operands->text[0], arena, err)
+                               : list_cases(values, arena, err);
 }
 
 const command command_case = {

@@ -70,7 +70,7 @@ typedef struct side {
 } side;
 
 /* Resolve the name of a model, a cluster, an accelerator or a runtime; anything else is a path. */
-static plait_status find(const char *name, plait_arena *arena, side *out, plait_error *err)
+static plait_status find_side(const char *name, plait_arena *arena, side *out, plait_error *err)
 {
     static const plait_data_kind where[] = {PLAIT_DATA_MODELS, PLAIT_DATA_CLUSTERS,
                                             PLAIT_DATA_ACCELERATORS, PLAIT_DATA_RUNTIMES};
@@ -93,7 +93,7 @@ static plait_status find(const char *name, plait_arena *arena, side *out, plait_
 }
 
 /* Replace the document by one that states every default, so that only meanings are compared. */
-static plait_status normalise(side *s, plait_arena *arena, plait_error *err)
+static plait_status normalise_document(side *s, plait_arena *arena, plait_error *err)
 {
     plait_model model;
     plait_cluster cluster;
@@ -152,9 +152,9 @@ static plait_status read_steps(side *s, plait_arena *arena, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status load(const char *name, plait_arena *arena, side *out, plait_error *err)
+static plait_status load_side(const char *name, plait_arena *arena, side *out, plait_error *err)
 {
-    PLAIT_TRY(find(name, arena, out, err));
+    PLAIT_TRY(find_side(name, arena, out, err));
     PLAIT_TRY(json_document_read(out->path, arena, &out->doc, err));
     out->loaded = true;
     const json_cursor root = json_document_root(&out->doc);
@@ -167,7 +167,7 @@ static plait_status load(const char *name, plait_arena *arena, side *out, plait_
     if (out->kind == DIFF_PLANS)
         return read_steps(out, arena, err);
     return out->kind == DIFF_MODEL || out->kind == DIFF_CLUSTER || out->kind == DIFF_ACCELERATOR
-               ? normalise(out, arena, err)
+               ? normalise_document(out, arena, err)
                : PLAIT_OK;
 }
 
@@ -215,8 +215,8 @@ static plait_status match_plans(const side pair[2], plait_arena *arena, report_d
 
 /* ---- the answer ---- */
 
-static plait_status compare(const side pair[2], plait_arena *arena, report_diff *out,
-                            plait_error *err)
+static plait_status compare_documents(const side pair[2], plait_arena *arena, report_diff *out,
+                                      plait_error *err)
 {
     static const char *const names[] = {"=id",     "=name",    "=what",     "source",
                                         "runtime", "software", "mem_scope", "cluster",
@@ -237,16 +237,16 @@ static plait_status compare(const side pair[2], plait_arena *arena, report_diff 
     return out->changes.count > 0 ? match_plans(pair, arena, out, err) : PLAIT_OK;
 }
 
-static plait_status answer(const diff_values *flags, const opt_operands *operands, side pair[2],
-                           plait_arena *arena, bool *no, plait_error *err)
+static plait_status compare_sides(const diff_values *flags, const opt_operands *operands,
+                                  side pair[2], plait_arena *arena, bool *no, plait_error *err)
 {
     report_diff diff = {0};
     const char *text;
     size_t length;
 
     for (int i = 0; i < 2; i++)
-        PLAIT_TRY(load(operands->text[i], arena, &pair[i], err));
-    PLAIT_TRY(compare(pair, arena, &diff, err));
+        PLAIT_TRY(load_side(operands->text[i], arena, &pair[i], err));
+    PLAIT_TRY(compare_documents(pair, arena, &diff, err));
     *no = flags->exit_code && diff.changes.count > 0;
     if (!flags->json)
         return report_diff_print(&diff, lines_out(), err);
@@ -264,7 +264,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count == 0 ? "A" : "B",
                           "expected two files or names to compare, found %s",
                           operands->count == 0 ? "nothing" : "one");
-    status = answer(values, operands, pair, arena, no, err);
+    status = compare_sides(values, operands, pair, arena, no, err);
     for (int i = 0; i < 2; i++)
         if (pair[i].loaded)
             json_document_free(&pair[i].doc);

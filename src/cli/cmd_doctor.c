@@ -92,9 +92,9 @@ static plait_status find_changes(doctor_answer *answer, const plait_search_optio
  * Render the files of a plan as plait launch does; none if the plan does not fit or the target
  * cannot express it.
  */
-static plait_status render(const doctor_answer *answer, plait_launch_target target,
-                           const report_plan *plan, plait_arena *arena, plait_launch_folder *out,
-                           plait_error *err)
+static plait_status render_command(const doctor_answer *answer, plait_launch_target target,
+                                   const report_plan *plan, plait_arena *arena,
+                                   plait_launch_folder *out, plait_error *err)
 {
     plait_launch launch;
     plait_error inner;
@@ -221,7 +221,7 @@ static plait_status find_edits(doctor_answer *answer, const launch_config *file,
     plait_launch_folder *folder = plait_arena_alloc(arena, 2, sizeof *folder);
 
     PLAIT_TRY(plait_check_allocated(folder, err));
-    PLAIT_TRY(render(answer, file->target, answer->now, arena, &folder[0], err));
+    PLAIT_TRY(render_command(answer, file->target, answer->now, arena, &folder[0], err));
     for (int i = 0; i < answer->changes; i++) {
         report_plan *plan = plait_arena_alloc(arena, 1, sizeof *plan);
 
@@ -231,7 +231,7 @@ static plait_status find_edits(doctor_answer *answer, const launch_config *file,
         answer->edits[i] = "";
         if (file->target == PLAIT_LAUNCH_COMPANION)
             continue;
-        PLAIT_TRY(render(answer, file->target, plan, arena, &folder[1], err));
+        PLAIT_TRY(render_command(answer, file->target, plan, arena, &folder[1], err));
         PLAIT_TRY(launch_edits_make(file, &folder[0], &folder[1], answer->change[i].changed, arena,
                                     &answer->edits[i], &applied, err));
         PLAIT_TRY(

@@ -98,7 +98,7 @@ static plait_status relax_job(explanation *e, plait_error *err)
                              &e->report.relaxations, err);
 }
 
-static plait_status relax(explanation *e, plait_error *err)
+static plait_status find_relaxations(explanation *e, plait_error *err)
 {
     e->report.relaxation = e->relaxation;
     if (e->asked.plan.verdict == PLAIT_INVALID)
@@ -152,7 +152,7 @@ static plait_status ask_why_not(explanation *e, plait_error *err)
 enum { MOST_DRAWN_ACTIONS = 1 << 21 };
 
 /* Simulate the pipeline for its drawing. A failure is reported in place of the drawing. */
-static plait_status simulate(explanation *e, plait_error *err)
+static plait_status simulate_pipeline(explanation *e, plait_error *err)
 {
     const report_plan *const plan = &e->asked.plan;
     const plait_problem *const problem = &e->asked.problem;
@@ -181,7 +181,7 @@ static plait_status find_limits(explanation *e, plait_error *err)
     const plait_problem *const problem = &e->asked.problem;
     const report_plan *const plan = &e->asked.plan;
 
-    PLAIT_TRY(simulate(e, err));
+    PLAIT_TRY(simulate_pipeline(e, err));
     if (plait_plan_mixed(problem, &plan->plan)) {
         e->report.no_limits = "since they are of one sort of nodes and of stages that are alike";
         return PLAIT_OK;
@@ -230,7 +230,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         e->report.versus_name = e->versus.file->where;
     }
     PLAIT_TRY(ask_why_not(e, err));
-    PLAIT_TRY(relax(e, err));
+    PLAIT_TRY(find_relaxations(e, err));
     *no = e->asked.plan.verdict >= PLAIT_OUT_OF_MEMORY;
     if (!e->flags->json)
         return report_explain(&e->asked.problem, &e->report, lines_out(), err);

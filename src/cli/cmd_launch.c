@@ -40,9 +40,9 @@ static const opt options[] = {
     OPT_END,
 };
 
-static plait_status render(const launch_values *flags, const plan_request *question,
-                           plait_launch_target target, plait_arena *arena,
-                           plait_launch_folder *folder, plait_error *err)
+static plait_status render_launch(const launch_values *flags, const plan_request *question,
+                                  plait_launch_target target, plait_arena *arena,
+                                  plait_launch_folder *folder, plait_error *err)
 {
     plait_launch launch;
     plait_error inner;
@@ -82,7 +82,7 @@ static plait_status launch_one(const launch_values *flags, const char *path, pla
     target = (int)plait_launch_target_of(question->problem.runtime);
     if (flags->target != NULL)
         PLAIT_TRY(problem_word("--target", flags->target, plait_launch_target_name, &target, err));
-    PLAIT_TRY(render(flags, question, (plait_launch_target)target, arena, folder, err));
+    PLAIT_TRY(render_launch(flags, question, (plait_launch_target)target, arena, folder, err));
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
     if (question->plan.verdict == PLAIT_TIGHT)
         print_warning("the plan may run out of memory, a %.0f %% risk; a search without --risk "

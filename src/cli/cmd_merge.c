@@ -202,7 +202,7 @@ static plait_status write_lines(const merging *m, const char *path, plait_error 
     return text == NULL ? plait_fail_nomem(err) : file_write_atomically(path, text, length, err);
 }
 
-static plait_status merge(merging *m, const char *path, bool *no, plait_error *err)
+static plait_status merge_file(merging *m, const char *path, bool *no, plait_error *err)
 {
     int kept = 0;
 
@@ -246,7 +246,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (path != NULL)
         PLAIT_TRY(file_check_writable(path, err));
     *m = (merging){.arena = arena, .parts = operands};
-    status = merge(m, path, no, err);
+    status = merge_file(m, path, no, err);
     for (int part = 0; part < operands->count; part++)
         if (m->in[part] != NULL)
             fclose(m->in[part]);

@@ -65,7 +65,8 @@ static plait_status print_json(const plait_model *model, size_t count, int seq, 
     return command_deliver(text, length, NULL, true, err);
 }
 
-static plait_status load(const char *name, plait_arena *arena, plait_model *model, plait_error *err)
+static plait_status load_model(const char *name, plait_arena *arena, plait_model *model,
+                               plait_error *err)
 {
     const char *warning = NULL;
 
@@ -86,7 +87,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     (void)no;
     if (operands->count > 0) {
-        PLAIT_TRY(load(operands->text[0], arena, &one, err));
+        PLAIT_TRY(load_model(operands->text[0], arena, &one, err));
         if (seq == 0)
             seq = one.max_seq > 0 && one.max_seq < 4096 ? one.max_seq : 4096;
         return flags->json ? print_json(&one, 1, seq, arena, err)
@@ -98,7 +99,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     model = plait_arena_alloc(arena, count, sizeof *model);
     PLAIT_TRY(plait_check_allocated(model, err));
     for (size_t i = 0; i < count; i++) {
-        PLAIT_TRY(load(names[i], arena, &model[i], err));
+        PLAIT_TRY(load_model(names[i], arena, &model[i], err));
         model[i].name = names[i];
     }
     return flags->json ? print_json(model, count, seq, arena, err)

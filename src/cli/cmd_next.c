@@ -81,7 +81,7 @@ static plait_status make_posterior(plait_arena *arena, next_answer *out, plait_e
 /* ---- what was measured ---- */
 
 /* Add a measurement. The geometric mean of several counts, because errors are relative. */
-static void measure(next_answer *out, int at, double step_s)
+static void add_measurement(next_answer *out, int at, double step_s)
 {
     next_plan *const plan = &out->plan[at];
     const double mean = plan->times > 0 ? log(plan->measured_s) : 0.0;
@@ -150,7 +150,7 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
         return plait_fail(err, PLAIT_ERROR_RANGE, operand,
                           "expected a rank of the file of plans, found %d", rank);
     PLAIT_TRY(measured_log_read(path, &out->problem, arena, &log, &step_s, err));
-    measure(out, plan, step_s);
+    add_measurement(out, plan, step_s);
     if (log.peak_bytes > out->plan[plan].peak_bytes) {
         out->plan[plan].peak_bytes = log.peak_bytes;
         out->plan[plan].reserved = log.reserved;
@@ -249,7 +249,7 @@ static plait_status take_table(const char *path, plait_arena *arena, next_answer
         if (isnan(step_s))
             return csv_table_fail(&table, row, column, err, "seconds");
         PLAIT_TRY(plan_of_row(&table, row, out, &plan, err));
-        measure(out, plan, step_s);
+        add_measurement(out, plan, step_s);
     }
     return PLAIT_OK;
 }
@@ -289,7 +289,7 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
 /* ---- the answer ---- */
 
 /* Sort by posterior step time; ties keep the order of ranks. */
-static void order(const next_answer *answer, int *by)
+static void sort_plans(const next_answer *answer, int *by)
 {
     for (int i = 0; i < answer->plans; i++) {
         int at = i;
@@ -335,7 +335,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(plait_check_allocated(answer.order, err));
     for (int i = 0; i < answer.plans; i++)
         answer.plan[i].believed = plait_believed_of(&answer.belief, i);
-    order(&answer, answer.order);
+    sort_plans(&answer, answer.order);
     PLAIT_TRY(plait_posterior_tries(&answer.belief, 1, arena, &answer.tries, err));
     if (alone) // standard output gets only the cluster
         return keep_site(&answer, NULL, true, arena, err);

@@ -53,7 +53,7 @@ static plait_status price_all(const plans_entry *entry, int count, reporting *r,
     return PLAIT_OK;
 }
 
-static plait_status load(const char *path, reporting *r, plait_error *err)
+static plait_status load_report(const char *path, reporting *r, plait_error *err)
 {
     const plans_entry *entry;
     int count;
@@ -130,7 +130,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
                           "expected a file of plans or deployments, found one of plait capacity, "
                           "which writes its page itself: plait capacity ... -o FILE.html");
-    PLAIT_TRY(load(operands->text[0], r, err));
+    PLAIT_TRY(load_report(operands->text[0], r, err));
     PLAIT_TRY(plans_page_write(&r->page, flags->output, flags->threads, arena, err));
     print_message("%s: %d plan%s, %d on the front\n", flags->output, r->page.plans,
                   r->page.plans == 1 ? "" : "s", r->page.front);

@@ -458,9 +458,9 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static plait_status answer(const search_values *flags, const opt_operands *operands,
-                           const plait_problem *problem, const plait_search_options *search,
-                           plait_search_result *result, plait_arena *arena, plait_error *err)
+static plait_status answer_search(const search_values *flags, const opt_operands *operands,
+                                  const plait_problem *problem, const plait_search_options *search,
+                                  plait_search_result *result, plait_arena *arena, plait_error *err)
 {
     const double start_s = seconds_now() - result->elapsed_s;
     report_found found = {.options = search, .result = result, .command = operands->line};
@@ -491,8 +491,10 @@ static plait_status answer(const search_values *flags, const opt_operands *opera
  * Fail with the error of the search and the smallest change with which a plan fits, if there is
  * one.
  */
-static plait_status refuse(const plait_problem *problem, const plait_search_options *search,
-                           const plait_error *refusal, plait_arena *arena, plait_error *err)
+static plait_status fail_without_plan(const plait_problem *problem,
+                                      const plait_search_options *search,
+                                      const plait_error *refusal, plait_arena *arena,
+                                      plait_error *err)
 {
     plait_relaxation found;
     char step[UNITS_SIZE], memory[UNITS_SIZE];
@@ -521,7 +523,7 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
 
     PLAIT_TRY(find_fewer_gpus(problem, NULL, arena, &found, err));
     if (found.fewer == NULL || why == NULL)
-        return refuse(problem, search, refusal, arena, err);
+        return fail_without_plan(problem, search, refusal, arena, err);
     found.refusal = why + strlen("found none: ");
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     PLAIT_TRY(deliver_page(flags, problem, &found, arena, err));
@@ -632,7 +634,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return answer_refusal(&flags, operands, &problem, &search, &refusal, arena, err);
     if (status != PLAIT_OK)
         return plait_fail(err, status, refusal.where, "%s", refusal.message);
-    return answer(&flags, operands, &problem, &search, &result, arena, err);
+    return answer_search(&flags, operands, &problem, &search, &result, arena, err);
 }
 
 const command command_search = {

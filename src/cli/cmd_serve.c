@@ -122,9 +122,10 @@ static int lowest_bit(unsigned mask)
 }
 
 /* Price and simulate the one deployment of --eval. */
-static plait_status evaluate(const serve_values *flags, const plait_serve_options *q,
-                             const plait_serve_sim_options *draws, report_serve *report,
-                             plait_serve_plan *plan, plait_arena *arena, bool *no, plait_error *err)
+static plait_status evaluate_deployment(const serve_values *flags, const plait_serve_options *q,
+                                        const plait_serve_sim_options *draws, report_serve *report,
+                                        plait_serve_plan *plan, plait_arena *arena, bool *no,
+                                        plait_error *err)
 {
     plan->engine = q->engine[0];
     plan->replicas = flags->replicas > 0 ? flags->replicas : 1;
@@ -170,14 +171,14 @@ static plait_status evaluate(const serve_values *flags, const plait_serve_option
 
 static volatile sig_atomic_t interrupted;
 
-static void interrupt(int signal)
+static void stop_on_signal(int signal)
 {
     (void)signal;
     interrupted = 1;
 }
 
 /* Show progress on a terminal, and end the simulation after Ctrl-C. */
-static bool stop(void *context, double done)
+static bool should_stop(void *context, double done)
 {
     int *shown = context;
     const int percent = (int)(100.0 * done);
@@ -198,13 +199,13 @@ typedef struct watch {
 
 static void start_watch(const serve_values *flags, watch *w)
 {
-    const struct sigaction action = {.sa_handler = interrupt};
+    const struct sigaction action = {.sa_handler = stop_on_signal};
 
     w->shown = 4; // per cent: a short run prints no line
     w->draws = (plait_serve_sim_options){.seed = flags->seed > 0 ? (uint64_t)flags->seed : 1,
                                          .requests = flags->requests,
                                          .burst = flags->burst,
-                                         .stop = stop,
+                                         .stop = should_stop,
                                          .stop_context = &w->shown};
     sigaction(SIGINT, &action, &w->before);
 }
@@ -212,7 +213,7 @@ static void start_watch(const serve_values *flags, watch *w)
 /* ---- why not ---- */
 
 /* Restrict the search to the deployments that --why-not names; false for an unknown name. */
-static bool narrow(const char *what, plait_serve_options *q)
+static bool narrow_to_names(const char *what, plait_serve_options *q)
 {
     int degree = 0;
     char key[16];
@@ -252,7 +253,7 @@ static plait_status why_not(const char *what, const watch *w, const report_serve
     plait_serve_answer *other = plait_arena_alloc(arena, 1, sizeof *other);
 
     PLAIT_TRY(plait_check_allocated(other, err));
-    if (!narrow(what, &narrowed))
+    if (!narrow_to_names(what, &narrowed))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--why-not",
                           "expected disagg, agg, an engine, a format of weights, or KEY=N of tp, "
                           "pp, ep, dp_attention, found '%.40s'",
@@ -283,8 +284,8 @@ static plait_status read_versus(const char *file, const plait_serve_options *q,
 
 /* ---- all ---- */
 
-static plait_status deliver(const serve_values *flags, const report_serve *report,
-                            plait_arena *arena, plait_error *err)
+static plait_status write_report(const serve_values *flags, const report_serve *report,
+                                 plait_arena *arena, plait_error *err)
 {
     report_serve whole = *report;
     const plait_serve_plan *best = report->why == NULL ? report->plan : NULL;
@@ -306,8 +307,9 @@ static plait_status deliver(const serve_values *flags, const report_serve *repor
     return flags->json ? PLAIT_OK : report_serve_print(report, lines_out(), err);
 }
 
-static plait_status search(const serve_values *flags, const watch *w, report_serve *report,
-                           plait_arena *arena, bool *no, plait_error *err)
+static plait_status search_deployments(const serve_values *flags, const watch *w,
+                                       report_serve *report, plait_arena *arena, bool *no,
+                                       plait_error *err)
 {
     plait_serve_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plait_serve_reach *const reach = plait_arena_alloc(arena, 1, sizeof *reach);
@@ -355,15 +357,16 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(read_versus(flags.versus, &question, &report, arena, err));
     start_watch(&flags, &w);
     const plait_status status =
-        flags.eval ? evaluate(&flags, &question, &w.draws, &report, &plan, arena, no, err)
-                   : search(&flags, &w, &report, arena, no, err);
+        flags.eval
+            ? evaluate_deployment(&flags, &question, &w.draws, &report, &plan, arena, no, err)
+            : search_deployments(&flags, &w, &report, arena, no, err);
     sigaction(SIGINT, &w.before, NULL);
     if (w.shown > 4)
         fprintf(stderr, "\r                    \r");
     PLAIT_TRY(status);
     if (flags.why_not != NULL && !flags.eval)
         return why_not(flags.why_not, &w, &report, arena, err);
-    return deliver(&flags, &report, arena, err);
+    return write_report(&flags, &report, arena, err);
 }
 
 const command command_serve = {

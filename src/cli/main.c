@@ -47,7 +47,7 @@ static void print_help(FILE *out)
           out);
 }
 
-static int complain(const plait_error *err)
+static int print_error(const plait_error *err)
 {
     fprintf(stderr, "plait: %s%s%s\n", err->where, err->where[0] != '\0' ? ": " : "", err->message);
     switch (err->status) {
@@ -69,7 +69,7 @@ static void fail_unfinished(void)
 }
 
 /* A full disk or a closed pipe is reported only when the buffer is written. */
-static int flush(int code)
+static int flush_output(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
@@ -128,7 +128,7 @@ static int run_command(int argc, const char **argv)
     bool no = false;
 
     if (verb == NULL)
-        return complain(&err);
+        return print_error(&err);
     arena = plait_arena_new();
     status = arena == NULL ? plait_fail_nomem(&err) : run(verb, argc, argv, arena, &no, &err);
     if (status == PLAIT_OK)
@@ -136,7 +136,7 @@ static int run_command(int argc, const char **argv)
     else
         (void)!lines_flush(NULL); // the first failure is reported
     plait_arena_free(arena);
-    return status == PLAIT_OK ? flush(no ? EXIT_NO : EXIT_DONE) : complain(&err);
+    return status == PLAIT_OK ? flush_output(no ? EXIT_NO : EXIT_DONE) : print_error(&err);
 }
 
 /* Print the verbs, or the completions of one of them. */
@@ -169,7 +169,7 @@ static int run_description(const char *option, const char *operand)
     else
         status = opt_manual(usages, COMMANDS, arena, stdout, &err);
     plait_arena_free(arena);
-    return status == PLAIT_OK ? flush(EXIT_DONE) : complain(&err);
+    return status == PLAIT_OK ? flush_output(EXIT_DONE) : print_error(&err);
 }
 
 /* "plait help serve" is "plait serve --help". */
@@ -181,7 +181,7 @@ static int run_help(const char *verb)
     if (verb != NULL)
         return run_command(2, argv);
     print_help(lines_out());
-    return lines_flush(&err) == PLAIT_OK ? flush(EXIT_DONE) : complain(&err);
+    return lines_flush(&err) == PLAIT_OK ? flush_output(EXIT_DONE) : print_error(&err);
 }
 
 static int run_program(int argc, const char **argv)
@@ -196,7 +196,7 @@ static int run_program(int argc, const char **argv)
         return run_help(argc > 2 ? argv[2] : NULL);
     if (strcmp(argv[1], "--version") == 0) {
         printf("plait %s\n", plait_version());
-        return flush(EXIT_DONE);
+        return flush_output(EXIT_DONE);
     }
     if (strcmp(argv[1], "--complete") == 0 || strcmp(argv[1], "--manual") == 0)
         return run_description(argv[1], argc > 2 ? argv[2] : NULL);

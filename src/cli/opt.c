@@ -126,8 +126,8 @@ typedef struct opt_reader {
     bool input_taken; /* standard input is the file of an operand or option */
 } opt_reader;
 
-static plait_status store(const opt_reader *in, const opt *option, const char *text,
-                          plait_error *err)
+static plait_status store_value(const opt_reader *in, const opt *option, const char *text,
+                                plait_error *err)
 {
     void *const values = option->kind == OPT_COMMON ? in->operands : in->values;
     void *const field = (char *)values + option->offset;
@@ -229,7 +229,7 @@ static plait_status read_option(opt_reader *in, const opt_usage *usage, plait_er
     if (option->value != NULL && option->letter != 'o') // -o - is standard output
         PLAIT_TRY(take_input(in, text, err));
     in->operands->given[option - usage->options] = true;
-    return store(in, option, text, err);
+    return store_value(in, option, text, err);
 }
 
 plait_status opt_parse(const opt_usage *called, int argc, const char **argv, plait_arena *arena,

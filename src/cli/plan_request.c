@@ -152,8 +152,8 @@ static plait_status complete_degrees(plan_request *out, plait_degrees degrees, p
  * it: all keys are given, or stages have degrees of their own. Otherwise complete the degrees.
  * Recomputation that the file leaves open is filled in.
  */
-static plait_status complete(plan_request *out, plait_degrees degrees, bool changed,
-                             plait_arena *arena, plait_error *err)
+static plait_status finish_request(plan_request *out, plait_degrees degrees, bool changed,
+                                   plait_arena *arena, plait_error *err)
 {
     const plait_key_set whole =
         PLAIT_ALL_KEYS & ~(PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE) | PLAIT_KEY_BIT(PLAIT_KEY_DP));
@@ -182,9 +182,9 @@ static void derive_dp(const plait_problem *problem, plait_key_set given, plait_d
         degrees->dp = plait_degrees_dp(problem->job.gpus, degrees->tp, degrees->pp, degrees->cp);
 }
 
-static plait_status resolve(const plan_request_flags *flags, const opt_operands *operands,
-                            const plans_entry *file, plait_arena *arena, plan_request *out,
-                            plait_error *err)
+static plait_status resolve_request(const plan_request_flags *flags, const opt_operands *operands,
+                                    const plans_entry *file, plait_arena *arena, plan_request *out,
+                                    plait_error *err)
 {
     plait_degrees degrees = plait_degrees_init();
     plan_request_flags without_plan = *flags;
@@ -203,7 +203,7 @@ static plait_status resolve(const plan_request_flags *flags, const opt_operands 
     derive_dp(&out->problem, out->given, &degrees);
     PLAIT_TRY(
         set_microbatches(flags, &out->problem, &degrees, &out->microbatches, &out->given, err));
-    PLAIT_TRY(complete(out, degrees, changed, arena, err));
+    PLAIT_TRY(finish_request(out, degrees, changed, arena, err));
     check_microbatches(&out->problem, out->microbatches, flags->key[PLAIT_KEY_MBS] != NULL,
                        &out->plan);
     return PLAIT_OK;
@@ -219,7 +219,7 @@ plait_status plan_request_resolve(const plan_request_flags *flags, const opt_ope
         PLAIT_TRY(plait_check_allocated(file, err));
         PLAIT_TRY(plans_load(flags->plan, arena, file, err));
     }
-    return resolve(flags, operands, file, arena, out, err);
+    return resolve_request(flags, operands, file, arena, out, err);
 }
 
 plait_status plan_request_from_entry(const plan_request_flags *flags, const plans_entry *file,
@@ -228,7 +228,7 @@ plait_status plan_request_from_entry(const plan_request_flags *flags, const plan
     static const opt_operands no_operands = {0};
     static const plan_request_flags no_flags = {0};
 
-    return resolve(flags != NULL ? flags : &no_flags, &no_operands, file, arena, out, err);
+    return resolve_request(flags != NULL ? flags : &no_flags, &no_operands, file, arena, out, err);
 }
 
 plait_status plan_request_versus(const char *path, const plait_problem *problem, plait_arena *arena,
@@ -255,7 +255,7 @@ plait_status plan_request_versus(const char *path, const plait_problem *problem,
     degrees = entry->degrees;
     out->given = entry->given;
     derive_dp(&out->problem, out->given, &degrees);
-    return complete(out, degrees, false, arena, err);
+    return finish_request(out, degrees, false, arena, err);
 }
 
 /* ---- a plan as flags ---- */

@@ -33,7 +33,7 @@ enum { MOST_DRAWN = 12000 }; /* actions, about a megabyte of drawing */
  * Simulate a step with two microbatches a stage, which shows the pipeline of any longer one. A
  * failure is reported in place of the drawing.
  */
-static plait_status simulate(reporting *r, plait_error *err)
+static plait_status simulate_plans(reporting *r, plait_error *err)
 {
     const report_plan *const plan = &r->page.plan[0];
     const plait_degrees *const d = &plan->degrees;
@@ -177,13 +177,13 @@ static plait_status search_choices(reporting *r, plait_error *err)
  * Find what the page shows of the first plan. Plans whose stages differ have no single key to
  * change.
  */
-static plait_status explore(reporting *r, plait_error *err)
+static plait_status search_plans(reporting *r, plait_error *err)
 {
     const report_plan *const first = &r->page.plan[0];
 
     if (first->verdict == PLAIT_INVALID)
         return PLAIT_OK;
-    PLAIT_TRY(simulate(r, err));
+    PLAIT_TRY(simulate_plans(r, err));
     r->page.other = r->other;
     if (plait_plan_mixed(r->problem, &first->plan))
         return PLAIT_OK;
@@ -203,7 +203,7 @@ plait_status plans_page_write(const page_plans *plans, const char *output, int t
     PLAIT_TRY(plait_check_allocated(r, err));
     *r = (reporting){.threads = threads, .arena = arena, .problem = plans->problem, .page = *plans};
     r->shown = progress_of(MOST_OTHERS, "searching");
-    PLAIT_TRY(explore(r, err));
+    PLAIT_TRY(search_plans(r, err));
     progress_clear(&r->shown);
     PLAIT_TRY(page_of_plans(&r->page, arena, &made, err));
     return command_page_write(made, output, err);

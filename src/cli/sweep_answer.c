@@ -278,7 +278,7 @@ static plait_status write_line(const sweep *of, scenario *s)
 /* ---- all scenarios ---- */
 
 /* Take the plan of the leader and follow the run. */
-static plait_status follow(scenario *s)
+static plait_status evaluate_run(scenario *s)
 {
     const scenario *const leader = s->leader;
 
@@ -306,11 +306,11 @@ static void answer_all(const sweep *of, scenario *s, int count, int threads)
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int i = 0; i < count; i++)
         if (s[i].leader != &s[i])
-            (void)!follow(&s[i]);
+            (void)!evaluate_run(&s[i]);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int i = 0; i < count; i++) {
         if (s[i].leader == &s[i])
-            (void)!follow(&s[i]);
+            (void)!evaluate_run(&s[i]);
         if (s[i].arena != NULL && !is_fault(s[i].err.status))
             (void)!write_line(of, &s[i]);
     }

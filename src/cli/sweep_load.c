@@ -82,8 +82,8 @@ static plait_status read_axes(const json_cursor *object, plait_arena *arena, swe
 }
 
 /* Add the defaults for keys that an entry does not have; they vary slowest. */
-static plait_status join(const sweep_entry *defaults, const sweep_entry *own, plait_arena *arena,
-                         sweep_entry *out, plait_error *err)
+static plait_status apply_defaults(const sweep_entry *defaults, const sweep_entry *own,
+                                   plait_arena *arena, sweep_entry *out, plait_error *err)
 {
     sweep_axis *axis = plait_arena_alloc(arena, (size_t)(defaults->axes + own->axes), sizeof *axis);
 
@@ -115,7 +115,7 @@ static plait_status read_entries(const json_cursor *list, const sweep_entry *def
 
         PLAIT_TRY(json_as_object(&one, err));
         PLAIT_TRY(read_axes(&one, arena, &own, err));
-        PLAIT_TRY(join(defaults, &own, arena, &entry[out->entries], err));
+        PLAIT_TRY(apply_defaults(defaults, &own, arena, &entry[out->entries], err));
         sweep_entry *const e = &entry[out->entries++];
         e->first = out->count;
         e->count = 1;

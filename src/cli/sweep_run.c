@@ -49,7 +49,7 @@ static int64_t scenario_of(const running *r, int64_t line)
     return part_of(r->sweep.count, r->work->shard - 1, r->work->shards) + line;
 }
 
-static bool writes(const running *r)
+static bool is_writer(const running *r)
 {
     return r->work->team == NULL || r->work->team->rank == 0;
 }
@@ -163,7 +163,7 @@ static plait_status run_block(running *r, int64_t from, int count, plait_arena *
         PLAIT_TRY(team->gather(team->context, mine, arena, texts, err));
     else
         texts[0] = mine;
-    if (!writes(r))
+    if (!is_writer(r))
         return PLAIT_OK;
     for (int rank = 0; rank < ranks; rank++)
         fputs(texts[rank], r->out);
@@ -184,7 +184,7 @@ static plait_status run_blocks(running *r, plait_error *err)
         PLAIT_TRY(run_block(r, r->done, count, r->arena, err));
         plait_arena_rewind(r->arena, mark);
         r->done += count;
-        if (r->work->progress && writes(r))
+        if (r->work->progress && is_writer(r))
             fprintf(stderr, "\r%lld of %lld scenarios%s", (long long)r->done, (long long)r->lines,
                     r->done == r->lines ? "\n" : "");
     }
@@ -192,12 +192,12 @@ static plait_status run_blocks(running *r, plait_error *err)
 }
 
 /* Open the output on the first rank and start all ranks at the end of its lines. */
-static plait_status begin(running *r, plait_error *err)
+static plait_status begin_sweep(running *r, plait_error *err)
 {
     const sweep_team *const team = r->work->team;
     plait_status status = PLAIT_OK;
 
-    if (writes(r))
+    if (is_writer(r))
         status = open_output(r, err);
     if (team == NULL)
         return status;
@@ -220,7 +220,7 @@ plait_status sweep_run(const sweep_work *work, plait_arena *arena, sweep_counts 
     r.lines = part_of(r.sweep.count, work->shard, work->shards) -
               part_of(r.sweep.count, work->shard - 1, work->shards);
     out->lines = r.lines;
-    status = begin(&r, err);
+    status = begin_sweep(&r, err);
     if (status == PLAIT_OK)
         status = run_blocks(&r, err);
     if (r.out != NULL && r.out != stdout && fclose(r.out) != 0 && status == PLAIT_OK)

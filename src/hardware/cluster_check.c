@@ -15,7 +15,7 @@
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
 /* Fails with the message that `what` was expected. */
-static plait_status refuse(const char *what, plait_error *err)
+static plait_status fail_expected(const char *what, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, "cluster", "expected %s, found another value", what);
 }
@@ -146,10 +146,10 @@ static bool level_holds(const plait_level *level)
 static plait_status check_levels(const plait_level *level, int levels, int least, plait_error *err)
 {
     if (levels < least || levels > PLAIT_MAX_LEVELS || (levels > 0 && !level))
-        return refuse("1 to 6 levels of links", err);
+        return fail_expected("1 to 6 levels of links", err);
     for (int l = 0; l < levels; l++) {
         if (!level_holds(&level[l]))
-            return refuse("levels of a kind that there is, of 1 GPU or more", err);
+            return fail_expected("levels of a kind that there is, of 1 GPU or more", err);
         PLAIT_TRY(CHECK(&level[l], links));
     }
     return PLAIT_OK;
@@ -160,13 +160,13 @@ static plait_status check_levels(const plait_level *level, int levels, int least
 static plait_status check_group(const plait_node_group *group, plait_error *err)
 {
     if (!group->accelerator)
-        return refuse("an accelerator in each group of nodes", err);
+        return fail_expected("an accelerator in each group of nodes", err);
     PLAIT_TRY(parts_check_name("cluster", group->accelerator->name, err));
     if ((unsigned)group->accelerator->confidence >= PLAIT_CONFIDENCES)
-        return refuse("a confidence of plait_confidence", err);
+        return fail_expected("a confidence of plait_confidence", err);
     if (group->accelerator->sms < 1 || group->gpus_per_node < 1 ||
         group->gpus_per_node > PLAIT_MAX_GPUS || group->nodes < 0)
-        return refuse("counts of SMs, GPUs of a node and nodes", err);
+        return fail_expected("counts of SMs, GPUs of a node and nodes", err);
     PLAIT_TRY(CHECK(group->accelerator, accelerator));
     PLAIT_TRY(check_fits(group->accelerator, err));
     return check_levels(group->level, group->levels, 0, err);
@@ -178,7 +178,7 @@ plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err)
         return plait_fail(err, PLAIT_ERROR_RANGE, "cluster", "expected a cluster, found NULL");
     PLAIT_TRY(parts_check_name("cluster", cluster->name, err));
     if (cluster->groups < 1 || cluster->groups > PLAIT_MAX_NODE_GROUPS || cluster->gpus < 0)
-        return refuse("1 to 4 groups of nodes", err);
+        return fail_expected("1 to 4 groups of nodes", err);
     PLAIT_TRY(check_levels(cluster->level, cluster->levels, 1, err));
     if (cluster->between.link.bytes_per_s != 0.0) // 0: sites have no links of their own
         PLAIT_TRY(CHECK(&cluster->between, links));

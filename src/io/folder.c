@@ -66,8 +66,8 @@ plait_status folder_check(const char *path, bool force, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status join(char *out, size_t size, const char *folder, const char *name,
-                         plait_error *err)
+static plait_status join_path(char *out, size_t size, const char *folder, const char *name,
+                              plait_error *err)
 {
     if ((size_t)snprintf(out, size, "%s/%s", folder, name) >= size)
         return file_fail_write(folder, ENAMETOOLONG, err);
@@ -91,7 +91,7 @@ static plait_status write_files(const char *path, const plait_launch_folder *fol
     for (int f = 0; f < folder->files; f++) {
         const plait_launch_file *const file = &folder->file[f];
 
-        PLAIT_TRY(join(name, sizeof name, path, file->name, err));
+        PLAIT_TRY(join_path(name, sizeof name, path, file->name, err));
         PLAIT_TRY(file_write_atomically(name, file->text, strlen(file->text), err));
         if (file->executable && chmod(name, program_mode()) != 0)
             return file_fail_write(name, errno, err);
@@ -100,12 +100,12 @@ static plait_status write_files(const char *path, const plait_launch_folder *fol
 }
 
 /* Removes an incomplete folder; some of its files may be missing. */
-static void discard(const char *path, const plait_launch_folder *folder)
+static void remove_folder(const char *path, const plait_launch_folder *folder)
 {
     char name[PATH_SIZE];
 
     for (int f = 0; f < folder->files; f++)
-        if (join(name, sizeof name, path, folder->file[f].name, NULL) == PLAIT_OK)
+        if (join_path(name, sizeof name, path, folder->file[f].name, NULL) == PLAIT_OK)
             unlink(name);
     rmdir(path);
 }
@@ -118,7 +118,7 @@ static plait_status check_no_folders(const char *path, const plait_launch_folder
     struct stat info;
 
     for (int f = 0; f < folder->files; f++) {
-        PLAIT_TRY(join(name, sizeof name, path, folder->file[f].name, err));
+        PLAIT_TRY(join_path(name, sizeof name, path, folder->file[f].name, err));
         if (lstat(name, &info) == 0 && S_ISDIR(info.st_mode))
             return file_fail_write(name, EISDIR, err);
     }
@@ -243,7 +243,7 @@ static bool two_renames(const char *made, const char *path)
     return false;
 }
 
-static bool exchange(const char *made, const char *path)
+static bool exchange_paths(const char *made, const char *path)
 {
 #ifdef RENAME_EXCHANGE
     if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
@@ -309,7 +309,7 @@ static plait_status replace_folder(const char *made, const char *path,
 {
     plait_status status = link_all(made, path, ours, err);
 
-    if (status == PLAIT_OK && !exchange(made, path))
+    if (status == PLAIT_OK && !exchange_paths(made, path))
         status = file_fail_write(path, errno, err);
     if (status == PLAIT_OK)
         return remove_old(made, path, ours, err);
@@ -346,7 +346,7 @@ static plait_status write_beside(const char *path, const plait_launch_folder *fo
     if (status == PLAIT_OK)
         status = put_in_place(made, path, folder, err);
     if (status != PLAIT_OK)
-        discard(made, folder);
+        remove_folder(made, folder);
     return status;
 }
 

@@ -44,7 +44,7 @@ static bool has_line(const char *text, config_line line)
     return false;
 }
 
-static bool starts(config_line line, const char *word)
+static bool line_starts(config_line line, const char *word)
 {
     const size_t length = strlen(word);
 
@@ -66,9 +66,9 @@ static config_line key_of(config_line line)
 {
     config_line key = line;
 
-    if (starts(line, "export "))
+    if (line_starts(line, "export "))
         key.text += strlen("export ");
-    else if (starts(line, "\""))
+    else if (line_starts(line, "\""))
         key.text++;
     for (key.length = 0; key.text + key.length < line.text + line.length; key.length++)
         if (!is_of_key(key.text[key.length]))
@@ -115,7 +115,7 @@ static const char *find_key(const char *text, config_line key)
 }
 
 /* True if the config has the line's key, or the whole line if the line has no key. */
-static bool mentions(const char *text, config_line line)
+static bool config_has_line(const char *text, config_line line)
 {
     const config_line key = key_of(line);
 
@@ -347,12 +347,12 @@ static bool find_own(const char *text, config_line line, config_line *out)
     const char *const found = find_key(text, key);
     const char *const line_end = line.text + line.length, *at = found;
     const char *value = key.text + key.length;
-    const bool json = starts(line, "\"");
+    const bool json = line_starts(line, "\"");
 
     if (found == NULL)
         return false;
     const char *begin = found - key.length;
-    if (starts(line, "export ") && begin - text >= 7 && memcmp(begin - 7, "export ", 7) == 0)
+    if (line_starts(line, "export ") && begin - text >= 7 && memcmp(begin - 7, "export ", 7) == 0)
         begin -= 7;
     if (begin > text && begin[-1] == '"' && *found == '"') // a key of JSON
         begin--;
@@ -361,10 +361,10 @@ static bool find_own(const char *text, config_line line, config_line *out)
         if (value >= line_end)
             break;
         value += strcspn(value, " \n");
-        if (starts(key, "--") && *at != ' ' && *at != '=')
+        if (line_starts(key, "--") && *at != ' ' && *at != '=')
             return false;
         at += json && at == found && *at == '"';
-        at += strspn(at, starts(key, "--") ? " =" : " \t=:");
+        at += strspn(at, line_starts(key, "--") ? " =" : " \t=:");
         if (*at == '"' || *at == '\'') {
             const char *const close = strchr(at + 1, *at);
             if (close == NULL)
@@ -384,12 +384,12 @@ static bool find_own(const char *text, config_line line, config_line *out)
 /* Returns the place for a line of launch's file in the config: before a neighbour of both. */
 static const char *place_of(const char *text, const char *after, config_line line)
 {
-    const bool flag = starts(line, "--");
+    const bool flag = line_starts(line, "--");
     config_line other, own;
     const char *found = NULL;
     bool passed = false;
 
-    if (starts(line, "export "))
+    if (line_starts(line, "export "))
         return text[0] == '#' ? text + strcspn(text, "\n") : text;
     while (next_line(&after, &other) && !(passed && found != NULL)) {
         passed |= other.text == line.text;
@@ -397,22 +397,22 @@ static const char *place_of(const char *text, const char *after, config_line lin
             if (passed)
                 break;
             found = NULL; // the neighbour is in another section
-        } else if (has_content(other) && other.text != line.text && starts(other, "--") == flag &&
-                   find_own(text, other, &own)) {
+        } else if (has_content(other) && other.text != line.text &&
+                   line_starts(other, "--") == flag && find_own(text, other, &own)) {
             found = own.text;
         }
     }
     return found;
 }
 
-static char *replace(const char *text, config_line old, config_line line, const char *separator,
-                     plait_arena *arena)
+static char *replace_line(const char *text, config_line old, config_line line,
+                          const char *separator, plait_arena *arena)
 {
     text_builder out;
 
     text_builder_init(&out, arena);
     text_append_bytes(&out, text, (size_t)(old.text - text));
-    if (starts(line, "export ") && old.length == 0 && old.text > text)
+    if (line_starts(line, "export ") && old.length == 0 && old.text > text)
         text_append(&out, "\n"); // the line follows #!
     text_append_bytes(&out, line.text, line.length);
     text_append(&out, separator);
@@ -478,12 +478,12 @@ static plait_status insert_line(const char *before, const char *after, config_li
         out->applied = NULL;
         return PLAIT_OK;
     }
-    out->applied = replace(out->applied, own, line,
-                           own.length > 0       ? ""
-                           : starts(line, "--") ? " "
-                           : starts(line, "\"") ? ", "
-                                                : "\n",
-                           arena);
+    out->applied = replace_line(out->applied, own, line,
+                                own.length > 0            ? ""
+                                : line_starts(line, "--") ? " "
+                                : line_starts(line, "\"") ? ", "
+                                                          : "\n",
+                                arena);
     return out->applied != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
@@ -509,7 +509,7 @@ plait_status launch_edits_make(const launch_config *config, const plait_launch_f
     text_builder_init(&out.lines, arena);
     PLAIT_TRY(remove_other_spellings(config, before, changed, arena, &out, err));
     for (const char *at = before; next_line(&at, &line);)
-        if (has_content(line) && !has_line(after, line) && mentions(file, line) &&
+        if (has_content(line) && !has_line(after, line) && config_has_line(file, line) &&
             !is_derived(file, line))
             remove_line(config, after, line, &out);
     for (const char *at = after; next_line(&at, &line);) {
@@ -518,7 +518,8 @@ plait_status launch_edits_make(const launch_config *config, const plait_launch_f
         if (!has_content(line) || has_line(before, line) || has_value(file, line) ||
             is_derived(file, line))
             continue;
-        if (key_of(line).length > 0 && !mentions(file, line) && !starts(line, "export "))
+        if (key_of(line).length > 0 && !config_has_line(file, line) &&
+            !line_starts(line, "export "))
             PLAIT_TRY(drop_without_effect(config, line, arena, &made, &no_effect, err));
         if (!no_effect)
             PLAIT_TRY(insert_line(before, after, line, arena, &out, err));

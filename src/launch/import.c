@@ -57,7 +57,7 @@ static void take_gpus(int gpus, plans_entry *out)
 {
     plait_degrees *const d = &out->degrees;
     const plait_key_set bit = PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
-    const bool all = !(out->given & bit) || d->shard_group == product(d->dp, d->cp);
+    const bool all = !(out->given & bit) || d->shard_group == saturating_mul(d->dp, d->cp);
 
     if (gpus > 0)
         out->gpus = gpus;

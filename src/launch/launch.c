@@ -42,7 +42,7 @@ static const plait_key_id choices[] = {
 
 enum { CHOICES = sizeof choices / sizeof *choices };
 
-static plait_key_set without(plait_key_set given, plait_key_id key)
+static plait_key_set without_key(plait_key_set given, plait_key_id key)
 {
     given &= ~PLAIT_KEY_BIT(key);
     if (key == PLAIT_KEY_VPP)
@@ -53,8 +53,9 @@ static plait_key_set without(plait_key_set given, plait_key_id key)
 }
 
 /* Complete and price a plan; the verdict of one that is not legal is PLAIT_INVALID. */
-static plait_status price(const plait_problem *problem, plait_key_set given, plait_arena *arena,
-                          plait_degrees *degrees, plait_cost *cost, plait_error *err)
+static plait_status price_plan(const plait_problem *problem, plait_key_set given,
+                               plait_arena *arena, plait_degrees *degrees, plait_cost *cost,
+                               plait_error *err)
 {
     plait_plan plan;
 
@@ -80,7 +81,7 @@ static plait_status try_without(const plait_problem *problem, const plait_degree
     degrees.dp = plait_degrees_dp(problem->job.gpus, degrees.tp, degrees.pp, degrees.cp);
     if (degrees.dp <= 0)
         return PLAIT_OK;
-    const plait_status status = price(problem, given, arena, &degrees, &cost, &inner);
+    const plait_status status = price_plan(problem, given, arena, &degrees, &cost, &inner);
     if (status == PLAIT_OK && cost.verdict == PLAIT_FITS &&
         (best->step_s == 0.0 || cost.step_s < best->step_s))
         keep_nearest(best, &degrees, cost.step_s);
@@ -111,13 +112,13 @@ static plait_status find_nearest(const plait_problem *problem, const plait_degre
     plait_error inner;
 
     for (int i = 0; i < CHOICES; i++)
-        PLAIT_TRY(
-            try_without(problem, wanted, without(PLAIT_ALL_KEYS, choices[i]), arena, best, err));
+        PLAIT_TRY(try_without(problem, wanted, without_key(PLAIT_ALL_KEYS, choices[i]), arena, best,
+                              err));
     for (int i = 0; i < CHOICES && best->step_s == 0.0; i++)
         for (int j = i + 1; j < CHOICES; j++)
             PLAIT_TRY(try_without(problem, wanted,
-                                  without(without(PLAIT_ALL_KEYS, choices[i]), choices[j]), arena,
-                                  best, err));
+                                  without_key(without_key(PLAIT_ALL_KEYS, choices[i]), choices[j]),
+                                  arena, best, err));
     if (best->step_s == 0.0)
         PLAIT_TRY(try_without(problem, wanted, degrees, arena, best, err));
     return best->step_s == 0.0 ? faults_only(search_all(problem, arena, best, &inner), &inner, err)
@@ -236,9 +237,9 @@ static plait_status choose_kernel(const plait_problem *target_problem, const pla
     return PLAIT_OK;
 }
 
-static plait_status refuse(const plait_problem *target_problem, const plait_degrees *degrees,
-                           const launch_target *target, const char *why, plait_arena *arena,
-                           plait_error *err)
+static plait_status fail_with_reason(const plait_problem *target_problem,
+                                     const plait_degrees *degrees, const launch_target *target,
+                                     const char *why, plait_arena *arena, plait_error *err)
 {
     const char *nearest;
 
@@ -265,9 +266,9 @@ static plait_status price_again(plait_problem *target_problem, const plait_launc
  * Check a plan before its target renders it; *target_problem, *plan and *cost are those of the
  * target's runtime.
  */
-static plait_status check(const plait_launch *launch, const launch_target *target,
-                          plait_arena *arena, plait_problem *target_problem, plait_plan *plan,
-                          plait_cost *cost, plait_error *err)
+static plait_status check_launch(const plait_launch *launch, const launch_target *target,
+                                 plait_arena *arena, plait_problem *target_problem,
+                                 plait_plan *plan, plait_cost *cost, plait_error *err)
 {
     const plait_degrees *const degrees = &plan->degrees;
     const char *unsupported;
@@ -283,7 +284,7 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
         return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected what %s can say, found: %s",
                           target->name, why);
     if (plait_plan_check(target_problem, plan, NULL, why, sizeof why) != PLAIT_FITS)
-        return refuse(target_problem, degrees, target, why, arena, err);
+        return fail_with_reason(target_problem, degrees, target, why, arena, err);
     if (plait_plan_mixed(target_problem, plan) && !target->stages_differ)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
                           "expected stages that are alike: launch files for %s have no words for "
@@ -296,7 +297,7 @@ static plait_status check(const plait_launch *launch, const launch_target *targe
     PLAIT_TRY(price_again(target_problem, launch, plan, arena, cost, err));
     return cost->verdict < PLAIT_OUT_OF_MEMORY
                ? PLAIT_OK
-               : refuse(target_problem, degrees, target, cost->why, arena, err);
+               : fail_with_reason(target_problem, degrees, target, cost->why, arena, err);
 }
 
 /*
@@ -347,7 +348,7 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
     PLAIT_TRY(check_name("account", "an account", launch->account, err));
     const launch_target *const to = targets[target];
 
-    PLAIT_TRY(check(launch, to, arena, &target_problem, &plan, &cost, err));
+    PLAIT_TRY(check_launch(launch, to, arena, &target_problem, &plan, &cost, err));
     return to->render(&(plait_launch){.problem = &target_problem,
                                       .plan = &plan,
                                       .cost = &cost,

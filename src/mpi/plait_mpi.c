@@ -54,14 +54,14 @@ static plait_status broadcast(void *context, int64_t *value, plait_error *err)
 
 /* ---- the command line: fewer options than plait sweep, since mpirun sets the parallelism ---- */
 
-static int usage(int rank)
+static int print_usage(int rank)
 {
     if (rank == 0)
         fputs("plait-mpi: expected `plait-mpi sweep SCENARIOS.json -o ALL.jsonl`\n", stderr);
     return EXIT_USAGE;
 }
 
-static int complain(const sweep_team *team, const plait_error *err)
+static int print_error(const sweep_team *team, const plait_error *err)
 {
     fprintf(stderr, "plait-mpi: rank %d: %s: %s\n", team->rank, err->where, err->message);
     return EXIT_USAGE;
@@ -75,7 +75,7 @@ static bool can_be_read(const sweep_team *team, const char *scenarios, plait_are
     int64_t fine = 1;
 
     if (team->rank == 0 && sweep_load(scenarios, arena, &of, &err) != PLAIT_OK) {
-        complain(team, &err);
+        print_error(team, &err);
         fine = 0;
     }
     return broadcast(NULL, &fine, &err) == PLAIT_OK && fine != 0;
@@ -100,7 +100,7 @@ static int run(sweep_team *team, const char *scenarios, const char *output, plai
         return EXIT_USAGE;
     if (sweep_run(&work, arena, &counts, &err) == PLAIT_OK)
         return 0;
-    return MPI_Abort(MPI_COMM_WORLD, complain(team, &err));
+    return MPI_Abort(MPI_COMM_WORLD, print_error(team, &err));
 }
 
 int main(int argc, char **argv)
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
     team.context = &team;
     status = argc == 5 && strcmp(argv[1], "sweep") == 0 && strcmp(argv[3], "-o") == 0
                  ? run(&team, argv[2], argv[4], arena)
-                 : usage(team.rank);
+                 : print_usage(team.rank);
     plait_arena_free(arena);
     MPI_Finalize();
     return status;

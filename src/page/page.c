@@ -23,7 +23,7 @@ page_form page_form_of(const char *path)
 }
 
 /* Returns the formatted text in the page's arena; without memory the page has failed. */
-static const char *keep(page *of, const char *fmt, va_list args)
+static const char *format_text(page *of, const char *fmt, va_list args)
 {
     char text[TEXT_SIZE];
     const char *kept;
@@ -44,7 +44,7 @@ page *page_new(plait_arena *arena, const char *title, ...)
         return NULL;
     of->arena = arena;
     va_start(args, title);
-    of->title = keep(of, title, args);
+    of->title = format_text(of, title, args);
     va_end(args);
     return of;
 }
@@ -56,7 +56,7 @@ void page_answer(page *of, const char *fmt, ...)
     if (of == NULL)
         return;
     va_start(args, fmt);
-    of->answer = keep(of, fmt, args);
+    of->answer = format_text(of, fmt, args);
     va_end(args);
 }
 
@@ -68,13 +68,13 @@ void page_figure(page *of, const char *title, const char *value, const char *fmt
         return;
     va_start(args, fmt);
     of->figure[of->figures++] =
-        (page_figure_parts){title, plait_arena_text(of->arena, value), keep(of, fmt, args)};
+        (page_figure_parts){title, plait_arena_text(of->arena, value), format_text(of, fmt, args)};
     va_end(args);
     of->failed = of->failed || of->figure[of->figures - 1].value == NULL;
 }
 
 /* Returns the list with room for one more item, in the page's arena; NULL: the page has failed. */
-static void *grown(page *of, void *list, int count, int *capacity, size_t size)
+static void *grow_list(page *of, void *list, int count, int *capacity, size_t size)
 {
     void *const larger = of->failed ? NULL : grow_by_one(of->arena, list, count, capacity, size);
 
@@ -89,12 +89,12 @@ void page_assume(page *of, const char *what, const char *fmt, ...)
 
     if (of == NULL)
         return;
-    list = grown(of, of->assumption, of->assumptions, &of->assumption_capacity, sizeof *list);
+    list = grow_list(of, of->assumption, of->assumptions, &of->assumption_capacity, sizeof *list);
     if (list == NULL)
         return;
     of->assumption = list;
     va_start(args, fmt);
-    of->assumption[of->assumptions++] = (page_assumption){what, keep(of, fmt, args)};
+    of->assumption[of->assumptions++] = (page_assumption){what, format_text(of, fmt, args)};
     va_end(args);
 }
 
@@ -111,7 +111,7 @@ static void add_block(page *of, page_block block)
 
     if (of == NULL)
         return;
-    list = grown(of, of->block, of->blocks, &of->capacity, sizeof *list);
+    list = grow_list(of, of->block, of->blocks, &of->capacity, sizeof *list);
     if (list == NULL)
         return;
     of->block = list;
@@ -130,7 +130,7 @@ void page_text(page *of, const char *fmt, ...)
     if (of == NULL)
         return;
     va_start(args, fmt);
-    add_block(of, (page_block){.kind = BLOCK_TEXT, .text = keep(of, fmt, args)});
+    add_block(of, (page_block){.kind = BLOCK_TEXT, .text = format_text(of, fmt, args)});
     va_end(args);
 }
 
@@ -261,11 +261,11 @@ static void add_cell(page_table *rows, double number, const char *fmt, va_list a
 
     if (rows == NULL)
         return;
-    list = grown(rows->of, rows->cell, rows->cells, &rows->capacity, sizeof *list);
+    list = grow_list(rows->of, rows->cell, rows->cells, &rows->capacity, sizeof *list);
     if (list == NULL)
         return;
     rows->cell = list;
-    rows->cell[rows->cells++] = (page_cell){keep(rows->of, fmt, args), number};
+    rows->cell[rows->cells++] = (page_cell){format_text(rows->of, fmt, args), number};
 }
 
 void page_word(page_table *rows, const char *fmt, ...)

@@ -61,7 +61,7 @@ static void add_answer(page *out, const page_plans *of)
 
 /* ---- the ranking ---- */
 
-static bool differs(const page_plans *of, plait_key_id key)
+static bool key_differs(const page_plans *of, plait_key_id key)
 {
     for (int i = 1; i < of->plans; i++)
         if (!plait_key_same(&of->plan[0].degrees, &of->plan[i].degrees, key))
@@ -72,7 +72,7 @@ static bool differs(const page_plans *of, plait_key_id key)
 /* Returns whether a key is a column: if it differs among several plans, or distinguishes a single plan. */
 static bool is_shown(const page_plans *of, plait_key_id key)
 {
-    return of->plans > 1 ? differs(of, key)
+    return of->plans > 1 ? key_differs(of, key)
                          : key == PLAIT_KEY_DP || (plait_distinct_keys() & PLAIT_KEY_BIT(key)) != 0;
 }
 

@@ -201,7 +201,7 @@ static plait_status add_traffic(page *out, const page_plans *of, int gpus_per_no
 
 /* ---- placement ---- */
 
-static int place(const plait_degrees *d, plait_axis axis, int rank)
+static int rank_coordinate(const plait_degrees *d, plait_axis axis, int rank)
 {
     const plait_group_shape group = plait_group_of(d, axis);
 
@@ -224,10 +224,10 @@ static void add_placement(page *out, const page_plans *of, int gpus_per_node)
         page_count(rows, rank);
         page_count(rows, rank / gpus_per_node);
         page_count(rows, rank % gpus_per_node);
-        page_count(rows, place(d, PLAIT_AXIS_PP, rank));
-        page_count(rows, place(d, PLAIT_AXIS_DP, rank));
-        page_count(rows, place(d, PLAIT_AXIS_CP, rank));
-        page_count(rows, place(d, PLAIT_AXIS_TP, rank));
+        page_count(rows, rank_coordinate(d, PLAIT_AXIS_PP, rank));
+        page_count(rows, rank_coordinate(d, PLAIT_AXIS_DP, rank));
+        page_count(rows, rank_coordinate(d, PLAIT_AXIS_CP, rank));
+        page_count(rows, rank_coordinate(d, PLAIT_AXIS_TP, rank));
     }
 }
 

@@ -27,21 +27,22 @@ plait_degrees plait_degrees_init(void)
 
 int plait_degrees_dp(int gpus, int tp, int pp, int cp)
 {
-    const int model = product(product(tp, pp), cp);
+    const int model = saturating_mul(saturating_mul(tp, pp), cp);
 
     return gpus > 0 && tp > 0 && pp > 0 && cp > 0 && gpus % model == 0 ? gpus / model : 0;
 }
 
 int plait_degrees_microbatches(const plait_degrees *degrees, int gbs)
 {
-    const int sequences = product(degrees->dp, degrees->mbs);
+    const int sequences = saturating_mul(degrees->dp, degrees->mbs);
 
     return sequences > 0 && gbs % sequences == 0 ? gbs / sequences : 0;
 }
 
 // ---- values from text ----------------------------------------------------------------------
 
-static plait_status expect(plait_error *err, const char *key, const char *what, const char *found)
+static plait_status fail_expected(plait_error *err, const char *key, const char *what,
+                                  const char *found)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, key, "expected %s, found '%s'", what, found);
 }
@@ -54,7 +55,7 @@ static plait_status set_int(int *out, const char *key, const char *value, int mi
     if (text_parse_int(value, min, max, out))
         return PLAIT_OK;
     snprintf(what, sizeof what, "an integer from %d to %d", min, max);
-    return expect(err, key, what, value);
+    return fail_expected(err, key, what, value);
 }
 
 static plait_status set_word(unsigned char *out, const char *key, const char *value,
@@ -71,7 +72,7 @@ static plait_status set_word(unsigned char *out, const char *key, const char *va
         const size_t used = strlen(what);
         snprintf(what + used, sizeof what - used, "%s%s", i ? ", " : "", words[i]);
     }
-    return expect(err, key, what, value);
+    return fail_expected(err, key, what, value);
 }
 
 /* Parses the list a+b of modules:a+b. */
@@ -95,7 +96,7 @@ static plait_status set_modules(plait_recompute *out, const char *list, plait_er
         at += length + (at[length] == '+');
     }
     if (mask == 0)
-        return expect(err, "recompute", "at least one module", list);
+        return fail_expected(err, "recompute", "at least one module", list);
     *out = (plait_recompute){.kind = PLAIT_RECOMPUTE_MODULES, .modules = (unsigned char)mask};
     return PLAIT_OK;
 }
@@ -113,7 +114,8 @@ static plait_status set_recompute(plait_recompute *out, const char *value, plait
     }
     const int kind = text_index(value, plait_recompute_name);
     if (kind < 0 || kind == PLAIT_RECOMPUTE_MODULES)
-        return expect(err, "recompute", "none, selective, full, full:N, modules:a+b or sac", value);
+        return fail_expected(err, "recompute", "none, selective, full, full:N, modules:a+b or sac",
+                             value);
     *out = (plait_recompute){.kind = (unsigned char)kind};
     return PLAIT_OK;
 }
@@ -145,16 +147,16 @@ static plait_status set_split(plait_split *out, const char *value, plait_error *
                                  .last = (unsigned short)last};
             return PLAIT_OK;
         }
-        return expect(err, "split", "first-last:F,L with layer counts", value);
+        return fail_expected(err, "split", "first-last:F,L with layer counts", value);
     }
     if (text_starts_with(value, "layout:"))
         return set_layout(out, value + strlen("layout:"), err);
     unsigned char kind;
     PLAIT_TRY(set_word(&kind, "split", value, plait_split_name, err));
     if (kind == PLAIT_SPLIT_FIRST_LAST)
-        return expect(err, "split", "first-last:F,L with layer counts", value);
+        return fail_expected(err, "split", "first-last:F,L with layer counts", value);
     if (kind == PLAIT_SPLIT_LAYOUT)
-        return expect(err, "split", "layout:TEXT, such as layout:Et*3|(tt|)*29,m|L", value);
+        return fail_expected(err, "split", "layout:TEXT, such as layout:Et*3|(tt|)*29,m|L", value);
     *out = (plait_split){.kind = kind};
     return PLAIT_OK;
 }

@@ -27,7 +27,7 @@ bool plait_plan_mixed(const plait_problem *p, const plait_plan *plan)
 
 int stage_gpus(const plait_stage *stage)
 {
-    return product(product(stage->degrees.tp, stage->degrees.cp), stage->degrees.dp);
+    return saturating_mul(saturating_mul(stage->degrees.tp, stage->degrees.cp), stage->degrees.dp);
 }
 
 int plait_plan_gpus(const plait_plan *plan, int g)
@@ -43,7 +43,7 @@ int plait_plan_gpus(const plait_plan *plan, int g)
 plait_problem plait_problem_of_group(const plait_problem *p, int g, const plait_degrees *d,
                                      plait_cluster *cluster)
 {
-    const int gpus = product(product(product(d->pp, d->tp), d->cp), d->dp);
+    const int gpus = saturating_mul(saturating_mul(saturating_mul(d->pp, d->tp), d->cp), d->dp);
     plait_problem of_group = *p;
 
     *cluster = plait_cluster_of_group(p->cluster, g, gpus);

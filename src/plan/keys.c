@@ -96,13 +96,13 @@ static bool several_expert_ranks(const plait_problem *problem, const plait_degre
 /* ZeRO stages differ only if there are replicas. */
 static bool has_replicas(const plait_problem *problem, const plait_degrees *d)
 {
-    return product(d->dp, d->cp) != 1 || model_has_experts(problem->model); // dp 0: unknown
+    return saturating_mul(d->dp, d->cp) != 1 || model_has_experts(problem->model); // dp 0: unknown
 }
 
 static bool shards_apart(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
-    return d->zero > 0 && d->shard_group != product(d->dp, d->cp);
+    return d->zero > 0 && d->shard_group != saturating_mul(d->dp, d->cp);
 }
 
 /* Gradients are reduced among replicas, or between the two ends that hold a tied embedding. */

@@ -30,7 +30,7 @@ typedef struct layout_reader {
     const char *lack; /* error message; NULL: none */
 } layout_reader;
 
-static bool fail(layout_reader *in, const char *lack)
+static bool fail_layout(layout_reader *in, const char *lack)
 {
     in->lack = in->lack ? in->lack : lack;
     return false;
@@ -44,26 +44,26 @@ static bool add_letter(layout_reader *in, char letter)
     const bool once = letter == 'E' || letter == 'L';
 
     if (place < in->reached || (place == in->reached && once) || (in->reached < 0 && place > 0))
-        return fail(in, "one E, then t for each layer, then m for each module, then one L");
+        return fail_layout(in, "one E, then t for each layer, then m for each module, then one L");
     in->reached = place;
     chunk->embedding = chunk->embedding || letter == 'E';
     chunk->loss = chunk->loss || letter == 'L';
     chunk->mtp += letter == 'm';
     chunk->last += letter == 't';
     in->layers += letter == 't';
-    return in->layers <= PLAIT_MAX_LAYERS || fail(in, "fewer layers");
+    return in->layers <= PLAIT_MAX_LAYERS || fail_layout(in, "fewer layers");
 }
 
 static bool add_item(layout_reader *in, char item)
 {
     if (--in->budget < 0)
-        return fail(in, "fewer repetitions");
+        return fail_layout(in, "fewer repetitions");
     if (item == ',')
         return true;
     if (item != '|')
         return add_letter(in, item);
     if (in->chunks == in->most)
-        return fail(in, "fewer chunks");
+        return fail_layout(in, "fewer chunks");
     in->chunk[in->chunks++] = (plait_chunk){.first = in->layers, .last = in->layers};
     return true;
 }
@@ -78,7 +78,7 @@ static bool read_times(layout_reader *in, const char **at, int *times)
     *times = 0;
     for ((*at)++; isdigit((unsigned char)**at) && *times <= MOST; (*at)++)
         *times = 10 * *times + (**at - '0');
-    return (*times >= 1 && *times <= MOST) || fail(in, "a number from 1 on behind each *");
+    return (*times >= 1 && *times <= MOST) || fail_layout(in, "a number from 1 on behind each *");
 }
 
 static bool read_items(layout_reader *in, const char **at, const char *end);
@@ -90,14 +90,14 @@ static bool read_group(layout_reader *in, const char **at)
     int times;
 
     if (*close != ')')
-        return fail(in, "( and ) in pairs, none inside another");
+        return fail_layout(in, "( and ) in pairs, none inside another");
     *at = close + 1;
     if (!read_times(in, at, &times))
         return false;
     for (int t = 0; t < times; t++) {
         const char *again = inside;
         if (--in->budget < 0 || !read_items(in, &again, close))
-            return fail(in, "fewer repetitions");
+            return fail_layout(in, "fewer repetitions");
     }
     return true;
 }
@@ -114,7 +114,7 @@ static bool read_items(layout_reader *in, const char **at, const char *end)
             continue;
         }
         if (strchr("EtmL|,", item) == NULL)
-            return fail(in, "the letters E t m L, | between chunks, *n and ()");
+            return fail_layout(in, "the letters E t m L, | between chunks, *n and ()");
         (*at)++;
         if (!read_times(in, at, &times))
             return false;
@@ -135,9 +135,9 @@ plait_status layout_read(const char *text, int most, plait_chunk *chunks, int *c
     assert(most >= 1);
     chunks[0] = (plait_chunk){0};
     if (strlen(text) >= PLAIT_VALUE_SIZE)
-        fail(&in, "a shorter text");
+        fail_layout(&in, "a shorter text");
     else if (read_items(&in, &at, text + strlen(text)) && in.reached != LAST_LETTER)
-        fail(&in, "an L behind everything");
+        fail_layout(&in, "an L behind everything");
     *count = in.chunks;
     return in.lack
                ? plait_fail(err, PLAIT_ERROR_RANGE, "split",
@@ -152,7 +152,7 @@ typedef struct layout_writer {
     size_t used;
 } layout_writer;
 
-static void put(layout_writer *out, const char *piece)
+static void put_piece(layout_writer *out, const char *piece)
 {
     const size_t length = strlen(piece);
 
@@ -168,18 +168,18 @@ static void put_letters(layout_writer *out, const char *letter, int count)
     char times[16];
 
     for (int i = 0; i < count && (i == 0 || count <= SPELLED); i++)
-        put(out, letter);
+        put_piece(out, letter);
     snprintf(times, sizeof times, "*%d", count);
     if (count > SPELLED)
-        put(out, times);
+        put_piece(out, times);
 }
 
 static void put_chunk(layout_writer *out, const plait_chunk *chunk)
 {
-    put(out, chunk->embedding ? "E" : "");
+    put_piece(out, chunk->embedding ? "E" : "");
     put_letters(out, "t", chunk->last - chunk->first);
     put_letters(out, "m", chunk->mtp);
-    put(out, chunk->loss ? "L" : "");
+    put_piece(out, chunk->loss ? "L" : "");
 }
 
 static bool same_letters(const plait_chunk *a, const plait_chunk *b)
@@ -197,11 +197,11 @@ bool layout_write(const plait_chunk *chunks, int count, char *text)
     for (int c = 0, alike = 1; c < count; c += alike) {
         for (alike = 1; c + alike < count - 1 && same_letters(&chunks[c], &chunks[c + alike]);)
             alike++;
-        put(&out, alike > 1 ? "(" : "");
+        put_piece(&out, alike > 1 ? "(" : "");
         put_chunk(&out, &chunks[c]);
-        put(&out, c == count - 1 ? "" : "|");
+        put_piece(&out, c == count - 1 ? "" : "|");
         snprintf(times, sizeof times, ")*%d", alike);
-        put(&out, alike > 1 ? times : "");
+        put_piece(&out, alike > 1 ? times : "");
     }
     return out.used < PLAIT_VALUE_SIZE;
 }

@@ -12,7 +12,7 @@
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 #define NO_NUMBER(member) // any value of a switch is valid
 
-static plait_status expected(const char *what, plait_error *err)
+static plait_status fail_expected(const char *what, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected %s, found another value", what);
 }
@@ -26,7 +26,7 @@ static plait_status check_training(const plait_training *training, plait_error *
 
     if ((unsigned)training->decay >= PLAIT_LR_DECAYS ||
         (unsigned)training->balance >= PLAIT_BALANCES)
-        return expected("a decay and a balance of model.h", err);
+        return fail_expected("a decay and a balance of model.h", err);
     if (decay < 0.0 || decay > 1.0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "model",
                           "expected a weight_decay from 0 to 1, or NaN, found %g", decay);
@@ -40,7 +40,7 @@ static plait_status check_rope(const plait_rope *rope, plait_error *err)
 #undef RANGED_TYPE
 
     if ((unsigned)rope->kind >= PLAIT_ROPE_KINDS)
-        return expected("a scaling of positions of plait_rope_kind", err);
+        return fail_expected("a scaling of positions of plait_rope_kind", err);
     return numbers_check("model", rope, numbers, LENGTH(numbers), err);
 }
 
@@ -51,7 +51,7 @@ static plait_status check_router(const plait_router *router, plait_error *err)
 #undef RANGED_TYPE
 
     if ((unsigned)router->score >= PLAIT_ROUTER_SCORES)
-        return expected("a router of plait_router_score", err);
+        return fail_expected("a router of plait_router_score", err);
     return numbers_check("model", router, numbers, LENGTH(numbers), err);
 }
 
@@ -62,7 +62,7 @@ static plait_status check_numerics(const plait_numerics *numerics, plait_error *
 #undef RANGED_TYPE
 
     if ((unsigned)numerics->activation >= PLAIT_ACTIVATIONS)
-        return expected("an activation of plait_activation", err);
+        return fail_expected("an activation of plait_activation", err);
     PLAIT_TRY(numbers_check("model", numerics, numbers, LENGTH(numbers), err));
     PLAIT_TRY(check_rope(&numerics->rope, err));
     return check_router(&numerics->router, err);

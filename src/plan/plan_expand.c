@@ -48,7 +48,7 @@ static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chu
 static plait_status check_chunks(const plait_degrees *d, plait_error *err)
 {
     PLAIT_TRY(degrees_check_ranges(d, err));
-    return product(d->pp, d->vpp) <= PLAIT_MAX_LAYERS
+    return saturating_mul(d->pp, d->vpp) <= PLAIT_MAX_LAYERS
                ? PLAIT_OK
                : plait_fail(err, PLAIT_ERROR_RANGE, "vpp",
                             "expected pp x vpp of at most %d chunks, found %d x %d",
@@ -105,7 +105,7 @@ const plait_chunk *plait_plan_chunk(const plait_plan *plan, int chunk)
     const plait_schedule schedule = (plait_schedule)d->schedule;
     int v = 0;
 
-    if (chunk < 0 || chunk >= product(d->pp, d->vpp))
+    if (chunk < 0 || chunk >= saturating_mul(d->pp, d->vpp))
         return NULL;
     const int rank = plait_schedule_rank(schedule, d->pp, chunk);
     while (plait_schedule_chunk(schedule, d->pp, rank, v) != chunk)

@@ -4,7 +4,7 @@
 #include "base/text.h"
 
 /* Fails with the message that `whole` should have `what`. */
-static plait_status refuse(const char *whole, const char *what, plait_error *err)
+static plait_status fail_with_part(const char *whole, const char *what, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, whole, "expected %s, found another value", what);
 }
@@ -53,11 +53,11 @@ static plait_status check_kinds(const plait_model *model, plait_error *err)
         const plait_layer *const layer = &model->kind[k];
 
         if (!layer->opaque && (!mixer_holds(layer) || !ffn_holds(layer)))
-            return refuse("model", "layers with heads, experts and a width", err);
+            return fail_with_part("model", "layers with heads, experts and a width", err);
     }
     for (int i = 0; i < model->layers; i++)
         if (model->layer_kind[i] >= model->kinds)
-            return refuse("model", "layers of the kinds that it lists", err);
+            return fail_with_part("model", "layers of the kinds that it lists", err);
     return PLAIT_OK;
 }
 
@@ -67,14 +67,14 @@ plait_status model_check_parts(const plait_model *model, plait_error *err)
         return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected a model, found NULL");
     PLAIT_TRY(parts_check_name("model", model->name, err));
     if (model->hidden < 1 || model->vocab < 1)
-        return refuse("model", "a hidden width and a vocabulary", err);
+        return fail_with_part("model", "a hidden width and a vocabulary", err);
     if (model->layers < 1 || model->layers > PLAIT_MAX_LAYERS || !model->layer_kind)
-        return refuse("model", "a list of 1 to 4096 layers", err);
+        return fail_with_part("model", "a list of 1 to 4096 layers", err);
     if (model->kinds < 1 || model->kinds > PLAIT_MAX_LAYER_KINDS || !model->kind)
-        return refuse("model", "a list of 1 to 16 kinds of layers", err);
+        return fail_with_part("model", "a list of 1 to 16 kinds of layers", err);
     if (model->mtp_layers < 0 || model->mtp_layers > PLAIT_MAX_LAYERS ||
         (model->mtp_layers > 0 && (model->mtp_kind < 0 || model->mtp_kind >= model->kinds)))
-        return refuse("model", "modules of further tokens of a kind that it lists", err);
+        return fail_with_part("model", "modules of further tokens of a kind that it lists", err);
     PLAIT_TRY(check_kinds(model, err));
     return model_check_unpriced(model, err);
 }

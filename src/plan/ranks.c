@@ -55,7 +55,7 @@ static bool same_placing(const plait_level *level, plait_placement a, plait_plac
     }
 }
 
-static bool differ(const plait_cluster *cluster, plait_placement a, plait_placement b)
+static bool placements_differ(const plait_cluster *cluster, plait_placement a, plait_placement b)
 {
     for (int l = 0; l < cluster->levels; l++)
         if (plait_level_is_grid(&cluster->level[l]) && !same_placing(&cluster->level[l], a, b))
@@ -67,12 +67,12 @@ bool plait_placement_differs(const plait_cluster *cluster, plait_placement place
 {
     if (placement == PLAIT_PLACEMENTS) {
         for (int p = 1; p < PLAIT_PLACEMENTS; p++)
-            if (differ(cluster, PLAIT_PLACE_XYZ, (plait_placement)p))
+            if (placements_differ(cluster, PLAIT_PLACE_XYZ, (plait_placement)p))
                 return true;
         return false;
     }
     for (int p = 0; p < (int)placement; p++)
-        if (!differ(cluster, (plait_placement)p, placement))
+        if (!placements_differ(cluster, (plait_placement)p, placement))
             return false;
     return true;
 }
@@ -100,7 +100,7 @@ static int stride_of(const plait_degrees *d, plait_axis axis)
     int stride = 1;
 
     for (const plait_axis *at = orders[d->order]; *at != axis; at++)
-        stride = product(stride, size_of(d, *at));
+        stride = saturating_mul(stride, size_of(d, *at));
     return stride;
 }
 
@@ -117,17 +117,17 @@ static plait_group_shape single_run(const plait_degrees *d, int size, int stride
  */
 static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
 {
-    const int block = product(d->tp, d->cp);
+    const int block = saturating_mul(d->tp, d->cp);
 
     if (d->order != PLAIT_ORDER_TP_CP_PP_DP || d->pp == 1 || (int64_t)size * stride <= block)
         return single_run(d, size, stride);
     if (stride >= block)
-        return single_run(d, size, product(stride, d->pp));
+        return single_run(d, size, saturating_mul(stride, d->pp));
     const int inside = block / stride;
     return (plait_group_shape){
         .ranks = size,
         .runs = 2,
-        .run = {{inside, stride}, {size / inside, product(block, d->pp)}},
+        .run = {{inside, stride}, {size / inside, saturating_mul(block, d->pp)}},
         .placement = d->placement,
     };
 }
@@ -135,8 +135,8 @@ static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
 /* Experts are spread over the ranks of one stage, etp innermost, for any tp and cp. */
 plait_group_shape plait_group_of(const plait_degrees *d, plait_axis axis)
 {
-    const int each = product(d->etp, d->ep);
-    const int replicas = each > 0 ? product(product(d->tp, d->cp), d->dp) / each : 0;
+    const int each = saturating_mul(d->etp, d->ep);
+    const int replicas = each > 0 ? saturating_mul(saturating_mul(d->tp, d->cp), d->dp) / each : 0;
 
     switch (axis) {
     case PLAIT_AXIS_ETP:
@@ -155,10 +155,10 @@ plait_group_shape plait_group_replicas(const plait_degrees *d)
     const int cp_stride = stride_of(d, PLAIT_AXIS_CP);
     const int dp_stride = stride_of(d, PLAIT_AXIS_DP);
 
-    if (dp_stride == product(cp_stride, d->cp))
-        return single_run(d, product(d->cp, d->dp), cp_stride);
+    if (dp_stride == saturating_mul(cp_stride, d->cp))
+        return single_run(d, saturating_mul(d->cp, d->dp), cp_stride);
     return (plait_group_shape){
-        .ranks = product(d->cp, d->dp),
+        .ranks = saturating_mul(d->cp, d->dp),
         .runs = 2,
         .run = {{d->cp, cp_stride}, {d->dp, dp_stride}},
         .placement = d->placement,
@@ -196,7 +196,7 @@ int plait_context_inner(const plait_problem *problem, int tp, int cp)
 int plait_expert_shard_group(const plait_degrees *d)
 {
     const int experts = plait_group_of(d, PLAIT_AXIS_EDP).ranks;
-    const int instances = product(d->dp, d->cp) / d->shard_group;
+    const int instances = saturating_mul(d->dp, d->cp) / d->shard_group;
     int ways = experts / instances > 1 ? experts / instances : 1;
 
     while (experts % ways != 0)
@@ -208,8 +208,8 @@ int plait_expert_shard_group(const plait_degrees *d)
  * Splits a group into inner groups of `ranks` members and the outer group across them. A run that
  * contains the split appears in both.
  */
-static void cut(const plait_group_shape *group, int ranks, plait_group_shape *inner,
-                plait_group_shape *outer)
+static void split_group(const plait_group_shape *group, int ranks, plait_group_shape *inner,
+                        plait_group_shape *outer)
 {
     int wanted = ranks;
 
@@ -235,7 +235,7 @@ plait_group_shape plait_group_inner(plait_group_shape group, int ranks)
 {
     plait_group_shape inner, outer;
 
-    cut(&group, ranks, &inner, &outer);
+    split_group(&group, ranks, &inner, &outer);
     return inner;
 }
 
@@ -243,6 +243,6 @@ plait_group_shape plait_group_outer(plait_group_shape group, int ranks)
 {
     plait_group_shape inner, outer;
 
-    cut(&group, ranks, &inner, &outer);
+    split_group(&group, ranks, &inner, &outer);
     return outer;
 }

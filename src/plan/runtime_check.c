@@ -12,7 +12,7 @@
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
 /* Fails with the message that `what` was expected of the runtime. */
-static plait_status expected(const char *what, const char *found, plait_error *err)
+static plait_status fail_expected(const char *what, const char *found, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, "runtime", "expected %s, found %s", what, found);
 }
@@ -62,22 +62,22 @@ static plait_status check_key(const plait_runtime *runtime, plait_key_id key, pl
 static plait_status check_choosers(const plait_capabilities *can, plait_error *err)
 {
     if (can->recompute_by >= PLAIT_CHOOSERS)
-        return expected("recompute_by of plait_granularity", "another", err);
+        return fail_expected("recompute_by of plait_granularity", "another", err);
     if (can->offload_by > PLAIT_BY_STAGE)
-        return expected("offload_by plan or stage", "another", err);
+        return fail_expected("offload_by plan or stage", "another", err);
     if ((can->tp_by != PLAIT_BY_PLAN && can->tp_by != PLAIT_BY_LAYER) ||
         (can->zero_by != PLAIT_BY_PLAN && can->zero_by != PLAIT_BY_LAYER))
-        return expected("tp_by and zero_by plan or layer", "another", err);
+        return fail_expected("tp_by and zero_by plan or layer", "another", err);
     return PLAIT_OK;
 }
 
 static plait_status check_module_sets(const plait_capabilities *can, plait_error *err)
 {
     if (can->module_sets < 0 || can->module_sets > PLAIT_MAX_MODULE_SETS)
-        return expected("at most 16 sets of modules", "another number", err);
+        return fail_expected("at most 16 sets of modules", "another number", err);
     for (int s = 0; s < can->module_sets; s++)
         if (can->module_set[s] == 0 || (can->module_set[s] & ~bits_below(PLAIT_MODULES)))
-            return expected("sets of modules that there are", "another", err);
+            return fail_expected("sets of modules that there are", "another", err);
     return PLAIT_OK;
 }
 
@@ -88,9 +88,9 @@ static plait_status check_capabilities(const plait_runtime *runtime, plait_error
     for (int key = 0; key < PLAIT_KEYS; key++)
         PLAIT_TRY(check_key(runtime, (plait_key_id)key, err));
     if (can->recompute_alike & ~plait_key_all(PLAIT_KEY_RECOMPUTE))
-        return expected("kinds of recomputation in recompute_alike", "others", err);
+        return fail_expected("kinds of recomputation in recompute_alike", "others", err);
     if (can->precision & ~bits_below(PLAIT_PRECISIONS))
-        return expected("formats of plait_precision", "others", err);
+        return fail_expected("formats of plait_precision", "others", err);
     PLAIT_TRY(check_choosers(can, err));
     return check_module_sets(can, err);
 }
@@ -104,9 +104,9 @@ plait_status runtime_check_parts(const plait_runtime *runtime, plait_error *err)
     PLAIT_TRY(parts_check_name("runtime", runtime->name, err));
     PLAIT_TRY(parts_check_name("runtime", plait_runtime_software(runtime), err));
     if ((unsigned)runtime->rules >= PLAIT_RULES)
-        return expected("rules of plait_rules", "another value", err);
+        return fail_expected("rules of plait_rules", "another value", err);
     if (runtime->releases > 0 && !runtime->release)
-        return expected("a list of its releases", "none", err);
+        return fail_expected("a list of its releases", "none", err);
     PLAIT_TRY(check_capabilities(runtime, err));
     return numbers_check("runtime", runtime, numbers, LENGTH(numbers), err);
 }

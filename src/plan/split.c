@@ -95,7 +95,7 @@ static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
 
 static bool deal_in_words(const plait_model *model, const plait_degrees *d, int *counts)
 {
-    const int chunks = product(d->pp, d->vpp);
+    const int chunks = saturating_mul(d->pp, d->vpp);
 
     if (chunks < 1 || chunks > PLAIT_MAX_LAYERS)
         return false;
@@ -147,7 +147,7 @@ void plait_chunks_deal(const plait_model *model, const int *counts, int count, p
 
 static bool lay_out(const plait_model *model, const plait_degrees *d, plait_chunk *chunks)
 {
-    const int most = product(d->pp, d->vpp);
+    const int most = saturating_mul(d->pp, d->vpp);
     int count;
 
     return d->split.layout && most >= 1 && most <= PLAIT_MAX_LAYERS &&

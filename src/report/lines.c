@@ -115,7 +115,7 @@ static size_t word_end(const char *text, size_t at, bool shell)
 }
 
 /* Returns the end of the last word that fits, or a better break that still fills two thirds of the line. */
-static size_t cut(const char *text, size_t width, bool shell)
+static size_t line_end(const char *text, size_t width, bool shell)
 {
     size_t last = word_end(text, 0, shell), columns = lines_columns(text, last);
     size_t at[BREAKS] = {0};
@@ -138,7 +138,7 @@ static size_t cut(const char *text, size_t width, bool shell)
 
 size_t lines_cut(const char *text, size_t width)
 {
-    return cut(text, width, false);
+    return line_end(text, width, false);
 }
 
 /* ---- lines ---- */
@@ -173,7 +173,7 @@ static void print_pieces(const char *text, size_t first, size_t hang, size_t wid
 
     while (taken + lines_columns(text, strlen(text)) > width) {
         const size_t room = width > taken + mark ? width - taken - mark : 1;
-        const size_t end = cut(text, room, shell);
+        const size_t end = line_end(text, room, shell);
 
         if (text[end] == '\0')
             break;

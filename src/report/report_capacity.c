@@ -15,7 +15,7 @@ static bool are_days(double seconds)
 }
 
 /* Writes days, with a decimal below 1000; shorter and longer times get the unit of a step. */
-static const char *days(double seconds, char text[UNITS_SIZE])
+static const char *format_days(double seconds, char text[UNITS_SIZE])
 {
     if (isnan(seconds) || isinf(seconds))
         snprintf(text, UNITS_SIZE, isnan(seconds) ? "-" : "never");
@@ -27,7 +27,7 @@ static const char *days(double seconds, char text[UNITS_SIZE])
     return text;
 }
 
-static const char *dollars(double usd, char text[UNITS_SIZE])
+static const char *format_usd(double usd, char text[UNITS_SIZE])
 {
     char count[UNITS_SIZE];
 
@@ -39,7 +39,7 @@ static const char *dollars(double usd, char text[UNITS_SIZE])
 }
 
 /* Writes the change from one number to another: "+9.3 %". */
-static const char *change(double value, double from, char text[UNITS_SIZE])
+static const char *format_change(double value, double from, char text[UNITS_SIZE])
 {
     if (!isfinite(value / from))
         snprintf(text, UNITS_SIZE, "-");
@@ -50,7 +50,7 @@ static const char *change(double value, double from, char text[UNITS_SIZE])
     return text;
 }
 
-static const char *amount(double value, char text[UNITS_SIZE])
+static const char *format_count(double value, char text[UNITS_SIZE])
 {
     snprintf(text, UNITS_SIZE, !isfinite(value) ? "-" : value < 9.5 ? "%.2g" : "%.0f", value);
     return text;
@@ -103,17 +103,17 @@ void report_capacity_question(const report_capacity *report, FILE *out)
                 "batch in fewer steps, and what that does to the loss is left out\n",
                 first->gbs[0], first->gbs[first->batches - 1], first->batches);
     if (ask->deadline_s > 0.0)
-        fprintf(out, "deadline %s%s", days(ask->deadline_s, a),
+        fprintf(out, "deadline %s%s", format_days(ask->deadline_s, a),
                 ask->budget_usd > 0.0 ? ", " : "\n");
     if (ask->budget_usd > 0.0)
-        fprintf(out, "budget %s\n", dollars(ask->budget_usd, a));
+        fprintf(out, "budget %s\n", format_usd(ask->budget_usd, a));
 }
 
 // ---- the table -----------------------------------------------------------------------------
 
 /* Returns whether measured runs cannot distinguish a row from row `with` by the value. */
-static bool ties(const report_capacity *report, const plait_capacity_row *r, int with,
-                 double (*value)(const plait_capacity_row *r))
+static bool is_tie(const report_capacity *report, const plait_capacity_row *r, int with,
+                   double (*value)(const plait_capacity_row *r))
 {
     if (with < 0 || r == &report->row[with] || !r->fits)
         return false;
@@ -136,7 +136,7 @@ static double usd_of(const plait_capacity_row *r)
 
 bool report_capacity_ties_days(const report_capacity *report, const plait_capacity_row *r)
 {
-    return ties(report, r, report->answer, wall_of);
+    return is_tie(report, r, report->answer, wall_of);
 }
 
 bool report_capacity_ties_usd(const report_capacity *report, const plait_capacity_row *r)
@@ -144,7 +144,7 @@ bool report_capacity_ties_usd(const report_capacity *report, const plait_capacit
     const bool in_time =
         r->limit == PLAIT_CAPACITY_LIMIT_NOTHING || r->limit == PLAIT_CAPACITY_LIMIT_BUDGET;
 
-    return in_time && ties(report, r, report->verdict.cheapest, usd_of);
+    return in_time && is_tie(report, r, report->verdict.cheapest, usd_of);
 }
 
 static bool any_tie(const report_capacity *report,
@@ -180,9 +180,9 @@ static plait_status print_rows(const report_capacity *report, FILE *out, plait_e
         table_cell(rows, "%s", units_percent(r->cost.mfu, text));
         table_cell(rows, "%s", units_percent(r->goodput.effective, text));
         table_cell(rows, "%s%s", report_capacity_ties_days(report, r) ? "~" : "",
-                   days(r->wall_s, text));
-        days(r->wall_low_s, low);
-        days(r->wall_high_s, high);
+                   format_days(r->wall_s, text));
+        format_days(r->wall_low_s, low);
+        format_days(r->wall_high_s, high);
         if (are_days(r->wall_low_s) && are_days(r->wall_high_s)) // the column before has the unit
             low[strcspn(low, " ")] = high[strcspn(high, " ")] = '\0';
         table_cell(rows, isfinite(r->wall_low_s) && isfinite(r->wall_high_s) ? "%s to %s" : "-",
@@ -190,9 +190,9 @@ static plait_status print_rows(const report_capacity *report, FILE *out, plait_e
         table_cell(rows, "%s", isnan(r->finishes) ? "-" : units_percent(r->finishes, text));
         table_cell(rows, "%s%s", report_capacity_ties_usd(report, r) ? "~" : "",
                    isfinite(r->usd) ? units_count(r->usd, text) : "-");
-        table_cell(rows, "%s", amount(r->power_w / 1e6, text));
-        table_cell(rows, "%s", amount(r->energy_j / 3.6e9, text));
-        table_cell(rows, "%s", amount(r->co2_kg / 1e3, text));
+        table_cell(rows, "%s", format_count(r->power_w / 1e6, text));
+        table_cell(rows, "%s", format_count(r->energy_j / 3.6e9, text));
+        table_cell(rows, "%s", format_count(r->co2_kg / 1e3, text));
         table_cell(rows, "%s", units_percent(r->scaling, text));
         table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
     }
@@ -211,12 +211,12 @@ static void print_choice(const report_capacity *report, const char *what, const 
         return;
     const plait_capacity_row *const r = &report->row[i];
     fprintf(out, "%s%s: %d GPUs of %s with a batch of %d, %s, %s\n", what, of, r->problem->job.gpus,
-            r->problem->cluster->name, r->problem->job.gbs, days(r->wall_s, time),
-            dollars(r->usd, usd));
+            r->problem->cluster->name, r->problem->job.gbs, format_days(r->wall_s, time),
+            format_usd(r->usd, usd));
 }
 
 /* Returns words for the numbers of GPUs among which answers were chosen; empty if the search covers the whole range. */
-static const char *among(const report_capacity *report)
+static const char *searched_gpus_text(const report_capacity *report)
 {
     const char *words = "";
 
@@ -269,9 +269,9 @@ static void print_answers(const report_capacity *report, FILE *out)
                  : ask->deadline_s > 0.0 ? "smallest in time"
                  : ask->budget_usd > 0.0 ? "smallest within the budget"
                                          : "smallest that fits",
-                 among(report), report->verdict.smallest, out);
-    print_choice(report, ask->deadline_s > 0.0 ? "cheapest in time" : "cheapest", among(report),
-                 report->verdict.cheapest, out);
+                 searched_gpus_text(report), report->verdict.smallest, out);
+    print_choice(report, ask->deadline_s > 0.0 ? "cheapest in time" : "cheapest",
+                 searched_gpus_text(report), report->verdict.cheapest, out);
     print_choice(report, "fastest", " of the rows", report->verdict.fastest, out);
     print_searched(report, out);
     const bool in_days = any_tie(report, report_capacity_ties_days),
@@ -325,7 +325,8 @@ static void print_run(const report_capacity *report, FILE *out)
             units_percent(g->wait_s / (g->mtbf_s + g->detect_s + g->wait_s), d));
     if (!isnan(r->drawn.mean_s))
         fprintf(out, "  %d drawn runs: 10 %% end by %s, half by %s, 90 %% by %s", report->ask->runs,
-                days(r->drawn.early_s, a), days(r->drawn.middle_s, b), days(r->drawn.late_s, c));
+                format_days(r->drawn.early_s, a), format_days(r->drawn.middle_s, b),
+                format_days(r->drawn.late_s, c));
     if (!isnan(r->drawn.finishes))
         fprintf(out, "; %s in time", units_percent(r->drawn.finishes, a));
     if (!isnan(r->drawn.mean_s))
@@ -343,7 +344,7 @@ static void print_front(const report_capacity *report, FILE *out)
         if (!r->front)
             continue;
         fprintf(out, "%s%d GPUs of %s (%s, %s)", before, r->problem->job.gpus,
-                r->problem->cluster->name, days(r->wall_s, time), dollars(r->usd, usd));
+                r->problem->cluster->name, format_days(r->wall_s, time), format_usd(r->usd, usd));
         before = "; ";
     }
     if (before[0] == ';')
@@ -361,9 +362,9 @@ static plait_status print_tornado(const report_capacity *report, FILE *out, plai
 
         table_cell(rows, "%s", s->what);
         for (int side = 0; side < 2; side++)
-            table_cell(rows, "%s", change(s->wall_s[side], r->wall_s, text));
+            table_cell(rows, "%s", format_change(s->wall_s[side], r->wall_s, text));
         for (int side = 0; side < 2; side++)
-            table_cell(rows, "%s", change(s->usd[side], r->usd, text));
+            table_cell(rows, "%s", format_change(s->usd[side], r->usd, text));
     }
     fprintf(out, "\na tenth less and more, %d GPUs of %s:\n", r->problem->job.gpus,
             r->problem->cluster->name);
@@ -389,9 +390,10 @@ static void print_missing_answer(const report_capacity *report, FILE *out)
               out);
     else
         fprintf(out, "%s%s%s%s for %d GPUs of %s\n", deadline ? "a deadline of " : "",
-                deadline ? days(report->row[f].wall_s, time) : "",
-                deadline && budget ? " and " : "", budget ? dollars(report->row[f].usd, usd) : "",
-                report->row[f].problem->job.gpus, report->row[f].problem->cluster->name);
+                deadline ? format_days(report->row[f].wall_s, time) : "",
+                deadline && budget ? " and " : "",
+                budget ? format_usd(report->row[f].usd, usd) : "", report->row[f].problem->job.gpus,
+                report->row[f].problem->cluster->name);
 }
 
 /*
@@ -423,7 +425,7 @@ static void print_change(const report_capacity *report, FILE *out)
                     100.0 * (r->cost.step_high_s / r->cost.step_s - 1.0));
         if (other != NULL)
             fprintf(out, ", or a deadline of %s, which %d GPUs of %s meet",
-                    days(other->wall_s, text), other->problem->job.gpus,
+                    format_days(other->wall_s, text), other->problem->job.gpus,
                     other->problem->cluster->name);
         fputc('\n', out);
     } else if (other != NULL && isfinite(r->usd)) {

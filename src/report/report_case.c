@@ -68,7 +68,7 @@ static double figure_of(case_figure figure, const case_priced *row)
     }
 }
 
-static bool runs(const case_priced *row)
+static bool row_is_priced(const case_priced *row)
 {
     return row->plan->verdict != PLAIT_INVALID;
 }
@@ -76,7 +76,7 @@ static bool runs(const case_priced *row)
 /* Returns the gain in tokens/s/GPU over the row that this one is compared with. */
 static double gain_of(const case_priced *row, const case_priced *before)
 {
-    if (!runs(row) || !runs(before))
+    if (!row_is_priced(row) || !row_is_priced(before))
         return (double)NAN;
     return row->plan->cost.tokens_per_s_per_gpu / before->plan->cost.tokens_per_s_per_gpu - 1.0;
 }
@@ -87,7 +87,7 @@ void case_compare(const case_study *study, case_priced *priced, int row)
     case_priced *const own = &priced[row];
 
     for (int f = 0; f < CASE_FIGURES; f++) {
-        const bool wanted = isfinite(asked->published[f]) && runs(own);
+        const bool wanted = isfinite(asked->published[f]) && row_is_priced(own);
 
         own->published[f] = asked->published[f];
         own->ours[f] = wanted ? figure_of((case_figure)f, own) : (double)NAN;

@@ -69,7 +69,7 @@ plait_status report_clusters(const plait_cluster *cluster, size_t clusters,
 
 /* ---- one cluster ---- */
 
-static const char *origin(bool measured)
+static const char *origin_text(bool measured)
 {
     return measured ? "measured" : "default";
 }
@@ -89,10 +89,11 @@ static plait_status print_accelerator(const plait_node_group *group, FILE *out, 
     if (a->usd_per_hour > 0.0)
         fprintf(out, ", %.2f USD an hour", a->usd_per_hour);
     fprintf(out, "\n  kernels: attention %s, memory-bound %s, collectives %s\n",
-            origin(a->attention[PLAIT_ATTENTION_FLASH2].measured ||
-                   a->attention[PLAIT_ATTENTION_FLASH3].measured ||
-                   a->attention[PLAIT_ATTENTION_FUSED].measured),
-            origin(a->memory_op_measured), origin(a->collective[PLAIT_ALL_REDUCE].measured));
+            origin_text(a->attention[PLAIT_ATTENTION_FLASH2].measured ||
+                        a->attention[PLAIT_ATTENTION_FLASH3].measured ||
+                        a->attention[PLAIT_ATTENTION_FUSED].measured),
+            origin_text(a->memory_op_measured),
+            origin_text(a->collective[PLAIT_ALL_REDUCE].measured));
     table *rows = table_new("precision|>dense peak|>ridge, FLOP/byte|>best GEMM|constants");
     char text[UNITS_SIZE];
 
@@ -105,7 +106,7 @@ static plait_status print_accelerator(const plait_node_group *group, FILE *out, 
         table_cell(rows, "%s", units_rate(peak, "FLOP/s", text));
         table_cell(rows, "%.0f", plait_ridge_flops_per_byte(peak, a->hbm_bytes_per_s));
         table_cell(rows, "%s", units_percent(a->gemm[p].emax, text));
-        table_cell(rows, "%s", origin(a->gemm[p].measured));
+        table_cell(rows, "%s", origin_text(a->gemm[p].measured));
     }
     return table_print(rows, 2, out, err);
 }

@@ -27,7 +27,7 @@ static const char *gain_text(const doctor_answer *answer, double step_s, char te
 }
 
 /* Returns the explanation of the lines below the changes; empty: none is needed. */
-static const char *manner(const doctor_answer *answer)
+static const char *changes_legend(const doctor_answer *answer)
 {
     for (int i = 0; i < answer->changes; i++)
         if (answer->edits[i][0] == '-' || answer->edits[i][0] == '+')
@@ -79,7 +79,7 @@ plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *
                 answer->now->verdict <= PLAIT_TIGHT ? "the step 1 % shorter" : "it fit");
     else
         fprintf(out, "\nthe fewest changes that make it %s%s:\n",
-                answer->now->verdict <= PLAIT_TIGHT ? "faster" : "fit", manner(answer));
+                answer->now->verdict <= PLAIT_TIGHT ? "faster" : "fit", changes_legend(answer));
     for (int i = 0; i < answer->changes; i++) {
         const plait_change *const change = &answer->change[i];
         const double step_s = change->best.price.step_s;

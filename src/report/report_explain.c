@@ -289,7 +289,7 @@ static plait_status print_sensitivities(const report_explained *explained, FILE 
 }
 
 /* Writes counts below 100, such as layers, with three digits, and others without decimals. */
-static char *amount(double count, char text[UNITS_SIZE])
+static char *format_amount(double count, char text[UNITS_SIZE])
 {
     snprintf(text, UNITS_SIZE, count < 100.0 ? "%.3g" : "%.0f", count);
     return text;
@@ -316,9 +316,9 @@ static plait_status print_limits(const report_explained *explained, FILE *out, p
         table_cell(rows, "%s", limit->parallelism);
         table_cell(rows, "%d", limit->ranks);
         table_cell(rows, "%s", limit->counts);
-        table_cell(rows, "%s", amount(limit->value, text));
-        table_cell(rows, "%s", amount(limit->least, text));
-        table_cell(rows, "%s x", amount(limit->value / limit->least, text));
+        table_cell(rows, "%s", format_amount(limit->value, text));
+        table_cell(rows, "%s", format_amount(limit->least, text));
+        table_cell(rows, "%s x", format_amount(limit->value / limit->least, text));
         table_cell(rows, "%s", limit->equation);
         table_cell(rows, "%s", limit->value < limit->least ? "bound" : "");
     }

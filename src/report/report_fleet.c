@@ -12,7 +12,7 @@
 #include "report/units.h"
 
 /* Writes numbers below 10 with two decimals and numbers from 10,000 with a prefix. */
-static const char *number(double value, char text[UNITS_SIZE])
+static const char *format_number(double value, char text[UNITS_SIZE])
 {
     if (!isfinite(value))
         snprintf(text, UNITS_SIZE, "-");
@@ -23,7 +23,7 @@ static const char *number(double value, char text[UNITS_SIZE])
     return text;
 }
 
-static const char *plural(int count)
+static const char *plural_suffix(int count)
 {
     return count == 1 ? "" : "s";
 }
@@ -65,9 +65,9 @@ void report_fleet_lacks(const report_fleet *report, int rank, char text[160])
     if (more == 0)
         snprintf(text + at, 160 - at, cost > 0.0 ? ", more nodes outside the busiest hour" : "");
     else if (b->nodes == a->nodes)
-        snprintf(text + at, 160 - at, ", %+d spare node%s", more, plural(abs(more)));
+        snprintf(text + at, 160 - at, ", %+d spare node%s", more, plural_suffix(abs(more)));
     else
-        snprintf(text + at, 160 - at, ", %+d node%s; %s binds", more, plural(abs(more)),
+        snprintf(text + at, 160 - at, ", %+d node%s; %s binds", more, plural_suffix(abs(more)),
                  plait_serve_bind_name[other->plan.service.binds]);
 }
 
@@ -94,7 +94,7 @@ void report_fleet_question(const report_fleet *report, FILE *out)
         fprintf(out, "%.4g requests/s all day\n", high);
     fprintf(out, report_serve_bounds(q, out) ? ";" : " ");
     if (f->spares >= 0)
-        fprintf(out, " %d spare node%s\n", f->spares, plural(f->spares));
+        fprintf(out, " %d spare node%s\n", f->spares, plural_suffix(f->spares));
     else
         fprintf(out, " enough workers up %.6g %% of the time\n", 100.0 * ask->available);
     fprintf(out,
@@ -184,8 +184,9 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
     const plait_fleet_hour *const hour = &fleet->hour[fleet->busiest];
     report_fleet_workers(fleet, workers);
     fprintf(out, "%d node%s, %d GPUs: %s, %s, weights %s, cache %s, chunk %.0f\n",
-            fleet->totals.nodes, plural(fleet->totals.nodes), fleet->totals.gpus, p->engine->name,
-            workers, plait_weight_name[p->weights], plait_kv_name[p->kv], p->chunk_tokens);
+            fleet->totals.nodes, plural_suffix(fleet->totals.nodes), fleet->totals.gpus,
+            p->engine->name, workers, plait_weight_name[p->weights], plait_kv_name[p->kv],
+            p->chunk_tokens);
     fprintf(out, "  %d needed, %d spare: enough are up %.4f %% of the time\n", hour->nodes,
             hour->spare_nodes, 100.0 * hour->available);
     report_fleet_counts(fleet, at, counts);
@@ -259,7 +260,7 @@ static plait_status print_fleets(const report_fleet *report, FILE *out, plait_er
         table_cell(rows, "%d", fleet->totals.nodes);
         table_cell(rows, "%d", hour->spare_nodes);
         for (int m = 0; m < PLAIT_FLEET_MODES; m++)
-            table_cell(rows, "%s", number(fleet->totals.usd[m], text));
+            table_cell(rows, "%s", format_number(fleet->totals.usd[m], text));
         report_fleet_lacks(report, i, text);
         table_cell(rows, "%s", i == 0 ? "-" : text);
     }
@@ -284,7 +285,7 @@ plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_err
     for (int i = 0; i < REPORT_FLEET_TOTALS; i++) {
         table_cell(rows, "%s", total[i].what);
         for (int m = 0; m < PLAIT_FLEET_MODES; m++)
-            table_cell(rows, "%s", number(total[i].value[m], text));
+            table_cell(rows, "%s", format_number(total[i].value[m], text));
     }
     fprintf(out, "\n");
     PLAIT_TRY(table_print(rows, 2, out, err));

@@ -17,7 +17,7 @@ static bool same_keys(const plait_degrees *a, const plait_degrees *b)
     return true;
 }
 
-static bool alike(const plait_stage *a, const plait_stage *b)
+static bool stages_equal(const plait_stage *a, const plait_stage *b)
 {
     if (a->layers != b->layers || !same_keys(&a->degrees, &b->degrees))
         return false;
@@ -94,7 +94,7 @@ void report_choices(const plait_plan *plan, FILE *out)
 {
     for (int first = 0, last; first < plan->stages; first = last + 1) {
         for (last = first; last + 1 < plan->stages;)
-            if (alike(&plan->stage[first], &plan->stage[last + 1]))
+            if (stages_equal(&plan->stage[first], &plan->stage[last + 1]))
                 last++;
             else
                 break;

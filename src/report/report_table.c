@@ -65,7 +65,7 @@ static bool make_room(table *rows)
 }
 
 /* Escapes bytes that are not printable ASCII as \xNN, so that names cannot control the terminal and cells line up. */
-static char *plain(const char *text)
+static char *printable_text(const char *text)
 {
     char *const copy = malloc(4 * strlen(text) + 1), *end = copy;
 
@@ -103,7 +103,7 @@ void table_cell(table *rows, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    kept = make_room(rows) ? plain(text) : NULL;
+    kept = make_room(rows) ? printable_text(text) : NULL;
     rows->failed = kept == NULL;
     if (kept == NULL)
         return;
@@ -201,7 +201,7 @@ static table_room *widest_to_wrap(const table *rows)
 }
 
 /* Spare columns are left out before any text is wrapped, other columns only if wrapping is not enough. */
-static void fit(table *rows, size_t room)
+static void fit_columns(table *rows, size_t room)
 {
     size_t c;
 
@@ -312,7 +312,7 @@ plait_status table_print(table *rows, int indent, FILE *out, plait_error *err)
     const char **cell = failed ? NULL : calloc(rows->columns, sizeof *cell);
 
     if (cell != NULL && rows->cells > rows->columns) {
-        fit(rows, room);
+        fit_columns(rows, room);
         for (size_t c = 0; c < rows->cells; c += rows->columns) {
             print_row(rows, cell, c, indent, out);
             if (c > 0)

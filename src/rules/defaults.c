@@ -54,7 +54,7 @@ static int default_dp(const plait_problem *problem, const plait_degrees *d, plai
 static int default_shard_group(const plait_problem *problem, const plait_degrees *d,
                                plait_key_id key)
 {
-    const int replicas = product(d->dp, d->cp);
+    const int replicas = saturating_mul(d->dp, d->cp);
 
     (void)problem, (void)key;
     return replicas < PLAIT_MAX_GPUS ? replicas

@@ -151,7 +151,7 @@ static bool experts_divide(const plait_problem *p, const plait_degrees *d, const
     return true;
 }
 
-static bool nest(int shard, int ranks)
+static bool sizes_nest(int shard, int ranks)
 {
     return shard % ranks == 0 || ranks % shard == 0;
 }
@@ -160,8 +160,8 @@ bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
 {
     const int holders = d->tp * d->cp / (d->etp * d->ep); // ranks with replicas of one expert
 
-    return nest(d->shard_group, d->cp) && (!model_has_experts(p->model) || holders < 1 ||
-                                           nest(plait_expert_shard_group(d), holders));
+    return sizes_nest(d->shard_group, d->cp) && (!model_has_experts(p->model) || holders < 1 ||
+                                                 sizes_nest(plait_expert_shard_group(d), holders));
 }
 
 /* Returns a setting of gathers or scatters that has no effect in this plan; NULL: none. */
@@ -366,7 +366,7 @@ static bool layout_suits(const plait_problem *p, const plait_degrees *d, const p
 static bool has_few_chunks(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const int most = split_most_chunks(p->model->layers, (plait_split_kind)d->split.kind);
-    const int chunks = product(d->pp, d->vpp);
+    const int chunks = saturating_mul(d->pp, d->vpp);
 
     return (chunks <= most && chunks <= PLAIT_MAX_LAYERS) ||
            because(why, "pp %d x vpp %d chunks for %d layers", d->pp, d->vpp, p->model->layers);
@@ -473,7 +473,7 @@ static bool cut_within(const plait_problem *p, const plait_degrees *d, const pla
 }
 
 /* Checks combinations of keys against the profile. */
-static bool expressible(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+static bool is_expressible(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const plait_runtime *r = p->runtime;
     const plait_capabilities *can = &r->can;
@@ -540,7 +540,7 @@ static bool point_holds(const plait_problem *p, const plait_degrees *d, const pl
     plait_error wrong;
 
     return values_hold(degrees_check_ranges(d, &wrong), &wrong, why) &&
-           (product(d->pp, d->vpp) <= PLAIT_MAX_LAYERS || has_few_chunks(p, d, why));
+           (saturating_mul(d->pp, d->vpp) <= PLAIT_MAX_LAYERS || has_few_chunks(p, d, why));
 }
 
 bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -551,7 +551,7 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
 
 static bool software_takes(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return expressible(p, d, why) && rule_holds(p, plan_rule_broken(p, d), why);
+    return is_expressible(p, d, why) && rule_holds(p, plan_rule_broken(p, d), why);
 }
 
 bool plan_shards_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

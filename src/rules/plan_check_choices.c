@@ -51,8 +51,8 @@ bool stages_choose_own(const plait_plan *plan)
 // ---- degrees -------------------------------------------------------------------------------
 
 /* Reports a key of a stage that differs from the plan's. Returns false. */
-static bool differs(const plait_plan *plan, int s, int key, const char *says,
-                    const plan_reason *why)
+static bool key_differs(const plait_plan *plan, int s, int key, const char *says,
+                        const plan_reason *why)
 {
     char of_stage[96], of_plan[96];
 
@@ -69,8 +69,8 @@ static bool degrees_agree(const plait_plan *plan, int s, const plan_reason *why)
     const int other = differing_key(&stage->degrees, &plan->degrees, ~PLAN_OWN_KEYS);
 
     if (other >= 0)
-        return differs(plan, s, other, "the runtime runs stages of the same degrees (rule P6)",
-                       why);
+        return key_differs(plan, s, other, "the runtime runs stages of the same degrees (rule P6)",
+                           why);
     if (plait_schedule_replicas((plait_schedule)plan->degrees.schedule) > 1 &&
         differing_key(&stage->degrees, &mirrored->degrees, PLAN_OWN_KEYS) >= 0)
         return because(why,
@@ -238,9 +238,9 @@ static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, in
         return true;
     if (plan->degrees.offload == PLAIT_OFFLOAD_PARAMS ||
         plan->stage[s].degrees.offload == PLAIT_OFFLOAD_PARAMS)
-        return differs(plan, s, own, "offload params is of all stages or none (rule P54)", why);
+        return key_differs(plan, s, own, "offload params is of all stages or none (rule P54)", why);
     return p->runtime->can.offload_by >= PLAIT_BY_STAGE ||
-           differs(plan, s, own, "the runtime has one for all stages (rule P37)", why);
+           key_differs(plan, s, own, "the runtime has one for all stages (rule P37)", why);
 }
 
 bool plan_choice_legal(const plait_problem *p, const plait_plan *plan, int s,

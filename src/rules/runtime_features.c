@@ -92,7 +92,7 @@ static bool some_layers(const plait_model *model, plait_model_part part)
 }
 
 /* Does the test hold for some kinds of layers and fail for others? */
-static bool mixes(const plait_model *model, bool (*test)(const plait_layer *layer))
+static bool layers_differ(const plait_model *model, bool (*test)(const plait_layer *layer))
 {
     int with = 0;
 
@@ -124,11 +124,11 @@ static bool model_has(const plait_model *model, plait_model_part part)
     case PLAIT_PART_YARN:
         return numerics->rope.kind == PLAIT_ROPE_YARN && !some_layers(model, PLAIT_PART_MLA);
     case PLAIT_PART_NO_ROTARY:
-        return mixes(model, has_no_rotary);
+        return layers_differ(model, has_no_rotary);
     case PLAIT_PART_CLAMPED:
         return numerics->activation == PLAIT_CLAMPED_SWIGLU;
     case PLAIT_PART_MIXED:
-        return mixes(model, has_experts);
+        return layers_differ(model, has_experts);
     case PLAIT_PART_SIGMOID:
         return model_has_experts(model) && numerics->router.score == PLAIT_ROUTER_SIGMOID;
     case PLAIT_PART_MTP:

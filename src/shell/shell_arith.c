@@ -90,7 +90,7 @@ static int64_t operand_of(arith_reader *r)
     return r->known ? number : 0;
 }
 
-static int64_t apply(arith_reader *r, const char *sign, int64_t left, int64_t right)
+static int64_t apply_operator(arith_reader *r, const char *sign, int64_t left, int64_t right)
 {
     const bool equal = sign[1] == '=';
     bool overflows = false;
@@ -142,7 +142,8 @@ static int64_t expression_of(arith_reader *r, int precedence)
         if (o == count || operators[o].precedence < precedence)
             break;
         r->at += strlen(operators[o].sign);
-        left = apply(r, operators[o].sign, left, expression_of(r, operators[o].precedence + 1));
+        left = apply_operator(r, operators[o].sign, left,
+                              expression_of(r, operators[o].precedence + 1));
     }
     return left;
 }

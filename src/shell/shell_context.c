@@ -27,7 +27,7 @@ void shell_fail_nomem(shell_context *c)
     longjmp(c->failed, 1);
 }
 
-static void *checked(shell_context *c, void *memory)
+static void *check_memory(shell_context *c, void *memory)
 {
     if (memory == NULL)
         shell_fail_nomem(c);
@@ -43,25 +43,25 @@ void shell_spend(shell_context *c, size_t cost)
 
 void *shell_alloc(shell_context *c, size_t count, size_t size)
 {
-    return checked(c, plait_arena_alloc(c->arena, count, size));
+    return check_memory(c, plait_arena_alloc(c->arena, count, size));
 }
 
 void *shell_grow(shell_context *c, void *list, int count, int *capacity, size_t size)
 {
-    return checked(c, grow_by_one(c->arena, list, count, capacity, size));
+    return check_memory(c, grow_by_one(c->arena, list, count, capacity, size));
 }
 
 char *shell_copy(shell_context *c, shell_text text)
 {
-    return checked(c, plait_arena_printf(c->arena, "%.*s", (int)text.length, text.at));
+    return check_memory(c, plait_arena_printf(c->arena, "%.*s", (int)text.length, text.at));
 }
 
 char *shell_concat(shell_context *c, const char *a, const char *b, const char *d)
 {
-    return checked(c, plait_arena_printf(c->arena, "%s%s%s", a, b, d));
+    return check_memory(c, plait_arena_printf(c->arena, "%s%s%s", a, b, d));
 }
 
 char *shell_finish(shell_context *c, text_builder *text)
 {
-    return checked(c, text_builder_finish(text, NULL));
+    return check_memory(c, text_builder_finish(text, NULL));
 }

@@ -391,7 +391,7 @@ static void run_script(shell_state *in, const shell_list *words, int script)
 /* ---- simple commands ---- */
 
 /* The rest of a function or round may not run after `return`, `break` or `continue`. */
-static void leave(shell_state *in, int reach)
+static void skip_rest(shell_state *in, int reach)
 {
     in->status = SHELL_PROGRAM;
     if (reach == LEFT_FUNCTION ? in->calls == 0 : in->loops > 0)
@@ -436,9 +436,9 @@ static void run_words(shell_state *in, const shell_node *node, const shell_list 
     if (function >= 0) {
         call_function(in, in->function[function], words);
     } else if (strcmp(name, "return") == 0) {
-        leave(in, LEFT_FUNCTION);
+        skip_rest(in, LEFT_FUNCTION);
     } else if (text_index(name, breaks) >= 0) {
-        leave(in, words->count > 1 ? LEFT_FUNCTION : LEFT_ROUND);
+        skip_rest(in, words->count > 1 ? LEFT_FUNCTION : LEFT_ROUND);
     } else if (strcmp(name, "eval") == 0) {
         shell_add_command(in, &(shell_list){words->word, 1, 0});
         in->evaluations++;
@@ -472,7 +472,7 @@ static bool expand_array(shell_state *in, shell_text value, shell_list *out)
 }
 
 /* Evaluates NAME=VALUE, NAME+=VALUE or NAME=(VALUES), unexpanded text of the script. */
-static void assign(shell_state *in, shell_text text)
+static void assign_variable(shell_state *in, shell_text text)
 {
     const size_t length = shell_assignment_length(text);
     const char *const equals = memchr(text.at, '=', text.length);
@@ -510,7 +510,7 @@ static void run_with_settings(shell_state *in, const shell_node *node, const she
             shell_copy(in->c, (shell_text){text.at, shell_assignment_length(text)});
 
         old[i] = *shell_variable_of(in, name);
-        assign(in, text);
+        assign_variable(in, text);
         set[i] = *shell_variable_of(in, name);
     }
     run_words(in, node, words);
@@ -532,7 +532,7 @@ static void expand_command(shell_state *in, const shell_node *node, shell_list *
 
         if (length > 0 && words->count > 0 && shell_is_declaration(shell_text_of(*words->word))) {
             shell_declare(in, words, shell_copy(in->c, (shell_text){text.at, length}));
-            assign(in, text);
+            assign_variable(in, text);
             continue;
         }
         shell_expand_word(in, text, SHELL_SPLIT, words);
@@ -552,7 +552,7 @@ static void eval_simple(shell_state *in, const shell_node *node)
     expand_command(in, node, &words);
     if (words.count == 0) {
         for (int i = 0; i < node->assignments; i++)
-            assign(in, node->word[i]);
+            assign_variable(in, node->word[i]);
         in->status = in->substitutions > substitutions ? SHELL_PROGRAM : SHELL_TRUE;
         return;
     }

@@ -172,7 +172,7 @@ static void count_lines(shell_parser *p)
         p->c->line += *p->counted == '\n';
 }
 
-static void fail(shell_parser *p, const char *found)
+static void fail_at_cursor(shell_parser *p, const char *found)
 {
     count_lines(p);
     shell_fail(p->c, found);
@@ -203,19 +203,19 @@ static void take_word(shell_parser *p, shell_node *node)
 
     p->at = shell_skip_word(from, p->end, &open);
     if (open != NULL)
-        fail(p, open);
+        fail_at_cursor(p, open);
     add_word(p, node, from);
 }
 
-static bool begins(const shell_parser *p, const char *with)
+static bool cursor_has(const shell_parser *p, const char *with)
 {
     return shell_begins(p->at, p->end, with);
 }
 
 /* Passes a text if it is at the cursor; returns whether it is. */
-static bool takes(shell_parser *p, const char *text)
+static bool accept(shell_parser *p, const char *text)
 {
-    const bool found = begins(p, text);
+    const bool found = cursor_has(p, text);
 
     p->at += found ? strlen(text) : 0;
     return found;
@@ -263,10 +263,10 @@ static void skip_lines(shell_parser *p)
 {
     for (;;) {
         skip_blanks(p);
-        if (begins(p, "#")) {
+        if (cursor_has(p, "#")) {
             while (p->at < p->end && *p->at != '\n')
                 p->at++;
-        } else if (takes(p, "\n")) {
+        } else if (accept(p, "\n")) {
             for (int h = 0; h < p->heres; h++)
                 read_here(p, p->here[h], p->delimiter[h]);
             p->heres = 0;
@@ -284,7 +284,7 @@ static bool at_redirection(const shell_parser *p)
 {
     const char *at = p->at;
 
-    at += at < p->end && (isdigit((unsigned char)*at) || begins(p, "&>"));
+    at += at < p->end && (isdigit((unsigned char)*at) || cursor_has(p, "&>"));
     return at < p->end && (*at == '<' || *at == '>');
 }
 
@@ -298,13 +298,13 @@ static void take_redirection(shell_parser *p, shell_node *node)
     const bool writes = *p->at == '>';
     for (; p->at < p->end && (*p->at == '<' || *p->at == '>') && signs < 3; p->at++)
         signs++;
-    if (signs == 1 && takes(p, "(")) { // <(COMMAND)
+    if (signs == 1 && accept(p, "(")) { // <(COMMAND)
         p->at = shell_skip_close(p->at, p->end, '(', ')');
         return;
     }
     const bool here = !writes && signs == 2;
-    if (here ? !takes(p, "-") : !takes(p, "&"))
-        (void)takes(p, "|");
+    if (here ? !accept(p, "-") : !accept(p, "&"))
+        (void)accept(p, "|");
     skip_blanks(p);
     take_word(p, &words);
     if (here && words.word->length > 0 && p->heres < MAX_HERES) {
@@ -332,7 +332,7 @@ static shell_text plain_word(const shell_parser *p)
 /* Passes a keyword if it is at the cursor; returns whether it is. */
 static bool takes_keyword(shell_parser *p, const char *keyword)
 {
-    return plain_word(p).length == strlen(keyword) && takes(p, keyword);
+    return plain_word(p).length == strlen(keyword) && accept(p, keyword);
 }
 
 /*
@@ -349,7 +349,7 @@ static shell_node *parse_list(shell_parser *p, const char *const *stops, char cl
         skip_lines(p);
         const shell_text word = plain_word(p);
         if (p->at == p->end || is_any(word, stops) || (close == ')' && *p->at == ')') ||
-            (close == ';' && (begins(p, ";;") || begins(p, ";&"))))
+            (close == ';' && (cursor_has(p, ";;") || cursor_has(p, ";&"))))
             return first;
         if (strchr(";&|)", *p->at) != NULL && !at_redirection(p)) {
             p->at++;
@@ -380,16 +380,16 @@ static void take_assignment(shell_parser *p, shell_node *node)
     node->assignments += node->words == node->assignments;
     p->at = memchr(from, '=', (size_t)(p->end - from));
     p->at++;
-    if (takes(p, "(")) {
+    if (accept(p, "(")) {
         while ((p->at = shell_skip_lines(p->at, p->end)) < p->end && *p->at != ')' && open == NULL)
             p->at = shell_at_operator(p->at) ? p->at + 1 : shell_skip_word(p->at, p->end, &open);
-        if (!takes(p, ")") && open == NULL)
+        if (!accept(p, ")") && open == NULL)
             open = "a ( that is not closed";
     } else {
         p->at = shell_skip_word(p->at, p->end, &open);
     }
     if (open != NULL)
-        fail(p, open);
+        fail_at_cursor(p, open);
     add_word(p, node, from);
 }
 
@@ -400,7 +400,7 @@ static void parse_function(shell_parser *p, shell_node *node)
     skip_lines(p);
     if (takes_keyword(p, "{"))
         node->body = parse_until(p, "}");
-    else if (begins(p, "("))
+    else if (cursor_has(p, "("))
         node->body = parse_command(p);
 }
 
@@ -420,7 +420,7 @@ static void parse_simple(shell_parser *p, shell_node *node)
         else
             take_word(p, node);
     }
-    if (node->words == 1 && node->assignments == 0 && takes(p, "()"))
+    if (node->words == 1 && node->assignments == 0 && accept(p, "()"))
         parse_function(p, node);
 }
 
@@ -432,14 +432,14 @@ static void parse_condition(shell_parser *p, shell_node *node)
         const char *const from = p->at = shell_skip_lines(p->at, p->end);
 
         if (p->at == p->end)
-            fail(p, "a [[ that is not closed");
+            fail_at_cursor(p, "a [[ that is not closed");
         if (takes_keyword(p, "]]"))
             return;
         if (!shell_at_operator(p->at)) {
             take_word(p, node);
             continue;
         }
-        p->at += begins(p, "&&") || begins(p, "||") ? 2 : 1;
+        p->at += cursor_has(p, "&&") || cursor_has(p, "||") ? 2 : 1;
         add_word(p, node, from);
     }
 }
@@ -452,7 +452,7 @@ static void take_arithmetic(shell_parser *p, shell_node *node)
     p->at = close > from && close[-1] == ')' ? close - 1 : close;
     add_word(p, node, from);
     p->at = close;
-    (void)takes(p, ")");
+    (void)accept(p, ")");
 }
 
 /* Parses the text after `if` or `elif`. */
@@ -466,7 +466,7 @@ static void parse_if(shell_parser *p, shell_node *node)
     node->body = parse_list(p, branch, '\0');
     if (takes_keyword(p, "else")) {
         node->otherwise = parse_until(p, "fi");
-    } else if (plain_word(p).length == 4 && begins(p, "elif")) {
+    } else if (plain_word(p).length == 4 && cursor_has(p, "elif")) {
         node->otherwise = new_node(p, SHELL_IF, p->at);
         parse_kind(p, node->otherwise);
     } else {
@@ -480,7 +480,7 @@ static void parse_loop(shell_parser *p, shell_node *node)
     static const char *const body[] = {"do", "done", NULL};
 
     skip_blanks(p);
-    node->counts = node->kind == SHELL_FOR && begins(p, "((");
+    node->counts = node->kind == SHELL_FOR && cursor_has(p, "((");
     if (node->counts)
         take_arithmetic(p, node);
     else if (node->kind != SHELL_FOR)
@@ -500,9 +500,9 @@ static void parse_loop(shell_parser *p, shell_node *node)
 /* Parses the patterns A | B) of a branch. */
 static void parse_patterns(shell_parser *p, shell_node *branch)
 {
-    (void)takes(p, "(");
-    for (skip_blanks(p); p->at < p->end && *p->at != '\n' && !takes(p, ")"); skip_blanks(p))
-        if (takes(p, "(")) {
+    (void)accept(p, "(");
+    for (skip_blanks(p); p->at < p->end && *p->at != '\n' && !accept(p, ")"); skip_blanks(p))
+        if (accept(p, "(")) {
             p->at = shell_skip_close(p->at, p->end, '(', ')');
             branch->undecided = true;
         } else if (shell_at_operator(p->at)) {
@@ -528,9 +528,9 @@ static void parse_case(shell_parser *p, shell_node *node)
         next = &branch->next;
         parse_patterns(p, branch);
         branch->body = parse_list(p, esac, ';');
-        if (!takes(p, ";;"))
-            (void)takes(p, ";");
-        falls = takes(p, "&") || falls;
+        if (!accept(p, ";;"))
+            (void)accept(p, ";");
+        falls = accept(p, "&") || falls;
         branch->undecided = branch->undecided || falls;
         skip_lines(p);
     }
@@ -548,7 +548,7 @@ static void parse_subshell(shell_parser *p, shell_node *node)
     p->at++;
     node->apart = true;
     node->body = parse_list(p, none, ')');
-    (void)takes(p, ")");
+    (void)accept(p, ")");
 }
 
 static void parse_named_function(shell_parser *p, shell_node *node)
@@ -556,7 +556,7 @@ static void parse_named_function(shell_parser *p, shell_node *node)
     skip_blanks(p);
     take_word(p, node);
     skip_blanks(p);
-    (void)takes(p, "()");
+    (void)accept(p, "()");
     parse_function(p, node);
 }
 
@@ -579,19 +579,19 @@ static void parse_kind(shell_parser *p, shell_node *node)
     size_t k = 0;
 
     if (++p->blocks > MAX_BLOCKS + 1)
-        fail(p, "blocks in blocks, more than 64");
+        fail_at_cursor(p, "blocks in blocks, more than 64");
     while (k < sizeof kinds / sizeof *kinds && !takes_keyword(p, kinds[k].keyword))
         k++;
     if (k < sizeof kinds / sizeof *kinds) {
         node->kind = kinds[k].kind;
         kinds[k].parse(p, node);
-    } else if (begins(p, "[[") && p->end - p->at >= 3 && isspace((unsigned char)p->at[2])) {
+    } else if (cursor_has(p, "[[") && p->end - p->at >= 3 && isspace((unsigned char)p->at[2])) {
         node->kind = SHELL_CONDITION;
         parse_condition(p, node);
-    } else if (begins(p, "((")) {
+    } else if (cursor_has(p, "((")) {
         node->kind = SHELL_ARITHMETIC;
         take_arithmetic(p, node);
-    } else if (begins(p, "(")) {
+    } else if (cursor_has(p, "(")) {
         node->kind = SHELL_SUBSHELL;
         parse_subshell(p, node);
     } else {
@@ -605,13 +605,13 @@ static shell_node *parse_command(shell_parser *p)
     const char *const from = p->at;
     bool negated = false;
 
-    while (begins(p, "! ") || begins(p, "!\t") || takes_keyword(p, "time")) {
-        negated = takes(p, "!") || negated;
+    while (cursor_has(p, "! ") || cursor_has(p, "!\t") || takes_keyword(p, "time")) {
+        negated = accept(p, "!") || negated;
         skip_blanks(p);
     }
     shell_node *const node = new_node(p, SHELL_SIMPLE, from);
     node->negated = negated;
-    node->select = begins(p, "select");
+    node->select = cursor_has(p, "select");
     parse_kind(p, node);
     for (skip_blanks(p); node->kind != SHELL_SIMPLE && at_redirection(p); skip_blanks(p))
         take_redirection(p, node);
@@ -621,7 +621,7 @@ static shell_node *parse_command(shell_parser *p)
 }
 
 /* Returns a node whose body is the list that begins with `first`. */
-static shell_node *wrap(shell_parser *p, shell_node_kind kind, shell_node *first)
+static shell_node *wrap_list(shell_parser *p, shell_node_kind kind, shell_node *first)
 {
     shell_node *const node = new_node(p, kind, first->text.at);
 
@@ -636,8 +636,8 @@ static shell_node *parse_pipe(shell_parser *p)
     shell_node *const first = parse_command(p), *last = first;
     const bool negated = first->negated;
 
-    while (begins(p, "|") && !begins(p, "||")) {
-        p->at += begins(p, "|&") ? 2 : 1;
+    while (cursor_has(p, "|") && !cursor_has(p, "||")) {
+        p->at += cursor_has(p, "|&") ? 2 : 1;
         skip_lines(p);
         last->apart = true;
         last = last->next = parse_command(p);
@@ -646,7 +646,7 @@ static shell_node *parse_pipe(shell_parser *p)
         return first;
     last->apart = true;
     first->negated = false;
-    shell_node *const pipe = wrap(p, SHELL_PIPE, first);
+    shell_node *const pipe = wrap_list(p, SHELL_PIPE, first);
     pipe->negated = negated;
     return pipe;
 }
@@ -656,7 +656,7 @@ static shell_node *parse_chain(shell_parser *p)
 {
     shell_node *const first = parse_pipe(p), *last = first;
 
-    while (begins(p, "&&") || begins(p, "||")) {
+    while (cursor_has(p, "&&") || cursor_has(p, "||")) {
         const char sign = *p->at;
 
         p->at += 2;
@@ -664,8 +664,8 @@ static shell_node *parse_chain(shell_parser *p)
         last = last->next = parse_pipe(p);
         last->sign = sign;
     }
-    shell_node *const chain = last == first ? first : wrap(p, SHELL_CHAIN, first);
-    chain->background = takes(p, "&");
+    shell_node *const chain = last == first ? first : wrap_list(p, SHELL_CHAIN, first);
+    chain->background = accept(p, "&");
     chain->apart = chain->apart || chain->background;
     return chain;
 }

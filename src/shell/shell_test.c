@@ -10,14 +10,14 @@ typedef struct test_reader {
     bool patterns; /* evaluates [[ ]], which has patterns */
 } test_reader;
 
-static shell_status decided(bool holds)
+static shell_status status_of(bool holds)
 {
     return holds ? SHELL_TRUE : SHELL_FALSE;
 }
 
-static shell_status negated(shell_status status)
+static shell_status negate_status(shell_status status)
 {
-    return status == SHELL_UNDECIDED ? status : decided(status == SHELL_FALSE);
+    return status == SHELL_UNDECIDED ? status : status_of(status == SHELL_FALSE);
 }
 
 /* ---- primaries ---- */
@@ -59,7 +59,8 @@ bool shell_compares(const char *word)
     return text_index(word, operators) >= 0;
 }
 
-static shell_status compare(test_reader *t, const char *left, const char *sign, const char *right)
+static shell_status compare_operands(test_reader *t, const char *left, const char *sign,
+                                     const char *right)
 {
     static const char *const numeric[] = {"-eq", "-ne", "-lt", "-ge", "-gt", "-le", NULL};
     const int index = text_index(sign, numeric);
@@ -71,14 +72,14 @@ static shell_status compare(test_reader *t, const char *left, const char *sign, 
     } else if (!is_known(t, left) || !is_known(t, right)) {
         return SHELL_UNDECIDED;
     } else if (shell_compares(sign)) {
-        holds = t->patterns ? shell_match(t->in, right, left) : decided(strcmp(left, right) == 0);
+        holds = t->patterns ? shell_match(t->in, right, left) : status_of(strcmp(left, right) == 0);
     } else {
         if (index < 0 || !is_integer(t, left, &a) || !is_integer(t, right, &b))
             return SHELL_UNDECIDED;
-        holds = decided(index < 2 ? a == b : index < 4 ? a < b : a > b);
-        return index % 2 == 1 ? negated(holds) : holds;
+        holds = status_of(index < 2 ? a == b : index < 4 ? a < b : a > b);
+        return index % 2 == 1 ? negate_status(holds) : holds;
     }
-    return sign[0] == '!' ? negated(holds) : holds;
+    return sign[0] == '!' ? negate_status(holds) : holds;
 }
 
 static bool is_operator(const char *word)
@@ -96,21 +97,21 @@ static shell_status primary_of(test_reader *t)
 
     if (left >= 2 && is_operator(t->at[0])) {
         t->at += 2;
-        return compare(t, word, t->at[-2], t->at[-1]);
+        return compare_operands(t, word, t->at[-2], t->at[-1]);
     }
     if (left >= 1 && word[0] == '-' && word[1] != '\0' && word[2] == '\0') {
         const char *const operand = *t->at++;
 
         return word[1] == 'z'   ? is_empty(t, operand)
-               : word[1] == 'n' ? negated(is_empty(t, operand))
+               : word[1] == 'n' ? negate_status(is_empty(t, operand))
                                 : SHELL_UNDECIDED;
     }
-    return is_operator(word) ? SHELL_FALSE : negated(is_empty(t, word));
+    return is_operator(word) ? SHELL_FALSE : negate_status(is_empty(t, word));
 }
 
 /* ---- expressions ---- */
 
-static bool takes(test_reader *t, const char *sign)
+static bool accept_operator(test_reader *t, const char *sign)
 {
     const bool found = t->at < t->end && strcmp(*t->at, sign) == 0;
 
@@ -122,19 +123,19 @@ static shell_status operand_of(test_reader *t)
 {
     bool negate = false;
 
-    while (t->end - t->at > 1 && takes(t, "!"))
+    while (t->end - t->at > 1 && accept_operator(t, "!"))
         negate = !negate;
     if (t->at == t->end)
         return SHELL_FALSE;
     const shell_status found = primary_of(t);
-    return negate ? negated(found) : found;
+    return negate ? negate_status(found) : found;
 }
 
 static shell_status all_of(test_reader *t)
 {
     shell_status found = operand_of(t);
 
-    while (t->patterns && takes(t, "&&")) {
+    while (t->patterns && accept_operator(t, "&&")) {
         const shell_status next = operand_of(t);
 
         found = next == SHELL_FALSE || found == SHELL_TRUE ? next : found;
@@ -146,7 +147,7 @@ static shell_status any_of(test_reader *t)
 {
     shell_status found = all_of(t);
 
-    while (t->patterns && takes(t, "||")) {
+    while (t->patterns && accept_operator(t, "||")) {
         const shell_status next = all_of(t);
 
         found = next == SHELL_TRUE || found == SHELL_FALSE ? next : found;
@@ -192,5 +193,5 @@ shell_status shell_match(const shell_state *in, const char *pattern, const char 
             return SHELL_FALSE;
         }
     }
-    return decided(pattern[strspn(pattern, "*")] == '\0');
+    return status_of(pattern[strspn(pattern, "*")] == '\0');
 }

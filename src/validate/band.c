@@ -54,7 +54,7 @@ static const double repeats = 0.02, unknown = 0.01;
  * Returns a row's weight for a regime, by the keys that both share, and adds these keys to
  * `shared`.
  */
-static double likeness(const plait_regime *a, const plait_regime *b, bool shared[KEYS])
+static double regime_weight(const plait_regime *a, const plait_regime *b, bool shared[KEYS])
 {
     static const double gain[KEYS] = {4.0, 4.0, 2.0, 2.0, 4.0};
     const bool same[KEYS] = {
@@ -86,7 +86,7 @@ static int by_value(const void *a, const void *b)
 /*
  * Returns a weighted quantile of a sorted sample, interpolated between the middles of the weights.
  */
-static double quantile(const weighted *sample, size_t count, double share)
+static double weighted_quantile(const weighted *sample, size_t count, double share)
 {
     double total = 0.0, below = 0.0;
     double place = 0.0, value = sample[0].value;
@@ -147,8 +147,8 @@ static size_t band_sample(const plait_evidence *evidence, const plait_regime *re
             const plait_evidence_row *const row = &evidence->row[i];
 
             sample[count++] =
-                (weighted){log(row->left_out),
-                           likeness(&row->regime, regime, shared) / sqrt((double)(end - begin))};
+                (weighted){log(row->left_out), regime_weight(&row->regime, regime, shared) /
+                                                   sqrt((double)(end - begin))};
         }
     }
     return count;
@@ -179,8 +179,8 @@ plait_status plait_evidence_band(const plait_evidence *evidence, const plait_reg
         wider += shared[k] ? 0.0 : unknown;
     if (count > 0) {
         qsort(sample, count, sizeof *sample, by_value);
-        out->low = exp(fmin(quantile(sample, count, 0.1), 0.0) - wider);
-        out->high = exp(fmax(quantile(sample, count, 0.9), 0.0) + wider);
+        out->low = exp(fmin(weighted_quantile(sample, count, 0.1), 0.0) - wider);
+        out->high = exp(fmax(weighted_quantile(sample, count, 0.9), 0.0) + wider);
     }
     plait_arena_rewind(scratch, mark);
     return PLAIT_OK;
@@ -204,7 +204,7 @@ static weighted voice_of(const plait_evidence_row *row, size_t count, const plai
     for (size_t i = 0; i < count; i++)
         room[i] = (weighted){fabs(log(row[i].left_out)), 1.0};
     qsort(room, count, sizeof *room, by_value);
-    return (weighted){quantile(room, count, 0.75) / within75,
+    return (weighted){weighted_quantile(room, count, 0.75) / within75,
                       share * (strcmp(row->regime.runtime, regime->runtime) == 0 ? same_software
                                : rules_are_kin(row->regime.rules, regime->rules) ? same_rules
                                                                                  : 1.0)};
@@ -231,7 +231,7 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
     }
     if (voices > 0) {
         qsort(voice, voices, sizeof *voice, by_value);
-        out->high = exp(below90 * quantile(voice, voices, 0.5) + device);
+        out->high = exp(below90 * weighted_quantile(voice, voices, 0.5) + device);
         out->low = 1.0 / out->high;
     }
     plait_arena_rewind(scratch, mark);
@@ -273,7 +273,8 @@ static size_t sweep_rows(const plait_evidence *evidence, const plait_regime *reg
 
         if (band_judges(row, regime))
             out[count++] = (sweep_row){
-                row->sweep, {band_error_of(row, regime), likeness(&row->regime, regime, shared)}};
+                row->sweep,
+                {band_error_of(row, regime), regime_weight(&row->regime, regime, shared)}};
     }
     qsort(out, count, sizeof *out, by_sweep_and_error);
     return count;
@@ -286,7 +287,7 @@ static size_t add_distances(const sweep_row *row, size_t count, weighted *out)
         return 0;
     for (size_t i = 0; i < count; i++)
         out[i] = row[i].error;
-    const double middle = quantile(out, count, 0.5);
+    const double middle = weighted_quantile(out, count, 0.5);
     for (size_t i = 0; i < count; i++)
         out[i] = (weighted){fabs(out[i].value - middle), out[i].weight / (double)count};
     return count;
@@ -319,7 +320,7 @@ plait_status plait_evidence_tie(const plait_evidence *evidence, const plait_regi
     PLAIT_TRY(plait_check_allocated(row && sample, err));
     const size_t count = all_distances(row, sweep_rows(evidence, regime, row), sample);
     if (count > 0)
-        *out = exp(sqrt(2.0) * quantile(sample, count, 0.8));
+        *out = exp(sqrt(2.0) * weighted_quantile(sample, count, 0.8));
     plait_arena_rewind(scratch, mark);
     return PLAIT_OK;
 }

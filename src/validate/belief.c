@@ -112,7 +112,7 @@ plait_believed plait_believed_of(const plait_posterior *b, int plan)
 enum { DRAWS = 4000 };
 
 /* Computes L of covariance = L L' (Cholesky). Diagonal rests within rounding of 0 count as 0. */
-static void factorise(const plait_posterior *b, double *l)
+static void cholesky(const plait_posterior *b, double *l)
 {
     const int n = b->plans;
 
@@ -168,7 +168,7 @@ static double regret_with(const trial *t, int plan)
     return sum / DRAWS;
 }
 
-static void take(trial *t, int plan)
+static void measure_plan(trial *t, int plan)
 {
     for (int d = 0; d < DRAWS; d++)
         t->tried[d] = fmin(t->tried[d], step_at(t, d, plan));
@@ -196,7 +196,7 @@ static bool take_best(trial *t, plait_tries *out)
     }
     if (best < 0)
         return false;
-    take(t, best);
+    measure_plan(t, best);
     out->plan[out->count] = best;
     out->regret[out->count++] = least;
     return true;
@@ -258,7 +258,7 @@ plait_status plait_posterior_tries(const plait_posterior *b, int most, plait_are
 
     *out = (plait_tries){.now = HUGE_VAL, .gain = 1.0};
     PLAIT_TRY(plait_check_allocated(l && z && step && t.best && t.tried, err));
-    factorise(b, l);
+    cholesky(b, l);
     draw_steps(b, l, z, step);
     begin_trial(&t);
     if (any_measured(b))

@@ -41,7 +41,7 @@ static void add_pair(const plait_evidence_row *a, const plait_evidence_row *b, d
 }
 
 /* Non-negative least squares by coordinate descent, which converges for these few variances. */
-static void solve(const equations *e, double variance[PARTS])
+static void solve_non_negative(const equations *e, double variance[PARTS])
 {
     enum { ROUNDS = 2000 };
 
@@ -110,7 +110,7 @@ plait_status plait_evidence_parts(const plait_evidence *evidence, const plait_re
             end++;
         add_sweep(&row[begin], end - begin, regime, &e);
     }
-    solve(&e, variance);
+    solve_non_negative(&e, variance);
     for (int t = 0; t < PLAIT_TRAITS; t++)
         out->trait[t] = sqrt(variance[t]);
     out->own = sqrt(variance[OWN]);

@@ -185,7 +185,7 @@ static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
     return PLAIT_OK;
 }
 
-static void judge(const plait_run *run, plait_run_price *out)
+static void judge_run(const plait_run *run, plait_run_price *out)
 {
     out->priced = true;
     out->verdict = out->cost.verdict;
@@ -193,7 +193,7 @@ static void judge(const plait_run *run, plait_run_price *out)
     out->memory_bytes = memory_of_scope(&out->problem, &out->cost, run->scope);
 }
 
-static const char *reason(const plait_error *why, plait_arena *arena)
+static const char *reason_text(const plait_error *why, plait_arena *arena)
 {
     return why->where[0] != '\0' ? plait_arena_printf(arena, "%s: %s", why->where, why->message)
                                  : plait_arena_text(arena, why->message);
@@ -212,9 +212,9 @@ plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *are
     status = price_run(&at, out, &why);
     PLAIT_TRY(faults_only(status, &why, err));
     if (status == PLAIT_OK)
-        judge(run, out);
+        judge_run(run, out);
     out->unmodelled = at.unmodelled;
-    out->note = status == PLAIT_OK ? text_builder_finish(&at.note, NULL) : reason(&why, arena);
+    out->note = status == PLAIT_OK ? text_builder_finish(&at.note, NULL) : reason_text(&why, arena);
     return out->note != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 

@@ -3,16 +3,17 @@
 
 #include <string.h>
 
-static bool same(const char *a, const char *b)
+static bool texts_equal(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-static size_t find(const row_groups *groups, const char *name, const char *scope)
+static size_t find_group(const row_groups *groups, const char *name, const char *scope)
 {
     size_t g = 0;
 
-    while (g < groups->count && !(same(groups->name[g], name) && same(groups->scope[g], scope)))
+    while (g < groups->count &&
+           !(texts_equal(groups->name[g], name) && texts_equal(groups->scope[g], scope)))
         g++;
     return g;
 }
@@ -29,7 +30,7 @@ static void sort_rows(const plait_validation *validation, row_key *key, size_t *
         group_of[i] = rows;
         if (!key(validation, i, &name, &scope))
             continue;
-        group_of[i] = find(out, name, scope);
+        group_of[i] = find_group(out, name, scope);
         if (group_of[i] == out->count) {
             out->name[out->count] = name;
             out->scope[out->count++] = scope;

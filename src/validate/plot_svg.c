@@ -68,12 +68,12 @@ typedef struct panel {
     double low, high; /* decimal logarithms */
 } panel;
 
-static double along(const panel *p, double log_s)
+static double panel_position(const panel *p, double log_s)
 {
     return PANEL * (log_s - p->low) / (p->high - p->low);
 }
 
-static void widen(panel *p, double seconds)
+static void widen_range(panel *p, double seconds)
 {
     p->low = fmin(p->low, log10(seconds));
     p->high = fmax(p->high, log10(seconds));
@@ -85,8 +85,8 @@ static void fit_range(const plait_validation *v, const size_t *row, size_t rows,
     p->low = HUGE_VAL;
     p->high = -HUGE_VAL;
     for (size_t i = 0; i < rows; i++) {
-        widen(p, v->runs->run[row[i]].step_s);
-        widen(p, v->price[row[i]].cost.step_s);
+        widen_range(p, v->runs->run[row[i]].step_s);
+        widen_range(p, v->price[row[i]].cost.step_s);
     }
     const double room = 0.06 + fmax(0.0, 0.18 - (p->high - p->low) / 2.0);
 
@@ -96,7 +96,7 @@ static void fit_range(const plait_validation *v, const size_t *row, size_t rows,
 
 static void draw_tick(const panel *p, double seconds)
 {
-    const double place = along(p, log10(seconds));
+    const double place = panel_position(p, log10(seconds));
     char text[24];
 
     if (place < 0.0 || place > PANEL)
@@ -125,7 +125,7 @@ static void draw_ticks(const panel *p)
 /* Draws the line predicted = factor * measured, clipped to the square. */
 static void draw_diagonal(const panel *p, double factor, const char *class)
 {
-    const double shift = along(p, p->low + log10(factor));
+    const double shift = panel_position(p, p->low + log10(factor));
     const double first = fmax(0.0, -shift), last = fmin(PANEL, PANEL - shift);
 
     append_line(p->out, class, p->x + first, p->y - first - shift, p->x + last,
@@ -162,8 +162,8 @@ static void draw_runs(const plait_validation *v, const size_t *row, size_t rows,
         const plait_run *const run = &v->runs->run[row[i]];
 
         text_append_printf(p->out, "<circle class=\"run\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
-                           p->x + along(p, log10(run->step_s)),
-                           p->y - along(p, log10(v->price[row[i]].cost.step_s)));
+                           p->x + panel_position(p, log10(run->step_s)),
+                           p->y - panel_position(p, log10(v->price[row[i]].cost.step_s)));
         append_escaped(p->out, run->id);
         text_append_printf(p->out, ": %.4g s, predicted %.4g s</title></circle>\n", run->step_s,
                            v->price[row[i]].cost.step_s);

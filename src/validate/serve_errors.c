@@ -39,7 +39,7 @@ static plait_service price_way(const plait_serve_run *run, int way, const plait_
  * The server is overloaded: model the load as a closed loop at the allowed concurrency, or as
  * offline if there is no limit.
  */
-static plait_load saturated(plait_load load)
+static plait_load saturating_load(plait_load load)
 {
     static const double unbounded = 1e6;
 
@@ -69,7 +69,7 @@ plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engi
     const plait_service s = price_way(run, best, engine, run->load);
     return s.stable || run->load.kind != PLAIT_LOAD_RATE
                ? s
-               : price_way(run, best, engine, saturated(run->load));
+               : price_way(run, best, engine, saturating_load(run->load));
 }
 
 /* ---- all runs ---- */
@@ -80,7 +80,7 @@ typedef struct sums {
     int within, covered;
 } sums;
 
-static void add(sums *s, double predicted, double measured, const double *band)
+static void add_error(sums *s, double predicted, double measured, const double *band)
 {
     const double ratio = predicted / measured;
 
@@ -115,8 +115,8 @@ static void sum_errors(const plait_serve_validation *v, int mode, int figure, su
         if ((int)run->mode != mode || run->low || run->note[0] != '\0' || !v->service[i].stable ||
             !(run->measured[figure] > 0.0))
             continue;
-        add(s, plait_service_figure(&v->service[i], figure), run->measured[figure],
-            figure < PLAIT_SERVE_FIGURES ? v->engine[i]->band[figure] : NULL);
+        add_error(s, plait_service_figure(&v->service[i], figure), run->measured[figure],
+                  figure < PLAIT_SERVE_FIGURES ? v->engine[i]->band[figure] : NULL);
     }
 }
 

@@ -108,18 +108,18 @@ typedef struct reader {
     known_table *known[MOST_TABLES];
 } reader;
 
-static const char *text(const reader *r, size_t row, column c)
+static const char *read_text(const reader *r, size_t row, column c)
 {
     return csv_table_text(&r->table, row, r->at[c]);
 }
 
-static plait_status number(const reader *r, size_t row, column c, double most, double *out,
-                           plait_error *err)
+static plait_status read_number(const reader *r, size_t row, column c, double most, double *out,
+                                plait_error *err)
 {
     return csv_table_number(&r->table, row, r->at[c], 0.0, most, out, err);
 }
 
-static plait_status whole(const reader *r, size_t row, column c, int *out, plait_error *err)
+static plait_status read_int(const reader *r, size_t row, column c, int *out, plait_error *err)
 {
     return csv_table_int(&r->table, row, r->at[c], 1, 1 << 20, out, err);
 }
@@ -218,12 +218,12 @@ static plait_status read_measured(const reader *r, size_t row, plait_serve_run *
     // The last non-empty column of a figure counts.
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         double ms = (double)NAN;
-        PLAIT_TRY(number(r, row, columns[i].from, 1e12, &ms, err));
+        PLAIT_TRY(read_number(r, row, columns[i].from, 1e12, &ms, err));
         if (ms > 0.0)
             run->measured[columns[i].figure] = ms * PLAIT_MS;
     }
-    PLAIT_TRY(number(r, row, AT_out_tok_s, 1e12, &rate, err));
-    PLAIT_TRY(number(r, row, AT_out_tok_s_gpu, 1e12, &rate_gpu, err));
+    PLAIT_TRY(read_number(r, row, AT_out_tok_s, 1e12, &rate, err));
+    PLAIT_TRY(read_number(r, row, AT_out_tok_s_gpu, 1e12, &rate_gpu, err));
     if (!(rate > 0.0))
         rate = rate_gpu * run->gpus;
     if (rate > 0.0)
@@ -304,14 +304,14 @@ static plait_status read_worker(const reader *r, size_t row, const column at[4],
                                 plait_error *err)
 {
     *out = (plait_worker){1, 1, 1, 1};
-    PLAIT_TRY(whole(r, row, at[0], &out->tp, err));
-    PLAIT_TRY(whole(r, row, at[1], &out->pp, err));
-    PLAIT_TRY(whole(r, row, at[2], &out->ep, err));
-    return whole(r, row, at[3], &out->dp_attention, err);
+    PLAIT_TRY(read_int(r, row, at[0], &out->tp, err));
+    PLAIT_TRY(read_int(r, row, at[1], &out->pp, err));
+    PLAIT_TRY(read_int(r, row, at[2], &out->ep, err));
+    return read_int(r, row, at[3], &out->dp_attention, err);
 }
 
 /* Converts attention-data-parallel ranks of a dense model to replicas, since they share nothing. */
-static void settle(const plait_model *model, plait_worker *worker, int *count)
+static void convert_replicas(const plait_model *model, plait_worker *worker, int *count)
 {
     if (model_has_experts(model))
         return;
@@ -327,7 +327,7 @@ static plait_status add_pool(reader *r, size_t row, plait_serve_run *run, plait_
     plait_deployment *d = &run->way[run->ways];
 
     (void)row;
-    settle(serving.model, &serving.worker, &workers);
+    convert_replicas(serving.model, &serving.worker, &workers);
     PLAIT_TRY(find_cluster(r, run->accelerator, gpus_per_node, plait_worker_gpus(serving.worker),
                            &serving.cluster, err));
     if (serving.cluster == NULL) {
@@ -356,7 +356,7 @@ static plait_status read_apart(reader *r, size_t row, plait_serve_run *run, plai
 
     for (int p = 0; p < 2 && run->note[0] == '\0'; p++) {
         int count = 1;
-        PLAIT_TRY(whole(r, row, workers[p], &count, err));
+        PLAIT_TRY(read_int(r, row, workers[p], &count, err));
         PLAIT_TRY(read_worker(r, row, degrees[p], &serving.worker, err));
         PLAIT_TRY(add_pool(r, row, run, serving, gpus_per_node, p, count, err));
     }
@@ -379,7 +379,7 @@ static plait_status read_one(reader *r, size_t row, plait_serve_run *run, plait_
     static const column degrees[4] = {AT_tp, AT_pp, AT_ep, AT_dp_attn};
     int replicas = 1;
 
-    PLAIT_TRY(whole(r, row, AT_replicas, &replicas, err));
+    PLAIT_TRY(read_int(r, row, AT_replicas, &replicas, err));
     PLAIT_TRY(read_worker(r, row, degrees, &serving.worker, err));
     PLAIT_TRY(add_pool(r, row, run, serving, gpus_per_node, 0, 1, err));
     run->way[0].replicas = replicas;
@@ -422,7 +422,7 @@ static plait_status read_rounds(const reader *r, size_t row, plait_load *load, p
     static const double usual = 10.0;
     double requests = 0.0;
 
-    PLAIT_TRY(number(r, row, AT_num_requests, 1e12, &requests, err));
+    PLAIT_TRY(read_number(r, row, AT_num_requests, 1e12, &requests, err));
     load->rounds = usual;
     if (requests > 0.0 && load->concurrency > 0.0)
         load->rounds = fmax(requests / load->concurrency, 1.0);
@@ -432,7 +432,7 @@ static plait_status read_rounds(const reader *r, size_t row, plait_load *load, p
 /* Reads speculative decoding: the published number of draft tokens, else 2. */
 static plait_status read_drafts(const reader *r, size_t row, plait_load *load, plait_error *err)
 {
-    const char *spec = text(r, row, AT_spec);
+    const char *spec = read_text(r, row, AT_spec);
 
     if (strcmp(spec, "mtp") != 0 && strcmp(spec, "eagle") != 0)
         return PLAIT_OK;
@@ -450,12 +450,12 @@ static plait_status read_load(const reader *r, size_t row, plait_serve_run *run,
     plait_load *load = &run->load;
 
     load->kind = kinds[run->mode];
-    PLAIT_TRY(number(r, row, AT_input_len, 1e12, &load->input, err));
-    PLAIT_TRY(number(r, row, AT_output_len, 1e12, &load->output, err));
-    PLAIT_TRY(number(r, row, AT_length_spread, 1.0, &load->spread, err));
-    PLAIT_TRY(number(r, row, AT_prefix_cached, 1e12, &load->cached, err));
-    PLAIT_TRY(number(r, row, AT_concurrency, 1e12, &load->concurrency, err));
-    PLAIT_TRY(number(r, row, AT_request_rate, 1e12, &load->rate, err));
+    PLAIT_TRY(read_number(r, row, AT_input_len, 1e12, &load->input, err));
+    PLAIT_TRY(read_number(r, row, AT_output_len, 1e12, &load->output, err));
+    PLAIT_TRY(read_number(r, row, AT_length_spread, 1.0, &load->spread, err));
+    PLAIT_TRY(read_number(r, row, AT_prefix_cached, 1e12, &load->cached, err));
+    PLAIT_TRY(read_number(r, row, AT_concurrency, 1e12, &load->concurrency, err));
+    PLAIT_TRY(read_number(r, row, AT_request_rate, 1e12, &load->rate, err));
     PLAIT_TRY(read_rounds(r, row, load, err));
     PLAIT_TRY(read_drafts(r, row, load, err));
     if (load->kind == PLAIT_LOAD_CLOSED && load->rate > 0.0)
@@ -475,24 +475,24 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     plait_accelerator *gpu = plait_arena_alloc(r->arena, 1, sizeof *gpu);
 
     PLAIT_TRY(plait_check_allocated(gpu, err));
-    *run = (plait_serve_run){.id = text(r, row, AT_id),
-                             .source = text(r, row, AT_source),
-                             .group = text(r, row, AT_group),
-                             .model = text(r, row, AT_model),
-                             .accelerator = text(r, row, AT_accelerator),
+    *run = (plait_serve_run){.id = read_text(r, row, AT_id),
+                             .source = read_text(r, row, AT_source),
+                             .group = read_text(r, row, AT_group),
+                             .model = read_text(r, row, AT_model),
+                             .accelerator = read_text(r, row, AT_accelerator),
                              .vendor = "",
                              .note = "",
-                             .version = version_of(text(r, row, AT_engine_version)),
-                             .month = month_of(text(r, row, AT_date)),
-                             .low = strcmp(text(r, row, AT_trust), "low") == 0};
+                             .version = version_of(read_text(r, row, AT_engine_version)),
+                             .month = month_of(read_text(r, row, AT_date)),
+                             .low = strcmp(read_text(r, row, AT_trust), "low") == 0};
     PLAIT_TRY(csv_table_word(&r->table, row, r->at[AT_mode], plait_serve_mode_word, &mode, err));
     run->mode = (plait_serve_mode)mode;
-    PLAIT_TRY(whole(r, row, AT_gpus, &gpus, err));
-    PLAIT_TRY(whole(r, row, AT_gpus_per_node, &gpus_per_node, err));
+    PLAIT_TRY(read_int(r, row, AT_gpus, &gpus, err));
+    PLAIT_TRY(read_int(r, row, AT_gpus_per_node, &gpus_per_node, err));
     run->gpus = gpus;
-    PLAIT_TRY(number(r, row, AT_chunk_tokens, 1e12, &run->chunk_tokens, err));
-    PLAIT_TRY(number(r, row, AT_poll_steps, 1e6, &run->poll_steps, err));
-    PLAIT_TRY(number(r, row, AT_gather_steps, 1e6, &run->gather_steps, err));
+    PLAIT_TRY(read_number(r, row, AT_chunk_tokens, 1e12, &run->chunk_tokens, err));
+    PLAIT_TRY(read_number(r, row, AT_poll_steps, 1e6, &run->poll_steps, err));
+    PLAIT_TRY(read_number(r, row, AT_gather_steps, 1e6, &run->gather_steps, err));
     PLAIT_TRY(read_load(r, row, run, err));
     PLAIT_TRY(read_measured(r, row, run, err));
     const plait_cluster *node;
@@ -506,15 +506,15 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     if (run->note[0] != '\0')
         return PLAIT_OK;
     run->vendor = node->group[0].accelerator->vendor;
-    run->kind = kind_of(text(r, row, AT_engine), run->vendor);
+    run->kind = kind_of(read_text(r, row, AT_engine), run->vendor);
     const bool published =
-        text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_RUN_DISAGGREGATED;
+        read_text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_RUN_DISAGGREGATED;
     const int weights =
-        weights_of(text(r, row, AT_weight_dtype), published, node->group[0].accelerator);
+        weights_of(read_text(r, row, AT_weight_dtype), published, node->group[0].accelerator);
     const plait_serving serving = {
         .model = model,
         .weights = (plait_weight_format)weights,
-        .kv = kv_of(text(r, row, AT_kv_dtype), run->kind, weights),
+        .kv = kv_of(read_text(r, row, AT_kv_dtype), run->kind, weights),
     };
     const size_t ways = published ? 1 : MOST_WAYS;
     run->way = plait_arena_alloc(r->arena, ways, sizeof *run->way);

@@ -46,7 +46,7 @@ static plait_status setup_cluster(setup *at, plait_problem *out, plait_error *er
 
 /* ---- job ---- */
 
-static plait_status need(int number, const char *title, plait_error *err)
+static plait_status need_number(int number, const char *title, plait_error *err)
 {
     if (number > 0)
         return PLAIT_OK;
@@ -81,9 +81,9 @@ plait_status setup_problem(setup *at, plait_problem *out, plait_error *err)
     const plait_run *const run = at->run;
     int precision = PLAIT_BF16;
 
-    PLAIT_TRY(need(run->seq_len, "seq_len", err));
-    PLAIT_TRY(need(run->gbs, "gbs", err));
-    PLAIT_TRY(need(run->gpus, "gpus", err));
+    PLAIT_TRY(need_number(run->seq_len, "seq_len", err));
+    PLAIT_TRY(need_number(run->gbs, "gbs", err));
+    PLAIT_TRY(need_number(run->gpus, "gpus", err));
     PLAIT_TRY(setup_cluster(at, out, err));
     PLAIT_TRY(setup_runtime(at, &out->runtime, err));
     note_attention(at, out->model);

@@ -8,7 +8,7 @@ static int or_one(int degree)
     return degree > 0 ? degree : 1;
 }
 
-static plait_status need(int number, const char *title, plait_error *err)
+static plait_status need_number(int number, const char *title, plait_error *err)
 {
     if (number > 0)
         return PLAIT_OK;
@@ -17,7 +17,7 @@ static plait_status need(int number, const char *title, plait_error *err)
 
 /* ---- keys that a row may omit ---- */
 
-static void give(plait_key_id key, int value, plait_degrees *d, plait_key_set *given)
+static void set_key(plait_key_id key, int value, plait_degrees *d, plait_key_set *given)
 {
     plait_key_put(d, key, value);
     *given |= PLAIT_KEY_BIT(key);
@@ -34,7 +34,7 @@ static plait_status set_expert_tensor(const plait_run *run, plait_degrees *d, pl
     if (!text_parse_int(text, 1, 1 << 20, &etp))
         return plait_fail(err, PLAIT_ERROR_RANGE, "notes", "expected etp=N, found \"etp=%.20s\"",
                           text);
-    give(PLAIT_KEY_ETP, etp, d, given);
+    set_key(PLAIT_KEY_ETP, etp, d, given);
     return PLAIT_OK;
 }
 
@@ -42,10 +42,10 @@ static plait_status set_expert_tensor(const plait_run *run, plait_degrees *d, pl
 static void set_shards(const plait_run *run, const plait_runtime *runtime, plait_degrees *d,
                        plait_key_set *given)
 {
-    give(PLAIT_KEY_ZERO, run->zero >= 0 ? run->zero : runtime->defaults.key[PLAIT_KEY_ZERO], d,
-         given);
+    set_key(PLAIT_KEY_ZERO, run->zero >= 0 ? run->zero : runtime->defaults.key[PLAIT_KEY_ZERO], d,
+            given);
     if (run->shard_group > 0 && d->zero > 0)
-        give(PLAIT_KEY_SHARD_GROUP, run->shard_group, d, given);
+        set_key(PLAIT_KEY_SHARD_GROUP, run->shard_group, d, given);
 }
 
 /* Keys that published recipes set for a model, in all rows: NVIDIA's perf_recipes and recipes. */
@@ -63,7 +63,7 @@ static void follow_recipes(const plait_run *run, plait_degrees *d, plait_key_set
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
         if (text_starts_with(run->framework, recipes[i].framework) &&
             text_starts_with(run->model, recipes[i].model))
-            give(recipes[i].key, recipes[i].value, d, given);
+            set_key(recipes[i].key, recipes[i].value, d, given);
 }
 
 /* Sets the keys that the notes name, which override the software's defaults. */
@@ -87,7 +87,7 @@ static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *g
         *given |= PLAIT_KEY_BIT(noted[f].key);
     }
     if (setup_has_word(at->run, "fp8-params"))
-        give(PLAIT_KEY_FP8_PARAMS, 1, d, given);
+        set_key(PLAIT_KEY_FP8_PARAMS, 1, d, given);
     return PLAIT_OK;
 }
 
@@ -102,7 +102,7 @@ static plait_status set_exchanges(const plait_run *run, plait_degrees *d, plait_
         *given |= PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER);
     }
     if (setup_has_word(run, "ep-overlap"))
-        give(PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, d, given);
+        set_key(PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, d, given);
     return PLAIT_OK;
 }
 
@@ -121,7 +121,7 @@ static plait_status set_attention(setup *at, const plait_runtime *runtime, plait
             setup_word("attention", at->run->attention, plait_attention_kernel_name, &kernel, err));
     if (kernel == PLAIT_ATTENTION_UNFUSED && setup_has_word(at->run, "fused-softmax"))
         kernel = PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
-    give(PLAIT_KEY_ATTENTION, kernel, d, given);
+    set_key(PLAIT_KEY_ATTENTION, kernel, d, given);
     return PLAIT_OK;
 }
 
@@ -182,20 +182,20 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
     plait_key_set given = 0;
 
     PLAIT_TRY(set_attention(at, problem->runtime, &d, &given, err));
-    PLAIT_TRY(need(run->tp, "tp", err));
-    PLAIT_TRY(need(run->pp, "pp", err));
-    PLAIT_TRY(need(run->mbs, "mbs", err));
-    give(PLAIT_KEY_TP, run->tp, &d, &given);
-    give(PLAIT_KEY_PP, run->pp, &d, &given);
-    give(PLAIT_KEY_CP, or_one(run->cp), &d, &given);
-    give(PLAIT_KEY_VPP, or_one(run->vpp), &d, &given);
-    give(PLAIT_KEY_EP, or_one(run->ep), &d, &given);
-    give(PLAIT_KEY_MBS, run->mbs, &d, &given);
+    PLAIT_TRY(need_number(run->tp, "tp", err));
+    PLAIT_TRY(need_number(run->pp, "pp", err));
+    PLAIT_TRY(need_number(run->mbs, "mbs", err));
+    set_key(PLAIT_KEY_TP, run->tp, &d, &given);
+    set_key(PLAIT_KEY_PP, run->pp, &d, &given);
+    set_key(PLAIT_KEY_CP, or_one(run->cp), &d, &given);
+    set_key(PLAIT_KEY_VPP, or_one(run->vpp), &d, &given);
+    set_key(PLAIT_KEY_EP, or_one(run->ep), &d, &given);
+    set_key(PLAIT_KEY_MBS, run->mbs, &d, &given);
     if (run->dp > 0)
-        give(PLAIT_KEY_DP, run->dp, &d, &given);
+        set_key(PLAIT_KEY_DP, run->dp, &d, &given);
     // Sequence parallelism is a choice only if the software can run without it.
     if (run->sp >= 0 && (problem->runtime->can.takes[PLAIT_KEY_SP] & 1U))
-        give(PLAIT_KEY_SP, run->tp > 1 && run->sp == 1, &d, &given);
+        set_key(PLAIT_KEY_SP, run->tp > 1 && run->sp == 1, &d, &given);
     PLAIT_TRY(set_expert_tensor(run, &d, &given, err));
     set_shards(run, problem->runtime, &d, &given);
     follow_recipes(run, &d, &given);

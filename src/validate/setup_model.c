@@ -121,7 +121,7 @@ static plait_status find_named(setup *at, plait_model *out, bool *found, plait_e
 
 /* ---- models from columns ---- */
 
-static plait_status need(int number, const char *title, plait_error *err)
+static plait_status need_number(int number, const char *title, plait_error *err)
 {
     if (number > 0)
         return PLAIT_OK;
@@ -157,14 +157,14 @@ static plait_status find_vocab(setup *at, int *vocab, plait_error *err)
     lower_case(at->run->model, name, sizeof name);
     *vocab = vocab_of_name(name);
     setup_note(at, "vocab not given: %d", *vocab);
-    return need(*vocab, "vocab", err);
+    return need_number(*vocab, "vocab", err);
 }
 
 static plait_status check_columns(const plait_run *run, plait_error *err)
 {
-    PLAIT_TRY(need(run->layers, "layers", err));
-    PLAIT_TRY(need(run->hidden, "hidden", err));
-    PLAIT_TRY(need(run->heads, "heads", err));
+    PLAIT_TRY(need_number(run->layers, "layers", err));
+    PLAIT_TRY(need_number(run->hidden, "hidden", err));
+    PLAIT_TRY(need_number(run->heads, "heads", err));
     if (run->head_dim == 0 && run->hidden % run->heads != 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "head_dim",
                           "expected a number, since %d heads do not divide %d, found nothing",
@@ -224,7 +224,7 @@ static bool has_dropout(const plait_run *run)
            !text_starts_with(run->framework, "NeMo") && !text_starts_with(run->framework, "Paxml");
 }
 
-static plait_status build(setup *at, plait_model *out, plait_error *err)
+static plait_status build_model(setup *at, plait_model *out, plait_error *err)
 {
     const plait_run *const run = at->run;
     const bool gpt = run->mlp == PLAIT_RUN_GELU;
@@ -263,7 +263,7 @@ plait_status setup_model(setup *at, const plait_model **out, plait_error *err)
     PLAIT_TRY(plait_check_allocated(model, err));
     PLAIT_TRY(find_named(at, model, &named, err));
     if (!named)
-        PLAIT_TRY(build(at, model, err));
+        PLAIT_TRY(build_model(at, model, err));
     *out = model;
     return PLAIT_OK;
 }

@@ -54,12 +54,12 @@ static plait_status copy_profile(setup *at, plait_runtime *out, plait_error *err
 
 /* ---- switches ---- */
 
-static double least(double a, double b)
+static double min_double(double a, double b)
 {
     return a < b ? a : b;
 }
 
-static double most(double a, double b)
+static double max_double(double a, double b)
 {
     return a > b ? a : b;
 }
@@ -71,14 +71,14 @@ static void fuse_norm(plait_runtime *runtime)
 
     runtime->kernels.fused_norm = true;
     keeps[PLAIT_TENSOR_norm_cast] = 0.0;
-    keeps[PLAIT_TENSOR_norm_in] = least(keeps[PLAIT_TENSOR_norm_in], 2.0);
-    keeps[PLAIT_TENSOR_norm_out] = least(keeps[PLAIT_TENSOR_norm_out], 2.0);
+    keeps[PLAIT_TENSOR_norm_in] = min_double(keeps[PLAIT_TENSOR_norm_in], 2.0);
+    keeps[PLAIT_TENSOR_norm_out] = min_double(keeps[PLAIT_TENSOR_norm_out], 2.0);
 }
 
 static void fuse_loss(plait_runtime *runtime)
 {
     runtime->kernels.fused_loss = true;
-    runtime->keep.logits = least(runtime->keep.logits, 4.0);
+    runtime->keep.logits = min_double(runtime->keep.logits, 4.0);
 }
 
 /* Tokens beyond the mean per expert are dropped, so no rank receives more. */
@@ -90,7 +90,7 @@ static void drop_tokens(plait_runtime *runtime)
 /* Muon keeps one moment in place of Adam's two. */
 static void use_muon(plait_runtime *runtime)
 {
-    runtime->state.optimizer = least(runtime->state.optimizer, 8.0);
+    runtime->state.optimizer = min_double(runtime->state.optimizer, 8.0);
 }
 
 static void fuse_experts(plait_runtime *runtime)
@@ -166,7 +166,7 @@ static void turn_switches(const plait_run *run, plait_runtime *runtime)
 static void unfuse_loss(plait_runtime *runtime)
 {
     runtime->kernels.fused_loss = false;
-    runtime->keep.logits = most(runtime->keep.logits, 6.0);
+    runtime->keep.logits = max_double(runtime->keep.logits, 6.0);
 }
 
 /*

@@ -46,7 +46,7 @@ plait_errors statistics_errors(const double *error, size_t count, double *scratc
 /* ---- ranks ---- */
 
 /* Computes ranks from 1; equal values share the mean of their ranks. */
-static void rank(const double *values, size_t count, double *ranks)
+static void compute_ranks(const double *values, size_t count, double *ranks)
 {
     for (size_t i = 0; i < count; i++) {
         size_t below = 0, equal = 0;
@@ -74,8 +74,8 @@ static double pearson(const double *a, const double *b, size_t count)
 
 double statistics_spearman(const double *a, const double *b, size_t count, double *scratch)
 {
-    rank(a, count, scratch);
-    rank(b, count, scratch + count);
+    compute_ranks(a, count, scratch);
+    compute_ranks(b, count, scratch + count);
     return pearson(scratch, scratch + count, count);
 }
 

@@ -13,7 +13,7 @@ static bool key_known(const plait_validation *v, size_t row, const char **name, 
            run->trust != PLAIT_TRUST_OFFLOAD;
 }
 
-static void confuse(const plait_validation *v, size_t row, plait_confusion *out)
+static void count_confusion(const plait_validation *v, size_t row, plait_confusion *out)
 {
     const bool failed = v->runs->run[row].outcome != PLAIT_RUN_OK;
     const bool predicted = v->price[row].verdict == PLAIT_OUT_OF_MEMORY;
@@ -37,8 +37,8 @@ plait_status sum_confusions(plait_validation *v, plait_arena *arena, plait_error
         plait_confusion of_group = {.source = groups.name[g]};
 
         for (size_t i = 0; i < groups.size[g]; i++) {
-            confuse(v, groups.row[g][i], &of_group);
-            confuse(v, groups.row[g][i], &v->confusion_total);
+            count_confusion(v, groups.row[g][i], &of_group);
+            count_confusion(v, groups.row[g][i], &v->confusion_total);
         }
         of_group.balanced_accuracy = statistics_balanced_accuracy(&of_group);
         confusion[v->confusions++] = of_group;

@@ -43,7 +43,7 @@ static plait_sweep_rank rank_sweep(const plait_validation *v, const char *name, 
 }
 
 /* Returns mean and median over the sweeps of the field at offset `member`, without NaN values. */
-static plait_rank_summary summarize(const plait_validation *v, size_t member, double *scratch)
+static plait_rank_summary summarize_field(const plait_validation *v, size_t member, double *scratch)
 {
     size_t count = 0;
     plait_rank_summary out;
@@ -78,10 +78,10 @@ plait_status sum_ranks(plait_validation *v, plait_arena *arena, plait_error *err
             sweep[v->sweeps++] =
                 rank_sweep(v, groups.name[g], groups.row[g], groups.size[g], &times);
     v->sweep = sweep;
-    v->spearman = summarize(v, offsetof(plait_sweep_rank, spearman), times.scratch);
-    v->kendall = summarize(v, offsetof(plait_sweep_rank, kendall), times.scratch);
-    v->regret = summarize(v, offsetof(plait_sweep_rank, regret), times.scratch);
+    v->spearman = summarize_field(v, offsetof(plait_sweep_rank, spearman), times.scratch);
+    v->kendall = summarize_field(v, offsetof(plait_sweep_rank, kendall), times.scratch);
+    v->regret = summarize_field(v, offsetof(plait_sweep_rank, regret), times.scratch);
     v->regret_beyond_noise =
-        summarize(v, offsetof(plait_sweep_rank, regret_beyond_noise), times.scratch);
+        summarize_field(v, offsetof(plait_sweep_rank, regret_beyond_noise), times.scratch);
     return PLAIT_OK;
 }

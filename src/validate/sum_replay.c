@@ -52,7 +52,7 @@ static plait_status take_sweep(const plait_validation *v, const plait_evidence *
                                 err);
 }
 
-static double lost(const replay_sweep *sweep, double step_s)
+static double relative_regret(const replay_sweep *sweep, double step_s)
 {
     return step_s / sweep->best_s - 1.0;
 }
@@ -72,7 +72,7 @@ static void replay_ranked(const replay_sweep *sweep, bool *tried, double regret[
             least_s = fmin(least_s, sweep->measured_s[next]);
         }
         if (count == plait_replay_tries[r])
-            regret[r++] = lost(sweep, least_s);
+            regret[r++] = relative_regret(sweep, least_s);
     }
 }
 
@@ -93,7 +93,7 @@ static void replay_random(const replay_sweep *sweep, double *sorted, double regr
         regret[r] = 0.0;
         for (int i = 0; i < n && left > 0.0; i++) {
             const double in = fmin(1.0, (double)k / (n - i));
-            regret[r] += left * in * lost(sweep, sorted[i]);
+            regret[r] += left * in * relative_regret(sweep, sorted[i]);
             left *= 1.0 - in;
         }
     }
@@ -116,7 +116,7 @@ static plait_status replay_tries(const replay_sweep *sweep, plait_arena *arena, 
         if (i + 1 != plait_replay_tries[r])
             continue;
         expected[r] = tries.regret[i];
-        regret[r++] = lost(sweep, least_s);
+        regret[r++] = relative_regret(sweep, least_s);
     }
     return PLAIT_OK;
 }
@@ -140,13 +140,13 @@ static plait_status replay_updated(const replay_sweep *sweep, plait_arena *arena
             plait_posterior_measure(&belief, tries.plan[0], step_s);
         }
         if (count == plait_replay_tries[r])
-            regret[r++] = lost(sweep, least_s);
+            regret[r++] = relative_regret(sweep, least_s);
     }
     return PLAIT_OK;
 }
 
-static plait_status replay(const replay_sweep *sweep, plait_arena *arena, plait_replay *out,
-                           plait_error *err)
+static plait_status replay_sweep_run(const replay_sweep *sweep, plait_arena *arena,
+                                     plait_replay *out, plait_error *err)
 {
     const size_t plans = (size_t)sweep->plans;
     bool *tried = plait_arena_alloc(arena, plans, sizeof *tried);
@@ -159,7 +159,7 @@ static plait_status replay(const replay_sweep *sweep, plait_arena *arena, plait_
     return replay_updated(sweep, arena, out->updated, err);
 }
 
-static void add(const plait_replay *one, double share, plait_replay *sum)
+static void add_replay(const plait_replay *one, double share, plait_replay *sum)
 {
     for (int r = 0; r < PLAIT_REPLAYS; r++) {
         sum->random[r] += share * one->random[r];
@@ -185,8 +185,8 @@ plait_status sum_replay(plait_validation *v, const plait_evidence *evidence, pla
         if (groups.size[g] < PLAIT_SWEEP_LEAST)
             continue;
         PLAIT_TRY(take_sweep(v, evidence, groups.row[g], groups.size[g], arena, &sweep, err));
-        PLAIT_TRY(replay(&sweep, arena, &one, err));
-        add(&one, 1.0 / (double)v->sweeps, &v->replay);
+        PLAIT_TRY(replay_sweep_run(&sweep, arena, &one, err));
+        add_replay(&one, 1.0 / (double)v->sweeps, &v->replay);
         plait_arena_rewind(arena, here);
     }
     plait_arena_rewind(arena, mark);

@@ -108,7 +108,7 @@ enum { BLOCKS = sizeof blocks / sizeof blocks[0] };
 
 /* ---- blocks ---- */
 
-static plait_status load(const char *name, family_file *file, plait_error *err);
+static plait_status load_family(const char *name, family_file *file, plait_error *err);
 
 /* Copies the numbers that the family `from` has in the same block. */
 static plait_status copy_from(const json_cursor *block, const field *fields,
@@ -127,7 +127,7 @@ static plait_status copy_from(const json_cursor *block, const field *fields,
                              "expected numbers, found a family behind %d others", MAX_CHAIN);
     PLAIT_TRY(accelerator_family_name(block, "from", file->arena, &name, err));
     lender = *file->shared;
-    PLAIT_TRY(load(name, &other, err));
+    PLAIT_TRY(load_family(name, &other, err));
     fields_copy_filled(fields, (const char *)&lender + place, numbers);
     return PLAIT_OK;
 }
@@ -237,7 +237,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     return file->shared != NULL && file->chain == 0 ? check_required(root, family, err) : PLAIT_OK;
 }
 
-static plait_status load(const char *name, family_file *file, plait_error *err)
+static plait_status load_family(const char *name, family_file *file, plait_error *err)
 {
     const char *path;
 
@@ -258,7 +258,7 @@ static plait_status load_common(plait_arena *arena, accelerator_family *out, pla
     }
     for (int f = 0; f < PLAIT_KV_FORMATS; f++)
         fields_blank(accelerator_decode_fields, &out->decode[f]);
-    return load(common, &file, err);
+    return load_family(common, &file, err);
 }
 
 plait_status accelerator_family_find(const char *name, plait_arena *arena, accelerator_family *out,
@@ -269,7 +269,7 @@ plait_status accelerator_family_find(const char *name, plait_arena *arena, accel
 
     PLAIT_TRY(load_common(arena, &shared, err));
     *out = shared;
-    return load(name, &file, err);
+    return load_family(name, &file, err);
 }
 
 plait_status accelerator_family_parse(const char *text, size_t length, const char *name,

@@ -109,7 +109,7 @@ static plait_status parse_shape(const char *text, cluster_shape *shape, plait_er
 
 /* ---- building ---- */
 
-static int least(int a, int b)
+static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -123,7 +123,7 @@ static int domain_gpus(const plait_accelerator *accelerator, int node)
     const int domain = accelerator->scale_up_domain;
 
     return domain > accelerator->gpus_per_node && domain > node ? domain - domain % node
-                                                                : least(domain, node);
+                                                                : min_int(domain, node);
 }
 
 /*
@@ -138,7 +138,7 @@ static void domain_torus(const plait_accelerator *accelerator, int gpus, plait_l
         level->side[axis] = 1;
     for (int axis = 0; axis < 3; axis++) {
         whole[axis] = accelerator->torus[axis];
-        level->side[axis] = least(gpus, whole[axis]);
+        level->side[axis] = min_int(gpus, whole[axis]);
         while (gpus % level->side[axis] != 0)
             level->side[axis]--;
         gpus /= level->side[axis];
@@ -166,8 +166,8 @@ static plait_level scale_up_level(const plait_accelerator *accelerator, int node
     return level;
 }
 
-static void build(const plait_accelerator *accelerator, const cluster_shape *shape,
-                  plait_cluster *out)
+static void build_cluster(const plait_accelerator *accelerator, const cluster_shape *shape,
+                          plait_cluster *out)
 {
     const int node = shape->gpus > 0 ? shape->gpus : accelerator->gpus_per_node;
 
@@ -197,7 +197,7 @@ static plait_status make_group(const char *text, char *part, cluster_shape *shap
     PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, shape->accelerator, arena, &path, err));
     PLAIT_TRY(plait_accelerator_load(path, arena, accelerator, err));
     out->source = accelerator->source;
-    build(accelerator, shape, out);
+    build_cluster(accelerator, shape, out);
     return shape->nodes > 0
                ? plait_cluster_take(out, shape->nodes * out->group[0].gpus_per_node, err)
                : PLAIT_OK;

@@ -191,8 +191,8 @@ static plait_status fail_parse(const csv_reader *reader, struct csv_parser *pars
 }
 
 /* A quoted cell may have line ends, so a row begins on a line before which the number of quotes is even. */
-static plait_status feed(csv_reader *reader, struct csv_parser *parser, const char *text,
-                         size_t length)
+static plait_status feed_text(csv_reader *reader, struct csv_parser *parser, const char *text,
+                              size_t length)
 {
     size_t line = 1;
     bool quoted = false;
@@ -238,7 +238,7 @@ plait_status csv_table_parse(const char *text, size_t length, const char *name, 
     PLAIT_TRY(check_bytes(text, length, name, err));
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
         return plait_fail_nomem(err);
-    status = feed(&reader, &parser, text, length);
+    status = feed_text(&reader, &parser, text, length);
     csv_free(&parser);
     PLAIT_TRY(status);
     if (reader.title == NULL)

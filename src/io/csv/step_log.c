@@ -52,7 +52,7 @@ static bool next_line(log_text *rest, log_text *line)
 }
 
 /* The text after a mark; NULL if the text does not contain it. */
-static const char *after(log_text text, const char *mark)
+static const char *text_after(log_text text, const char *mark)
 {
     const size_t length = strlen(mark);
 
@@ -102,7 +102,7 @@ static double number_at(const char *at, const char *end, const char **stop)
 
 static double number_after(log_text text, const char *mark)
 {
-    const char *const at = after(text, mark);
+    const char *const at = text_after(text, mark);
 
     return at != NULL ? number_at(at, text.end, NULL) : (double)NAN;
 }
@@ -118,7 +118,7 @@ static int collect_lines(log_text log, const step_format *format, double *out)
         double sum = 0.0;
 
         // torchtitan's validation prints the rate of a forward pass
-        if (after(line, format->line) == NULL || after(line, "validate step:") != NULL)
+        if (text_after(line, format->line) == NULL || text_after(line, "validate step:") != NULL)
             continue;
         for (int m = 0; m < MARKS && format->mark[m] != NULL; m++)
             sum += number_after(line, format->mark[m]);
@@ -221,7 +221,7 @@ static bool is_of_files(const char *bracket, log_text log)
 
     while (line > log.at && line[-1] != '\n' && line[-1] != '\r')
         line--;
-    return after((log_text){line, bracket}, "oading ") != NULL;
+    return text_after((log_text){line, bracket}, "oading ") != NULL;
 }
 
 /*
@@ -366,7 +366,7 @@ static int collect_summary(log_text log, const step_format *format, double *out)
 /* LLaMA-Factory's trainer_log.jsonl: "current_steps": 10, ..., "elapsed_time": "0:04:03". */
 static bool read_elapsed(log_text line, double *step, double *seconds)
 {
-    const char *at = after(line, "\"elapsed_time\": \"");
+    const char *at = text_after(line, "\"elapsed_time\": \"");
 
     *step = number_after(line, "\"current_steps\":");
     *seconds = at != NULL ? clock_at(at, line.end, &at) : (double)NAN;
@@ -390,7 +390,7 @@ static bool read_wall_time(log_text line, double *step, double *seconds)
 static int collect_between(log_text log, const step_format *format, double *out)
 {
     const bool table = format->line == NULL;
-    const char *const header = table ? after(log, format->mark[0]) : NULL;
+    const char *const header = table ? text_after(log, format->mark[0]) : NULL;
     double last_step = (double)NAN, last_s = (double)NAN, step, seconds;
     log_text line;
     int count = 0;

@@ -20,7 +20,7 @@ static size_t numbers_of(const field *f)
     return f->count > 0 ? f->count : 1;
 }
 
-static void *member(void *block, const field *f)
+static void *field_address(void *block, const field *f)
 {
     return (char *)block + f->offset;
 }
@@ -99,7 +99,7 @@ static plait_status read_block(const json_cursor *at, const field *fields, const
     keys[count] = NULL;
     PLAIT_TRY(json_keys_among(at, keys, err));
     for (const field *f = fields; f->key != NULL; f++)
-        PLAIT_TRY(read_field(at, f, member(out, f), err));
+        PLAIT_TRY(read_field(at, f, field_address(out, f), err));
     return PLAIT_OK;
 }
 
@@ -190,7 +190,7 @@ bool fields_any(const field *fields, const void *block)
 void fields_blank(const field *fields, void *block)
 {
     for (const field *f = fields; f->key != NULL; f++) {
-        double *const number = member(block, f);
+        double *const number = field_address(block, f);
 
         for (size_t i = 0; i < numbers_of(f); i++)
             number[i] = (double)NAN;
@@ -207,7 +207,7 @@ void fields_copy_filled(const field *fields, const void *from, void *to)
 {
     for (const field *f = fields; f->key != NULL; f++)
         if (!is_blank(f, from))
-            memcpy(member(to, f), const_member(from, f), numbers_of(f) * sizeof(double));
+            memcpy(field_address(to, f), const_member(from, f), numbers_of(f) * sizeof(double));
 }
 
 const char *fields_first_blank(const field *fields, const void *block)

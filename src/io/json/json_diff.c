@@ -38,7 +38,7 @@ static const char *text_of(const cJSON *value, plait_arena *arena)
     return cJSON_IsNull(value) ? "null" : cJSON_IsTrue(value) ? "true" : "false";
 }
 
-static plait_status add(differ *d, const char *at, const cJSON *a, const cJSON *b)
+static plait_status add_change(differ *d, const char *at, const cJSON *a, const cJSON *b)
 {
     json_changes *const out = d->out;
     json_change one = {.at = at, .from = (double)NAN, .to = (double)NAN};
@@ -136,18 +136,18 @@ static const cJSON *find_named(const named_list *list, const char *name)
 
 /* ---- comparison ---- */
 
-static plait_status compare(differ *d, const char *at, const cJSON *a, const cJSON *b);
+static plait_status compare_values(differ *d, const char *at, const cJSON *a, const cJSON *b);
 
 static plait_status compare_named(differ *d, const char *at, const named_list *a,
                                   const named_list *b)
 {
     for (int i = 0; i < b->count; i++)
-        PLAIT_TRY(compare(d, plait_arena_printf(d->arena, "%s/%s", at, b->name[i]),
-                          find_named(a, b->name[i]), b->element[i]));
+        PLAIT_TRY(compare_values(d, plait_arena_printf(d->arena, "%s/%s", at, b->name[i]),
+                                 find_named(a, b->name[i]), b->element[i]));
     for (int i = 0; i < a->count; i++)
         if (find_named(b, a->name[i]) == NULL)
-            PLAIT_TRY(
-                add(d, plait_arena_printf(d->arena, "%s/%s", at, a->name[i]), a->element[i], NULL));
+            PLAIT_TRY(add_change(d, plait_arena_printf(d->arena, "%s/%s", at, a->name[i]),
+                                 a->element[i], NULL));
     return PLAIT_OK;
 }
 
@@ -160,9 +160,9 @@ static plait_status compare_arrays(differ *d, const char *at, const cJSON *a, co
     if (one.named && other.named)
         return compare_named(d, at, &one, &other);
     for (int i = 0; i < one.count || i < other.count; i++)
-        PLAIT_TRY(compare(d, plait_arena_printf(d->arena, "%s/%d", at, i),
-                          i < one.count ? one.element[i] : NULL,
-                          i < other.count ? other.element[i] : NULL));
+        PLAIT_TRY(compare_values(d, plait_arena_printf(d->arena, "%s/%d", at, i),
+                                 i < one.count ? one.element[i] : NULL,
+                                 i < other.count ? other.element[i] : NULL));
     return PLAIT_OK;
 }
 
@@ -179,20 +179,20 @@ static plait_status compare_objects(differ *d, const char *at, const cJSON *a, c
     cJSON_ArrayForEach(member, b)
     {
         if (!differs_between_runs(member->string))
-            PLAIT_TRY(compare(d, plait_arena_printf(d->arena, "%s/%s", at, member->string),
-                              cJSON_GetObjectItemCaseSensitive(a, member->string), member));
+            PLAIT_TRY(compare_values(d, plait_arena_printf(d->arena, "%s/%s", at, member->string),
+                                     cJSON_GetObjectItemCaseSensitive(a, member->string), member));
     }
     cJSON_ArrayForEach(member, a)
     {
         if (!differs_between_runs(member->string) &&
             cJSON_GetObjectItemCaseSensitive(b, member->string) == NULL)
-            PLAIT_TRY(
-                add(d, plait_arena_printf(d->arena, "%s/%s", at, member->string), member, NULL));
+            PLAIT_TRY(add_change(d, plait_arena_printf(d->arena, "%s/%s", at, member->string),
+                                 member, NULL));
     }
     return PLAIT_OK;
 }
 
-static plait_status compare(differ *d, const char *at, const cJSON *a, const cJSON *b)
+static plait_status compare_values(differ *d, const char *at, const cJSON *a, const cJSON *b)
 {
     if (at == NULL)
         return plait_fail_nomem(d->err);
@@ -200,12 +200,12 @@ static plait_status compare(differ *d, const char *at, const cJSON *a, const cJS
         return plait_fail(d->err, PLAIT_ERROR_RANGE, at, "expected at most %d elements, found more",
                           MAX_ELEMENTS);
     if (a == NULL || b == NULL)
-        return add(d, at, a, b);
+        return add_change(d, at, a, b);
     if (cJSON_IsArray(a) && cJSON_IsArray(b))
         return compare_arrays(d, at, a, b);
     if (cJSON_IsObject(a) && cJSON_IsObject(b))
         return compare_objects(d, at, a, b);
-    return cJSON_Compare(a, b, 1) ? PLAIT_OK : add(d, at, a, b);
+    return cJSON_Compare(a, b, 1) ? PLAIT_OK : add_change(d, at, a, b);
 }
 
 plait_status json_diff(const json_cursor *a, const json_cursor *b, const char *const *names,
@@ -214,7 +214,7 @@ plait_status json_diff(const json_cursor *a, const json_cursor *b, const char *c
     differ d = {.names = names, .arena = arena, .out = out, .err = err};
 
     *out = (json_changes){0};
-    return compare(&d, "", a->value, b->value);
+    return compare_values(&d, "", a->value, b->value);
 }
 
 /* ---- json_same ---- */

@@ -22,7 +22,7 @@ typedef struct json_text {
 } json_text;
 
 /* The next byte, or '\0' at the end. */
-static char current(const json_text *scan)
+static char current_byte(const json_text *scan)
 {
     return scan->at < scan->length ? scan->text[scan->at] : '\0';
 }
@@ -44,7 +44,7 @@ static bool is_blank(char c)
 
 static bool skip_one(json_text *scan, char wanted, char or_wanted)
 {
-    const bool found = current(scan) == wanted || current(scan) == or_wanted;
+    const bool found = current_byte(scan) == wanted || current_byte(scan) == or_wanted;
 
     scan->at += found;
     return found;
@@ -62,7 +62,7 @@ static bool skip_digits(json_text *scan)
 {
     const size_t start = scan->at;
 
-    while (is_digit(current(scan)))
+    while (is_digit(current_byte(scan)))
         scan->at++;
     return scan->at > start;
 }
@@ -100,10 +100,10 @@ static const char *scan_number(json_text *scan)
 static const char *scan_string(json_text *scan)
 {
     scan->string = scan->at;
-    for (scan->at++; scan->at < scan->length && current(scan) != '"'; scan->at++) {
-        if (is_control(current(scan)))
+    for (scan->at++; scan->at < scan->length && current_byte(scan) != '"'; scan->at++) {
+        if (is_control(current_byte(scan)))
             return "control characters to be escaped";
-        if (current(scan) != '\\')
+        if (current_byte(scan) != '\\')
             continue;
         scan->at++;
         if (scan->length - scan->at > 4 && memcmp(scan->text + scan->at, "u0000", 5) == 0)
@@ -115,7 +115,7 @@ static const char *scan_string(json_text *scan)
 
 static const char *scan_token(json_text *scan)
 {
-    const char c = current(scan);
+    const char c = current_byte(scan);
 
     if (c == '"')
         return scan_string(scan);

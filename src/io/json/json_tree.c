@@ -60,7 +60,7 @@ json_tree *json_tree_enter(json_tree *object, const char *key)
 }
 
 /* Takes over `value`, which is NULL if there was no memory for it. */
-static json_tree *set(json_tree *object, const char *key, cJSON *value)
+static json_tree *set_member(json_tree *object, const char *key, cJSON *value)
 {
     const bool done =
         value != NULL && (json_tree_member(object, key) != NULL
@@ -74,22 +74,22 @@ static json_tree *set(json_tree *object, const char *key, cJSON *value)
 
 json_tree *json_tree_set_object(json_tree *object, const char *key)
 {
-    return set(object, key, cJSON_CreateObject());
+    return set_member(object, key, cJSON_CreateObject());
 }
 
 json_tree *json_tree_set_array(json_tree *object, const char *key)
 {
-    return set(object, key, cJSON_CreateArray());
+    return set_member(object, key, cJSON_CreateArray());
 }
 
 bool json_tree_set_number(json_tree *object, const char *key, double number)
 {
-    return set(object, key, cJSON_CreateNumber(number)) != NULL;
+    return set_member(object, key, cJSON_CreateNumber(number)) != NULL;
 }
 
 bool json_tree_set_text(json_tree *object, const char *key, const char *text)
 {
-    return set(object, key, cJSON_CreateString(text)) != NULL;
+    return set_member(object, key, cJSON_CreateString(text)) != NULL;
 }
 
 bool json_tree_append(json_tree *array, double number)

@@ -423,7 +423,7 @@ plait_status plans_plan(const plans_entry *entry, const plait_degrees *degrees, 
 plait_status plans_deal_stages(plans_entry *entry, const int *counts, plait_arena *arena,
                                plait_error *err)
 {
-    const int count = product(entry->degrees.pp, entry->degrees.vpp);
+    const int count = saturating_mul(entry->degrees.pp, entry->degrees.vpp);
     plait_chunk *const chunks = plait_arena_alloc(arena, (size_t)count, sizeof *chunks);
     plans_stage *stage;
     plait_plan plan;

@@ -34,7 +34,7 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
 
 /* ---- members that may be unknown ---- */
 
-static bool given(const plans_entry *entry, plait_key_id key)
+static bool has_key(const plans_entry *entry, plait_key_id key)
 {
     return (entry->given & PLAIT_KEY_BIT(key)) != 0;
 }
@@ -56,7 +56,7 @@ static void write_order(json_writer *json, const plans_entry *entry)
 {
     const plait_axis *axes = plait_order_axes((plait_order)entry->degrees.order);
 
-    if (!given(entry, PLAIT_KEY_ORDER)) {
+    if (!has_key(entry, PLAIT_KEY_ORDER)) {
         json_member_null(json, "order");
         return;
     }
@@ -71,7 +71,7 @@ static void member_of_key(json_writer *json, const plans_entry *entry, plait_key
     const plait_key *const row = &plait_keys[key];
     char text[PLAIT_VALUE_SIZE];
 
-    if (!given(entry, key) ||
+    if (!has_key(entry, key) ||
         (row->words == NULL && plait_key_value(&entry->degrees, key) < row->low))
         json_member_null(json, row->name); // unknown, or invalid: no dp divides the GPUs
     else if (row->words == NULL)
@@ -91,7 +91,8 @@ static const char *runtime_name(const plans_entry *entry)
 static void write_degrees(json_writer *json, const plans_entry *entry)
 {
     const plait_degrees *const d = &entry->degrees;
-    const bool batch = given(entry, PLAIT_KEY_DP) && given(entry, PLAIT_KEY_MBS) && entry->gbs > 0;
+    const bool batch =
+        has_key(entry, PLAIT_KEY_DP) && has_key(entry, PLAIT_KEY_MBS) && entry->gbs > 0;
 
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (key == PLAIT_KEY_ORDER)

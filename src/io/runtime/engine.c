@@ -126,7 +126,7 @@ plait_status plait_engine_list(plait_arena *arena, plait_engine **profiles, size
 }
 
 /* Whether a month, or else a version, is within the profile's last one. */
-static bool covers(const plait_engine *p, int month, int version)
+static bool profile_covers(const plait_engine *p, int month, int version)
 {
     if (p->until == 0)
         return true;
@@ -152,8 +152,8 @@ const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
         const plait_engine *p = &profiles[i];
         const bool same = p->vendor[0] != '\0' && strcmp(p->vendor, vendor) == 0;
 
-        if (p->kind != kind || !(p->vendor[0] == '\0' || same) || !covers(p, month, version) ||
-            (own && !same))
+        if (p->kind != kind || !(p->vendor[0] == '\0' || same) ||
+            !profile_covers(p, month, version) || (own && !same))
             continue;
         if ((same && !own) || ends_earlier(p, found))
             found = p;

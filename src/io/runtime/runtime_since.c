@@ -117,7 +117,7 @@ static void drop_module(plait_capabilities *can, int module)
     can->module_sets = kept;
 }
 
-static void drop(plait_runtime *runtime, const plait_feature *feature)
+static void drop_feature(plait_runtime *runtime, const plait_feature *feature)
 {
     plait_capabilities *const can = &runtime->can;
 
@@ -156,5 +156,5 @@ void runtime_bound(plait_runtime *runtime, const plait_release *at)
     runtime->at = at;
     for (size_t i = 0; i < runtime->features; i++)
         if (&runtime->release[runtime->feature[i].since] > at)
-            drop(runtime, &runtime->feature[i]);
+            drop_feature(runtime, &runtime->feature[i]);
 }

@@ -41,7 +41,7 @@ plait_status runtime_split(const char *name, plait_arena *arena, const char **so
 
 /* ---- variants ---- */
 
-static int ascending(const void *a, const void *b)
+static int compare_releases(const void *a, const void *b)
 {
     return *(const int *)a - *(const int *)b;
 }
@@ -63,7 +63,7 @@ plait_status runtime_variants(const char *software, plait_arena *arena, int **da
         (*dates)[*count] = runtime_date(names[i] + length + 1);
         *count += (*dates)[*count] > 0;
     }
-    qsort(*dates, *count, sizeof **dates, ascending);
+    qsort(*dates, *count, sizeof **dates, compare_releases);
     return PLAIT_OK;
 }
 
@@ -89,7 +89,7 @@ static const char *version_of(const char *release)
 enum { RELEASE_SIZE = 64 };
 
 /* "v0.14" begins v0.14.0 and v0.14.0rc1, but not v0.140.0. A number without a point would begin too many. */
-static bool begins(const char *when, const char *name)
+static bool is_version_prefix(const char *when, const char *name)
 {
     const size_t length = strlen(when);
 
@@ -98,7 +98,7 @@ static bool begins(const char *when, const char *name)
 }
 
 /* Spells a tag "core_v0.14.0", its branch "core_r0.14.0", "0.14" and "V0.14" as the list of releases does. */
-static const char *normalise(const char *when, char out[RELEASE_SIZE])
+static const char *normalise_tag(const char *when, char out[RELEASE_SIZE])
 {
     const size_t product = strcspn(when, "-_");
     const bool named = when[product] != '\0';
@@ -117,11 +117,11 @@ static const char *normalise(const char *when, char out[RELEASE_SIZE])
 static const plait_release *release_named(const plait_runtime *newest, const char *text)
 {
     char spelling[RELEASE_SIZE];
-    const char *const when = normalise(text, spelling);
+    const char *const when = normalise_tag(text, spelling);
 
     for (size_t i = newest->releases; i-- > 0;)
-        if (begins(when, newest->release[i].name) ||
-            begins(when, version_of(newest->release[i].name)))
+        if (is_version_prefix(when, newest->release[i].name) ||
+            is_version_prefix(when, version_of(newest->release[i].name)))
             return &newest->release[i];
     return NULL;
 }

@@ -119,8 +119,8 @@ static plait_status write_again(const plans_entry *entry, plait_arena *arena, co
 }
 
 /* Each member of `expected` must be equal in `found`, the root of the file. */
-static plait_status compare(const json_cursor *expected, plait_arena *arena, void *found,
-                            plait_error *err)
+static plait_status compare_members(const json_cursor *expected, plait_arena *arena, void *found,
+                                    plait_error *err)
 {
     json_cursor here, there;
 
@@ -156,7 +156,7 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
         PLAIT_TRY(faults_only(inner.status, &inner, err));
         return json_fail(degrees, inner.status, err, "%s", inner.message);
     }
-    return json_parse(text, length, "expected", compare, arena, root, err);
+    return json_parse(text, length, "expected", compare_members, arena, root, err);
 }
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *entry,

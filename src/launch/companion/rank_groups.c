@@ -61,7 +61,7 @@ static plait_group_shape shape_of(const plait_degrees *d, launch_group kind)
  * Take the members of the group that begins at `first`; false if one is out of range or in another
  * group.
  */
-static bool take(const plait_group_shape *shape, int first, int world, bool *taken, int *rank)
+static bool take_group(const plait_group_shape *shape, int first, int world, bool *taken, int *rank)
 {
     int count = 1;
 
@@ -99,7 +99,8 @@ plait_status launch_groups(const plait_degrees *d, launch_group kind, plait_aren
         if (taken[first])
             continue;
         if ((out->groups + 1) * shape.ranks > world ||
-            !take(&shape, first, world, taken, rank + (size_t)out->groups * (size_t)shape.ranks))
+            !take_group(&shape, first, world, taken,
+                        rank + (size_t)out->groups * (size_t)shape.ranks))
             return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
                               "expected %s groups that part %d ranks, found groups of %d that "
                               "overlap",

@@ -240,7 +240,8 @@ static void append_experiment(const plait_launch *launch, text_builder *out)
                      "\nhydra:\n  run:\n    dir: ${experiment.exp_dir}/hydra\n");
 }
 
-static const char *config(const plait_launch *launch, const launch_args *flags, plait_arena *arena)
+static const char *config_text(const plait_launch *launch, const launch_args *flags,
+                               plait_arena *arena)
 {
     text_builder out;
 
@@ -297,7 +298,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     megatron_args_append(&args, &flags);
     args_append(&flags, &own);
     use_older_words(&flags);
-    PLAIT_TRY(folder_add(out, "plan.yaml", config(launch, &flags, arena), false, err));
+    PLAIT_TRY(folder_add(out, "plan.yaml", config_text(launch, &flags, arena), false, err));
     return folder_add(out, "run.sh", run_script(launch, arena), true, err);
 }
 

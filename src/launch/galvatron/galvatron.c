@@ -124,7 +124,7 @@ static void write_notes(const plait_launch *launch, json_writer *json)
     json_end_object(json);
 }
 
-static const char *on(bool value)
+static const char *bool_text(bool value)
 {
     return value ? "true" : "false";
 }
@@ -141,9 +141,9 @@ static void append_parallel(const plait_launch *launch, text_builder *out)
                        "    mixed_precision: %s\n"
                        "    reduce_in_fp32: %s\n"
                        "    entropy_in_fp32: false\n",
-                       on(d->grad_sync == PLAIT_SYNC_SHIFTED),
+                       bool_text(d->grad_sync == PLAIT_SYNC_SHIFTED),
                        plait_precision_name[launch->problem->job.precision],
-                       on(d->grad_reduce == PLAIT_STATE_FP32));
+                       bool_text(d->grad_reduce == PLAIT_STATE_FP32));
 }
 
 /* ---- the model; src/rules/rules_galvatron.c decides which the format can express ---- */
@@ -202,9 +202,10 @@ static void append_layers(const plait_model *model, text_builder *out)
                        "    is_moe_model: %s\n",
                        model->layer_norm ? "LayerNorm" : "RMSNorm",
                        model->numerics.norm_eps > 0.0 ? model->numerics.norm_eps : 1e-5,
-                       on(moe ? layer->moe.gated : layer->mlp.gated),
-                       model->numerics.activation == PLAIT_SILU ? "silu" : "gelu", on(bias),
-                       on(!bias && layer->attention.qkv_bias), on(!model->tied), on(moe));
+                       bool_text(moe ? layer->moe.gated : layer->mlp.gated),
+                       model->numerics.activation == PLAIT_SILU ? "silu" : "gelu", bool_text(bias),
+                       bool_text(!bias && layer->attention.qkv_bias), bool_text(!model->tied),
+                       bool_text(moe));
     if (moe)
         text_append_printf(out,
                            "    num_moe_experts: %d\n"
@@ -238,7 +239,7 @@ static void append_train(const plait_launch *launch, text_builder *out)
         "    adam_beta2: %g\n"
         "    adam_eps: %g\n"
         "    clip_grad: %g\n",
-        job->gbs, job->seq, on(launch->plan->degrees.sp || launch->plan->degrees.tp == 1),
+        job->gbs, job->seq, bool_text(launch->plan->degrees.sp || launch->plan->degrees.tp == 1),
         TRAINING_TRY_STEPS, t.lr, t.min_lr, plait_lr_decay_name[t.decay], t.total_steps,
         t.warmup_steps, t.weight_decay, t.beta1, t.beta2, t.eps, t.clip);
 }

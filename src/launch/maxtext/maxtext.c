@@ -215,7 +215,7 @@ static void append_run(const plait_launch *launch, text_builder *out)
                        TRAINING_SAVE_STEPS);
 }
 
-static const char *config(const plait_launch *launch, plait_arena *arena)
+static const char *config_text(const plait_launch *launch, plait_arena *arena)
 {
     const plait_degrees *const d = &launch->plan->degrees;
     text_builder out;
@@ -259,7 +259,7 @@ static const char *run_script(const plait_launch *launch, plait_arena *arena)
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)
 {
-    PLAIT_TRY(folder_add(out, "config.yml", config(launch, arena), false, err));
+    PLAIT_TRY(folder_add(out, "config.yml", config_text(launch, arena), false, err));
     return folder_add(out, "run.sh", run_script(launch, arena), true, err);
 }
 

@@ -79,7 +79,7 @@ void maxtext_append_model(const plait_model *model, text_builder *out)
         append_experts(model, out);
 }
 
-static const yaml_leaf *given(const yaml_file *yaml, const char *key)
+static const yaml_leaf *given_leaf(const yaml_file *yaml, const char *key)
 {
     const yaml_leaf *const leaf = yaml_find(yaml, key);
 
@@ -88,7 +88,7 @@ static const yaml_leaf *given(const yaml_file *yaml, const char *key)
 
 const char *maxtext_word(const yaml_file *yaml, const char *key, const char *otherwise)
 {
-    const yaml_leaf *const leaf = given(yaml, key);
+    const yaml_leaf *const leaf = given_leaf(yaml, key);
 
     return leaf != NULL ? leaf->value[0] : otherwise;
 }
@@ -114,7 +114,7 @@ static bool without_underscores(const char *text, char *out, size_t size)
 plait_status maxtext_int(const yaml_file *yaml, const char *key, int least, int most, int otherwise,
                          int *out, plait_error *err)
 {
-    const yaml_leaf *const leaf = given(yaml, key);
+    const yaml_leaf *const leaf = given_leaf(yaml, key);
     char text[32], expected[64];
 
     *out = otherwise;
@@ -128,7 +128,7 @@ plait_status maxtext_int(const yaml_file *yaml, const char *key, int least, int 
 plait_status maxtext_number(const yaml_file *yaml, const char *key, double otherwise, double *out,
                             plait_error *err)
 {
-    const yaml_leaf *const leaf = given(yaml, key);
+    const yaml_leaf *const leaf = given_leaf(yaml, key);
     char text[32];
 
     *out = otherwise;

@@ -300,8 +300,8 @@ void megatron_args_append(const megatron_args *args, launch_args *out)
     }
 }
 
-static char *join(const launch_flag *flag, const char *open, const char *between, const char *close,
-                  plait_arena *arena)
+static char *join_values(const launch_flag *flag, const char *open, const char *between,
+                         const char *close, plait_arena *arena)
 {
     text_builder out;
 
@@ -313,7 +313,7 @@ static char *join(const launch_flag *flag, const char *open, const char *between
 }
 
 /* The shell keeps quotes of a variable: "'([0]*3+[1]*58)'". */
-static const char *unquoted(const char *text, plait_arena *arena)
+static const char *unquoted_text(const char *text, plait_arena *arena)
 {
     const size_t length = strlen(text);
 
@@ -337,16 +337,16 @@ static bool are_digits(const launch_flag *flag)
 static const char *text_of(const argument_row *row, const launch_flag *flag, plait_arena *arena)
 {
     if (row->kind == ARGUMENT_WORDS)
-        return join(flag, "", " ", "", arena);
+        return join_values(flag, "", " ", "", arena);
     if (row->kind == ARGUMENT_LIST && flag->values > 1 && are_digits(flag))
-        return join(flag, "[", ",", "]", arena);
+        return join_values(flag, "[", ",", "]", arena);
     return row->kind == ARGUMENT_LIST || row->kind == ARGUMENT_WORD
-               ? unquoted(flag->value[0], arena)
+               ? unquoted_text(flag->value[0], arena)
                : flag->value[0];
 }
 
-static plait_status refuse(const launch_flags *flags, const argument_row *row, const char *text,
-                           plait_error *err)
+static plait_status fail_with_flag(const launch_flags *flags, const argument_row *row,
+                                   const char *text, plait_error *err)
 {
     if (row->kind != ARGUMENT_INT)
         return flags_fail(flags, row->name, err, "expected a number, found \"%.40s\"", text);
@@ -378,7 +378,7 @@ static plait_status read_row(const launch_flags *flags, const argument_row *row,
     const char *const text = text_of(row, flag, flags->arena);
     PLAIT_TRY(plait_check_allocated(text, err));
     if (!megatron_argument_set(row, text, out))
-        return row->placeholder ? PLAIT_OK : refuse(flags, row, text, err);
+        return row->placeholder ? PLAIT_OK : fail_with_flag(flags, row, text, err);
     if (turns_off) {
         bool *const on = (void *)((char *)out + row->field);
 

@@ -398,7 +398,8 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
 }
 
 /* A recipe need not list a field of its nested config: ++ sets it in any case. */
-static const char *start(const plait_launch *launch, const megatron_args *args, plait_arena *arena)
+static const char *start_command(const plait_launch *launch, const megatron_args *args,
+                                 plait_arena *arena)
 {
     const char *const recipe = recipe_of(launch->problem->model);
     text_builder out;
@@ -441,7 +442,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     program.image = images[bridge < FIRST_BRIDGE + IMAGES ? bridge - FIRST_BRIDGE : IMAGES - 1];
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
-    program.start = start(launch, &args, arena);
+    program.start = start_command(launch, &args, arena);
     PLAIT_TRY(plait_check_allocated(program.start, err));
     PLAIT_TRY(folder_add(out, "overrides.sh", file_text(launch, &args, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);

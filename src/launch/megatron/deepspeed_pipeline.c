@@ -196,7 +196,7 @@ static const training_places places = {
     .cluster = true,
 };
 
-static const char *arguments(const plait_launch *launch, plait_arena *arena)
+static const char *argument_lines(const plait_launch *launch, plait_arena *arena)
 {
     // neither the arguments nor the JSON give these to an import
     static const plait_key_id keys[] = {PLAIT_KEY_SPLIT, PLAIT_KEY_GRAD_REDUCE};
@@ -231,7 +231,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     const char *config;
 
     PLAIT_TRY(deepspeed_config(launch, DEEPSPEED_PIPELINE, arena, &config, err));
-    PLAIT_TRY(folder_add(out, "args.sh", arguments(launch, arena), false, err));
+    PLAIT_TRY(folder_add(out, "args.sh", argument_lines(launch, arena), false, err));
     PLAIT_TRY(folder_add(out, "ds_config.json", config, false, err));
     PLAIT_TRY(folder_add(out, "partition.py", deepspeed_partition(launch, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);

@@ -15,7 +15,7 @@ const argument_row *megatron_argument_named(const char *name)
 }
 
 /* The option as a user writes it. */
-static const char *spelled(const launch_flags *flags, const char *name)
+static const char *flag_name(const launch_flags *flags, const char *name)
 {
     char *const text = plait_arena_printf(flags->arena, "--%s", name);
 
@@ -55,7 +55,7 @@ static void warn_of_open(plan_reader *in)
             row->field == MEGATRON_FIELD(deepspeed_config))
             continue;
         import_list_add(&list, plait_arena_printf(in->flags->arena, "%s %s",
-                                                  spelled(in->flags, flag->name), origin->text));
+                                                  flag_name(in->flags, flag->name), origin->text));
     }
 }
 

@@ -251,7 +251,7 @@ static bool is_linear_variant(const char *variant)
 }
 
 /* A layer cannot have a part without a shape. */
-static unsigned char possible(const model_reader *in, unsigned set)
+static unsigned char possible_parts(const model_reader *in, unsigned set)
 {
     if (in->full.moe.experts == 0)
         set &= ~(unsigned)HAS_EXPERTS;
@@ -313,7 +313,7 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
     for (size_t s = 0; s < sizeof switches / sizeof *switches; s++)
         PLAIT_TRY(read_switch(in, &switches[s], set, err));
     for (int i = 0; i < in->model->layers; i++) {
-        set[i] = possible(in, set[i]);
+        set[i] = possible_parts(in, set[i]);
         if ((set[i] & HAS_WINDOW) && (set[i] & HAS_NO_ROTARY))
             return flags_fail(in->flags, MEGATRON_NAME(no_rope_freq), err,
                               "expected windowed layers with rotary positions, found layer %d "

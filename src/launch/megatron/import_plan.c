@@ -114,7 +114,7 @@ static plait_split split_first_and_last(int first, int last)
 static bool split_gives(const plait_model *model, const plait_degrees *d, const plait_chunk *chunks)
 {
     plait_chunk given[PLAIT_MAX_LAYERS];
-    const int chunk_count = product(d->pp, d->vpp);
+    const int chunk_count = saturating_mul(d->pp, d->vpp);
 
     if (!plait_chunks_of(model, d, given))
         return false;
@@ -297,7 +297,7 @@ static plait_status chunks_of_layers(const megatron_args *args, const plait_mode
                     "known: taken as one");
         return PLAIT_OK;
     }
-    if ((layers + ends) % product(stages, each) != 0)
+    if ((layers + ends) % saturating_mul(stages, each) != 0)
         return flags_fail(in->flags, MEGATRON_NAME(num_layers_per_virtual_pipeline_stage), err,
                           "expected chunks that divide %d layers%s over %d stages evenly, found %d "
                           "layers a chunk",

@@ -6,7 +6,7 @@
 #include "launch/megatron/import_parts.h"
 #include "plait/units.h"
 
-static bool is(const char *word, const char *other)
+static bool text_is(const char *word, const char *other)
 {
     return word != NULL && strcmp(word, other) == 0;
 }
@@ -40,7 +40,7 @@ static plait_status read_names(const plan_reader *in, size_t field, const char *
 static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     const plait_degrees *const d = &in->out->degrees;
-    const int chunks = product(d->pp, d->vpp);
+    const int chunks = saturating_mul(d->pp, d->vpp);
     int layers = 0;
 
     for (const char *id = args->recompute_layer_ids; *(id += strspn(id, "[], ")) != '\0';
@@ -48,7 +48,7 @@ static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, p
         layers++;
     if (layers == 0)
         return PLAIT_OK;
-    const int of_stage = product((layers - 1) / chunks + 1, d->vpp);
+    const int of_stage = saturating_mul((layers - 1) / chunks + 1, d->vpp);
     in->out->degrees.recompute = (plait_recompute){
         .kind = PLAIT_RECOMPUTE_FULL,
         .layers = (short)(of_stage < PLAIT_MAX_LAYERS ? of_stage : PLAIT_MAX_LAYERS),
@@ -64,7 +64,7 @@ static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, p
 /* The layers of a chunk below recompute_num_layers are recomputed (megatron/core/recompute.py). */
 static bool recomputes_no_block(const megatron_args *args, const plan_reader *in)
 {
-    return is(args->recompute_method, "block") && args->recompute_num_layers == 0 &&
+    return text_is(args->recompute_method, "block") && args->recompute_num_layers == 0 &&
            flags_find(in->flags, MEGATRON_NAME(recompute_num_layers)) != NULL;
 }
 
@@ -74,7 +74,7 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
     plait_recompute *const out = &in->out->degrees.recompute;
 
     import_mark_known(in, "recompute");
-    if (is(args->recompute_granularity, "selective") || args->recompute_activations) {
+    if (text_is(args->recompute_granularity, "selective") || args->recompute_activations) {
         unsigned modules = 0;
 
         if (args->recompute_modules != NULL)
@@ -85,12 +85,12 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
                                  .modules = (unsigned char)modules};
         return PLAIT_OK;
     }
-    if (!is(args->recompute_granularity, "full") || recomputes_no_block(args, in))
+    if (!text_is(args->recompute_granularity, "full") || recomputes_no_block(args, in))
         return PLAIT_OK;
     if (args->recompute_layer_ids != NULL)
         return read_layer_ids(args, in, err);
     *out = (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL};
-    if (is(args->recompute_method, "block")) {
+    if (text_is(args->recompute_method, "block")) {
         const int of_stage = (layers > 0 ? layers : 1) * in->out->degrees.vpp;
 
         out->layers = (short)(of_stage < PLAIT_MAX_LAYERS ? of_stage : PLAIT_MAX_LAYERS);
@@ -113,10 +113,10 @@ static int zero_of(const megatron_args *args)
         return args->torch_fsdp2_reshard_after_forward ? 3 : 2;
     if (!args->use_megatron_fsdp)
         return args->use_distributed_optimizer;
-    return is(strategy, "optim_grads_params") ? 3
-           : is(strategy, "optim_grads")      ? 2
-           : is(strategy, "optim")            ? 1
-                                              : 0;
+    return text_is(strategy, "optim_grads_params") ? 3
+           : text_is(strategy, "optim_grads")      ? 2
+           : text_is(strategy, "optim")            ? 1
+                                                   : 0;
 }
 
 /*
@@ -133,7 +133,7 @@ static void read_sharding(const megatron_args *args, plan_reader *in)
 
     d->zero = (unsigned char)zero_of(args);
     d->grad_sync = args->overlap_grad_reduce || args->use_torch_fsdp2 ||
-                           is(args->DDP_impl, "torch") || is_zero_engine(args)
+                           text_is(args->DDP_impl, "torch") || is_zero_engine(args)
                        ? PLAIT_SYNC_BUCKETED
                        : PLAIT_SYNC_SHIFTED;
     import_mark_known(in, "zero");
@@ -172,9 +172,9 @@ static plait_status read_precision(const megatron_args *args, plan_reader *in, p
     if (args->fp4 != NULL)
         in->out->precision = PLAIT_NVFP4;
     else if (args->fp8 != NULL)
-        in->out->precision = is(recipe, "blockwise") ? PLAIT_FP8_BLOCK
-                             : is(recipe, "mxfp8")   ? PLAIT_MXFP8
-                                                     : PLAIT_FP8;
+        in->out->precision = text_is(recipe, "blockwise") ? PLAIT_FP8_BLOCK
+                             : text_is(recipe, "mxfp8")   ? PLAIT_MXFP8
+                                                          : PLAIT_FP8;
     else if (args->fp16)
         in->out->precision = PLAIT_FP16;
     else if (args->bf16)
@@ -239,7 +239,7 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
             return flags_fail(in->flags, MEGATRON_NAME(exp_avg_dtype), err,
                               "expected fp32, bf16, fp16 or fp8, found \"%.40s\"",
                               args->exp_avg_dtype);
-        if (!is(args->exp_avg_dtype, args->exp_avg_sq_dtype))
+        if (!text_is(args->exp_avg_dtype, args->exp_avg_sq_dtype))
             import_warn(in->warnings,
                         "the two moments differ in format: both are priced as the first");
     }
@@ -272,13 +272,14 @@ static plait_status read_dispatcher(const megatron_args *args, plan_reader *in, 
 
     if (args->num_experts == 0) {
         d->dispatcher = PLAIT_DISPATCH_ALLTOALL;
-    } else if (is(type, "flex")) {
-        d->dispatcher = is(backend, "hybridep") ? PLAIT_DISPATCH_HYBRIDEP : PLAIT_DISPATCH_DEEPEP;
-        if (is(backend, "ncclep"))
+    } else if (text_is(type, "flex")) {
+        d->dispatcher =
+            text_is(backend, "hybridep") ? PLAIT_DISPATCH_HYBRIDEP : PLAIT_DISPATCH_DEEPEP;
+        if (text_is(backend, "ncclep"))
             import_warn(in->warnings, "the exchanges of NCCL EP are priced as DeepEP's");
-    } else if (is(type, "allgather")) {
+    } else if (text_is(type, "allgather")) {
         d->dispatcher = PLAIT_DISPATCH_ALLGATHER;
-    } else if (is(type, "alltoall") || is(type, "alltoall_seq")) {
+    } else if (text_is(type, "alltoall") || text_is(type, "alltoall_seq")) {
         d->dispatcher = PLAIT_DISPATCH_ALLTOALL;
     } else {
         return flags_fail(in->flags, MEGATRON_NAME(moe_token_dispatcher_type), err,
@@ -310,11 +311,11 @@ static void read_attention(const megatron_args *args, plan_reader *in)
 
     if (text_starts_with(backend, "AttnBackend."))
         backend += strlen("AttnBackend.");
-    if (is(backend, "flash"))
+    if (text_is(backend, "flash"))
         d->attention = flash_of(args->flash_attention_version, noted ? d->attention : -1);
-    else if (is(backend, "fused"))
+    else if (text_is(backend, "fused"))
         d->attention = PLAIT_ATTENTION_FUSED;
-    else if (is(backend, "unfused"))
+    else if (text_is(backend, "unfused"))
         d->attention = args->masked_softmax_fusion ? PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL
                                                    : PLAIT_ATTENTION_UNFUSED;
     else
@@ -331,7 +332,7 @@ static bool note_counts(const char *noted, bool sharded)
 {
     if (noted == NULL || runtime_alias_find(noted) != NULL)
         return false;
-    return !sharded || is(noted, "megatron-fsdp") || data_is_path(noted);
+    return !sharded || text_is(noted, "megatron-fsdp") || data_is_path(noted);
 }
 
 /*
@@ -410,7 +411,7 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     // the profile hides the all-gather of parameters along with the reduction of gradients
     const plait_degrees *const d = &in->out->degrees;
 
-    if (is(in->out->runtime, "megatron") && d->zero == 1 && args->overlap_grad_reduce &&
+    if (text_is(in->out->runtime, "megatron") && d->zero == 1 && args->overlap_grad_reduce &&
         !args->overlap_param_gather)
         import_warn(in->warnings,
                     "without --overlap-param-gather the all-gather of parameters is exposed; "

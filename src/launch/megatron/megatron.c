@@ -113,8 +113,8 @@ static void append_head(const plait_launch *launch, const megatron_args *args, t
     notes_append(launch, out);
 }
 
-static const char *arguments(const plait_launch *launch, const megatron_args *args,
-                             plait_arena *arena)
+static const char *argument_lines(const plait_launch *launch, const megatron_args *args,
+                                  plait_arena *arena)
 {
     launch_args flags;
     text_builder out;
@@ -149,7 +149,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     megatron_args args;
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
-    PLAIT_TRY(folder_add(out, "args.sh", arguments(launch, &args, arena), false, err));
+    PLAIT_TRY(folder_add(out, "args.sh", argument_lines(launch, &args, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);
 }
 

@@ -14,8 +14,8 @@
 #include "plan/model_queries.h"
 
 /* Spell a split without words of its own chunk by chunk, which also gives the number of chunks. */
-static plait_status spell(const plait_plan *plan, plait_arena *arena, megatron_args *out,
-                          plait_error *err)
+static plait_status spell_chunks(const plait_plan *plan, plait_arena *arena, megatron_args *out,
+                                 plait_error *err)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     char text[PLAIT_VALUE_SIZE];
@@ -49,7 +49,7 @@ static plait_status megatron_args_of_split(const plait_problem *problem, const p
     case PLAIT_SPLIT_SPREAD:
     case PLAIT_SPLIT_COST:
     case PLAIT_SPLIT_LAYOUT:
-        return spell(plan, arena, out, err);
+        return spell_chunks(plan, arena, out, err);
     case PLAIT_SPLIT_FIRST_LAST:
         out->decoder_first_pipeline_num_layers = split->first;
         out->decoder_last_pipeline_num_layers = split->last;

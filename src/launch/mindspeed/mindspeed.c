@@ -176,8 +176,8 @@ static const char environment[] = "\n# environment\n"
                                   "export HCCL_EXEC_TIMEOUT=3600\n"
                                   "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True\n";
 
-static const char *arguments(const plait_launch *launch, const launch_args *flags,
-                             plait_arena *arena)
+static const char *argument_lines(const plait_launch *launch, const launch_args *flags,
+                                  plait_arena *arena)
 {
     const char *const list = args_shell(flags);
     text_builder out;
@@ -216,7 +216,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     args_init(&flags, arena);
     megatron_args_append(&args, &flags);
     args_append(&flags, &own);
-    PLAIT_TRY(folder_add(out, "args.sh", arguments(launch, &flags, arena), false, err));
+    PLAIT_TRY(folder_add(out, "args.sh", argument_lines(launch, &flags, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);
 }
 

@@ -59,8 +59,8 @@ plait_status named_json(const launch_flags *flags, const char *name, const char 
 }
 
 /* "auto" counts as not given. */
-static plait_status find(const json_cursor *at, const char *key, json_cursor *child, bool *there,
-                         plait_error *err)
+static plait_status find_member(const json_cursor *at, const char *key, json_cursor *child,
+                                bool *there, plait_error *err)
 {
     static const char *const filled_in[] = {"auto", NULL};
     int word;
@@ -79,7 +79,7 @@ static plait_status read_int(const json_cursor *at, const char *key, int min, in
     json_cursor child;
     bool there;
 
-    PLAIT_TRY(find(at, key, &child, &there, err));
+    PLAIT_TRY(find_member(at, key, &child, &there, err));
     return there ? json_as_int(&child, min, 1 << 30, out, err) : PLAIT_OK;
 }
 
@@ -88,7 +88,7 @@ static plait_status read_bool(const json_cursor *at, const char *key, int *out, 
     json_cursor child;
     bool there, value;
 
-    PLAIT_TRY(find(at, key, &child, &there, err));
+    PLAIT_TRY(find_member(at, key, &child, &there, err));
     if (!there)
         return PLAIT_OK;
     PLAIT_TRY(json_as_bool(&child, &value, err));

@@ -30,7 +30,7 @@ plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err)
 /* ---- a script ---- */
 
 /* The destination of "--num-layers" and of "--num-layers=32" is num_layers. */
-static char *destination(const char *word, const char **value, plait_arena *arena)
+static char *flag_destination(const char *word, const char **value, plait_arena *arena)
 {
     char *const name = plait_arena_text(arena, word + strspn(word, "-"));
 
@@ -50,14 +50,14 @@ const char *flags_destination(const char *word, plait_arena *arena)
 {
     const char *value;
 
-    return destination(word, &value, arena);
+    return flag_destination(word, &value, arena);
 }
 
 static plait_status add_word(launch_flags *flags, const char *const *word, int left,
                              plait_error *err)
 {
     const char *value;
-    launch_flag flag = {.name = destination(word[0], &value, flags->arena), .value = word + 1};
+    launch_flag flag = {.name = flag_destination(word[0], &value, flags->arena), .value = word + 1};
 
     PLAIT_TRY(plait_check_allocated(flag.name, err));
     while (flag.values < left - 1 && !shell_is_option(word[1 + flag.values]))
@@ -113,7 +113,7 @@ static bool starts_swift(const char *program, const char *const *word, int count
            text_index(word[1], routes) >= 0;
 }
 
-static bool launches(const char *const *word, int count)
+static bool is_launcher(const char *const *word, int count)
 {
     for (int i = 0; i < count; i++)
         if (is_program(word[i]) || starts_swift("megatron", word + i, count - i) ||
@@ -155,7 +155,7 @@ bool flags_starts(const shell_words *words, int command)
     const shell_command *const c = &words->command[command];
     const char *const *const word = words->word + c->first;
 
-    return launches(word, c->count) && count_options(word, c->count) > 0;
+    return is_launcher(word, c->count) && count_options(word, c->count) > 0;
 }
 
 /* Take the last of two equal launches; prefer one that surely runs, and one after `exit` least. */

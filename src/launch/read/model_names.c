@@ -26,8 +26,8 @@ static const char *plain_name(const char *path, plait_arena *arena)
     return name != NULL && text_starts_with(name, "meta-") ? name + strlen("meta-") : name;
 }
 
-static plait_status find(const char *name, plait_arena *arena, const plait_model **out,
-                         plait_error *err)
+static plait_status find_model(const char *name, plait_arena *arena, const plait_model **out,
+                               plait_error *err)
 {
     plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
     plait_error inner;
@@ -47,10 +47,10 @@ plait_status hub_model_find(const char *path, plait_arena *arena, const plait_mo
     const char *const name = plain_name(path, arena);
 
     *out = NULL;
-    PLAIT_TRY(find(name, arena, out, err));
+    PLAIT_TRY(find_model(name, arena, out, err));
     if (*out != NULL || !text_starts_with(name, "llama") || !isdigit((unsigned char)name[5]))
         return PLAIT_OK;
-    return find(plait_arena_printf(arena, "llama-%s", name + 5), arena, out, err);
+    return find_model(plait_arena_printf(arena, "llama-%s", name + 5), arena, out, err);
 }
 
 typedef struct tokenizer_row {

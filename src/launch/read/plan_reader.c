@@ -120,8 +120,8 @@ static plait_status take_model(const note *n, plait_arena *arena, plans_entry *o
     return faults_only(ignored.status, &ignored, err);
 }
 
-static plait_status take(const note *n, const char *file, plait_arena *arena, plans_entry *out,
-                         plait_error *err)
+static plait_status read_note(const note *n, const char *file, plait_arena *arena, plans_entry *out,
+                              plait_error *err)
 {
     if (text_equal(n->key, "gpus"))
         return take_count(n, PLAIT_MAX_GPUS, &out->gpus, err);
@@ -160,7 +160,7 @@ static plait_status take_line(const char *line, size_t length, const char *name,
     for (size_t end = strlen(n.value); end > 0 && strchr(" \t\r", n.value[end - 1]) != NULL;)
         ((char *)n.value)[--end] = '\0';
     snprintf(n.where, sizeof n.where, "%.200s:%d", name, number);
-    return take(&n, name, arena, out, err);
+    return read_note(&n, name, arena, out, err);
 }
 
 plait_status notes_read(const char *text, size_t length, const char *name, plait_arena *arena,

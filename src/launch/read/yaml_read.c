@@ -34,8 +34,8 @@ typedef struct yaml_reader {
     int seen_capacity;
 } yaml_reader;
 
-static plait_status fail(const yaml_reader *in, const char *expected, const char *found,
-                         plait_error *err)
+static plait_status fail_expected(const yaml_reader *in, const char *expected, const char *found,
+                                  plait_error *err)
 {
     char where[256];
 
@@ -90,7 +90,7 @@ static bool is_beyond(const char *text)
     return text[0] != '\0' && strchr("&*!|>{%@`?", text[0]) != NULL;
 }
 
-static char *unquoted(const char *text, plait_arena *arena)
+static char *unquoted_text(const char *text, plait_arena *arena)
 {
     const size_t length = strlen(text);
     text_builder out;
@@ -117,10 +117,10 @@ static plait_status read_scalar(const yaml_reader *in, const char *text, const c
 
     *out = NULL;
     if (is_beyond(text) || (quoted && (behind == NULL || *behind != '\0')))
-        return fail(in, "a value on its line", text, err);
+        return fail_expected(in, "a value on its line", text, err);
     if (text[0] == '\0' || text_equal(text, "null") || text_equal(text, "~"))
         return PLAIT_OK;
-    *out = quoted ? unquoted(text, in->arena) : plait_arena_text(in->arena, text);
+    *out = quoted ? unquoted_text(text, in->arena) : plait_arena_text(in->arena, text);
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
@@ -132,7 +132,8 @@ static plait_status add_value(yaml_reader *in, const char *text, plait_error *er
 
     PLAIT_TRY(read_scalar(in, text, &value, err));
     if (value == NULL)
-        return leaf->is_list ? fail(in, "a value in each place of the list", text, err) : PLAIT_OK;
+        return leaf->is_list ? fail_expected(in, "a value in each place of the list", text, err)
+                             : PLAIT_OK;
     list = grow_by_one(in->arena, in->value, leaf->values, &in->value_capacity, sizeof *list);
     PLAIT_TRY(plait_check_allocated(list, err));
     list[leaf->values++] = value;
@@ -168,7 +169,7 @@ static plait_status read_brackets(yaml_reader *in, const char *text, plait_error
         const char *last = end;
 
         if (end == NULL)
-            return fail(in, "a list that ends on its line", text, err);
+            return fail_expected(in, "a list that ends on its line", text, err);
         while (last > at && isspace((unsigned char)last[-1]))
             last--;
         const char *const element = plait_arena_printf(in->arena, "%.*s", (int)(last - at), at);
@@ -176,10 +177,10 @@ static plait_status read_brackets(yaml_reader *in, const char *text, plait_error
         PLAIT_TRY(add_value(in, element, err));
         at = *end == ',' ? skip_blanks(end + 1) : end;
     }
-    return at[1] == '\0' ? PLAIT_OK : fail(in, "a list that ends its line", text, err);
+    return at[1] == '\0' ? PLAIT_OK : fail_expected(in, "a list that ends its line", text, err);
 }
 
-static plait_status remember(yaml_reader *in, const char *path, plait_error *err)
+static plait_status add_leaf(yaml_reader *in, const char *path, plait_error *err)
 {
     const char **list;
 
@@ -187,12 +188,12 @@ static plait_status remember(yaml_reader *in, const char *path, plait_error *err
         if (!text_equal(in->seen[k], path))
             continue;
         if (!text_starts_with(path, "ARGS.") && !text_starts_with(path, "MODEL_ARGS."))
-            return fail(in, "each key once", path, err);
+            return fail_expected(in, "each key once", path, err);
         in->file->repeated = path;
         return PLAIT_OK;
     }
     if (in->keys == YAML_MAX_KEYS)
-        return fail(in, "at most 4096 keys", path, err);
+        return fail_expected(in, "at most 4096 keys", path, err);
     list = grow_by_one(in->arena, in->seen, in->keys, &in->seen_capacity, sizeof *list);
     PLAIT_TRY(plait_check_allocated(list, err));
     in->seen = list;
@@ -210,16 +211,17 @@ static bool above_is_empty(const yaml_reader *in)
 }
 
 /* Go to the mapping whose keys have a column; a new one belongs to the key above. */
-static plait_status enter(yaml_reader *in, size_t column, const char *line, plait_error *err)
+static plait_status enter_mapping(yaml_reader *in, size_t column, const char *line,
+                                  plait_error *err)
 {
     while (in->depth > 0 && column < in->open[in->depth - 1].column)
         in->depth--;
     if (in->depth > 0 && column == in->open[in->depth - 1].column)
         return PLAIT_OK;
     if (in->begun && (in->depth == 0 || !above_is_empty(in)))
-        return fail(in, "a key at the column of those beside it", line, err);
+        return fail_expected(in, "a key at the column of those beside it", line, err);
     if (in->depth == YAML_MAX_DEPTH)
-        return fail(in, "at most 16 levels", line, err);
+        return fail_expected(in, "at most 16 levels", line, err);
     if (in->begun)
         in->file->count--;
     in->open[in->depth++].column = column;
@@ -237,13 +239,13 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
         width++;
     colon = skip_blanks(line + width);
     if (width == 0 || colon[0] != ':' || (colon[1] != '\0' && colon[1] != ' '))
-        return fail(in, "KEY: VALUE", line, err);
-    PLAIT_TRY(enter(in, column, line, err));
+        return fail_expected(in, "KEY: VALUE", line, err);
+    PLAIT_TRY(enter_mapping(in, column, line, err));
     path = in->depth > 1 ? plait_arena_printf(in->arena, "%s.%.*s", in->open[in->depth - 2].path,
                                               (int)width, line)
                          : plait_arena_printf(in->arena, "%.*s", (int)width, line);
     PLAIT_TRY(plait_check_allocated(path, err));
-    PLAIT_TRY(remember(in, path, err));
+    PLAIT_TRY(add_leaf(in, path, err));
     const char *const dot = strrchr(path, '.');
     yaml_leaf *const list =
         grow_by_one(in->arena, in->leaf, in->file->count, &in->capacity, sizeof *list);
@@ -275,7 +277,7 @@ static plait_status read_item(yaml_reader *in, size_t column, const char *line, 
         in->depth--;
     if (leaf == NULL || in->depth == 0 || !text_equal(leaf->path, in->open[in->depth - 1].path) ||
         (leaf->values > 0 && !leaf->is_list))
-        return fail(in, "a list under a key of its own", line, err);
+        return fail_expected(in, "a list under a key of its own", line, err);
     leaf->is_list = true;
     return add_value(in, skip_blanks(line + 1), err);
 }
@@ -293,7 +295,8 @@ static plait_status read_line(yaml_reader *in, char *line, plait_error *err)
         return PLAIT_OK;
     for (const char *c = line; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == '\x7f')
-            return fail(in, "text without tabs and control characters", "one of them", err);
+            return fail_expected(in, "text without tabs and control characters", "one of them",
+                                 err);
     return line[0] == '-' && (line[1] == ' ' || line[1] == '\0') ? read_item(in, column, line, err)
                                                                  : read_key(in, column, line, err);
 }
@@ -314,7 +317,7 @@ plait_status yaml_read(const char *text, size_t length, const char *name, plait_
         memcpy(line, at, width);
         in.line++;
         if (memchr(line, '\0', width) != NULL || text_utf8_prefix(line, width) != width)
-            return fail(&in, "text in UTF-8", "other bytes", err);
+            return fail_expected(&in, "text in UTF-8", "other bytes", err);
         PLAIT_TRY(read_line(&in, line, err));
         at += width + 1;
     }

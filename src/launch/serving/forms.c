@@ -31,7 +31,7 @@ static void append_block(text_builder *out, const char *text, int indent)
     }
 }
 
-static const char *prelude(const serving_role *role, const serving_engine *engine)
+static const char *script_prelude(const serving_role *role, const serving_engine *engine)
 {
     return role->nodes > 1 && engine->prelude != NULL ? engine->prelude : "";
 }
@@ -73,7 +73,7 @@ static const char *script_of(const serving_role *role, const serving_engine *eng
         engine->config != NULL ? "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n" : "",
         role->port);
     append_devices(role, &out);
-    text_append_printf(&out, "%sargs=(", prelude(role, engine));
+    text_append_printf(&out, "%sargs=(", script_prelude(role, engine));
     text_append(&out, args);
     text_append_printf(&out, ")\nexec %s \"${MODEL:-%s}\" \"${args[@]}\"\n", engine->program,
                        role->launch->checkpoint);
@@ -172,7 +172,7 @@ static void append_container(const serving_role *role, const serving_engine *eng
     if (role->nodes > 1)
         append_block(out, "export NODE_RANK=$LWS_WORKER_INDEX HEAD=$LWS_LEADER_ADDRESS\n",
                      indent + 8);
-    append_block(out, prelude(role, engine), indent + 8);
+    append_block(out, script_prelude(role, engine), indent + 8);
     append_block(out,
                  plait_arena_printf(role->arena, "exec %s %s %s\n", engine->program,
                                     role->launch->checkpoint, args),

@@ -105,8 +105,8 @@ void plait_serve_launch_init(plait_serve_launch *launch)
     *launch = (plait_serve_launch){0};
 }
 
-static plait_status check(const plait_serve_launch *launch, plait_engine_kind kind,
-                          plait_error *err)
+static plait_status check_launch(const plait_serve_launch *launch, plait_engine_kind kind,
+                                 plait_error *err)
 {
     const plait_serve_plan *plan = launch->plan;
 
@@ -212,7 +212,7 @@ plait_status plait_serve_launch_render(const plait_serve_launch *launch, plait_s
                                                                        : (plait_engine_kind)target;
     const serving_engine *engine = engines[kind];
 
-    PLAIT_TRY(check(launch, kind, err));
+    PLAIT_TRY(check_launch(launch, kind, err));
     const int roles = fill_roles(launch, arena, role);
     if (target == PLAIT_SERVE_TARGET_DYNAMO)
         return serving_dynamo(role, roles, engine, out, err);

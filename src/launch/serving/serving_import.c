@@ -138,7 +138,7 @@ static int drafts_of(const char *word)
 
 /* ---- flags ---- */
 
-static const known_flag *find(const known_flag *known, const char *name)
+static const known_flag *find_flag(const known_flag *known, const char *name)
 {
     while (known->name != NULL && strcmp(known->name, name) != 0)
         known++;
@@ -241,7 +241,7 @@ static void set_vllm_worker(const reading *r, serving_import *out)
 static bool has_known(const reading *r)
 {
     for (int f = 0; f < r->flags->count; f++)
-        if (find(r->known, r->flags->flag[f].name) != NULL)
+        if (find_flag(r->known, r->flags->flag[f].name) != NULL)
             return true;
     return false;
 }
@@ -272,7 +272,7 @@ plait_status serving_import_read(plait_engine_kind kind, const char *text, size_
     text_builder_init(&warnings, arena);
     for (int f = 0; f < flags.count; f++) {
         launch_flag *const flag = &flags.flag[f];
-        const known_flag *const known = find(r.known, flag->name);
+        const known_flag *const known = find_flag(r.known, flag->name);
 
         flag->read = known != NULL;
         if (known == NULL)

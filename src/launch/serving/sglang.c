@@ -74,7 +74,7 @@ static void add_served(const serving_role *role, launch_args *out)
     args_words(out, "--port", "\"$PORT\"");
 }
 
-static const char *router(const serving_role role[2], plait_arena *arena)
+static const char *router_script(const serving_role role[2], plait_arena *arena)
 {
     return serving_router(role, "python3 -m sglang_router.launch_router --pd-disaggregation",
                           " \"$((port + 500))\"", arena);
@@ -88,5 +88,5 @@ const serving_engine serving_sglang = {
     .dynamo_image = "nvcr.io/nvidia/ai-dynamo/sglang-runtime:latest",
     .args = add_served,
     .dynamo_args = add_all,
-    .router = router,
+    .router = router_script,
 };

@@ -28,7 +28,7 @@ static void append_moe(const serving_role *role, text_builder *out)
                            role->worker.ep, ranks_of(role) / role->worker.ep);
 }
 
-static const char *config(const serving_role *role)
+static const char *engine_config(const serving_role *role)
 {
     const plait_serve_plan *plan = role->launch->plan;
     const int batch = serving_batch(role);
@@ -87,7 +87,7 @@ static void append_servers(const serving_role *role, const char *key, text_build
         text_append_printf(out, "    - \"localhost:%d\"\n", role->port + i);
 }
 
-static const char *router(const serving_role role[2], plait_arena *arena)
+static const char *router_script(const serving_role role[2], plait_arena *arena)
 {
     text_builder out;
 
@@ -110,7 +110,7 @@ const serving_engine serving_trtllm = {
     .prelude =
         "# Several nodes: start this on each GPU by srun --mpi=pmix, under trtllm-llmapi-launch.\n",
     .args = add_served,
-    .config = config,
+    .config = engine_config,
     .dynamo_args = add_dynamo,
-    .router = router,
+    .router = router_script,
 };

@@ -211,7 +211,7 @@ static void add_dynamo(const serving_role *role, launch_args *out)
         args_switch(out, "--is-prefill-worker");
 }
 
-static const char *router(const serving_role role[2], plait_arena *arena)
+static const char *router_script(const serving_role role[2], plait_arena *arena)
 {
     return serving_router(role, "vllm-router --vllm-pd-disaggregation", "", arena);
 }
@@ -229,5 +229,5 @@ const serving_engine serving_vllm = {
         "ray start --head --port 6379\n",
     .args = add_served,
     .dynamo_args = add_dynamo,
-    .router = router,
+    .router = router_script,
 };

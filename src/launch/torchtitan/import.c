@@ -34,7 +34,7 @@ const char *titan_word_of(const titan_reading *in, const char *key)
 }
 
 /* One factor of 8 * 2_048; its digits may be in groups. */
-static bool factor(const char **at, int64_t *out)
+static bool read_factor(const char **at, int64_t *out)
 {
     char digits[24] = "";
     size_t count = 0;
@@ -55,7 +55,8 @@ plait_status titan_number_of(const titan_reading *in, const char *key, int64_t m
     if (value == NULL)
         return PLAIT_OK;
     for (const char *at = value;; at++) {
-        if (!factor(&at, &next) || next == 0 || next > max / product || (next < 0 && product > 1))
+        if (!read_factor(&at, &next) || next == 0 || next > max / product ||
+            (next < 0 && product > 1))
             return plait_fail(err, PLAIT_ERROR_RANGE, in->name,
                               "expected a number from 1 to %lld as %s, found '%.60s'",
                               (long long)max, key, value);

@@ -367,8 +367,8 @@ static const char *section_of(const char *callee)
     return NULL;
 }
 
-static plait_status add(python_reader *in, const char *section, const char *key, size_t width,
-                        const char *from, plait_error *err)
+static plait_status add_setting(python_reader *in, const char *section, const char *key,
+                                size_t width, const char *from, plait_error *err)
 {
     plait_arena *const arena = in->out->arena;
     const char *last;
@@ -390,7 +390,7 @@ static plait_status add_attribute(python_reader *in, const char *word, size_t wi
 
     if (dot == NULL)
         return PLAIT_OK;
-    return add(in, "", dot + 1, width - (size_t)(dot + 1 - word), from, err);
+    return add_setting(in, "", dot + 1, width - (size_t)(dot + 1 - word), from, err);
 }
 
 static plait_status take_word(python_reader *in, plait_error *err)
@@ -411,7 +411,7 @@ static plait_status take_word(python_reader *in, plait_error *err)
         in->at = next + 1;
     } else if (next + 1 < in->end && *next == '=' && next[1] != '=') {
         if (in->depth > 0 && section != NULL)
-            return add(in, section, word, width, next + 1, err);
+            return add_setting(in, section, word, width, next + 1, err);
         if (in->depth == 0)
             return add_attribute(in, word, width, next + 1, err);
     }

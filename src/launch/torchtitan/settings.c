@@ -33,8 +33,8 @@ bool titan_divide_layers(int layers, int stages, titan_weights weights, int *cou
     return true;
 }
 
-static bool gives(const plait_model *model, const plait_degrees *d, const int *wanted,
-                  titan_weights *weights)
+static bool model_gives(const plait_model *model, const plait_degrees *d, const int *wanted,
+                        titan_weights *weights)
 {
     const int stages = d->pp * d->vpp;
     int counts[PLAIT_MAX_LAYERS];
@@ -66,7 +66,7 @@ bool titan_weights_of(const plait_launch *launch, titan_weights *out)
     }
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         *out = choices[i];
-        if (gives(model, d, wanted, out))
+        if (model_gives(model, d, wanted, out))
             return true;
     }
     return false;
@@ -78,7 +78,7 @@ static void titan_add(titan_settings *out, titan_setting setting)
     out->setting[out->count++] = setting;
 }
 
-static void number(titan_settings *out, const char *section, const char *key, int64_t value)
+static void set_number(titan_settings *out, const char *section, const char *key, int64_t value)
 {
     titan_add(out, (titan_setting){section, key, TITAN_NUMBER, value, NULL});
 }
@@ -88,7 +88,7 @@ static void on_off(titan_settings *out, const char *section, const char *key, bo
     titan_add(out, (titan_setting){section, key, TITAN_SWITCH, value, NULL});
 }
 
-static void word(titan_settings *out, const char *section, const char *key, const char *value)
+static void set_word(titan_settings *out, const char *section, const char *key, const char *value)
 {
     titan_add(out, (titan_setting){section, key, TITAN_TEXT, 0, value});
 }
@@ -106,18 +106,20 @@ const char *const titan_schedule_name[PLAIT_SCHEDULES] = {
 /* plait's shard group includes the context ranks, torchtitan's degree is multiplied by them. */
 static void add_data_ranks(const plait_degrees *d, titan_settings *out)
 {
-    number(out, "parallelism", "data_parallel_replicate_degree", d->dp * d->cp / d->shard_group);
-    number(out, "parallelism", "data_parallel_shard_degree", d->shard_group / d->cp);
-    word(out, "parallelism", "fsdp_reshard_after_forward", d->zero == 3 ? "always" : "never");
-    number(out, "parallelism", "tensor_parallel_degree", d->tp);
+    set_number(out, "parallelism", "data_parallel_replicate_degree",
+               d->dp * d->cp / d->shard_group);
+    set_number(out, "parallelism", "data_parallel_shard_degree", d->shard_group / d->cp);
+    set_word(out, "parallelism", "fsdp_reshard_after_forward", d->zero == 3 ? "always" : "never");
+    set_number(out, "parallelism", "tensor_parallel_degree", d->tp);
 }
 
 static void add_pipeline(const plait_degrees *d, titan_settings *out)
 {
-    number(out, "parallelism", "context_parallel_degree", d->cp);
-    number(out, "parallelism", "pipeline_parallel_degree", d->pp);
+    set_number(out, "parallelism", "context_parallel_degree", d->cp);
+    set_number(out, "parallelism", "pipeline_parallel_degree", d->pp);
     if (d->pp > 1)
-        word(out, "parallelism", "pipeline_parallel_schedule", titan_schedule_name[d->schedule]);
+        set_word(out, "parallelism", "pipeline_parallel_schedule",
+                 titan_schedule_name[d->schedule]);
 }
 
 /* FSDP2's CPUOffloadPolicy: parameters, gradients and the optimizer. */
@@ -129,9 +131,9 @@ static void add_offload(const plait_degrees *d, titan_settings *out)
 
 static void add_numbers(titan_settings *out)
 {
-    word(out, "training", "dtype", "float32");
-    word(out, "training", "mixed_precision_param", "bfloat16");
-    word(out, "training", "mixed_precision_reduce", "float32");
+    set_word(out, "training", "dtype", "float32");
+    set_word(out, "training", "mixed_precision_param", "bfloat16");
+    set_word(out, "training", "mixed_precision_reduce", "float32");
 }
 
 bool titan_is_compiled(const plait_launch *launch)
@@ -180,11 +182,13 @@ void titan_settings_of(const plait_launch *launch, titan_settings *out)
         on_off(out, "parallelism", "enable_sequence_parallel", d->sp);
     add_pipeline(d, out);
     if (d->pp > 1)
-        number(out, "parallelism", "num_pp_microbatches", plait_degrees_microbatches(d, job->gbs));
-    number(out, "parallelism", "expert_parallel_degree", d->ep);
-    number(out, "training", "num_tokens_per_microbatch_per_dp_rank", (int64_t)d->mbs * job->seq);
-    number(out, "training", "num_tokens_per_train_step", (int64_t)job->gbs * job->seq);
-    number(out, "training", "max_context_length", job->seq);
+        set_number(out, "parallelism", "num_pp_microbatches",
+                   plait_degrees_microbatches(d, job->gbs));
+    set_number(out, "parallelism", "expert_parallel_degree", d->ep);
+    set_number(out, "training", "num_tokens_per_microbatch_per_dp_rank",
+               (int64_t)d->mbs * job->seq);
+    set_number(out, "training", "num_tokens_per_train_step", (int64_t)job->gbs * job->seq);
+    set_number(out, "training", "max_context_length", job->seq);
     on_off(out, "training", "disable_cuda_graphs", true); // the price assumes none
     add_numbers(out);
     add_offload(d, out);
@@ -204,23 +208,23 @@ void titan_toml_settings_of(const plait_launch *launch, titan_settings *out)
     const plait_job *const job = &launch->problem->job;
     const int microbatches = d->pp > 1 ? plait_degrees_microbatches(d, job->gbs) : 1;
 
-    number(out, "training", "local_batch_size", (int64_t)d->mbs * microbatches);
-    number(out, "training", "global_batch_size", job->gbs);
-    number(out, "training", "seq_len", job->seq);
+    set_number(out, "training", "local_batch_size", (int64_t)d->mbs * microbatches);
+    set_number(out, "training", "global_batch_size", job->gbs);
+    set_number(out, "training", "seq_len", job->seq);
     add_numbers(out);
     add_offload(d, out);
     add_data_ranks(d, out);
     add_pipeline(d, out);
     if (d->pp > 1)
-        number(out, "parallelism", "pipeline_parallel_microbatch_size", d->mbs);
+        set_number(out, "parallelism", "pipeline_parallel_microbatch_size", d->mbs);
     if (d->cp > 1)
-        word(out, "parallelism", "context_parallel_rotate_method", "allgather");
-    number(out, "parallelism", "expert_parallel_degree", d->ep);
+        set_word(out, "parallelism", "context_parallel_rotate_method", "allgather");
+    set_number(out, "parallelism", "expert_parallel_degree", d->ep);
     if (model_has_experts(launch->problem->model))
-        number(out, "parallelism", "expert_tensor_parallel_degree", d->etp);
-    word(out, "activation_checkpoint", "mode", titan_checkpoint(launch));
+        set_number(out, "parallelism", "expert_tensor_parallel_degree", d->etp);
+    set_word(out, "activation_checkpoint", "mode", titan_checkpoint(launch));
     if (d->recompute.kind == PLAIT_RECOMPUTE_SAC)
-        word(out, "activation_checkpoint", "selective_ac_option", "op");
+        set_word(out, "activation_checkpoint", "selective_ac_option", "op");
     add_compile(launch, out);
 }
 

@@ -271,7 +271,7 @@ static void append_training(const plait_launch *launch, launch_args *args)
     args->failed = args->failed || folder == NULL;
 }
 
-static const char *arguments(const plait_launch *launch, const char *own, plait_arena *arena)
+static const char *argument_lines(const plait_launch *launch, const char *own, plait_arena *arena)
 {
     const titan_family family = titan_family_of(launch->problem->model);
     launch_args args;
@@ -299,7 +299,7 @@ static const char *titan_args(const plait_launch *launch, plait_arena *arena)
         .checkpoints = "--checkpoint.*",
     };
     const char *const own = own_config(launch);
-    const char *const list = arguments(launch, own, arena);
+    const char *const list = argument_lines(launch, own, arena);
     text_builder out;
 
     if (list == NULL)

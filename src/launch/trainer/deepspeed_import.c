@@ -87,7 +87,7 @@ static void set_zero(const deepspeed_file *file, int dp, plans_entry *out)
     if (file->zero == 3 && file->mics > 0)
         import_set_key(out, PLAIT_KEY_SHARD_GROUP, file->mics);
     else if (dp != DEEPSPEED_OPEN)
-        import_set_key(out, PLAIT_KEY_SHARD_GROUP, product(dp, file->cp));
+        import_set_key(out, PLAIT_KEY_SHARD_GROUP, saturating_mul(dp, file->cp));
     if (file->zero > 0 && file->overlap == true)
         import_set_key(out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
     import_set_key(out, PLAIT_KEY_RESHARD,
@@ -126,7 +126,7 @@ static void set_degrees(const deepspeed_file *file, int dp, plans_entry *out)
     out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 }
 
-static void warn(const deepspeed_file *file, text_builder *out)
+static void warn_unread(const deepspeed_file *file, text_builder *out)
 {
     if (file->offload_params && !offloads_params(file))
         import_warn(out, file->zero < 3 ? "offload_param is of ZeRO 3 alone and taken as not given"
@@ -170,7 +170,7 @@ static plait_status deepspeed_take_file(const deepspeed_file *file, const char *
     if (file->bf16 == true || file->fp16 == true)
         out->precision = file->bf16 == true ? PLAIT_BF16 : PLAIT_FP16;
     set_degrees(file, dp, out);
-    warn(file, warnings);
+    warn_unread(file, warnings);
     return PLAIT_OK;
 }
 
@@ -392,10 +392,10 @@ static void complete_batch(deepspeed_file *file, int gpus)
     for (int i = 0; i < 5; i++)
         if (known[i] == DEEPSPEED_OPEN || known[i] > PLAIT_MAX_GBS)
             return;
-    const int ranks = product(product(file->tp, file->pp), file->cp);
+    const int ranks = saturating_mul(saturating_mul(file->tp, file->pp), file->cp);
     if (ranks == 0 || gpus % ranks != 0)
         return;
-    const int64_t batch = (int64_t)product(file->micro, file->steps) * (gpus / ranks);
+    const int64_t batch = (int64_t)saturating_mul(file->micro, file->steps) * (gpus / ranks);
     file->train = batch > 0 && batch <= PLAIT_MAX_GBS ? (int)batch : DEEPSPEED_OPEN;
 }
 

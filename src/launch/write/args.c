@@ -12,7 +12,7 @@ void args_init(launch_args *args, plait_arena *arena)
     *args = (launch_args){.arena = arena, .between = ' '};
 }
 
-static void append(launch_args *args, launch_option option)
+static void push_option(launch_args *args, launch_option option)
 {
     launch_option *const list =
         grow_by_one(args->arena, args->option, args->count, &args->capacity, sizeof *list);
@@ -27,12 +27,12 @@ static void append(launch_args *args, launch_option option)
 
 void args_group(launch_args *args, const char *title)
 {
-    append(args, (launch_option){.value = title});
+    push_option(args, (launch_option){.value = title});
 }
 
 void args_switch(launch_args *args, const char *name)
 {
-    append(args, (launch_option){.name = name});
+    push_option(args, (launch_option){.name = name});
 }
 
 static void append_copy(launch_args *args, const char *name, const char *value, bool words)
@@ -42,7 +42,7 @@ static void append_copy(launch_args *args, const char *name, const char *value, 
     if (copy == NULL)
         args->failed = true;
     else
-        append(args, (launch_option){name, copy, words});
+        push_option(args, (launch_option){name, copy, words});
 }
 
 void args_text(launch_args *args, const char *name, const char *value)
@@ -82,7 +82,7 @@ void args_append(launch_args *args, const launch_args *more)
 {
     args->failed = args->failed || more->failed;
     for (int i = 0; i < more->count; i++)
-        append(args, more->option[i]);
+        push_option(args, more->option[i]);
 }
 
 static void append_option(const launch_args *args, const launch_option *option, text_builder *out)

@@ -10,7 +10,7 @@
 /* ---- heads of files ---- */
 
 /* "16 x h100-80gb-sxm", or of several kinds of nodes "16 x h100-80gb-sxm + 8 x a100-80gb-sxm". */
-static const char *devices(const plait_launch *launch, plait_arena *arena)
+static const char *devices_text(const plait_launch *launch, plait_arena *arena)
 {
     const plait_cluster *const cluster = launch->problem->cluster;
     text_builder out;
@@ -29,7 +29,7 @@ static const char *title_of(const plait_launch *launch, plait_arena *arena)
 {
     const plait_degrees *const d = &launch->plan->degrees;
     const plait_problem *const problem = launch->problem;
-    const char *const on = devices(launch, arena);
+    const char *const on = devices_text(launch, arena);
     const char *text;
 
     if (on == NULL)
@@ -354,8 +354,8 @@ static void append_replica(const plait_launch *launch, text_builder *out, const 
                        job);
 }
 
-static const char *manifest(const plait_launch *launch, const launch_program *program,
-                            const char *job, plait_arena *arena)
+static const char *manifest_json(const plait_launch *launch, const launch_program *program,
+                                 const char *job, plait_arena *arena)
 {
     int gpus_per_node;
     const int nodes = scripts_nodes(launch->problem, &gpus_per_node);
@@ -389,7 +389,8 @@ plait_status scripts_add(const plait_launch *launch, const launch_program *progr
     PLAIT_TRY(folder_add(out, "run.sh", run_script(launch, program, arena), true, err));
     PLAIT_TRY(
         folder_add(out, "submit.sbatch", submit_script(launch, program, job, arena), true, err));
-    return folder_add(out, "pytorchjob.yaml", manifest(launch, program, job, arena), false, err);
+    return folder_add(out, "pytorchjob.yaml", manifest_json(launch, program, job, arena), false,
+                      err);
 }
 
 plait_status folder_add(plait_launch_folder *folder, const char *name, const char *text,
