@@ -53,7 +53,7 @@ static plait_accelerator without_launches(const plait_accelerator *gpu)
 static bool has(const plait_accelerator *gpu, plait_precision precision)
 {
     return gpu->peak_flops_per_s[precision] > 0.0 &&
-           !(gpu->lacks >> (PLAIT_KERNEL_PRECISION + precision) & 1u);
+           !(gpu->missing_kernels >> (PLAIT_KERNEL_PRECISION + precision) & 1u);
 }
 
 static plait_attention_kernel kernel_of(const plait_accelerator *gpu)
@@ -62,7 +62,7 @@ static plait_attention_kernel kernel_of(const plait_accelerator *gpu)
                                                   PLAIT_ATTENTION_FLASH2, PLAIT_ATTENTION_FLASH};
 
     for (size_t i = 0; i < sizeof best / sizeof *best; i++)
-        if (!(gpu->lacks >> (PLAIT_KERNEL_ATTENTION + best[i]) & 1u))
+        if (!(gpu->missing_kernels >> (PLAIT_KERNEL_ATTENTION + best[i]) & 1u))
             return best[i];
     return PLAIT_ATTENTION_FLASH;
 }

@@ -47,7 +47,7 @@ typedef enum plait_attention_kernel {
 
 /**
  * Kernels that some accelerator does not have: each kind of attention, each number format, and a
- * few more. `plait_accelerator.lacks` has a bit for each; clusters/families lists them with
+ * few more. `plait_accelerator.missing_kernels` has a bit for each; clusters/families lists them with
  * reasons.
  */
 typedef enum plait_kernel {
@@ -172,7 +172,7 @@ typedef struct plait_accelerator {
     const char *source;
     plait_confidence confidence;               /* confidence in the data sheet figures */
     double peak_flops_per_s[PLAIT_PRECISIONS]; /* dense; 0: not supported */
-    unsigned lacks;            /* bits of plait_kernel that are missing; 0: none known */
+    unsigned missing_kernels;            /* bits of plait_kernel that are missing; 0: none known */
     bool fp16_only;            /* no bf16 units (V100): its bf16 entries hold those of fp16 */
     double vector_flops_per_s; /* fp32 outside the matrix units; no price reads it */
     int sms;                   /* SMs, CUs or cores */

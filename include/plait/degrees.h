@@ -329,10 +329,10 @@ typedef struct plait_key {
     size_t offset;            /* offset of its field in plait_degrees */
     int low, high;            /* range of numbers */
     const char *const *words; /* NULL-terminated; NULL: numbers */
-    const char *able;         /* name of its bound or list in "can" of a profile; NULL: neither */
-    bool habit;               /* "defaults" of a profile have its default value */
-    bool numerics; /* changes the numerics of a step: searched only if allowed or requested */
-    int plain;     /* value of software without the feature, which tables leave out; -1: none */
+    const char *limit_name;   /* name of its bound or list in "can" of a profile; NULL: neither */
+    bool has_default;         /* "defaults" of a profile have its default value */
+    bool numerics;    /* changes the numerics of a step: searched only if allowed or requested */
+    int absent_value; /* value of software without the feature, which tables leave out; -1: none */
     /** Does the key have an effect, given the others? NULL: always. */
     bool (*matters)(const plait_problem *problem, const plait_degrees *degrees);
     const char *title; /* title of its column in tables */

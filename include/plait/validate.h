@@ -507,12 +507,12 @@ PLAIT_MUST_CHECK plait_status plait_posterior_make(const plait_degrees *const *d
 void plait_posterior_measure(plait_posterior *belief, int plan, double seconds);
 
 /** Estimated step of a plan: median, and 10 % and 90 % quantiles. */
-typedef struct plait_believed {
+typedef struct plait_plan_posterior {
     double step_s, low_s, high_s;
-} plait_believed;
+} plait_plan_posterior;
 
 /** The estimated step of plan `plan`, given all measurements so far; NaN for an invalid index. */
-plait_believed plait_believed_of(const plait_posterior *belief, int plan);
+plait_plan_posterior plait_posterior_of_plan(const plait_posterior *belief, int plan);
 
 /**
  * Plans to try, in this order. A regret is the share by which the best tried plan takes longer than

@@ -106,7 +106,7 @@ static bool is_usual_only(const plan_space *space, plait_key_id key)
 
     if (is_limited(space->options, key))
         return false;
-    return row->able == NULL || (row->numerics && !space->options->allow_numerics);
+    return row->limit_name == NULL || (row->numerics && !space->options->allow_numerics);
 }
 
 static plait_status list_free_keys(plan_space *space, plait_arena *arena, plait_error *err)

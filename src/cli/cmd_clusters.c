@@ -70,7 +70,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     }
     PLAIT_TRY(plait_data_list(PLAIT_DATA_CLUSTERS, arena, &names, &count, err));
     if (count == 0)
-        return data_fail_nothing(PLAIT_DATA_CLUSTERS, "clusters", arena, err);
+        return data_fail_empty(PLAIT_DATA_CLUSTERS, "clusters", arena, err);
     PLAIT_TRY(plait_data_list(PLAIT_DATA_ACCELERATORS, arena, &gpu_names, &gpus, err));
     cluster = plait_arena_alloc(arena, count, sizeof *cluster);
     accelerator = plait_arena_alloc(arena, gpus, sizeof *accelerator);

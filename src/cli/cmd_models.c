@@ -95,7 +95,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     }
     PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, arena, &names, &count, err));
     if (count == 0)
-        return data_fail_nothing(PLAIT_DATA_MODELS, "models", arena, err);
+        return data_fail_empty(PLAIT_DATA_MODELS, "models", arena, err);
     model = plait_arena_alloc(arena, count, sizeof *model);
     PLAIT_TRY(plait_check_allocated(model, err));
     for (size_t i = 0; i < count; i++) {

@@ -293,7 +293,7 @@ static void sort_plans(const next_answer *answer, int *by)
 {
     for (int i = 0; i < answer->plans; i++) {
         int at = i;
-        for (; at > 0 && answer->plan[by[at - 1]].believed.step_s > answer->plan[i].believed.step_s;
+        for (; at > 0 && answer->plan[by[at - 1]].posterior.step_s > answer->plan[i].posterior.step_s;
              at--)
             by[at] = by[at - 1];
         by[at] = i;
@@ -334,7 +334,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     answer.order = plait_arena_alloc(arena, (size_t)answer.plans, sizeof *answer.order);
     PLAIT_TRY(plait_check_allocated(answer.order, err));
     for (int i = 0; i < answer.plans; i++)
-        answer.plan[i].believed = plait_believed_of(&answer.belief, i);
+        answer.plan[i].posterior = plait_posterior_of_plan(&answer.belief, i);
     sort_plans(&answer, answer.order);
     PLAIT_TRY(plait_posterior_tries(&answer.belief, 1, arena, &answer.tries, err));
     if (alone) // standard output gets only the cluster

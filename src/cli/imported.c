@@ -122,7 +122,7 @@ plait_status measured_log_read(const char *path, const plait_problem *problem, p
                                step_log *out, double *step_s, plait_error *err)
 {
     PLAIT_TRY(step_log_load(path, arena, out, err));
-    if (!step_log_is_of(out, problem->runtime))
+    if (!step_log_matches_runtime(out, problem->runtime))
         print_warning("%s: has lines of %s, but its plan is for %s; is it the log of this plan?",
                       path, out->software, problem->runtime->name);
     *step_s = step_log_seconds(out, &problem->job);

@@ -233,7 +233,7 @@ static bool same_fits(const plait_accelerator *a, const plait_accelerator *b)
 /* Are all numbers that a price reads equal? Names may differ. */
 static bool same_constants(const plait_accelerator *a, const plait_accelerator *b)
 {
-    return a->confidence == b->confidence && a->lacks == b->lacks && a->fp16_only == b->fp16_only &&
+    return a->confidence == b->confidence && a->missing_kernels == b->missing_kernels && a->fp16_only == b->fp16_only &&
            a->sms == b->sms &&
            SAME_RUN(plait_accelerator, a, b, peak_flops_per_s, peak_flops_per_s) &&
            SAME_RUN(plait_accelerator, a, b, vector_flops_per_s, vector_flops_per_s) &&
@@ -409,7 +409,7 @@ bool plait_accelerator_runs(const plait_accelerator *accelerator, int kernel)
 
     if (kernel < 0 || kernel >= PLAIT_KERNELS)
         return false;
-    if (accelerator->lacks >> kernel & 1u)
+    if (accelerator->missing_kernels >> kernel & 1u)
         return false;
     if (format < 0 || format >= PLAIT_PRECISIONS)
         return true;

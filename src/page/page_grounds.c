@@ -96,10 +96,10 @@ void page_assume_plan(page *of, const plait_problem *problem, const report_plan 
         page_assume(of, "runtime", "%s, the newest release; %s", problem->runtime->name, fitted);
     page_assume_peak(of, problem);
     if (plan == NULL || plan->verdict == PLAIT_INVALID)
-        page_assume(of, "FLOPs", "%s", report_halved(problem->model, problem->job.seq));
+        page_assume(of, "FLOPs", "%s", report_half_batch_hint(problem->model, problem->job.seq));
     else
         page_assume(of, "FLOPs", "%s: MFU %s; with whole squares of attention it would be %s",
-                    report_halved(problem->model, problem->job.seq),
+                    report_half_batch_hint(problem->model, problem->job.seq),
                     units_percent(plan->cost.mfu, mfu),
                     units_percent(plan->cost.mfu_square, square));
     assume_routing(of, problem, plan);

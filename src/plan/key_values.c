@@ -87,6 +87,6 @@ bool plait_key_applies(const plait_problem *problem, const plait_degrees *d, pla
     const plait_key *const row = &plait_keys[key];
     const int value = plait_key_value(d, key);
 
-    return (row->matters == NULL || row->matters(problem, d)) && value != row->plain &&
+    return (row->matters == NULL || row->matters(problem, d)) && value != row->absent_value &&
            value >= row->low; // dp is 0 if the other degrees do not divide the GPUs
 }

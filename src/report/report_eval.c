@@ -55,7 +55,7 @@ static flops_words words_of(const plait_model *model, int seq)
     return words;
 }
 
-const char *report_halved(const plait_model *model, int seq)
+const char *report_half_batch_hint(const plait_model *model, int seq)
 {
     return words_of(model, seq).halved;
 }

@@ -26,9 +26,9 @@ static plait_status print_plans(const next_answer *answer, FILE *out, plait_erro
         table_cell(rows, "%s", units_seconds(plan->predicted_s, text));
         table_cell(rows, "%s",
                    plan->measured_s > 0.0 ? units_seconds(plan->measured_s, text) : "-");
-        table_cell(rows, "%s", units_seconds(plan->believed.step_s, text));
-        table_cell(rows, "%s to %s", units_seconds(plan->believed.low_s, text),
-                   units_seconds(plan->believed.high_s, other));
+        table_cell(rows, "%s", units_seconds(plan->posterior.step_s, text));
+        table_cell(rows, "%s to %s", units_seconds(plan->posterior.low_s, text),
+                   units_seconds(plan->posterior.high_s, other));
         table_cell(rows, "%s", report_line(&answer->problem, &plan->degrees, line));
     }
     return table_print(rows, 0, out, err);
@@ -159,9 +159,9 @@ plait_status json_next_answer(const next_answer *answer, plait_arena *arena, con
             json_member_number(&json, "memory_bytes", predicted_peak(plan));
             json_member_number(&json, "measured_memory_bytes", plan->peak_bytes);
         }
-        json_member_number(&json, "step_s", plan->believed.step_s);
-        json_member_number(&json, "step_low_s", plan->believed.low_s);
-        json_member_number(&json, "step_high_s", plan->believed.high_s);
+        json_member_number(&json, "step_s", plan->posterior.step_s);
+        json_member_number(&json, "step_low_s", plan->posterior.low_s);
+        json_member_number(&json, "step_high_s", plan->posterior.high_s);
         json_end_object(&json);
     }
     json_end_array(&json);

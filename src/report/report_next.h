@@ -16,7 +16,7 @@ typedef struct next_plan {
     plait_memory memory;
     double peak_bytes; /* measured peak, reserved or allocated; 0: none */
     bool reserved;
-    plait_believed believed;
+    plait_plan_posterior posterior;
 } next_plan;
 
 typedef struct next_answer {

@@ -16,7 +16,7 @@ void report_choices(const plait_plan *plan, FILE *out);
 void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *out);
 
 /** Returns the name of the convention of MFU: "causal attention halved, as ... count". */
-const char *report_halved(const plait_model *model, int seq);
+const char *report_half_batch_hint(const plait_model *model, int seq);
 
 /** Prints the routing of experts that the price assumes, and the step with natural routing. */
 void report_routing(const plait_problem *problem, const report_plan *plan, FILE *out);

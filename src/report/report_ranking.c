@@ -36,7 +36,7 @@ static const char *const figure_column[RANK_FIGURES] = {
 static void key_cell(const plait_problem *problem, const report_plan *plan, plait_key_id key,
                      char text[CELL_SIZE])
 {
-    const bool one = plait_keys[key].plain == 1 && plait_key_value(&plan->degrees, key) == 1;
+    const bool one = plait_keys[key].absent_value == 1 && plait_key_value(&plan->degrees, key) == 1;
 
     if (key == PLAIT_KEY_RECOMPUTE && plan->verdict != PLAIT_INVALID &&
         stages_choose_own(&plan->plan))

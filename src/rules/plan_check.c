@@ -409,7 +409,7 @@ static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key
     const plait_key *const row = &plait_keys[key];
     char text[96], brought[RUNTIME_BROUGHT_SIZE];
 
-    if (row->able == NULL || (key == PLAIT_KEY_CP_COMM && d->cp == 1))
+    if (row->limit_name == NULL || (key == PLAIT_KEY_CP_COMM && d->cp == 1))
         return true;
     if (row->kind == PLAIT_KEY_NUMBER)
         return number_within(r, d, key, why);

@@ -93,17 +93,17 @@ void plait_posterior_measure(plait_posterior *b, int plan, double seconds)
     b->measured[plan] = true;
 }
 
-plait_believed plait_believed_of(const plait_posterior *b, int plan)
+plait_plan_posterior plait_posterior_of_plan(const plait_posterior *b, int plan)
 {
     static const double quantile90 = 1.2815515655446004;
     const double nan = (double)NAN;
 
     if (plan < 0 || plan >= b->plans)
-        return (plait_believed){nan, nan, nan};
+        return (plait_plan_posterior){nan, nan, nan};
     const double sigma = sqrt(fmax(0.0, b->covariance[plan * b->plans + plan]));
     const double step_s = exp(b->mean[plan]);
 
-    return (plait_believed){step_s, step_s * exp(-quantile90 * sigma),
+    return (plait_plan_posterior){step_s, step_s * exp(-quantile90 * sigma),
                             step_s * exp(quantile90 * sigma)};
 }
 

@@ -100,7 +100,7 @@ static plait_status open_cluster(const plait_cluster *cluster, plait_arena *aren
     PLAIT_TRY(plait_check_allocated(open && gpu, err));
     *open = *cluster;
     *gpu = *cluster->group[0].accelerator;
-    gpu->lacks = 0;
+    gpu->missing_kernels = 0;
     open->group[0].accelerator = gpu;
     *out = open;
     return PLAIT_OK;

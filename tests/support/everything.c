@@ -12,7 +12,7 @@ plait_capabilities everything_can(int most, int most_vpp)
 
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (plait_keys[key].kind == PLAIT_KEY_NUMBER)
-            can.most[key] = plait_keys[key].able != NULL ? most : plait_keys[key].high;
+            can.most[key] = plait_keys[key].limit_name != NULL ? most : plait_keys[key].high;
         else
             can.takes[key] = plait_key_all((plait_key_id)key);
     can.most[PLAIT_KEY_VPP] = most_vpp;

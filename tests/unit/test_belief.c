@@ -44,7 +44,7 @@ static void test_a_measurement__moves_plans_as_far_as_they_share(void **state)
     assert_near_relative(belief.mean[2], 0.5 * 0.04 / known, 1e-12);
     assert_near_relative(belief.covariance[1 * 3 + 1], 0.14 - 0.13 * 0.13 / known, 1e-12);
     assert_near_relative(belief.covariance[1 * 3 + 2], 0.04 - 0.13 * 0.04 / known, 1e-12);
-    const plait_believed now = plait_believed_of(&belief, 2);
+    const plait_plan_posterior now = plait_posterior_of_plan(&belief, 2);
     assert_near_relative(now.step_s, exp(belief.mean[2]), 1e-12);
     assert_near_relative(now.high_s / now.step_s, now.step_s / now.low_s, 1e-12);
 }

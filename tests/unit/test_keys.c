@@ -18,10 +18,10 @@ static void test_every_row__is_whole(void **state)
         assert_true(row->name && row->title && row->value && row->help);
         assert_int_equal(listed, row->words != NULL);
         assert_true(listed || row->high > row->low);
-        assert_true(row->plain >= -1);
+        assert_true(row->absent_value >= -1);
         assert_int_equal(plait_key_find(row->name), k);
         // A profile that says a usual value has to say which values there are.
-        assert_true(!row->habit || row->able);
+        assert_true(!row->has_default || row->limit_name);
     }
     assert_int_equal(plait_key_find("tq"), -1);
     assert_int_equal(plait_key_find(NULL), -1);

@@ -78,7 +78,7 @@ static void test_lacks__come_back_from_json(void **state)
     accelerator_write(&json, &gpu);
     must(json_writer_finish(&json, &text, &length, &err), &err);
     must(plait_accelerator_parse(text, length, "back.json", *state, &back, &err), &err);
-    assert_int_equal(back.lacks, gpu.lacks);
+    assert_int_equal(back.missing_kernels, gpu.missing_kernels);
     assert_true(gpu.scale_up_pcie && back.scale_up_pcie);
 }
 

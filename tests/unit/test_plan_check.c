@@ -1029,7 +1029,7 @@ static void test_clusters__of_two_sorts_are_told_by_constants_not_by_names(void 
     other.sms++;
     assert_false(plait_cluster_priced(&w.cluster, 32, NULL, 0));
     other = first;
-    other.lacks ^= 1u;
+    other.missing_kernels ^= 1u;
     assert_false(plait_cluster_priced(&w.cluster, 32, NULL, 0));
     other = first;
     other.torus[2]++;

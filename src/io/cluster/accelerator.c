@@ -161,7 +161,7 @@ static plait_status read_identity(const json_cursor *at, plait_arena *arena, pla
 }
 
 /* "lacks": {"kernels": ["flash3", "fp8_block"], "source": "..."} */
-plait_status accelerator_read_lacks(const json_cursor *at, unsigned *lacks, plait_error *err)
+plait_status accelerator_read_missing_kernels(const json_cursor *at, unsigned *lacks, plait_error *err)
 {
     static const char *const keys[] = {"kernels", "source", NULL};
     json_cursor block;
@@ -245,8 +245,8 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
     PLAIT_TRY(accelerator_family_name(at, "family", arena, &name, err));
     PLAIT_TRY(accelerator_family_find(name, arena, &family, err));
     // Without a family the hardware is unknown, so no kernel is refused.
-    out->lacks = json_has(at, "family") ? family.lacks : 0;
-    PLAIT_TRY(accelerator_read_lacks(at, &out->lacks, err));
+    out->missing_kernels = json_has(at, "family") ? family.missing_kernels : 0;
+    PLAIT_TRY(accelerator_read_missing_kernels(at, &out->missing_kernels, err));
     PLAIT_TRY(read_sheet(at, &family, arena, out, err));
     accelerator_default_scalars(&family, out);
     PLAIT_TRY(read_scalars(at, out, err));
@@ -350,7 +350,7 @@ void accelerator_write(json_writer *json, const plait_accelerator *accelerator)
     json_member_object(json, "lacks");
     json_member_row(json, "kernels");
     for (int k = 0; k < PLAIT_KERNELS; k++)
-        if (accelerator->lacks >> k & 1u)
+        if (accelerator->missing_kernels >> k & 1u)
             json_write_string(json, plait_kernel_name[k]);
     json_end_array(json);
     json_end_object(json);

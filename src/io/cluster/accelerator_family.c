@@ -232,7 +232,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
         PLAIT_TRY(read_block(root, blocks[b].key, blocks[b].fields, file, family, err));
     PLAIT_TRY(read_products(root, file, err));
     PLAIT_TRY(read_decode(root, file, err));
-    PLAIT_TRY(accelerator_read_lacks(root, &family->lacks, err));
+    PLAIT_TRY(accelerator_read_missing_kernels(root, &family->missing_kernels, err));
     // A family that another refers to needs only the block that the other copies.
     return file->shared != NULL && file->chain == 0 ? check_required(root, family, err) : PLAIT_OK;
 }

@@ -42,7 +42,7 @@ typedef struct accelerator_family {
     double speed_spread;
     double idle_share, idle_least_w, idle_most_w; /* share of the board's power limit, and bounds */
     double memory_op_fraction, memory_op_t0_s;
-    unsigned lacks; /* bits of plait_kernel */
+    unsigned missing_kernels; /* bits of plait_kernel */
 } accelerator_family;
 
 /** Loads a family by its name. *out lives in `arena`. */
@@ -97,7 +97,7 @@ void accelerator_write_fits(json_writer *json, const plait_accelerator *accelera
 // ---- accelerators (accelerator.c) --------------------------------------------------------------
 
 /** Reads the kernels that the hardware does not have; *lacks stays unchanged if the block is missing. */
-plait_status accelerator_read_lacks(const json_cursor *at, unsigned *lacks,
+plait_status accelerator_read_missing_kernels(const json_cursor *at, unsigned *lacks,
                                     plait_error *err) PLAIT_MUST_CHECK;
 
 /** Reads an accelerator from the object at the cursor, as a cluster may have one. */

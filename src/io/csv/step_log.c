@@ -566,7 +566,7 @@ double step_log_seconds(const step_log *log, const plait_job *job)
     return log->step_s;
 }
 
-bool step_log_is_of(const step_log *log, const plait_runtime *runtime)
+bool step_log_matches_runtime(const step_log *log, const plait_runtime *runtime)
 {
     return log->rules == 0 || runtime->rules == PLAIT_RULES_GENERIC ||
            (log->rules & (1U << runtime->rules)) != 0;

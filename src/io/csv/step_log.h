@@ -37,4 +37,4 @@ PLAIT_MUST_CHECK plait_status step_log_parse(const char *text, size_t length, co
 double step_log_seconds(const step_log *log, const plait_job *job);
 
 /** Whether the runtime prints such lines; true for profiles without rules of their own. */
-bool step_log_is_of(const step_log *log, const plait_runtime *runtime);
+bool step_log_matches_runtime(const step_log *log, const plait_runtime *runtime);

@@ -169,7 +169,7 @@ plait_status data_fail_hub_id(const char *address, plait_arena *arena, plait_err
 
     PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, arena, &names, &count, err));
     if (count == 0)
-        return data_fail_nothing(PLAIT_DATA_MODELS, id, arena, err);
+        return data_fail_empty(PLAIT_DATA_MODELS, id, arena, err);
     text_builder_init(&list, arena);
     for (int found = 0; found < NEAREST && --length >= MIN_START;)
         for (size_t i = 0; i < count && found < NEAREST; i++)

@@ -239,7 +239,7 @@ plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const cha
 
 /* ---- finding one ---- */
 
-plait_status data_fail_nothing(plait_data_kind kind, const char *name, plait_arena *arena,
+plait_status data_fail_empty(plait_data_kind kind, const char *name, plait_arena *arena,
                                plait_error *err)
 {
     const char *roots[ROOTS];
@@ -264,7 +264,7 @@ static plait_status fail_unknown(plait_data_kind kind, const char *name, plait_a
 
     PLAIT_TRY(plait_data_list(kind, arena, &names, &count, err));
     if (count == 0)
-        return data_fail_nothing(kind, name, arena, err);
+        return data_fail_empty(kind, name, arena, err);
     nearest = text_nearest(name, names);
     if (kinds[kind].lists != NULL)
         return nearest != NULL

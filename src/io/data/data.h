@@ -30,7 +30,7 @@ plait_status data_look_up(plait_data_kind kind, const char *name, plait_arena *a
                           const char **path, plait_error *err) PLAIT_MUST_CHECK;
 
 /** Fails (RANGE) because no folder has files of a kind; the message lists the folders. */
-plait_status data_fail_nothing(plait_data_kind kind, const char *name, plait_arena *arena,
+plait_status data_fail_empty(plait_data_kind kind, const char *name, plait_arena *arena,
                                plait_error *err) PLAIT_MUST_CHECK;
 
 /** Whether a text is ORG/NAME of the Hugging Face Hub, or the address of its page, and no file. */

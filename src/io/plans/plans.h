@@ -115,5 +115,5 @@ PLAIT_MUST_CHECK plait_status plans_plan(const plans_entry *entry, const plait_d
  *
  * @param counts  [pp * vpp] layers of the chunks in pipeline order; their sum is the model's layers
  */
-PLAIT_MUST_CHECK plait_status plans_deal_stages(plans_entry *entry, const int *counts,
+PLAIT_MUST_CHECK plait_status plans_assign_stages(plans_entry *entry, const int *counts,
                                                 plait_arena *arena, plait_error *err);

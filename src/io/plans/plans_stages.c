@@ -420,7 +420,7 @@ plait_status plans_plan(const plans_entry *entry, const plait_degrees *degrees, 
     return PLAIT_OK;
 }
 
-plait_status plans_deal_stages(plans_entry *entry, const int *counts, plait_arena *arena,
+plait_status plans_assign_stages(plans_entry *entry, const int *counts, plait_arena *arena,
                                plait_error *err)
 {
     const int count = saturating_mul(entry->degrees.pp, entry->degrees.vpp);

@@ -129,8 +129,8 @@ int runtime_default(const plait_key *row, unsigned mask)
 {
     int bit = 0;
 
-    if (row->plain >= 0 && (mask >> row->plain & 1u))
-        return row->plain;
+    if (row->absent_value >= 0 && (mask >> row->absent_value & 1u))
+        return row->absent_value;
     while (!(mask >> bit & 1u))
         bit++;
     return bit;
@@ -144,16 +144,16 @@ static plait_status read_default(const json_cursor *at, const plait_capabilities
     json_cursor value;
 
     *out = row->kind == PLAIT_KEY_NUMBER ? row->low : runtime_default(row, can->takes[key]);
-    if (!row->habit)
+    if (!row->has_default)
         return PLAIT_OK;
     PLAIT_TRY(json_value_optional(at, row->name, &value, err));
-    if (json_is_null(&value) && row->plain >= 0)
+    if (json_is_null(&value) && row->absent_value >= 0)
         return PLAIT_OK;
     PLAIT_TRY(row->words != NULL ? json_word(at, row->name, row->words, out, err)
                                  : json_int(at, row->name, row->low, row->high, out, err));
     if ((can->takes[key] >> *out & 1u) == 0)
         return json_fail_key(at, row->name, PLAIT_ERROR_RANGE, err,
-                             "expected one of those in /can/%s, found another", row->able);
+                             "expected one of those in /can/%s, found another", row->limit_name);
     return PLAIT_OK;
 }
 
@@ -164,7 +164,7 @@ static plait_status read_defaults(const json_cursor *at, const plait_capabilitie
     int count = 0;
 
     for (int key = 0; key < PLAIT_KEYS; key++)
-        if (plait_keys[key].habit)
+        if (plait_keys[key].has_default)
             names[count++] = plait_keys[key].name;
     names[count++] = "source";
     names[count] = NULL;

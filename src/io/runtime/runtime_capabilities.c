@@ -76,20 +76,20 @@ static plait_status read_key(const json_cursor *at, plait_key_id key, plait_capa
     json_cursor list;
 
     if (row->kind == PLAIT_KEY_NUMBER) {
-        out->most[key] = row->able != NULL ? 1 : row->high;
-        return row->able == NULL
+        out->most[key] = row->limit_name != NULL ? 1 : row->high;
+        return row->limit_name == NULL
                    ? PLAIT_OK
-                   : json_int_optional(at, row->able, 1, row->high, &out->most[key], err);
+                   : json_int_optional(at, row->limit_name, 1, row->high, &out->most[key], err);
     }
     out->takes[key] = plait_key_all(key);
-    if (row->able == NULL)
+    if (row->limit_name == NULL)
         return PLAIT_OK;
-    PLAIT_TRY(json_array_optional(at, row->able, &list, err));
-    if (json_is_null(&list) && row->plain >= 0) {
-        out->takes[key] = 1u << row->plain;
+    PLAIT_TRY(json_array_optional(at, row->limit_name, &list, err));
+    if (json_is_null(&list) && row->absent_value >= 0) {
+        out->takes[key] = 1u << row->absent_value;
         return PLAIT_OK;
     }
-    return read_mask(at, row->able, row->words, row->high, &out->takes[key], err);
+    return read_mask(at, row->limit_name, row->words, row->high, &out->takes[key], err);
 }
 
 static plait_status read_switches(const json_cursor *at, plait_capabilities *out, plait_error *err)
@@ -157,8 +157,8 @@ static plait_status check_names(const json_cursor *at, plait_error *err)
     int count = 0;
 
     for (int key = 0; key < PLAIT_KEYS; key++)
-        if (plait_keys[key].able != NULL)
-            names[count++] = plait_keys[key].able;
+        if (plait_keys[key].limit_name != NULL)
+            names[count++] = plait_keys[key].limit_name;
     for (int i = 0; i < ALSO; i++)
         names[count++] = also[i];
     names[count] = NULL;

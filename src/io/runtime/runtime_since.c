@@ -36,8 +36,8 @@ static bool find_member(const char *name, since_member *out)
             return true;
         }
     for (int key = 0; key < PLAIT_KEYS; key++)
-        if (plait_keys[key].able != NULL && plait_keys[key].kind != PLAIT_KEY_NUMBER &&
-            text_equal(name, plait_keys[key].able)) {
+        if (plait_keys[key].limit_name != NULL && plait_keys[key].kind != PLAIT_KEY_NUMBER &&
+            text_equal(name, plait_keys[key].limit_name)) {
             const char *const *const words = plait_keys[key].words;
 
             *out = (since_member){name, key, words != NULL ? words : digits};

@@ -32,7 +32,7 @@ void import_fill_plain(plans_entry *out)
 {
     for (int k = 0; k < PLAIT_KEYS; k++)
         if (!(out->given & PLAIT_KEY_BIT(k)))
-            import_set_key(out, (plait_key_id)k, plait_keys[k].plain);
+            import_set_key(out, (plait_key_id)k, plait_keys[k].absent_value);
 }
 
 text_builder *import_warn(text_builder *warnings, const char *sentence)

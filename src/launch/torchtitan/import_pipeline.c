@@ -152,7 +152,7 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
             return titan_set(in, "split", *word, err);
     if (in->out->model != NULL && in->out->model->layers == parts->layers &&
         titan_is_known(in, "schedule"))
-        return plans_deal_stages(in->out, parts->count, in->pairs->arena, err);
+        return plans_assign_stages(in->out, parts->count, in->pairs->arena, err);
     import_warn(in->warnings, "this split of the layers has no word here: split is open");
     return PLAIT_OK;
 }
