@@ -128,7 +128,9 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
 
 static plait_status print_runtime_fit(const profile_result *result, FILE *out, plait_error *err)
 {
-    table *rows = table_new("number|>was|>is|>spread|runs determine it");
+    table *rows =
+        table_new(result->variant > 0 ? "number|>was|>is|>software|>spread|runs determine it"
+                                      : "number|>was|>is|>family|>spread|runs determine it");
 
     if (result->runs == 0)
         fprintf(out, "%s: no runs\n", result->runtime.name);
