@@ -31,9 +31,9 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libcjson-dev, libcsv-dev, libglpk-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "plait (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "plait finds how to split the training of a large model over a cluster.
-This package has the C library that it stands on, static, with headers
-and a file for pkg-config; models, clusters and runtimes by name are in
-the package plait.")
+This package contains its C library, static, with headers and a file for
+pkg-config. The files of models, clusters and runtimes are in the package
+plait.")
 include(CPack)
 
 # The bill of materials, installed beside the documents.
@@ -44,5 +44,5 @@ add_custom_command(OUTPUT "${CMAKE_BINARY_DIR}/plait.cdx.json"
         "-DBUNDLED=${pages}/charts.js.json" -P "${CMAKE_SOURCE_DIR}/cmake/sbom.cmake"
     DEPENDS "${CMAKE_SOURCE_DIR}/clusters/README.md" "${web}/package-lock.json"
         "${pages}/charts.js.json" "${CMAKE_SOURCE_DIR}/cmake/sbom.cmake"
-    COMMENT "Listing what the program is made of" VERBATIM)
+    COMMENT "Writing the bill of materials" VERBATIM)
 add_custom_target(plait_sbom ALL DEPENDS "${CMAKE_BINARY_DIR}/plait.cdx.json")

@@ -31,8 +31,7 @@ plait_status search_options_check(const plait_search_options *options, plait_err
         return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
     if ((unsigned)options->objective >= PLAIT_OBJECTIVES)
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
-                          "expected one of plait_objective, found number %d",
-                          (int)options->objective);
+                          "expected a value of plait_objective, found %d", (int)options->objective);
     return limits_check(options, err);
 }
 
@@ -74,16 +73,16 @@ static plait_status check_options(const plait_problem *problem, const plait_sear
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
 
     if (options->objective == PLAIT_MINIMISE_ENERGY && gpu->power_w <= 0.0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
-                          "expected an objective other than energy, found no power for %s",
-                          gpu->name);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "objective",
+            "expected an objective other than energy, since the power of %s is unknown", gpu->name);
     if (options->objective == PLAIT_MINIMISE_COST && gpu->usd_per_hour <= 0.0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
-                          "expected an objective other than cost, found no price for %s",
+                          "expected an objective other than cost, since the price of %s is unknown",
                           gpu->name);
     if ((unsigned)options->refine >= PLAIT_REFINES)
         return plait_fail(err, PLAIT_ERROR_RANGE, "refine",
-                          "expected one of plait_refine, found number %d", (int)options->refine);
+                          "expected a value of plait_refine, found %d", (int)options->refine);
     if (options->top < 1 || options->top > 1000)
         return plait_fail(err, PLAIT_ERROR_RANGE, "top",
                           "expected an integer from 1 to 1000, found %d", options->top);

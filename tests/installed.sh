@@ -40,7 +40,7 @@ try() {
     # A program in another place finds the data by the shared library, else it is told where they were sought.
     cp "$prefix/bin/example" "$scratch/elsewhere"
     if [ -n "${static[*]}" ]; then
-        "$scratch/elsewhere" 2>&1 | grep -qF "set PLAIT_DATA to the folder that holds" ||
+        "$scratch/elsewhere" 2>&1 | grep -qF "set PLAIT_DATA to the folder that contains" ||
             fail "a program without data: $("$scratch/elsewhere" 2>&1)"
     else
         "$scratch/elsewhere" | grep -qE "$expected" || fail "no data beside the library"
@@ -61,7 +61,7 @@ if [ -x "$prefix/bin/plait" ]; then
     for command in models "models gpt2" "models openai/gpt-oss-20b" clusters; do
         # shellcheck disable=SC2086  # the command is several words
         said=$("$scratch/alone" $command 2>&1) && fail "$command: found data of another place"
-        [[ $said == *"set PLAIT_DATA to the folder that holds"*"found none in $scratch"* && $(wc -l <<<"$said") == 1 ]] ||
+        [[ $said == *"set PLAIT_DATA to the folder that contains"*"found none in $scratch"* && $(wc -l <<<"$said") == 1 ]] ||
             fail "$command without data: $said"
     done
 fi

@@ -244,11 +244,11 @@ static void judge_host(plait_cost *cost)
 
     cost->verdict = PLAIT_OUT_OF_MEMORY;
     cost->missing_bytes = memory->host_bytes - memory->host_capacity_bytes;
-    snprintf(cost->why, sizeof cost->why,
-             "what is offloaded needs %.1f GiB of a node's host memory of %.1f GiB: %.1f GiB too "
-             "much",
-             memory->host_bytes / PLAIT_GIB, memory->host_capacity_bytes / PLAIT_GIB,
-             cost->missing_bytes / PLAIT_GIB);
+    snprintf(
+        cost->why, sizeof cost->why,
+        "offloading needs %.1f GiB of host memory per node, which has %.1f GiB: %.1f GiB too much",
+        memory->host_bytes / PLAIT_GIB, memory->host_capacity_bytes / PLAIT_GIB,
+        cost->missing_bytes / PLAIT_GIB);
 }
 
 /*
@@ -271,12 +271,12 @@ void cost_judge(const plait_problem *problem, plait_cost *cost)
     if (cost->verdict == PLAIT_FITS)
         return;
     cost->missing_bytes = memory->peak_bytes - memory->capacity_bytes;
-    snprintf(
-        cost->why, sizeof cost->why,
-        "stage %d of %d needs %.1f GiB of %.1f GiB, a %.0f %% risk of running out: %.1f GiB too "
-        "much for %g %%",
-        cost->fullest_stage, cost->stages, memory->peak_bytes / PLAIT_GIB, device / PLAIT_GIB,
-        100.0 * cost->risk, cost->missing_bytes / PLAIT_GIB, 100.0 * risk_accepted(problem->risk));
+    snprintf(cost->why, sizeof cost->why,
+             "stage %d of %d needs %.1f GiB of %.1f GiB, a %.0f %% risk of running out of memory: "
+             "%.1f GiB too much for a risk of %g %%",
+             cost->fullest_stage, cost->stages, memory->peak_bytes / PLAIT_GIB, device / PLAIT_GIB,
+             100.0 * cost->risk, cost->missing_bytes / PLAIT_GIB,
+             100.0 * risk_accepted(problem->risk));
 }
 
 // ---- rates and confidence ------------------------------------------------------------------

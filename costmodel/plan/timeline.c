@@ -41,8 +41,8 @@ static void add_sends(const plait_problem *problem, double send_s, int stages,
 static plait_status fail_unspelled(const plait_pipeline_shape *shape, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
-                      "expected a schedule whose order is known, found %s with %d microbatches on "
-                      "%d stages",
+                      "expected a schedule with a known order of actions, found %s with %d "
+                      "microbatches on %d stages",
                       plait_schedule_name[shape->schedule], shape->microbatches, shape->ranks);
 }
 
@@ -237,14 +237,13 @@ plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan 
         .sync = grad_sync_of(problem, d),
     };
     if (plait_plan_mixed(problem, plan))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "stages",
-                          "expected stages that are alike, found some that differ: they have a "
-                          "price and no timeline");
-    if (plait_plan_cuts(plan))
         return plait_fail(
             err, PLAIT_ERROR_RANGE, "stages",
-            "expected layers that are cut alike, found some that are not: they have a "
-            "price and no timeline");
+            "expected equal stages, found different ones: such plans have a price but no timeline");
+    if (plait_plan_cuts(plan))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "stages",
+                          "expected the same tp and ZeRO stage in all layers, found different "
+                          "ones: such plans have a price but no timeline");
     if (!plait_schedule_has_actions(&shape))
         return fail_unspelled(&shape, err);
     plan_prices *p = new_prices(problem, plan, arena);

@@ -182,11 +182,10 @@ static plait_status check_shape(const plait_pipeline_shape *shape, plait_error *
 {
     return plait_schedule_has_actions(shape)
                ? PLAIT_OK
-               : plait_fail(
-                     err, PLAIT_ERROR_RANGE, "schedule",
-                     "expected a pipeline that can be spelled out, found %d ranks, %d chunks "
-                     "and %d microbatches",
-                     shape->ranks, shape->chunks, shape->microbatches);
+               : plait_fail(err, PLAIT_ERROR_RANGE, "schedule",
+                            "expected a pipeline whose actions can be listed, found %d ranks, %d "
+                            "chunks and %d microbatches",
+                            shape->ranks, shape->chunks, shape->microbatches);
 }
 
 plait_status plait_schedule_actions(const plait_pipeline_shape *shape, plait_arena *arena,

@@ -26,7 +26,7 @@ static plait_status check_action(const plait_sim *sim, int rank, const plait_act
                       rank, sim->stages, sim->microbatches,
                       (unsigned)action->kind < PLAIT_ACTION_KINDS
                           ? plait_action_text(action, text, sizeof text)
-                          : "none that is known");
+                          : "an unknown kind of action");
 }
 
 /* Upper bound on seconds and bytes of an action, so that sums over all actions stay finite. */
@@ -57,7 +57,7 @@ static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_erro
 
     if (sim->ranks < 1 || sim->stages < 1 || sim->microbatches < 1 || sim->ranks > PLAIT_MAX_GPUS)
         return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
-                          "expected ranks, stages and microbatches, found %d, %d and %d",
+                          "expected at least one rank, stage and microbatch, found %d, %d and %d",
                           sim->ranks, sim->stages, sim->microbatches);
     if (!sim->actions || !sim->stage)
         return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
@@ -294,7 +294,7 @@ static plait_status check_done(const sim_state *state, plait_error *err)
         if (state->done[rank] < list->count)
             return plait_fail(
                 err, PLAIT_ERROR_RANGE, NULL,
-                "rank %d waits for ever before %s: expected what it needs earlier "
+                "rank %d waits forever before %s: expected the actions that it depends on earlier "
                 "in the order of the ranks",
                 rank, plait_action_text(&list->action[state->done[rank]], text, sizeof text));
     }

@@ -383,7 +383,7 @@ static const char *misfit(const plait_serving *serving)
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *layer = &model->kind[k];
         if (layer->opaque)
-            return "a layer is known only by its costs";
+            return "the model has a layer with costs but no operators";
         if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.full_mask)
             return "the model has no decoder";
         if (layer->mixer == PLAIT_MIXER_ATTENTION &&
@@ -398,11 +398,11 @@ static const char *misfit(const plait_serving *serving)
         }
     }
     if (!experts && w.ep > 1)
-        return "the model has no experts for ep";
+        return "ep > 1 needs a model with experts";
     if (w.tp * w.dp_attention % w.ep != 0)
         return "ep does not divide tp x dp_attention";
     if (w.pp > model->layers)
-        return "there are more stages than layers";
+        return "pp exceeds the number of layers";
     return NULL;
 }
 

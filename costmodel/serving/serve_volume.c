@@ -47,8 +47,8 @@ static plait_status request_check(const plait_model *model, const plait_serve_re
         return plait_fail(err, PLAIT_ERROR_RANGE, "tp", "%d does not divide the hidden width %d",
                           request->tp, model->hidden);
     if (request->pp > model->layers)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "pp", "%d stages of %d layers", request->pp,
-                          model->layers);
+        return plait_fail(err, PLAIT_ERROR_RANGE, "pp", "%d stages exceed the %d layers",
+                          request->pp, model->layers);
     return PLAIT_OK;
 }
 

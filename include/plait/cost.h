@@ -33,7 +33,7 @@ PLAIT_BEGIN_DECLS
     X(gather, "C.63", "parameter gathers (ZeRO-3) and gradient scatters (ZeRO-2, -3), exposed")    \
     X(offload, "C.167", "activations and parameters over the host's link, exposed")                \
     X(pp_comm, "C.64", "pipeline sends, exposed")                                                  \
-    X(bubble, "C.70", "idle while the pipeline fills and drains, uneven stages")                   \
+    X(bubble, "C.70", "idle time while the pipeline fills and drains, and of uneven stages")       \
     X(dp_comm, "C.66", "gradient reduction and parameter gather, exposed")                         \
     X(optimizer, "C.69", "gradient norm, optimizer step")
 
@@ -48,9 +48,9 @@ typedef struct plait_step_time {
     X(weights, "C.81", "parameters")                                                               \
     X(gradients, "C.81", "gradients")                                                              \
     X(optimizer, "C.81", "master weights and moments")                                             \
-    X(activations, "C.82", "activations of the microbatches in flight, one live layer")            \
+    X(activations, "C.82", "activations of the microbatches in flight, working set of a layer")    \
     X(buffers, "C.83", "logits, gathers, buckets, messages, context buffers")                      \
-    X(runtime, "C.84", "context, NCCL, allocator")
+    X(runtime, "C.84", "device context, NCCL, allocator")
 
 typedef struct plait_memory {
 #define X(name, equation, what) double name##_bytes;
@@ -98,12 +98,12 @@ typedef struct plait_stage_cost {
 
 /** Transitions between parallelisms that can be fused: constant, name, effect. */
 #define PLAIT_FUSION_LIST(X)                                                                       \
-    X(TP_SP, "TP+SP", "all-reduce to reduce-scatter where tokens are dealt next")                  \
-    X(TP_PP, "TP+PP", "all-reduce to reduce-scatter in front of a send, which carries a share")    \
-    X(TP_EP, "TP+EP", "all-reduce to reduce-scatter in front of experts, routed earlier")          \
-    X(PP_EP, "PP+EP", "send and dispatch to one scatter, routed in the stage before")              \
-    X(SP_PP, "SP+PP", "send and all-gather to one scatter")                                        \
-    X(SP_EP_SP, "SP+EP+SP", "dispatch from shards and combine into them, nothing gathered")
+    X(TP_SP, "TP+SP", "reduce-scatter instead of all-reduce before tokens are sharded")            \
+    X(TP_PP, "TP+PP", "reduce-scatter instead of all-reduce before a send of one share")           \
+    X(TP_EP, "TP+EP", "reduce-scatter instead of all-reduce before dispatch, routed earlier")      \
+    X(PP_EP, "PP+EP", "one scatter instead of send and dispatch, routed in the stage before")      \
+    X(SP_PP, "SP+PP", "one scatter instead of send and all-gather")                                \
+    X(SP_EP_SP, "SP+EP+SP", "dispatch from shards and combine into shards, without all-gather")
 
 typedef enum plait_fusion_rule {
 #define X(constant, name, does) PLAIT_FUSE_##constant,

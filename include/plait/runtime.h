@@ -169,7 +169,7 @@ typedef struct plait_state_bytes {
 /** Parts of a layer, by which recomputation is chosen and reports are grouped. */
 #define PLAIT_PART_LIST(X)                                                                         \
     X(norm, "norms")                                                                               \
-    X(linear_norm, "norms inside the kernel of the product behind them")                           \
+    X(linear_norm, "norms inside the kernel of the following product")                             \
     X(qkv, "query, key, value projection")                                                         \
     X(mla_up, "MLA up-projections")                                                                \
     X(rotary, "rotary embedding and q/k norms")                                                    \
@@ -206,31 +206,31 @@ typedef enum plait_part {
  */
 #define PLAIT_TENSOR_LIST(X)                                                                       \
     X(norm_in, "inputs of norms")                                                                  \
-    X(norm_cast, "their fp32 copies, where PyTorch's own kernels make them")                       \
+    X(norm_cast, "fp32 copies of the inputs of norms, made by PyTorch's kernels")                  \
     X(norm_out, "outputs of norms, inputs of the first products")                                  \
-    X(linear_norm_out, "the same of norms inside the product's kernel")                            \
-    X(router_in, "outputs of norms in front of experts: input of the router")                      \
+    X(linear_norm_out, "outputs of norms inside the kernel of the following product")              \
+    X(router_in, "outputs of norms before experts: input of the router")                           \
     X(qkv, "queries and values")                                                                   \
     X(keys, "keys")                                                                                \
-    X(rotary, "queries and keys behind rotary, where kept apart")                                  \
+    X(rotary, "queries and keys after rotary, if kept separately")                                 \
     X(latent, "MLA latents")                                                                       \
     X(scores, "attention probabilities, unfused attention only")                                   \
-    X(scores_dropout, "their dropout mask and product")                                            \
+    X(scores_dropout, "dropout mask of the attention probabilities, and their product")            \
     X(lse, "log-sum-exp of fused attention")                                                       \
     X(core_out, "output of the core attention")                                                    \
     X(scan, "states of linear attention or scan")                                                  \
-    X(fc1_out, "MLP before its activation")                                                        \
-    X(act_mid, "inside an unfused activation")                                                     \
-    X(act_out, "MLP behind its activation")                                                        \
+    X(fc1_out, "input of the MLP activation")                                                      \
+    X(act_mid, "intermediate result of an unfused MLP activation")                                 \
+    X(act_out, "output of the MLP activation")                                                     \
     X(dropout, "hidden dropout masks")                                                             \
     X(router, "router logits and probabilities")                                                   \
-    X(routed, "tokens as the experts get them")                                                    \
-    X(expert_fc1_out, "experts before their activation")                                           \
-    X(expert_act_out, "experts behind it")                                                         \
+    X(routed, "tokens as the experts receive them")                                                \
+    X(expert_fc1_out, "input of the experts' activation")                                          \
+    X(expert_act_out, "output of the experts' activation")                                         \
     X(routed_out, "tokens as the experts return them")                                             \
-    X(shared_fc1_out, "shared experts before their activation")                                    \
-    X(shared_act_out, "shared experts behind it")                                                  \
-    X(opaque, "what an opaque layer states, in bytes")
+    X(shared_fc1_out, "input of the shared experts' activation")                                   \
+    X(shared_act_out, "output of the shared experts' activation")                                  \
+    X(opaque, "bytes that an opaque layer declares")
 
 typedef enum plait_tensor {
 #define X(name, what) PLAIT_TENSOR_##name,

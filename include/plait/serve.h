@@ -926,10 +926,10 @@ typedef enum plait_serve_phase {
 
 /** Kinds of calls in the order of a pass: constant, and description in reports. */
 #define PLAIT_SERVE_CALL_LIST(X)                                                                   \
-    X(embedding, "all-reduce of the embedding, cut by its rows")                                   \
-    X(all_reduce, "all-reduce behind attention and behind the feed-forward part")                  \
-    X(send, "send of hidden states and residual to the next stage, each rank its columns")         \
-    X(all_gather, "all-gather of what the next stage received")                                    \
+    X(embedding, "all-reduce of the embedding, which is sharded by rows")                          \
+    X(all_reduce, "all-reduce after attention and after the feed-forward part")                    \
+    X(send, "send of hidden states and residual to the next stage, by columns")                    \
+    X(all_gather, "all-gather of the received columns in the next stage")                          \
     X(gather, "gather of the logits to one rank")
 
 typedef enum plait_serve_call {

@@ -31,14 +31,15 @@ enum { MOST_RUNS = 1000000 };
 plait_status capacity_options_check(const plait_capacity_options *ask, plait_error *err)
 {
     if (!ask)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "ask", "expected what is asked, found NULL");
+        return plait_fail(err, PLAIT_ERROR_RANGE, "ask", "expected options, found NULL");
     if (!(ask->tokens > 0.0 && ask->tokens <= 1e18))
         return plait_fail(err, PLAIT_ERROR_RANGE, "tokens",
-                          "expected a number up to 1e18, found %g", ask->tokens);
+                          "expected a positive number up to 1e18, found %g", ask->tokens);
     if (!(ask->deadline_s >= 0.0) || !(ask->budget_usd >= 0.0) || !(ask->usd_per_gpu_hour >= 0.0))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "deadline_s",
-                          "expected bounds and a price of 0 or more, found %g s, %g and %g USD",
-                          ask->deadline_s, ask->budget_usd, ask->usd_per_gpu_hour);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "deadline_s",
+            "expected a deadline, a budget and a price of 0 or more, found %g s, %g and %g USD",
+            ask->deadline_s, ask->budget_usd, ask->usd_per_gpu_hour);
     if (!(ask->knee >= 0.0 && ask->knee <= 1.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "knee", "expected a share from 0 to 1, found %g",
                           ask->knee);

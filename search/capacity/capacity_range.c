@@ -388,8 +388,8 @@ plait_status plait_capacity_search_range(const plait_capacity_options *ask,
     if (range->from < 1 || range->to > PLAIT_MAX_GPUS || range->from > range->to ||
         range->step < 1 || range->batches < 1)
         return plait_fail(err, PLAIT_ERROR_RANGE, "range",
-                          "expected numbers of GPUs from 1 to %d, rising, and a batch, found %d to "
-                          "%d in steps of %d with %d batches",
+                          "expected rising numbers of GPUs from 1 to %d and at least one batch, "
+                          "found %d to %d in steps of %d with %d batches",
                           PLAIT_MAX_GPUS, range->from, range->to, range->step, range->batches);
     *out = (plait_capacity_range_result){.whole = true};
     scratch = plait_arena_new();

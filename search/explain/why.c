@@ -58,11 +58,11 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
     const named_term loss = largest_loss(&best.step, &other.step);
     if (slower <= 0.0)
         snprintf(why->sentence, sizeof why->sentence,
-                 "the search does choose it: it is the best plan");
+                 "the search chooses this plan: it is the best");
     else
         snprintf(why->sentence, sizeof why->sentence,
-                 "its best plan takes %.4g s, %.1f %% more than the winner's %.4g s; the largest "
-                 "difference is %s: %.3g s more",
+                 "the best such plan takes %.4g s, %.1f %% more than the winner's %.4g s; the "
+                 "largest difference is in %s, %.3g s more",
                  other.step_s, 100.0 * slower, best.step_s, loss.name, loss.s);
     return PLAIT_OK;
 }
@@ -96,9 +96,10 @@ plait_status plait_why_not(const plait_problem *problem, const plait_search_opti
         const double missing =
             other.closest.price.peak_bytes - plait_capacity_bytes(problem, problem->risk);
         snprintf(why->sentence, sizeof why->sentence,
-                 "no such plan fits: the leanest%s needs %.1f GiB, %.1f GiB more than there is",
-                 other.closest_proven ? "" : " that was found",
-                 other.closest.price.peak_bytes / PLAIT_GIB, missing / PLAIT_GIB);
+                 "no such plan fits: the plan with the least memory%s needs %.1f GiB, %.1f GiB "
+                 "more than available",
+                 other.closest_proven ? "" : " found", other.closest.price.peak_bytes / PLAIT_GIB,
+                 missing / PLAIT_GIB);
         return PLAIT_OK;
     }
     why->verdict = PLAIT_FITS;

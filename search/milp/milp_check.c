@@ -33,7 +33,8 @@ static plait_status row_check(const milp_problem *problem, int i, int *seen, pla
     snprintf(where, sizeof where, "row %d", i);
     PLAIT_TRY(bounds_check(row->low, row->high, where, err));
     if (row->terms < 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected terms, found %d", row->terms);
+        return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected 0 or more terms, found %d",
+                          row->terms);
     for (int t = 0; t < row->terms; t++) {
         const int column = row->term[t].column;
 
@@ -43,7 +44,7 @@ static plait_status row_check(const milp_problem *problem, int i, int *seen, pla
                               column);
         if (seen[column] == i + 1)
             return plait_fail(err, PLAIT_ERROR_RANGE, where,
-                              "expected each column once, found %d again", column);
+                              "expected each column once, found column %d twice", column);
         if (!isfinite(row->term[t].factor))
             return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected a finite factor, found %g",
                               row->term[t].factor);
@@ -58,12 +59,13 @@ plait_status milp_check(const milp_problem *problem, milp_limits limits, plait_a
     const plait_arena_mark mark = plait_arena_save(arena);
 
     if (problem->columns < 0 || problem->rows < 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "program", "expected counts, found %d x %d",
-                          problem->rows, problem->columns);
+        return plait_fail(err, PLAIT_ERROR_RANGE, "program",
+                          "expected 0 or more rows and columns, found %d x %d", problem->rows,
+                          problem->columns);
     if (limits.nodes < 0 || !(limits.gap >= 0.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "limits",
-                          "expected none below 0, found %ld nodes and a gap of %g", limits.nodes,
-                          limits.gap);
+                          "expected 0 or more nodes and a gap of 0 or more, found %ld and %g",
+                          limits.nodes, limits.gap);
     int *const seen = plait_arena_alloc(arena, (size_t)problem->columns, sizeof *seen);
     PLAIT_TRY(plait_check_allocated(seen, err));
     for (int j = 0; j < problem->columns; j++)

@@ -115,10 +115,10 @@ plait_status graph_build(layer_graph *g, plait_error *err)
     plait_block block;
 
     if (g->layer->opaque)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
-                          "expected a layer whose operators are known, found %.60s, of which the "
-                          "model states only costs",
-                          g->layer->name);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "operators",
+            "expected a layer with operators, found %.60s, for which the model has only costs",
+            g->layer->name);
     plait_block_describe(g->problem->model, g->layer, &whole,
                          (plait_pass){PLAIT_FORWARD, g->sequences, job->seq, job->seq}, &block);
     for (int i = 0; i < block.ops; i++) {

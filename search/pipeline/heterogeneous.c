@@ -56,20 +56,19 @@ static plait_status check(const plait_problem *problem, const plait_search_optio
 {
     if (!problem->runtime->can.stages_differ)
         return plait_fail(err, PLAIT_ERROR_RANGE, "cluster",
-                          "expected one sort of nodes, since %s runs every stage alike (rule P31), "
-                          "found several; --runtime companion and flagscale take them",
+                          "expected one kind of node, since %s runs all stages alike (rule P31), "
+                          "found several; use --runtime companion or flagscale",
                           problem->runtime->name);
     if (options->objective != PLAIT_MINIMISE_TIME && options->objective != PLAIT_MINIMISE_COST)
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
-                          "expected time or cost over several sorts of nodes, found %s",
+                          "expected time or cost with several kinds of nodes, found %s",
                           plait_objective_name[options->objective]);
     for (int i = 0; i < options->limits; i++) {
         const plait_key_id key = options->limit[i].key;
         if (key == PLAIT_KEY_DP || key == PLAIT_KEY_SPLIT || key == PLAIT_KEY_SHARD_GROUP)
             return plait_fail(
                 err, PLAIT_ERROR_RANGE, plait_keys[key].name,
-                "expected no limit over several sorts of nodes, of which each has its "
-                "own, found one");
+                "expected no limit, since each kind of node has its own value, found one");
     }
     return PLAIT_OK;
 }
@@ -240,12 +239,12 @@ static plait_status fail_illegal(const hetero_problem *q, plait_error *err)
     for (int g = 0; g < cluster->groups; g++)
         if (q->why[g])
             return plait_fail(err, PLAIT_ERROR_RANGE, "search",
-                              "expected at least one legal plan, found none: on %s alone %s; no "
-                              "two groups have dp x mbs in common (rule P33)",
+                              "expected at least one legal plan, found none: on %s alone, %s; no "
+                              "two groups can have the same dp x mbs (rule P33)",
                               cluster->group[g].accelerator->name, q->why[g]);
     return plait_fail(err, PLAIT_ERROR_RANGE, "search",
-                      "expected at least one legal plan, found none: no two groups have dp x mbs "
-                      "in common (rule P33)");
+                      "expected at least one legal plan, found none: no two groups can have the "
+                      "same dp x mbs (rule P33)");
 }
 
 /* Finds the closest plan of several groups, or of one alone. */

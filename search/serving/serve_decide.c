@@ -50,7 +50,7 @@ static plait_status roles_that_run(const plait_serve_options *q, const plait_ser
     PLAIT_TRY(serve_roles(q, plan, arena, role, &why, err));
     return why == NULL ? PLAIT_OK
                        : plait_fail(err, PLAIT_ERROR_RANGE, "simulation",
-                                    "expected a deployment that runs: %s", why);
+                                    "expected a deployment that can run: %s", why);
 }
 
 plait_status plait_serve_plan_simulate(const plait_serve_options *q, const plait_serve_plan *plan,
@@ -135,7 +135,7 @@ static plait_status describe_missed(const plait_serve_options *q, const plait_se
         return PLAIT_OK;
     if (drawn->full) {
         *why = plait_arena_printf(
-            arena, "more comes than leaves: %.4g requests/s come, %.3g leave in its simulation",
+            arena, "overloaded: %.4g requests/s arrive, %.3g complete in the simulation",
             q->load.rate, q->load.rate * drawn->carried);
         return *why == NULL ? plait_fail_nomem(err) : PLAIT_OK;
     }
@@ -143,7 +143,7 @@ static plait_status describe_missed(const plait_serve_options *q, const plait_se
     fill_seen(drawn, seen);
     for (int l = 0; l < PLAIT_SERVE_LIMITS && *why == NULL; l++)
         if (asked[l] > 0.0 && seen[l] > asked[l]) {
-            *why = plait_arena_printf(arena, "its simulation has %.4g ms, %s allows %.4g ms",
+            *why = plait_arena_printf(arena, "the simulation gives %.4g ms, but %s allows %.4g ms",
                                       seen[l] * 1e3, plait_serve_limit_flag[l], asked[l] * 1e3);
             PLAIT_TRY(plait_check_allocated(*why, err));
         }

@@ -21,11 +21,11 @@ void plait_fleet_options_init(plait_fleet_options *ask)
 static plait_status check_ask(const plait_fleet_options *ask, plait_error *err)
 {
     if (!ask)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "ask", "expected what is asked, found NULL");
+        return plait_fail(err, PLAIT_ERROR_RANGE, "ask", "expected options, found NULL");
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
         if (!(ask->rate[h] >= 0.0 && ask->rate[h] <= 1e12))
             return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",
-                              "expected requests a second of 0 or more, found %g", ask->rate[h]);
+                              "expected 0 or more requests per second, found %g", ask->rate[h]);
     if (!(ask->available > 0.0 && ask->available < 1.0) || !(ask->usd_per_gpu_hour >= 0.0) ||
         (unsigned)ask->mode >= PLAIT_FLEET_MODES)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--available",
@@ -256,7 +256,7 @@ plait_status plait_fleet_find(const plait_serve_options *q, const plait_fleet_op
     PLAIT_TRY(plait_check_allocated(p, err));
     if (!(rate > 0.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",
-                          "expected an hour with requests, found none");
+                          "expected at least one hour with requests, found none");
     PLAIT_TRY(search_parts(q, rate, arena, p, &out->divided, err));
     out->search = &p->answer;
     out->considered = p->answer.plans;

@@ -424,13 +424,14 @@ static plait_status check(const plait_serve_options *q, plait_error *err)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
                           "expected an engine with a profile, found none");
     if (q->gpus < 1)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus", "expected a GPU, found none");
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                          "expected at least one GPU, found none");
     if (q->load.input < 1.0 || q->load.output < 1.0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--output-tokens",
-                          "expected a token of input and one of output, found fewer");
+                          "expected at least one input token and one output token, found fewer");
     if (q->weights == 0 || q->kv == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--weights",
-                          "expected a format that the accelerator has, found none");
+                          "expected a format that the accelerator supports, found none");
     return PLAIT_OK;
 }
 
@@ -479,12 +480,12 @@ static plait_status say_memory(const plait_engine *engine, const serve_candidate
     const double held = plait_serve_held_bytes(&c->memory, engine, load->input + load->output);
     const double room = plait_serve_room_bytes(&c->memory, engine);
 
-    *why = plait_arena_printf(
-        arena,
-        "weights take %.1f GiB of each GPU and one sequence %.2f GiB; %s has %.1f GiB of %.1f GiB "
-        "for both, %.2f GiB too few",
-        c->memory.weights / PLAIT_GIB, held / PLAIT_GIB, engine->name, room / PLAIT_GIB,
-        c->memory.all / PLAIT_GIB, (c->memory.weights + held - room) / PLAIT_GIB);
+    *why = plait_arena_printf(arena,
+                              "weights take %.1f GiB per GPU and one sequence %.2f GiB; %s leaves "
+                              "%.1f GiB of %.1f GiB for both, %.2f GiB too little",
+                              c->memory.weights / PLAIT_GIB, held / PLAIT_GIB, engine->name,
+                              room / PLAIT_GIB, c->memory.all / PLAIT_GIB,
+                              (c->memory.weights + held - room) / PLAIT_GIB);
     return *why == NULL ? plait_fail_nomem(err) : PLAIT_OK;
 }
 
@@ -493,13 +494,13 @@ static plait_status say_load(const plait_serve_options *q, const plait_serve_pla
                              const serve_candidate *const role[PLAIT_SERVE_ROLES],
                              plait_arena *arena, const char **why, plait_error *err)
 {
-    *why = "more comes than leaves";
+    *why = "overloaded";
     if (q->load.kind != PLAIT_LOAD_RATE)
         return PLAIT_OK;
-    *why = plait_arena_printf(
-        arena, "more comes than leaves: %.4g requests/s come, %d replica%s sustain%s %.3g",
-        q->load.rate, plan->replicas, plan->replicas == 1 ? "" : "s",
-        plan->replicas == 1 ? "s" : "", serve_most_rate(q, plan, role, false));
+    *why =
+        plait_arena_printf(arena, "overloaded: %.4g requests/s arrive, %d replica%s sustain%s %.3g",
+                           q->load.rate, plan->replicas, plan->replicas == 1 ? "" : "s",
+                           plan->replicas == 1 ? "s" : "", serve_most_rate(q, plan, role, false));
     return *why == NULL ? plait_fail_nomem(err) : PLAIT_OK;
 }
 

@@ -110,7 +110,7 @@ plait_status limits_check(const plait_search_options *options, plait_error *err)
 
         if ((unsigned)limit->key >= PLAIT_KEYS || !memchr(limit->value, '\0', sizeof limit->value))
             return plait_fail(err, PLAIT_ERROR_RANGE, "limits",
-                              "expected limits that plait_search_limit adds, found another");
+                              "expected limits added by plait_search_limit, found others");
     }
     return PLAIT_OK;
 }

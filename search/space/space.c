@@ -352,7 +352,7 @@ void space_explain_empty(const plan_space *space, char *why, size_t size)
     plait_key_set given = 0;
     char value[TEXT_NUMBER_SIZE];
 
-    snprintf(why, size, "no plan keeps all limits at once");
+    snprintf(why, size, "no plan satisfies all limits together");
     for (int i = 0; i < options->limits; i++) {
         const plait_key_id key = options->limit[i].key;
 
@@ -364,5 +364,5 @@ void space_explain_empty(const plan_space *space, char *why, size_t size)
     plait_degrees_fill(space->problem, given, &d);
     // If the candidate is legal, only the combination of limits is not.
     if (plait_degrees_check(space->problem, &d, why, size) != PLAIT_INVALID)
-        snprintf(why, size, "no plan keeps all limits at once");
+        snprintf(why, size, "no plan satisfies all limits together");
 }

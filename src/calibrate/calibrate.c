@@ -52,7 +52,7 @@ static void find_named(const point_list *list, const char *out[2])
 static plait_status fail_name(plait_error *err, const char *found)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, "--accelerator",
-                      "expected the name of the accelerator that was measured, found %s", found);
+                      "expected the name of the measured accelerator, found %s", found);
 }
 
 /*

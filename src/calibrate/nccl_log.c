@@ -206,8 +206,7 @@ static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
     }
     if (run->op < 0)
         return fail_run(run, err,
-                        "the test's name (all_gather_perf, ...) in the text or the file's "
-                        "name",
+                        "the test's name (all_gather_perf, ...) in the log or in the file name",
                         "none");
     guess_ranks(run);
     if (run->ranks < 2)
@@ -247,8 +246,8 @@ static plait_status fail_row(const nccl_run *run, plait_error *err)
 
     snprintf(where, sizeof where, "%.180s:%d", run->name, run->line);
     return plait_fail(err, PLAIT_ERROR_SYNTAX, where,
-                      "expected a time and two bandwidths behind the size, as nccl-tests prints "
-                      "them, found a row that lacks them");
+                      "expected a time and two bandwidths after the size, as nccl-tests prints "
+                      "them, found a row without them");
 }
 
 /* Reads "1048576 262144 float sum -1 27.76 37.78 66.11 0 ..."; skips rows with N/A or 0 bytes. */

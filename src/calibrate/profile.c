@@ -212,11 +212,11 @@ static void append_parents(text_builder *text, const profile_result *result)
 {
     const char *const family = result->runtime.family;
 
-    text_append(text, "; what no run determines (determined_by) is ");
+    text_append(text, "; numbers that no run determines (determined_by) come from ");
     if (family[0] != '\0')
-        text_append_printf(text, "of the family %s", family);
+        text_append_printf(text, "the family %s", family);
     else
-        text_append(text, "of all software");
+        text_append(text, "all software");
 }
 
 static const char *source_of(const profile_result *result, plait_arena *arena)
@@ -232,12 +232,13 @@ static const char *source_of(const profile_result *result, plait_arena *arena)
     else
         text_append(&text, "no trusted run of this software in tests/validation/runs.csv");
     append_parents(&text, result);
-    text_append(&text, "; nic stands on top of the cluster's efficiency, hop_us of its latency; ");
+    text_append(&text, "; nic applies in addition to the cluster's efficiency, hop_us in addition "
+                       "to its latency; ");
     if (result->runtime.factor.host_expert_s > 0.0)
         text_append(&text, "host_experts, host_moe_us, host_expert_us: C.305; host_backward");
     else
         text_append(&text, "host_experts, host_backward");
-    text_append(&text, " as in the prototype's fit to published training runs");
+    text_append(&text, " from an earlier fit to published training runs");
     return text_builder_finish(&text, NULL);
 }
 
@@ -277,8 +278,8 @@ static plait_status apply_whole(const profile_result *result, json_tree *tree, p
     const char *source = source_of(result, arena);
     if (source == NULL || (factors != NULL && !json_tree_set_text(factors, "source", source)) ||
         !set_sources(result, tree,
-                     "plait calibrate: runs of this software, or what its family leads to "
-                     "expect where they tell nothing"))
+                     "plait calibrate: runs of this software, or the expectation from its "
+                     "family for numbers that they do not determine"))
         return plait_fail_nomem(err);
     return PLAIT_OK;
 }
@@ -322,8 +323,8 @@ static plait_status apply_variant(const profile_result *result, json_tree *tree,
     const char *const source =
         plait_arena_printf(arena,
                            "plait calibrate: fitted to the %zu trusted runs of these releases in "
-                           "tests/validation/runs.csv, mean error %.1f %%; what they do not "
-                           "determine is as %s has it",
+                           "tests/validation/runs.csv, mean error %.1f %%; numbers that they "
+                           "do not determine are those of %s",
                            result->runs, 100.0 * result->after, software);
 
     PLAIT_TRY(plait_check_allocated(source, err));

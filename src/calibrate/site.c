@@ -100,8 +100,8 @@ static plait_status read_run(const plait_cluster *cluster, const plait_run_price
     *out = (site_step){run->id, price->problem, price->degrees, run->step_s};
     if (strcmp(run->accelerator, cluster->group[0].accelerator->name) == 0)
         return PLAIT_OK;
-    *why = plait_arena_printf(arena, "ran on %.60s, the cluster has %.60s", run->accelerator,
-                              cluster->group[0].accelerator->name);
+    *why = plait_arena_printf(arena, "measured on %.60s, but the cluster has %.60s",
+                              run->accelerator, cluster->group[0].accelerator->name);
     return *why != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
@@ -125,7 +125,7 @@ static plait_status collect_steps(const site_subject *subject, const site_step *
         const double before_s = step_s(subject, &step[i]);
 
         if (isnan(before_s)) {
-            out->skipped = "the cluster cannot run it";
+            out->skipped = "the cluster cannot run the plan";
             continue;
         }
         table->fit[out->runs] =

@@ -433,7 +433,8 @@ plait_status tables_points(const csv_table *table, point_list *list, plait_error
             PLAIT_TRY(kinds[k].read(&(table_row){table, row, list->arena}, list, err));
         return PLAIT_OK;
     }
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
-                      "expected the columns of a table of measurements (gpu,dtype,m,n,k,time_us or "
-                      "another of clusters/measurements), found none of them");
+    return plait_fail(
+        err, PLAIT_ERROR_SCHEMA, table->name,
+        "expected the columns of a measurement table (gpu,dtype,m,n,k,time_us or those "
+        "of another table in clusters/measurements), found others");
 }

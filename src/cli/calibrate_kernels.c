@@ -46,8 +46,8 @@ static void error_cell(table *rows, double error)
 static plait_status print_fits(const calibrate_result *result, FILE *out, plait_arena *arena,
                                plait_error *err)
 {
-    table *rows = table_new("constants|>points|>error|>held out|>of those large|"
-                            "measured on|not determined");
+    table *rows =
+        table_new("constants|>points|>error|>held out|>held out, large|measured on|not determined");
 
     for (int b = 0; b < result->blocks; b++) {
         const calibrate_block *block = &result->block[b];
@@ -65,7 +65,7 @@ static plait_status print_fits(const calibrate_result *result, FILE *out, plait_
         table_cell(rows, "%s%s%s", block->stands_in != NULL ? block->stands_in : "",
                    block->stands_in != NULL ? ", " : "", block->source);
         table_cell(rows, "%s",
-                   !block->used         ? "not used, too far off"
+                   !block->used         ? "not used, error too large"
                    : missing[0] != '\0' ? missing
                                         : "-");
     }
@@ -125,7 +125,7 @@ static plait_status fit_network(const calibrate_kernels_task *task, const char *
                   : default_cluster(name, accelerator, points, arena, &cluster, err));
     if (cluster.groups > 1 || !text_equal(cluster.group[0].accelerator->name, result->name))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--cluster",
-                          "expected a cluster of %s alone, found one of %s%s", result->name,
+                          "expected a cluster of only %s, found one of %s%s", result->name,
                           cluster.group[0].accelerator->name,
                           cluster.groups > 1 ? " and others" : "");
     cluster.group[0].accelerator = accelerator;
@@ -138,16 +138,17 @@ static void print_network(const network_result *network, FILE *out)
 
     if (errors->points == 0)
         return;
-    fprintf(out, "\nbetween nodes, %d collectives and sends, %.1f %% off on %d held out%s\n",
+    fprintf(out,
+            "\nlinks between nodes: %d collectives and sends, error %.1f %% on %d held out%s\n",
             errors->points, 100.0 * errors->held, errors->held_out,
-            network->used ? "" : ": not used, too far off");
+            network->used ? "" : ", not used, error too large");
     for (int i = 0; i < NETWORK_NUMBERS; i++)
         fprintf(out, "  %s %.3g%s\n", network->number[i].key,
                 network->value[i] / network->number[i].unit,
                 network->number[i].determined ? "" : ", not determined");
     if (network->at_wire)
         fprintf(out,
-                "as fast as the wire of %s: if it has a faster one, "
+                "the measured rate reaches the network rate of %s; if the network is faster, give "
                 "--cluster ACCELERATOR:NODESxGPUS,nic=GBPS\n",
                 network->cluster->name);
 }
@@ -198,7 +199,8 @@ plait_status calibrate_kernels(const calibrate_kernels_task *task, const opt_ope
     PLAIT_TRY(fit_network(task, name, &result, &points, arena, &network, err));
     *no = result.blocks == 0 && network.errors.points == 0;
     if (*no) {
-        fprintf(out, "%s: none of these measurements is about it, or too few of a kind\n",
+        fprintf(out,
+                "%s: the files have no measurements of this accelerator, or too few of a kind\n",
                 result.name);
         return PLAIT_OK;
     }

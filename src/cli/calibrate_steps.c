@@ -39,7 +39,7 @@ plait_status calibrate_print_site(const site_result *result, FILE *out, plait_er
     fprintf(out, "mean error %.1f %% before, %.1f %% after\n", 100.0 * result->before,
             100.0 * result->after);
     if (result->skipped != NULL)
-        fprintf(out, "some runs could not be priced, the first since: %s\n", result->skipped);
+        fprintf(out, "some runs could not be priced; reason of the first: %s\n", result->skipped);
     return PLAIT_OK;
 }
 
@@ -50,7 +50,7 @@ plait_status calibrate_write_site(const site_result *result, plait_arena *arena,
     json_writer json;
 
     cluster.source = plait_arena_printf(
-        arena, "%s%sscaled by %zu measured runs: compute x %.3g, network x %.3g", cluster.source,
+        arena, "%s%sscaled to %zu measured runs: compute x %.3g, network x %.3g", cluster.source,
         cluster.source[0] != '\0' ? "; " : "", result->runs, result->compute, result->network);
     PLAIT_TRY(plait_check_allocated(cluster.source, err));
     json_writer_init(&json, arena);
@@ -70,7 +70,7 @@ static plait_status scale_to_runs(const char *path, const char *cluster_name,
 
     if (cluster_name == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--cluster",
-                          "expected the cluster that --log is about, found nothing");
+                          "expected the cluster of the steps in --log, found nothing");
     PLAIT_TRY(plait_cluster_find(cluster_name, arena, &cluster, err));
     PLAIT_TRY(plait_runs_load(path, arena, &runs, err));
     return site_scale(&cluster, &runs, watch, arena, out, err);
@@ -93,15 +93,13 @@ static plait_status scale_to_log(const char *path, const char *plan, const char 
         entry.cluster = &cluster;
     }
     if (entry.cluster == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--cluster",
-                          "expected the cluster that ran it, which %.80s does not say, found "
-                          "nothing",
-                          plan);
-    if (entry.model == NULL || entry.seq == 0 || entry.gbs == 0 || entry.gpus == 0)
         return plait_fail(
-            err, PLAIT_ERROR_SCHEMA, entry.where,
-            "expected a plan with model, seq, gbs and gpus, found one without; `plait "
-            "eval --plan FILE ... -o WHOLE.json` writes one with them");
+            err, PLAIT_ERROR_SCHEMA, "--cluster",
+            "expected the cluster that ran the plan, since %.80s has none, found nothing", plan);
+    if (entry.model == NULL || entry.seq == 0 || entry.gbs == 0 || entry.gpus == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, entry.where,
+                          "expected a plan with model, seq, gbs and gpus, found one without; "
+                          "`plait eval --plan FILE ... -o WHOLE.json` adds them");
     PLAIT_TRY(plan_request_from_entry(NULL, &entry, arena, &question, err));
     if (question.plan.verdict == PLAIT_INVALID)
         return plait_fail(err, PLAIT_ERROR_RANGE, entry.where,
@@ -125,13 +123,12 @@ plait_status calibrate_steps(const char *log, const char *plan, const char *clus
 
     if (operands->count > 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
-                          "expected no tables of kernels beside --log, found one");
+                          "expected --log without tables of kernels, found one");
     // A table has the plan of each row; a training log needs --plan.
     if (plan == NULL && !text_ends_with(log, ".csv") &&
         step_log_load(log, arena, &read, NULL) == PLAIT_OK)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--plan",
-                          "expected FILE[:RANK], the plan that %.80s is the log of, found nothing",
-                          log);
+                          "expected FILE[:RANK], the plan whose log is %.80s, found nothing", log);
     const plait_status status =
         plan != NULL ? scale_to_log(log, plan, cluster_name, &watch, arena, &result, err)
                      : scale_to_runs(log, cluster_name, &watch, arena, &result, err);
@@ -139,13 +136,13 @@ plait_status calibrate_steps(const char *log, const char *plan, const char *clus
     PLAIT_TRY(status);
     PLAIT_TRY(calibrate_print_site(&result, sink->print ? stderr : lines_out(), err));
     if (result.after > unexplained)
-        print_warning("%s: steps stay %.0f %% off, which slow kernels and links do not explain; "
-                      "check %s",
+        print_warning("%s: the steps still differ by %.0f %%, more than slow kernels and links "
+                      "explain; check %s",
                       log, 100.0 * result.after,
                       plan == NULL
                           ? "gbs, seq_len, gpus and runtime of the rows, and that step_time_s is "
                             "in seconds"
-                          : "that it is the log of this plan");
+                          : "that this is the log of the plan");
     PLAIT_TRY(calibrate_write_site(&result, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }

@@ -74,14 +74,13 @@ static plait_status read_named_price(char *text, char *equals, const char *const
         if (text_equal(cluster[c], text)) {
             if (usd_per_gpu_hour[c] > 0.0)
                 return plait_fail(err, PLAIT_ERROR_RANGE, "--price",
-                                  "expected one price of %.40s, found another", text);
+                                  "expected one price of %.40s, found a second one", text);
             usd_per_gpu_hour[c] = price;
             found = true;
         }
     return found ? PLAIT_OK
                  : plait_fail(err, PLAIT_ERROR_RANGE, "--price",
-                              "expected CLUSTER=USD with a cluster that is asked about, found "
-                              "'%.40s'",
+                              "expected CLUSTER=USD with a cluster of this command, found '%.40s'",
                               text);
 }
 
@@ -153,10 +152,10 @@ plait_status capacity_check_money(const plait_capacity_options *ask, const plait
                                   plait_error *err)
 {
     if (ask->budget_usd > 0.0 && isnan(plait_capacity_usd_per_gpu_hour(ask, problem)))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--budget",
-                          "expected a cluster with a price, or --price, since no price of %.60s is "
-                          "known, found a budget",
-                          problem->cluster->group[0].accelerator->name);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "--budget",
+            "expected --price together with --budget, since %.60s has no price, found nothing",
+            problem->cluster->group[0].accelerator->name);
     return PLAIT_OK;
 }
 
@@ -171,7 +170,7 @@ typedef struct number_reader {
 static plait_status refuse_numbers(const number_reader *r)
 {
     return plait_fail(r->err, PLAIT_ERROR_RANGE, r->where,
-                      "expected %s: N, N,N,..., A..B or A..B:STEP with A up to B, found '%.60s'",
+                      "expected %s: N, N,N,..., A..B or A..B:STEP with A at most B, found '%.60s'",
                       r->what, r->text);
 }
 
@@ -183,7 +182,7 @@ static plait_status read_one(const number_reader *r, const char *text, int *out)
 static plait_status add_number(const number_reader *r, int value, number_list *out)
 {
     if (out->count == NUMBER_LIST_MOST)
-        return plait_fail(r->err, PLAIT_ERROR_RANGE, r->where, "expected at most %d %s",
+        return plait_fail(r->err, PLAIT_ERROR_RANGE, r->where, "expected at most %d %s, found more",
                           NUMBER_LIST_MOST, r->what);
     out->value[out->count++] = value;
     return PLAIT_OK;

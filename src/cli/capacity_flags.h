@@ -39,40 +39,43 @@ typedef struct capacity_flags {
 
 /** Rows of an option table but --tokens: `member` of `values` is the capacity_flags. */
 #define CAPACITY_OPTIONS(values, member)                                                           \
-    OPT_HEADING("what is wanted"),                                                                 \
+    OPT_HEADING("goals and prices"),                                                               \
         CAPACITY_TEXT(values, member, deadline, "deadline", "TIME",                                \
-                      "the run has to end by then: 60d"),                                          \
-        CAPACITY_TEXT(values, member, budget, "budget", "USD", "and cost no more: 5M"),            \
+                      "maximum duration of the run, such as 60d"),                                 \
+        CAPACITY_TEXT(values, member, budget, "budget", "USD",                                     \
+                      "maximum cost of the run, such as 5M"),                                      \
         CAPACITY_TEXT(values, member, price, "price", "USD",                                       \
-                      "of a GPU hour; of several clusters 2.2,4 in their order or "                \
-                      "CLUSTER=2.2,...; left out, that of the accelerator's file"),                \
-        CAPACITY_TEXT(values, member, co2, "co2", "G_PER_KWH", "grams of CO2 of a kWh"),           \
-        CAPACITY_TEXT(                                                                             \
-            values, member, knee, "knee", "SHARE",                                                 \
-            "the knee is where twice the GPUs gain less than this of twice the tokens; 0.8"),      \
+                      "price of a GPU hour; for several clusters 2.2,4 in their order or "         \
+                      "CLUSTER=2.2,... (default: that of the accelerator's file)"),                \
+        CAPACITY_TEXT(values, member, co2, "co2", "G_PER_KWH", "grams of CO2 per kWh"),            \
+        CAPACITY_TEXT(values, member, knee, "knee", "SHARE",                                       \
+                      "mark as the knee the first number of GPUs where doubling gains less than "  \
+                      "this share of the ideal speedup (default: 0.8)"),                           \
         OPT_HEADING("failures"),                                                                   \
         CAPACITY_TEXT(values, member, failures, "failures", "RATE",                                \
-                      "interruptions of a node a day; 0.004"),                                     \
+                      "interruptions per node and day (default: 0.004)"),                          \
         CAPACITY_TEXT(values, member, node_loss, "node-loss", "SHARE",                             \
-                      "of interruptions send a node to repair; 0.78"),                             \
+                      "share of interruptions after which a node needs repair (default: 0.78)"),   \
         CAPACITY_TEXT(values, member, repeat, "repeat", "SHARE",                                   \
-                      "of restarts fail again at once; 0"),                                        \
+                      "share of restarts that fail again at once (default: 0)"),                   \
         CAPACITY_TEXT(values, member, straggler, "straggler", "FACTOR",                            \
-                      "on the step, of slow nodes; 1"),                                            \
+                      "factor of slow nodes on the step time (default: 1)"),                       \
         CAPACITY_TEXT(values, member, detect, "detect", "TIME",                                    \
-                      "until a failure is noticed; 120s"),                                         \
+                      "time until a failure is detected (default: 120s)"),                         \
         CAPACITY_TEXT(values, member, restart, "restart", "TIME",                                  \
-                      "until the job computes again; 300s"),                                       \
-        CAPACITY_TEXT(values, member, repair, "repair", "TIME", "until a node is back; 1d"),       \
+                      "time from detection until the job computes again (default: 300s)"),         \
+        CAPACITY_TEXT(values, member, repair, "repair", "TIME",                                    \
+                      "time until a failed node is repaired (default: 1d)"),                       \
         CAPACITY_TEXT(values, member, write_rate, "write-rate", "BYTES",                           \
-                      "of checkpoints, a node writes a second; 2G"),                               \
+                      "bytes of a checkpoint that a node writes per second (default: 2G)"),        \
         CAPACITY_TEXT(values, member, write_most, "write-most", "BYTES",                           \
-                      "and the storage takes a second; 2T"),                                       \
+                      "bytes that the storage accepts per second from all nodes (default: 2T)"),   \
         OPT_OF_FLAG(values, member.async, "async-checkpoint",                                      \
-                    "checkpoints are written behind the next steps"),                              \
+                    "write checkpoints in the background of the next steps"),                      \
         CAPACITY_TEXT(values, member, spares, "spares", "NODES",                                   \
-                      "nodes that wait, paid for; left out, as many as pay for themselves"),       \
-        CAPACITY_TEXT(values, member, runs, "runs", "N", "runs to draw, up to 100000; 1000")
+                      "paid spare nodes (default: the number with the lowest cost)"),              \
+        CAPACITY_TEXT(values, member, runs, "runs", "N",                                           \
+                      "number of simulated runs, at most 100000 (default: 1000)")
 
 /**
  * Read budget, prices, failures and the number of simulated runs into *ask. Fails without --tokens.

@@ -36,7 +36,7 @@ static plait_status read_list(const char *text, plait_arena *arena, double rate[
             *next++ = '\0';
         if (!magnitude_parse(at, &found) || found < 0.0 || found > most_rate)
             return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",
-                              "expected requests a second from 0 to %g of hour %d, found '%.40s'",
+                              "expected requests a second from 0 to %g for hour %d, found '%.40s'",
                               most_rate, count, at);
         if (count < PLAIT_FLEET_HOURS)
             rate[count] = found;
@@ -122,8 +122,7 @@ static plait_status read_ask(const capacity_serve *flags, const capacity_flags *
                           flags->availability);
     if (flags->availability != NULL && ask->failures.spares >= 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--availability",
-                          "expected no --availability beside --spares, which says how many nodes "
-                          "wait, found both");
+                          "expected --availability or --spares, found both");
     if (flags->elastic)
         ask->mode = PLAIT_FLEET_ELASTIC;
     return PLAIT_OK;

@@ -14,18 +14,20 @@ typedef struct capacity_serve {
 /** Rows of an option table: `member` of `values` is the capacity_serve. */
 #define CAPACITY_SERVE_OPTIONS(values, member)                                                     \
     OPT_HEADING("a serving fleet"),                                                                \
-        OPT_OF_FLAG(values, member.serve, "serve",                                                 \
-                    "size a fleet that serves; --gpus, --price and failures count for it too"),    \
+        OPT_OF_FLAG(                                                                               \
+            values, member.serve, "serve",                                                         \
+            "size a serving fleet; --gpus, --price and the options of failures also apply to it"), \
         OPT_OF_TEXT(values, member.rates, "rates", 0, "FILE.csv|R,R,...",                          \
-                    "requests a second by hour: a file with hour,rate, or 24 numbers"),            \
+                    "requests per second by hour of the day: a file with the columns hour,rate, "  \
+                    "or 24 numbers"),                                                              \
         OPT_OF_TEXT(values, member.availability, "availability", 0, "SHARE",                       \
-                    "of the time that enough workers are up; 0.999"),                              \
+                    "share of the time with enough working workers (default: 0.999)"),             \
         OPT_OF_FLAG(values, member.elastic, "elastic",                                             \
-                    "the cheapest when nodes are paid by the hour, not around the clock"),         \
+                    "minimise the cost of nodes paid by the hour, instead of around the clock"),   \
         OPT_HEADING("its load"), SERVE_INPUT_OPTION(values, member.load),                          \
         SERVE_OUTPUT_OPTION(values, member.load), SERVE_LENGTH_ALIASES(values, member.load),       \
         SERVE_RATE_OPTION(values, member.load), SERVE_BOUND_OPTIONS(values, member.load),          \
-        OPT_HEADING("what may serve"), SERVE_USED_OPTIONS(values, member.load),                    \
+        OPT_HEADING("engines and workers"), SERVE_USED_OPTIONS(values, member.load),               \
         SERVE_DEGREE_OPTIONS(values, member.load)
 
 typedef struct capacity_serve_output {

@@ -42,29 +42,29 @@ static const opt options[] = {
     OPT_HEADING("kernels and links"),
     OPT_OF_WORD(calibrate_values, accelerator, "accelerator", "NAME",
                 OPT_NAMES(PLAIT_DATA_ACCELERATORS),
-                "the accelerator that was measured; by default the one that the tables name"),
-    OPT_HEADING("a site's own steps"),
+                "accelerator that was measured (default: the one named in the tables)"),
+    OPT_HEADING("steps of a site"),
     OPT_OF_TEXT(
         calibrate_values, log, "log", 0, "FILE",
-        "measured steps of a few plans, RUNS.csv, or the training log of the one of --plan"),
+        "measured steps: RUNS.csv with a few plans, or the training log of the plan in --plan"),
     OPT_OF_TEXT(calibrate_values, plan, "plan", 0, "FILE[:RANK]",
-                "the plan that ran, of a file that `plait search -o` or `plait import -o` wrote"),
-    OPT_OF_WORD(
-        calibrate_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
-        "the cluster they ran on, by default the plan's; of measured kernels and links, too"),
-    OPT_HEADING("a piece of software"),
+                "plan that ran, from a file that `plait search -o` or `plait import -o` wrote"),
+    OPT_OF_WORD(calibrate_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
+                "cluster of the measured steps, or of the measured kernels and links (default: "
+                "that of the plan)"),
+    OPT_HEADING("software"),
     OPT_OF_WORD(calibrate_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
-                "fit this runtime profile, or NAME@YY.MM of releases up to a month, to measured "
-                "steps, RUNS.csv"),
+                "fit this runtime profile, or NAME@YY.MM for releases up to that month, to the "
+                "measured steps in RUNS.csv"),
     OPT_OF_TEXT(calibrate_values, evidence, "evidence", 0, "RUNS.csv",
-                "predict each source of these steps by profiles fitted without it"),
+                "predict the steps of each source with profiles fitted without that source"),
     OPT_OF_WORD(calibrate_values, engine, "engine", "NAME", OPT_NAMES(PLAIT_DATA_ENGINES),
-                "fit this profile of a serving engine to measured runs of serving, RUNS.csv"),
+                "fit this profile of a serving engine to the measured serving runs in RUNS.csv"),
     OPT_HEADING("the answer"),
     OPT_OF_TEXT(calibrate_values, output, "output", 'o', "FILE",
-                "write what was fitted to FILE; - is standard output"),
+                "write the result of the fit to FILE; - means standard output"),
     OPT_OF_TEXT(calibrate_values, site, "site", 0, "FILE",
-                "write the cluster of measured kernels and links to FILE, with its accelerator"),
+                "write the cluster with the fitted accelerator and links to FILE"),
     OPT_END,
 };
 
@@ -76,11 +76,13 @@ static const struct kit_file {
     const char *what;
     bool executable;
 } kit[] = {
-    {"README.md", "three steps", false},
+    {"README.md", "instructions in three steps", false},
     {"kit.py",
-     "products, attention, experts, memory passes; collectives and sends without nccl-tests", true},
-    {"nccl.sh", "collectives and sends by nccl-tests", true},
-    {"kit.sbatch", "all of it on two nodes under SLURM", true},
+     "measures matrix products, attention, experts, memory passes; without nccl-tests also "
+     "collectives and sends",
+     true},
+    {"nccl.sh", "measures collectives and sends with nccl-tests", true},
+    {"kit.sbatch", "runs all benchmarks on two nodes under SLURM", true},
 };
 
 enum { KIT_FILES = sizeof kit / sizeof *kit, KIT_FILE_MAX_BYTES = 1 << 20 };
@@ -100,7 +102,7 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
                           "expected the name of a folder, found nothing");
     if (operands->count > 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
-                          "expected no measurements beside --kit, found a file");
+                          "expected --kit without measurements, found a file");
     PLAIT_TRY(folder_check(path, force, err));
     for (int f = 0; f < KIT_FILES; f++) {
         const char *const name = plait_arena_printf(arena, "clusters/kit/%s", kit[f].name), *from;
@@ -111,11 +113,11 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
         PLAIT_TRY(plait_data_file(name, arena, &from, err));
         if (from == NULL)
             return plait_fail(err, PLAIT_ERROR_IO, name,
-                              "expected a file of the data folder, found none: set PLAIT_DATA");
+                              "expected a file in the data folder, found none: set PLAIT_DATA");
         PLAIT_TRY(file_read_all(from, KIT_FILE_MAX_BYTES, arena, &to->text, &length, err));
     }
     PLAIT_TRY(folder_write(path, &folder, force, err));
-    print_message("%s: a kit of ten minutes on two nodes\n\n", path);
+    print_message("%s: benchmarks that take ten minutes on two nodes\n\n", path);
     for (int f = 0; f < KIT_FILES; f++)
         print_message("  %-12s%s\n", kit[f].name, kit[f].what);
     print_message("\nnext: sbatch kit.sbatch in that folder, then plait calibrate %s/*.csv -o "
@@ -129,14 +131,14 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
 static plait_status print_runtime_fit(const profile_result *result, FILE *out, plait_error *err)
 {
     table *rows =
-        table_new(result->variant > 0 ? "number|>was|>is|>software|>spread|runs determine it"
-                                      : "number|>was|>is|>family|>spread|runs determine it");
+        table_new(result->variant > 0 ? "number|>before|>after|>software|>spread|determined by runs"
+                                      : "number|>before|>after|>family|>spread|determined by runs");
 
     if (result->runs == 0)
         fprintf(out, "%s: no runs\n", result->runtime.name);
     else
-        fprintf(out, "%s: %zu runs, mean error %.1f %%, was %.1f %%\n", result->runtime.name,
-                result->runs, 100.0 * result->after, 100.0 * result->before);
+        fprintf(out, "%s: %zu runs, mean error %.1f %%, before the fit %.1f %%\n",
+                result->runtime.name, result->runs, 100.0 * result->after, 100.0 * result->before);
     for (int i = 0; i < result->numbers; i++) {
         const fit_number *n = &result->number[i];
 
@@ -147,8 +149,8 @@ static plait_status print_runtime_fit(const profile_result *result, FILE *out, p
         table_cell(rows, "%.0f %%", 100.0 * expm1(n->spread));
         table_cell(rows, "%s",
                    result->runs > 0 && n->determined ? "yes"
-                   : result->variant > 0             ? "no, the software"
-                                                     : "no, its family");
+                   : result->variant > 0             ? "no, value of the software"
+                                                     : "no, value of the family");
     }
     return table_print(rows, 0, out, err);
 }
@@ -210,13 +212,13 @@ static plait_status calibrate_runtime(const char *name, const opt_operands *oper
 
     if (operands->count != 1)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
-                          "expected one file of measured steps beside --runtime, found %d",
+                          "expected one file of measured steps with --runtime, found %d",
                           (int)operands->count);
     PLAIT_TRY(runtime_split(name, arena, &software, &when, err));
     const int variant = when != NULL ? runtime_date(when) : 0;
     if (when != NULL && variant == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, name,
-                          "expected a month such as 25.09 behind @, found \"%.40s\"", when);
+                          "expected a month such as 25.09 after @, found \"%.40s\"", when);
     PLAIT_TRY(read_profile(name, software, variant > 0, arena, &profile, err));
     pipelines = plait_pipelines_new();
     status = pipelines != NULL ? fit_runtime(software, variant, operands->text[0], sink,
@@ -232,7 +234,7 @@ static plait_status calibrate_runtime(const char *name, const opt_operands *oper
 static plait_status print_engine_fit(const plait_engine *was, const plait_engine *is, FILE *out,
                                      plait_error *err)
 {
-    table *rows = table_new("number|>was|>is|runs determine it");
+    table *rows = table_new("number|>before|>after|determined by runs");
     int n = 0;
 
     fprintf(out, "%s: %d runs\n", is->name, is->rows);
@@ -257,7 +259,7 @@ static plait_status calibrate_engine(const char *name, const opt_operands *opera
 
     if (operands->count != 1)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
-                          "expected one file of measured runs beside --engine, found %d",
+                          "expected one file of measured runs with --engine, found %d",
                           (int)operands->count);
     PLAIT_TRY(plait_serve_runs_load(operands->text[0], arena, &runs, err));
     const plait_engine *profile = NULL;
@@ -266,7 +268,7 @@ static plait_status calibrate_engine(const char *name, const opt_operands *opera
             profile = &runs.engine[i];
     if (profile == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
-                          "expected the name of an engine's profile, found '%.40s'", name);
+                          "expected the name of an engine profile, found '%.40s'", name);
     PLAIT_TRY(engine_fit(&runs, profile, arena, &fitted, err));
     *no = fitted.rows == 0;
     PLAIT_TRY(print_engine_fit(profile, &fitted, sink->print ? stderr : lines_out(), err));
@@ -279,7 +281,7 @@ static plait_status calibrate_engine(const char *name, const opt_operands *opera
 static void show_progress(const char *source, const char *runtime)
 {
     if (isatty(STDERR_FILENO))
-        fprintf(stderr, "leaving out %s, fitting %s\n", source, runtime);
+        fprintf(stderr, "fitting %s without %s\n", runtime, source);
 }
 
 static plait_status calibrate_evidence(const char *runs, const opt_operands *operands,
@@ -293,7 +295,7 @@ static plait_status calibrate_evidence(const char *runs, const opt_operands *ope
 
     if (operands->count > 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
-                          "expected no other file beside --evidence, found one");
+                          "expected --evidence without other files, found one");
     PLAIT_TRY(plait_runs_load(runs, arena, &measured, err));
     PLAIT_TRY(cross_predict(&measured, show_progress, arena, &evidence, err));
     PLAIT_TRY(report_left_out(&evidence, sink->print ? stderr : lines_out(), arena, err));
@@ -315,26 +317,25 @@ static plait_status check_task(const calibrate_values *flags, plait_error *err)
         if (task[i] == NULL)
             continue;
         if (first >= 0)
-            return plait_fail(err, PLAIT_ERROR_SCHEMA, name[i],
-                              "expected no %s beside %s, found both", name[i], name[first]);
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, name[i], "expected %s or %s, found both",
+                              name[i], name[first]);
         first = i;
     }
     if (flags->site != NULL && first >= 0)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--site",
-                          "expected no --site beside %s, found both", name[first]);
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--site", "expected --site or %s, found both",
+                          name[first]);
     if (flags->output != NULL && flags->kit != NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "-o",
-                          "expected no -o beside --kit, which names its folder, found both");
+                          "expected -o or --kit, which names its own folder, found both");
     if (flags->force && flags->kit == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--force",
-                          "expected the folder of --kit beside it, found nothing");
+                          "expected --kit DIR, whose files --force overwrites, found nothing");
     if (flags->plan != NULL && flags->log == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--log",
                           "expected the training log of --plan, found nothing");
     if (flags->cluster != NULL && flags->log == NULL && flags->site == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--log",
-                          "expected the measured steps of --cluster, or the file of --site, found "
-                          "nothing");
+                          "expected --log or --site, which --cluster applies to, found neither");
     return PLAIT_OK;
 }
 
@@ -360,28 +361,29 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(command_output(&site.path, &site.print, err));
     if (sink.print && site.print)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--site",
-                          "expected a file beside -o -, found - too");
+                          "expected a file, since -o - already uses standard output, found -");
     return calibrate_kernels(
         &(calibrate_kernels_task){flags->accelerator, flags->cluster, sink, site}, operands, arena,
         no, err);
 }
 
 const command command_calibrate = {
-    .usage = {.command = "calibrate",
-              .synopsis =
-                  "--kit DIR [--force] | "
-                  "KERNELS.csv... [--accelerator NAME] -o accelerator.json "
-                  "[--site cluster.json [--cluster CLUSTER]] | "
-                  "--log RUNS.csv --cluster CLUSTER -o cluster.json | "
-                  "--log RUN.log --plan FILE[:RANK] [--cluster CLUSTER] -o cluster.json | "
-                  "--runtime NAME RUNS.csv -o runtime.json | --evidence RUNS.csv -o evidence.csv | "
-                  "--engine NAME RUNS.csv -o engine.json",
-              .summary = "Fit the constants of an accelerator, or of a cluster, to measurements.",
-              .about = "Tables are told apart by their header, nccl-tests output by its content; "
-                       "clusters/measurements/README.md\ndescribes them. Exit status 1 when there "
-                       "is nothing to fit.",
-              .max_operands = OPT_MAX_OPERANDS,
-              .options = options},
+    .usage =
+        {.command = "calibrate",
+         .synopsis =
+             "--kit DIR [--force] | "
+             "KERNELS.csv... [--accelerator NAME] -o accelerator.json "
+             "[--site cluster.json [--cluster CLUSTER]] | "
+             "--log RUNS.csv --cluster CLUSTER -o cluster.json | "
+             "--log RUN.log --plan FILE[:RANK] [--cluster CLUSTER] -o cluster.json | "
+             "--runtime NAME RUNS.csv -o runtime.json | --evidence RUNS.csv -o evidence.csv | "
+             "--engine NAME RUNS.csv -o engine.json",
+         .summary = "Fit the constants of an accelerator, or of a cluster, to measurements.",
+         .about =
+             "Tables are recognised by their header and nccl-tests output by its content, "
+             "see\nclusters/measurements/README.md. Exit status 1 when there is nothing to fit.",
+         .max_operands = OPT_MAX_OPERANDS,
+         .options = options},
     .values_size = sizeof(calibrate_values),
     .run = run,
 };

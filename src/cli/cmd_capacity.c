@@ -28,35 +28,38 @@ typedef struct capacity_values {
 
 static const opt options[] = {
     OPT_HEADING("the run"),
-    OPT_OF_TEXT(capacity_values, run.tokens, "tokens", 0, "N", "tokens of the whole run: 15T"),
+    OPT_OF_TEXT(capacity_values, run.tokens, "tokens", 0, "N",
+                "tokens of the whole run, such as 15T"),
     OPT_OF_TOKENS(capacity_values, seq, "seq", "tokens of one sequence"),
     OPT_OF_WHAT(
         gbs, "gbs", "SEQUENCES",
-        "sequences of one step, over all GPUs; between doublings of --gpus up to a sixteenth "
-        "more, unless B..B holds it; or batches that may be chosen: A..B, B,B,..., A..B:STEP"),
+        "sequences of one step, over all GPUs, or candidates A..B, B,B,... or A..B:STEP; between "
+        "doublings of --gpus the batch may be up to a sixteenth larger, which B..B prevents"),
     OPT_OF_INT(capacity_values, max_gbs, "max-gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
-               "the batch grows with the GPUs up to this; without it, it stays"),
+               "let the batch grow with the GPUs up to this size (default: a constant batch)"),
     OPT_OF_WHAT(gpus, "gpus", "A..B",
-                "A, 2A, 4A, ... and all whole nodes between that may answer; or N,N,..., or "
-                "A..B:STEP, each as it is"),
+                "search A, 2A, 4A, ... up to B and the numbers of whole nodes between them that "
+                "can be better; or only the numbers N,N,... or A..B:STEP"),
     OPT_OF_WORD(capacity_values, precision, "precision", "FORMAT", OPT_WORDS(plait_precision_name),
                 "bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4"),
     OPT_OF_WORD(capacity_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
-                "the software that runs the plan: megatron (default), torchtitan, fsdp, ..."),
-    OPT_OF_WHAT(risk, "risk", "P", "probability of running out of memory that a plan may have"),
+                "software that runs the plan: megatron (default), torchtitan, fsdp, ..."),
+    OPT_OF_WHAT(risk, "risk", "P",
+                "maximum probability of running out of memory for a plan that fits"),
     CAPACITY_OPTIONS(capacity_values, run),
     OPT_HEADING("the search"),
     OPT_OF_LIST(capacity_values, limit, "limit", "KEY=LOW..HIGH,...",
-                "only plans within these ranges: tp=..8,schedule=1f1b"),
+                "search only plans within these ranges, such as tp=..8,schedule=1f1b"),
     OPT_OF_WORD(capacity_values, refine, "refine", "WHAT", OPT_WORDS(plait_refine_name),
-                "as of search: none, layouts, stages, layers, all (default)"),
+                "as in plait search: none, layouts, stages, layers, all (default)"),
     OPT_OF_INT(capacity_values, threads, "threads", "N", 1, 1024,
-               "threads; as many as the machine has. The answer does not depend on them"),
+               "number of threads (default: all of the machine); does not change the answer"),
     CAPACITY_SERVE_OPTIONS(capacity_values, serve),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(capacity_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(capacity_values, output, "output", 'o', "FILE",
-                "also write a page, FILE.html, .md or .csv, or the JSON document; - is --json"),
+                "also write a page to FILE.html, .md or .csv, or the JSON document to FILE; - "
+                "means --json"),
     OPT_END,
 };
 
@@ -147,7 +150,8 @@ static plait_status add_question(capacity_sweep *sweep, sweep_cluster *of, int g
 
     if (sweep->rows == MOST_ROWS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                          "expected at most %d numbers of GPUs with batches", MOST_ROWS);
+                          "expected at most %d combinations of GPUs and batches, found more",
+                          MOST_ROWS);
     if (most > 0) // the batch grows with the GPUs
         gbs = (int)fmax(gbs, fmin(floor((double)gbs * gpus / from), most));
     plait_problem *const problem = &sweep->problem[sweep->rows];
@@ -186,8 +190,8 @@ static plait_status list_questions(capacity_sweep *sweep, const char *text, plai
     PLAIT_TRY(plait_check_allocated(list, err));
     sweep->clusters = split_clusters(list, cluster);
     if (sweep->clusters > MOST_CLUSTERS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "CLUSTER", "expected at most %d clusters",
-                          MOST_CLUSTERS);
+        return plait_fail(err, PLAIT_ERROR_RANGE, "CLUSTER",
+                          "expected at most %d clusters, found more", MOST_CLUSTERS);
     for (int c = 0; c < sweep->clusters; c++)
         if (cluster[c][0] == '\0')
             return plait_fail(err, PLAIT_ERROR_RANGE, "CLUSTER",
@@ -248,7 +252,7 @@ static plait_status read_numbers(const capacity_values *flags, capacity_sweep *s
         return PLAIT_OK;
     return gbs->count > 1
                ? plait_fail(err, PLAIT_ERROR_RANGE, "--max-gbs",
-                            "expected one batch of --gbs beside it, which grows, found %d",
+                            "expected one batch of --gbs, which --max-gbs lets grow, found %d",
                             gbs->count)
                : plait_fail(err, PLAIT_ERROR_RANGE, "--max-gbs",
                             "expected at least the %d sequences of --gbs, found %d", gbs->from,
@@ -296,11 +300,11 @@ static const char *why_rows_alone(const capacity_sweep *sweep, const sweep_clust
         ((int64_t)sweep->gpus.to - sweep->gpus.from) / problem->cluster->group[0].gpus_per_node;
 
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
-        return "numbers between doublings are searched of clusters of one accelerator alone";
+        return "numbers between doublings are searched only for clusters of one accelerator";
     if (sweep->flags->max_gbs > 0)
-        return "numbers between doublings are searched with a batch that does not grow";
+        return "numbers between doublings are searched only for a constant batch";
     return numbers * sweep->gbs.count > MOST_NUMBERS
-               ? "numbers between doublings are searched in a shorter range alone"
+               ? "numbers between doublings are searched only in a shorter range"
                : NULL;
 }
 
@@ -452,14 +456,15 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags.serve.serve) {
         PLAIT_TRY(opt_check_none_given(
             operands, training_options,
-            "expected an option of serving beside --serve, found one of training", err));
+            "expected an option that --serve supports, found one of training runs", err));
         flags.serve.load.gpus = flags.gpus;
         return capacity_serve_run(&flags.serve, &flags.run, operands,
                                   (capacity_serve_output){flags.output, flags.json}, arena, no,
                                   err);
     }
-    PLAIT_TRY(opt_check_none_given(operands, capacity_serve_options,
-                                   "expected --serve beside it, found a run of training", err));
+    PLAIT_TRY(opt_check_none_given(
+        operands, capacity_serve_options,
+        "expected --serve in the same command, since this option sizes a serving fleet", err));
     plait_capacity_options_init(&ask);
     capacity_flags unpriced = flags.run; // prices are those of clusters
     unpriced.price = NULL;
@@ -485,19 +490,20 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_capacity = {
-    .usage = {.command = "capacity",
-              .synopsis = "MODEL CLUSTER[,CLUSTER...] --tokens N --seq S --gbs B [--gpus A..B] "
-                          "[options]",
-              .summary = "How many GPUs a training run or a serving fleet takes, and dollars.",
-              .about =
-                  "The best plan of each number of GPUs, followed to the end of the run with\n"
-                  "its interruptions and checkpoints. Numbers take k, M, B or G, T; times ms, "
-                  "s, m,\nh, d, w. Exit status 1 when none meets the deadline and the budget.\n"
-                  "With --serve: the fleet that serves the requests of a day, hour by hour,\n"
-                  "with spares. Exit status 1 when none meets the bounds.",
-              .max_operands = 2,
-              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
-              .options = options},
+    .usage =
+        {.command = "capacity",
+         .synopsis = "MODEL CLUSTER[,CLUSTER...] --tokens N --seq S --gbs B [--gpus A..B] "
+                     "[options]",
+         .summary = "Size a training run or a serving fleet: GPUs, days, dollars.",
+         .about =
+             "Predicts the whole run with the best plan of each number of GPUs, including "
+             "interruptions\nand checkpoints. Numbers accept the suffixes k, M, B or G, and T; "
+             "times ms, s, m, h, d, w.\nExit status 1 when no number of GPUs meets the deadline "
+             "and the budget.\nWith --serve: finds the fleet, with spare nodes, that serves the "
+             "requests of each hour of a\nday. Exit status 1 when no fleet meets the bounds.",
+         .max_operands = 2,
+         .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
+         .options = options},
     .values_size = sizeof(capacity_values),
     .run = run,
 };

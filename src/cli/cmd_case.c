@@ -117,16 +117,16 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_case = {
-    .usage = {.command = "case",
-              .synopsis = "[NAME]",
-              .summary = "List published systems, or price one beside what was published.",
-              .about =
-                  "Each row is a plan that its source describes; what the source leaves out is "
-                  "assumed, and\nlisted. NAME may also be the path of a case "
-                  "(models/cases/README.md).",
-              .max_operands = 1,
-              .operand = {OPT_NAMES(PLAIT_DATA_CASES)},
-              .options = options},
+    .usage =
+        {.command = "case",
+         .synopsis = "[NAME]",
+         .summary = "List published systems, or compare one with its predictions.",
+         .about =
+             "Each row is a plan that its source describes; values that the source omits are "
+             "assumed and\nlisted. NAME may also be the path of a case (models/cases/README.md).",
+         .max_operands = 1,
+         .operand = {OPT_NAMES(PLAIT_DATA_CASES)},
+         .options = options},
     .values_size = sizeof(case_values),
     .run = run,
 };

@@ -22,7 +22,7 @@ typedef struct diff_values {
 
 static const opt options[] = {
     OPT_OF_FLAG(diff_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_FLAG(diff_values, exit_code, "exit-code", "exit status 1 when they differ"),
+    OPT_OF_FLAG(diff_values, exit_code, "exit-code", "exit with status 1 when A and B differ"),
     OPT_END,
 };
 
@@ -224,8 +224,9 @@ static plait_status compare_documents(const side pair[2], plait_arena *arena, re
     const json_cursor a = json_document_root(&pair[0].doc), b = json_document_root(&pair[1].doc);
 
     if (pair[0].kind != pair[1].kind)
-        return plait_fail(err, PLAIT_ERROR_RANGE, pair[1].name, "expected %s as %.80s, found %s",
-                          kinds[pair[0].kind].name, pair[0].name, kinds[pair[1].kind].name);
+        return plait_fail(err, PLAIT_ERROR_RANGE, pair[1].name,
+                          "expected %s, the kind of %.80s, found %s", kinds[pair[0].kind].name,
+                          pair[0].name, kinds[pair[1].kind].name);
     for (int i = 0; i < 2; i++) {
         out->name[i] = text_plain(arena, pair[i].name);
         PLAIT_TRY(plait_check_allocated(out->name[i], err));
@@ -272,16 +273,16 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_diff = {
-    .usage =
-        {.command = "diff",
-         .synopsis = "A B",
-         .summary = "What changed between two answers, models, clusters or accuracies.",
-         .about =
-             "Files that search, eval, serve, capacity --json or validate --json wrote, or files "
-             "and names of\nmodels, clusters, accelerators and runtimes: both of one kind.",
-         .max_operands = 2,
-         .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_MODELS)},
-         .options = options},
+    .usage = {.command = "diff",
+              .synopsis = "A B",
+              .summary =
+                  "List the differences of two answers, models, clusters or accuracy reports.",
+              .about = "A and B are files that search, eval, serve, capacity --json or validate "
+                       "--json wrote, or files\nor names of models, clusters, accelerators or "
+                       "runtimes. Both must be of the same kind.",
+              .max_operands = 2,
+              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_MODELS)},
+              .options = options},
     .values_size = sizeof(diff_values),
     .run = run,
 };

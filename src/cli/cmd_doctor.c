@@ -23,13 +23,14 @@ typedef struct doctor_values {
 } doctor_values;
 
 static const opt options[] = {
-    OPT_OF_WORD(doctor_values, from, "from", "FORMAT", OPT_LISTED(launch_import_names), "{words}"),
+    OPT_OF_WORD(doctor_values, from, "from", "FORMAT", OPT_LISTED(launch_import_names),
+                "format of FILE: {words}"),
     OPT_OF_WORD(doctor_values, model, "model", "MODEL", OPT_NAMES(PLAIT_DATA_MODELS),
-                "the model, where the file does not say it or to say it better"),
+                "model, if the file does not state it, or to override the file"),
     OPT_OF_WORD(doctor_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
-                "what it runs on"),
+                "cluster that the job runs on"),
     OPT_OF_TEXT(doctor_values, log, "log", 0, "RUN.log",
-                "its training log: the measured step stands beside the predicted one"),
+                "training log of the job, to print the measured next to the predicted step time"),
     PROBLEM_OPTIONS(doctor_values, problem),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(doctor_values, verbose, "verbose", "list the options of FILE that are not read"),
@@ -52,7 +53,7 @@ static plait_status check_known(const doctor_values *flags, const plans_entry *f
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (facts[i].missing)
             return plait_fail(err, PLAIT_ERROR_SCHEMA, facts[i].option,
-                              "expected %s, which %.120s does not say, found nothing",
+                              "expected %s, since %.120s does not state it, found nothing",
                               facts[i].what, name);
     return PLAIT_OK;
 }
@@ -173,10 +174,10 @@ static plait_key_set keys_missed(const report_plan *wanted, const report_plan *g
     return missed;
 }
 
-static const char by_hand[] = "no lines that give this plan are known for this file: change these "
-                              "keys by hand, or let plait launch write the plan\n";
-static const char outside[] = "no line of this file sets attention: the installed version of the "
-                              "attention library decides it\n";
+static const char by_hand[] = "plait cannot edit this file for this plan: change these keys by "
+                              "hand, or write new files with plait launch\n";
+static const char outside[] = "no line of this file sets attention: it depends on the installed "
+                              "version of the attention library\n";
 
 /*
  * Keep edits only if the edited file gives the plan when it is imported. Only the attention kernel
@@ -295,16 +296,15 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_doctor = {
-    .usage =
-        {.command = "doctor",
-         .synopsis = "[--from FORMAT] FILE [ARGUMENT...] --cluster CLUSTER [options]",
-         .summary = "Price what runs today, and find the fewest changes that make it faster.",
-         .about =
-             "FILE is what `plait import` takes. The log of a run also gives the measured step.\n"
-             "Changes are of one key of the plan, or of two, with what follows from them. "
-             "Exit status 1\nwhen the plan of today does not fit.",
-         .max_operands = OPT_MAX_OPERANDS,
-         .options = options},
+    .usage = {.command = "doctor",
+              .synopsis = "[--from FORMAT] FILE [ARGUMENT...] --cluster CLUSTER [options]",
+              .summary = "Price a running job, and find the fewest changes that make it faster.",
+              .about =
+                  "FILE is any input of `plait import`. The log of a run also gives the measured "
+                  "step time.\nEach change sets one or two keys of the plan, and the keys that "
+                  "depend on them. Exit status 1\nwhen the current plan does not fit.",
+              .max_operands = OPT_MAX_OPERANDS,
+              .options = options},
     .values_size = sizeof(doctor_values),
     .run = run,
 };

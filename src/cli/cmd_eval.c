@@ -21,10 +21,10 @@ static const opt options[] = {
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(eval_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(eval_values, output, "output", 'o', "FILE",
-                "also write the JSON document to FILE; - is --json"),
+                "also write the JSON document to FILE; - means --json"),
     OPT_OF_TEXT(eval_values, timeline, "timeline", 0, "FILE",
-                "simulate the step and write it: FILE.json for chrome://tracing or Perfetto, "
-                "FILE.svg as a drawing"),
+                "simulate the step and write its timeline: FILE.json for chrome://tracing or "
+                "Perfetto, FILE.svg as a drawing"),
     OPT_END,
 };
 
@@ -93,15 +93,17 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_eval = {
-    .usage = {.command = "eval",
-              .synopsis = "MODEL CLUSTER --seq S --gbs B [--gpus N] --tp 8 --pp 4 ... | "
-                          "--plan FILE[:RANK]",
-              .summary = "Price one plan: time of a step, memory, verdict.",
-              .about = "Exit status 1 when the plan runs out of memory or cannot run; the answer "
-                       "says why. One that may run out has 0.",
-              .max_operands = 2,
-              .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
-              .options = options},
+    .usage =
+        {.command = "eval",
+         .synopsis = "MODEL CLUSTER --seq S --gbs B [--gpus N] --tp 8 --pp 4 ... | "
+                     "--plan FILE[:RANK]",
+         .summary = "Price one plan: step time, memory, verdict.",
+         .about =
+             "Exit status 1 when the plan runs out of memory or cannot run; the answer gives the "
+             "reason.\nA plan that is likely to fit but may run out of memory has exit status 0.",
+         .max_operands = 2,
+         .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
+         .options = options},
     .values_size = sizeof(eval_values),
     .run = run,
 };

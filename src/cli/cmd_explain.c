@@ -27,11 +27,11 @@ static const opt options[] = {
     OPT_OF_TEXT(explain_values, versus, "versus", 0, "FILE[:RANK]",
                 "compare with this plan, term by term"),
     OPT_OF_LIST(explain_values, why_not, "why-not", "KEY=VALUE,...",
-                "why the search does not choose such a plan: tp=4,pp=2; without other flags of "
-                "the plan, it is the search's best plan that is explained"),
+                "explain why the search does not choose a plan with these values, such as "
+                "tp=4,pp=2; without other options of a plan, explain the best plan of the search"),
     OPT_HEADING("the answer"),
     OPT_OF_INT(explain_values, threads, "threads", "N", 1, 1024,
-               "threads of a search; as many as the machine has"),
+               "number of threads of a search (default: all of the machine)"),
     OPT_OF_FLAG(explain_values, json, "json", "one JSON document on standard output"),
     OPT_END,
 };
@@ -161,7 +161,7 @@ static plait_status simulate_pipeline(explanation *e, plait_error *err)
     if (e->flags->json || plan->degrees.pp == 1)
         return PLAIT_OK;
     if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN_ACTIONS) {
-        e->report.no_timeline = "it has too many actions";
+        e->report.no_timeline = "the pipeline has too many actions";
         return PLAIT_OK;
     }
     const plait_status status = plait_plan_simulate(problem, &plan->plan, &plan->cost, e->arena,
@@ -183,7 +183,8 @@ static plait_status find_limits(explanation *e, plait_error *err)
 
     PLAIT_TRY(simulate_pipeline(e, err));
     if (plait_plan_mixed(problem, &plan->plan)) {
-        e->report.no_limits = "since they are of one sort of nodes and of stages that are alike";
+        e->report.no_limits =
+            "since they are computed only for one kind of node and uniform stages";
         return PLAIT_OK;
     }
     PLAIT_TRY(plait_sensitivities(problem, &plan->plan, e->arena, e->sensitivity, err));
@@ -242,7 +243,7 @@ const command command_explain = {
     .usage = {.command = "explain",
               .synopsis = "MODEL CLUSTER --seq S --gbs B [--gpus N] --tp 8 --pp 4 ... | "
                           "--plan FILE[:RANK]",
-              .summary = "Show every term of a plan's price, what binds it, why not another.",
+              .summary = "Explain a plan's price: every term, bottlenecks, why not another plan.",
               .about = "Each term has the number of its equation in costmodel/README.md. Exit "
                        "status 1 when the\nplan does not fit or cannot run.",
               .max_operands = 2,

@@ -28,17 +28,17 @@ typedef struct import_values {
 
 static const opt options[] = {
     OPT_OF_WORD(import_values, from, "from", "FORMAT", OPT_LISTED(launch_import_names),
-                "{words}; of serving: vllm, sglang"),
+                "format of FILE: {words}; for serving: vllm, sglang"),
     OPT_OF_WORD(import_values, model, "model", "MODEL", OPT_NAMES(PLAIT_DATA_MODELS),
-                "the model, where the file does not say it or to say it better"),
+                "model, if the file does not state it, or to override the file"),
     OPT_OF_WORD(import_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
-                "what it runs on"),
+                "cluster that the job runs on"),
     OPT_OF_INT(import_values, gpus, "gpus", "N", 1, PLAIT_MAX_GPUS,
-               "GPUs of the job, where the file does not say"),
+               "GPUs of the job, if the file does not state them"),
     OPT_OF_FLAG(import_values, verbose, "verbose", "list the options of FILE that are not read"),
     OPT_OF_FLAG(import_values, json, "json", "the plan as one JSON document on standard output"),
     OPT_OF_TEXT(import_values, output, "output", 'o', "FILE",
-                "write the plan to FILE; - is --json"),
+                "write the plan to FILE; - means --json"),
     OPT_END,
 };
 
@@ -53,11 +53,11 @@ static void print_read(const char *file, const plans_entry *entry)
 
     print_message("%s: ", file);
     if (entry->model == NULL)
-        print_message("a model that it does not say");
+        print_message("unknown model");
     else
         print_message("%s, %s parameters", entry->model->name,
                       units_count(plait_model_params(entry->model).total, text));
-    print_message("; %s", entry->runtime != NULL ? entry->runtime : "a runtime that is not known");
+    print_message("; %s", entry->runtime != NULL ? entry->runtime : "unknown runtime");
     if (entry->gpus > 0)
         print_message(", %d GPU%s", entry->gpus, entry->gpus == 1 ? "" : "s");
     if (entry->cluster != NULL)
@@ -71,7 +71,7 @@ static void print_read(const char *file, const plans_entry *entry)
                       plait_degrees_get(&entry->degrees, (plait_key_id)k, text, sizeof text));
         any = true;
     }
-    print_message("%s\n", any ? "" : "one of everything");
+    print_message("%s\n", any ? "" : "default values only");
 }
 
 /* Print the next command, with the options for what the file does not give. */
@@ -87,7 +87,7 @@ static plait_status print_next(const char *output, const plans_entry *entry, pla
             "next: the same command with%s%s%s", entry->model != NULL ? "" : " --model MODEL",
             entry->cluster != NULL ? "" : " --cluster CLUSTER", entry->gpus > 0 ? "" : " --gpus N");
     if (output != NULL && !whole)
-        print_message(", which the file does not say\n");
+        print_message(", which the file does not state\n");
     else
         print_message(
             "%splait eval --plan %s%s%s\n", output == NULL ? " -o FILE, then " : "next: ", quoted,
@@ -186,9 +186,9 @@ static void print_worker(const char *file, const serving_import *in)
     if (in->replicas > 1)
         print_message(", %d replicas", in->replicas);
     if (in->batch > 0)
-        print_message("; at most %d requests run", in->batch);
+        print_message("; at most %d requests in flight", in->batch);
     if (in->context > 0)
-        print_message("; the longest has %d tokens", in->context);
+        print_message("; at most %d tokens per request", in->context);
     print_message("\n");
 }
 
@@ -237,8 +237,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->from != NULL && text_index(flags->from, serving_import_name) >= 0) {
         if (flags->json || flags->output != NULL)
             return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->json ? "--json" : "--output",
-                              "expected none beside --from %s, which is answered by a command of "
-                              "plait serve",
+                              "expected no such option, since --from %s prints a command of plait "
+                              "serve instead of a plan",
                               flags->from);
         return import_serving(flags->from, operands, flags->model, flags->cluster, flags->verbose,
                               arena, err);
@@ -261,12 +261,11 @@ const command command_import = {
          .synopsis =
              "[--from FORMAT] FILE [ARGUMENT...] [--model MODEL] [--cluster CLUSTER] [--gpus N] "
              "[-o FILE] [--json] [--verbose]",
-         .summary = "Read a launch config back into a plan that eval and explain take.",
-         .about =
-             "A script is read and never run. Its ARGUMENTs stand behind FILE; NAME=VALUE among\n"
-             "them sets a variable. A value that neither FILE nor an option gives is null in\n"
-             "the plan, and eval needs an option for it. The log of a run that prints its config\n"
-             "(Megatron-LM, torchtitan, DeepSpeed) is read without --from.",
+         .summary = "Read a launch config into a plan for eval and explain.",
+         .about = "A script is read and never run. Arguments of the script follow FILE; NAME=VALUE "
+                  "among\nthem sets a variable. A value that neither FILE nor an option gives is "
+                  "null in\nthe plan, and eval needs an option for it. The log of a run that "
+                  "prints its config\n(Megatron-LM, torchtitan, DeepSpeed) is read without --from.",
          .max_operands = OPT_MAX_OPERANDS,
          .options = options},
     .values_size = sizeof(import_values),

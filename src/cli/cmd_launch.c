@@ -25,17 +25,18 @@ typedef struct launch_values {
 } launch_values;
 
 static const opt options[] = {
-    OPT_OF_WORD(launch_values, target, "target", "NAME", OPT_WORDS(plait_launch_target_name),
-                "{words}; the one of the plan's runtime. Of serving: vllm, sglang, trtllm, dynamo"),
+    OPT_OF_WORD(
+        launch_values, target, "target", "NAME", OPT_WORDS(plait_launch_target_name),
+        "{words} (default: that of the plan's runtime); for serving: vllm, sglang, trtllm, dynamo"),
     OPT_OF_TEXT(launch_values, output, "output", 'o', "DIR", "folder for the files, new or empty"),
     OPT_OF_TEXT(launch_values, container, "container", 0, "IMAGE",
-                "image that jobs of SLURM and Kubernetes run in; a placeholder"),
+                "container image of SLURM and Kubernetes jobs (default: a placeholder)"),
     OPT_OF_TEXT(launch_values, account, "account", 0, "NAME",
-                "account that SLURM charges; a placeholder"),
+                "account that SLURM charges (default: a placeholder)"),
     OPT_OF_WORD(launch_values, as, "as", "FORM", OPT_WORDS(plait_serve_form_name),
-                "of serving: script, systemd or kubernetes; script"),
+                "for serving: script (default), systemd or kubernetes"),
     OPT_OF_TEXT(launch_values, model, "model", 0, "PATH",
-                "of serving: the checkpoint, a folder or a name on the Hub"),
+                "for serving: the checkpoint, a folder or a name on the Hub"),
     OPT_OF_FLAG(launch_values, force, "force", "write into a folder that has files"),
     OPT_END,
 };
@@ -85,8 +86,8 @@ static plait_status launch_one(const launch_values *flags, const char *path, pla
     PLAIT_TRY(render_launch(flags, question, (plait_launch_target)target, arena, folder, err));
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
     if (question->plan.verdict == PLAIT_TIGHT)
-        print_warning("the plan may run out of memory, a %.0f %% risk; a search without --risk "
-                      "finds plans of %g %%",
+        print_warning("the plan may run out of memory (%.0f %% risk); a search without --risk "
+                      "allows a risk of %g %%",
                       100.0 * question->plan.cost.risk, 100.0 * PLAIT_USUAL_RISK);
     print_message("%s: plan %d of %s for %s, %.4g s a step\n\n", flags->output, question->plan.rank,
                   question->problem.model->name, plait_launch_target_name[target],
@@ -165,7 +166,7 @@ static plait_status launch_serving(const char *file, const launch_values *flags,
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
     if (target != PLAIT_SERVE_TARGET_DYNAMO &&
         target != (int)plait_serve_target_of(answer->plan.engine->kind))
-        print_warning("the answer is of %s; times on %s are others",
+        print_warning("the deployment was computed for %s; its times do not apply to %s",
                       plait_engine_name[answer->plan.engine->kind],
                       plait_serve_target_name[target]);
     print_message("%s: deployment %d of %s for %s, %d replica%s\n\n", flags->output, answer->rank,
@@ -219,8 +220,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     (void)no;
     if (operands->count == 0)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
-                          "expected a file that `plait search -o` wrote, found nothing");
+        return plait_fail(
+            err, PLAIT_ERROR_SCHEMA, "FILE",
+            "expected a file that `plait search -o` or `plait serve -o` wrote, found nothing");
     if (flags->output == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "-o",
                           "expected a folder for the files, found nothing");
@@ -229,7 +231,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return launch_serving(operands->text[0], flags, arena, err);
     if (flags->as != NULL || flags->model != NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->as != NULL ? "--as" : "--model",
-                          "expected an answer of `plait serve --json` beside it, found a plan");
+                          "expected a file of `plait serve --json` with this option, found a plan");
     tried = tried_file(operands->text[0], arena);
     return tried != NULL ? launch_tried(flags, tried, arena, err)
                          : launch_one(flags, operands->text[0], arena, err);
@@ -241,10 +243,9 @@ const command command_launch = {
                   "FILE[:RANK|:try] [--target NAME] [--container IMAGE] [--account NAME] -o DIR "
                   "[--force]",
               .summary = "Write the files that start a plan.",
-              .about =
-                  "FILE is what `plait search -o` or `plait serve -o` wrote. The files appear all "
-                  "or not at all; with "
-                  ":try\nthere is a folder in DIR for each plan that `plait search --try` chose.",
+              .about = "FILE is a file that `plait search -o` or `plait serve -o` wrote. Either "
+                       "all files are written or\nnone. With :try, DIR has a folder for each plan "
+                       "that `plait search --try` chose.",
               .max_operands = 1,
               .options = options},
     .values_size = sizeof(launch_values),

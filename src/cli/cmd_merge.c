@@ -17,7 +17,7 @@ typedef struct merge_values {
 
 static const opt options[] = {
     OPT_OF_TEXT(merge_values, output, "output", 'o', "FILE",
-                "all lines in order; - is standard output, as without it"),
+                "write all lines in order to FILE (default: standard output, also named -)"),
     OPT_END,
 };
 
@@ -66,8 +66,8 @@ static plait_status add_line(merging *m, int part, int number, const char *text,
     snprintf(where, sizeof where, "%.200s:%d", m->parts->text[part], number);
     if (text[length - 1] != '\n')
         return plait_fail(err, PLAIT_ERROR_SCHEMA, where,
-                          "expected a whole line, found one that was cut off: run its shard again, "
-                          "it goes on there");
+                          "expected a complete line, found a truncated one: run its shard again, "
+                          "which continues there");
     if (!read_head(text, digest, &one.index, &of))
         return plait_fail(err, PLAIT_ERROR_SCHEMA, where,
                           "expected a line of `plait sweep`, found something else");
@@ -76,8 +76,8 @@ static plait_status add_line(merging *m, int part, int number, const char *text,
         m->of = of;
     }
     if (memcmp(m->digest, digest, sizeof digest) != 0 || m->of != of)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, where, "expected sweep %s, found sweep %s",
-                          m->digest, digest);
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, where,
+                          "expected a line of sweep %s, found one of sweep %s", m->digest, digest);
     m->line = grow_by_one(m->arena, m->line, m->lines, &m->capacity, sizeof *m->line);
     PLAIT_TRY(plait_check_allocated(m->line, err));
     m->line[m->lines++] = one;
@@ -146,9 +146,10 @@ static plait_status check_same(const merging *m, const merge_line *a, const merg
     if (other == NULL)
         status = file_fail_read(m->parts->text[one == NULL ? a->part : b->part], errno, err);
     else if (strcmp(one, other) != 0)
-        status = plait_fail(err, PLAIT_ERROR_SCHEMA, m->parts->text[b->part],
-                            "expected the line of scenario %lld as in %.80s, found another",
-                            (long long)b->index, m->parts->text[a->part]);
+        status =
+            plait_fail(err, PLAIT_ERROR_SCHEMA, m->parts->text[b->part],
+                       "expected the same line of scenario %lld as in %.80s, found a different one",
+                       (long long)b->index, m->parts->text[a->part]);
     free(one);
     free(other);
     return status;
@@ -173,7 +174,7 @@ static void print_missing(const merging *m)
         }
         next = index + 1;
     }
-    print_message("%s\nnext: run the shards that lack them again, with the same -o\n",
+    print_message("%s\nnext: run their shards again, with the same -o\n",
                   ranges > MOST_RANGES ? ", ..." : "");
 }
 
@@ -254,14 +255,14 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_merge = {
-    .usage = {.command = "merge",
-              .synopsis = "PART.jsonl... -o ALL.jsonl",
-              .summary = "Put the parts of a sweep together, as one process would have written it.",
-              .about =
-                  "Exit status 1 when scenarios are missing, which are then listed, and nothing "
-                  "is written.",
-              .max_operands = OPT_MAX_OPERANDS,
-              .options = options},
+    .usage =
+        {.command = "merge",
+         .synopsis = "PART.jsonl... -o ALL.jsonl",
+         .summary = "Merge the parts of a sweep into the file that one process would write.",
+         .about =
+             "Exit status 1 when scenarios are missing; they are listed, and nothing is written.",
+         .max_operands = OPT_MAX_OPERANDS,
+         .options = options},
     .values_size = sizeof(merge_values),
     .run = run,
 };

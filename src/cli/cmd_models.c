@@ -18,8 +18,9 @@ typedef struct models_values {
 
 static const opt options[] = {
     OPT_HEADING("options"),
-    OPT_OF_TOKENS(models_values, seq, "seq",
-                  "sequence length of the FLOPs a token; the model's own context, at most 4096"),
+    OPT_OF_TOKENS(
+        models_values, seq, "seq",
+        "sequence length for the FLOPs per token (default: the model's context, at most 4096)"),
     OPT_OF_FLAG(models_values, json, "json", "one JSON document on standard output"),
     OPT_END,
 };

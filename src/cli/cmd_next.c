@@ -25,8 +25,8 @@ typedef struct next_values {
 static const opt options[] = {
     OPT_OF_FLAG(next_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(next_values, output, "output", 'o', "CLUSTER.json",
-                "keep what was learnt of the site: its cluster, scaled to the measured steps, for "
-                "later questions; - prints it alone"),
+                "write the cluster, scaled to the measured steps, for later searches; - prints "
+                "only this cluster"),
     OPT_END,
 };
 
@@ -108,13 +108,13 @@ static void apply_measurements(next_answer *out)
         if (plan->times == 0)
             continue;
         if (plan->longest_s > noisy * plan->shortest_s)
-            print_warning("plan %d: measured %d times, from %s to %s a step; their mean counts",
+            print_warning("plan %d: %d measurements, from %s to %s a step; their mean is used",
                           plan->rank, plan->times, units_seconds(plan->shortest_s, shortest),
                           units_seconds(plan->longest_s, longest));
         if (plan->measured_s > absurd * plan->predicted_s ||
             plan->predicted_s > absurd * plan->measured_s)
-            print_warning("plan %d: measured %s a step, predicted %s; is it in seconds, and of "
-                          "this model, cluster and batch?",
+            print_warning("plan %d: measured %s a step, predicted %s; check that the step is in "
+                          "seconds and of this model, cluster and batch",
                           plan->rank, units_seconds(plan->measured_s, shortest),
                           units_seconds(plan->predicted_s, longest));
         plait_posterior_measure(&out->belief, i, plan->measured_s);
@@ -143,12 +143,12 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
     PLAIT_TRY(plait_check_allocated(path, err));
     if (colon == NULL || !text_parse_int(colon + 1, 1, 1 << 30, &rank))
         return plait_fail(err, PLAIT_ERROR_RANGE, operand,
-                          "expected LOG:RANK, the rank of the plan that it is of, found no rank");
+                          "expected LOG:RANK with the rank of the plan that ran, found no rank");
     *colon = '\0';
     const int plan = plan_of_rank(out, rank);
     if (plan < 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, operand,
-                          "expected a rank of the file of plans, found %d", rank);
+                          "expected the rank of a plan in the file, found %d", rank);
     PLAIT_TRY(measured_log_read(path, &out->problem, arena, &log, &step_s, err));
     add_measurement(out, plan, step_s);
     if (log.peak_bytes > out->plan[plan].peak_bytes) {
@@ -219,7 +219,7 @@ static plait_status plan_of_row(const csv_table *table, size_t row, const next_a
     }
     if (rank == 0 && keys == 0)
         return csv_table_fail(table, row, column >= 0 ? column : 0, err,
-                              "the rank of a plan, or keys that it has");
+                              "the rank of a plan, or some of its keys");
     return *out >= 0 ? PLAIT_OK
                      : csv_table_fail(table, row, column >= 0 ? column : 0, err,
                                       plan_of_rank(answer, rank) >= 0
@@ -282,7 +282,7 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
     PLAIT_TRY(command_deliver(text, length, path, path == NULL, err));
     if (quiet)
         return PLAIT_OK;
-    print_message("\n%s, for later questions:\n", path);
+    print_message("\n%s, the cluster scaled to the measured steps:\n", path);
     return calibrate_print_site(&result, lines_out(), err);
 }
 
@@ -313,7 +313,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     (void)no;
     if (operands->count < 2)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "PLANS.json LOG",
-                          "expected a file of plans and what was measured, found %s",
+                          "expected a file of plans and measurements, found %s",
                           operands->count == 0 ? "nothing" : "no measurement");
     if (flags->output != NULL && !alone)
         PLAIT_TRY(file_check_writable(flags->output, err));
@@ -352,11 +352,11 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 const command command_next = {
     .usage = {.command = "next",
               .synopsis = "PLANS.json LOG...",
-              .summary = "Rank plans anew by what was measured, and say which to try next.",
-              .about = "PLANS.json is what `plait search -o` wrote. LOG is a CSV with a column "
-                       "step_s and either\nrank or keys of a plan (tp,pp,mbs,...), or LOG:RANK, "
-                       "what Megatron-LM, nanotron,\nDeepSpeed or torchtitan printed while it ran "
-                       "the plan of that rank.",
+              .summary = "Rank plans by measured step times, and choose those to measure next.",
+              .about = "PLANS.json is a file that `plait search -o` wrote. LOG is a CSV file with "
+                       "a column step_s and\neither rank or keys of a plan (tp,pp,mbs,...), or the "
+                       "training log of Megatron-LM, nanotron,\nDeepSpeed or torchtitan, followed "
+                       "by the rank of its plan: LOG:RANK.",
               .max_operands = OPT_MAX_OPERANDS,
               .options = options},
     .values_size = sizeof(next_values),

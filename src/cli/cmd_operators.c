@@ -24,17 +24,17 @@ static const opt options[] = {
     PROBLEM_OPTIONS(operators_values, problem),
     OPT_HEADING("the mesh"),
     OPT_OF_TEXT(operators_values, mesh, "mesh", 0, "AXES",
-                "one to three sizes, 8x8 or 2x4x8; the last axis is innermost. Their product is "
-                "the number of GPUs"),
+                "one to three sizes, such as 8x8 or 2x4x8, whose product is the number of GPUs; "
+                "the last axis is innermost"),
     OPT_OF_INT(operators_values, mbs, "mbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
-               "sequences of one microbatch, over the mesh; all of a step when left out"),
+               "sequences of one microbatch, over the mesh (default: all of a step)"),
     OPT_OF_INT(operators_values, tokens, "tokens", "N", 1, 1 << 30,
-               "tokens of one microbatch on each rank, in place of mbs"),
-    OPT_OF_TEXT(operators_values, memory, "memory", 0, "GIB",
-                "what state and activations of the layers may take on a GPU; what the device has "
-                "when left out"),
+               "tokens of one microbatch on each rank, instead of --mbs"),
+    OPT_OF_TEXT(
+        operators_values, memory, "memory", 0, "GIB",
+        "memory of a GPU for state and activations of the layers (default: that of the device)"),
     OPT_OF_INT(operators_values, kind, "layer-kind", "N", 1, PLAIT_MAX_LAYER_KINDS,
-               "which kind of the model's layers, from 1; the one that most are of when left out"),
+               "kind of layer of the model, counted from 1 (default: the most frequent)"),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(operators_values, json, "json", "one JSON document on standard output"),
     OPT_END,
@@ -120,11 +120,11 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 const command command_operators = {
     .usage = {.command = "operators",
               .synopsis = "MODEL CLUSTER --mesh 8x8 --seq S --tokens N | --mbs B | --gbs B",
-              .summary = "Cut each operator of a layer over a mesh: the fastest way, proven.",
-              .about =
-                  "A spec names, of [sequences, tokens, width], the axes that cut each: S0, S01, "
-                  "or R for none;\nP1 is a partial sum over axis 1. Exit status 1 when nothing "
-                  "fits.",
+              .summary =
+                  "Find the proven fastest sharding of each operator of a layer over a mesh.",
+              .about = "A spec lists for each of [sequences, tokens, width] the mesh axes that "
+                       "shard it: S0, S01, or\nR for none; P1 is a partial sum over axis 1. Exit "
+                       "status 1 when no sharding fits.",
               .max_operands = 2,
               .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
               .options = options},

@@ -18,9 +18,9 @@ typedef struct report_values {
 
 static const opt options[] = {
     OPT_OF_TEXT(report_values, output, "output", 'o', "FILE",
-                "the page: FILE.html, or .md, .csv, .json of its tables"),
+                "page to write: FILE.html, or its tables as FILE.md, .csv or .json"),
     OPT_OF_INT(report_values, threads, "threads", "N", 1, 1024,
-               "threads of a search; as many as the machine has"),
+               "number of threads of a search (default: all of the machine)"),
     OPT_END,
 };
 
@@ -63,8 +63,9 @@ static plait_status load_report(const char *path, reporting *r, plait_error *err
     r->page.front = count;
     PLAIT_TRY(plans_load_all(path, r->arena, &entry, &count, err));
     if (count == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, path,
-                          "expected a plan that fits, found none: the search says what lacks");
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, path,
+            "expected a plan that fits, found none: `plait search` prints the reason");
     PLAIT_TRY(price_all(entry, count, r, &r->page.plan, err));
     for (int i = 0; i < count; i++)
         if (r->page.plan[i].verdict == PLAIT_INVALID)
@@ -141,11 +142,10 @@ const command command_report = {
     .usage = {.command = "report",
               .synopsis = "PLANS.json -o FILE.html",
               .summary =
-                  "Make a page of a search or a deployment: charts, tables, why not another.",
-              .about =
-                  "PLANS.json is what `plait search -o`, `plait eval --json` or `plait serve -o` "
-                  "wrote. The page needs\nno network and no other file; .md, .csv and .json have "
-                  "its tables.",
+                  "Write a page about a search or a deployment: charts, tables, alternatives.",
+              .about = "PLANS.json is a file that `plait search -o`, `plait eval --json` or `plait "
+                       "serve -o` wrote.\nThe page needs no network and no other file; .md, .csv "
+                       "and .json contain its tables.",
               .max_operands = 1,
               .options = options},
     .values_size = sizeof(report_values),

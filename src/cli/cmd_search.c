@@ -40,40 +40,42 @@ typedef struct search_values {
 static const opt options[] = {
     PROBLEM_OPTIONS(search_values, problem),
     OPT_OF_TEXT(search_values, plan, "plan", 0, "FILE[:RANK]",
-                "the question of a file that `plait import` or `plait search -o` wrote: MODEL, "
-                "CLUSTER and the job default to the file's"),
+                "take the model, cluster and job from a file that `plait import` or `plait search "
+                "-o` wrote; other options override it"),
     OPT_HEADING("the search"),
     OPT_OF_LIST(search_values, fix, "fix", "KEY=VALUE,...",
-                "only plans with these values: tp=8,recompute=full"),
+                "search only plans with these values, such as tp=8,recompute=full"),
     OPT_OF_LIST(search_values, limit, "limit", "KEY=LOW..HIGH,...",
-                "only plans within these ranges: tp=..8,pp=2..16"),
+                "search only plans within these ranges, such as tp=..8,pp=2..16"),
     OPT_OF_WORD(search_values, refine, "refine", "WHAT", OPT_WORDS(plait_refine_name),
-                "plans beyond uniform ones: none; layouts: layers chunk by chunk; stages: then "
-                "recomputation "
-                "and offload by stage; layers: then TP and ZeRO by layer; all (default)"),
+                "search beyond uniform plans: none; layouts: also assign layers chunk by chunk; "
+                "stages: also choose recomputation and offload by stage; layers: also choose TP "
+                "and ZeRO by layer; all (default)"),
     OPT_OF_WORD(search_values, objective, "objective", "WHAT", OPT_WORDS(plait_objective_name),
-                "what is least in the best plan: time (default), memory, cost, energy"),
+                "quantity to minimise: time (default), memory, cost, energy"),
     OPT_OF_FLAG(search_values, allow_numerics, "allow-numerics",
-                "also plans whose gradients, moments or parameters have fewer bits than the "
-                "runtime's recipe"),
+                "also search plans whose gradients, moments or parameters have fewer bits than in "
+                "the runtime's recipe"),
     OPT_OF_LIST(search_values, distinct, "distinct", "KEY,...",
-                "plans that are alike in these keys stand as one, the best of them; "
-                "tp,pp,vpp,cp,ep,mbs,recompute,zero, where recomputation is none, of parts or "
-                "whole, and ZeRO is 3 or not"),
-    OPT_OF_FLAG(search_values, all, "all", "each plan stands for itself"),
-    OPT_OF_INT(search_values, tries, "try", "N", 1, PLAIT_MAX_TRIES,
-               "which N plans to start for a few steps, so that the best of them loses least; "
-               "`plait launch FILE:try` writes a folder for each"),
-    OPT_OF_INT(search_values, top, "top", "N", 1, 1000, "plans to list; 10, with --try 30"),
+                "of plans that are equal in these keys list only the best (default: "
+                "tp,pp,vpp,cp,ep,mbs,recompute,zero, where only none, partial and full "
+                "recomputation, and ZeRO-3 and below, are distinguished)"),
+    OPT_OF_FLAG(search_values, all, "all", "list all plans, without the selection of --distinct"),
+    OPT_OF_INT(
+        search_values, tries, "try", "N", 1, PLAIT_MAX_TRIES,
+        "choose N plans to measure for a few steps, such that the fastest of them is as close to "
+        "the optimum as possible; `plait launch FILE:try` writes a folder for each"),
+    OPT_OF_INT(search_values, top, "top", "N", 1, 1000,
+               "number of plans to list (default: 10, with --try 30)"),
     OPT_OF_INT(search_values, threads, "threads", "N", 1, 1024,
-               "threads; as many as the machine has. The answer does not depend on them"),
-    OPT_HEADING("only plans with these values: --tp 8 is --fix tp=8"),
+               "number of threads (default: all of the machine); does not change the answer"),
+    OPT_HEADING("search only plans with these values; --tp 8 equals --fix tp=8"),
     OPT_OF_KEYS(search_values, key),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(search_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(search_values, output, "output", 'o', "FILE",
                 "also write the JSON document to FILE, or the page of `plait report` to FILE.html, "
-                ".md or .csv; - is --json"),
+                ".md or .csv; - means --json"),
     OPT_END,
 };
 
@@ -171,15 +173,15 @@ static plait_status choose_objective(const char *name, const plait_problem *prob
         const plait_accelerator *const accelerator = problem->cluster->group[g].accelerator;
 
         if (objective == PLAIT_MINIMISE_COST && accelerator->usd_per_hour <= 0.0)
-            return plait_fail(err, PLAIT_ERROR_RANGE, "--objective",
-                              "expected time, memory or energy, since no price of %s is known, "
-                              "found cost",
-                              accelerator->name);
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, "--objective",
+                "expected time, memory or energy, since %s has no price (usd_per_hour), found cost",
+                accelerator->name);
         if (objective == PLAIT_MINIMISE_ENERGY && accelerator->power_w <= 0.0)
-            return plait_fail(err, PLAIT_ERROR_RANGE, "--objective",
-                              "expected time, memory or cost, since no power of %s is known, "
-                              "found energy",
-                              accelerator->name);
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, "--objective",
+                "expected time, memory or cost, since %s has no power (power_w), found energy",
+                accelerator->name);
     }
     return PLAIT_OK;
 }
@@ -193,9 +195,12 @@ static plait_status read_distinct(const search_values *flags, plait_key_set *out
     if (flags->distinct == NULL)
         return PLAIT_OK;
     if (flags->all)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--all", "expected no --distinct beside it");
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--all",
+                          "expected --all or --distinct, found both");
     if (strlen(flags->distinct) >= sizeof list)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--distinct", "expected keys, found too many");
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "--distinct",
+            "expected keys of a plan, such as tp,pp,mbs, found more than 255 characters");
     memcpy(list, flags->distinct, strlen(flags->distinct) + 1);
     *out = 0;
     while ((word = strtok_r(rest, ",", &rest)) != NULL) {
@@ -229,7 +234,7 @@ static plait_status read_options(const search_values *flags, const plait_problem
     PLAIT_TRY(read_distinct(flags, &search->distinct, err));
     if (flags->tries > 0 && search->objective != PLAIT_MINIMISE_TIME)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--try",
-                          "expected --objective time beside it, since tries measure that, found %s",
+                          "expected --objective time, since tries measure the step time, found %s",
                           plait_objective_name[search->objective]);
     search->allow_numerics = flags->allow_numerics;
     search->top = flags->top > 0 ? flags->top : flags->tries > 0 ? 30 : 10;
@@ -383,8 +388,8 @@ static plait_status next_command(const search_values *flags, const opt_operands 
     question = problem_text(problem, &flags->problem, operands, arena);
     PLAIT_TRY(plait_check_allocated(question, err));
     if (stages_choose_own(&found->result->plan[0].plan)) { // no options describe these choices
-        found->next = "the same command with `-o plans.json` keeps what each stage chooses; "
-                      "`plait explain --plan plans.json:1` shows it";
+        found->next = "repeat the command with `-o plans.json` to keep the choices of each stage, "
+                      "then `plait explain --plan plans.json:1`";
         return PLAIT_OK;
     }
     PLAIT_TRY(plan_request_text(problem, &found->result->plan[0].plan.degrees, arena, &plan, err));
@@ -444,7 +449,7 @@ static void warn_of_numerics(const plait_problem *problem, const plait_search_re
 
         if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
             !plait_key_is_usual(problem, best, key))
-            print_warning("the best plan changes numerics: %s %s, which is not the recipe of %s",
+            print_warning("the best plan changes numerics: %s %s differs from the recipe of %s",
                           plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
                           problem->runtime->name);
     }
@@ -576,11 +581,10 @@ static void warn_of_batch(const plait_job *job, int dp)
         if (batch > 0 && divides_better(job, batch, best))
             best = batch;
     if (common_divisor(best, job->gpus) >= LEAST_GAIN * shared)
-        print_warning(
-            "--gbs %d: dp is at most %lld, as %d GPUs and the batch share no larger divisor; "
-            "with --gbs %lld it is up to %lld",
-            job->gbs, (long long)shared, job->gpus, (long long)best,
-            (long long)common_divisor(best, job->gpus));
+        print_warning("--gbs %d: dp is at most %lld, since %d GPUs and the batch have no larger "
+                      "common divisor; --gbs %lld allows dp up to %lld",
+                      job->gbs, (long long)shared, job->gpus, (long long)best,
+                      (long long)common_divisor(best, job->gpus));
 }
 
 /* Warn if no launch files can be written for the model. */
@@ -593,7 +597,7 @@ static void warn_of_model(const plait_problem *problem)
     if (runtime_part_missed(problem->runtime, problem->model) >= 0)
         print_warning("%s", why);
     else
-        print_warning("%s: plait launch has no words for this model: expected %s",
+        print_warning("%s: plait launch cannot express this model: expected %s",
                       problem->model->name, why);
 }
 

@@ -37,35 +37,41 @@ static const opt options[] = {
     SERVE_LENGTH_ALIASES(serve_values, load),
     SERVE_RATE_OPTION(serve_values, load),
     OPT_OF_INT(serve_values, load.concurrency, "concurrency", "C", 1, 1 << 24,
-               "requests in flight, always; without it or --rate, as many as the bounds let in and "
-               "tokens come of"),
+               "constant number of requests in flight; without --concurrency and --rate, the "
+               "number with the highest throughput within the bounds"),
     SERVE_BOUND_OPTIONS(serve_values, load),
-    OPT_HEADING("what may be used"),
-    TEXT(load.gpus, "gpus", "..N", "at most N GPUs; may be left out where the cluster has a size"),
+    OPT_HEADING("resources"),
+    TEXT(load.gpus, "gpus", "..N",
+         "use at most N GPUs (default: all of the cluster, if it has a size)"),
     SERVE_USED_OPTIONS(serve_values, load),
     OPT_HEADING("one deployment"),
-    OPT_OF_FLAG(serve_values, eval, "eval", "price the one that the flags below say"),
+    OPT_OF_FLAG(serve_values, eval, "eval",
+                "price the deployment that the options below describe, without a search"),
     SERVE_DEGREE_OPTIONS(serve_values, load),
-    DEGREE(replicas, "replicas", "copies of the deployment; 1"),
-    DEGREE(chunk, "chunk", "tokens of a step on a worker; the engine's default"),
-    TEXT(prefill, "prefill", "N:KEY=D,...", "prefill workers apart: 2:tp=4,ep=4"),
-    TEXT(decode, "decode", "N:KEY=D,...", "and their decode workers: 1:dp_attention=8,ep=8"),
-    OPT_HEADING("the simulations that judge"),
-    OPT_OF_INT(
-        serve_values, requests, "requests", "N", 1, 1 << 24,
-        "requests of each; 2000, or ten for each in flight, near saturation 10000 or twenty, "
-        "up to a million beyond the first in flight"),
-    OPT_OF_INT(serve_values, seed, "seed", "N", 0, 1 << 30, "of its draws; 1"),
+    DEGREE(replicas, "replicas", "copies of the deployment (default: 1)"),
+    DEGREE(chunk, "chunk", "maximum tokens of a step on a worker (default: the engine's)"),
+    TEXT(prefill, "prefill", "N:KEY=D,...",
+         "number and degrees of separate prefill workers, such as 2:tp=4,ep=4"),
+    TEXT(decode, "decode", "N:KEY=D,...",
+         "number and degrees of the decode workers, such as 1:dp_attention=8,ep=8"),
+    OPT_HEADING("simulations"),
+    OPT_OF_INT(serve_values, requests, "requests", "N", 1, 1 << 24,
+               "requests per simulation (default: 2000 or 10 times those in flight, near "
+               "saturation 10000 or 20 times, at most a million more than in flight)"),
+    OPT_OF_INT(serve_values, seed, "seed", "N", 0, 1 << 30,
+               "seed of the random numbers (default: 1)"),
     TEXT(spread, "spread", "S",
-         "lengths are uniform, up to a share S below and above their means; 0.2"),
-    OPT_OF_INT(serve_values, burst, "burst", "N", 1, 1 << 20, "requests arrive N at once"),
+         "lengths are uniformly distributed within a share S of their means (default: 0.2)"),
+    OPT_OF_INT(serve_values, burst, "burst", "N", 1, 1 << 20, "requests arrive in bursts of N"),
     OPT_HEADING("the answer"),
-    OPT_OF_FLAG(serve_values, explain, "explain", "every part of a step of the best"),
-    TEXT(why_not, "why-not", "WHAT", "what the best of WHAT lacks: disagg, vllm, fp8, tp=8, ..."),
+    OPT_OF_FLAG(serve_values, explain, "explain",
+                "also print the parts of a step of the best deployment"),
+    TEXT(why_not, "why-not", "WHAT",
+         "explain why the best deployment with WHAT is not chosen: disagg, vllm, fp8, tp=8, ..."),
     TEXT(versus, "versus", "FILE[:RANK]",
-         "the best beside a deployment of a document of --json, under this load"),
+         "compare the best deployment with one of a JSON document, under this load"),
     OPT_OF_FLAG(serve_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(serve_values, file, "output", 'o', "FILE", "also write the JSON document"),
+    OPT_OF_TEXT(serve_values, file, "output", 'o', "FILE", "also write the JSON document to FILE"),
     OPT_END,
 };
 
@@ -106,9 +112,10 @@ static plait_status read_workers(const char *where, const char *text, int *count
         *degree[found] = (int)value;
     }
     if (*count < 1 || *end != '\0')
-        return plait_fail(err, PLAIT_ERROR_RANGE, where,
-                          "expected N:KEY=DEGREE,... of tp, pp, dp_attention, ep, found '%.60s'",
-                          text);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, where,
+            "expected N:KEY=DEGREE,... with the keys tp, pp, dp_attention and ep, found '%.60s'",
+            text);
     return PLAIT_OK;
 }
 
@@ -157,7 +164,7 @@ static plait_status evaluate_deployment(const serve_values *flags, const plait_s
     report->plan = plan;
     PLAIT_TRY(plait_serve_evaluate(q, arena, plan, &report->why, err));
     if (report->why == NULL && plan->gpus > q->gpus) {
-        report->why = plait_arena_printf(arena, "it takes %d GPUs, and %d may be used (--gpus)",
+        report->why = plait_arena_printf(arena, "it needs %d GPUs, but --gpus allows %d",
                                          plan->gpus, q->gpus);
         PLAIT_TRY(plait_check_allocated(report->why, err));
     }
@@ -255,8 +262,8 @@ static plait_status why_not(const char *what, const watch *w, const report_serve
     PLAIT_TRY(plait_check_allocated(other, err));
     if (!narrow_to_names(what, &narrowed))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--why-not",
-                          "expected disagg, agg, an engine, a format of weights, or KEY=N of tp, "
-                          "pp, ep, dp_attention, found '%.40s'",
+                          "expected disagg, agg, an engine, a weight format, or KEY=N with a key "
+                          "of tp, pp, ep and dp_attention, found '%.40s'",
                           what);
     PLAIT_TRY(plait_serve_decide(&narrowed, w->draws, arena, other, err));
     return report_serve_why_not(report, what, other, lines_out(), err);
@@ -276,7 +283,7 @@ static plait_status read_versus(const char *file, const plait_serve_options *q,
     PLAIT_TRY(plait_serve_evaluate(q, arena, &that->plan, &why, err));
     if (why != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, file,
-                          "expected a deployment that runs under this load: %s", why);
+                          "expected a deployment that can run under this load, found: %s", why);
     report->versus = &that->plan;
     report->versus_name = file;
     return PLAIT_OK;
@@ -342,15 +349,16 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(serve_flags_check_file(flags.file, err));
     PLAIT_TRY(command_output(&flags.file, &flags.json, err));
     if (!flags.eval)
-        PLAIT_TRY(opt_check_none_given(operands, eval_options,
-                                       "expected --eval, which prices one deployment, beside it",
-                                       err));
+        PLAIT_TRY(opt_check_none_given(
+            operands, eval_options,
+            "expected --eval in the same command, since this option describes one deployment",
+            err));
     PLAIT_TRY(serve_flags_question(&flags.load, operands, arena, &question, err));
     question.load.spread = 0.2;
     if (flags.spread != NULL && (!magnitude_parse(flags.spread, &question.load.spread) ||
                                  question.load.spread < 0.0 || question.load.spread > 1.0))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--spread", "expected 0 to 1, found '%.40s'",
-                          flags.spread);
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--spread",
+                          "expected a share from 0 to 1, found '%.40s'", flags.spread);
     report.model_file = operands->text[0];
     report.cluster_file = operands->text[1];
     if (flags.versus != NULL)
@@ -374,12 +382,11 @@ const command command_serve = {
         {.command = "serve",
          .synopsis = "MODEL CLUSTER --input N --output-tokens N [--rate R | --concurrency C] "
                      "[--ttft T] [--tpot T] [--gpus ..N]",
-         .summary = "Find engine, workers and batch that serve a load at the least cost.",
+         .summary = "Find the engine, workers and batch that serve a load at the least cost.",
          .about =
-             "All engines, formats, degrees, chunks, and prefill apart from decode or not, are\n"
-             "looked at, and simulated near saturation. Exit status 1: none carries the load "
-             "within\n"
-             "the bounds, nor does what --eval says.",
+             "Searches engines, formats, degrees, chunk sizes, and aggregated and disaggregated "
+             "serving,\nand simulates deployments near saturation. Exit status 1 when no "
+             "deployment, or not the one\nof --eval, carries the load within the bounds.",
          .max_operands = 2,
          .operand = {OPT_NAMES(PLAIT_DATA_MODELS), OPT_NAMES(PLAIT_DATA_CLUSTERS)},
          .options = options},

@@ -15,15 +15,16 @@ typedef struct sweep_values {
 } sweep_values;
 
 static const opt options[] = {
-    OPT_OF_TEXT(sweep_values, shard, "shard", 0, "K/N", "the K-th of N parts of the scenarios"),
+    OPT_OF_TEXT(sweep_values, shard, "shard", 0, "K/N",
+                "run only the K-th of N parts of the scenarios"),
     OPT_OF_TEXT(sweep_values, output, "output", 'o', "FILE",
-                "a line of JSON a scenario; a run that was cut off goes on there; - is standard "
-                "output, as without it"),
+                "write one line of JSON per scenario to FILE (default: standard output, also named "
+                "-); an interrupted run continues at its last line"),
     OPT_OF_INT(sweep_values, threads, "threads", "N", 1, 1024,
-               "threads; as many as the machine has. The answer does not depend on them"),
+               "number of threads (default: all of the machine); does not change the answer"),
     OPT_OF_TEXT(sweep_values, sbatch, "sbatch", 0, "FILE",
-                "write a script for Slurm instead: an array of --shards jobs, and how to merge"),
-    OPT_OF_INT(sweep_values, shards, "shards", "N", 1, 100000, "jobs of the array; 16"),
+                "write a SLURM script with an array of --shards jobs instead of running the sweep"),
+    OPT_OF_INT(sweep_values, shards, "shards", "N", 1, 100000, "jobs of the array (default: 16)"),
     OPT_END,
 };
 
@@ -86,11 +87,11 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     work.progress = isatty(STDERR_FILENO) && work.output != NULL;
     PLAIT_TRY(sweep_run(&work, arena, &counts, err));
     if (counts.kept > 0)
-        fprintf(stderr, "plait: %s: %lld of %lld lines were there already\n", work.output,
+        fprintf(stderr, "plait: %s: kept %lld of %lld lines of an earlier run\n", work.output,
                 (long long)counts.kept, (long long)counts.lines);
     if (counts.errors > 0)
         fprintf(stderr,
-                "plait: %s: %lld scenario%s of %lld could not be asked; their lines say why\n",
+                "plait: %s: %lld scenario%s of %lld failed; their lines contain the error\n",
                 work.scenarios, (long long)counts.errors, counts.errors == 1 ? "" : "s",
                 (long long)counts.lines);
     return PLAIT_OK;
@@ -99,12 +100,12 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 const command command_sweep = {
     .usage = {.command = "sweep",
               .synopsis = "SCENARIOS.json [--shard K/N] [-o PART.jsonl]",
-              .summary = "Answer thousands of questions from one file, a line of JSON each.",
-              .about =
-                  "The file: {\"defaults\": {...}, \"scenarios\": [{\"model\": ..., \"cluster\": "
-                  "..., \"gpus\": [64, 128],\n...}]}, keys as flags of search and capacity; "
-                  "lists stand for each of their values.\nDocumented in "
-                  "docs/reference/files/scenarios.md. `plait merge` puts the parts\ntogether.",
+              .summary =
+                  "Run thousands of scenarios from one file, with one line of JSON for each.",
+              .about = "The file is {\"defaults\": {...}, \"scenarios\": [{\"model\": ..., "
+                       "\"cluster\": ..., \"gpus\": [64, 128],\n...}]}. Keys are options of search "
+                       "and capacity; a list runs each of its values.\nSee "
+                       "docs/reference/files/scenarios.md. `plait merge` merges the parts.",
               .max_operands = 1,
               .options = options},
     .values_size = sizeof(sweep_values),

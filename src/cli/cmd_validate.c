@@ -21,15 +21,15 @@ typedef struct validate_values {
 static const opt options[] = {
     OPT_HEADING("options"),
     OPT_OF_FLAG(validate_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_FLAG(validate_values, serving, "serving", "the runs are of serving"),
+    OPT_OF_FLAG(validate_values, serving, "serving", "the runs are serving runs"),
     OPT_OF_FLAG(validate_values, unseen, "unseen",
-                "with --serving: engines are fitted without the source of each run"),
+                "with --serving: predict each run with engines fitted without its source"),
     OPT_OF_WORD(validate_values, by, "by", "KEY", OPT_WORDS(plait_run_key_name),
-                "errors of the step time by source (default), sweep, accelerator or layers"),
+                "group errors of the step time by source (default), sweep, accelerator or layers"),
     OPT_OF_TEXT(validate_values, plot, "plot", 0, "FILE",
-                "also draw measured against predicted step times, an SVG file"),
+                "also plot measured against predicted step times, as an SVG file"),
     OPT_OF_TEXT(validate_values, output, "output", 'o', "FILE",
-                "also write a page: FILE.html, or .md, .csv, .json of its tables"),
+                "also write a page to FILE.html, or its tables to FILE.md, .csv or .json"),
     OPT_END,
 };
 
@@ -72,7 +72,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
                           "expected a file of measured runs, found nothing");
     if (flags->unseen && !flags->serving)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--unseen", "expected --serving beside it");
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--unseen",
+                          "expected --serving, which --unseen needs, found nothing");
     if (flags->serving)
         return validate_serving(operands->text[0], flags->unseen, flags->json, arena, err);
     if (flags->by != NULL)
@@ -103,8 +104,8 @@ const command command_validate = {
               .synopsis = "RUNS.csv",
               .summary = "Price measured runs: errors, ranking, memory.",
               .about =
-                  "Columns of RUNS.csv: docs/reference/files/runs.md. Exit status 0 when every "
-                  "row\ngot an answer, priced or not.",
+                  "docs/reference/files/runs.md describes the columns of RUNS.csv. Exit status 0 "
+                  "when every row\nwas evaluated, even if some plans could not be priced.",
               .max_operands = 1,
               .options = options},
     .values_size = sizeof(validate_values),

@@ -59,7 +59,7 @@ plait_status command_apart(const char *input, const char *output, plait_error *e
         !S_ISREG(out.st_mode) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_RANGE, "--output",
-                      "expected another file than %.120s, which is read", input);
+                      "expected a file other than the input %.120s", input);
 }
 
 plait_status command_page_check(const char *path, plait_error *err)
@@ -101,7 +101,7 @@ plait_status command_deliver_plans(const char *text, size_t length, const char *
     beside = file_beside(path, runtime, arena);
     PLAIT_TRY(plait_check_allocated(beside, err));
     if (access(beside, F_OK) != 0)
-        print_warning("%s is read with the runtime %s beside it: copy %s there", path,
+        print_warning("%s needs the runtime %s in the same folder: copy %s there", path,
                       file_base_name(runtime), runtime);
     return PLAIT_OK;
 }

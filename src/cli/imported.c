@@ -95,8 +95,7 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
         launch_import(target, text, length, operands->text[0], &call, arena, out, &warning, err));
     if (call.arguments > 0 && (!taken || logged))
         return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[0],
-                          "expected nothing behind a file that is no script, whose values stand in "
-                          "it, found '%.80s'",
+                          "expected no arguments after a file that is not a script, found '%.80s'",
                           operands->text[1]);
     out->warnings = warning;
     imported_warn(operands->text[0], warning);
@@ -123,8 +122,8 @@ plait_status measured_log_read(const char *path, const plait_problem *problem, p
 {
     PLAIT_TRY(step_log_load(path, arena, out, err));
     if (!step_log_matches_runtime(out, problem->runtime))
-        print_warning("%s: has lines of %s, but its plan is for %s; is it the log of this plan?",
-                      path, out->software, problem->runtime->name);
+        print_warning("%s: a log of %s, but the plan is for %s; is it the log of this plan?", path,
+                      out->software, problem->runtime->name);
     *step_s = step_log_seconds(out, &problem->job);
     if (!(*step_s >= shortest_s && *step_s <= longest_s))
         return plait_fail(err, PLAIT_ERROR_RANGE, path,

@@ -35,13 +35,13 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 static void print_help(FILE *out)
 {
     fputs("usage: plait COMMAND ARGUMENTS\n\n"
-          "A planner for the parallel training of large models: which split of a model\n"
-          "over a cluster is fastest, what it costs, and why.\n\n",
+          "Plans the parallel training and serving of large models on a cluster: finds the\n"
+          "fastest plan, predicts its time, memory and cost, and explains them.\n\n",
           out);
     for (int c = 0; c < COMMANDS; c++)
         fprintf(out, "  %-10s %s\n", commands[c]->usage.command, commands[c]->usage.summary);
-    fputs("\n  plait COMMAND --help    its options, as plait help COMMAND\n"
-          "  plait --version\n\n"
+    fputs("\n  plait COMMAND --help    the options of a command, also plait help COMMAND\n"
+          "  plait --version         the version of plait\n\n"
           "For example:\n\n"
           "  plait search llama-3.1-8b h100-80gb-sxm:2x8 --seq 8192 --gbs 128\n",
           out);
@@ -187,7 +187,8 @@ static int run_help(const char *verb)
 static int run_program(int argc, const char **argv)
 {
     if (argc < 2) {
-        fputs("plait: command: expected a verb that `plait --help` lists, found nothing\n", stderr);
+        fputs("plait: command: expected a command that `plait --help` lists, found nothing\n",
+              stderr);
         return EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

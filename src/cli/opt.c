@@ -42,12 +42,12 @@ void opt_spell_out(const opt *options, opt_table *out)
         {.kind = OPT_COMMON,
          .name = "wide",
          .offset = offsetof(opt_operands, wide),
-         .help = "all columns of tables, also where the terminal is narrower"},
+         .help = "print all columns of tables, even if the terminal is narrower"},
         {.kind = OPT_COMMON,
          .name = "help",
          .letter = 'h',
          .offset = offsetof(opt_operands, help),
-         .help = "this text"},
+         .help = "print this help"},
     };
     int count = 0;
 
@@ -187,7 +187,7 @@ static plait_status take_input(opt_reader *in, const char *word, plait_error *er
 {
     if (is_input(word) && in->input_taken)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, word,
-                          "expected standard input once, found it twice: give a file");
+                          "expected - (standard input) once, found it twice: name a file instead");
     in->input_taken = in->input_taken || is_input(word);
     return PLAIT_OK;
 }
@@ -255,8 +255,8 @@ plait_status opt_parse(const opt_usage *called, int argc, const char **argv, pla
         } else {
             if (operands->count == usage.max_operands)
                 return plait_fail(err, PLAIT_ERROR_SCHEMA, usage.command,
-                                  "expected `plait %s %s`, found also \"%.60s\"", usage.command,
-                                  usage.synopsis, word);
+                                  "expected `plait %s %s`, found an extra operand \"%.60s\"",
+                                  usage.command, usage.synopsis, word);
             operands->text[operands->count++] = *in.next++;
             PLAIT_TRY(take_input(&in, word, err));
         }

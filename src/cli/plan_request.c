@@ -115,12 +115,12 @@ static void check_microbatches(const plait_problem *problem, int asked_for, bool
     if (!mbs_given && replicas_divide && gbs / dp % asked_for != 0) {
         nearest_divisors(gbs / dp, asked_for, near, sizeof near);
         snprintf(plan->why, sizeof plan->why,
-                 "%d microbatches do not divide the %d sequences of each of dp %d (a batch of %d): "
-                 "give --microbatches %s",
+                 "%d microbatches do not divide the %d sequences of a data-parallel rank (dp %d, "
+                 "batch %d): give --microbatches %s",
                  asked_for, gbs / dp, dp, gbs, near);
     } else if (plan->verdict != PLAIT_INVALID && found != asked_for)
         snprintf(plan->why, sizeof plan->why,
-                 "dp %d x mbs %d makes %d microbatches of %d sequences, not %d", dp,
+                 "dp %d and mbs %d give %d microbatches for a batch of %d, not %d", dp,
                  plan->degrees.mbs, found, gbs, asked_for);
     else
         return;

@@ -15,13 +15,13 @@ typedef struct plan_request_flags {
 /** Rows of an option table whose values begin with a plan_request_flags. */
 #define PLAN_REQUEST_OPTIONS                                                                       \
     PROBLEM_OPTIONS(plan_request_flags, problem),                                                  \
-        OPT_HEADING("the plan; what is left out is filled in as the runtime would"),               \
+        OPT_HEADING("the plan; missing values are filled in as the runtime would"),                \
         OPT_OF_KEYS(plan_request_flags, key),                                                      \
         OPT_OF_TEXT(plan_request_flags, microbatches, "microbatches", 0, "N",                      \
-                    "microbatches a step, in place of mbs"),                                       \
+                    "microbatches per step, instead of --mbs"),                                    \
         OPT_OF_TEXT(plan_request_flags, plan, "plan", 0, "FILE[:RANK]",                            \
-                    "the plan of a file that `plait search -o` wrote; MODEL, CLUSTER and the "     \
-                    "job default to the file's")
+                    "take the plan, model, cluster and job from a file that `plait search -o` "    \
+                    "wrote; other options override it")
 
 /** A resolved request: the problem and the priced plan. */
 typedef struct plan_request {

@@ -47,8 +47,8 @@ static plait_status simulate_plans(reporting *r, plait_error *err)
         return PLAIT_OK;
     r->page.microbatches = microbatches;
     if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN) {
-        r->page.no_timeline = "it has too many actions for a page; `plait eval --plan FILE "
-                              "--timeline trace.json` writes them all";
+        r->page.no_timeline = "the pipeline has too many actions for a page; `plait eval --plan "
+                              "FILE --timeline trace.json` writes all of them";
         return PLAIT_OK;
     }
     PLAIT_TRY(plait_plan_evaluate(&problem, &plan->plan, NULL, r->arena, &cost, err));
@@ -73,7 +73,7 @@ static const char *slower_text(const plait_cost *first, const plait_cost *other,
     for (int t = 1; t < PLAIT_STEP_TERM_COUNT; t++)
         if (after[t].value - before[t].value > after[most].value - before[most].value)
             most = t;
-    return plait_arena_printf(arena, "%+.1f %%: most of it %s, +%s",
+    return plait_arena_printf(arena, "%+.1f %%, mostly %s (+%s)",
                               100.0 * (other->step_s / first->step_s - 1.0), after[most].name,
                               units_seconds(after[most].value - before[most].value, more));
 }
@@ -87,15 +87,16 @@ static plait_status describe_other(reporting *r, const plait_search_result *foun
 
     PLAIT_TRY(plait_check_allocated(plan, err));
     if (!fits && !found->has_closest) {
-        other->why = "none is legal";
+        other->why = "no such plan is legal";
         return PLAIT_OK;
     }
     PLAIT_TRY(report_price(r->problem, fits ? &found->plan[0].plan : &found->closest.plan, 0,
                            r->arena, plan, err));
     other->plan = plan;
-    other->why = fits ? slower_text(&r->page.plan[0].cost, &plan->cost, r->arena)
-                      : plait_arena_printf(r->arena, "none fits: the leanest lacks %s",
-                                           units_gib(plan->cost.missing_bytes, lacks));
+    other->why = fits
+                     ? slower_text(&r->page.plan[0].cost, &plan->cost, r->arena)
+                     : plait_arena_printf(r->arena, "no such plan fits: the smallest needs %s more",
+                                          units_gib(plan->cost.missing_bytes, lacks));
     return other->why != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 

@@ -155,8 +155,9 @@ static plait_status fail_unsupported(const char *where, const char *const *words
         if (mask >> i & 1U)
             snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", words[i]);
     }
-    return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected what %.60s has (%s), found %s",
-                      whose, list, words[found]);
+    return plait_fail(err, PLAIT_ERROR_RANGE, where,
+                      "expected a value that %.60s supports (%s), found %s", whose, list,
+                      words[found]);
 }
 
 static plait_status check_precision(const plait_problem *problem, plait_error *err)
@@ -179,9 +180,10 @@ static plait_status check_precision(const plait_problem *problem, plait_error *e
         return PLAIT_OK;
     since = runtime_brought(problem->runtime, PLAIT_FEATURE_PRECISION, precision);
     return since != NULL
-               ? plait_fail(err, PLAIT_ERROR_RANGE, "--precision",
-                            "expected what %.60s has, found %s, which %.40s brought",
-                            problem->runtime->name, plait_precision_name[precision], since->name)
+               ? plait_fail(
+                     err, PLAIT_ERROR_RANGE, "--precision",
+                     "expected a precision that %.60s supports, found %s, which %.40s introduced",
+                     problem->runtime->name, plait_precision_name[precision], since->name)
                : fail_unsupported("--precision", plait_precision_name, able, problem->runtime->name,
                                   precision, err);
 }
@@ -239,10 +241,11 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     if (!out->runtime->can.stages_differ &&
         !plait_cluster_priced(out->cluster, job->gpus, why, sizeof why))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                          "expected GPUs that a price covers, found: %s", why);
+                          "expected GPUs that the cost model supports, found: %s", why);
     if (!is_mixed(out) && !plan_experts_run(out, &(plan_reason){why, sizeof why}))
         return plait_fail(err, PLAIT_ERROR_RANGE, out->cluster->name,
-                          "expected what %.60s runs on, found: %s", out->model->name, why);
+                          "expected a cluster that can run %.60s, found: %s", out->model->name,
+                          why);
     if (file != NULL && file->risk > 0.0)
         out->risk = file->risk;
     if (flags->risk != NULL &&
@@ -250,7 +253,7 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
         return plait_fail(err, PLAIT_ERROR_RANGE, "--risk",
                           "expected a probability from 0.001 to 0.5, found '%.40s'", flags->risk);
     if (!flags->quiet && out->model->max_seq > 0 && job->seq > out->model->max_seq)
-        print_warning("--seq: %d tokens are more than the %d that %s was published for", job->seq,
+        print_warning("--seq: %d tokens exceed the %d tokens that %s was published for", job->seq,
                       out->model->max_seq, out->model->name);
     return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no mixed run was measured
 }

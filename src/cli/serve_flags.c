@@ -43,8 +43,8 @@ static plait_status read_speculation(const char *text, const plait_model *model,
         text[read] != '\0' || load->draft < 1 || load->draft > 16 || !(load->accept > 0.0) ||
         load->accept > 1.0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--speculate",
-                          "expected METHOD:N,accept=A with N from 1 to 16 and A above 0 up to 1, "
-                          "found '%.40s'",
+                          "expected METHOD:N,accept=A with N from 1 to 16 and A above 0 and at "
+                          "most 1, found '%.40s'",
                           text);
     load->draft_layers = 1.0 / model->layers;
     return PLAIT_OK;
@@ -61,9 +61,9 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
                           "expected fewer than the %d tokens of --input, found %d", flags->input,
                           flags->cached);
     if (model->max_seq > 0 && (double)flags->input + flags->output > model->max_seq)
-        print_warning("--input: %d tokens and %d of output are more than the %d that %s was "
-                      "published for",
-                      flags->input, flags->output, model->max_seq, model->name);
+        print_warning(
+            "--input: %d input and %d output tokens exceed the %d tokens that %s was published for",
+            flags->input, flags->output, model->max_seq, model->name);
     if (flags->rate != NULL && flags->concurrency > 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--rate",
                           "expected --rate or --concurrency, found both");
@@ -99,7 +99,7 @@ static plait_status take_gpus(const char *text, plait_cluster *cluster, int *out
                           "expected ..N, N from 1 to %d, found '%.40s'", most, text);
     if (*out < 1)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                          "expected ..N, as the cluster has no size of its own, found nothing");
+                          "expected ..N, since the cluster has no size, found nothing");
     if (cluster->group[0].gpus_per_node > 0 && *out > cluster->group[0].gpus_per_node)
         *out -= *out % cluster->group[0].gpus_per_node;
     return plait_cluster_take(cluster, *out, err);
@@ -174,7 +174,8 @@ plait_status serve_flags_check_file(const char *path, plait_error *err)
 
     if (path == NULL || !magnitude_parse_count(path, 1024, 1, PLAIT_MAX_SEQ, &tokens))
         return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, "--output",
-                      "expected a file, found %s; the tokens of an answer are --output-tokens %s",
-                      path, path);
+    return plait_fail(
+        err, PLAIT_ERROR_RANGE, "--output",
+        "expected a file, found %s; for the tokens of an answer use --output-tokens %s", path,
+        path);
 }

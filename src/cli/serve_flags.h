@@ -21,47 +21,48 @@ typedef struct serve_flags {
 
 /* Rows of an option table: `member` of `values` is the serve_flags. */
 #define SERVE_INPUT_OPTION(values, member)                                                         \
-    OPT_OF_TOKENS(values, member.input, "input", "tokens of a prompt, the mean")
+    OPT_OF_TOKENS(values, member.input, "input", "mean tokens of a prompt")
 #define SERVE_OUTPUT_OPTION(values, member)                                                        \
-    OPT_OF_TOKENS(values, member.output, "output-tokens", "tokens of an answer, the mean")
+    OPT_OF_TOKENS(values, member.output, "output-tokens", "mean tokens of an answer")
 /* The names of these two lengths in the benchmarks of engines. */
 #define SERVE_LENGTH_ALIASES(values, member)                                                       \
-    OPT_OF_TOKENS(values, member.input, "isl", "as --input"),                                      \
-        OPT_OF_TOKENS(values, member.output, "osl", "as --output-tokens")
+    OPT_OF_TOKENS(values, member.input, "isl", "same as --input"),                                 \
+        OPT_OF_TOKENS(values, member.output, "osl", "same as --output-tokens")
 #define SERVE_RATE_OPTION(values, member)                                                          \
-    SERVE_TEXT(values, member, rate, "rate", "R", "requests a second, arriving at random")
+    SERVE_TEXT(values, member, rate, "rate", "R", "requests per second, arriving at random")
 #define SERVE_BOUND_OPTIONS(values, member)                                                        \
-    OPT_OF_TOKENS(values, member.cached, "prefix-cached", "of the prompt, tokens already cached"), \
+    OPT_OF_TOKENS(values, member.cached, "prefix-cached",                                          \
+                  "tokens of the prompt that are already cached"),                                 \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_ttft], "ttft", "TIME",                  \
-                   "bound on the mean time to the first token: 500ms, or 500"),                    \
+                   "bound on the mean time to the first token, such as 500ms or 500"),             \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_ttft_p95], "ttft-p95", "TIME",          \
-                   "bound on that of 95 of 100 requests"),                                         \
+                   "bound on the 95th percentile of the time to the first token"),                 \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_ttft_p99], "ttft-p99", "TIME",          \
-                   "bound on that of 99 of 100 requests"),                                         \
+                   "bound on the 99th percentile of the time to the first token"),                 \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot], "tpot", "TIME",                  \
-                   "bound on the mean time per further token: 50ms, or 50"),                       \
+                   "bound on the mean time per further token, such as 50ms or 50"),                \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p95], "tpot-p95", "TIME",          \
-                   "bound on that of 95 of 100 requests"),                                         \
+                   "bound on the 95th percentile of the time per further token"),                  \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p99], "tpot-p99", "TIME",          \
-                   "bound on that of 99 of 100 requests")
+                   "bound on the 99th percentile of the time per further token")
 #define SERVE_USED_OPTIONS(values, member)                                                         \
     OPT_OF_WORD(values, member.engine, "engine", "NAME", OPT_WORDS(plait_engine_name),             \
-                "vllm, sglang or trtllm; all of them without it"),                                 \
-        OPT_OF_WORD(                                                                               \
-            values, member.weights, "weights", "FORMAT", OPT_WORDS(plait_weight_name),             \
-            "bf16, fp8, fp8_block, nvfp4, mxfp4, int4; those that the accelerator multiplies in, " \
-            "and that of the model"),                                                              \
+                "vllm, sglang or trtllm (default: all of them)"),                                  \
+        OPT_OF_WORD(values, member.weights, "weights", "FORMAT", OPT_WORDS(plait_weight_name),     \
+                    "format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, int4 (default: "   \
+                    "those of the accelerator's matrix units, and that of the model)"),            \
         OPT_OF_WORD(values, member.kv, "kv", "FORMAT", OPT_WORDS(plait_kv_name),                   \
-                    "of the cache: bf16 or fp8; both without it"),                                 \
+                    "format of the KV cache: bf16 or fp8 (default: both)"),                        \
         SERVE_TEXT(values, member, speculate, "speculate", "mtp:N,accept=A",                       \
                    "N drafted tokens a step, each accepted with probability A")
 #define SERVE_DEGREE_OPTIONS(values, member)                                                       \
     SERVE_DEGREE(values, member, tp, "tp",                                                         \
-                 "tensor ranks of attention; without --eval, of every worker"),                    \
-        SERVE_DEGREE(values, member, pp, "pp", "stages"),                                          \
-        SERVE_DEGREE(values, member, ep, "ep", "expert ranks"),                                    \
+                 "tensor-parallel ranks of attention; without --eval, search only workers with "   \
+                 "this value"),                                                                    \
+        SERVE_DEGREE(values, member, pp, "pp", "pipeline stages"),                                 \
+        SERVE_DEGREE(values, member, ep, "ep", "expert-parallel ranks"),                           \
         SERVE_DEGREE(values, member, dp_attention, "dp-attention",                                 \
-                     "attention ranks with requests of their own")
+                     "data-parallel attention ranks, each with its own requests")
 
 /** Resolve model, cluster, load, bounds, engines and formats of a search. */
 PLAIT_MUST_CHECK plait_status serve_flags_question(const serve_flags *flags,

@@ -142,8 +142,8 @@ static plait_status read_flags(const sweep *of, scenario *s)
     return opt_first_given(&s->operands, run_options) == NULL
                ? PLAIT_OK
                : plait_fail(&s->err, PLAIT_ERROR_SCHEMA, "tokens",
-                            "expected the tokens of the run beside what else is said of it, found "
-                            "nothing");
+                            "expected the tokens of the run, which deadline, budget and other keys "
+                            "of a run need, found nothing");
 }
 
 /* Whether two scenarios have the same plan. */
@@ -194,7 +194,7 @@ static plait_status find_plan(scenario *s)
         s->why = plait_arena_text(s->arena, refusal.message);
     } else if (status == PLAIT_OK && found.plans == 0) {
         s->why = found.has_closest
-                     ? plait_arena_printf(s->arena, "no plan fits: the leanest needs %.1f GiB",
+                     ? plait_arena_printf(s->arena, "no plan fits: the smallest needs %.1f GiB",
                                           found.closest.price.peak_bytes / PLAIT_GIB)
                      : "no plan fits";
     } else if (status == PLAIT_OK) {

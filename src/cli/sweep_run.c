@@ -89,8 +89,8 @@ static plait_status count_lines(running *r, FILE *in, long *end, plait_error *er
                    (r->done < r->lines ? is_next_line(r, in) : getc(in) == EOF)
                ? PLAIT_OK
                : plait_fail(err, PLAIT_ERROR_SCHEMA, r->work->output,
-                            "expected lines of this sweep and shard, found another in line %lld; "
-                            "-o another file, or remove it",
+                            "expected lines of this sweep and shard, found another in line %lld: "
+                            "remove the file or name another after -o",
                             (long long)r->done + 1);
 }
 
@@ -204,9 +204,9 @@ static plait_status begin_sweep(running *r, plait_error *err)
     int64_t done = status == PLAIT_OK ? r->done : -1;
     PLAIT_TRY(team->broadcast(team->context, &done, err));
     r->done = done;
-    return status != PLAIT_OK || done >= 0
-               ? status
-               : plait_fail(err, PLAIT_ERROR_IO, r->work->output, "the first rank cannot write");
+    return status != PLAIT_OK || done >= 0 ? status
+                                           : plait_fail(err, PLAIT_ERROR_IO, r->work->output,
+                                                        "the first rank cannot write this file");
 }
 
 plait_status sweep_run(const sweep_work *work, plait_arena *arena, sweep_counts *out,

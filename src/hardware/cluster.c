@@ -371,11 +371,11 @@ static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t
             continue;
         if (why && size > 0)
             snprintf(why, size,
-                     "%d GPUs of %s are of two sorts, %d %s a node and %d %s%s: runtimes "
+                     "%d GPUs of %s span two kinds of nodes, %d x %s and %d x %s%s: runtimes "
                      "flagscale and companion plan over both (rule P4)",
                      gpus, cluster->name, first->gpus_per_node, first->accelerator->name,
                      group->gpus_per_node, group->accelerator->name,
-                     same ? "" : " with other constants");
+                     same ? "" : " with different constants");
         return false;
     }
     return true;

@@ -149,7 +149,7 @@ static plait_status check_levels(const plait_level *level, int levels, int least
         return fail_expected("1 to 6 levels of links", err);
     for (int l = 0; l < levels; l++) {
         if (!level_holds(&level[l]))
-            return fail_expected("levels of a kind that there is, of 1 GPU or more", err);
+            return fail_expected("levels of a valid kind and shape with at least 1 GPU", err);
         PLAIT_TRY(CHECK(&level[l], links));
     }
     return PLAIT_OK;
@@ -163,10 +163,10 @@ static plait_status check_group(const plait_node_group *group, plait_error *err)
         return fail_expected("an accelerator in each group of nodes", err);
     PLAIT_TRY(parts_check_name("cluster", group->accelerator->name, err));
     if ((unsigned)group->accelerator->confidence >= PLAIT_CONFIDENCES)
-        return fail_expected("a confidence of plait_confidence", err);
+        return fail_expected("a value of plait_confidence as the confidence", err);
     if (group->accelerator->sms < 1 || group->gpus_per_node < 1 ||
         group->gpus_per_node > PLAIT_MAX_GPUS || group->nodes < 0)
-        return fail_expected("counts of SMs, GPUs of a node and nodes", err);
+        return fail_expected("at least 1 SM, at least 1 GPU per node and 0 or more nodes", err);
     PLAIT_TRY(CHECK(group->accelerator, accelerator));
     PLAIT_TRY(check_fits(group->accelerator, err));
     return check_levels(group->level, group->levels, 0, err);

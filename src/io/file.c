@@ -140,7 +140,7 @@ static plait_status check_readable(int fd, const char *path, plait_error *err)
     if (!S_ISREG(info.st_mode) && (S_ISDIR(info.st_mode) || own_descriptor(path) < 0))
         return plait_fail(err, PLAIT_ERROR_IO, path, "expected a file, found %s%s",
                           kind_of_file(info.st_mode),
-                          S_ISFIFO(info.st_mode) ? "; - reads one as standard input" : "");
+                          S_ISFIFO(info.st_mode) ? "; use - to read it as standard input" : "");
     return fcntl(fd, F_SETFL, O_RDONLY) == 0 ? PLAIT_OK : file_fail_read(path, errno, err);
 }
 

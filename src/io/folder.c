@@ -46,8 +46,8 @@ plait_status folder_check(const char *path, bool force, plait_error *err)
                           "expected the name of a folder, found nothing");
     if (text_equal(path, "-"))
         return plait_fail(err, PLAIT_ERROR_IO, path,
-                          "expected a folder, since several files are written, found standard "
-                          "output; ./- is a folder of that name");
+                          "expected a folder for several files, found standard output; use ./- for "
+                          "a folder named -");
     if (stat(path, &info) != 0)
         return errno == ENOENT && lstat(path, &info) != 0 ? file_check_writable(path, err)
                                                           : file_fail_write(path, errno, err);
@@ -59,10 +59,10 @@ plait_status folder_check(const char *path, bool force, plait_error *err)
         return PLAIT_OK;
     PLAIT_TRY(first_entry(path, name, err));
     if (name[0] != '\0')
-        return plait_fail(err, PLAIT_ERROR_IO, path,
-                          "expected a new or empty folder, found %s in it; --force writes there "
-                          "all the same",
-                          name);
+        return plait_fail(
+            err, PLAIT_ERROR_IO, path,
+            "expected a new or empty folder, found %s in it; use --force to write there anyway",
+            name);
     return PLAIT_OK;
 }
 
@@ -269,7 +269,7 @@ static plait_status remove_old(const char *made, const char *path, const plait_l
     if (rmdir(made) == 0)
         return PLAIT_OK;
     return plait_fail(err, !seen && error == ENOMEM ? PLAIT_ERROR_NOMEM : PLAIT_ERROR_IO, path,
-                      "written, but cannot remove what was there, which is %.100s now: %s", made,
+                      "written, but cannot remove the old files, now in %.100s: %s", made,
                       strerror(seen ? errno : error));
 }
 
@@ -297,11 +297,12 @@ static plait_status link_all(const char *made, const char *path, const plait_lau
     close_folders(old, new);
     if (!linked && file_is_fault(error))
         return file_fail_write(path, error, err);
-    return linked ? PLAIT_OK
-                  : plait_fail(err, PLAIT_ERROR_IO, path,
-                               "cannot carry %s over into the new folder (%s): move it away, or "
-                               "launch into another folder",
-                               name[0] != '\0' ? name : "its files", strerror(error));
+    return linked
+               ? PLAIT_OK
+               : plait_fail(
+                     err, PLAIT_ERROR_IO, path,
+                     "cannot keep %s in the new folder (%s): move it away, or use another folder",
+                     name[0] != '\0' ? name : "its files", strerror(error));
 }
 
 static plait_status replace_folder(const char *made, const char *path,

@@ -134,8 +134,8 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
             continue;
         const size_t width = (size_t)(stop - line) - before - 1; // without the quote
         return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
-                          "expected the arguments of a run, found what starts it: import %.*s, "
-                          "beside it",
+                          "expected the arguments of a run, found its start script: import %.*s "
+                          "from the same folder",
                           (int)(width < 80 ? width : 80), line + before);
     }
     PLAIT_TRY(other_jobs_refuse(text, length, name, call, arena, err));

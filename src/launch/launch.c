@@ -244,8 +244,8 @@ static plait_status fail_with_reason(const plait_problem *target_problem,
     const char *nearest;
 
     PLAIT_TRY(launch_nearest(target_problem, degrees, arena, &nearest, err));
-    return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s%s",
-                      target->name, why, nearest);
+    return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
+                      "expected a plan that %s can run, found: %s%s", target->name, why, nearest);
 }
 
 /*
@@ -281,19 +281,19 @@ static plait_status check_launch(const plait_launch *launch, const launch_target
     PLAIT_TRY(choose_kernel(target_problem, launch, arena, plan, err));
     if (target->runtime != NULL &&
         !plait_model_check(target_problem->runtime, target_problem->model, why, sizeof why))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "model", "expected what %s can say, found: %s",
-                          target->name, why);
+        return plait_fail(err, PLAIT_ERROR_RANGE, "model",
+                          "expected a model that %s can run, found: %s", target->name, why);
     if (plait_plan_check(target_problem, plan, NULL, why, sizeof why) != PLAIT_FITS)
         return fail_with_reason(target_problem, degrees, target, why, arena, err);
     if (plait_plan_mixed(target_problem, plan) && !target->stages_differ)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
-                          "expected stages that are alike: launch files for %s have no words for "
-                          "others",
-                          target->name);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "plan",
+            "expected equal stages, found different ones, which launch files for %s cannot express",
+            target->name);
     unsupported = target->unsupported != NULL ? target->unsupported(launch->problem, plan) : NULL;
     if (unsupported != NULL)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected what %s can say, found: %s",
-                          target->name, unsupported);
+        return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
+                          "expected a plan that %s can run, found: %s", target->name, unsupported);
     PLAIT_TRY(price_again(target_problem, launch, plan, arena, cost, err));
     return cost->verdict < PLAIT_OUT_OF_MEMORY
                ? PLAIT_OK
@@ -311,14 +311,17 @@ static plait_status check_name(const char *what, const char *expected, const cha
         return PLAIT_OK;
     for (const char *c = name; *c != '\0'; c++)
         if (!text_is_alphanumeric(*c) && strchr("._-/:@+#", *c) == NULL)
-            return plait_fail(err, PLAIT_ERROR_RANGE, what,
-                              "expected the name of %s, of letters, digits and ._-/:@+#, found "
-                              "\"%.80s\"",
-                              expected, name);
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, what,
+                "expected the name of %s with only letters, digits and ._-/:@+#, found "
+                "\"%.80s\"",
+                expected, name);
     return text_is_alphanumeric(*name) || *name == '/' || *name == '.'
                ? PLAIT_OK
                : plait_fail(err, PLAIT_ERROR_RANGE, what,
-                            "expected the name of %s, found \"%.80s\"", expected, name);
+                            "expected the name of %s that begins with a letter, a digit, / or ., "
+                            "found \"%.80s\"",
+                            expected, name);
 }
 
 void plait_launch_init(plait_launch *launch)
@@ -338,7 +341,7 @@ plait_status plait_launch_render(const plait_launch *launch, plait_launch_target
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch", "expected a launch, found NULL");
     if ((unsigned)target >= PLAIT_LAUNCH_TARGETS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "target",
-                          "expected one of plait_launch_target, found number %d", (int)target);
+                          "expected a value of plait_launch_target, found %d", (int)target);
     if (launch->plan == NULL || launch->cost == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
                           "expected a plan and its cost, found NULL");

@@ -182,7 +182,7 @@ void page_end_assumed(page *of, const char *what, FILE *stream)
 
 void page_grounds(page *of)
 {
-    page_section(of, "about", "What this rests on");
+    page_section(of, "about", "Assumptions");
     add_block(of, (page_block){.kind = BLOCK_ASSUMPTIONS});
 }
 

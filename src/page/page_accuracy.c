@@ -30,7 +30,7 @@ static void add_groups(page_table *rows, const plait_validation *v, plait_run_ke
 static void add_times(page *out, const plait_validation *v)
 {
     static const char columns[] = "source=source|rows>rows|mape>mean error|median>median|"
-                                  "p90>90 %|bias>bias|inside>in band";
+                                  "p90>p90|bias>bias|inside>in band";
     page_table *rows =
         page_table_add(out, "sources", "Error of the step time by source", columns, "sources");
 
@@ -38,9 +38,11 @@ static void add_times(page *out, const plait_validation *v)
     page_word(rows, "all");
     add_errors(rows, &v->total);
     page_percent(rows, v->inside);
-    rows = page_table_add(out, "layers", "By layers and precision", columns, NULL);
+    rows = page_table_add(out, "layers", "Error of the step time by layers and precision", columns,
+                          NULL);
     add_groups(rows, v, PLAIT_BY_LAYERS);
-    rows = page_table_add(out, "accelerators", "By accelerator", columns, NULL);
+    rows =
+        page_table_add(out, "accelerators", "Error of the step time by accelerator", columns, NULL);
     add_groups(rows, v, PLAIT_BY_ACCELERATOR);
 }
 
@@ -59,13 +61,13 @@ static void add_left_outs(page *out, const plait_validation *v)
 
     if (v->left_outs == 0)
         return;
-    page_section(out, "unseen", "Sources that nothing was fitted to");
-    page_text(out, "Each source by profiles and bands that know nothing of it: the error to expect "
-                   "on a cluster that has not been measured.");
-    rows = page_table_add(out, "left-out", "Error of the step time without the source",
+    page_section(out, "unseen", "Sources left out of the fit");
+    page_text(out, "Each source is predicted by profiles and bands fitted without it. This is the "
+                   "error to expect on a cluster that has not been measured.");
+    rows = page_table_add(out, "left-out", "Error of the step time for each left-out source",
                           "source=source|runtime=software|rows>rows|mape>mean error|"
-                          "median>median|p90>90 %|bias>bias|inside>in 80 % band|"
-                          "width>its width",
+                          "median>median|p90>p90|bias>bias|inside>in 80 % band|"
+                          "width>band width",
                           "sources");
     for (size_t i = 0; i < v->left_outs; i++)
         add_left_out(rows, &v->left_out[i], v->left_out[i].source);
@@ -82,7 +84,7 @@ static void add_runs(page *out, const plait_validation *v)
     rows = page_table_add(out, "all-runs", "Step time of every timed run",
                           "id=run|source=source|sweep=sweep|accelerator=accelerator|"
                           "measured_s>measured|predicted_s>predicted|error>error|"
-                          "low_s>from|high_s>to",
+                          "low_s>band from|high_s>band to",
                           "accuracy");
     for (size_t i = 0; i < v->runs->count; i++) {
         const plait_run_price *const price = &v->price[i];
@@ -107,10 +109,10 @@ static void add_worst(page *out, const plait_validation *v)
     page_table *rows;
     char text[REPORT_TERMS_SIZE];
 
-    page_section(out, "worst", "The worst rows");
-    rows = page_table_add(out, "worst-runs", "Rows whose step time is furthest off",
+    page_section(out, "worst", "Largest errors");
+    rows = page_table_add(out, "worst-runs", "Rows with the largest errors of the step time",
                           "id=run|measured_s>measured|predicted_s>predicted|"
-                          "error>error|plan=plan|terms=predicted as",
+                          "error>error|plan=plan|terms=predicted terms",
                           NULL);
     for (size_t i = 0; i < v->worst_count; i++) {
         const plait_run_price *const price = &v->price[v->worst[i]];
@@ -134,10 +136,10 @@ static void add_number(page_table *rows, double number)
 static void add_sweeps(page *out, const plait_validation *v)
 {
     char text[REPORT_TERMS_SIZE];
-    page_table *rows = page_table_add(out, "sweeps", "How the plans of each sweep are ranked",
+    page_table *rows = page_table_add(out, "sweeps", "Rank correlation and regret of each sweep",
                                       "sweep=sweep|plans>plans|spearman>Spearman|kendall>Kendall|"
-                                      "regret>regret|beyond_noise>beyond noise|"
-                                      "chosen=we would choose|best=best measured",
+                                      "regret>regret|beyond_noise>regret beyond noise|"
+                                      "chosen=predicted fastest|best=measured fastest",
                                       NULL);
 
     for (size_t s = 0; s < v->sweeps; s++) {
@@ -169,18 +171,20 @@ static void add_ranking(page *out, const plait_validation *v)
 
     if (v->sweeps == 0)
         return;
-    page_section(out, "ranking", "Which plan is fastest");
-    page_text(out,
-              "%zu sweeps of at least %d timed plans: Spearman %.3f, the plan that is predicted "
-              "fastest takes %.1f %% more than the best measured one (means).",
-              v->sweeps, PLAIT_SWEEP_LEAST, v->spearman.mean, 100.0 * v->regret.mean);
+    page_section(out, "ranking", "Ranking of plans");
+    page_text(
+        out,
+        "%zu sweeps of at least %d timed plans. Means over the sweeps: Spearman %.3f; the plan "
+        "predicted fastest takes %.1f %% longer than the plan measured fastest.",
+        v->sweeps, PLAIT_SWEEP_LEAST, v->spearman.mean, 100.0 * v->regret.mean);
     add_sweeps(out, v);
-    rows = page_table_add(out, "replay", "Regret of the best of a few tries, mean of the sweeps",
-                          "how=chosen|tries>tries|regret>regret", "replay");
+    rows = page_table_add(out, "replay",
+                          "Regret of the best of a few tried plans, mean over the sweeps",
+                          "how=choice of plans|tries>plans tried|regret>regret", "replay");
     add_replay_rows(rows, "at random", v->replay.random);
-    add_replay_rows(rows, "the first as ranked", v->replay.ranked);
-    add_replay_rows(rows, "a set, as search --try", v->replay.tries);
-    add_replay_rows(rows, "one by one, as next", v->replay.updated);
+    add_replay_rows(rows, "by rank", v->replay.ranked);
+    add_replay_rows(rows, "a set (search --try)", v->replay.tries);
+    add_replay_rows(rows, "one by one (plait next)", v->replay.updated);
 }
 
 /* ---- memory ---- */
@@ -204,9 +208,9 @@ static void add_memory(page *out, const plait_validation *v)
     page_table *rows;
 
     page_section(out, "memory", "Memory");
-    rows = page_table_add(out, "peaks", "Error of the peak",
+    rows = page_table_add(out, "peaks", "Error of the peak memory",
                           "source=source|scope=measured as|rows>rows|mape>mean error|"
-                          "median>median|p90>90 %|bias>bias",
+                          "median>median|p90>p90|bias>bias",
                           NULL);
     for (size_t g = 0; g < v->memories; g++) {
         page_word(rows, "%s", v->memory[g].name);
@@ -217,10 +221,10 @@ static void add_memory(page *out, const plait_validation *v)
     page_word(rows, "%s", "");
     add_errors(rows, &v->memory_total);
     if (v->confusions != 0) {
-        rows = page_table_add(out, "verdicts", "Running out of memory, foreseen or not",
-                              "source=source|ran>ran|called_oom>called oom|"
-                              "tight>called tight|failed>failed|foreseen>foreseen|"
-                              "balanced>balanced",
+        rows = page_table_add(out, "verdicts", "Out-of-memory failures, predicted and measured",
+                              "source=source|ran>ran|called_oom>ran, called oom|"
+                              "tight>ran, called tight|failed>failed|"
+                              "foreseen>failed, called oom|balanced>balanced accuracy",
                               NULL);
         for (size_t g = 0; g < v->confusions; g++)
             add_confusion(rows, &v->confusion[g], v->confusion[g].source);
@@ -239,11 +243,13 @@ static void add_answer(page *out, const plait_validation *v)
     page_figure(out, "median error of the step time", text, "of %zu timed runs", v->timed_priced);
     page_figure(out, "mean error", units_percent(v->total.mape, text), "outliers included");
     snprintf(text, sizeof text, "%+.1f %%", 100.0 * v->total.bias);
-    page_figure(out, "bias", text, "predicted over measured, above 0: too slow");
+    page_figure(out, "bias", text, "predicted / measured - 1; above 0: predictions are too slow");
     page_assume(out, "runs",
                 "%zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced",
                 v->runs->count, v->priced, v->timed, v->timed_priced);
-    page_assume(out, "bands", "80 %% of measured runs, from sources other than a row's own");
+    page_assume(
+        out, "bands",
+        "a band contains 80 %% of comparable measured runs from sources other than the row's own");
 }
 
 plait_status page_of_accuracy(const plait_validation *v, const char *command, plait_arena *arena,
@@ -263,9 +269,9 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
     add_memory(made, v);
     add_worst(made, v);
     if (v->reasons != 0) {
-        page_section(made, "unpriced", "Rows without a price");
-        rows = page_table_add(made, "reasons", "Why rows have no price",
-                              "rows>rows|first=the first|why=why", NULL);
+        page_section(made, "unpriced", "Rows that are not priced");
+        rows = page_table_add(made, "reasons", "Reasons why rows are not priced",
+                              "rows>rows|first=first row|why=reason", NULL);
         for (size_t i = 0; i < v->reasons; i++) {
             page_count(rows, (double)v->unpriced[i].rows);
             page_word(rows, "%s", v->unpriced[i].first);

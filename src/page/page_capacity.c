@@ -29,14 +29,15 @@ static double value_if_fits(const plait_capacity_row *r, double value)
 static const page_table *add_rows(page *out, const report_capacity *report)
 {
     const plait_capacity_options *const ask = report->ask;
-    page_table *rows = page_table_add(out, "rows", "The best plan of each number of GPUs",
-                                      "cluster=cluster|gpus>GPUs|step_s>step|mfu>MFU|"
-                                      "memory_bytes>memory|gbs>batch|tokens_per_s>tokens/s|"
-                                      "effective>useful|wall_s>days|wall_low_s>from|wall_high_s>to|"
-                                      "finishes>in time|usd>USD|power_w>MW|energy_j>MWh|"
-                                      "co2_kg>t CO2|scaling>scaling|limit=binds|front=on the front|"
-                                      "plan=plan|deadline_s>|budget_usd>",
-                                      NULL);
+    page_table *rows =
+        page_table_add(out, "rows", "Best plan for each number of GPUs",
+                       "cluster=cluster|gpus>GPUs|step_s>step|mfu>MFU|"
+                       "memory_bytes>memory|gbs>batch|tokens_per_s>tokens/s|"
+                       "effective>goodput|wall_s>days|wall_low_s>days from|wall_high_s>days to|"
+                       "finishes>chance in time|usd>USD|power_w>MW|energy_j>MWh|"
+                       "co2_kg>t CO2|scaling>scaling|limit=limited by|front=on the front|"
+                       "plan=plan|deadline_s>|budget_usd>",
+                       NULL);
 
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];
@@ -87,10 +88,11 @@ static void add_tornado(page *out, const report_capacity *report)
     const plait_capacity_row *const r = &report->row[report->answer];
     page_table *rows;
 
-    page_section(out, "inputs", "What moves the answer");
-    rows = page_table_add(out, "tornado", "What a tenth less and a tenth more of each input change",
-                          "what=input|days_less>days at -10 %|days_more>at +10 %|"
-                          "usd_less>USD at -10 %|usd_more>at +10 %",
+    page_section(out, "inputs", "Sensitivity to inputs");
+    rows = page_table_add(out, "tornado",
+                          "Change of days and dollars if an input is 10 % lower or higher",
+                          "what=input|days_less>days at -10 %|days_more>days at +10 %|"
+                          "usd_less>USD at -10 %|usd_more>USD at +10 %",
                           "tornado");
     for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
         const plait_capacity_swing *const s = &report->swing[i];
@@ -143,16 +145,16 @@ static void add_figures(page *out, const plait_capacity_row *r)
     page_figure(out, "GPUs", text, "%s: %s", r->problem->cluster->name,
                 report_line(r->problem, &r->plan.degrees, line));
     if (isfinite(r->wall_low_s))
-        page_figure(out, "time", time_text(r->wall_s, text),
-                    "80 %% of measured runs like it: %s to %s", time_text(r->wall_low_s, low),
-                    time_text(r->wall_high_s, high));
+        page_figure(out, "time", time_text(r->wall_s, text), "80 %% band: %s to %s",
+                    time_text(r->wall_low_s, low), time_text(r->wall_high_s, high));
     else
-        page_figure(out, "time", time_text(r->wall_s, text), "no band: no measured run is like it");
+        page_figure(out, "time", time_text(r->wall_s, text),
+                    "no band: no comparable measured runs");
     if (isfinite(r->usd))
-        page_figure(out, "dollars", dollars_text(r->usd, text), "at %.4g USD a GPU hour",
+        page_figure(out, "dollars", dollars_text(r->usd, text), "at %.4g USD per GPU-hour",
                     r->usd_per_gpu_hour);
     else
-        page_figure(out, "dollars", "-", "no price is known");
+        page_figure(out, "dollars", "-", "price unknown");
 }
 
 static void add_answer(page *out, const report_capacity *report)
@@ -174,7 +176,7 @@ static void add_answer(page *out, const report_capacity *report)
     } else {
         const plait_capacity_options *const ask = report->ask;
 
-        page_answer(out, "No number of GPUs that was asked about trains %s on %s tokens%s%s%s.",
+        page_answer(out, "None of the searched numbers of GPUs trains %s on %s tokens%s%s%s.",
                     report->row[0].problem->model->name, units_count(ask->tokens, tokens),
                     ask->deadline_s > 0.0 ? " within the deadline" : "",
                     ask->deadline_s > 0.0 && ask->budget_usd > 0.0 ? " and" : "",
@@ -209,16 +211,15 @@ plait_status page_of_capacity(const report_capacity *report, const char *command
     page_section(made, "numbers", "Numbers of GPUs");
     rows = add_rows(made, report);
     page_section(made, "time", "Days");
-    page_chart_add(made, rows, "days", "Days of the run, with the band of the step time");
+    page_chart_add(made, rows, "days", "Days of the run, with the 80 % band of the step time");
     page_section(made, "money", "Dollars");
     page_chart_add(made, rows, "cost", "Dollars of the run");
     page_chart_add(made, rows, "pareto", "Days against dollars");
     page_section(made, "failures", "Goodput");
-    page_chart_add(
-        made, rows, "goodput",
-        "Share of the time that is useful work, interruptions and checkpoints taken off");
+    page_chart_add(made, rows, "goodput",
+                   "Share of time in useful work, after interruptions and checkpoints");
     page_section(made, "scale", "Scaling");
-    page_chart_add(made, rows, "scaling", "Tokens a GPU against those of the fewest GPUs");
+    page_chart_add(made, rows, "scaling", "Tokens per GPU relative to the smallest number of GPUs");
     if (report->answer >= 0)
         add_tornado(made, report);
     page_grounds(made);

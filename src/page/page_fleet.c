@@ -18,12 +18,13 @@ static void add_printed(page *out, const report_fleet *report,
 
 static const page_table *add_hours(page *out, const plait_fleet *fleet)
 {
-    page_table *rows = page_table_add(out, "hours", "Nodes that each hour needs",
-                                      "hour>hour|rate>requests/s|workers=workers|nodes>nodes|"
-                                      "spare_nodes>spare|ttft_s>TTFT|ttft_p99_s>p99|tpot_s>TPOT|"
-                                      "used_reserved>reserved used|used_elastic>elastic used|"
-                                      "available>enough are up",
-                                      NULL);
+    page_table *rows =
+        page_table_add(out, "hours", "Nodes needed in each hour",
+                       "hour>hour|rate>requests/s|workers=workers|nodes>nodes|"
+                       "spare_nodes>spare|ttft_s>TTFT|ttft_p99_s>TTFT p99|tpot_s>TPOT|"
+                       "used_reserved>reserved used|used_elastic>elastic used|"
+                       "available>availability",
+                       NULL);
     char counts[48];
 
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
@@ -47,12 +48,13 @@ static const page_table *add_hours(page *out, const plait_fleet *fleet)
 
 static void add_fleets(page *out, const report_fleet *report)
 {
-    page_table *rows = page_table_add(out, "fleets", "The cheapest fleets, dollars of a month",
-                                      "rank>fleet|engine=engine|deployment=workers|counts=at most|"
-                                      "weights=weights|kv=kv|nodes>nodes|spare_nodes>spare|"
-                                      "usd_reserved>USD reserved|usd_elastic>USD elastic|"
-                                      "lacks=against the first",
-                                      NULL);
+    page_table *rows =
+        page_table_add(out, "fleets", "Cheapest fleets, dollars per month",
+                       "rank>fleet|engine=engine|deployment=worker|counts=most workers|"
+                       "weights=weights|kv=KV cache|nodes>nodes|spare_nodes>spare|"
+                       "usd_reserved>USD reserved|usd_elastic>USD elastic|"
+                       "lacks=against fleet 1",
+                       NULL);
     char text[160];
 
     for (int i = 0; i < report->answer->fleets; i++) {
@@ -88,11 +90,11 @@ static void add_answer(page *out, const report_fleet *report)
     char text[UNITS_SIZE], workers[160];
 
     if (report->answer->fleets == 0) {
-        page_answer(out, "No fleet on %s serves %s within the bounds.", cluster, model);
+        page_answer(out, "No fleet on %s serves %s within the latency limits.", cluster, model);
         return;
     }
     report_fleet_workers(fleet, workers);
-    page_answer(out, "Serve %s with %d node%s of %s, %s as %s: %s USD a month.", model,
+    page_answer(out, "Serve %s with %d node%s of %s, %s as %s: %s USD per month.", model,
                 fleet->totals.nodes, fleet->totals.nodes == 1 ? "" : "s", cluster,
                 fleet->plan.engine->name, workers,
                 isfinite(fleet->totals.usd[mode]) ? units_count(fleet->totals.usd[mode], text)
@@ -100,12 +102,12 @@ static void add_answer(page *out, const report_fleet *report)
     snprintf(text, sizeof text, "%d", fleet->totals.gpus);
     page_figure(out, "GPUs", text, "%d node%s%s", fleet->totals.nodes,
                 fleet->totals.nodes == 1 ? "" : "s", elastic ? " in the busiest hour" : "");
-    page_figure(out, "dollars a month",
+    page_figure(out, "dollars per month",
                 isfinite(fleet->totals.usd[mode]) ? units_count(fleet->totals.usd[mode], text)
                                                   : "-",
                 elastic ? "nodes paid by the hour" : "nodes paid around the clock");
-    page_figure(out, "output tokens a day", units_count(fleet->tokens_per_day, text),
-                "all nodes take %.4g requests/s within the bounds", fleet->sustained);
+    page_figure(out, "output tokens per day", units_count(fleet->tokens_per_day, text),
+                "all nodes sustain %.4g requests/s within the latency limits", fleet->sustained);
 }
 
 plait_status page_of_fleet(const report_fleet *report, const char *command, plait_arena *arena,
@@ -123,7 +125,7 @@ plait_status page_of_fleet(const report_fleet *report, const char *command, plai
     if (report->answer->fleets > 0) {
         const plait_serve_plan *const plan = &report->answer->fleet[0].plan;
 
-        page_assume(made, "precision", "weights %s, cache %s", plait_weight_name[plan->weights],
+        page_assume(made, "precision", "weights %s, KV cache %s", plait_weight_name[plan->weights],
                     plait_kv_name[plan->kv]);
         page_assume(made, "engine", "%s, fitted to %d measured runs", plan->engine->name,
                     plan->engine->rows);
@@ -138,9 +140,8 @@ plait_status page_of_fleet(const report_fleet *report, const char *command, plai
     if (report->answer->fleets > 0) {
         report_fleet_total total[REPORT_FLEET_TOTALS];
 
-        page_table *rows =
-            page_table_add(made, "totals", "What it comes to",
-                           "what=of the first|reserved>reserved|elastic>elastic", NULL);
+        page_table *rows = page_table_add(made, "totals", "Totals of the first fleet",
+                                          "what=quantity|reserved>reserved|elastic>elastic", NULL);
         char text[UNITS_SIZE];
 
         report_fleet_totals(report, total);
@@ -149,11 +150,11 @@ plait_status page_of_fleet(const report_fleet *report, const char *command, plai
             for (int m = 0; m < PLAIT_FLEET_MODES; m++)
                 page_number(rows, total[i].value[m], "%s", units_count(total[i].value[m], text));
         }
-        page_section(made, "day", "A day");
+        page_section(made, "day", "Hours of the day");
         const page_table *hours = add_hours(made, &report->answer->fleet[0]);
-        page_chart_add(made, hours, "fleet_nodes", "Nodes of each hour, needed and spare");
+        page_chart_add(made, hours, "fleet_nodes", "Needed and spare nodes in each hour");
         page_chart_add(made, hours, "fleet_used",
-                       "Share of what the nodes take within the bounds that each hour uses");
+                       "Load of each hour as a share of what its nodes sustain within the limits");
         page_section(made, "deployments", "Fleets");
         add_fleets(made, report);
     }

@@ -50,10 +50,10 @@ static void assume_routing(page *of, const plait_problem *problem, const report_
     if (!model_has_experts(problem->model))
         return;
     if (runtime->natural_routing)
-        page_assume(of, "routing", "natural: the band holds what uneven experts cost");
+        page_assume(of, "routing", "natural: the band includes the cost of uneven experts");
     else
-        page_assume(of, "routing", "experts %s: the fullest rank receives %g times the mean",
-                    runtime->imbalance_stated ? "as uneven as --imbalance states"
+        page_assume(of, "routing", "experts %s: the most loaded rank receives %g times the mean",
+                    runtime->imbalance_stated ? "uneven as set by --imbalance"
                                               : "balanced (forced, or tokens dropped)",
                     plan != NULL ? model_imbalance(problem->model, stated, plan->degrees.ep)
                                  : stated);
@@ -62,19 +62,18 @@ static void assume_routing(page *of, const plait_problem *problem, const report_
 void page_assume_prices(page *of, const plait_cluster *cluster, int groups, double usd)
 {
     if (usd > 0.0) {
-        page_assume(of, "price", "%g USD a GPU hour of %s, as stated by --price", usd,
-                    cluster->name);
+        page_assume(of, "price", "%g USD per GPU-hour of %s, set by --price", usd, cluster->name);
         return;
     }
     for (int g = 0; g < groups; g++) {
         const plait_accelerator *const gpu = cluster->group[g].accelerator;
 
         if (gpu->usd_per_hour > 0.0)
-            page_assume(of, "price", "%g USD a GPU hour of %s, from its accelerator file%s%s",
+            page_assume(of, "price", "%g USD per GPU-hour of %s, from its accelerator file%s%s",
                         gpu->usd_per_hour, gpu->name, gpu->price_source != NULL ? ": " : "",
                         gpu->price_source != NULL ? gpu->price_source : "");
         else
-            page_assume(of, "price", "none is known of %s", gpu->name);
+            page_assume(of, "price", "unknown for %s", gpu->name);
     }
 }
 
@@ -87,7 +86,7 @@ void page_assume_plan(page *of, const plait_problem *problem, const report_plan 
 
     page_assume(of, "precision", "%s", plait_precision_name[problem->job.precision]);
     if (problem->runtime->at != NULL && problem->runtime->until == 0)
-        page_assume(of, "runtime", "%s, which is %s, with the numbers of the newest release; %s",
+        page_assume(of, "runtime", "%s (%s), with the constants of the newest release; %s",
                     problem->runtime->name, problem->runtime->at->name, fitted);
     else if (problem->runtime->until > 0)
         page_assume(of, "runtime", "%s, releases up to %02d.%02d; %s", problem->runtime->name,
@@ -98,18 +97,18 @@ void page_assume_plan(page *of, const plait_problem *problem, const report_plan 
     if (plan == NULL || plan->verdict == PLAIT_INVALID)
         page_assume(of, "FLOPs", "%s", report_half_batch_hint(problem->model, problem->job.seq));
     else
-        page_assume(of, "FLOPs", "%s: MFU %s; with whole squares of attention it would be %s",
+        page_assume(of, "FLOPs", "%s: MFU %s; %s if attention is counted in full",
                     report_half_batch_hint(problem->model, problem->job.seq),
                     units_percent(plan->cost.mfu, mfu),
                     units_percent(plan->cost.mfu_square, square));
     assume_routing(of, problem, plan);
-    page_assume(of, "risk", "%g %% of running out of memory: plans may use %s of %s of a GPU",
-                100.0 * problem->risk,
-                units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
-                units_gib(plait_capacity_bytes(problem, 0.5), device));
+    page_assume(
+        of, "risk", "at most %g %% risk of running out of memory: plans may use %s of a GPU's %s",
+        100.0 * problem->risk, units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
+        units_gib(plait_capacity_bytes(problem, 0.5), device));
     page_assume(of, "bands",
-                "80 %% of measured runs like it, none of them from a source that the "
-                "prediction was fitted to");
+                "a band contains 80 %% of comparable measured runs, all from sources left out of "
+                "the fit");
     FILE *const stream = page_begin_printed(of);
 
     if (stream != NULL)

@@ -20,12 +20,11 @@ static void add_figures(page *out, const plait_problem *problem, const plait_cos
     page_peak_text(problem, peak, sizeof peak);
     units_seconds(cost->step_s, a);
     if (isfinite(cost->step_low_s))
-        page_figure(out, "one step", a, "%s: %s to %s",
-                    problem->runtime->natural_routing ? "estimated band"
-                                                      : "80 % of measured runs like it",
+        page_figure(out, "step time", a, "%s: %s to %s",
+                    problem->runtime->natural_routing ? "estimated band" : "80 % band",
                     units_seconds(cost->step_low_s, b), units_seconds(cost->step_high_s, c));
     else
-        page_figure(out, "one step", a, "no band: no measured run is like it");
+        page_figure(out, "step time", a, "no band: no comparable measured runs");
     page_figure(out, "MFU", units_percent(cost->mfu, a), "of %s", peak);
     page_figure(out, "memory of the fullest GPU", units_gib(cost->memory.peak_bytes, a),
                 "of %s that plans may use", units_gib(cost->memory.capacity_bytes, b));
@@ -41,11 +40,11 @@ static void add_answer(page *out, const page_plans *of)
 
     report_line(problem, &best->degrees, line);
     if (fits)
-        page_answer(out, "Run %s on %d GPU%s of %s as %s: one step takes %s.", problem->model->name,
+        page_answer(out, "Run %s on %d GPU%s of %s with %s: a step takes %s.", problem->model->name,
                     problem->job.gpus, problem->job.gpus == 1 ? "" : "s", problem->cluster->name,
                     line, units_seconds(best->cost.step_s, step));
     else
-        page_answer(out, "%s on %d GPU%s of %s as %s %s: %s", problem->model->name,
+        page_answer(out, "%s on %d GPU%s of %s with %s %s: %s", problem->model->name,
                     problem->job.gpus, problem->job.gpus == 1 ? "" : "s", problem->cluster->name,
                     line,
                     !runs                          ? "cannot run"
@@ -80,7 +79,7 @@ static bool is_shown(const page_plans *of, plait_key_id key)
 static void add_shared_keys(page *out, const page_plans *of)
 {
     const plait_degrees *const first = &of->plan[0].degrees;
-    const char *lead = "All plans: ";
+    const char *lead = "Same in all plans: ";
     char word[PLAIT_VALUE_SIZE];
     FILE *stream = page_begin_printed(out);
 
@@ -116,9 +115,9 @@ static void add_ranking(page *out, const page_plans *of)
                           plait_keys[k].words == NULL ? '>' : '=', plait_keys[k].title);
         }
     report_append(columns, sizeof columns, "%s",
-                  "|step_low_s>from|step_high_s>to|"
+                  "|step_low_s>band from|step_high_s>band to|"
                   "tokens_per_s_per_gpu>tokens/s/GPU|risk>risk|verdict=verdict");
-    rows = page_table_add(out, "ranking", "Plans, the fastest first", columns, NULL);
+    rows = page_table_add(out, "ranking", "Plans, fastest first", columns, NULL);
     for (int i = 0; i < of->plans; i++) {
         const report_plan *const plan = &of->plan[i];
         const plait_cost *const cost = &plan->cost;
@@ -149,8 +148,8 @@ static void add_terms(page *out, const page_plans *of)
 {
     enum { PLANS_DRAWN = 10 };
     page_table *rows =
-        page_table_add(out, "terms", "Where the step of each plan goes",
-                       "rank>plan|term=term|seconds>time|share>of the step|order>", "terms");
+        page_table_add(out, "terms", "Step time of each plan by term",
+                       "rank>plan|term=term|seconds>time|share>share of step|order>", "terms");
 
     for (int i = 0; i < of->plans && i < PLANS_DRAWN; i++) {
         report_term term[PLAIT_STEP_TERM_COUNT];
@@ -175,9 +174,9 @@ static void add_front(page *out, const page_plans *of)
 
     if (of->front == 0)
         return;
-    page_section(out, "front", "Time against memory");
-    page_text(out, "No plan of the search is both faster and leaner than one of these.");
-    rows = page_table_add(out, "pareto", "The front of time and memory",
+    page_section(out, "front", "Step time against memory");
+    page_text(out, "No searched plan is faster than one of these plans and also uses less memory.");
+    rows = page_table_add(out, "pareto", "Pareto front of step time and memory",
                           "step_s>step|memory_bytes>memory|plan=plan", "front");
     for (int i = 0; i < of->front; i++) {
         page_seconds(rows, of->front_plan[i].cost.step_s);
@@ -191,10 +190,11 @@ static void add_front(page *out, const page_plans *of)
 static void add_step(page *out, const plait_cost *cost)
 {
     report_term term[PLAIT_STEP_TERM_COUNT];
-    page_table *rows = page_table_add(out, "step", "The terms of the first plan's step",
-                                      "term=term|seconds>time|share>of the step|equation=equation|"
-                                      "what=what",
-                                      NULL);
+    page_table *rows =
+        page_table_add(out, "step", "Step time of the first plan by term",
+                       "term=term|seconds>time|share>share of step|equation=equation|"
+                       "what=meaning",
+                       NULL);
 
     report_step_term_list(&cost->step, term);
     for (int t = 0; t < PLAIT_STEP_TERM_COUNT; t++) {
@@ -212,8 +212,8 @@ static void add_memory(page *out, const plait_cost *cost)
 {
     report_term term[PLAIT_MEMORY_TERM_COUNT];
     page_table *rows =
-        page_table_add(out, "memory", "Memory of the fullest GPU, by what holds it",
-                       "part=part|bytes>memory|equation=equation|what=what", "parts");
+        page_table_add(out, "memory", "Memory of the fullest GPU by part",
+                       "part=part|bytes>memory|equation=equation|what=meaning", "parts");
 
     report_memory_term_list(&cost->memory, term);
     for (int t = 0; t < PLAIT_MEMORY_TERM_COUNT; t++) {
@@ -243,10 +243,10 @@ static void add_stages(page *out, const plait_problem *problem, const report_pla
 {
     const plait_cost *const cost = &plan->cost;
     page_table *rows = page_table_add(
-        out, "stages", "Memory of each pipeline stage; the mark is what plans may use",
+        out, "stages", "Memory of each pipeline stage; the mark is the limit for plans",
         "stage>stage|accelerator=GPU|tp>tp|dp>dp|layers=layers|"
         "forward_s>forward|backward_s>backward|memory_bytes>memory|"
-        "capacity_bytes>may use|in_flight>in flight|"
+        "capacity_bytes>limit|in_flight>in flight|"
         "recompute=recompute",
         "stages");
 
@@ -270,7 +270,7 @@ static void add_stages(page *out, const plait_problem *problem, const report_pla
         page_number(rows, cost->stage[s].in_flight, "%.3g", cost->stage[s].in_flight);
         page_word(rows, "%s",
                   stage_chooses(&plan->plan, stage)
-                      ? "its own"
+                      ? "by layer"
                       : plait_degrees_get(&stage->degrees, PLAIT_KEY_RECOMPUTE, word, sizeof word));
     }
 }
@@ -282,9 +282,10 @@ static void add_communication(page *out, const plait_cost *cost)
 
     if (cost->volumes == 0)
         return;
-    rows = page_table_add(out, "communication", "What one GPU of the slowest stage sends in a step",
-                          "what=what|group=group|ranks>ranks|count>calls|bytes>a call|"
-                          "seconds>time|exposed_s>exposed|term=in term",
+    rows = page_table_add(out, "communication",
+                          "Communication of one GPU of the slowest stage in a step",
+                          "what=operation|group=group|ranks>ranks|count>calls|bytes>size of a call|"
+                          "seconds>time|exposed_s>exposed|term=term",
                           NULL);
     for (int v = 0; v < cost->volumes; v++) {
         const plait_volume *const volume = &cost->volume[v];
@@ -305,7 +306,7 @@ static void add_price(page *out, const page_plans *of)
 {
     const report_plan *const plan = &of->plan[0];
 
-    page_section(out, "price", "The first plan's step");
+    page_section(out, "price", "Step time of the first plan");
     add_step(out, &plan->cost);
     page_section(out, "room", "Memory");
     add_memory(out, &plan->cost);
@@ -326,16 +327,17 @@ static plait_status add_timeline(page *out, const page_plans *of, plait_arena *a
         return PLAIT_OK;
     page_section(out, "timeline", "Timeline of a step");
     if (of->timeline == NULL) {
-        page_text(out, "It is not drawn: %s.", of->no_timeline);
+        page_text(out, "There is no timeline: %s.", of->no_timeline);
         return PLAIT_OK;
     }
     const int microbatches = plait_degrees_microbatches(&of->plan[0].degrees, of->problem->job.gbs);
     if (microbatches > of->microbatches)
         page_text(out,
-                  "A step of %d microbatches in place of %d: it begins and ends as the whole one.",
+                  "Drawn with %d microbatches instead of %d; the start and the end of the step are "
+                  "the same.",
                   of->microbatches, microbatches);
     PLAIT_TRY(timeline_svg(of->timeline, arena, &svg, &length, err));
-    page_drawing(out, "The actions of each stage in a step, and what they wait for", svg);
+    page_drawing(out, "Actions of each stage in a step and their dependencies", svg);
     return PLAIT_OK;
 }
 
@@ -346,10 +348,10 @@ static void add_others(page *out, const page_plans *of)
 
     if (of->others == 0)
         return;
-    page_section(out, "why-not", "Why not another");
-    rows = page_table_add(out, "others", "The best plan with another value of one key",
-                          "asked=with|verdict=verdict|step_s>step|memory_bytes>memory|"
-                          "why=why not|plan=the best such plan",
+    page_section(out, "why-not", "Alternatives");
+    rows = page_table_add(out, "others", "Best plan for another value of one key",
+                          "asked=key set to|verdict=verdict|step_s>step|memory_bytes>memory|"
+                          "why=reason|plan=best plan",
                           NULL);
     for (int i = 0; i < of->others; i++) {
         const report_plan *const plan = of->other[i].plan;
@@ -369,9 +371,9 @@ static void add_sensitivities(page *out, const page_plans *of)
 
     if (of->sensitivities == 0)
         return;
-    page_section(out, "sensitivity", "What more of a resource buys");
-    rows = page_table_add(out, "resources", "Step time that 10 % more of each resource saves",
-                          "resource=10 % more|step_s>step|gain>saved", "sensitivity");
+    page_section(out, "sensitivity", "Sensitivity to resources");
+    rows = page_table_add(out, "resources", "Step time saved by 10 % more of each resource",
+                          "resource=10 % more of|step_s>step|gain>saved", "sensitivity");
     for (int i = 0; i < of->sensitivities; i++) {
         page_word(rows, "%s", of->sensitivity[i].resource);
         page_seconds(rows, of->sensitivity[i].step_s);
@@ -412,7 +414,7 @@ plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out,
     add_others(made, of);
     add_sensitivities(made, of);
     page_grounds(made);
-    page_text(made, "Equations are numbered as in plait's costmodel/README.md.");
+    page_text(made, "Equation numbers refer to plait's costmodel/README.md.");
     page_command(made, of->command);
     return PLAIT_OK;
 }

@@ -162,10 +162,10 @@ static const char *axes_text(int axes, char text[UNITS_SIZE])
 
 static void add_traffic_table(page *out, const traffic *t, const char *of)
 {
-    page_table *rows =
-        page_table_add(out, "traffic",
-                       "Bytes sent in a step, as rings carry what a GPU of the slowest stage sends",
-                       "from>from|to>to|bytes>bytes|axes=groups|of=", "traffic");
+    page_table *rows = page_table_add(
+        out, "traffic",
+        "Bytes sent in a step; assumes rings, and the slowest stage's traffic everywhere",
+        "from>from|to>to|bytes>bytes|axes=groups|of=", "traffic");
     char text[UNITS_SIZE];
 
     for (int i = 0; i < t->cells * t->cells; i++) {
@@ -194,7 +194,7 @@ static plait_status add_traffic(page *out, const page_plans *of, int gpus_per_no
     PLAIT_TRY(plait_check_allocated(t.bytes && t.axes, err));
     for (int v = 0; v < plan->cost.volumes; v++)
         add_volume(&t, of->problem, &plan->degrees, &plan->cost.volume[v]);
-    snprintf(nodes, sizeof nodes, "%d nodes each", each / gpus_per_node);
+    snprintf(nodes, sizeof nodes, "group of %d nodes", each / gpus_per_node);
     add_traffic_table(out, &t, each == 1 ? "rank" : each == gpus_per_node ? "node" : nodes);
     return PLAIT_OK;
 }
@@ -218,7 +218,7 @@ static void add_placement(page *out, const page_plans *of, int gpus_per_node)
     if (gpus > MOST_PLACED)
         page_text(out, "The first %d of %d ranks; the others follow in the same order.",
                   MOST_PLACED, gpus);
-    rows = page_table_add(out, "placement", "Where each rank lies",
+    rows = page_table_add(out, "placement", "Placement of ranks",
                           "rank>rank|node>node|gpu>GPU|stage>stage|dp>dp|cp>cp|tp>tp", "placement");
     for (int rank = 0; rank < gpus && rank < MOST_PLACED; rank++) {
         page_count(rows, rank);
@@ -236,7 +236,8 @@ plait_status page_plan_ranks(page *out, const page_plans *of, plait_arena *arena
     const int gpus_per_node = of->problem->cluster->group[0].gpus_per_node;
 
     if (plait_plan_mixed(of->problem, &of->plan[0].plan)) {
-        page_text(out, "Stages differ in their degrees: who sends to whom is not drawn.");
+        page_text(out,
+                  "Traffic between ranks is not drawn because the stages have different degrees.");
         return PLAIT_OK;
     }
     PLAIT_TRY(add_traffic(out, of, gpus_per_node, arena, err));

@@ -14,13 +14,13 @@ static void add_question(page *out, const page_serve *of)
         fprintf(stream, "%s on %s, up to %.0f GPUs: %.0f tokens in, %.0f out", of->model,
                 of->cluster, of->gpus, of->input, of->output);
         if (isfinite(of->rate))
-            fprintf(stream, ", %.4g requests/s at random", of->rate);
+            fprintf(stream, ", %.4g requests/s (Poisson)", of->rate);
         else if (isfinite(of->concurrency))
             fprintf(stream, ", %.0f requests in flight", of->concurrency);
         if (isfinite(of->ttft_s))
-            fprintf(stream, "; first token within %s", units_seconds(of->ttft_s, a));
+            fprintf(stream, "; TTFT within %s", units_seconds(of->ttft_s, a));
         if (isfinite(of->tpot_s))
-            fprintf(stream, "; each further one within %s", units_seconds(of->tpot_s, a));
+            fprintf(stream, "; TPOT within %s", units_seconds(of->tpot_s, a));
         fprintf(stream, ".");
     }
     page_end_printed(out, stream);
@@ -30,7 +30,7 @@ static void add_latency(page *out, const char *title, double s, double low_s, do
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
-    page_figure(out, title, units_seconds(s, a), "80 %% of runs: %s to %s", units_seconds(low_s, b),
+    page_figure(out, title, units_seconds(s, a), "80 %% band: %s to %s", units_seconds(low_s, b),
                 units_seconds(high_s, c));
 }
 
@@ -40,14 +40,13 @@ static void add_answer(page *out, const page_serve *of)
     char a[UNITS_SIZE], b[UNITS_SIZE];
 
     page_answer(out,
-                "Serve %s on %.0f GPU%s of %s with %s as %.0f replica%s of %s: the first token "
-                "takes %s, each further one %s.",
+                "Serve %s on %.0f GPU%s of %s with %s as %.0f replica%s of %s: TTFT %s, TPOT %s.",
                 of->model, p->gpus, p->gpus > 1.0 ? "s" : "", of->cluster, p->profile, p->replicas,
                 p->replicas > 1.0 ? "s" : "", p->workers, units_seconds(p->ttft_s, a),
                 units_seconds(p->tpot_s, b));
     add_latency(out, "TTFT, time to the first token", p->ttft_s, p->ttft_low_s, p->ttft_high_s);
     add_latency(out, "TPOT, time per further token", p->tpot_s, p->tpot_low_s, p->tpot_high_s);
-    page_figure(out, "output tokens/s", units_count(p->tokens_per_s, a), "%.0f a GPU",
+    page_figure(out, "output tokens/s", units_count(p->tokens_per_s, a), "%.0f per GPU",
                 p->tokens_per_s_gpu);
 }
 
@@ -57,23 +56,24 @@ static void assume_serve(page *out, const page_serve *of)
     const page_serve_plan *const p = &of->plan[0];
     const double usd = p->usd_per_mtok / 1e6 * p->tokens_per_s * 3600.0 / p->gpus;
 
-    page_assume(out, "precision", "weights %s, cache %s", p->weights, p->kv);
-    page_assume(out, "runtime", "%s, constants of its engine profile", p->profile);
-    page_assume(out, "mode", "%s; %s binds", p->mode, p->binds);
+    page_assume(out, "precision", "weights %s, KV cache %s", p->weights, p->kv);
+    page_assume(out, "runtime", "%s, with the constants of its engine profile", p->profile);
+    page_assume(out, "mode", "%s; bound by %s", p->mode, p->binds);
     if (isfinite(of->rate))
-        page_assume(out, "load", "requests arrive at random (Poisson), %.4g a second", of->rate);
+        page_assume(out, "load", "requests arrive at random (Poisson), %.4g per second", of->rate);
     else if (isfinite(of->concurrency))
         page_assume(out, "load", "%.0f requests in flight at all times", of->concurrency);
     else
-        page_assume(out, "load", "none was asked for: %.0f requests in flight at all times",
+        page_assume(out, "load", "no load was set: %.0f requests in flight at all times",
                     p->concurrency);
-    page_assume(out, "bands", "80 %% of measured runs like it; closed forms but for the %s",
-                isfinite(of->requests) ? "simulated table" : "simulation, which was not asked for");
+    page_assume(out, "bands",
+                "a band contains 80 %% of comparable measured runs; latencies from closed forms%s",
+                isfinite(of->requests) ? " except in the simulated table" : ", not simulated");
     if (isfinite(usd))
-        page_assume(out, "price",
-                    "%.4g USD a GPU hour, from the accelerator file, which names the source", usd);
+        page_assume(out, "price", "%.4g USD per GPU-hour; the accelerator file names the source",
+                    usd);
     else
-        page_assume(out, "price", "none is known");
+        page_assume(out, "price", "unknown");
 }
 
 static void add_seen(page_table *rows, const char *what, const page_serve_seen *seen)
@@ -89,10 +89,10 @@ static void add_simulated(page *out, const page_serve *of)
 
     if (!isfinite(of->requests))
         return;
-    page_text(out, "The first deployment step by step, %.0f requests:", of->requests);
-    page_table *rows = page_table_add(out, "simulated", "What its requests see",
-                                      "what=simulated|mean_s>mean|p50_s>half within|"
-                                      "p99_s>99 of 100 within",
+    page_text(out, "Simulation of the first deployment with %.0f requests:", of->requests);
+    page_table *rows = page_table_add(out, "simulated", "Simulated latency of the requests",
+                                      "what=latency|mean_s>mean|p50_s>p50|"
+                                      "p99_s>p99",
                                       NULL);
     add_seen(rows, "time to first token", &of->ttft);
     add_seen(rows, "time per output token", &of->tpot);
@@ -107,11 +107,11 @@ static void add_plans(page *out, const page_serve *of)
     char text[UNITS_SIZE];
 
     page_section(out, "plans", "Deployments");
-    rows = page_table_add(out, "plans", "Deployments, the most tokens/s a GPU first",
+    rows = page_table_add(out, "plans", "Deployments, most tokens/s per GPU first",
                           "rank>deployment|ttft_s>TTFT|tpot_s>TPOT|out_tok_s>tokens/s|"
                           "engine=engine|mode=mode|workers=workers|replicas>replicas|"
-                          "gpus>GPUs|weights=weights|kv=kv|running>running|"
-                          "ttft_p99_s>p99|e2e_s>end to end|out_tok_s_gpu>a GPU|"
+                          "gpus>GPUs|weights=weights|kv=KV cache|running>running|"
+                          "ttft_p99_s>TTFT p99|e2e_s>end to end|out_tok_s_gpu>tokens/s/GPU|"
                           "usd_per_mtok>USD/Mtok|joules_per_tok>J/tok|binds=bound by",
                           NULL);
     for (int i = 0; i < of->plans; i++) {
@@ -150,8 +150,8 @@ static double step_of(const page_serve_plan *p)
 static void add_steps(page *out, const page_serve *of)
 {
     enum { PLANS_DRAWN = 10 };
-    page_table *rows = page_table_add(out, "terms", "Where a decoding step of each deployment goes",
-                                      "rank>deployment|term=part|seconds>time|share>of the step|"
+    page_table *rows = page_table_add(out, "terms", "Decode step time of each deployment by part",
+                                      "rank>deployment|term=part|seconds>time|share>share of step|"
                                       "order>",
                                       "steps");
 
@@ -178,10 +178,11 @@ static void add_front(page *out, const page_serve *of)
 
     if (of->front == 0)
         return;
-    page_section(out, "front", "What a faster token costs");
-    page_text(out, "One worker by itself; none beats these both in TPOT and in tokens/s a GPU.");
-    page_table *rows = page_table_add(out, "front", "Tokens/s a GPU against the time per token",
-                                      "tpot_s>TPOT|out_tok_s_gpu>tokens/s a GPU|ttft_s>TTFT|"
+    page_section(out, "front", "Throughput against TPOT");
+    page_text(out, "Each row is one worker alone. No other worker has both a lower TPOT and more "
+                   "tokens/s per GPU.");
+    page_table *rows = page_table_add(out, "front", "Tokens/s per GPU against TPOT",
+                                      "tpot_s>TPOT|out_tok_s_gpu>tokens/s/GPU|ttft_s>TTFT|"
                                       "concurrency>in flight|engine=engine|workers=worker|"
                                       "weights=weights|binds=bound by|tpot_bound_s>",
                                       "serve_front");
@@ -206,12 +207,12 @@ static void add_load(page *out, const page_serve *of)
 
     if (of->points == 0)
         return;
-    page_section(out, "load", "A rising load");
-    page_text(out, "The first deployment, as it is, up to the rate beyond which more comes than "
-                   "leaves; by the closed forms.");
-    page_table *rows = page_table_add(out, "load", "Time to the first token against the load",
-                                      "load>of what it takes|rate>requests/s|ttft_s>TTFT|"
-                                      "ttft_p99_s>p99|tpot_s>TPOT|running>running|"
+    page_section(out, "load", "Latency against load");
+    page_text(out, "Latencies of the first deployment from closed forms, up to the request rate at "
+                   "which it is overloaded.");
+    page_table *rows = page_table_add(out, "load", "TTFT against load",
+                                      "load>share of maximum rate|rate>requests/s|ttft_s>TTFT|"
+                                      "ttft_p99_s>TTFT p99|tpot_s>TPOT|running>running|"
                                       "out_tok_s>tokens/s|ttft_bound_s>|tpot_bound_s>",
                                       "serve_ttft");
     for (int i = 0; i < of->points; i++) {
@@ -227,7 +228,7 @@ static void add_load(page *out, const page_serve *of)
         page_seconds(rows, of->ttft_s);
         page_seconds(rows, of->tpot_s);
     }
-    page_chart_add(out, rows, "serve_tpot", "Time per further token against the load");
+    page_chart_add(out, rows, "serve_tpot", "TPOT against load");
 }
 
 plait_status page_of_serve(const page_serve *of, plait_arena *arena, page **out, plait_error *err)
@@ -245,6 +246,6 @@ plait_status page_of_serve(const page_serve *of, plait_arena *arena, page **out,
     add_front(made, of);
     add_load(made, of);
     page_grounds(made);
-    page_text(made, "Equations are numbered as in plait's costmodel/README.md, C.350 to C.379.");
+    page_text(made, "Equation numbers C.350 to C.379 refer to plait's costmodel/README.md.");
     return PLAIT_OK;
 }

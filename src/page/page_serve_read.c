@@ -69,7 +69,7 @@ static plait_status read_workers(const json_cursor *at, plait_arena *arena, cons
 
     PLAIT_TRY(json_object(at, "workers", &workers, err));
     if (json_count(&workers) < 1 || json_count(&workers) > 2)
-        return json_fail(&workers, PLAIT_ERROR_SCHEMA, err, "expected one role or two, found %zu",
+        return json_fail(&workers, PLAIT_ERROR_SCHEMA, err, "expected one or two roles, found %zu",
                          json_count(&workers));
     for (bool more = json_first(&workers, &role); more; more = json_next(&role)) {
         PLAIT_TRY(json_as_object(&role, err));
@@ -145,8 +145,9 @@ static plait_status read_plans(const json_cursor *root, const char *key, plait_a
     *count = 0;
     PLAIT_TRY(json_array_optional(root, key, &list, err));
     if (json_count(&list) > PAGE_SERVE_PLANS)
-        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected at most %d of them, found %zu",
-                         PAGE_SERVE_PLANS, json_count(&list));
+        return json_fail(&list, PLAIT_ERROR_RANGE, err,
+                         "expected at most %d deployments, found %zu", PAGE_SERVE_PLANS,
+                         json_count(&list));
     *out = plait_arena_alloc(arena, json_count(&list) + 1, sizeof **out);
     PLAIT_TRY(plait_check_allocated(*out, err));
     for (bool more = json_first(&list, &at); more; more = json_next(&at))
@@ -234,9 +235,10 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     PLAIT_TRY(read_plans(root, "front", arena, &out->at_front, &out->front, err));
     PLAIT_TRY(read_curve(root, arena, out, err));
     if (out->plans == 0)
-        return json_fail_key(root, "plans", PLAIT_ERROR_RANGE, err,
-                             "expected a deployment within the bounds, found none: `plait serve` "
-                             "says what lacks");
+        return json_fail_key(
+            root, "plans", PLAIT_ERROR_RANGE, err,
+            "expected a deployment that meets all limits, found none; `plait serve` "
+            "prints the closest plan");
     return read_simulated(root, out, err);
 }
 

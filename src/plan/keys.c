@@ -180,13 +180,15 @@ static bool is_fused(const plait_problem *problem, const plait_degrees *d)
 const plait_key plait_keys[PLAIT_KEYS] = {
     [PLAIT_KEY_TP] = {NAMED(tp), DEGREE, .limit_name = "max_tp", NOTHING_PLAIN, .title = "tp",
                       .help = "tensor parallelism"},
-    [PLAIT_KEY_SP] = {NAMED(sp), .kind = PLAIT_KEY_SWITCH, .high = 1, .absent_value = 1,
-                      .matters = several_tensor_ranks, .title = "sp", .value = "0|1",
-                      .help = "sequence parallelism beside it; 1 when tp > 1"},
+    [PLAIT_KEY_SP] =
+        {NAMED(sp), .kind = PLAIT_KEY_SWITCH, .high = 1, .absent_value = 1,
+         .matters = several_tensor_ranks, .title = "sp", .value = "0|1",
+         .help = "sequence parallelism within the tensor-parallel group (default: 1 if tp > 1)"},
     [PLAIT_KEY_PP] = {NAMED(pp), DEGREE, .limit_name = "max_pp", NOTHING_PLAIN, .title = "pp",
                       .help = "pipeline stages"},
-    [PLAIT_KEY_VPP] = {NAMED(vpp), DEGREE, .limit_name = "max_vpp", .absent_value = 1, .title = "vpp",
-                       .help = "model chunks a pipeline rank; 1: not interleaved"},
+    [PLAIT_KEY_VPP] = {NAMED(vpp), DEGREE, .limit_name = "max_vpp", .absent_value = 1,
+                       .title = "vpp",
+                       .help = "model chunks per pipeline rank; 1 means not interleaved"},
     [PLAIT_KEY_CP] = {NAMED(cp), DEGREE, .limit_name = "max_cp", .absent_value = 1, .title = "cp",
                       .help = "context parallelism"},
     [PLAIT_KEY_CP_COMM] = {NAMED(cp_comm), WORD(plait_cp_comm_name), .limit_name = "cp_comm",
@@ -194,118 +196,130 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                            .title = "cp comm", .value = "HOW",
                            .help = "p2p (ring), allgather, a2a (Ulysses), a2a+p2p (both)"},
     [PLAIT_KEY_EP] = {NAMED(ep), DEGREE, .limit_name = "max_ep", .absent_value = 1, .title = "ep",
-                      .help = "expert parallelism, out of the ranks of tp, cp and dp"},
+                      .help = "expert parallelism, within the ranks of tp, cp and dp"},
     [PLAIT_KEY_ETP] = {NAMED(etp), DEGREE, NOTHING_PLAIN, .matters = has_experts, .title = "etp",
                        .help = "tensor parallelism inside an expert"},
-    [PLAIT_KEY_DISPATCHER] = {NAMED(dispatcher), WORD(plait_dispatcher_name), .limit_name = "dispatcher",
-                              .has_default = true, .absent_value = PLAIT_DISPATCH_ALLTOALL,
+    [PLAIT_KEY_DISPATCHER] = {NAMED(dispatcher), WORD(plait_dispatcher_name),
+                              .limit_name = "dispatcher", .has_default = true,
+                              .absent_value = PLAIT_DISPATCH_ALLTOALL,
                               .matters = several_expert_ranks, .title = "dispatcher",
                               .value = "HOW",
-                              .help = "tokens to experts: alltoall, allgather, deepep, deepep-fp8, "
-                                      "hybridep; as the runtime would"},
-    [PLAIT_KEY_EP_OVERLAP] =
-        {NAMED(ep_overlap), WORD(plait_ep_overlap_name), .limit_name = "ep_overlap", .has_default = true,
-         .absent_value = PLAIT_EP_OVERLAP_NONE, .matters = several_expert_ranks, .title = "ep overlap",
-         .value = "HOW",
-         .help = "expert communication behind another microbatch's compute: none, pairs, "
-                 "pairs-delayed-wgrad"},
-    [PLAIT_KEY_DP] = {NAMED(dp), FOLLOWS, NOTHING_PLAIN, .title = "dp",
-                      .help = "data parallelism; follows from the others, so it is only checked"},
-    [PLAIT_KEY_ZERO] = {NAMED(zero), .kind = PLAIT_KEY_SMALL_NUMBER, .high = 3, .limit_name = "zero",
-                        .has_default = true, NOTHING_PLAIN, .matters = has_replicas, .title = "ZeRO",
-                        .value = "0..3", .help = "ZeRO stage"},
-    [PLAIT_KEY_SHARD_GROUP] = {NAMED(shard_group), FOLLOWS, NOTHING_PLAIN, .matters = shards_apart,
-                               .title = "shard",
-                               .help = "ranks that one ZeRO shard is spread over; dp cp"},
-    [PLAIT_KEY_RESHARD] = {NAMED(reshard), WORD(plait_reshard_name), .limit_name = "reshard",
-                           .absent_value = PLAIT_RESHARD_ALWAYS, .matters = weights_are_gathered,
-                           .title = "reshard", .value = "WHEN",
-                           .help = "gathered parameters of ZeRO-3 are dropped behind each pass "
-                                   "(always), behind backward (never), or kept over a node (node)"},
+                              .help = "method that sends tokens to experts: alltoall, allgather, "
+                                      "deepep, deepep-fp8, hybridep (default: the runtime's)"},
+    [PLAIT_KEY_EP_OVERLAP] = {NAMED(ep_overlap), WORD(plait_ep_overlap_name),
+                              .limit_name = "ep_overlap", .has_default = true,
+                              .absent_value = PLAIT_EP_OVERLAP_NONE,
+                              .matters = several_expert_ranks, .title = "ep overlap",
+                              .value = "HOW",
+                              .help = "overlap of expert communication with the compute of another "
+                                      "microbatch: none, pairs, pairs-delayed-wgrad"},
+    [PLAIT_KEY_DP] =
+        {NAMED(dp), FOLLOWS, NOTHING_PLAIN, .title = "dp",
+         .help =
+             "data parallelism; follows from the other degrees, so a given value is only checked"},
+    [PLAIT_KEY_ZERO] = {NAMED(zero), .kind = PLAIT_KEY_SMALL_NUMBER, .high = 3,
+                        .limit_name = "zero", .has_default = true, NOTHING_PLAIN,
+                        .matters = has_replicas, .title = "ZeRO", .value = "0..3",
+                        .help = "ZeRO stage"},
+    [PLAIT_KEY_SHARD_GROUP] =
+        {NAMED(shard_group), FOLLOWS, NOTHING_PLAIN, .matters = shards_apart, .title = "shard",
+         .help = "ranks that one set of ZeRO shards is spread over (default: dp cp)"},
+    [PLAIT_KEY_RESHARD] =
+        {NAMED(reshard), WORD(plait_reshard_name), .limit_name = "reshard",
+         .absent_value = PLAIT_RESHARD_ALWAYS, .matters = weights_are_gathered, .title = "reshard",
+         .value = "WHEN",
+         .help = "when ZeRO-3 frees gathered parameters: after each pass (always), only after "
+                 "backward (never), or after each pass with a copy kept in each node (node)"},
     [PLAIT_KEY_SCATTER] = {NAMED(scatter), WORD(plait_scatter_name), .limit_name = "scatter",
-                           .absent_value = PLAIT_SCATTER_MICROBATCH, .matters = gradients_are_sharded,
-                           .title = "scatter", .value = "WHEN",
-                           .help = "gradients of ZeRO-2 and -3 are scattered by each microbatch or "
-                                   "once a step"},
+                           .absent_value = PLAIT_SCATTER_MICROBATCH,
+                           .matters = gradients_are_sharded, .title = "scatter", .value = "WHEN",
+                           .help = "when gradients of ZeRO-2 and -3 are reduce-scattered: after "
+                                   "each microbatch or once per step"},
     [PLAIT_KEY_QUANTISE] = {NAMED(quantise), WORD(plait_quantise_name), .limit_name = "quantise",
                             .numerics = true, .absent_value = PLAIT_QUANTISE_NONE,
                             .matters = weights_are_gathered, .title = "quantise", .value = "WHAT",
-                            .help = "what travels in fewer bits under ZeRO-3 (ZeRO++): none, "
-                                    "weights in 8, gradients in 4, both"},
+                            .help = "communication in fewer bits under ZeRO-3 (ZeRO++): none, "
+                                    "weights (8 bits), gradients (4 bits), both"},
     [PLAIT_KEY_MBS] = {NAMED(mbs), DEGREE, NOTHING_PLAIN, .title = "mbs",
-                       .help = "sequences of one microbatch on one data-parallel rank"},
+                       .help = "sequences per microbatch on each data-parallel rank"},
     [PLAIT_KEY_ATTENTION] =
         {NAMED(attention), WORD(plait_attention_kernel_name), .limit_name = "attention",
          .has_default = true, NOTHING_PLAIN, .title = "attention", .value = "KERNEL",
          .help = "kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2, "
                  "flash3, fused"},
-    [PLAIT_KEY_RECOMPUTE] =
-        {NAMED(recompute), .kind = PLAIT_KEY_OF_RECOMPUTE, .words = plait_recompute_name,
-         .limit_name = "recompute", NOTHING_PLAIN, .title = "recompute", .value = "WHAT",
-         .help = "none, selective, full, full:N (N layers a stage), modules:a+b, sac; the least "
-                 "that fits"},
+    [PLAIT_KEY_RECOMPUTE] = {NAMED(recompute), .kind = PLAIT_KEY_OF_RECOMPUTE,
+                             .words = plait_recompute_name, .limit_name = "recompute",
+                             NOTHING_PLAIN, .title = "recompute", .value = "WHAT",
+                             .help = "none, selective, full, full:N (N layers per stage), "
+                                     "modules:a+b, sac (default: the least that fits)"},
     [PLAIT_KEY_OFFLOAD_ACTS] =
-        {NAMED(offload_acts), WORD(plait_offload_acts_name), .limit_name = "offload_acts", .absent_value = 0,
-         .matters = inputs_are_offloaded, .title = "offload acts", .value = "MODULES",
-         .help = "inputs of modules that wait for backward in host memory: none, core_attn, "
+        {NAMED(offload_acts), WORD(plait_offload_acts_name), .limit_name = "offload_acts",
+         .absent_value = 0, .matters = inputs_are_offloaded, .title = "offload acts",
+         .value = "MODULES",
+         .help = "modules whose inputs are kept in host memory until backward: none, core_attn, "
                  "core_attn+attn_proj, expert_fc1, moe_act, ..."},
-    [PLAIT_KEY_SCHEDULE] =
-        {NAMED(schedule), WORD(plait_schedule_name), .limit_name = "schedules", NOTHING_PLAIN,
-         .title = "schedule", .value = "NAME",
-         .help = "naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, dualpipe, ...; 1f1b, or "
-                 "interleaved when vpp > 1"},
-    [PLAIT_KEY_POST_VALIDATION] =
-        {NAMED(post_validation), .kind = PLAIT_KEY_SWITCH, .high = 1, .limit_name = "post_validation",
-         .absent_value = 0, .matters = ranks_end_apart, .title = "post-validation", .value = "0|1",
-         .help = "gradients are checked behind the optimizer, so that no rank waits for all "
-                 "others before it; 0"},
-    [PLAIT_KEY_GRAD_SYNC] = {NAMED(grad_sync), WORD(plait_grad_sync_name), .limit_name = "grad_sync",
-                             .has_default = true, .absent_value = PLAIT_SYNC_BUCKETED,
-                             .matters = gradients_travel, .title = "grad sync", .value = "HOW",
-                             .help = "bulk, bucketed, shifted; as the runtime would"},
-    [PLAIT_KEY_FUSION] = {NAMED(fusion), WORD(fusion_name), .limit_name = "fusion",
-                          .absent_value = PLAIT_FUSION_NONE, .matters = is_fused, .title = "fusion",
-                          .value = "WHAT",
-                          .help = "collectives of adjacent parallelisms fused: none, or auto, "
-                                  "where that is faster"},
+    [PLAIT_KEY_SCHEDULE] = {NAMED(schedule), WORD(plait_schedule_name), .limit_name = "schedules",
+                            NOTHING_PLAIN, .title = "schedule", .value = "NAME",
+                            .help = "naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, dualpipe, ... "
+                                    "(default: 1f1b, or interleaved if vpp > 1)"},
+    [PLAIT_KEY_POST_VALIDATION] = {NAMED(post_validation), .kind = PLAIT_KEY_SWITCH, .high = 1,
+                                   .limit_name = "post_validation", .absent_value = 0,
+                                   .matters = ranks_end_apart, .title = "post-validation",
+                                   .value = "0|1",
+                                   .help = "check gradients after the optimizer step, so that no "
+                                           "rank waits for all others before it (default: 0)"},
+    [PLAIT_KEY_GRAD_SYNC] =
+        {NAMED(grad_sync), WORD(plait_grad_sync_name), .limit_name = "grad_sync",
+         .has_default = true, .absent_value = PLAIT_SYNC_BUCKETED, .matters = gradients_travel,
+         .title = "grad sync", .value = "HOW",
+         .help = "when gradients are reduced: bulk, bucketed, shifted (default: the runtime's)"},
+    [PLAIT_KEY_FUSION] =
+        {NAMED(fusion), WORD(fusion_name), .limit_name = "fusion",
+         .absent_value = PLAIT_FUSION_NONE, .matters = is_fused, .title = "fusion", .value = "WHAT",
+         .help = "fusion of collectives of adjacent parallelisms: none, or auto (if it is faster)"},
     [PLAIT_KEY_SPLIT] =
-        {NAMED(split), .kind = PLAIT_KEY_OF_SPLIT, .words = plait_split_name, .limit_name = "splits",
-         .absent_value = PLAIT_SPLIT_EVEN, .title = "split", .value = "HOW",
-         .help = "layers to stages: even, embedding, loss, both, first-last:F,L, spread, cost, "
-                 "layout:TEXT (Megatron's spelling); the one that balances the stages"},
+        {NAMED(split), .kind = PLAIT_KEY_OF_SPLIT, .words = plait_split_name,
+         .limit_name = "splits", .absent_value = PLAIT_SPLIT_EVEN, .title = "split", .value = "HOW",
+         .help =
+             "assignment of layers to stages: even, embedding, loss, both, first-last:F,L, spread, "
+             "cost, layout:TEXT (Megatron's spelling) (default: the one that balances the stages)"},
     [PLAIT_KEY_ORDER] = {NAMED(order), WORD(plait_order_name), .limit_name = "orders",
                          .absent_value = PLAIT_ORDER_TP_CP_DP_PP, .matters = stages_and_replicas,
                          .title = "order", .value = "AXES",
                          .help = "order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp"},
-    [PLAIT_KEY_PLACEMENT] = {NAMED(placement), WORD(plait_placement_name), .limit_name = "placements",
-                             .absent_value = PLAIT_PLACE_XYZ, .matters = sides_differ,
-                             .title = "placement", .value = "AXES",
-                             .help = "order in which ranks run along the axes of a torus or mesh "
-                                     "whose sides differ: xyz, xzy, yxz, yzx, zxy, zyx; xyz"},
+    [PLAIT_KEY_PLACEMENT] =
+        {NAMED(placement), WORD(plait_placement_name), .limit_name = "placements",
+         .absent_value = PLAIT_PLACE_XYZ, .matters = sides_differ, .title = "placement",
+         .value = "AXES",
+         .help = "order in which ranks run along the axes of a torus or mesh with "
+                 "different sides: xyz (default), xzy, yxz, yzx, zxy, zyx"},
     [PLAIT_KEY_GRAD_REDUCE] =
-        {NAMED(grad_reduce), WORD(plait_state_format_name), .limit_name = "grad_reduce", .has_default = true,
-         .numerics = true, .absent_value = PLAIT_STATE_FP32, .title = "grads", .value = "FORMAT",
-         .help = "gradient buffer and its reduction: fp32, bf16, fp16; as the "
-                 "runtime would"},
+        {NAMED(grad_reduce), WORD(plait_state_format_name), .limit_name = "grad_reduce",
+         .has_default = true, .numerics = true, .absent_value = PLAIT_STATE_FP32, .title = "grads",
+         .value = "FORMAT",
+         .help =
+             "format of gradients and their reduction: fp32, bf16, fp16 (default: the runtime's)"},
     [PLAIT_KEY_OPTIMIZER_STATE] = {NAMED(optimizer_state), WORD(plait_state_format_name),
                                    .limit_name = "optimizer_state", .numerics = true,
-                                   .absent_value = PLAIT_STATE_FP32, .title = "moments", .value = "FORMAT",
-                                   .help = "Adam's moments: fp32, bf16, fp8 (precision-aware "
-                                           "optimizer); master weights stay in fp32"},
+                                   .absent_value = PLAIT_STATE_FP32, .title = "moments",
+                                   .value = "FORMAT",
+                                   .help =
+                                       "format of Adam's moments: fp32, bf16, fp8 (precision-aware "
+                                       "optimizer); master weights stay in fp32"},
     [PLAIT_KEY_FP8_PARAMS] = {NAMED(fp8_params), .kind = PLAIT_KEY_SWITCH, .high = 1,
                               .limit_name = "fp8_params", .numerics = true, .absent_value = 0,
                               .matters = products_are_narrow, .title = "fp8 params", .value = "0|1",
-                              .help = "parameters kept and gathered in the 8-bit format of the "
-                                      "products; 1 where the runtime can"},
-    [PLAIT_KEY_OFFLOAD] = {NAMED(offload), WORD(plait_offload_name), .limit_name = "offload",
-                           .numerics = true, .absent_value = PLAIT_OFFLOAD_NONE, .title = "offload",
-                           .value = "WHAT",
-                           .help = "none; optimizer: its state and step in host memory; gradients: "
-                                   "these too (what DeepSpeed calls offload_optimizer); params: "
-                                   "parameters too, under ZeRO 3"},
-    [PLAIT_KEY_OFFLOAD_SHARE] = {NAMED(offload_share), WORD(plait_offload_share_name),
-                                 .numerics = true, .absent_value = 0, .matters = is_offloaded,
-                                 .title = "offload share", .value = "SHARE",
-                                 .help = "of the optimizer that --offload takes, in tenths; 1"},
+                              .help = "keep and gather parameters in the 8-bit format of the "
+                                      "products (default: 1 if the runtime supports it)"},
+    [PLAIT_KEY_OFFLOAD] =
+        {NAMED(offload), WORD(plait_offload_name), .limit_name = "offload", .numerics = true,
+         .absent_value = PLAIT_OFFLOAD_NONE, .title = "offload", .value = "WHAT",
+         .help =
+             "what moves to host memory: none; optimizer: its state and step; gradients: also "
+             "gradients (DeepSpeed's offload_optimizer); params: also parameters, under ZeRO-3"},
+    [PLAIT_KEY_OFFLOAD_SHARE] =
+        {NAMED(offload_share), WORD(plait_offload_share_name), .numerics = true, .absent_value = 0,
+         .matters = is_offloaded, .title = "offload share", .value = "SHARE",
+         .help = "share of the optimizer that --offload moves to the host, in tenths (default: 1)"},
 };
 // clang-format on

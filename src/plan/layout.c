@@ -78,7 +78,7 @@ static bool read_times(layout_reader *in, const char **at, int *times)
     *times = 0;
     for ((*at)++; isdigit((unsigned char)**at) && *times <= MOST; (*at)++)
         *times = 10 * *times + (**at - '0');
-    return (*times >= 1 && *times <= MOST) || fail_layout(in, "a number from 1 on behind each *");
+    return (*times >= 1 && *times <= MOST) || fail_layout(in, "a number of 1 or more after each *");
 }
 
 static bool read_items(layout_reader *in, const char **at, const char *end);
@@ -90,7 +90,7 @@ static bool read_group(layout_reader *in, const char **at)
     int times;
 
     if (*close != ')')
-        return fail_layout(in, "( and ) in pairs, none inside another");
+        return fail_layout(in, "pairs of ( and ) that are not nested");
     *at = close + 1;
     if (!read_times(in, at, &times))
         return false;
@@ -137,12 +137,11 @@ plait_status layout_read(const char *text, int most, plait_chunk *chunks, int *c
     if (strlen(text) >= PLAIT_VALUE_SIZE)
         fail_layout(&in, "a shorter text");
     else if (read_items(&in, &at, text + strlen(text)) && in.reached != LAST_LETTER)
-        fail_layout(&in, "an L behind everything");
+        fail_layout(&in, "an L at the end");
     *count = in.chunks;
-    return in.lack
-               ? plait_fail(err, PLAIT_ERROR_RANGE, "split",
-                            "expected %s in a layout of the pipeline, found '%.80s'", in.lack, text)
-               : PLAIT_OK;
+    return in.lack ? plait_fail(err, PLAIT_ERROR_RANGE, "split",
+                                "expected %s in the pipeline layout, found '%.80s'", in.lack, text)
+                   : PLAIT_OK;
 }
 
 // ---- writing -------------------------------------------------------------------------------
@@ -216,10 +215,10 @@ bool layout_holds(const plait_model *model, const plait_chunk *chunks, int count
     for (int c = 0; c < count; c++)
         mtp += chunks[c].mtp;
     if (chunks[count - 1].last != model->layers)
-        snprintf(why, size, "the layout has %d layers, %.60s has %d", chunks[count - 1].last,
+        snprintf(why, size, "the layout has %d layers, but %.60s has %d", chunks[count - 1].last,
                  model->name, model->layers);
     else if (mtp != model->mtp_layers)
-        snprintf(why, size, "the layout has %d modules that predict further tokens, %.60s has %d",
+        snprintf(why, size, "the layout has %d multi-token prediction modules, but %.60s has %d",
                  mtp, model->name, model->mtp_layers);
     else
         return true;

@@ -40,7 +40,7 @@ static plait_status check_rope(const plait_rope *rope, plait_error *err)
 #undef RANGED_TYPE
 
     if ((unsigned)rope->kind >= PLAIT_ROPE_KINDS)
-        return fail_expected("a scaling of positions of plait_rope_kind", err);
+        return fail_expected("rotary positions of plait_rope_kind", err);
     return numbers_check("model", rope, numbers, LENGTH(numbers), err);
 }
 

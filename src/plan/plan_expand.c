@@ -94,7 +94,7 @@ plait_status plait_plan_expand(const plait_problem *problem, const plait_degrees
     PLAIT_TRY(check_chunks(d, err));
     if (!plait_chunks_of(problem->model, d, chunks))
         return plait_fail(err, PLAIT_ERROR_RANGE, "split",
-                          "expected a split of %d layers over pp x vpp, found none",
+                          "expected a split that assigns %d layers to pp x vpp chunks, found none",
                           problem->model->layers);
     return plait_plan_lay(d, chunks, arena, out, err);
 }

@@ -29,7 +29,7 @@ static plait_status check_job(const plait_problem *problem, plait_error *err)
     PLAIT_TRY(check_count("gpus", job->gpus, PLAIT_MAX_GPUS, err));
     if (taken > 0 && job->gpus > taken)
         return plait_fail(err, PLAIT_ERROR_RANGE, "gpus",
-                          "expected at most the %d GPUs taken of %.80s, found %d", taken,
+                          "expected at most the %d selected GPUs of %.80s, found %d", taken,
                           problem->cluster->name, job->gpus);
     if (job->group_gpus < 0 || job->group_gpus > PLAIT_MAX_GPUS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "group_gpus",
@@ -37,8 +37,7 @@ static plait_status check_job(const plait_problem *problem, plait_error *err)
                           job->group_gpus);
     if ((unsigned)job->precision >= PLAIT_PRECISIONS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "precision",
-                          "expected a format of plait_precision, found number %d",
-                          (int)job->precision);
+                          "expected a value of plait_precision, found %d", (int)job->precision);
     return PLAIT_OK;
 }
 

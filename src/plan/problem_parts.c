@@ -57,7 +57,7 @@ static plait_status check_kinds(const plait_model *model, plait_error *err)
     }
     for (int i = 0; i < model->layers; i++)
         if (model->layer_kind[i] >= model->kinds)
-            return fail_with_part("model", "layers of the kinds that it lists", err);
+            return fail_with_part("model", "layers of listed kinds", err);
     return PLAIT_OK;
 }
 
@@ -74,7 +74,7 @@ plait_status model_check_parts(const plait_model *model, plait_error *err)
         return fail_with_part("model", "a list of 1 to 16 kinds of layers", err);
     if (model->mtp_layers < 0 || model->mtp_layers > PLAIT_MAX_LAYERS ||
         (model->mtp_layers > 0 && (model->mtp_kind < 0 || model->mtp_kind >= model->kinds)))
-        return fail_with_part("model", "modules of further tokens of a kind that it lists", err);
+        return fail_with_part("model", "multi-token prediction modules of a listed kind", err);
     PLAIT_TRY(check_kinds(model, err));
     return model_check_unpriced(model, err);
 }

@@ -56,7 +56,7 @@ plait_status degrees_check_ranges(const plait_degrees *d, plait_error *err)
         if (key_has_value(d, (plait_key_id)k))
             continue;
         return row->words ? plait_fail(err, PLAIT_ERROR_RANGE, row->name,
-                                       "expected a value that the key has, found number %d",
+                                       "expected an existing value, found %d",
                                        plait_key_value(d, (plait_key_id)k))
                           : plait_fail(err, PLAIT_ERROR_RANGE, row->name,
                                        "expected an integer from %d to %d, found %d", row->low,
@@ -99,10 +99,10 @@ plait_status plan_check_ranges(const plait_plan *plan, plait_error *err)
     for (int s = 0; s < plan->stages; s++) {
         PLAIT_TRY(degrees_check_ranges(&plan->stage[s].degrees, err));
         if (!stage_has_lists(&plan->stage[s]))
-            return plait_fail(err, PLAIT_ERROR_RANGE, "stages",
-                              "expected chunks of layers, and a choice for each, in stage %d, "
-                              "found other lists",
-                              s);
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, "stages",
+                "expected valid chunks and recomputation choices in stage %d, found other lists",
+                s);
     }
     return PLAIT_OK;
 }

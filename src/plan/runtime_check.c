@@ -46,15 +46,15 @@ static plait_status check_key(const plait_runtime *runtime, plait_key_id key, pl
         return most >= row->low && most <= row->high && usual >= 0 && usual <= row->high
                    ? PLAIT_OK
                    : plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
-                                "expected at most %d to %d of %s, found %d, usually %d", row->low,
-                                row->high, row->name, most, usual);
+                                "expected a limit from %d to %d for %s, found %d with default %d",
+                                row->low, row->high, row->name, most, usual);
     if (runtime->can.takes[key] & ~all)
         return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
-                          "expected values of %s that there are, bits of %#x, found %#x", row->name,
-                          all, runtime->can.takes[key]);
+                          "expected existing values of %s (bits of %#x), found %#x", row->name, all,
+                          runtime->can.takes[key]);
     if (usual < 0 || usual > 31 || !(all >> usual & 1u))
         return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
-                          "expected a value of %s as its default, found number %d", row->name,
+                          "expected an existing value of %s as default, found %d", row->name,
                           usual);
     return PLAIT_OK;
 }
@@ -62,12 +62,12 @@ static plait_status check_key(const plait_runtime *runtime, plait_key_id key, pl
 static plait_status check_choosers(const plait_capabilities *can, plait_error *err)
 {
     if (can->recompute_by >= PLAIT_CHOOSERS)
-        return fail_expected("recompute_by of plait_granularity", "another", err);
+        return fail_expected("a value of plait_granularity for recompute_by", "another value", err);
     if (can->offload_by > PLAIT_BY_STAGE)
-        return fail_expected("offload_by plan or stage", "another", err);
+        return fail_expected("plan or stage for offload_by", "another value", err);
     if ((can->tp_by != PLAIT_BY_PLAN && can->tp_by != PLAIT_BY_LAYER) ||
         (can->zero_by != PLAIT_BY_PLAN && can->zero_by != PLAIT_BY_LAYER))
-        return fail_expected("tp_by and zero_by plan or layer", "another", err);
+        return fail_expected("plan or layer for tp_by and zero_by", "another value", err);
     return PLAIT_OK;
 }
 
@@ -77,7 +77,7 @@ static plait_status check_module_sets(const plait_capabilities *can, plait_error
         return fail_expected("at most 16 sets of modules", "another number", err);
     for (int s = 0; s < can->module_sets; s++)
         if (can->module_set[s] == 0 || (can->module_set[s] & ~bits_below(PLAIT_MODULES)))
-            return fail_expected("sets of modules that there are", "another", err);
+            return fail_expected("sets of existing modules", "another value", err);
     return PLAIT_OK;
 }
 
@@ -88,7 +88,7 @@ static plait_status check_capabilities(const plait_runtime *runtime, plait_error
     for (int key = 0; key < PLAIT_KEYS; key++)
         PLAIT_TRY(check_key(runtime, (plait_key_id)key, err));
     if (can->recompute_alike & ~plait_key_all(PLAIT_KEY_RECOMPUTE))
-        return fail_expected("kinds of recomputation in recompute_alike", "others", err);
+        return fail_expected("existing kinds of recomputation in recompute_alike", "others", err);
     if (can->precision & ~bits_below(PLAIT_PRECISIONS))
         return fail_expected("formats of plait_precision", "others", err);
     PLAIT_TRY(check_choosers(can, err));
@@ -106,7 +106,7 @@ plait_status runtime_check_parts(const plait_runtime *runtime, plait_error *err)
     if ((unsigned)runtime->rules >= PLAIT_RULES)
         return fail_expected("rules of plait_rules", "another value", err);
     if (runtime->releases > 0 && !runtime->release)
-        return fail_expected("a list of its releases", "none", err);
+        return fail_expected("a list of releases", "none", err);
     PLAIT_TRY(check_capabilities(runtime, err));
     return numbers_check("runtime", runtime, numbers, LENGTH(numbers), err);
 }

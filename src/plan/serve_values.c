@@ -53,7 +53,7 @@ static plait_status check_engine(const plait_engine *engine, plait_error *err)
 {
     if (!engine || (unsigned)engine->kind >= PLAIT_ENGINES || !engine->name)
         return plait_fail(err, PLAIT_ERROR_RANGE, "engine",
-                          "expected the profile of an engine, found another");
+                          "expected a valid engine profile, found another");
     return numbers_check("engine", engine, engine_numbers,
                          sizeof engine_numbers / sizeof *engine_numbers, err);
 }
@@ -89,7 +89,7 @@ void plait_serve_options_init(plait_serve_options *question)
 plait_status serve_check_question(const plait_serve_options *q, plait_error *err)
 {
     if (!q)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "question", "expected a question, found NULL");
+        return plait_fail(err, PLAIT_ERROR_RANGE, "question", "expected options, found NULL");
     PLAIT_TRY(model_check_parts(q->model, err));
     PLAIT_TRY(cluster_check_parts(q->cluster, err));
     PLAIT_TRY(check_engines(q, err));
@@ -107,7 +107,7 @@ plait_status serve_check_question(const plait_serve_options *q, plait_error *err
         amounts = amounts && is_amount(asked[l]);
     if (!load_holds(&q->load) || !amounts)
         return plait_fail(err, PLAIT_ERROR_RANGE, "load",
-                          "expected a load and bounds of 0 or more, found others");
+                          "expected a load and limits of 0 or more, found others");
     return PLAIT_OK;
 }
 
@@ -144,11 +144,11 @@ plait_status serve_check_plan(const plait_serve_plan *plan, plait_error *err)
                           "expected formats of serve.h, found others");
     if (plan->replicas < 1 || plan->replicas > PLAIT_MAX_GPUS || !roles_hold(plan))
         return plait_fail(err, PLAIT_ERROR_RANGE, "workers",
-                          "expected replicas of workers with degrees of 1 or more, found others");
+                          "expected replicas, workers and degrees of 1 or more, found others");
     return is_amount(plan->chunk_tokens) && is_amount(plan->batch_cap)
                ? PLAIT_OK
                : plait_fail(err, PLAIT_ERROR_RANGE, "batch",
-                            "expected a chunk and a cap of 0 or more, found others");
+                            "expected chunk_tokens and batch_cap of 0 or more, found others");
 }
 
 // ---- a simulation --------------------------------------------------------------------------
@@ -175,7 +175,7 @@ plait_status serve_check_simulation(const plait_deployment *d, const plait_load 
 {
     if (!d || !pools_hold(d))
         return plait_fail(err, PLAIT_ERROR_RANGE, "deployment",
-                          "expected workers with a table, found others");
+                          "expected valid workers with a step table, found others");
     PLAIT_TRY(check_engine(d->engine, err));
     if (!load_holds(load) || !(load->spread >= 0.0 && load->spread <= 1.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "load",
@@ -183,5 +183,5 @@ plait_status serve_check_simulation(const plait_deployment *d, const plait_load 
     return draws->requests >= 1 && draws->warmup_requests >= 0 && is_amount(draws->burst)
                ? PLAIT_OK
                : plait_fail(err, PLAIT_ERROR_RANGE, "draws",
-                            "expected one request or more, found %d", draws->requests);
+                            "expected at least one request, found %d", draws->requests);
 }

@@ -100,11 +100,11 @@ void report_routing(const plait_problem *problem, const report_plan *plan, FILE 
                   "experts\n",
                   out);
         else if (effective < imbalance)
-            fprintf(out,
-                    "routing: the fullest of %d expert ranks receives %g times the mean; experts, "
-                    "top-k and "
-                    "capacity do not allow %g as stated\n",
-                    plan->degrees.ep, effective, imbalance);
+            fprintf(
+                out,
+                "routing: the fullest of %d expert ranks receives %g times the mean; the number "
+                "of experts, top-k and capacity do not allow the stated %g\n",
+                plan->degrees.ep, effective, imbalance);
         else
             fprintf(
                 out,
@@ -113,15 +113,15 @@ void report_routing(const plait_problem *problem, const report_plan *plan, FILE 
     }
     if (plan->natural_high_s > 0.0 && problem->runtime->natural_routing)
         fprintf(out,
-                "routing: natural; the band holds %g to %g times the mean on the fullest of %d "
-                "expert ranks, the step itself %g; --imbalance X states a measured value\n",
+                "routing: natural; the band assumes %g to %g times the mean on the fullest of %d "
+                "expert ranks, the step time %g; --imbalance X sets a measured value\n",
                 natural_least, model_imbalance(problem->model, natural_most, plan->degrees.ep),
                 plan->degrees.ep, effective);
     else if (plan->natural_high_s > 0.0)
         fprintf(out,
-                "routing: experts balanced (forced, or tokens dropped): the fullest of %d ranks "
-                "receives %g times the mean; with natural routing expect %s to %s, or state "
-                "--imbalance\n",
+                "routing: assumed balanced (forced, or tokens dropped): the fullest of %d ranks "
+                "receives %g times the mean; natural routing takes %s to %s; --imbalance X sets a "
+                "measured value\n",
                 plan->degrees.ep, effective, units_seconds(plan->natural_low_s, low),
                 units_seconds(plan->natural_high_s, high));
 }
@@ -165,7 +165,7 @@ static void print_runtime(const plait_runtime *runtime, FILE *out)
         }
     }
     if (runtime->until > 0)
-        fprintf(out, "%sreleases up to %02d.%02d", runtime->at != NULL ? ", numbers of " : "",
+        fprintf(out, "%sreleases up to %02d.%02d", runtime->at != NULL ? ", profile of " : "",
                 runtime->until / 100, runtime->until % 100);
     else if (newest)
         fprintf(out, "%sthe newest", runtime->at != NULL ? ", " : "");
@@ -329,7 +329,7 @@ static void note_accelerator(const plait_problem *problem, const plait_accelerat
         note_default(accelerator->attention[degrees->attention].measured, "attention", list,
                      sizeof list);
     if (model_has_experts(problem->model))
-        note_default(accelerator->grouped[precision].measured, "experts' products", list,
+        note_default(accelerator->grouped[precision].measured, "matrix products of experts", list,
                      sizeof list);
     note_default(accelerator->memory_op_measured, "memory-bound kernels", list, sizeof list);
     if (problem->job.gpus > 1)
@@ -363,7 +363,7 @@ void report_confidence(const plait_problem *problem, const plait_degrees *degree
             note_default(!plait_key_applies(problem, degrees, keys[k]), plait_keys[keys[k]].name,
                          list, sizeof list);
         if (list[0] != '\0')
-            fprintf(out, "note: priced by theory alone, no measured run speaks of it: %s\n", list);
+            fprintf(out, "note: priced by theory only, not covered by measured runs: %s\n", list);
     }
 }
 

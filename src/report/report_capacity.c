@@ -71,10 +71,10 @@ void report_capacity_question(const report_capacity *report, FILE *out)
             units_count(ask->tokens, b), problem->job.seq,
             plait_precision_name[problem->job.precision], problem->runtime->name);
     fprintf(out,
-            "%s interruptions of 1000 node-days, %.0f s to notice and %.0f s to restart; "
-            "checkpoints %s at %s a node\n",
+            "%s interruptions per 1000 node-days, %.0f s to detect and %.0f s to restart; "
+            "checkpoints %s at %s per node\n",
             units_number(fleet->interruptions_per_node_day * 1e3, b), fleet->detect_s,
-            fleet->restart_s, fleet->async ? "behind the steps" : "block",
+            fleet->restart_s, fleet->async ? "overlap the steps" : "block the steps",
             units_rate(fleet->node_bytes_per_s, "B/s", a));
     for (int c = 0; c < report->clusters; c++) {
         const report_capacity_cluster *const at = &report->cluster[c];
@@ -83,25 +83,25 @@ void report_capacity_question(const report_capacity *report, FILE *out)
 
         fprintf(out, "%s: ", cluster->name);
         if (isnan(at->usd_per_gpu_hour))
-            fputs("no price is known, --price states one", out);
+            fputs("no price known, --price sets one", out);
         else
-            fprintf(out, "%s USD an hour of a GPU (%s%s%s)",
+            fprintf(out, "%s USD per GPU hour (%s%s%s)",
                     units_number(at->usd_per_gpu_hour, (char[UNITS_SIZE]){0}),
                     at->price_asked ? "--price" : cluster->group[0].accelerator->name,
                     !at->price_asked && source != NULL ? ": " : "",
                     !at->price_asked && source != NULL ? source : "");
         fprintf(out, "; PUE %.4g (%s)\n", cluster->pue,
-                cluster->pue_given ? "the cluster's file" : "a default");
+                cluster->pue_given ? "cluster file" : "default");
     }
-    fputs(
-        "dollars are those of GPU hours, spare nodes included; left out: storage, network traffic, "
-        "staff, evaluations and failed experiments\n",
-        out);
+    fputs("USD cover GPU hours, including spare nodes, but not storage, network traffic, staff, "
+          "evaluations and failed experiments\n",
+          out);
     if (first->batches > 1)
-        fprintf(out,
-                "batches from %d to %d, %d of them; each row processes all tokens, with a larger "
-                "batch in fewer steps, and what that does to the loss is left out\n",
-                first->gbs[0], first->gbs[first->batches - 1], first->batches);
+        fprintf(
+            out,
+            "%d batch sizes from %d to %d; each row processes all tokens, with a larger batch in "
+            "fewer steps; the effect of the batch size on the loss is not modelled\n",
+            first->batches, first->gbs[0], first->gbs[first->batches - 1]);
     if (ask->deadline_s > 0.0)
         fprintf(out, "deadline %s%s", format_days(ask->deadline_s, a),
                 ask->budget_usd > 0.0 ? ", " : "\n");
@@ -159,7 +159,7 @@ static bool any_tie(const report_capacity *report,
 static plait_status print_rows(const report_capacity *report, FILE *out, plait_error *err)
 {
     table *rows = table_new("cluster|>GPUs@stays|>batch@2|>step@2|>tokens/s@3|>MFU@3|"
-                            ">useful@1|>days@stays|>80 % within@1|>in time@1|>USD@stays|"
+                            ">goodput@1|>days@stays|>80 % band@1|>in time@1|>USD@stays|"
                             ">MW@3|>MWh@2|>t CO2@2|>scaling@3|binds");
     char text[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
 
@@ -224,9 +224,9 @@ static const char *searched_gpus_text(const report_capacity *report)
         const plait_capacity_range_result *const b = report->cluster[c].between;
 
         if (b == NULL)
-            return " of the numbers asked";
+            return " among the requested numbers";
         if (b->assumed || !b->whole)
-            words = " of the numbers searched";
+            words = " among the searched numbers";
     }
     return words;
 }
@@ -240,19 +240,19 @@ static void print_searched(const report_capacity *report, FILE *out)
         const char *const name = at->problem->cluster->name;
 
         if (at->why != NULL)
-            fprintf(out, "searched of %s: the rows alone; %s\n", name, at->why);
+            fprintf(out, "searched on %s: only the rows; %s\n", name, at->why);
         if (b == NULL)
             continue;
         fprintf(out,
-                "searched of %s: %d number%s of whole nodes from %d to %d GPUs; %d divide%s layers "
-                "and a batch, bounds left %d to search beside the rows%s\n",
+                "searched on %s: %d number%s of whole nodes from %d to %d GPUs; %d divide%s the "
+                "layers and a batch; %d searches besides the rows were not pruned by bounds%s\n",
                 name, b->numbers, b->numbers == 1 ? "" : "s", at->from, at->to, b->divide,
                 b->divide == 1 ? "s" : "", b->searches,
-                b->whole ? "" : ", as many as a range gets: some were not looked at");
+                b->whole ? "" : "; search limit reached, some numbers were skipped");
         if (b->assumed)
             fputs(
-                "  assumed: between two doublings no number takes less than 98 % of the GPU time a "
-                "sequence between theirs, and what saves less than 1 % is not cheaper\n",
+                "  assumed: a number between two doublings takes at least 98 % of the GPU time per "
+                "sequence interpolated from them, and savings below 1 % do not count\n",
                 out);
     }
 }
@@ -262,27 +262,27 @@ static void print_answers(const report_capacity *report, FILE *out)
     const plait_capacity_options *const ask = report->ask;
 
     if (report->verdict.smallest < 0)
-        fputs("no number of GPUs that was asked about answers\n", out);
+        fputs("no requested number of GPUs meets the requirements\n", out);
     print_choice(report,
                  ask->deadline_s > 0.0 && ask->budget_usd > 0.0
                      ? "smallest within deadline and budget"
-                 : ask->deadline_s > 0.0 ? "smallest in time"
+                 : ask->deadline_s > 0.0 ? "smallest within the deadline"
                  : ask->budget_usd > 0.0 ? "smallest within the budget"
                                          : "smallest that fits",
                  searched_gpus_text(report), report->verdict.smallest, out);
-    print_choice(report, ask->deadline_s > 0.0 ? "cheapest in time" : "cheapest",
+    print_choice(report, ask->deadline_s > 0.0 ? "cheapest within the deadline" : "cheapest",
                  searched_gpus_text(report), report->verdict.cheapest, out);
-    print_choice(report, "fastest", " of the rows", report->verdict.fastest, out);
+    print_choice(report, "fastest", " among the rows", report->verdict.fastest, out);
     print_searched(report, out);
     const bool in_days = any_tie(report, report_capacity_ties_days),
                in_usd = any_tie(report, report_capacity_ties_usd);
     const int with = in_days ? report->answer : report->verdict.cheapest;
 
     if (in_days || in_usd)
-        fprintf(out, "~ within %.1f %% of %s%s%s: measured runs cannot tell them apart\n",
+        fprintf(out, "~ within %.1f %% of %s%s%s: the prediction error is too large to rank them\n",
                 100.0 * (report->row[with].problem->band.tie - 1.0),
-                in_days ? "the answer's days" : "", in_days && in_usd ? " or of " : "",
-                in_usd ? "the least dollars in time" : "");
+                in_days ? "the days of the answer" : "", in_days && in_usd ? " or " : "",
+                in_usd ? "the USD of the cheapest" : "");
 }
 
 /* Prints the knee of each cluster: the number of GPUs from which more GPUs gain little. */
@@ -299,9 +299,11 @@ static void print_knees(const report_capacity *report, FILE *out)
         fprintf(out, "knee of %s: %d GPUs process %s ", r->problem->cluster->name,
                 r->problem->job.gpus, units_percent(fabs(r->gain), gain));
         if (r->gain < 0.0)
-            fprintf(out, "fewer tokens a day than the number before\n");
+            fprintf(out, "fewer tokens per day than the previous number\n");
         else
-            fprintf(out, "more tokens a day, below %s for twice the GPUs\n",
+            fprintf(out,
+                    "more tokens per day than the previous number, below the limit of %s for twice "
+                    "the GPUs\n",
                     units_percent(report->ask->knee, share));
     }
 }
@@ -317,18 +319,19 @@ static void print_run(const report_capacity *report, FILE *out)
     fprintf(out, "\n%d GPUs of %s: %s\n", r->problem->job.gpus, r->problem->cluster->name,
             report_line(r->problem, &r->plan.degrees, line));
     fprintf(out,
-            "  an interruption every %s, %.0f in all; a checkpoint of %s every %s takes %s; "
-            "%d spare node%s, %s of the time without a node\n",
+            "  an interruption every %s, %.0f in total; a checkpoint of %s every %s takes %s; "
+            "%d spare node%s, %s of the time spent waiting for a node\n",
             units_seconds(g->mtbf_s, a), r->wall_s / g->mtbf_s,
             units_rate(r->checkpoint_bytes, "B", e), units_seconds(g->interval_s, b),
             units_seconds(g->write_s, c), g->spares, g->spares == 1 ? "" : "s",
             units_percent(g->wait_s / (g->mtbf_s + g->detect_s + g->wait_s), d));
     if (!isnan(r->drawn.mean_s))
-        fprintf(out, "  %d drawn runs: 10 %% end by %s, half by %s, 90 %% by %s", report->ask->runs,
-                format_days(r->drawn.early_s, a), format_days(r->drawn.middle_s, b),
-                format_days(r->drawn.late_s, c));
+        fprintf(out,
+                "  %d simulated runs: 10 %% finish within %s, 50 %% within %s, 90 %% within %s",
+                report->ask->runs, format_days(r->drawn.early_s, a),
+                format_days(r->drawn.middle_s, b), format_days(r->drawn.late_s, c));
     if (!isnan(r->drawn.finishes))
-        fprintf(out, "; %s in time", units_percent(r->drawn.finishes, a));
+        fprintf(out, "; %s meet the deadline", units_percent(r->drawn.finishes, a));
     if (!isnan(r->drawn.mean_s))
         fputc('\n', out);
 }
@@ -336,7 +339,7 @@ static void print_run(const report_capacity *report, FILE *out)
 static void print_front(const report_capacity *report, FILE *out)
 {
     char time[UNITS_SIZE], usd[UNITS_SIZE];
-    const char *before = "\nfront of days and dollars of the rows: ";
+    const char *before = "\nPareto front of days and USD of the rows: ";
 
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];
@@ -354,7 +357,7 @@ static void print_front(const report_capacity *report, FILE *out)
 static plait_status print_tornado(const report_capacity *report, FILE *out, plait_error *err)
 {
     const plait_capacity_row *const r = &report->row[report->answer];
-    table *rows = table_new("what|>days at -10 %|>at +10 %|>USD at -10 %|>at +10 %");
+    table *rows = table_new("input|>days at -10 %|>at +10 %|>USD at -10 %|>at +10 %");
     char text[UNITS_SIZE];
 
     for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
@@ -366,8 +369,8 @@ static plait_status print_tornado(const report_capacity *report, FILE *out, plai
         for (int side = 0; side < 2; side++)
             table_cell(rows, "%s", format_change(s->usd[side], r->usd, text));
     }
-    fprintf(out, "\na tenth less and more, %d GPUs of %s:\n", r->problem->job.gpus,
-            r->problem->cluster->name);
+    fprintf(out, "\nsensitivity to 10 %% less and more of one input, %d GPUs of %s:\n",
+            r->problem->job.gpus, r->problem->cluster->name);
     return table_print(rows, 2, out, err);
 }
 
@@ -383,7 +386,7 @@ static void print_missing_answer(const report_capacity *report, FILE *out)
 
     for (int i = 0; i < report->rows; i++)
         fits = fits || report->row[i].fits;
-    fputs("what would change the answer: ", out);
+    fputs("possible remedies: ", out);
     if (f < 0)
         fputs(fits ? "fewer failures, a faster restart or fewer GPUs\n"
                    : "more GPUs or more memory\n",
@@ -418,22 +421,23 @@ static void print_change(const report_capacity *report, FILE *out)
             other = row;
     }
     if (deadline) {
-        fprintf(out, "what would change the answer: steps %.1f %% slower",
+        fprintf(out, "the answer changes with steps %.1f %% slower",
                 100.0 * (report->ask->deadline_s / r->wall_s - 1.0));
         if (isfinite(r->cost.step_high_s))
-            fprintf(out, " (the band goes to %.1f %%)",
+            fprintf(out, " (the band extends to %.1f %%)",
                     100.0 * (r->cost.step_high_s / r->cost.step_s - 1.0));
         if (other != NULL)
-            fprintf(out, ", or a deadline of %s, which %d GPUs of %s meet",
+            fprintf(out, " or with a deadline of %s, which %d GPUs of %s meet",
                     format_days(other->wall_s, text), other->problem->job.gpus,
                     other->problem->cluster->name);
         fputc('\n', out);
     } else if (other != NULL && isfinite(r->usd)) {
-        fprintf(out,
-                "what would change the answer: a price or a step that differs by %.1f %% between "
-                "it and %d GPUs of %s\n",
-                100.0 * fabs(other->usd / r->usd - 1.0), other->problem->job.gpus,
-                other->problem->cluster->name);
+        fprintf(
+            out,
+            "the answer changes if a price or a step time shifts by %.1f %% in favour of %d GPUs "
+            "of %s\n",
+            100.0 * fabs(other->usd / r->usd - 1.0), other->problem->job.gpus,
+            other->problem->cluster->name);
     }
 }
 

@@ -116,7 +116,7 @@ enum { TEXT_SIZE = 2 * REPORT_LINE_SIZE };
 
 plait_status report_cases(const case_study *study, size_t count, FILE *out, plait_error *err)
 {
-    table *rows = table_new("case|>rows|what");
+    table *rows = table_new("case|>rows|title");
 
     for (size_t i = 0; i < count; i++) {
         table_cell(rows, "%s", study[i].name);
@@ -309,14 +309,14 @@ static void print_row_remark(const char **heading, const char *text, FILE *out)
 static void print_row_remarks(const case_study *study, const case_priced *priced, FILE *out)
 {
     static const char *const words[] = {"", "may run out of memory", "does not fit", "cannot run"};
-    const char *heading = "\nOf rows:\n";
+    const char *heading = "\nRows:\n";
     char text[2048];
 
     for (int r = 0; r < study->rows; r++) {
         const case_row *const row = &study->row[r];
 
         if (priced[r].plan->verdict != PLAIT_FITS) {
-            snprintf(text, sizeof text, "%s: plait says that it %s: %s", row->name,
+            snprintf(text, sizeof text, "%s: the plan %s: %s", row->name,
                      words[priced[r].plan->verdict], priced[r].plan->why);
             print_row_remark(&heading, text, out);
         }
@@ -336,8 +336,8 @@ plait_status report_case(const case_study *study, const case_priced *priced, FIL
     PLAIT_TRY(print_plans(study, priced, out, err));
     PLAIT_TRY(print_figures(study, priced, out, err));
     print_means(study, priced, out);
-    print_remarks("Not published, so assumed:", &study->assumed, out);
-    print_remarks("Where the source contradicts itself:", &study->contradicts, out);
+    print_remarks("Assumed, because not published:", &study->assumed, out);
+    print_remarks("Contradictions in the source:", &study->contradicts, out);
     print_remarks("Notes:", &study->notes, out);
     print_row_remarks(study, priced, out);
     return PLAIT_OK;

@@ -13,8 +13,8 @@
 static plait_status list_clusters(const plait_cluster *cluster, size_t count, FILE *out,
                                   plait_error *err)
 {
-    table *rows = table_new("cluster|accelerator|>GPUs a node|>nodes|>domain|>in domain|"
-                            ">beyond");
+    table *rows = table_new("cluster|accelerator|>GPUs per node|>nodes|>domain GPUs|"
+                            ">rate inside|>rate outside");
     char text[UNITS_SIZE];
 
     for (size_t i = 0; i < count; i++) {
@@ -128,7 +128,7 @@ static void kind_cell(const plait_level *level, table *rows)
 
 static plait_status print_levels(const plait_cluster *cluster, FILE *out, plait_error *err)
 {
-    table *rows = table_new("level|kind|>joins|>one GPU|>reached|>latency|>oversubscribed");
+    table *rows = table_new("level|kind|>joins|>per GPU|>efficiency|>latency|>oversubscribed");
     char text[UNITS_SIZE];
 
     for (int l = 0; l < cluster->levels; l++) {
@@ -218,7 +218,7 @@ static int group_sizes(const plait_cluster *cluster, int size[3])
 
 static plait_status print_collectives(const plait_cluster *cluster, FILE *out, plait_error *err)
 {
-    table *rows = table_new("collective|>GPUs|>1 MB|>64 MB|>1 GB|>bus rate at 1 GB");
+    table *rows = table_new("collective|>GPUs|>1 MB|>64 MB|>1 GB|>bus bandwidth at 1 GB");
     plait_cluster sized = *cluster;
     char why[256] = "";
     int size[3];
@@ -242,11 +242,13 @@ plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error
     fprintf(out, "%s\n%s\n", cluster->name, cluster->source);
     for (int g = 0; g < cluster->groups; g++)
         PLAIT_TRY(print_accelerator(&cluster->group[g], out, err));
-    fputs("\nlinks, from the accelerator outwards, one direction:\n", out);
+    fputs("\nlinks from the accelerator outwards, bandwidth in one direction:\n", out);
     PLAIT_TRY(print_levels(cluster, out, err));
-    fputs("\nas graphs of units of the level before, bisections both directions:\n", out);
+    fputs("\nlevels as graphs, whose nodes are units of the previous level; bisection in both "
+          "directions:\n",
+          out);
     PLAIT_TRY(print_graphs(cluster, out, err));
-    fputs("\ntime of collectives, ranks next to each other:\n", out);
+    fputs("\ntime of collectives over consecutive ranks:\n", out);
     return print_collectives(cluster, out, err);
 }
 

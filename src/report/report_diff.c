@@ -107,7 +107,7 @@ static void add_change(table *rows, const json_change *change)
 
 static plait_status print_changes(const report_diff *diff, FILE *out, plait_error *err)
 {
-    table *rows = table_new("where|>before|>after|>change");
+    table *rows = table_new("path|>before|>after|>change");
     int shown = 0;
 
     for (int place = 0; place < 2; place++)
@@ -153,7 +153,7 @@ static plait_status print_moved_runs(const report_diff *diff, FILE *out, plait_e
     table *rows = table_new("run|>predicted before|>after|>change");
     for (int i = 0; i < count; i++)
         add_change(rows, most[i]);
-    fputs("\nrows whose step time moved most:\n", out);
+    fputs("\nruns with the largest change of the step time:\n", out);
     return table_print(rows, 2, out, err);
 }
 
@@ -194,7 +194,7 @@ static plait_status print_ranking(const report_diff *diff, FILE *out, plait_erro
             table_cell(rows, "%s", units_seconds(plan->step_s[side], text));
         table_cell(rows, "%s", plan_text(&plan->degrees, text));
     }
-    fputs("\nthe ranking, plans that are alike in every key side by side:\n", out);
+    fputs("\nrankings of plans before and after:\n", out);
     return table_print(rows, 2, out, err);
 }
 
@@ -211,7 +211,7 @@ plait_status report_diff_print(const report_diff *diff, FILE *out, plait_error *
     }
     fprintf(out, "%d change%s\n\n", diff->changes.count, diff->changes.count == 1 ? "" : "s");
     if (diff->params[0] > 0.0)
-        fprintf(out, "parameters %s, a token uses %s; then %s, a token uses %s\n\n",
+        fprintf(out, "before: %s parameters, %s active; after: %s parameters, %s active\n\n",
                 units_count(diff->params[0], a), units_count(diff->active[0], b),
                 units_count(diff->params[1], c), units_count(diff->active[1], d));
     PLAIT_TRY(print_changes(diff, out, err));

@@ -31,7 +31,7 @@ static const char *changes_legend(const doctor_answer *answer)
 {
     for (int i = 0; i < answer->changes; i++)
         if (answer->edits[i][0] == '-' || answer->edits[i][0] == '+')
-            return ", and the lines of the file that change";
+            return ", with the changed lines of the file";
     return "";
 }
 
@@ -45,11 +45,12 @@ static void print_today(const doctor_answer *answer, FILE *out)
         fprintf(out, "cannot run: %s\n", now->why);
         return;
     }
-    fprintf(out, "step %s, MFU %s, %s of each GPU%s%s\n", units_seconds(now->cost.step_s, step),
+    fprintf(out, "step %s, MFU %s, %s per GPU%s%s\n", units_seconds(now->cost.step_s, step),
             units_percent(now->cost.mfu, mfu), units_gib(now->cost.memory.peak_bytes, memory),
             now->verdict == PLAIT_FITS ? "" : "; ", now->verdict == PLAIT_FITS ? "" : now->why);
     if (answer->measured_s > 0.0)
-        fprintf(out, "measured %s, %.2f of the predicted step; the steps below are predictions\n",
+        fprintf(out,
+                "measured %s, %.2f times the predicted step; the steps below are predictions\n",
                 units_seconds(answer->measured_s, step), answer->measured_s / now->cost.step_s);
 }
 
@@ -62,8 +63,8 @@ static void print_best(const doctor_answer *answer, FILE *out)
         return;
     }
     const plait_ranked *const best = &answer->search.plan[0];
-    fprintf(out, "\nthe best of all plans: step %s, %s: %s\n",
-            units_seconds(best->price.step_s, step), gain_text(answer, best->price.step_s, gain),
+    fprintf(out, "\nbest of all plans: step %s, %s: %s\n", units_seconds(best->price.step_s, step),
+            gain_text(answer, best->price.step_s, gain),
             report_line(answer->problem, &best->plan.degrees, line));
 }
 
@@ -75,10 +76,10 @@ plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *
     if (answer->now->verdict == PLAIT_INVALID)
         return PLAIT_OK;
     if (answer->changes == 0)
-        fprintf(out, "\nno change of one key or two makes %s\n",
-                answer->now->verdict <= PLAIT_TIGHT ? "the step 1 % shorter" : "it fit");
+        fprintf(out, "\nno change of one or two keys makes %s\n",
+                answer->now->verdict <= PLAIT_TIGHT ? "the step 1 % shorter" : "the plan fit");
     else
-        fprintf(out, "\nthe fewest changes that make it %s%s:\n",
+        fprintf(out, "\nthe fewest changes that make the plan %s%s:\n",
                 answer->now->verdict <= PLAIT_TIGHT ? "faster" : "fit", changes_legend(answer));
     for (int i = 0; i < answer->changes; i++) {
         const plait_change *const change = &answer->change[i];
@@ -105,7 +106,9 @@ plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *
             fprintf(out, "      %.*s\n", (int)strcspn(line, "\n"), line);
     }
     if (answer->changes > 0 && answer->problem->band.tie > 0.0)
-        fprintf(out, "~ within %.1f %%: measured runs cannot tell it from today's\n",
+        fprintf(out,
+                "~ within %.1f %% of the current plan: the prediction error is too large to rank "
+                "them\n",
                 100.0 * (answer->problem->band.tie - 1.0));
     print_best(answer, out);
     return PLAIT_OK;

@@ -32,10 +32,8 @@ typedef struct flops_words {
 static flops_words words_of(const plait_model *model, int seq)
 {
     flops_words words = {
-        "causal attention halved, as Megatron-LM since core 0.12 and Megatron-Bridge since 0.2 "
-        "count",
-        "whole squares of attention, as Megatron-LM up to core 0.11, torchtitan and most papers "
-        "count",
+        "causal attention halved, as in Megatron-LM since core 0.12 and Megatron-Bridge since 0.2",
+        "the full attention matrix, as in Megatron-LM up to core 0.11, torchtitan and most papers",
     };
 
     for (int k = 0; k < model->kinds; k++) {
@@ -44,13 +42,12 @@ static flops_words words_of(const plait_model *model, int seq)
 
         if (layer->mla.index_topk > 0 || (chunk > 0 && chunk < seq))
             return (flops_words){
-                "causal attention halved, sparse attention by the keys it sees",
-                "whole squares of attention, sparse attention by the keys it sees"};
+                "causal attention halved, sparse attention by its selected keys",
+                "the full attention matrix, sparse attention by its selected keys"};
         if (layer->attention.window > 0 && layer->attention.window < seq)
-            words =
-                (flops_words){"causal attention halved, windows by their width, as Megatron-Bridge "
-                              "since 0.5 counts",
-                              "whole squares of attention, windows by their width"};
+            words = (flops_words){"causal attention halved, windows by their width, as in "
+                                  "Megatron-Bridge since 0.5",
+                                  "the full attention matrix, windows by their width"};
     }
     return words;
 }
@@ -73,27 +70,28 @@ void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *o
         fprintf(out, ", %.4g USD a step", cost->cost_usd);
     if (isfinite(cost->energy_j))
         fprintf(out, ", %s a step", units_rate(cost->energy_j, "J", a));
-    fprintf(out, "\n%s: %s a GPU, MFU %s", words.halved,
+    fprintf(out, "\nFLOPs with %s: %s a GPU, MFU %s", words.halved,
             units_rate(cost->model_flops_per_s, "FLOP/s", a), units_percent(cost->mfu, b));
-    fprintf(out, "\n%s: %s a GPU, MFU %s, HFU %s", words.whole, units_rate(whole, "FLOP/s", a),
-            units_percent(cost->mfu_square, b), units_percent(cost->hfu_square, c));
+    fprintf(out, "\nFLOPs with %s: %s a GPU, MFU %s, HFU %s", words.whole,
+            units_rate(whole, "FLOP/s", a), units_percent(cost->mfu_square, b),
+            units_percent(cost->hfu_square, c));
     if (isfinite(cost->step_low_s))
         fprintf(out, "\nband %s to %s: %s", units_seconds(cost->step_low_s, a),
                 units_seconds(cost->step_high_s, b),
-                problem->runtime->natural_routing ? "an estimate, since routing is natural"
-                                                  : "80 % of measured runs like it lie there");
+                problem->runtime->natural_routing ? "an estimate because routing is natural"
+                                                  : "holds 80 % of comparable measured runs");
     fprintf(out, "\nmemory %s of %s on the fullest GPU, stage %d of %d; ",
             units_gib(memory->peak_bytes, a), units_gib(memory->capacity_bytes, b),
             cost->fullest_stage, cost->stages);
-    fprintf(out, "band %s to %s, risk of running out %s\n", units_gib(memory->low_bytes, a),
-            units_gib(memory->high_bytes, b), units_percent(cost->risk, c));
+    fprintf(out, "band %s to %s, risk of running out of memory %s\n",
+            units_gib(memory->low_bytes, a), units_gib(memory->high_bytes, b),
+            units_percent(cost->risk, c));
     if (memory->host_bytes > 0.0) {
         fprintf(out, "host memory %s ", units_gib(memory->host_bytes, a));
         if (memory->host_capacity_bytes > 0.0)
             fprintf(out, "of %s a node\n", units_gib(memory->host_capacity_bytes, a));
         else
-            fputs("a node; what a node has is not known (host.memory_gib of a cluster file)\n",
-                  out);
+            fputs("a node; capacity unknown (set host.memory_gib in the cluster file)\n", out);
     }
 }
 
@@ -145,10 +143,10 @@ plait_status report_eval(const plait_problem *problem, const report_plan *plan,
         print_shares(memory, PLAIT_MEMORY_TERM_COUNT, plan->cost.memory.peak_bytes, out);
         PLAIT_TRY(report_groups(problem, plan, "", out, err));
         report_confidence(problem, &plan->degrees, out);
-        fputs("next: the same command with `explain` shows every term, and what binds\n", out);
+        fputs("next: the same command with `explain` shows every term and the bottlenecks\n", out);
     }
     if (ways > 0) {
-        fprintf(out, "\nThe same command %s with:\n",
+        fprintf(out, "\nThe plan %s with one of these changes:\n",
                 plan->verdict == PLAIT_INVALID ? "runs" : "fits");
         report_relaxations(way, ways, out);
     }

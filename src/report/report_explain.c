@@ -35,7 +35,7 @@ static plait_status print_communication(const plait_cost *cost, FILE *out, plait
 
     if (cost->volumes == 0)
         return PLAIT_OK;
-    print_heading("Communication of one GPU of the slowest stage, a step:", out);
+    print_heading("Communication of one GPU of the slowest stage in a step:", out);
     rows = table_new("what|group|>ranks|>calls|>buffer|>time|>exposed|>of step|"
                      "in term");
     for (int v = 0; v < cost->volumes; v++) {
@@ -53,11 +53,12 @@ static plait_status print_communication(const plait_cost *cost, FILE *out, plait
     }
     PLAIT_TRY(table_print(rows, 2, out, err));
     if (cost->network_s > 0.0) {
-        fprintf(out, "  the network: %s one behind the other, %s of the step (C.311)%s\n",
+        fprintf(out, "  network: %s if sent one after another, %s of the step (C.311)%s\n",
                 units_seconds(cost->network_s, seconds),
                 units_percent(cost->network_s / cost->step_s, share),
-                cost->network_s > cost->step_s ? ": more than it has, so calls delay each other"
-                                               : "");
+                cost->network_s > cost->step_s
+                    ? ": more than the step has, so calls delay each other"
+                    : "");
     }
     return PLAIT_OK;
 }
@@ -69,7 +70,7 @@ static bool is_counted(const plait_fused *fused)
     return fused->fate == PLAIT_FUSED || fused->fate == PLAIT_DECLINED;
 }
 
-/* Prints the rules with one fate on a line, "  sp 1 has it already: TP+SP, SP+EP+SP"; nothing if there are none. */
+/* Prints the rules with one fate on a line, "  already part of sp 1: TP+SP, SP+EP+SP"; nothing if there are none. */
 static void print_fate(const plait_cost *cost, plait_fusion_fate fate, const char *lead, FILE *out)
 {
     const char *between = lead;
@@ -94,10 +95,11 @@ static plait_status print_fused(const plait_cost *cost, FILE *out, plait_error *
     for (int r = 0; r < PLAIT_FUSION_RULES; r++)
         any = any || is_counted(&cost->fused[r]);
     print_heading(
-        "Fused communication, as sent by one GPU of the slowest stage a step, hidden or not:", out);
+        "Fused communication of one GPU of the slowest stage in a step, exposed and hidden:", out);
     if (any) {
         char text[UNITS_SIZE];
-        table *rows = table_new("rule|>calls|>sent|>fused|>time|>fused|>decision|what is done");
+        table *rows =
+            table_new("rule|>calls|>sent|>if fused|>time|>if fused|>decision|replacement");
 
         for (int r = 0; r < PLAIT_FUSION_RULES; r++) {
             const plait_fused *const fused = &cost->fused[r];
@@ -116,8 +118,8 @@ static plait_status print_fused(const plait_cost *cost, FILE *out, plait_error *
         PLAIT_TRY(table_print(rows, 2, out, err));
     }
     print_fate(cost, PLAIT_DECLINED,
-               "  declined, since it would take longer, or the step would:", out);
-    print_fate(cost, PLAIT_FUSED_ALREADY, "  sp 1 has it already:", out);
+               "  declined because fusion would lengthen the call or the step:", out);
+    print_fate(cost, PLAIT_FUSED_ALREADY, "  already part of sp 1:", out);
     print_fate(cost, PLAIT_NO_TRANSITION, "  this plan has no such transition:", out);
     return PLAIT_OK;
 }
@@ -214,7 +216,7 @@ static plait_status print_syncs(const plait_runtime *runtime, const report_plan 
 
     if (!syncs_differ(cost))
         return PLAIT_OK;
-    print_heading("The step with each way to reduce gradients (C.66 to C.68, C.184):", out);
+    print_heading("Step time with each method of gradient reduction (C.66 to C.68, C.184):", out);
     rows = table_new("grad_sync|>step|>difference|");
     for (int how = 0; how < PLAIT_GRAD_SYNCS; how++) {
         const double difference = difference_of(cost->step_s, cost->sync_step_s[how]);
@@ -224,7 +226,7 @@ static plait_status print_syncs(const plait_runtime *runtime, const report_plan 
         table_cell(rows, "%s%s", difference > 0.0 ? "+" : "", units_seconds(difference, text));
         table_cell(rows, "%s",
                    how == plan->degrees.grad_sync ? "this plan"
-                   : takes >> how & 1u            ? "the runtime can"
+                   : takes >> how & 1u            ? "supported by the runtime"
                                                   : "");
     }
     return table_print(rows, 2, out, err);
@@ -240,16 +242,16 @@ static void print_binding(const report_plan *plan, FILE *out)
     report_term term[PLAIT_MEMORY_TERM_COUNT];
     int largest = 0;
 
-    print_heading("What binds:", out);
+    print_heading("Bottlenecks:", out);
     fprintf(out,
-            "  time    stage %d is the slowest; after arithmetic, %s costs most: %s, %s (%s)\n",
+            "  time    stage %d is the slowest; largest term besides arithmetic: %s, %s, %s (%s)\n",
             cost->slowest_stage, overhead.name, units_seconds(overhead.value, value),
             units_percent(overhead.value / cost->step_s, share), overhead.what);
     report_memory_term_list(&cost->memory, term);
     for (int i = 1; i < PLAIT_MEMORY_TERM_COUNT; i++)
         if (term[i].value > term[largest].value)
             largest = i;
-    fprintf(out, "  memory  stage %d is the fullest; %s take most: %s, %s (%s)\n",
+    fprintf(out, "  memory  stage %d is the fullest; largest term: %s, %s, %s (%s)\n",
             cost->fullest_stage, term[largest].name, units_gib(term[largest].value, value),
             units_percent(term[largest].value / cost->memory.peak_bytes, share),
             term[largest].what);
@@ -274,7 +276,7 @@ static plait_status print_sensitivities(const report_explained *explained, FILE 
 
     if (explained->sensitivities == 0)
         return PLAIT_OK;
-    print_heading("What 10 % more of one resource buys:", out);
+    print_heading("Gain from 10 % more of one resource:", out);
     rows = table_new("10 % more|>step|>faster by");
     memcpy(sorted, explained->sensitivity, (size_t)explained->sensitivities * sizeof *sorted);
     qsort(sorted, (size_t)explained->sensitivities, sizeof *sorted, most_first);
@@ -301,14 +303,16 @@ static plait_status print_limits(const report_explained *explained, FILE *out, p
     table *rows;
 
     if (explained->no_limits != NULL)
-        fprintf(out,
-                "\nWhen communication binds, and what 10 %% more of one resource buys: not listed, "
-                "%s\n",
-                explained->no_limits);
+        fprintf(
+            out,
+            "\nQuantities that hide communication and gains from 10 %% more of one resource: not "
+            "listed, "
+            "%s\n",
+            explained->no_limits);
     if (explained->limits == 0)
         return PLAIT_OK;
-    print_heading("When communication binds, at the peak of matrix units and wires:", out);
-    rows = table_new("parallelism|>ranks|what hides it|>this plan|>needs|>in hand|"
+    print_heading("Quantities that hide communication, at peak compute and link rates:", out);
+    rows = table_new("parallelism|>ranks|quantity|>this plan|>needed|>margin|"
                      "equation|");
     for (int i = 0; i < explained->limits; i++) {
         const plait_comm_limit *const limit = &explained->limit[i];
@@ -320,7 +324,7 @@ static plait_status print_limits(const report_explained *explained, FILE *out, p
         table_cell(rows, "%s", format_amount(limit->least, text));
         table_cell(rows, "%s x", format_amount(limit->value / limit->least, text));
         table_cell(rows, "%s", limit->equation);
-        table_cell(rows, "%s", limit->value < limit->least ? "bound" : "");
+        table_cell(rows, "%s", limit->value < limit->least ? "not hidden" : "");
     }
     return table_print(rows, 2, out, err);
 }
@@ -377,13 +381,13 @@ static plait_status print_versus(const report_explained *explained, FILE *out, p
 
     if (versus == NULL)
         return PLAIT_OK;
-    fprintf(out, "\nAgainst %s:\n", explained->versus_name);
+    fprintf(out, "\nCompared with %s:\n", explained->versus_name);
     report_degrees(explained->versus_problem, &versus->degrees, out);
     report_verdict(versus, out);
     if (versus->verdict == PLAIT_INVALID || explained->plan->verdict == PLAIT_INVALID)
         return PLAIT_OK;
     return print_comparison(&explained->plan->cost, &versus->cost,
-                            "term|>this plan|>versus|>difference|equation", out, err);
+                            "term|>this plan|>other plan|>difference|equation", out, err);
 }
 
 static plait_status print_why_not(const plait_problem *problem, const report_explained *explained,
@@ -397,10 +401,10 @@ static plait_status print_why_not(const plait_problem *problem, const report_exp
     report_degrees(problem, &explained->why_not_plan->degrees, out);
     if (explained->winner == NULL || explained->why_not_plan->verdict == PLAIT_INVALID)
         return PLAIT_OK;
-    fputs("the winner of the search:\n", out);
+    fputs("best plan of the search:\n", out);
     report_degrees(problem, &explained->winner->degrees, out);
     return print_comparison(&explained->winner->cost, &explained->why_not_plan->cost,
-                            "term|>winner|>asked for|>difference|equation", out, err);
+                            "term|>best plan|>requested|>difference|equation", out, err);
 }
 
 plait_status report_explain(const plait_problem *problem, const report_explained *explained,
@@ -432,7 +436,7 @@ plait_status report_explain(const plait_problem *problem, const report_explained
         PLAIT_TRY(print_sensitivities(explained, out, err));
     }
     if (explained->relaxations > 0) {
-        print_heading("What would make it fit, smallest change first:", out);
+        print_heading("Changes that make the plan fit, smallest first:", out);
         report_relaxations(explained->relaxation, explained->relaxations, out);
     }
     PLAIT_TRY(print_versus(explained, out, err));

@@ -61,13 +61,13 @@ void report_fleet_lacks(const report_fleet *report, int rank, char text[160])
     const double cost = other->totals.node_hours[mode] / best->totals.node_hours[mode] - 1.0;
     size_t at = 0;
 
-    at += (size_t)snprintf(text, 160, cost > 0.0 ? "+%.1f %%" : "as cheap", 100.0 * cost);
+    at += (size_t)snprintf(text, 160, cost > 0.0 ? "+%.1f %%" : "same cost", 100.0 * cost);
     if (more == 0)
         snprintf(text + at, 160 - at, cost > 0.0 ? ", more nodes outside the busiest hour" : "");
     else if (b->nodes == a->nodes)
         snprintf(text + at, 160 - at, ", %+d spare node%s", more, plural_suffix(abs(more)));
     else
-        snprintf(text + at, 160 - at, ", %+d node%s; %s binds", more, plural_suffix(abs(more)),
+        snprintf(text + at, 160 - at, ", %+d node%s; bound by %s", more, plural_suffix(abs(more)),
                  plait_serve_bind_name[other->plan.service.binds]);
 }
 
@@ -85,21 +85,22 @@ void report_fleet_question(const report_fleet *report, FILE *out)
         low = fmin(low, ask->rate[h]);
         high = fmax(high, ask->rate[h]);
     }
-    fprintf(out, "%s on %s, %d x %s a node: %.0f tokens in%s, %.0f out, ", q->model->name,
-            q->cluster->name, report->answer->gpus_per_node, q->cluster->group[0].accelerator->name,
-            q->load.input, q->load.cached > 0.0 ? " (prefix cached in part)" : "", q->load.output);
+    fprintf(out, "%s on %s, %d x %s per node: %.0f input tokens%s, %.0f output tokens, ",
+            q->model->name, q->cluster->name, report->answer->gpus_per_node,
+            q->cluster->group[0].accelerator->name, q->load.input,
+            q->load.cached > 0.0 ? " (prefix partly cached)" : "", q->load.output);
     if (low < high)
-        fprintf(out, "%.4g to %.4g requests/s through a day\n", low, high);
+        fprintf(out, "%.4g to %.4g requests/s over the day\n", low, high);
     else
         fprintf(out, "%.4g requests/s all day\n", high);
     fprintf(out, report_serve_bounds(q, out) ? ";" : " ");
     if (f->spares >= 0)
         fprintf(out, " %d spare node%s\n", f->spares, plural_suffix(f->spares));
     else
-        fprintf(out, " enough workers up %.6g %% of the time\n", 100.0 * ask->available);
+        fprintf(out, " required workers up %.6g %% of the time\n", 100.0 * ask->available);
     fprintf(out,
-            "  %s interruptions of 1000 node-days, %.0f s to notice and %.0f s to restart; "
-            "%.0f %% send a node to repair, %.3g h\n",
+            "  %s interruptions per 1000 node-days, %.0f s to detect and %.0f s to restart; "
+            "%.0f %% need a repair of %.3g h\n",
             units_number(f->interruptions_per_node_day * 1e3, a), f->detect_s, f->restart_s,
             100.0 * f->node_loss, f->repair_s / PLAIT_HOUR);
 }
@@ -114,11 +115,11 @@ void report_fleet_totals(const report_fleet *report, report_fleet_total out[REPO
         const char *what, *key;
         const double *value;
     } totals[REPORT_FLEET_TOTALS] = {
-        {"node hours a day", "node_hours", fleet->totals.node_hours},
-        {"USD a month", "usd_month", fleet->totals.usd},
+        {"node hours per day", "node_hours", fleet->totals.node_hours},
+        {"USD per month", "usd_month", fleet->totals.usd},
         {"USD/million tokens", "usd_per_mtok", fleet->usd_per_mtok},
-        {"kWh a month", "kwh_month", fleet->kwh},
-        {"used, % of its capacity", "used_percent", used},
+        {"kWh per month", "kwh_month", fleet->kwh},
+        {"used capacity, %", "used_percent", used},
     };
     double requests = 0.0, room = 0.0;
 
@@ -144,26 +145,28 @@ static void print_nothing(const report_fleet *report, FILE *out)
     char a[UNITS_SIZE];
 
     if (answer->needs_gpus > 0) {
-        fprintf(out, "No fleet of up to %d GPUs: with its spares the smallest needs --gpus ..%d.\n",
+        fprintf(out,
+                "No fleet fits on %d GPUs: the smallest, with spare nodes, needs --gpus ..%d.\n",
                 report->question->gpus, answer->needs_gpus);
     } else if (answer->unsteady) {
-        fprintf(out,
-                "No fleet: nodes fail too often for any number of spares to have enough up %.6g %% "
-                "of the time.\n",
-                100.0 * report->ask->available);
+        fprintf(
+            out,
+            "No fleet: nodes fail too often to keep the required workers up %.6g %% of the time "
+            "with any number of spare nodes.\n",
+            100.0 * report->ask->available);
     } else if (answer->considered > 0) {
-        fprintf(out, "No fleet of up to %d GPUs carries the load.\n", report->question->gpus);
+        fprintf(out, "No fleet of up to %d GPUs sustains the load.\n", report->question->gpus);
     } else if (search->has_nearest) {
-        fprintf(out, "No fleet meets the bounds. The nearest deployment, on %d GPUs, needs ",
+        fprintf(out, "No fleet meets the bounds. The closest deployment, on %d GPUs, meets ",
                 search->nearest.gpus);
         report_serve_needs(report->question, &search->nearest, out);
-        fprintf(out, ".\n  (%s a token is what it has.)\n",
-                units_latency(search->nearest.service.tpot_s, a));
+        fprintf(out, ".\n  (Its TPOT is %s.)\n", units_latency(search->nearest.service.tpot_s, a));
     } else {
-        fprintf(out,
-                "No deployment on up to %d GPUs carries the load: take more GPUs, fewer "
-                "requests, or narrower weights.\n",
-                report->question->gpus);
+        fprintf(
+            out,
+            "No deployment on up to %d GPUs sustains the load: use more GPUs, fewer requests or "
+            "narrower weights.\n",
+            report->question->gpus);
     }
 }
 
@@ -183,29 +186,30 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
     const plait_serve_plan *const p = &fleet->plan;
     const plait_fleet_hour *const hour = &fleet->hour[fleet->busiest];
     report_fleet_workers(fleet, workers);
-    fprintf(out, "%d node%s, %d GPUs: %s, %s, weights %s, cache %s, chunk %.0f\n",
+    fprintf(out, "%d node%s, %d GPUs: %s, %s, weights %s, KV cache %s, chunk %.0f\n",
             fleet->totals.nodes, plural_suffix(fleet->totals.nodes), fleet->totals.gpus,
             p->engine->name, workers, plait_weight_name[p->weights], plait_kv_name[p->kv],
             p->chunk_tokens);
-    fprintf(out, "  %d needed, %d spare: enough are up %.4f %% of the time\n", hour->nodes,
+    fprintf(out, "  %d needed, %d spare: enough nodes are up %.4f %% of the time\n", hour->nodes,
             hour->spare_nodes, 100.0 * hour->available);
     report_fleet_counts(fleet, at, counts);
-    fprintf(out, "  hour %d binds, %.4g requests/s: %s %s", fleet->busiest, at->rate, counts,
+    fprintf(out, "  busiest hour %d, %.4g requests/s: %s %s", fleet->busiest, at->rate, counts,
             fleet->plan.disaggregated ? "prefill and decode workers"
             : at->workers[0] == 1     ? "replica"
                                       : "replicas");
     if (at->lack != PLAIT_FLEET_LACKS_NOTHING)
-        fprintf(out, "; one less: %s",
-                at->lack == PLAIT_FLEET_LACKS_LOAD   ? "more comes than leaves"
-                : at->lack == PLAIT_FLEET_LACKS_TTFT ? "first token too late"
-                                                     : "tokens too slow");
+        fprintf(out, "; with one less: %s",
+                at->lack == PLAIT_FLEET_LACKS_LOAD   ? "overloaded"
+                : at->lack == PLAIT_FLEET_LACKS_TTFT ? "over the TTFT bound"
+                                                     : "over the TPOT bound");
     fprintf(out, "\n");
     report_serve_band(4, "time to first token", at->ttft_s, e->band[PLAIT_SERVE_TTFT], out);
     report_serve_band(4, "time per output token", at->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
     if (low->nodes > 0 && high->nodes > 0)
-        fprintf(out, "  80 %% of runs: %d to %d nodes, as the engine gives more or less\n",
+        fprintf(out, "  80 %% band: %d to %d nodes, from the error of the engine's throughput\n",
                 low->nodes, high->nodes);
-    fprintf(out, "  %s output tokens a day; all nodes take %.4g requests/s within the bounds\n",
+    fprintf(out,
+            "  %s output tokens per day; all nodes sustain %.4g requests/s within the bounds\n",
             units_count(fleet->tokens_per_day, a), fleet->sustained);
 }
 
@@ -240,9 +244,9 @@ static plait_status print_hours(const report_fleet *report, FILE *out, plait_err
 
 static plait_status print_fleets(const report_fleet *report, FILE *out, plait_error *err)
 {
-    table *rows = table_new(">#|engine@below|workers@below|>at most@below|weights@below|"
+    table *rows = table_new(">#|engine@below|workers@below|>at peak@below|weights@below|"
                             "kv@below|>nodes@stays|>spare@4|>USD reserved@stays|"
-                            ">elastic@2|against the first");
+                            ">elastic@2|compared with #1");
     char text[160];
 
     for (int i = 0; i < report->answer->fleets; i++) {
@@ -291,11 +295,11 @@ plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_err
     PLAIT_TRY(table_print(rows, 2, out, err));
     PLAIT_TRY(print_hours(report, out, err));
     PLAIT_TRY(print_fleets(report, out, err));
-    fprintf(out, "\nThe cheapest %s of %d deployments that one search gives",
-            report->ask->mode == PLAIT_FLEET_ELASTIC ? "by the hour" : "around the clock",
+    fprintf(out, "\nThese are the cheapest fleets %s, from %d deployments of one search",
+            report->ask->mode == PLAIT_FLEET_ELASTIC ? "with elastic nodes" : "with reserved nodes",
             answer->considered);
     if (answer->divided > 1)
-        fprintf(out, " for 1/%d of the busiest hour", answer->divided);
+        fprintf(out, " for 1/%d of the load of the busiest hour", answer->divided);
     fprintf(out, "; a month has %.0f h. A simulation of their tightest hours confirms them.\n",
             plait_fleet_month_hours());
     return PLAIT_OK;

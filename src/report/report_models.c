@@ -140,20 +140,19 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
     PLAIT_TRY(print_kinds(model, out, err));
     fprintf(out, "\nparameters  %s", units_count(params.total, text));
     if (params.active < params.total)
-        fprintf(out, ", a token uses %s", units_count(params.active, text));
+        fprintf(out, ", %s active per token", units_count(params.active, text));
     fprintf(out, "\n            embedding %s", units_count(params.embedding, text));
     fprintf(out, ", output projection %s",
             model->tied ? "tied to it" : units_count(params.head, text));
     if (params.mtp > 0.0)
         fprintf(out, ", multi-token prediction %s more", units_count(params.mtp, text));
     fprintf(out, "\nbytes       %s as bf16", units_gib(2.0 * params.total, text));
-    fprintf(out, ", %s to train with Adam in mixed precision (18 a parameter)\n",
+    fprintf(out, ", %s to train with Adam in mixed precision (18 bytes per parameter)\n",
             units_gib(18.0 * (params.total + params.mtp), text));
-    fprintf(out, "FLOPs       %s a token to train at sequences of %d, forward and backward",
+    fprintf(out, "FLOPs       %s per token in training at sequences of %d, forward and backward",
             units_rate(whole - skipped, "FLOP", text), seq);
     if (skipped > 0.0)
-        fprintf(out, "; %s with whole squares of causal attention",
-                units_rate(whole, "FLOP", text));
+        fprintf(out, "; %s with the full attention matrix", units_rate(whole, "FLOP", text));
     fputc('\n', out);
     return PLAIT_OK;
 }

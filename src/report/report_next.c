@@ -14,7 +14,7 @@ static const double least_gain = 0.01;
 
 static plait_status print_plans(const next_answer *answer, FILE *out, plait_error *err)
 {
-    table *rows = table_new(">now|>was@1|>predicted|>measured|>believed@stays|80 % band|"
+    table *rows = table_new(">new rank|>rank@stays|>predicted|>measured|>updated@stays|80 % band|"
                             "plan@below");
     char text[UNITS_SIZE], other[UNITS_SIZE], line[REPORT_LINE_SIZE];
 
@@ -55,10 +55,11 @@ static void print_peaks(const next_answer *answer, FILE *out)
                 plan->reserved ? "reserved" : "allocated", units_gib(plan->peak_bytes, found),
                 units_gib(predicted, expected));
         if (plan->peak_bytes > predicted * plan->memory.high_bytes / plan->memory.peak_bytes)
-            fputs(plan->peak_bytes > plan->memory.capacity_bytes
-                      ? ": above its band and what plans may use, so leave others as much more room"
-                      : ": above its band, so leave other plans as much more room",
-                  out);
+            fputs(
+                plan->peak_bytes > plan->memory.capacity_bytes
+                    ? ": above its band and the usable memory; reserve as much more for other plans"
+                    : ": above its band; reserve as much more for other plans",
+                out);
         fputc('\n', out);
     }
 }
@@ -98,19 +99,19 @@ static void print_advice(const next_answer *answer, FILE *out)
 
     fprintf(
         out,
-        "\n%d of %d plans measured, %.3g times as long as predicted; the best of them is %d, %s\n",
+        "\n%d of %d plans measured, at %.3g times the predicted step; the fastest of them is plan "
+        "%d, %s\n",
         answer->measured, answer->plans, measured_over_predicted(answer), best->rank,
         units_seconds(best->measured_s, step));
     if (is_done(answer)) {
-        fprintf(out,
-                "nothing that is left takes less by more than %.1f %% (95 %% sure): keep plan %d\n",
+        fprintf(out, "no remaining plan saves more than %.1f %% (95 %% confidence): keep plan %d\n",
                 100.0 * fmax(0.0, tries->gain), best->rank);
         return;
     }
     const next_plan *const next = &answer->plan[tries->plan[0]];
     fprintf(out,
-            "what is left may take up to %.1f %% less (95 %% sure); stopping here loses %.1f %% on "
-            "average, one more try %.1f %%\n",
+            "a remaining plan may take up to %.1f %% less (95 %% confidence); the expected loss is "
+            "%.1f %% now, %.1f %% after one more try\n",
             100.0 * tries->gain, 100.0 * tries->now, 100.0 * tries->regret[0]);
     fprintf(out, "try next: plan %d: %s\n", next->rank,
             report_line(&answer->problem, &next->degrees, line));

@@ -12,7 +12,7 @@
 
 static plait_status print_operators(const plait_operators_plan *plan, FILE *out, plait_error *err)
 {
-    table *rows = table_new("operator|spec|weight|>forward|>backward|>inside|>a step|"
+    table *rows = table_new("operator|spec|weight|>forward|>backward|>inside|>per step|"
                             ">state|>kept");
     char text[UNITS_SIZE];
 
@@ -68,19 +68,19 @@ plait_status report_operators_print(const report_operators *report, FILE *out, p
     for (int a = 0; a < mesh->axes; a++)
         fprintf(out, "%s%d", a > 0 ? "x" : "", mesh->size[a]);
     fprintf(out,
-            "; %d sequences of %d tokens a step, %d microbatch%s, %.0f tokens a rank of each\n",
+            "; %d sequences of %d tokens a step, %d microbatch%s, %.0f tokens per rank and "
+            "microbatch\n",
             job->gbs, job->seq, report->options->microbatches,
             report->options->microbatches > 1 ? "es" : "",
             plait_job_tokens(job) / report->options->microbatches / job->gpus);
     if (result->verdict != PLAIT_FITS) {
         const bool state = best->state_bytes >= best->kept_bytes;
 
-        fprintf(out,
-                "nothing fits in %s: every assignment needs %s at least, of which %s takes %s; ",
+        fprintf(out, "no layout fits in %s: the smallest needs %s, of which %s %s; ",
                 units_gib(result->limit_bytes, limit), units_gib(result->needed_bytes, bytes),
-                state ? "the state of weights" : "what is kept for backward",
+                state ? "model state takes" : "activations kept for backward take",
                 units_gib(state ? best->state_bytes : best->kept_bytes, step));
-        fprintf(out, "--memory %.2f would suffice\n",
+        fprintf(out, "--memory %.2f is enough\n",
                 (double)(int64_t)(result->needed_bytes / 1073741824.0 * 100.0 + 1.0) / 100.0);
         return PLAIT_OK;
     }
@@ -93,18 +93,18 @@ plait_status report_operators_print(const report_operators *report, FILE *out, p
         fprintf(out, "at most %s from the optimum\n",
                 units_percent(1.0 - result->lower_s / best->step_s, share));
     if (named->step_s <= 0.0)
-        fprintf(out, "no layout that has a name fits\n");
+        fprintf(out, "no named layout fits\n");
     else if (best->name[0] == '\0')
-        fprintf(out, "best that has a name: %s: %s, %s slower\n", named->name,
+        fprintf(out, "best named layout: %s: %s, %s slower\n", named->name,
                 units_seconds(named->step_s, step),
                 units_percent(named->step_s / best->step_s - 1.0, share));
     fprintf(out, "\n");
     PLAIT_TRY(print_operators(best, out, err));
-    fprintf(out, "\nbetween them\n");
+    fprintf(out, "\ncommunication between operators\n");
     PLAIT_TRY(print_edges(best, out, err));
     fprintf(out,
-            "\none layer and microbatch: forward %s, backward %s, exposed communication %s; "
-            "once a step %s\n",
+            "\nper layer and microbatch: forward %s, backward %s, exposed communication %s; "
+            "per layer and step: gradient reduction and optimizer %s\n",
             units_seconds(best->forward_s, forward), units_seconds(best->backward_s, backward),
             units_seconds(best->comm_s, comm), units_seconds(best->sync_s, sync));
     return PLAIT_OK;

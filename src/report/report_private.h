@@ -15,7 +15,7 @@ void report_choices(const plait_plan *plan, FILE *out);
 /** Prints step time, rates, MFU by both conventions, band and memory. */
 void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *out);
 
-/** Returns the name of the convention of MFU: "causal attention halved, as ... count". */
+/** Returns the name of the convention of MFU: "causal attention halved, as in ...". */
 const char *report_half_batch_hint(const plait_model *model, int seq);
 
 /** Prints the routing of experts that the price assumes, and the step with natural routing. */

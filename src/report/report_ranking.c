@@ -191,8 +191,8 @@ plait_status report_tries(const plait_problem *problem, const report_found *foun
     char line[LINE_SIZE];
 
     fprintf(out,
-            "\nplans to start for a few steps, one more each row, and what the best of them is "
-            "expected to lose against the best of these %d:\n",
+            "\nplans to try for a few steps, one more per row, and the expected loss of the best "
+            "of them against the best of these %d plans:\n",
             found->result->plans);
     for (int i = 0; i < tries->count; i++) {
         if (i >= found->tries_asked && i + 1 != 2 && i + 1 != 3 && i + 1 != 5)

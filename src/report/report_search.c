@@ -33,19 +33,20 @@ static void print_band(const plait_problem *problem, const report_found *found, 
 
     if (!isfinite(best->step_low_s))
         return;
-    fprintf(out, "the first lies between %s and %s%s\n", units_seconds(best->step_low_s, low),
-            units_seconds(best->step_high_s, high),
-            problem->runtime->natural_routing ? ", an estimate, since routing is natural"
-                                              : " in 80 % of measured runs like it");
+    fprintf(out,
+            problem->runtime->natural_routing
+                ? "plan 1: band %s to %s, an estimate because routing is natural\n"
+                : "plan 1: 80 %% band %s to %s, from comparable measured runs\n",
+            units_seconds(best->step_low_s, low), units_seconds(best->step_high_s, high));
     report_routing(problem, &found->plan[0], out);
     if (found->result->plans > 1 && found->plan[1].tied) {
         const report_plan *const smallest = least_memory_tied(found);
         char memory[UNITS_SIZE];
 
-        fprintf(out, "~ within %.1f %% of the first: measured runs cannot tell them apart",
+        fprintf(out, "~ within %.1f %% of plan 1: the prediction error is too large to rank them",
                 100.0 * (problem->band.tie - 1.0));
         if (smallest != &found->plan[0])
-            fprintf(out, "; of these, %d needs least memory, %s", smallest->rank,
+            fprintf(out, "; of these, plan %d needs the least memory, %s", smallest->rank,
                     units_gib(smallest->cost.memory.peak_bytes, memory));
         fputc('\n', out);
     }
@@ -93,7 +94,7 @@ static plait_status print_front(const plait_problem *problem, const plait_search
     if (size == 0)
         return PLAIT_OK;
     rows = table_new(">step|>memory@stays|plan@below");
-    fprintf(out, "\nfront of time and memory, %d of %d plans:\n", lines, size);
+    fprintf(out, "\nPareto front of time and memory, %d of %d plans:\n", lines, size);
     for (int i = 0; i < lines; i++) {
         const plait_ranked *const point =
             &result->front[lines == 1 ? 0 : (size - 1) * i / (lines - 1)];
@@ -112,11 +113,12 @@ static void print_proof(const plait_search_result *result, FILE *out)
 {
     char elapsed[UNITS_SIZE];
 
-    fprintf(out,
-            "\n%lld points: %lld priced, %lld ruled out by lower bounds; %lld of the priced fit, "
-            "%lld are tight\n",
-            (long long)result->points, (long long)result->priced, (long long)result->pruned,
-            (long long)result->fits, (long long)result->tight);
+    fprintf(
+        out,
+        "\n%lld uniform plans: %lld priced, %lld pruned by lower bounds; %lld priced plans fit, "
+        "%lld are tight\n",
+        (long long)result->points, (long long)result->priced, (long long)result->pruned,
+        (long long)result->fits, (long long)result->tight);
     if (result->points == 0)
         fprintf(out, "strategy %s: no uniform plan is legal\n", result->strategy);
     else if (result->optimal)
@@ -124,7 +126,7 @@ static void print_proof(const plait_search_result *result, FILE *out)
                 result->plans > 0 ? "no other plan of this space is better"
                                   : "no plan of this space fits");
     else
-        fprintf(out, "strategy %s: not proven\n", result->strategy);
+        fprintf(out, "strategy %s: optimality not proven\n", result->strategy);
     fprintf(out, "elapsed %s on %d thread%s\n", units_seconds(result->elapsed_s, elapsed),
             result->threads, result->threads == 1 ? "" : "s");
 }
@@ -147,17 +149,18 @@ static void print_refinement(const plait_refinement *of, FILE *out)
     if (of->any)
         fprintf(out, "%s", units_seconds(of->best.price.step_s, step));
     if (of->any && !first)
-        fprintf(out, ", %.1f %% less than without", 100.0 * (1.0 - found / of->before));
+        fprintf(out, ", %.1f %% less than without this refinement",
+                100.0 * (1.0 - found / of->before));
     if (!of->any)
-        fputs(first ? "none fits" : "none is faster", out);
+        fputs(first ? "no plan fits" : "no plan is faster", out);
     if (first && !of->any)
         fputs(", proven", out);
     else if (of->optimal)
-        fputs("; proven, no other of this search is better", out);
+        fputs("; proven, no other plan of this refinement is better", out);
     else if (isfinite(of->floor))
-        fprintf(out, "; not proven, none can be below %s: a gap of %s",
-                units_seconds(of->floor, floor), gap_text(1.0 - of->floor / found, gap));
-    fprintf(out, "; %lld points left by bounds, %lld solved\nelapsed %s on %s\n",
+        fprintf(out, "; not proven, lower bound %s, gap %s", units_seconds(of->floor, floor),
+                gap_text(1.0 - of->floor / found, gap));
+    fprintf(out, "; %lld points not pruned by bounds, %lld of them solved\nelapsed %s on %s\n",
             (long long)of->points, (long long)of->solved, units_seconds(of->elapsed_s, elapsed),
             of->name);
 }
@@ -171,10 +174,10 @@ static void print_tight(const plait_problem *problem, const plait_search_result 
     if (!result->has_tight)
         return;
     units_percent(plait_memory_risk(problem, best->price.peak_bytes), risk);
-    fprintf(out, "\ntight: at a %s risk of running out a plan takes %s", risk,
+    fprintf(out, "\ntight: a plan with a %s risk of running out of memory takes %s", risk,
             units_seconds(best->price.step_s, step));
     if (result->plans > 0)
-        fprintf(out, ", %.1f %% less",
+        fprintf(out, ", %.1f %% less than plan 1",
                 100.0 * (1.0 - best->price.step_s / result->plan[0].price.step_s));
     fprintf(out, " (%s: %s); --risk %.2f lists it\n", units_gib(best->price.peak_bytes, memory),
             report_line(problem, &best->plan.degrees, line),
@@ -189,21 +192,22 @@ static void print_fewer(const plait_problem *problem, const report_found *found,
     char step[UNITS_SIZE], memory[UNITS_SIZE], ideal[UNITS_SIZE], line[LINE_SIZE];
     const int all = problem->job.gpus;
 
-    fprintf(out, "\n%d of %d GPUs ", fewer->gpus, all);
+    fprintf(out, "\na plan on %d of %d GPUs ", fewer->gpus, all);
     if (found->result->plans > 0)
-        fprintf(out, "are %.1f %% faster",
+        fprintf(out, "is %.1f %% faster",
                 100.0 * (found->result->plan[0].price.step_s / price->step_s - 1.0));
     else
-        fputs(fewer->proven ? "work best" : "work", out);
+        fputs(fewer->proven ? "is the fastest on fewer GPUs" : "runs", out);
     fprintf(out, ": step %s, %s (%s)\n", units_seconds(price->step_s, step),
             units_gib(price->peak_bytes, memory),
             report_line(problem, &fewer->best.plan.degrees, line));
     fprintf(out,
-            "all %d, if they divided as well, would take %s: the %d that idle would buy %.1f %%\n",
+            "with the same efficiency, all %d GPUs would take %s: the %d idle ones would save "
+            "%.1f %%\n",
             all, units_seconds(fewer->ideal_s, ideal), all - fewer->gpus,
             100.0 * (1.0 - fewer->ideal_s / price->step_s));
     if (!fewer->proven)
-        fprintf(out, "of the smaller numbers the first %d were searched\n", fewer->searched);
+        fprintf(out, "of the smaller numbers of GPUs, only %d were searched\n", fewer->searched);
 }
 
 /* Prints the closest infeasible plan, and the memory that it lacks. */
@@ -214,10 +218,10 @@ static plait_status print_closest(const plait_problem *problem, const report_fou
     const int s = closest->cost.fullest_stage;
     char missing[UNITS_SIZE], peak[UNITS_SIZE], capacity[UNITS_SIZE];
 
-    fputs("\nThe plan that lacks least", out);
+    fputs("\nClosest plan", out);
     if (!found->result->closest_proven)
-        fprintf(out, ", within %.0f %%", 100.0 * PLAIT_CLOSEST_WITHIN);
-    fprintf(out, ": %s used, %s there, %s missing on stage %d",
+        fprintf(out, " (within %.0f %% of the least memory)", 100.0 * PLAIT_CLOSEST_WITHIN);
+    fprintf(out, ": needs %s of %s, %s short on stage %d",
             units_gib(closest->cost.memory.peak_bytes, peak),
             units_gib(closest->cost.memory.capacity_bytes, capacity),
             units_gib(closest->cost.missing_bytes, missing), s);
@@ -226,7 +230,7 @@ static plait_status print_closest(const plait_problem *problem, const report_fou
                 problem->cluster->group[closest->plan.stage[s].group].accelerator->name);
     fputs(".\n", out);
     report_degrees(problem, &closest->degrees, out);
-    return report_groups(problem, closest, " of that plan", out, err);
+    return report_groups(problem, closest, " of the closest plan", out, err);
 }
 
 static void print_next(const report_found *found, FILE *out)
@@ -242,20 +246,22 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
 
     report_question(problem, out);
     if (found->refusal != NULL) {
-        fprintf(out, "\nno plan of %d GPUs is legal: %s\n", problem->job.gpus, found->refusal);
+        fprintf(out, "\nno plan on %d GPUs is legal: %s\n", problem->job.gpus, found->refusal);
         print_fewer(problem, found, out);
         print_next(found, out);
         return PLAIT_OK;
     }
-    fprintf(out,
-            "plans may use %s of %s of each GPU, a %g %% risk of running out; least %s first\n\n",
-            units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
-            units_gib(plait_capacity_bytes(problem, 0.5), device), 100.0 * problem->risk,
-            plait_objective_name[found->options->objective]);
+    fprintf(
+        out,
+        "plans may use %s of %s per GPU, a %g %% risk of running out of memory; ranked by least "
+        "%s\n\n",
+        units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
+        units_gib(plait_capacity_bytes(problem, 0.5), device), 100.0 * problem->risk,
+        plait_objective_name[found->options->objective]);
     if (found->result->plans > 0) {
         PLAIT_TRY(report_ranking(problem, found, out, err));
         print_band(problem, found, out);
-        PLAIT_TRY(report_groups(problem, &found->plan[0], ", of the first plan", out, err));
+        PLAIT_TRY(report_groups(problem, &found->plan[0], " of plan 1", out, err));
         report_idle(problem, found, out);
         if (found->tries != NULL)
             PLAIT_TRY(report_tries(problem, found, out, err));
@@ -265,7 +271,7 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
         if (found->closest != NULL)
             PLAIT_TRY(print_closest(problem, found, out, err));
         if (found->relaxations > 0) {
-            fputs("\nWhat would make a plan fit, smallest change first:\n", out);
+            fputs("\nChanges that make a plan fit, smallest first:\n", out);
             report_relaxations(found->relaxation, found->relaxations, out);
         }
     }

@@ -49,9 +49,8 @@ void report_serve_pools(const plait_serve_plan *plan, char text[160])
 
 bool report_serve_bounds(const plait_serve_options *q, FILE *out)
 {
-    static const char *const what[PLAIT_SERVE_LIMITS] = {
-        "first token",      "first token of 95 of 100",      "first token of 99 of 100",
-        "each further one", "each further one of 95 of 100", "each further one of 99 of 100"};
+    static const char *const what[PLAIT_SERVE_LIMITS] = {"mean TTFT", "p95 TTFT", "p99 TTFT",
+                                                         "mean TPOT", "p95 TPOT", "p99 TPOT"};
     double asked[PLAIT_SERVE_LIMITS];
     const char *before = "  ";
     char a[UNITS_SIZE];
@@ -93,15 +92,15 @@ static bool is_open(const plait_serve_options *q)
 static void print_question(const report_serve *report, FILE *out)
 {
     const plait_serve_options *q = report->question;
-    fprintf(out, "%s on up to %d x %s: %.0f tokens in%s, %.0f out", q->model->name, q->gpus,
-            q->cluster->group[0].accelerator->name, q->load.input,
-            q->load.cached > 0.0 ? " (prefix cached in part)" : "", q->load.output);
+    fprintf(out, "%s on up to %d x %s: %.0f input tokens%s, %.0f output tokens", q->model->name,
+            q->gpus, q->cluster->group[0].accelerator->name, q->load.input,
+            q->load.cached > 0.0 ? " (prefix partly cached)" : "", q->load.output);
     if (q->load.kind == PLAIT_LOAD_RATE)
-        fprintf(out, ", %.6g requests/s at random", q->load.rate);
+        fprintf(out, ", %.6g requests/s at random times", q->load.rate);
     else if (q->load.concurrency > 0.0)
         fprintf(out, ", %.0f requests in flight", q->load.concurrency);
     else
-        fprintf(out, ", as many requests as the bounds let in");
+        fprintf(out, ", as many requests as the bounds allow");
     if (q->load.draft > 0)
         fprintf(out, "; %d drafted tokens, %.0f %% accepted", q->load.draft,
                 100.0 * q->load.accept);
@@ -159,18 +158,19 @@ static plait_status print_ranking(const report_serve *report, FILE *out, plait_e
         unjudged += answer->plan[i].unjudged;
     }
     by_formula = shown - simulated - unjudged;
-    fprintf(out, "\nThe simulation confirms %d of these %d.", simulated, shown);
+    fprintf(out, "\nThe simulation confirms %d of these %d deployments.", simulated, shown);
     if (by_formula > 0)
-        fprintf(out, " %d %s by the closed forms, far enough from the load and the bounds.",
+        fprintf(out,
+                " %d %s judged by closed forms, with enough margin to the load and the bounds.",
                 by_formula, by_formula == 1 ? "is" : "are");
     if (unjudged > 0)
-        fprintf(out, " %d near saturation %s not simulated: ask for %s with --eval.", unjudged,
+        fprintf(out, " %d near saturation %s not simulated; --eval simulates %s.", unjudged,
                 unjudged == 1 ? "is" : "are", unjudged == 1 ? "it" : "them");
     fprintf(out, "\n");
     if (is_open(q))
         fprintf(out,
-                "Each row is one replica, of as many as fit on %d GPUs; replicas serve users "
-                "of their own.\n",
+                "Each row is one of the replicas that fit on %d GPUs; each replica serves its own "
+                "users.\n",
                 q->gpus);
     return PLAIT_OK;
 }
@@ -181,9 +181,8 @@ void report_serve_band(int indent, const char *what, double value, const double 
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
-    fprintf(out, "%*s%-24s %10s   80 %% of runs between %s and %s\n", indent, "", what,
-            units_latency(value, a), units_latency(value * band[0], b),
-            units_latency(value * band[1], c));
+    fprintf(out, "%*s%-24s %10s   80 %% band %s to %s\n", indent, "", what, units_latency(value, a),
+            units_latency(value * band[0], b), units_latency(value * band[1], c));
 }
 
 static void print_plan(const report_serve *report, const plait_serve_plan *p, FILE *out)
@@ -193,50 +192,52 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
     const plait_service *s = &p->service;
     char a[UNITS_SIZE], b[UNITS_SIZE], workers[64];
 
-    fprintf(out, "%s, %s, %d replica%s on %d GPU%s, weights %s, cache %s\n", e->name, mode_of(p),
+    fprintf(out, "%s, %s, %d replica%s on %d GPU%s, weights %s, KV cache %s\n", e->name, mode_of(p),
             p->replicas, p->replicas == 1 ? "" : "s", p->gpus, p->gpus == 1 ? "" : "s",
             plait_weight_name[p->weights], plait_kv_name[p->kv]);
     if (is_open(q) && report->answer != NULL) {
         const int copies = q->gpus / p->gpus;
 
         if (p->gpus == q->gpus)
-            fprintf(out, "  It fills the %d GPUs.\n", q->gpus);
+            fprintf(out, "  One replica uses all %d GPUs.\n", q->gpus);
         else if (copies == 1)
-            fprintf(out, "  It takes %d of the %d GPUs, and no second one fits.\n", p->gpus,
-                    q->gpus);
+            fprintf(out, "  One replica uses %d of the %d GPUs; a second one does not fit.\n",
+                    p->gpus, q->gpus);
         else
             fprintf(
                 out,
-                "  It takes %d of the %d GPUs: %d replicas use %d, for %.0f requests in flight.\n",
+                "  One replica uses %d of the %d GPUs: %d replicas use %d, with %.0f requests in "
+                "flight.\n",
                 p->gpus, q->gpus, copies, copies * p->gpus, copies * p->concurrency);
     }
     for (int r = 0; r <= p->disaggregated; r++) {
         report_serve_workers(p, r, workers);
-        fprintf(out, "  %-24s %s; room for %s tokens of cache on each attention rank\n",
+        fprintf(out, "  %-24s %s; KV cache for %s tokens on each attention rank\n",
                 !p->disaggregated ? "workers"
                 : r               ? "decode"
                                   : "prefill",
                 workers, units_count(p->kv_tokens[r], a));
     }
     report_serve_band(2, "time to first token", s->ttft_s, e->band[PLAIT_SERVE_TTFT], out);
-    fprintf(out, "  %-24s %10s   of %s by itself, %s waiting\n", "  99 of 100 within",
+    fprintf(out, "  %-24s %10s   without load %s, mean wait %s\n", "  p99",
             units_latency(p->ttft_p99_s, a), units_latency(s->prompt_s, b),
             units_latency(s->queue_s, workers));
     report_serve_band(2, "time per output token", s->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
     if (q->tpot_s <= 0.0 && q->tpot_p95_s <= 0.0 && q->tpot_p99_s <= 0.0)
-        fprintf(out, "  %-24s %10.3g   tokens/s; --tpot TIME bounds it\n", "  each user reads",
+        fprintf(out, "  %-24s %10.3g   tokens/s; --tpot TIME sets a bound\n", "  per user",
                 1.0 / s->tpot_s);
     fprintf(out, "  %-24s %10s\n", "end to end", units_latency(s->e2e_s, a));
-    fprintf(out, "  %-24s %10s   80 %% of runs between %s and %s\n", "output tokens/s",
+    fprintf(out, "  %-24s %10s   80 %% band %s to %s\n", "output tokens/s",
             units_count(s->output_tokens_per_s, a),
             units_count(s->output_tokens_per_s * e->band[PLAIT_SERVE_RATE][0], b),
             units_count(s->output_tokens_per_s * e->band[PLAIT_SERVE_RATE][1], workers));
-    fprintf(out, "  %-24s %10.1f   %.1f a user\n", "  a GPU", p->tokens_per_s_gpu, 1.0 / s->tpot_s);
+    fprintf(out, "  %-24s %10.1f   %.1f per user\n", "  per GPU", p->tokens_per_s_gpu,
+            1.0 / s->tpot_s);
     if (isfinite(p->usd_per_mtok))
         fprintf(out, "  %-24s %10.2f\n", "USD/million tokens", p->usd_per_mtok);
     if (isfinite(p->joules_per_tok))
-        fprintf(out, "  %-24s %10.2f\n", "joules a token", p->joules_per_tok);
-    fprintf(out, "  %-24s %10.0f   of at most %.0f on a worker; %s binds\n", "running requests",
+        fprintf(out, "  %-24s %10.2f\n", "joules per token", p->joules_per_tok);
+    fprintf(out, "  %-24s %10.0f   at most %.0f per worker; bound by %s\n", "running requests",
             s->batch, p->batch_cap, plait_serve_bind_name[s->binds]);
 }
 
@@ -244,9 +245,8 @@ static void print_seen(const char *what, const plait_latency_stats *seen, FILE *
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
-    fprintf(out, "  %-24s %10s   half within %s, 99 of 100 within %s\n", what,
-            units_latency(seen->mean_s, a), units_latency(seen->p50_s, b),
-            units_latency(seen->p99_s, c));
+    fprintf(out, "  %-24s %10s   p50 %s, p99 %s\n", what, units_latency(seen->mean_s, a),
+            units_latency(seen->p50_s, b), units_latency(seen->p99_s, c));
 }
 
 static void print_drawn(const plait_serve_options *q, const plait_service *formula,
@@ -257,9 +257,9 @@ static void print_drawn(const plait_serve_options *q, const plait_service *formu
     if (d->requests == 0)
         return;
     fprintf(out, "\n  simulated, %d requests%s%s\n", d->requests, d->stopped ? ", stopped" : "",
-            d->full ? "; the queue grew to the end: more comes than leaves" : "");
+            d->full ? "; overloaded: the queue grew until the end" : "");
     if (d->preempted > 0)
-        fprintf(out, "  %-24s %10d   times a full cache sent a request back to start again\n",
+        fprintf(out, "  %-24s %10d   restarts of requests because the KV cache was full\n",
                 "preempted", d->preempted);
     print_seen("time to first token", &d->ttft, out);
     print_seen("time per output token", &d->tpot, out);
@@ -267,7 +267,7 @@ static void print_drawn(const plait_serve_options *q, const plait_service *formu
     fprintf(out, "  %-24s %10s   from the first arrival to the last token\n", "output tokens/s",
             units_count(d->output_tokens_per_s, a));
     if (q->load.kind == PLAIT_LOAD_RATE)
-        fprintf(out, "  %-24s %9.1f%%   of the requests that come leave as fast\n", "carried",
+        fprintf(out, "  %-24s %9.1f%%   rate of completions over rate of arrivals\n", "carried",
                 100.0 * d->carried);
     if (!d->stopped) {
         static const double usual = 1.4; // up to half of what a deployment sustains, S.108
@@ -276,19 +276,20 @@ static void print_drawn(const plait_serve_options *q, const plait_service *formu
         if (longer > usual)
             fprintf(
                 out,
-                "  note: the time to first token is %.1f times the one above; plan with this one\n",
+                "  note: the simulated time to first token is %.1f times the predicted one; plan "
+                "with the simulated one\n",
                 longer);
         else if (longer * usual < 1.0)
             fprintf(out,
-                    "  note: the time to first token above is %.1f times this one; plan with that "
-                    "one\n",
+                    "  note: the predicted time to first token is %.1f times the simulated one; "
+                    "plan with the predicted one\n",
                     1.0 / longer);
     }
 }
 
 static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_error *err)
 {
-    table *rows = table_new("a decoding step|>time|>share");
+    table *rows = table_new("decode step|>time|>share");
     double sum = 0.0;
     char a[UNITS_SIZE];
 
@@ -301,7 +302,7 @@ static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_erro
         table_cell(rows, "%s", units_seconds(p->service.parts[i], a));
         table_cell(rows, "%.1f %%", 100.0 * p->service.parts[i] / sum);
     }
-    table_cell(rows, "all");
+    table_cell(rows, "total");
     table_cell(rows, "%s", units_seconds(sum, a));
     table_cell(rows, "100.0 %%");
     fprintf(out, "\n");
@@ -318,10 +319,11 @@ static void print_engine(const plait_engine *e, FILE *out)
     };
     int assumed = 0;
 
-    fprintf(out, "\n  %s: %d measured runs", e->name, e->rows);
+    fprintf(out, "\n  profile %s: fitted to %d measured runs", e->name, e->rows);
     for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
         if (!e->determined[n])
-            fprintf(out, "%s%s", assumed++ ? ", " : "; not determined by them: ", word[n]);
+            fprintf(out, "%s%s",
+                    assumed++ ? ", " : "; constants that they do not determine: ", word[n]);
     fprintf(out, "\n");
 }
 
@@ -334,7 +336,7 @@ static plait_status print_front(const plait_serve_answer *answer, FILE *out, pla
     char a[UNITS_SIZE], workers[160];
 
     if (answer->front > 0)
-        fprintf(out, "\nWhat a faster token costs\n");
+        fprintf(out, "\nPareto front of TPOT and tokens/s per GPU\n");
     for (int i = 0; i < answer->front; i++) {
         const plait_serve_plan *p = &answer->at_front[i];
         report_serve_pools(p, workers);
@@ -352,14 +354,22 @@ static plait_status print_front(const plait_serve_answer *answer, FILE *out, pla
 
 static void print_counts(const plait_serve_answer *answer, FILE *out)
 {
-    const char *before = "Left out:";
+    static const char *const reason[PLAIT_SERVE_REJECTS] = {
+        "by degrees that do not divide the model",
+        "not supported by the engine",
+        "out of memory",
+        "overloaded",
+        "over the TTFT bound",
+        "over the TPOT bound",
+        "prefill/decode pairs by lower bound",
+        "by the simulation"};
+    const char *before = "Rejected:";
 
-    fprintf(out, "\nAll %lld workers that can be were looked at, %lld deployments priced. ",
+    fprintf(out, "\nSearched all %lld valid workers, %lld deployments. ",
             (long long)answer->workers, (long long)answer->looked);
     for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
         if (answer->rejected[r] > 0) {
-            fprintf(out, "%s %lld %s", before, (long long)answer->rejected[r],
-                    plait_serve_reject_name[r]);
+            fprintf(out, "%s %lld %s", before, (long long)answer->rejected[r], reason[r]);
             before = ";";
         }
     fprintf(out, "\n");
@@ -378,9 +388,9 @@ static void print_no_worker(FILE *out)
 {
     fprintf(
         out,
-        "  There is no worker with the degrees that are asked for: each is a power of two, pp at "
-        "most %d, tp within %d\n  scale-up domains, and all of them within the GPUs. Take another "
-        "tp, pp, ep or dp_attention.\n",
+        "  No worker has the requested degrees: each must be a power of two, pp at most %d, tp "
+        "within %d scale-up\n  domains, and the worker must fit on the GPUs. Change tp, pp, ep or "
+        "dp_attention.\n",
         PLAIT_SERVE_MAX_STAGES, PLAIT_SERVE_MAX_DOMAINS);
 }
 
@@ -406,7 +416,9 @@ static void print_reach(const report_serve *report, FILE *out)
     if (q->load.kind != PLAIT_LOAD_RATE || reach == NULL)
         return;
     if (reach->rate <= 0.0) {
-        fprintf(out, "  No rate is carried%s: take other bounds, more GPUs, or narrower weights.\n",
+        fprintf(out,
+                "  No request rate is sustained%s: relax the bounds, use more GPUs or narrower "
+                "weights.\n",
                 has_bounds(q) ? " within the bounds" : " at all");
         return;
     }
@@ -414,7 +426,7 @@ static void print_reach(const report_serve *report, FILE *out)
         decimals++; // three digits
     report_serve_pools(&reach->plan, workers);
     fprintf(out, "  %d GPU%s about %.*f requests/s%s: %s, %s, %d x %s.\n", q->gpus,
-            q->gpus == 1 ? " carries" : "s carry", decimals, reach->rate,
+            q->gpus == 1 ? " sustains" : "s sustain", decimals, reach->rate,
             has_bounds(q) ? " within the bounds" : "", reach->plan.engine->name,
             mode_of(&reach->plan), reach->plan.replicas, workers);
     if (reach->gpus > 0)
@@ -429,7 +441,7 @@ static void print_nearest(const report_serve *report, FILE *out)
     char a[UNITS_SIZE], workers[160];
 
     fprintf(out, "No deployment on %d GPU%s %s%s%s.\n", q->gpus, q->gpus == 1 ? "" : "s",
-            q->load.kind == PLAIT_LOAD_RATE ? "carries the load" : "",
+            q->load.kind == PLAIT_LOAD_RATE ? "sustains the load" : "",
             q->load.kind == PLAIT_LOAD_RATE && has_bounds(q) ? " within the bounds" : "",
             q->load.kind == PLAIT_LOAD_RATE ? "" : "meets the bounds");
     if (has_no_worker(answer)) {
@@ -439,17 +451,17 @@ static void print_nearest(const report_serve *report, FILE *out)
     print_reach(report, out);
     if (!answer->has_nearest) {
         if (q->load.kind != PLAIT_LOAD_RATE || report->reach == NULL)
-            fprintf(out, "  None carries the load at all: take more GPUs, fewer requests, or "
-                         "narrower weights.\n");
+            fprintf(out, "  None sustains the load even without bounds: use more GPUs, fewer "
+                         "requests or narrower weights.\n");
         return;
     }
     report_serve_pools(&answer->nearest, workers);
-    fprintf(out, "  Nearest: %s, %s, %s, on %d GPUs.", answer->nearest.engine->name,
+    fprintf(out, "  Closest: %s, %s, %s, on %d GPUs.", answer->nearest.engine->name,
             mode_of(&answer->nearest), workers, answer->nearest.gpus);
-    fprintf(out, " It needs ");
+    fprintf(out, " It meets ");
     report_serve_needs(q, &answer->nearest, out);
     fprintf(out, ".");
-    fprintf(out, "\n  (%s is what it has.)\n", units_latency(answer->nearest.service.tpot_s, a));
+    fprintf(out, "\n  (Its TPOT is %s.)\n", units_latency(answer->nearest.service.tpot_s, a));
 }
 
 plait_status report_serve_print(const report_serve *report, FILE *out, plait_error *err)
@@ -465,7 +477,7 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         char workers[160];
 
         report_serve_pools(p, workers);
-        fprintf(out, "%s, %s, %s, weights %s, cache %s, does not run:\n  %s.\n", p->engine->name,
+        fprintf(out, "%s, %s, %s, weights %s, KV cache %s, cannot run:\n  %s.\n", p->engine->name,
                 mode_of(p), workers, plait_weight_name[p->weights], plait_kv_name[p->kv],
                 report->why);
         return PLAIT_OK;
@@ -477,7 +489,7 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         if (best->simulated)
             print_drawn(report->question, &best->service, &best->drawn, out);
         if (report->missed != NULL)
-            fprintf(out, "\n  The answer is no: %s.\n", report->missed);
+            fprintf(out, "\n  The simulation misses a requirement: %s.\n", report->missed);
         if (report->explain || answer == NULL) {
             PLAIT_TRY(print_parts(best, out, err));
             if (report->explain)
@@ -504,9 +516,9 @@ plait_status report_serve_why_not(const report_serve *report, const char *what,
 
     print_question(report, out);
     if (other->plans == 0) {
-        fprintf(out, "%s: no deployment of it meets the bounds.\n", what);
+        fprintf(out, "%s: no deployment with it meets the bounds.\n", what);
         if (other->has_nearest)
-            fprintf(out, "  The nearest has a first token in %.0f ms and %.1f ms a token.\n",
+            fprintf(out, "  The closest has a TTFT of %.0f ms and a TPOT of %.1f ms.\n",
                     other->needs_ttft_s * 1e3, other->needs_tpot_s * 1e3);
         if (has_no_worker(other))
             print_no_worker(out);
@@ -515,13 +527,15 @@ plait_status report_serve_why_not(const report_serve *report, const char *what,
         return PLAIT_OK;
     }
     if (answer->plans == 0 || other->plan[0].tokens_per_s_gpu >= answer->plan[0].tokens_per_s_gpu) {
-        fprintf(out, "%s: it is the best there is.\n", what);
+        fprintf(out, "%s: the best deployment uses it.\n", what);
         return print_plans(report->question, other->plan, 1, out, err);
     }
-    fprintf(
-        out, "%s: its best gives %.1f %% fewer tokens/s a GPU than the best of all; %s binds it.\n",
-        what, 100.0 * (1.0 - other->plan[0].tokens_per_s_gpu / answer->plan[0].tokens_per_s_gpu),
-        plait_serve_bind_name[other->plan[0].service.binds]);
+    fprintf(out,
+            "%s: its best deployment has %.1f %% fewer tokens/s per GPU than the best of all; it "
+            "is bound by %s.\n",
+            what,
+            100.0 * (1.0 - other->plan[0].tokens_per_s_gpu / answer->plan[0].tokens_per_s_gpu),
+            plait_serve_bind_name[other->plan[0].service.binds]);
     const plait_serve_plan both[2] = {answer->plan[0], other->plan[0]};
     return print_plans(report->question, both, 2, out, err);
 }

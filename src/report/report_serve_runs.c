@@ -52,22 +52,24 @@ static plait_status print_errors(const plait_serve_validation *v, FILE *out, pla
 
 plait_status report_serve_validation(const plait_serve_validation *v, FILE *out, plait_error *err)
 {
-    fprintf(out, "%s: %d runs priced, %d refused, %d not trusted\n\n", v->runs->name, v->priced,
+    fprintf(out, "%s: %d runs predicted, %d rejected, %d not trusted\n\n", v->runs->name, v->priced,
             v->refused, v->low);
     if (v->runs->given != NULL)
-        fprintf(out, "each by its engine as runs of other sources make it\n\n");
-    PLAIT_TRY(print_errors(v, out, err));
-    if (v->choices > 0)
         fprintf(
             out,
-            "\nThe fastest under a bound on TPOT, as predicted, of %d groups of runs: %.1f %% of "
-            "the best\nmeasured throughput on average; %.1f %% of the picks measured over the "
-            "bound.\n",
-            v->choices, 100.0 * v->choice_share, 100.0 * v->choice_over);
+            "each run is predicted by an engine profile that is fitted to other sources only\n\n");
+    PLAIT_TRY(print_errors(v, out, err));
+    if (v->choices > 0)
+        fprintf(out,
+                "\nThe run predicted as fastest under a bound on TPOT, in %d groups of runs: %.1f "
+                "%% of "
+                "the best\nmeasured throughput on average; %.1f %% of these runs measured over the "
+                "bound.\n",
+                v->choices, 100.0 * v->choice_share, 100.0 * v->choice_over);
     if (v->refused > 0) {
         const plait_serve_runs *runs = v->runs;
 
-        fprintf(out, "\nRefused:\n");
+        fprintf(out, "\nRejected:\n");
         for (size_t i = 0; i < runs->count; i++) {
             const char *note = runs->run[i].note;
             int rows = 0;

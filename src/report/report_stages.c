@@ -210,12 +210,12 @@ void report_idle(const plait_problem *problem, const report_found *found, FILE *
     for (int i = 0; i < found->idle_groups; i++) {
         const plait_idle_group *const idle = &found->idle[i];
 
-        fprintf(out, "group %d, %d GPUs %s, is idle: ", idle->group, idle->gpus,
+        fprintf(out, "group %d (%d GPUs %s) is idle: ", idle->group, idle->gpus,
                 problem->cluster->group[idle->group].accelerator->name);
         if (!idle->any)
-            fputs("no plan with it fits\n", out);
+            fputs("no plan that uses it fits\n", out);
         else
-            fprintf(out, "the best plan with it takes %s, and %.1f %% more %s\n",
+            fprintf(out, "the best plan that uses it takes %s, %.1f %% more %s\n",
                     units_seconds(idle->best.price.step_s, step),
                     100.0 * (idle->best.objective / found->result->plan[0].objective - 1.0),
                     plait_objective_name[found->options->objective]);

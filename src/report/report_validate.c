@@ -70,8 +70,8 @@ static void left_out_cells(table *rows, const plait_left_out *left_out)
 static plait_status print_left_out(const plait_left_out *left_out, size_t count,
                                    const plait_left_out *total, FILE *out, plait_error *err)
 {
-    table *rows = table_new("source|software|constants of it|>rows|>MAPE|>median|>90 %|"
-                            ">bias|>in 80 % band|>its width");
+    table *rows = table_new("source|software|constants from|>rows|>MAPE|>median|>90 %|"
+                            ">bias|>in 80 % band|>band width");
 
     for (size_t i = 0; i < count; i++) {
         table_cell(rows, "%s", left_out[i].source);
@@ -83,7 +83,7 @@ static plait_status print_left_out(const plait_left_out *left_out, size_t count,
     table_cell(rows, "-");
     table_cell(rows, "-");
     left_out_cells(rows, total);
-    fputs("\nstep time of each source by profiles and bands that know nothing of it:\n", out);
+    fputs("\nstep time of each source, with profiles and bands fitted without it:\n", out);
     return table_print(rows, 2, out, err);
 }
 
@@ -137,11 +137,11 @@ static plait_status print_replay(const plait_validation *v, FILE *out, plait_err
         report_append(columns, sizeof columns, "|>%d", plait_replay_tries[r]);
     rows = table_new(columns);
     replay_cells(rows, "at random", v->replay.random);
-    replay_cells(rows, "the first as ranked", v->replay.ranked);
-    replay_cells(rows, "a set, as search --try", v->replay.tries);
-    replay_cells(rows, "  what it expects", v->replay.expected);
-    replay_cells(rows, "one by one, as next", v->replay.updated);
-    fprintf(out, "\nregret of the best of a few tries, mean of the same sweeps:\n");
+    replay_cells(rows, "in order of rank", v->replay.ranked);
+    replay_cells(rows, "a set from search --try", v->replay.tries);
+    replay_cells(rows, "  its expected regret", v->replay.expected);
+    replay_cells(rows, "one by one with next", v->replay.updated);
+    fprintf(out, "\nregret of the best of a few tries, mean over these sweeps:\n");
     return table_print(rows, 2, out, err);
 }
 
@@ -173,7 +173,7 @@ const char *report_run_plan(const plait_run_price *price, char text[REPORT_TERMS
 
 static plait_status print_regrets(const plait_validation *v, FILE *out, plait_error *err)
 {
-    table *rows = table_new("sweep|>plans|>regret|>Spearman|we would choose@below|"
+    table *rows = table_new("sweep|>plans|>regret|>Spearman|predicted best@below|"
                             "best measured@below");
     char text[REPORT_TERMS_SIZE];
     size_t shown = 0;
@@ -249,13 +249,12 @@ static plait_status print_confusions(const plait_validation *v, FILE *out, plait
 
     if (v->confusions == 0)
         return PLAIT_OK;
-    rows = table_new("source|>ran|>called oom|>|>tight|>|>failed|>foreseen|>|"
-                     ">balanced");
+    rows = table_new("source|>ran|>predicted oom|>|>tight|>|>failed|>predicted oom|>|"
+                     ">balanced accuracy");
     for (size_t g = 0; g < v->confusions; g++)
         confusion_cells(rows, v->confusion[g].source, &v->confusion[g]);
     confusion_cells(rows, "all", &v->confusion_total);
-    fputs("\nout of memory, of runs whose recomputation is published and that keep nothing on the "
-          "host "
+    fputs("\nout of memory, for runs with published recomputation and without offload to the host "
           "(failed: oom and crash):\n",
           out);
     return table_print(rows, 2, out, err);
@@ -295,7 +294,7 @@ static plait_status print_worst(const plait_validation *v, FILE *out, plait_erro
     if (v->worst_count == 0)
         return PLAIT_OK;
     rows = table_new("row|>measured|>predicted|>error@stays|plan@below|"
-                     "predicted as");
+                     "predicted terms");
     for (size_t i = 0; i < v->worst_count; i++) {
         const plait_run_price *const price = &v->price[v->worst[i]];
         const plait_run *const run = price->run;
@@ -317,7 +316,7 @@ static plait_status print_unpriced(const plait_validation *v, FILE *out, plait_e
 
     if (v->reasons == 0)
         return PLAIT_OK;
-    rows = table_new(">rows|the first@below|why@below");
+    rows = table_new(">rows|first row@below|reason@below");
     for (size_t i = 0; i < v->reasons; i++) {
         table_cell(rows, "%zu", v->unpriced[i].rows);
         table_cell(rows, "%s", v->unpriced[i].first);

@@ -60,8 +60,8 @@ plait_status timeline_trace(const plait_timeline *line, plait_arena *arena, cons
 
     if (line->pipeline.events > MOST_TRACED)
         return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
-                          "expected at most %d actions, found %d: a smaller --gbs shows the same "
-                          "pipeline",
+                          "expected at most %d actions, found %d; a smaller --gbs gives the same "
+                          "pipeline with fewer microbatches",
                           MOST_TRACED, line->pipeline.events);
     json_writer_init(&json, arena);
     json_begin_object(&json);
@@ -213,9 +213,10 @@ plait_status timeline_svg(const plait_timeline *line, plait_arena *arena, const 
     char time[UNITS_SIZE], title[96];
 
     if (line->pipeline.events > MOST_DRAWN)
-        return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
-                          "expected at most %d actions to draw, found %d: a .json holds them all",
-                          MOST_DRAWN, line->pipeline.events);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, NULL,
+            "expected at most %d actions to draw, found %d; write a .json file instead", MOST_DRAWN,
+            line->pipeline.events);
 
     text_builder_init(&draw.out, arena);
     text_append_printf(&draw.out,

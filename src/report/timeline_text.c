@@ -30,7 +30,7 @@ static const char *const letter_means[LETTERS] = {
     [BACKWARD] = "backward",
     [INPUT] = "input gradient",
     [WEIGHT] = "weight gradient",
-    [PAIR] = "a forward and a backward at once",
+    [PAIR] = "overlapped forward and backward",
     [REDUCE] = "gradient reduction",
     [OPTIMIZER] = "optimizer",
     [GATHER] = "parameter gather",
@@ -237,7 +237,7 @@ void timeline_text(const plait_timeline *line, FILE *out)
                 least = fmin(least, busy);
                 most = fmax(most, busy);
             }
-            fprintf(out, "  ranks %d to %d likewise, busy %s to %s\n", SHOWN_AT_AN_END, end - 1,
+            fprintf(out, "  ranks %d to %d not drawn, busy %s to %s\n", SHOWN_AT_AN_END, end - 1,
                     units_percent(least, low), units_percent(most, high));
         }
     }
@@ -246,7 +246,7 @@ void timeline_text(const plait_timeline *line, FILE *out)
     for (int what = 0; what < LETTERS; what++)
         if (seen[what])
             fprintf(out, "%c %s, ", letter[what], letter_means[what]);
-    fprintf(out, "a column %s\n", units_seconds(shown.column_s, text));
+    fprintf(out, "one column is %s\n", units_seconds(shown.column_s, text));
 }
 
 // ---- beside the price ----------------------------------------------------------------------
@@ -266,11 +266,11 @@ void timeline_against(const plait_timeline *line, const plait_cost *cost, FILE *
     const double priced_s = cost->step_s - cost->step.dp_comm_s - cost->step.optimizer_s;
     char simulated[UNITS_SIZE], price[UNITS_SIZE];
 
-    fprintf(out, "simulated chunk by chunk the step takes %s, the price says %s",
+    fprintf(out, "step simulated chunk by chunk: %s, by the cost model: %s",
             units_seconds(line->step_s, simulated), units_seconds(cost->step_s, price));
     print_difference("pipeline", line->pipeline_s - priced_s, cost->step_s,
-                     "sends and chunks one by one", out);
+                     "sends and chunks are simulated one by one", out);
     print_difference("gradients", line->sync_s - cost->step.dp_comm_s, cost->step_s,
-                     "each rank begins when its own are ready", out);
+                     "each rank starts when its own gradients are ready", out);
     fputc('\n', out);
 }

@@ -94,16 +94,15 @@ static bool kernel_takes_heads(const plait_problem *problem, plait_attention_ker
 
     if (kernel == PLAIT_ATTENTION_FUSED && head > USUAL_HEAD &&
         !plait_accelerator_runs(gpu, PLAIT_KERNEL_WIDE))
-        return because(why, "%s has no attention fused for heads of %d, only up to %d", gpu->name,
-                       head, USUAL_HEAD);
+        return because(why, "attention fused on %s supports head widths up to %d, found %d",
+                       gpu->name, USUAL_HEAD, head);
     if (widest > 0 && head > widest)
-        return because(why,
-                       "attention %s takes heads up to %d, the model has heads of %d (rule P49)",
+        return because(why, "attention %s supports head widths up to %d, found %d (rule P49)",
                        plait_attention_kernel_name[kernel], widest, head);
     return !is_cudnn(gpu, kernel) || widths_fit_cudnn(problem->model) ||
            because(why,
-                   "attention fused trains heads wider than %d with values of the same width, or "
-                   "as %d with values of %d (rule P50)",
+                   "attention fused supports heads wider than %d only with values of the same "
+                   "width, or width %d with values of %d (rule P50)",
                    USUAL_HEAD, LATENT_HEAD, LATENT_VALUES);
 }
 
@@ -141,8 +140,8 @@ static bool blackwell_takes_heads(const plait_problem *problem, plait_attention_
     return !is_cudnn(gpu, kernel) || plait_accelerator_runs(gpu, PLAIT_KERNEL_BETWEEN) ||
            wide_heads_fit_blackwell(problem->model) ||
            because(why,
-                   "attention fused on %s trains heads wider than %d only as %d without dropout, "
-                   "ALiBi and sinks, or as %d with values of %d (rule P58)",
+                   "attention fused on %s supports heads wider than %d only of width %d without "
+                   "dropout, ALiBi and sinks, or of width %d with values of %d (rule P58)",
                    gpu->name, USUAL_HEAD, WIDE_HEAD, LATENT_HEAD, LATENT_VALUES);
 }
 
@@ -161,7 +160,8 @@ static bool flash2_takes_heads(const plait_problem *problem, plait_attention_ker
     return kernel != PLAIT_ATTENTION_FLASH2 || head <= USUAL_FLASH2_HEAD ||
            plait_accelerator_runs(gpu, PLAIT_KERNEL_FLASH2_WIDE) ||
            (!megatron && !problem->model->dropout) ||
-           because(why, "attention flash2 on %s takes heads up to %d %s, found %d (rule P59)",
+           because(why,
+                   "attention flash2 on %s supports head widths up to %d %s, found %d (rule P59)",
                    gpu->name, USUAL_FLASH2_HEAD,
                    megatron ? "in Transformer Engine" : "with dropout", head);
 }
@@ -211,17 +211,20 @@ static bool kernel_takes_model(const plait_problem *problem, plait_attention_ker
     const plait_accelerator *const gpu = gpu_of(problem);
 
     if (problem->model->dropout && kernel == PLAIT_ATTENTION_FLASH3)
-        return because(
-            why, "attention flash3 has no dropout, with which the model is trained (rule P55)");
+        return because(why, "the model is trained with dropout, which attention flash3 does not "
+                            "support (rule P55)");
     if (!kernel_takes_sinks(problem, kernel))
-        return because(why, "attention %s has no sinks under %s, which the model needs (rule P56)",
-                       name, problem->runtime->name);
+        return because(
+            why, "the model needs sinks, which attention %s under %s does not support (rule P56)",
+            name, problem->runtime->name);
     if (!kernel_takes_alibi(problem, kernel))
-        return because(why, "attention %s has no ALiBi under %s, which the model needs (rule P57)",
-                       name, problem->runtime->name);
+        return because(
+            why, "the model needs ALiBi, which attention %s under %s does not support (rule P57)",
+            name, problem->runtime->name);
     return !problem->model->numerics.alibi || !is_cudnn(gpu, kernel) ||
            plait_accelerator_runs(gpu, PLAIT_KERNEL_ALIBI) ||
-           because(why, "%s has no attention fused with ALiBi", gpu->name);
+           because(why, "the model needs ALiBi, which attention fused on %s does not support",
+                   gpu->name);
 }
 
 /*
@@ -233,7 +236,7 @@ static bool context_takes_alibi(const plait_problem *problem, const plait_degree
                                 const plan_reason *why)
 {
     return d->cp == 1 || !problem->model->numerics.alibi ||
-           because(why, "context parallelism has no ALiBi, which the model needs (rule P60)");
+           because(why, "the model needs ALiBi, which does not work with cp > 1 (rule P60)");
 }
 
 /*
@@ -248,12 +251,13 @@ static bool kernel_takes_scores(const plait_problem *problem, plait_attention_ke
     if (capped &&
         (kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
          is_cudnn(gpu_of(problem), kernel)))
-        return because(why,
-                       "attention %s has no soft cap of scores, which the model needs (rule P51)",
-                       plait_attention_kernel_name[kernel]);
+        return because(
+            why,
+            "the model needs a soft cap of scores, which attention %s does not support (rule P51)",
+            plait_attention_kernel_name[kernel]);
     return kernel != PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
            problem->job.seq <= SOFTMAX_KERNEL_SEQ ||
-           because(why, "attention %s takes sequences up to %d, found %d (rule P52)",
+           because(why, "attention %s supports sequences up to %d tokens, found %d (rule P52)",
                    plait_attention_kernel_name[kernel], SOFTMAX_KERNEL_SEQ, problem->job.seq);
 }
 

@@ -24,8 +24,8 @@ static bool world_divides(const plait_problem *p, const plait_degrees *d, const 
     if (model > p->job.gpus || p->job.gpus % model != 0)
         return because(why, "tp %d x pp %d x cp %d = %lld does not divide %d GPUs", d->tp, d->pp,
                        d->cp, (long long)model, p->job.gpus);
-    return d->dp == p->job.gpus / model ||
-           because(why, "dp is %d: %d GPUs / (tp pp cp)", (int)(p->job.gpus / model), p->job.gpus);
+    return d->dp == p->job.gpus / model || because(why, "dp must be %d: %d GPUs / (tp x pp x cp)",
+                                                   (int)(p->job.gpus / model), p->job.gpus);
 }
 
 static bool batch_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -45,13 +45,13 @@ static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const 
         return because(why, "tp %d and %d key-value heads: neither divides the other", d->tp,
                        kv_heads);
     if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A && heads / d->tp % d->cp != 0)
-        return because(why, "cp %d (a2a) does not divide %d heads a tensor rank", d->cp,
+        return because(why, "cp %d (a2a) does not divide the %d heads per tensor rank", d->cp,
                        heads / d->tp);
     if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A &&
         (kv_heads > d->tp ? kv_heads / d->tp : 1) % d->cp != 0)
-        return because(why,
-                       "cp %d (a2a) does not divide %d key-value heads a tensor rank (rule P1)",
-                       d->cp, kv_heads > d->tp ? kv_heads / d->tp : 1);
+        return because(
+            why, "cp %d (a2a) does not divide the %d key-value heads per tensor rank (rule P1)",
+            d->cp, kv_heads > d->tp ? kv_heads / d->tp : 1);
     return true;
 }
 
@@ -64,11 +64,10 @@ static bool context_has_sizes(const plait_problem *p, const plait_degrees *d,
 {
     return d->cp == 1 || d->cp_comm != PLAIT_CP_A2A_P2P ||
            plait_context_inner(p, d->tp, d->cp) > 1 ||
-           because(
-               why,
-               "cp %d (a2a+p2p) has no part, from 2 to cp / 2, that divides the heads of a tensor "
-               "rank and fits a scale-up domain beside tp %d (rule P25)",
-               d->cp, d->tp);
+           because(why,
+                   "cp %d (a2a+p2p) has no divisor from 2 to cp / 2 that divides the heads per "
+                   "tensor rank and fits a scale-up domain together with tp %d (rule P25)",
+                   d->cp, d->tp);
 }
 
 static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
@@ -82,7 +81,8 @@ static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, cons
         return heads_divide(d, layer->delta_net.value_heads, layer->delta_net.key_heads, why);
     case PLAIT_MIXER_MAMBA:
         if (layer->mamba.inner % d->tp != 0)
-            return because(why, "tp %d does not divide %d channels", d->tp, layer->mamba.inner);
+            return because(why, "tp %d does not divide %d Mamba channels", d->tp,
+                           layer->mamba.inner);
         break;
     case PLAIT_MIXER_NONE:
     case PLAIT_MIXER_KINDS:
@@ -121,9 +121,9 @@ static bool sequence_divides(const plait_problem *p, const plait_degrees *d, con
     if (d->sp && d->tp == 1)
         return because(why, "sp needs tp > 1");
     if (p->job.seq % d->cp != 0)
-        return because(why, "cp %d does not divide a sequence of %d", d->cp, p->job.seq);
+        return because(why, "cp %d does not divide a sequence of %d tokens", d->cp, p->job.seq);
     if (d->cp > 1 && model_is_recurrent(p->model) && d->cp_comm != PLAIT_CP_A2A)
-        return because(why, "cp %d of a recurrent layer needs cp_comm a2a", d->cp);
+        return because(why, "cp %d needs cp_comm a2a in a model with recurrent layers", d->cp);
     return context_has_sizes(p, d, why);
 }
 
@@ -141,10 +141,9 @@ static bool experts_divide(const plait_problem *p, const plait_degrees *d, const
     }
     if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 &&
         (int64_t)d->tp * d->cp % ((int64_t)d->etp * d->ep) != 0)
-        return because(why,
-                       "order tp-cp-pp-dp deals experts within tp x cp = %d ranks: etp x ep = "
-                       "%lld does not divide them (rule P2)",
-                       d->tp * d->cp, (long long)d->etp * d->ep);
+        return because(
+            why, "with order tp-cp-pp-dp, etp x ep must divide tp x cp = %d, found %lld (rule P2)",
+            d->tp * d->cp, (long long)d->etp * d->ep);
     if (stage % ((int64_t)d->etp * d->ep) != 0)
         return because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage", d->etp,
                        d->ep, (long long)stage);
@@ -181,10 +180,8 @@ static bool traffic_has_shards(const plait_degrees *d, const plan_reason *why)
 {
     const char *const what = idle_traffic(d);
 
-    return what == NULL ||
-           because(why,
-                   "%s under ZeRO %d, quantise %s: nothing travels that it speaks of (rule P26)",
-                   what, d->zero, plait_quantise_name[d->quantise]);
+    return what == NULL || because(why, "%s has no effect with ZeRO %d and quantise %s (rule P26)",
+                                   what, d->zero, plait_quantise_name[d->quantise]);
 }
 
 static bool shards_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -197,11 +194,11 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
     if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 && !plan_shards_nest(p, d))
         return because(
             why,
-            "order tp-cp-pp-dp has whole pipelines between replicas: shard_group %d is "
-            "neither a multiple nor a divisor of the ranks side by side, cp %d (rule P3)",
+            "with order tp-cp-pp-dp, shard_group %d must be a multiple or a divisor of cp %d, and "
+            "the expert shard group of the expert replicas within tp x cp (rule P3)",
             d->shard_group, d->cp);
     if (d->zero == 0 && d->shard_group != replicas)
-        return because(why, "ZeRO 0 shards nothing: shard_group is dp x cp = %d", replicas);
+        return because(why, "ZeRO 0 shards nothing: shard_group must be dp x cp = %d", replicas);
     return traffic_has_shards(d, why);
 }
 
@@ -212,28 +209,26 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
 
     if ((d->grad_reduce == PLAIT_STATE_BF16 && half) ||
         (d->grad_reduce == PLAIT_STATE_FP16 && !half) || d->grad_reduce == PLAIT_STATE_FP8)
-        return because(why,
-                       "grad_reduce %s of a job in %s: gradients are reduced in fp32 or in the "
-                       "16-bit format of the activations, %s (rule P8)",
-                       plait_state_format_name[d->grad_reduce],
-                       plait_precision_name[p->job.precision], half ? "fp16" : "bf16");
+        return because(
+            why, "grad_reduce is %s, but a job in %s reduces gradients in fp32 or %s (rule P8)",
+            plait_state_format_name[d->grad_reduce], plait_precision_name[p->job.precision],
+            half ? "fp16" : "bf16");
     if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_share != 0)
-        return because(why, "offload_share %s without offload (rule P28)",
+        return because(why, "offload_share %s needs offload (rule P28)",
                        plait_offload_share_name[d->offload_share]);
     if (d->offload == PLAIT_OFFLOAD_PARAMS &&
         (d->zero < 3 || d->reshard == PLAIT_RESHARD_NODE || d->offload_share != 0))
-        return because(
-            why,
-            "offload params with %s: parameters wait in host memory as shards of ZeRO 3, "
-            "without a second copy in the node and with all of the optimizer (rule P53)",
-            d->zero < 3                        ? "ZeRO below 3"
-            : d->reshard == PLAIT_RESHARD_NODE ? "reshard node"
-                                               : "offload_share");
+        return because(why,
+                       "offload params needs ZeRO 3 without reshard node and without "
+                       "offload_share, found %s (rule P53)",
+                       d->zero < 3                        ? "ZeRO below 3"
+                       : d->reshard == PLAIT_RESHARD_NODE ? "reshard node"
+                                                          : "offload_share");
     if (d->optimizer_state == PLAIT_STATE_FP16)
-        return because(why, "optimizer_state fp16: moments are kept in fp32, bf16 or fp8");
+        return because(why, "optimizer_state must be fp32, bf16 or fp8, found fp16");
     if (d->fp8_params && p->job.precision < PLAIT_FP8)
         return because(why,
-                       "fp8_params 1 with products in %s, which take 16-bit parameters (rule P9)",
+                       "fp8_params 1 needs matrix products in 8 bits or fewer, found %s (rule P9)",
                        plait_precision_name[p->job.precision]);
     return true;
 }
@@ -243,11 +238,11 @@ static bool schedule_takes_chunks(const plait_degrees *d, const plan_reason *why
     const plait_schedule schedule = (plait_schedule)d->schedule;
 
     return plait_schedule_takes(schedule, d->vpp) ||
-           because(why, "schedule %s with vpp %d: it takes %s", plait_schedule_name[schedule],
-                   d->vpp,
-                   plait_schedule_chunks(schedule) == 1   ? "one chunk a rank"
-                   : plait_schedule_chunks(schedule) == 2 ? "two chunks a rank"
-                                                          : "several chunks a rank");
+           because(why, "schedule %s needs %s, found vpp %d", plait_schedule_name[schedule],
+                   plait_schedule_chunks(schedule) == 1   ? "vpp 1"
+                   : plait_schedule_chunks(schedule) == 2 ? "vpp 2"
+                                                          : "vpp > 1",
+                   d->vpp);
 }
 
 static bool schedule_has_enough(const plait_problem *p, const plait_degrees *d,
@@ -287,19 +282,14 @@ static bool pairs_suit(const plait_problem *p, const plait_degrees *d, const pla
     if (d->ep_overlap == PLAIT_EP_OVERLAP_NONE)
         return true;
     if (d->ep == 1 || !model_has_experts(p->model))
-        return because(why, "ep_overlap %s hides communication of experts: ep is 1 (rule P21)",
-                       name);
+        return because(why, "ep_overlap %s needs ep > 1 (rule P21)", name);
     if (!plait_schedule_has_pairs((plait_schedule)d->schedule, d->pp, d->vpp))
-        return because(
-            why,
-            "ep_overlap %s with schedule %s over pp %d: a stage has forward and backward "
-            "of two microbatches at hand with pp 1, interleaved (vpp > 1) or dualpipe "
-            "(rule P22)",
-            name, plait_schedule_name[d->schedule], d->pp);
-    if (d->dispatcher == PLAIT_DISPATCH_ALLGATHER)
         return because(why,
-                       "ep_overlap %s with dispatcher allgather, which is one piece with its "
-                       "experts (rule P23)",
+                       "ep_overlap %s needs pp 1 or schedule interleaved (vpp > 1) or dualpipe, "
+                       "found %s with pp %d (rule P22)",
+                       name, plait_schedule_name[d->schedule], d->pp);
+    if (d->dispatcher == PLAIT_DISPATCH_ALLGATHER)
+        return because(why, "ep_overlap %s needs a dispatcher other than allgather (rule P23)",
                        name);
     return true;
 }
@@ -314,8 +304,8 @@ static bool recompute_suits_pairs(const plait_degrees *d, const plan_reason *why
         (d->recompute.kind != PLAIT_RECOMPUTE_FULL && !moe))
         return true;
     return because(why,
-                   "ep_overlap %s with recompute %s: what dispatches and combines again has no "
-                   "partner (rule P24)",
+                   "ep_overlap %s does not allow recompute %s, which repeats dispatch and combine "
+                   "in backward (rule P24)",
                    plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
 }
 
@@ -329,17 +319,18 @@ static bool offload_suits(const plait_problem *p, const plait_degrees *d, const 
            because(why, "offload_acts %s with recompute %s: %s (rule P27)",
                    plait_offload_acts_name[d->offload_acts],
                    plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
-                   there ? "it keeps no such inputs" : "the model has no such modules apart");
+                   there ? "recomputation keeps no such inputs"
+                         : "the model or the runtime has no such separate modules");
 }
 
 bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
-        return because(why, "recompute full:%d of %d layers", d->recompute.layers,
-                       p->model->layers);
+        return because(why, "recompute full:%d exceeds the %d layers of the model",
+                       d->recompute.layers, p->model->layers);
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers % d->vpp != 0)
-        return because(why, "recompute full:%d: as many layers of each of vpp %d chunks",
-                       d->recompute.layers, d->vpp);
+        return because(why, "recompute full:%d must be a multiple of vpp %d", d->recompute.layers,
+                       d->vpp);
     return recompute_suits_pairs(d, why) && offload_suits(p, d, why);
 }
 
@@ -352,11 +343,11 @@ static bool layout_suits(const plait_problem *p, const plait_degrees *d, const p
     int count;
 
     if (!d->split.layout)
-        return because(why, "split layout has no text: layout:Et*3|(tt|)*29,m|L");
+        return because(why, "split layout needs a text, such as layout:Et*3|(tt|)*29,m|L");
     if (layout_read(d->split.layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
         return because(why, "%s", wrong.message);
     if (count != d->pp * d->vpp)
-        return because(why, "the layout has %d chunks where pp %d x vpp %d are %d", count, d->pp,
+        return because(why, "the layout has %d chunks, but pp %d x vpp %d = %d", count, d->pp,
                        d->vpp, d->pp * d->vpp);
     return layout_holds(p->model, chunks, count, lacks, sizeof lacks) ||
            because(why, "%s (rule P29)", lacks);
@@ -369,7 +360,8 @@ static bool has_few_chunks(const plait_problem *p, const plait_degrees *d, const
     const int chunks = saturating_mul(d->pp, d->vpp);
 
     return (chunks <= most && chunks <= PLAIT_MAX_LAYERS) ||
-           because(why, "pp %d x vpp %d chunks for %d layers", d->pp, d->vpp, p->model->layers);
+           because(why, "pp %d x vpp %d chunks are too many for %d layers", d->pp, d->vpp,
+                   p->model->layers);
 }
 
 bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -399,7 +391,7 @@ static bool number_within(const plait_runtime *r, const plait_degrees *d, plait_
     if (plait_key_value(d, key) <= most)
         return true;
     return most == 1 ? because(why, "%s has no %s", r->name, name)
-                     : because(why, "%s takes %s up to %d", r->name, name, most);
+                     : because(why, "%s supports %s up to %d", r->name, name, most);
 }
 
 /* Checks one key against the profile, except cp_comm without cp, where it has no effect. */
@@ -443,7 +435,7 @@ static bool modules_within(const plait_problem *p, const plait_degrees *d, const
                            runtime_brought_text(r, PLAIT_FEATURE_MODULE, m, brought));
     if (d->recompute.kind == PLAIT_RECOMPUTE_MODULES && (d->recompute.modules & not_fp8) &&
         p->job.precision > PLAIT_FP16 && runtime_brought(r, PLAIT_FEATURE_FP8_RECOMPUTE, 0))
-        return because(why, "%s has no recompute %s beside %s%s", r->name,
+        return because(why, "%s has no recompute %s with %s%s", r->name,
                        plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text),
                        plait_precision_name[p->job.precision],
                        runtime_brought_text(r, PLAIT_FEATURE_FP8_RECOMPUTE, 0, brought));
@@ -456,20 +448,20 @@ static bool cut_within(const plait_problem *p, const plait_degrees *d, const pla
     char brought[RUNTIME_BROUGHT_SIZE];
 
     if (!r->can.hsdp && d->shard_group != d->dp * d->cp)
-        return because(why, "%s shards over all of dp x cp%s", r->name,
+        return because(why, "%s has no shard_group below dp x cp%s", r->name,
                        runtime_brought_text(r, PLAIT_FEATURE_HSDP, 0, brought));
     if (r->can.etp_is_tp && d->etp != d->tp && model_has_experts(p->model))
-        return because(why, "%s cuts experts by tp, found etp %d%s", r->name, d->etp,
+        return because(why, "%s has no etp other than tp, found %d%s", r->name, d->etp,
                        runtime_brought_text(r, PLAIT_FEATURE_ETP, 0, brought));
     if (p->model->mtp_layers > 0 && d->cp > 1 && runtime_brought(r, PLAIT_FEATURE_MTP_CP, 0))
-        return because(why, "%s has no cp beside multi-token prediction%s", r->name,
+        return because(why, "%s has no cp with multi-token prediction%s", r->name,
                        runtime_brought_text(r, PLAIT_FEATURE_MTP_CP, 0, brought));
     if (d->vpp > 1 && d->split.kind == PLAIT_SPLIT_FIRST_LAST &&
         runtime_brought(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0))
-        return because(why, "%s has no vpp > 1 beside split first-last%s", r->name,
+        return because(why, "%s has no vpp > 1 with split first-last%s", r->name,
                        runtime_brought_text(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0, brought));
     return r->can.etp || d->etp == 1 || d->etp == d->tp ||
-           because(why, "%s cuts experts by etp 1 or tp", r->name);
+           because(why, "%s has no etp other than 1 and tp", r->name);
 }
 
 /* Checks combinations of keys against the profile. */
@@ -483,7 +475,7 @@ static bool is_expressible(const plait_problem *p, const plait_degrees *d, const
         return because(why, "%s has no recompute %s", r->name,
                        plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
     if (d->tp > 1 && !(can->takes[PLAIT_KEY_SP] >> d->sp & 1u))
-        return because(why, "%s runs tp > 1 with sp = %d", r->name, !d->sp);
+        return because(why, "%s needs sp = %d with tp > 1", r->name, !d->sp);
     return cut_within(p, d, why) && modules_within(p, d, why);
 }
 
@@ -498,7 +490,7 @@ static bool job_runs(const plait_problem *p, const plan_reason *why)
     if (!plait_cluster_priced(p->cluster, p->job.gpus, why->text, why->size))
         return false;
     if (gpu->fp16_only && precision == PLAIT_BF16)
-        return because(why, "%s has no bf16; it runs fp16", gpu->name);
+        return because(why, "%s has no bf16; use fp16", gpu->name);
     if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_PRECISION + (int)precision))
         return because(why, "%s has no %s", gpu->name, format);
     if (!plan_experts_run(p, why))
@@ -521,7 +513,8 @@ static bool placement_says(const plait_problem *p, const plait_degrees *d, const
     return d->placement == PLAIT_PLACE_XYZ ||
            plait_placement_differs(p->cluster, (plait_placement)d->placement) ||
            because(why,
-                   "placement %s lays the ranks of %.80s as another one before it does (rule P15)",
+                   "placement %s is redundant on %.80s: an earlier value places all ranks alike "
+                   "(rule P15)",
                    plait_placement_name[d->placement], p->cluster->name);
 }
 

@@ -57,7 +57,7 @@ static bool key_differs(const plait_plan *plan, int s, int key, const char *says
     char of_stage[96], of_plan[96];
 
     return because(
-        why, "stage %d has %s %s where the plan has %s: %s", s, plait_keys[key].name,
+        why, "stage %d has %s %s, but the plan has %s: %s", s, plait_keys[key].name,
         plait_degrees_get(&plan->stage[s].degrees, (plait_key_id)key, of_stage, sizeof of_stage),
         plait_degrees_get(&plan->degrees, (plait_key_id)key, of_plan, sizeof of_plan), says);
 }
@@ -69,12 +69,12 @@ static bool degrees_agree(const plait_plan *plan, int s, const plan_reason *why)
     const int other = differing_key(&stage->degrees, &plan->degrees, ~PLAN_OWN_KEYS);
 
     if (other >= 0)
-        return key_differs(plan, s, other, "the runtime runs stages of the same degrees (rule P6)",
-                           why);
+        return key_differs(plan, s, other,
+                           "the runtime needs the same degrees in all stages (rule P6)", why);
     if (plait_schedule_replicas((plait_schedule)plan->degrees.schedule) > 1 &&
         differing_key(&stage->degrees, &mirrored->degrees, PLAN_OWN_KEYS) >= 0)
         return because(why,
-                       "stage %d offloads other than stage %d, which its ranks hold too (rule P38)",
+                       "stages %d and %d are on the same ranks but offload differently (rule P38)",
                        s, plan->stages - 1 - s);
     return true;
 }
@@ -142,13 +142,12 @@ static bool as_said(const plait_problem *p, const plait_degrees *said, plait_rec
     char of_all[96], of_layer[96];
 
     return recompute_same(expected, found) ||
-           because(
-               why,
-               "layer %d of stage %d recomputes %s where the %s says %s: %s has one choice a %s "
-               "(rule %s)",
-               at, s, recompute_text(found, of_layer, sizeof of_layer), by_plan ? "plan" : "stage",
-               recompute_text(expected, of_all, sizeof of_all), p->runtime->name,
-               by_plan ? "plan" : "stage", by_plan ? "P35" : "P36");
+           because(why,
+                   "layer %d of stage %d has recompute %s, but its %s has %s: %s has one choice "
+                   "per %s (rule %s)",
+                   at, s, recompute_text(found, of_layer, sizeof of_layer),
+                   by_plan ? "plan" : "stage", recompute_text(expected, of_all, sizeof of_all),
+                   p->runtime->name, by_plan ? "plan" : "stage", by_plan ? "P35" : "P36");
 }
 
 /* Are the stage's degrees legal with this choice? A fully recomputed layer offloads nothing. */
@@ -220,8 +219,8 @@ static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, cons
 
         if (other != NULL)
             return because(why,
-                           "layer %d of stage %d recomputes %s and another layer %s: %s has that "
-                           "in all layers or in none (rule P40)",
+                           "layer %d of stage %d has recompute %s and another layer %s: %s allows "
+                           "the former in all layers or in none (rule P40)",
                            at, s, recompute_text(one, of_layer, sizeof of_layer),
                            recompute_text(*other, of_other, sizeof of_other), p->runtime->name);
     }
@@ -238,9 +237,11 @@ static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, in
         return true;
     if (plan->degrees.offload == PLAIT_OFFLOAD_PARAMS ||
         plan->stage[s].degrees.offload == PLAIT_OFFLOAD_PARAMS)
-        return key_differs(plan, s, own, "offload params is of all stages or none (rule P54)", why);
+        return key_differs(plan, s, own,
+                           "offload params must be in all stages or in none (rule P54)", why);
     return p->runtime->can.offload_by >= PLAIT_BY_STAGE ||
-           key_differs(plan, s, own, "the runtime has one for all stages (rule P37)", why);
+           key_differs(plan, s, own, "the runtime needs the same value in all stages (rule P37)",
+                       why);
 }
 
 bool plan_choice_legal(const plait_problem *p, const plait_plan *plan, int s,

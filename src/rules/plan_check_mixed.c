@@ -23,12 +23,13 @@ static bool group_holds(const plait_problem *p, const plait_plan *plan, int s, c
 
     wrong[0] = '\0';
     if (has == 0)
-        snprintf(wrong, 200, "%.80s has %d groups", cluster->name,
+        snprintf(wrong, 200, "%.80s has %d node groups", cluster->name,
                  plait_cluster_groups(cluster, p->job.gpus));
     else if (plait_plan_gpus(plan, g) > has)
-        snprintf(wrong, 200, "its stages take %d GPUs, it has %d", plait_plan_gpus(plan, g), has);
+        snprintf(wrong, 200, "its stages need %d GPUs, but the group has %d",
+                 plait_plan_gpus(plan, g), has);
     else if (s > 0 && g != plan->stage[s - 1].group && seen[g])
-        snprintf(wrong, 200, "the stages of a group follow one another");
+        snprintf(wrong, 200, "the stages of a group must be consecutive");
     return wrong[0] == '\0';
 }
 
@@ -40,8 +41,8 @@ static bool groups_hold(const plait_problem *p, const plait_plan *plan, const pl
 
     for (int s = 0; s < plan->stages; s++) {
         if (!group_holds(p, plan, s, seen, wrong))
-            return because(why, "stage %d is of group %d: %s (rule P32)", s, plan->stage[s].group,
-                           wrong);
+            return because(why, "stage %d is in node group %d: %s (rule P32)", s,
+                           plan->stage[s].group, wrong);
         seen[plan->stage[s].group] = true;
     }
     return true;
@@ -64,8 +65,8 @@ static bool runs_begin_well(const plait_problem *p, const plait_plan *plan, cons
         before = g == plan->stage[s - 1].group ? before + stage_gpus(&plan->stage[s - 1]) : 0;
         if (gpus != stage_gpus(&plan->stage[s - 1]) && before % domain != 0 && before % gpus != 0)
             return because(why,
-                           "stage %d of %d GPUs begins behind %d of its group: expected whole "
-                           "nodes of %d, or as many GPUs as some of it (rule P48)",
+                           "stage %d of %d GPUs begins after %d GPUs of its group: expected a "
+                           "multiple of a node of %d GPUs or of the stage's own GPUs (rule P48)",
                            s, gpus, before, domain);
     }
     return true;
@@ -81,7 +82,7 @@ static bool microbatches_agree(const plait_plan *plan, const plan_reason *why)
 
         if ((int64_t)d->dp * d->mbs != (int64_t)first->dp * first->mbs)
             return because(why,
-                           "stage %d takes dp %d x mbs %d sequences at a time where stage 0 takes "
+                           "stage %d has microbatches of dp %d x mbs %d sequences, but stage 0 of "
                            "%d x %d (rule P33)",
                            s, d->dp, d->mbs, first->dp, first->mbs);
     }
@@ -117,8 +118,9 @@ static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *
             plait_key_put(&as, key, common[i].value);
         if (!plait_key_same(&plan->stage[s].degrees, &as, key))
             return because(why,
-                           "stage %d has %s %s: stages that differ have %s in common (rule P34)", s,
-                           plait_keys[key].name,
+                           "stage %d has %s %s, but plans with different stages need %s in every "
+                           "stage (rule P34)",
+                           s, plait_keys[key].name,
                            plait_degrees_get(&plan->stage[s].degrees, key, found, sizeof found),
                            plait_degrees_get(&as, key, expected, sizeof expected));
     }
@@ -142,14 +144,14 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
     plait_cluster cluster;
 
     if (plan->stages < 1)
-        return because(why, "no stages");
+        return because(why, "the plan has no stages");
     if (!p->runtime->can.stages_differ)
         return because(why,
-                       "%s runs every stage with the same degrees and on one sort of node "
-                       "(rule P31)",
+                       "%s runs all stages with the same degrees on one kind of node (rule P31)",
                        p->runtime->name);
     if (plait_plan_cuts(plan))
-        return because(why, "layers that are cut otherwise have no price where stages differ");
+        return because(why,
+                       "layers with their own tp or ZeRO stage cannot be priced if stages differ");
     if (!groups_hold(p, plan, why))
         return false;
     if (plan_of_group(p, plan, &of_group, &cluster))

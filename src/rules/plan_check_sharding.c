@@ -19,13 +19,11 @@ static bool may_cut(const plait_problem *p, const plait_degrees *d, plait_cut cu
     const bool tp = cut.tp != d->tp && can->tp_by < PLAIT_BY_LAYER;
     const bool zero = cut.zero != d->zero && can->zero_by < PLAIT_BY_LAYER;
 
-    return (!tp && !zero) ||
-           because(
-               why,
-               "layer %d of stage %d has %s %d where the plan has %d: %s has one for all layers "
-               "(rule P44)",
-               at, s, tp ? "tp" : "ZeRO", tp ? cut.tp : cut.zero, tp ? d->tp : d->zero,
-               p->runtime->name);
+    return (!tp && !zero) || because(why,
+                                     "layer %d of stage %d has %s %d, but the plan has %d: %s "
+                                     "needs the same in all layers (rule P44)",
+                                     at, s, tp ? "tp" : "ZeRO", tp ? cut.tp : cut.zero,
+                                     tp ? d->tp : d->zero, p->runtime->name);
 }
 
 /* All layers of a stage must process the same sequences, and each rank whole sequences. */
@@ -36,8 +34,8 @@ static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at
 
     if (cut.tp < 1 || gpus % cut.tp != 0 || sequences % (gpus / cut.tp) != 0)
         return because(why,
-                       "layer %d of stage %d has tp %d: it shares %lld sequences a microbatch "
-                       "out evenly to %lld GPUs (rule P45)",
+                       "layer %d of stage %d has tp %d, which cannot divide %lld sequences per "
+                       "microbatch evenly among %lld GPUs (rule P45)",
                        at, s, cut.tp, (long long)sequences, (long long)gpus);
     return true;
 }
@@ -48,8 +46,7 @@ static bool shards_known(const plait_degrees *d, plait_cut cut, int s, int at,
 {
     return cut.zero == d->zero || cut.zero == 3 ||
            because(why,
-                   "layer %d of stage %d has ZeRO %d: expected %d as the plan, or 3 "
-                   "(rule P47)",
+                   "layer %d of stage %d has ZeRO %d: expected %d as in the plan, or 3 (rule P47)",
                    at, s, cut.zero, d->zero);
 }
 
@@ -103,9 +100,11 @@ bool cuts_have_price(const plait_degrees *d, const plan_reason *why)
     const int key = key_without_price(d);
     char found[96];
 
-    return key < 0 || because(why, "%s %s beside layers that are cut otherwise (rule P46)",
-                              plait_keys[key].name,
-                              plait_degrees_get(d, (plait_key_id)key, found, sizeof found));
+    return key < 0 ||
+           because(
+               why,
+               "%s %s cannot be priced with layers that have their own tp or ZeRO stage (rule P46)",
+               plait_keys[key].name, plait_degrees_get(d, (plait_key_id)key, found, sizeof found));
 }
 
 static bool stage_cuts_legal(const plait_problem *p, const plait_plan *plan, int s,

@@ -15,7 +15,7 @@ static bool same_order(const plait_plan *plan, const plan_reason *why)
 
     for (int i = 0; i < PLAIT_AXES; i++)
         if (plan->order[i] != order[i])
-            return because(why, "axis %d of the ranks is %s where order %s has %s", i,
+            return because(why, "axis %d of the rank order is %s, but order %s has %s", i,
                            plan->order[i] >= 0 && plan->order[i] < PLAIT_GROUPS
                                ? plait_axis_name[plan->order[i]]
                                : "none",
@@ -30,20 +30,21 @@ static bool has_chunks(const plait_plan *plan, const plan_reason *why)
     const plait_degrees *const d = &plan->degrees;
 
     if (plan->stages != d->pp)
-        return because(why, "%d stages where pp is %d", plan->stages, d->pp);
+        return because(why, "the plan has %d stages, but pp is %d", plan->stages, d->pp);
     if ((int64_t)d->pp * d->vpp > PLAIT_MAX_LAYERS)
-        return because(why, "pp %d x vpp %d chunks: at most %d are priced", d->pp, d->vpp,
+        return because(why, "pp %d x vpp %d: expected at most %d chunks", d->pp, d->vpp,
                        PLAIT_MAX_LAYERS);
     for (int s = 0; s < plan->stages; s++) {
         const plait_stage *const stage = &plan->stage[s];
         int layers = 0;
 
         if (stage->chunks != d->vpp)
-            return because(why, "stage %d has %d chunks where vpp is %d", s, stage->chunks, d->vpp);
+            return because(why, "stage %d has %d chunks, but vpp is %d", s, stage->chunks, d->vpp);
         for (int v = 0; v < stage->chunks; v++)
             layers += stage->chunk[v].last - stage->chunk[v].first;
         if (stage->layers != layers)
-            return because(why, "stage %d has %d layers, its chunks %d", s, stage->layers, layers);
+            return because(why, "stage %d has %d layers, but its chunks have %d", s, stage->layers,
+                           layers);
     }
     return true;
 }
@@ -58,7 +59,7 @@ static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const 
     for (int s = 0; s < plan->stages; s++)
         layers += plan->stage[s].layers;
     if (layers != p->model->layers)
-        return because(why, "the stages hold %d layers, %s has %d", layers, p->model->name,
+        return because(why, "the stages have %d layers, but %s has %d", layers, p->model->name,
                        p->model->layers);
     if (!plait_chunks_of(p->model, &plan->degrees, dealt))
         return false;
@@ -66,13 +67,12 @@ static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const 
         const plait_chunk *const chunk = plait_plan_chunk(plan, c);
 
         if (!chunk_same(chunk, &dealt[c]))
-            return because(
-                why,
-                "chunk %d holds layers %d to %d where split %s deals %d to %d: leave `split` out, "
-                "and stages of your own say it",
-                c, chunk->first, chunk->last,
-                plait_degrees_get(&plan->degrees, PLAIT_KEY_SPLIT, split, sizeof split),
-                dealt[c].first, dealt[c].last);
+            return because(why,
+                           "chunk %d has layers %d to %d, but split %s assigns %d to %d: omit "
+                           "`split` to choose the stages yourself",
+                           c, chunk->first, chunk->last,
+                           plait_degrees_get(&plan->degrees, PLAIT_KEY_SPLIT, split, sizeof split),
+                           dealt[c].first, dealt[c].last);
     }
     return true;
 }

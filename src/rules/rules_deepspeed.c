@@ -45,13 +45,12 @@ static bool plus_plus_spans_replicas(const plait_problem *problem, const plait_d
 
 static const plan_rule plan_rules[] = {
     {"D1", "the pipeline engine needs ZeRO 0 or 1", pipeline_keeps_gradients},
-    {"D2", "shards over fewer ranks than there are replicas need ZeRO 3",
-     small_shards_hold_weights},
-    {"D3", "ZeRO 0 accumulates gradients in the format of the weights",
+    {"D2", "a shard_group below dp x cp needs ZeRO 3", small_shards_hold_weights},
+    {"D3", "ZeRO 0 needs gradients accumulated in the 16-bit format of the weights",
      whole_gradients_are_like_weights},
-    {"D4", "an optimizer on the host needs ZeRO 1, 2 or 3", host_steps_on_shards},
-    {"D5", "a part of the optimizer on the host needs ZeRO 3", parts_are_of_stage_3},
-    {"D6", "reshard node and quantise need shards over all replicas", plus_plus_spans_replicas},
+    {"D4", "an offloaded optimizer needs ZeRO 1, 2 or 3", host_steps_on_shards},
+    {"D5", "offload_share below 1 needs ZeRO 3", parts_are_of_stage_3},
+    {"D6", "reshard node and quantise need shard_group = dp x cp", plus_plus_spans_replicas},
     {NULL, NULL, NULL},
 };
 

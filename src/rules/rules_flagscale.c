@@ -41,11 +41,11 @@ static bool yarn_is_of_latent_attention(const plait_model *model)
 
 static const model_rule model_rules[] = {
     {"FS1",
-     "Megatron Core 0.15 has no delta net, no indexer of sparse attention, and no gate of "
-     "attention or "
-     "shared experts",
+     "Megatron Core 0.15 does not support delta nets, sparse attention with an indexer, or gates "
+     "of attention or shared experts",
      layers_are_older},
-    {"FS2", "Megatron Core 0.15 has YaRN for latent attention alone", yarn_is_of_latent_attention},
+    {"FS2", "Megatron Core 0.15 supports YaRN only with latent attention",
+     yarn_is_of_latent_attention},
     {NULL, NULL, NULL},
 };
 

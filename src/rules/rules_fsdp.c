@@ -15,8 +15,8 @@ static bool shards_have_two_ranks(const plait_problem *problem, const plait_degr
 }
 
 static const plan_rule plan_rules[] = {
-    {"F1", "the sequence must divide by 2 cp", sequence_divides},
-    {"F2", "a shard must be spread over at least two ranks", shards_have_two_ranks},
+    {"F1", "the sequence length must be a multiple of 2 cp", sequence_divides},
+    {"F2", "shard_group must be at least 2", shards_have_two_ranks},
     {NULL, NULL, NULL},
 };
 

@@ -56,11 +56,13 @@ static bool zigzag_divides(const plait_problem *problem, const plait_degrees *d)
 static const plan_rule plan_rules[] = {
     {"G1", "cp_comm a2a needs tp = 1", one_of_tensor_and_ulysses},
     {"G2", "tp must divide the key-value heads", kv_heads_divide},
-    {"G3", "ZeRO 2 and 3 scatter the step with grad_sync shifted, each microbatch without",
+    {"G3",
+     "ZeRO 2 and 3 need scatter step with grad_sync shifted, and scatter microbatch without it",
      sums_are_reduced_last},
-    {"G4", "each stage needs a layer, the embedding is in the first and the loss in the last",
+    {"G4",
+     "each stage needs a layer, with the embedding in the first stage and the loss in the last",
      stages_have_layers},
-    {"G5", "the sequence must divide by 2 cp", zigzag_divides},
+    {"G5", "the sequence length must be a multiple of 2 cp", zigzag_divides},
     {NULL, NULL, NULL},
 };
 
@@ -103,13 +105,15 @@ static bool activation_is_known(const plait_model *model)
 
 static const model_rule model_rules[] = {
     {"GM1",
-     "layers are of one kind: attention, then an MLP or experts without shared ones, two norms, no "
-     "MTP",
+     "layers must be of one kind: attention, then an MLP or experts without shared ones, with two "
+     "norms and no multi-token prediction",
      layers_are_one_decoder},
-    {"GM2", "attention has no window, chunks, sinks, gate or norms of q and k, and plain scores",
+    {"GM2",
+     "attention must have no window, chunks, sinks, gate or norms of q and k, and scores must not "
+     "be scaled or capped",
      attention_is_plain},
-    {"GM3", "positions are learned, or rotary without scaling", positions_are_plain},
-    {"GM4", "the activation is SiLU or GELU", activation_is_known},
+    {"GM3", "positions must be learned, or rotary without scaling", positions_are_plain},
+    {"GM4", "the activation must be SiLU or GELU", activation_is_known},
     {NULL, NULL, NULL},
 };
 

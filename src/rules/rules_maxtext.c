@@ -86,11 +86,14 @@ static bool slices_are_axes(const plait_problem *problem, const plait_degrees *d
 }
 
 static const plan_rule batch_rules[] = {
-    {"MT5", "stages need schedule gpipe, and pp must divide the microbatches",
+    {"MT5", "pp > 1 needs schedule gpipe and a number of microbatches that is a multiple of pp",
      microbatches_fill_stages},
-    {"MT6", "the batch of a device, mbs over its ranks, must come out even when multiplied back",
+    {"MT6",
+     "mbs / (tp x cp) times the number of devices must give the exact batch in MaxText's double "
+     "arithmetic",
      batch_of_a_device_is_exact},
-    {"MT7", "8-bit products need a step of one microbatch", narrow_steps_are_one_pass},
+    {"MT7", "matrix products in 8 bits or fewer with pp 1 need one microbatch per step",
+     narrow_steps_are_one_pass},
     {NULL, NULL, NULL},
 };
 
@@ -99,11 +102,11 @@ static const plan_rule plan_rules[] = {
     {"MT2", "cp must be even, and 2 cp must divide the sequence", context_has_halves},
     {"MT3", "experts need etp = tp", experts_are_cut_like_layers},
     {"MT4",
-     "shards are whole axes of the mesh: zero 3 needs a shard_group above 1 that cp ep divides, "
-     "zero "
-     "1 cp = ep = 1 and all replicas",
+     "zero 3 needs a shard_group above 1 that is a multiple of cp x ep; zero 1 needs cp = 1, ep = "
+     "1 and shard_group = dp",
      shards_are_axes},
-    {"MT8", "slices must divide pp where stages are outermost, else dp", slices_are_axes},
+    {"MT8", "the number of slices must divide pp if stages are outermost, else dp",
+     slices_are_axes},
     {NULL, NULL, NULL},
 };
 
@@ -158,17 +161,19 @@ static bool positions_are_known(const plait_model *model)
 
 static const model_rule model_rules[] = {
     {"MTM1",
-     "decoder blocks llama2, mixtral, qwen3 and qwen3_moe have layers of one kind: two RMSNorms in "
-     "sequence, no biases, no table of positions, no further tokens",
+     "layers must be of one kind (block llama2, mixtral, qwen3 or qwen3_moe): two RMSNorms in "
+     "sequence, without biases, learned positions or multi-token prediction",
      blocks_are_plain},
     {"MTM2",
-     "they have attention over the whole sequence, without windows, gates, sinks or scores that "
-     "are "
-     "scaled or capped",
+     "attention must cover the whole sequence, without windows, gates, sinks, or scaled or capped "
+     "scores",
      attention_is_plain},
-    {"MTM3", "they have SwiGLU, or experts of it that a softmax chooses, none of them shared",
+    {"MTM3",
+     "the feed-forward part must be SwiGLU, or SwiGLU experts chosen by a softmax without shared "
+     "experts",
      feed_forward_is_known},
-    {"MTM4", "they have rotary positions plain, linear or as in Llama 3.1", positions_are_known},
+    {"MTM4", "rotary positions must be plain, linear or scaled as in Llama 3.1",
+     positions_are_known},
     {NULL, NULL, NULL},
 };
 

@@ -193,39 +193,42 @@ static bool predictions_stand_last(const plait_problem *problem, const plait_deg
 }
 
 static const plan_rule batch_rules[] = {
-    {"M2", "the interleaved schedule needs microbatches in multiples of pp",
+    {"M2", "the interleaved schedule needs a number of microbatches that is a multiple of pp",
      interleaving_needs_whole_groups},
     {NULL, NULL, NULL},
 };
 
 static const plan_rule plan_rules[] = {
     {"M1", "experts with tp > 1 need sp = 1", experts_need_sp},
-    {"M3", "order tp-cp-pp-dp needs tp cp = etp ep with experts, cp = 1 without",
+    {"M3", "order tp-cp-pp-dp needs tp x cp = etp x ep, or cp = 1 without experts",
      same_pipeline_groups},
-    {"M4", "the sequence must divide by 2 cp, and its part of a rank by tp under sp",
+    {"M4",
+     "the sequence length must be a multiple of 2 cp, and with sp the part of a context rank a "
+     "multiple of tp",
      sharded_halves},
-    {"M5", "the sequence must not exceed the learned position table", learned_positions_reach},
-    {"M6", "shard_group must also divide the expert replicas", instances_divide_experts},
-    {"M7", "recomputed modules must be in the model", modules_exist},
+    {"M5", "the sequence must not be longer than the table of learned positions",
+     learned_positions_reach},
+    {"M6", "dp x cp / shard_group must divide the number of replicas of an expert",
+     instances_divide_experts},
+    {"M7", "recompute must name only modules that the model has", modules_exist},
     {"M8", "experts with biases need etp = 1", biased_experts_are_whole},
-    {"M9", "windowed attention under cp needs cp_comm allgather or a2a, sinks need a2a",
+    {"M9", "with cp > 1, windowed attention needs cp_comm allgather or a2a, and sinks need a2a",
      context_suits_windows},
-    {"M10", "the sequence must not exceed the chunks that attention stays within", chunks_reach},
-    {"M11", "sparse attention with an indexer under cp needs cp_comm allgather",
+    {"M10", "the sequence must not be longer than the chunks of chunked attention", chunks_reach},
+    {"M11", "with cp > 1, sparse attention with an indexer needs cp_comm allgather",
      context_suits_indexers},
-    {"M12", "cp needs attention fused, flash2 or flash3", context_has_kernel},
+    {"M12", "cp > 1 needs attention fused, flash2 or flash3", context_has_kernel},
     {"M14", "MLA needs attention fused, flash3 or unfused", latent_has_kernel},
     {"M15",
-     "fp8_params, narrow moments and an offloaded optimizer need the distributed optimizer, "
-     "zero 1 or more",
+     "fp8_params 1, moments below fp32 and an offloaded optimizer need the distributed optimizer "
+     "(zero 1 or more)",
      state_has_shards},
-    {"M16", "an optimizer on the host needs 16-bit parameters, fp8_params 0", offload_is_wide},
-    {"M21", "ep_overlap goes with one multi-token prediction module at most",
+    {"M16", "an offloaded optimizer needs fp8_params 0", offload_is_wide},
+    {"M21", "ep_overlap supports at most one multi-token prediction module",
      pairs_have_one_prediction},
-    {"M22", "a layout has the embedding in its first chunk and the loss in its last",
+    {"M22", "a layout must have the embedding in its first chunk and the loss in its last",
      ends_are_outside},
-    {"M23",
-     "a layout has all multi-token prediction modules in one chunk, one of the last pp chunks",
+    {"M23", "a layout must have all multi-token prediction modules in one of its last pp chunks",
      predictions_stand_last},
     {NULL, NULL, NULL},
 };
@@ -386,30 +389,34 @@ static bool experts_are_alike(const plait_model *model)
 }
 
 static const model_rule model_rules[] = {
-    {"MM1", "pretrain_gpt has decoder layers of attention or delta net and a feed-forward part",
+    {"MM1", "every layer must be a decoder layer of attention or delta net and a feed-forward part",
      layers_have_parts},
     {"MM2",
-     "a layer has one norm before attention and one before the MLP, in sequence; none behind "
-     "the embedding",
+     "a layer must have one norm before attention and one before the MLP, in sequence, and no norm "
+     "may follow the embedding",
      blocks_are_plain},
-    {"MM3", "biases are in all linear layers and routers, in none, or in q, k and v alone",
+    {"MM3", "biases must be in all linear layers and routers, in none, or in q, k and v only",
      biases_go_together},
     {"MM4",
-     "scores, logits and embeddings are not scaled, capped or biased by distance, and norms "
-     "of q and k span one head",
+     "scores, logits and embeddings must not be scaled, capped or biased by distance, and norms of "
+     "q and k must span one head",
      model_scores_are_plain},
-    {"MM5", "all attention layers have one shape and one window, and MLA is in all layers or none",
+    {"MM5",
+     "all attention layers must have one shape and one window, and MLA must be in all layers or in "
+     "none",
      mixers_are_alike},
-    {"MM6", "rotary positions have one base, and are plain, scaled as in Llama 3, linear or YaRN",
+    {"MM6",
+     "rotary positions must have one base and be plain, linear, scaled as in Llama 3, or YaRN",
      positions_known},
-    {"MM7", "the activation is GELU, squared ReLU, SwiGLU or its clamped form, in all layers",
+    {"MM7", "the activation must be GELU, squared ReLU, SwiGLU or clamped SwiGLU in all layers",
      activations_known},
     {"MM8",
-     "sigmoid weights of several experts are normalised, and a bias for their choice goes with "
-     "sigmoid scores",
+     "sigmoid routing to several experts must normalise their weights, and a bias for choosing "
+     "experts needs sigmoid scores",
      router_known},
     {"MM9",
-     "layers with experts have one shape, layers without too, and MTP is like the last layer",
+     "layers with experts must have one shape, layers without experts one shape, and MTP modules "
+     "the shape of the last layer",
      experts_are_alike},
     {NULL, NULL, NULL},
 };

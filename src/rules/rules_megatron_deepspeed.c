@@ -36,7 +36,7 @@ static bool whole_state_is_fp16(const plait_problem *problem, const plait_degree
 
 static const plan_rule plan_rules[] = {
     {"MD1", "each stage needs a transformer layer", stages_have_layers},
-    {"MD2", "ZeRO 0 needs fp16, and gradients reduced in fp16", whole_state_is_fp16},
+    {"MD2", "ZeRO 0 needs precision fp16 and grad_reduce fp16", whole_state_is_fp16},
     {NULL, NULL, NULL},
 };
 
@@ -81,14 +81,16 @@ static bool activation_has_a_word(const plait_model *model)
 }
 
 static const model_rule model_rules[] = {
-    {"DM1", "layers are attention and a dense MLP, without prediction modules", layers_are_dense},
+    {"DM1", "all layers must have attention and a dense MLP, without multi-token prediction",
+     layers_are_dense},
     {"DM2",
-     "attention has no window, chunks, sinks, gate or norms of q and k, and biases in q, k and v "
-     "as in all",
+     "attention must have no window, chunks, sinks, gate or norms of q and k, and biases in q, k "
+     "and v only if all linear layers have them",
      attention_is_plain},
-    {"DM3", "positions are learned, or rotary in all layers, not scaled, with a whole base",
+    {"DM3",
+     "positions must be learned, or rotary in all layers without scaling and with an integer base",
      positions_are_plain},
-    {"DM4", "the activation is GELU, squared ReLU or SwiGLU", activation_has_a_word},
+    {"DM4", "the activation must be GELU, squared ReLU or SwiGLU", activation_has_a_word},
     {NULL, NULL, NULL},
 };
 

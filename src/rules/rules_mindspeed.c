@@ -42,9 +42,10 @@ static bool first_stage_has_experts(const plait_problem *problem, const plait_de
 }
 
 static const plan_rule plan_rules[] = {
-    {"MS1", "windowed attention shorter than the sequence needs cp = 1",
+    {"MS1", "attention windows shorter than the sequence need cp = 1",
      context_sees_whole_sequences},
-    {"MS2", "dense layers before those of experts must be fewer than the layers of a stage",
+    {"MS2",
+     "the dense layers before the first expert layer must be fewer than the layers of a stage",
      first_stage_has_experts},
     {NULL, NULL, NULL},
 };
@@ -105,15 +106,14 @@ static bool dense_layers_come_first(const plait_model *model)
 
 static const model_rule model_rules[] = {
     {"MSM1",
-     "Megatron Core 0.12.1 has no delta net, no indexer of sparse attention, no window, chunk, "
-     "gate "
-     "or sink of attention, no weightless norm of q and k, and no clamped SwiGLU",
+     "Megatron Core 0.12.1 does not support delta nets, sparse attention with an indexer, "
+     "attention windows, chunks, gates or sinks, weightless norms of q and k, or clamped SwiGLU",
      layers_are_older},
     {"MSM2",
-     "pretrain_gpt.py of MindSpeed-LLM has rotary positions plain or as in Llama 3, of latent "
-     "attention YaRN, alike in all layers",
+     "rotary positions must be in all layers or in none, and plain, scaled as in Llama 3, or YaRN "
+     "with latent attention",
      positions_reach_the_model},
-    {"MSM3", "MindSpeed-LLM has experts in all layers, or in all behind the first dense ones",
+    {"MSM3", "experts must be in all layers, or in all layers after the first dense ones",
      dense_layers_come_first},
     {NULL, NULL, NULL},
 };

@@ -111,27 +111,31 @@ static bool parts_are_modules(const plait_problem *problem, const plait_degrees 
 }
 
 static const plan_rule batch_rules[] = {
-    {"T8", "the interleaved schedule needs microbatches in multiples of their rounds of pp",
+    {"T8",
+     "the interleaved schedule needs microbatches / pp, rounded down, to divide the number of "
+     "microbatches",
      rounds_divide},
     {NULL, NULL, NULL},
 };
 
 static const plan_rule plan_rules[] = {
     {"T1", "tp must divide the key-value heads", kv_heads_divide},
-    {"T2", "ep must divide shard_group tp", experts_inside_shards},
+    {"T2", "ep must divide shard_group x tp", experts_inside_shards},
     {"T3", "tied embeddings need pp = 1", tied_in_one_stage},
-    {"T4", "the sequence must divide by tp under sp, and by 2 cp", sequence_divides},
-    {"T5", "interleaving needs two chunks a rank, other schedules one", chunks_suit_schedule},
+    {"T4", "the sequence length must be a multiple of tp (with sp) x 2 cp (with cp > 1)",
+     sequence_divides},
+    {"T5", "vpp must be a number of chunks per rank that the schedule supports",
+     chunks_suit_schedule},
     {"T6", "shard_group must be a multiple of cp", shards_span_context},
-    {"T7", "experts need etp = tp with ep = 1, and etp = 1 otherwise", experts_cut_as_built},
-    {"T9", "context parallelism has no attention flash3", context_on_flex},
+    {"T7", "experts need etp = tp if ep = 1, and etp = 1 if ep > 1", experts_cut_as_built},
+    {"T9", "cp > 1 does not support attention flash3", context_on_flex},
     {"T10", "multi-token prediction needs pp = 1 and cp = 1", predictions_in_one_stage},
-    {"T11", "precision nvfp4 has no experts", nvfp4_without_experts},
-    {"T12", "precision nvfp4 needs widths of attention and MLP in multiples of 128 tp",
+    {"T11", "precision nvfp4 does not support experts", nvfp4_without_experts},
+    {"T12", "precision nvfp4 needs attention and MLP widths that are multiples of 128 x tp",
      nvfp4_blocks_fit},
     {"T13",
-     "each chunk needs a layer or an end, the embedding stands in the first and the loss in the "
-     "last",
+     "each chunk needs a layer, the embedding or the loss, with the embedding in the first chunk "
+     "and the loss in the last",
      parts_are_modules},
     {NULL, NULL, NULL},
 };

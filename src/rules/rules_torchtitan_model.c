@@ -180,28 +180,30 @@ static bool gpt_oss_as_published(const plait_model *model)
 }
 
 const model_rule torchtitan_model_rules[] = {
-    {"TM1", "torchtitan has decoder layers of attention and a feed-forward part",
+    {"TM1", "every layer must be a decoder layer of attention and a feed-forward part",
      layers_have_parts},
     {"TM2",
-     "a layer has one RMSNorm before attention and one before the MLP, in sequence; there is no "
-     "dropout and no learned position",
+     "a layer must have one RMSNorm before attention and one before the MLP, in sequence, without "
+     "dropout and learned positions",
      blocks_are_plain},
-    {"TM3", "linear layers have no biases, and shared experts no gate", no_biases},
+    {"TM3", "linear layers must have no biases, and shared experts no gate", no_biases},
     {"TM4",
-     "scores, logits and embeddings are not scaled, capped or biased by distance, and norms "
-     "of q and k are learned and span one head",
+     "scores, logits and embeddings must not be scaled, capped or biased by distance, and norms of "
+     "q and k must be learned and span one head",
      scores_are_plain},
-    {"TM5", "all attention layers have one shape and see everything before them",
+    {"TM5",
+     "all attention layers must have one shape and rotary positions, without windows, chunks, "
+     "gates or sparse indices",
      attention_is_alike},
     {"TM6",
-     "rotary positions have one base and span the head; they are plain, scaled as in Llama 3, or "
-     "YaRN under latent attention",
+     "rotary positions must have one base, span the head and be plain, scaled as in Llama 3, or "
+     "YaRN with latent attention",
      positions_known},
-    {"TM7", "the activation is SwiGLU", activation_is_swiglu},
+    {"TM7", "the activation must be SwiGLU", activation_is_swiglu},
     {"TM8",
-     "layers with experts have one shape, layers without too, expert groups hold two or more, and "
-     "multi-token prediction comes with latent attention",
+     "layers with experts must have one shape, layers without experts one shape, and expert groups "
+     "two or more experts; multi-token prediction needs latent attention",
      experts_are_alike},
-    {"TM9", "gpt-oss comes in its two published sizes", gpt_oss_as_published},
+    {"TM9", "gpt-oss must have one of its two published sizes", gpt_oss_as_published},
     {NULL, NULL, NULL},
 };

@@ -32,7 +32,7 @@ const char *runtime_brought_text(const plait_runtime *runtime, int key, int valu
 
     out[0] = '\0';
     if (since != NULL)
-        snprintf(out, RUNTIME_BROUGHT_SIZE, "; %.40s brought it", since->name);
+        snprintf(out, RUNTIME_BROUGHT_SIZE, "; added in %.40s", since->name);
     return out;
 }
 

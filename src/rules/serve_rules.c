@@ -57,17 +57,16 @@ static bool has_more_stages_than_layers(const plait_model *model, const plait_lo
 }
 
 static const rule rules[] = {
-    {VLLM | SGLANG | TRTLLM, has_heads_left, "tp has to divide the attention heads",
+    {VLLM | SGLANG | TRTLLM, has_heads_left, "tp must divide the attention heads",
      "vLLM, verify_with_parallel_config; TensorRT-LLM and SGLang cut whole heads as well"},
-    {VLLM, has_some_expert_ranks,
-     "expert parallelism is of all tp x dp_attention ranks or of none (--enable-expert-parallel)",
+    {VLLM, has_some_expert_ranks, "ep must be 1 or tp x dp_attention (--enable-expert-parallel)",
      "vLLM's documentation, expert parallel deployment: EP size = TP x DP"},
     {TRTLLM, has_tensor_and_attention_ranks,
-     "attention ranks are all ranks of a worker or none (enable_attention_dp)",
+     "dp_attention must be 1 or all ranks of a worker (enable_attention_dp)",
      "tensorrt_llm/mapping.py: with attention DP each rank has all heads"},
-    {SGLANG, drafts_through_stages, "speculation needs pp 1",
+    {SGLANG, drafts_through_stages, "speculative decoding needs pp 1",
      "sglang/srt/server_args.py: pp above 1 excludes overlap, speculation and mixed chunks"},
-    {VLLM | SGLANG | TRTLLM, has_more_stages_than_layers, "there are more stages than layers",
+    {VLLM | SGLANG | TRTLLM, has_more_stages_than_layers, "pp exceeds the number of layers",
      "each engine's partition of layers"},
 };
 
@@ -86,8 +85,8 @@ const char *serve_weights_broken(plait_engine_kind kind, const plait_model *mode
         return NULL;
     for (int k = 0; k < model->kinds; k++)
         if (model->kind[k].ffn == PLAIT_FFN_MOE && model->kind[k].moe.width % (block * cuts) != 0)
-            return "ranks hold whole blocks of 128 of an expert's width in fp8_block: more expert "
-                   "parallelism, or less tp";
+            return "weights fp8_block need expert widths per rank that are multiples of 128: raise "
+                   "ep or lower tp";
     return NULL;
 }
 

@@ -16,8 +16,8 @@ void shell_fail(shell_context *c, const char *found)
     char where[256];
 
     snprintf(where, sizeof where, "%.200s:%d", c->name, c->line);
-    c->status =
-        plait_fail(c->err, PLAIT_ERROR_SYNTAX, where, "expected shell words, found %s", found);
+    c->status = plait_fail(c->err, PLAIT_ERROR_SYNTAX, where,
+                           "expected a valid shell script, found %s", found);
     longjmp(c->failed, 1);
 }
 
@@ -38,7 +38,7 @@ void shell_spend(shell_context *c, size_t cost)
 {
     c->spent += cost;
     if (c->spent > SHELL_MAX_BYTES)
-        shell_fail(c, "more than 4 MiB of them");
+        shell_fail(c, "more than 4 MiB of parsed and expanded text");
 }
 
 void *shell_alloc(shell_context *c, size_t count, size_t size)

@@ -34,7 +34,7 @@ typedef struct shell_text {
 
 shell_text shell_text_of(const char *word);
 
-/** Jumps back with status SYNTAX and "expected shell words, found FOUND", or with NOMEM. */
+/** Jumps back with status SYNTAX and "expected a valid shell script, found FOUND", or with NOMEM. */
 _Noreturn void shell_fail(shell_context *c, const char *found);
 _Noreturn void shell_fail_nomem(shell_context *c);
 

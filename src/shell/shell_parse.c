@@ -579,7 +579,7 @@ static void parse_kind(shell_parser *p, shell_node *node)
     size_t k = 0;
 
     if (++p->blocks > MAX_BLOCKS + 1)
-        fail_at_cursor(p, "blocks in blocks, more than 64");
+        fail_at_cursor(p, "more than 64 nested blocks");
     while (k < sizeof kinds / sizeof *kinds && !takes_keyword(p, kinds[k].keyword))
         k++;
     if (k < sizeof kinds / sizeof *kinds) {

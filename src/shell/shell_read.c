@@ -101,7 +101,7 @@ static void read_script(shell_context *c, const shell_source *source, shell_word
     for (int i = 0; i < source->arguments; i++)
         check_bytes(c, source->argument[i], strlen(source->argument[i]));
     if (source->length > SHELL_MAX_BYTES)
-        shell_fail(c, "more than 4 MiB of them");
+        shell_fail(c, "more than 4 MiB");
     const shell_node *const commands = shell_parse(text, c);
     c->line = 0; // line 0: before the first command
     for (int i = 0; i < source->arguments; i++)

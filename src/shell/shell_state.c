@@ -11,7 +11,7 @@ enum { MAX_WORDS = 1 << 16, MAX_VARIABLES = 1 << 10, MAX_ORIGINS = 1 << 9, MAX_O
 void shell_list_add(shell_state *in, shell_list *list, const char *word)
 {
     if (list->count == MAX_WORDS)
-        shell_fail(in->c, "more than 65536 of them");
+        shell_fail(in->c, "more than 65536 words");
     shell_spend(in->c, strlen(word) + 8);
     list->word = shell_grow(in->c, list->word, list->count, &list->capacity, sizeof *list->word);
     list->word[list->count++] = word;

@@ -159,7 +159,7 @@ plait_status band_check_regime(const plait_regime *regime, plait_error *err)
     return regime->runtime != NULL && regime->gpus >= 1
                ? PLAIT_OK
                : plait_fail(err, PLAIT_ERROR_RANGE, "regime",
-                            "expected a runtime and its GPUs, found none");
+                            "expected a runtime and a number of GPUs, found none");
 }
 
 plait_status plait_evidence_band(const plait_evidence *evidence, const plait_regime *regime,

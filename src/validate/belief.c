@@ -35,7 +35,7 @@ static plait_status check_parts(const plait_error_parts *parts, plait_error *err
         holds = is_deviation(parts->trait[t]);
     return holds ? PLAIT_OK
                  : plait_fail(err, PLAIT_ERROR_RANGE, "parts",
-                              "expected deviations of 0 or more, found others");
+                              "expected standard deviations of 0 or more, found others");
 }
 
 plait_status plait_posterior_make(const plait_degrees *const *degrees, const double *predicted_s,
@@ -48,7 +48,7 @@ plait_status plait_posterior_make(const plait_degrees *const *degrees, const dou
     for (int i = 0; i < plans; i++)
         if (!(predicted_s[i] > 0.0 && isfinite(predicted_s[i])))
             return plait_fail(err, PLAIT_ERROR_RANGE, "predicted_s",
-                              "expected steps of more than 0 seconds, found %g", predicted_s[i]);
+                              "expected step times above 0 s, found %g", predicted_s[i]);
     PLAIT_TRY(check_parts(parts, err));
     const size_t n = (size_t)plans;
     int(*trait)[PLAIT_TRAITS] = plait_arena_alloc(arena, n + 1, sizeof *trait);

@@ -144,7 +144,7 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
         PLAIT_TRY(open_model(out->problem.model, at->arena, &out->problem.model, err));
     if (plait_degrees_check(&out->problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
         return plait_fail(err, PLAIT_ERROR_RANGE, "", "%s", why);
-    setup_note(at, "beyond our rules: %s", refused);
+    setup_note(at, "violates a rule: %s", refused);
     return PLAIT_OK;
 }
 
@@ -181,7 +181,9 @@ static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
     if (out->cost.verdict == PLAIT_INVALID || !(out->cost.step_s > 0.0) ||
         !isfinite(out->cost.step_s))
         return plait_fail(err, PLAIT_ERROR_RANGE, "", "%s",
-                          out->cost.why[0] != '\0' ? out->cost.why : "the price is no number");
+                          out->cost.why[0] != '\0'
+                              ? out->cost.why
+                              : "the predicted step time is not a positive number");
     return PLAIT_OK;
 }
 

@@ -201,8 +201,8 @@ static void draw_head(const plait_validation *v, text_builder *out, int width, i
     text_append_printf(out, "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", width, height);
     text_append_printf(out, "<text class=\"title\" x=\"%d\" y=\"24\">Step times of ", BESIDE);
     text_append_printf(out, "%zu measured runs: ", v->timed_priced);
-    text_append(out, v->timed_priced > 0 ? "solid line: predicted as measured; dashed: 10 % off"
-                                         : "none to draw");
+    text_append(out, v->timed_priced > 0 ? "solid line: predicted equals measured; dashed: 10 % off"
+                                         : "nothing to draw");
     text_append(out, "</text>\n");
 }
 

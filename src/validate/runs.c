@@ -235,14 +235,18 @@ plait_status runs_check_row(const plait_run *run, plait_error *err)
 {
     for (size_t c = 0; c < COLUMNS; c++)
         if (!is_within(run, &columns[c]))
-            return plait_fail(err, PLAIT_ERROR_RANGE, columns[c].title,
-                              "expected what a file of runs may hold, found another value");
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, columns[c].title,
+                "expected a value within the limits of a file of runs, found another");
     if ((unsigned)run->mlp > PLAIT_RUN_RELU2 || (unsigned)run->outcome >= PLAIT_RUN_OUTCOMES ||
         (unsigned)run->scope >= PLAIT_SCOPES || (unsigned)run->trust >= PLAIT_TRUSTS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "run", "expected known words, found others");
-    if (!is_measured(run->step_s) || !is_measured(run->peak_bytes) || !(run->nic_gbps >= 0.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "run",
-                          "expected measured figures above 0, found others");
+                          "expected valid mlp, outcome, scope and trust, found others");
+    if (!is_measured(run->step_s) || !is_measured(run->peak_bytes) || !(run->nic_gbps >= 0.0))
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "run",
+            "expected step_s and peak_bytes above 0 (NaN if not measured) and nic_gbps of "
+            "0 or more, found others");
     return PLAIT_OK;
 }
 

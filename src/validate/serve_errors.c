@@ -235,7 +235,7 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
             out->engine[i] = engine_of(runs, i);
             out->service[i] = plait_serve_run_price(run, out->engine[i]);
             if (!out->service[i].stable)
-                run->note = "does not fit, or more comes than leaves";
+                run->note = "out of memory or overloaded";
         }
         out->low += run->low;
         out->refused += !run->low && run->note[0] != '\0';

@@ -331,7 +331,7 @@ static plait_status add_pool(reader *r, size_t row, plait_serve_run *run, plait_
     PLAIT_TRY(find_cluster(r, run->accelerator, gpus_per_node, plait_worker_gpus(serving.worker),
                            &serving.cluster, err));
     if (serving.cluster == NULL) {
-        run->note = "the accelerator is not known, or no node has so many";
+        run->note = "unknown accelerator, or the worker needs more GPUs than there are";
         return PLAIT_OK;
     }
     const known_table *k = table_of(r, &serving);
@@ -463,9 +463,9 @@ static plait_status read_load(const reader *r, size_t row, plait_serve_run *run,
     if (load->kind == PLAIT_LOAD_RATE && load->rate <= 0.0)
         load->kind = PLAIT_LOAD_OFFLINE;
     if (load->input < 1.0 || load->output < 1.0)
-        run->note = "no tokens";
+        run->note = "no input or no output tokens";
     if (run->mode >= PLAIT_SERVE_RUN_PREFILL)
-        run->note = "one phase by itself";
+        run->note = "only prefill or only decode was measured";
     return PLAIT_OK;
 }
 
@@ -500,9 +500,9 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     PLAIT_TRY(find_cluster(r, run->accelerator, gpus_per_node, 1, &node, err));
     PLAIT_TRY(find_model(r, run->model, &model, err));
     if (run->note[0] == '\0' && model == NULL)
-        run->note = "the model is not known";
+        run->note = "unknown model";
     if (run->note[0] == '\0' && node == NULL)
-        run->note = "the accelerator is not known";
+        run->note = "unknown accelerator";
     if (run->note[0] != '\0')
         return PLAIT_OK;
     run->vendor = node->group[0].accelerator->vendor;

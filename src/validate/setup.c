@@ -15,7 +15,7 @@ static plait_status gpus_of_node(setup *at, int *out, plait_error *err)
         return PLAIT_OK;
     PLAIT_TRY(library_accelerator(at->shelf, at->run->accelerator, &accelerator, err));
     *out = accelerator->gpus_per_node;
-    setup_note(at, "gpus_per_node not given: %d", *out);
+    setup_note(at, "gpus_per_node not given, assumed %d", *out);
     return PLAIT_OK;
 }
 
@@ -58,9 +58,7 @@ plait_status setup_word(const char *title, const char *word, const char *const *
 {
     *out = text_index(word, words);
     if (*out < 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, title,
-                          "expected a %s that plait knows, "
-                          "found \"%.60s\"",
+        return plait_fail(err, PLAIT_ERROR_RANGE, title, "expected a known %s, found \"%.60s\"",
                           title, word);
     return PLAIT_OK;
 }

@@ -115,7 +115,8 @@ static plait_status set_attention(setup *at, const plait_runtime *runtime, plait
     int kernel = runtime->defaults.key[PLAIT_KEY_ATTENTION];
 
     if (at->run->attention[0] == '\0')
-        setup_note(at, "attention not published: %s", plait_attention_kernel_name[kernel]);
+        setup_note(at, "attention kernel not published, assumed %s",
+                   plait_attention_kernel_name[kernel]);
     else
         PLAIT_TRY(
             setup_word("attention", at->run->attention, plait_attention_kernel_name, &kernel, err));
@@ -129,7 +130,7 @@ static plait_status set_recompute(setup *at, plait_degrees *d, plait_error *err)
 {
     if (at->run->recompute[0] != '\0')
         return plait_degrees_set(d, "recompute", at->run->recompute, err);
-    setup_note(at, "recompute not published: none");
+    setup_note(at, "recompute not published, assumed none");
     d->recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     return PLAIT_OK;
 }

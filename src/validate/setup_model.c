@@ -107,12 +107,13 @@ static plait_status find_named(setup *at, plait_model *out, bool *found, plait_e
         return PLAIT_OK;
     PLAIT_TRY(library_model_name(at->shelf, name, &file, err));
     if (file == NULL) {
-        setup_note(at, "no model file for \"%.60s\": the columns only", name);
+        setup_note(at, "no model file for \"%.60s\", model built from the columns", name);
         return PLAIT_OK;
     }
     PLAIT_TRY(library_model(at->shelf, file, &whole, err));
     if (at->run->hidden > 0 && at->run->hidden != whole->hidden) {
-        setup_note(at, "not the %s of its model file: the columns only", whole->name);
+        setup_note(at, "hidden differs from the model file of %s, model built from the columns",
+                   whole->name);
         return PLAIT_OK;
     }
     *found = true;
@@ -156,7 +157,7 @@ static plait_status find_vocab(setup *at, int *vocab, plait_error *err)
         return PLAIT_OK;
     lower_case(at->run->model, name, sizeof name);
     *vocab = vocab_of_name(name);
-    setup_note(at, "vocab not given: %d", *vocab);
+    setup_note(at, "vocab not given, assumed %d", *vocab);
     return need_number(*vocab, "vocab", err);
 }
 
@@ -166,9 +167,10 @@ static plait_status check_columns(const plait_run *run, plait_error *err)
     PLAIT_TRY(need_number(run->hidden, "hidden", err));
     PLAIT_TRY(need_number(run->heads, "heads", err));
     if (run->head_dim == 0 && run->hidden % run->heads != 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "head_dim",
-                          "expected a number, since %d heads do not divide %d, found nothing",
-                          run->heads, run->hidden);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "head_dim",
+            "expected a number because %d heads do not divide hidden %d, found nothing", run->heads,
+            run->hidden);
     return PLAIT_OK;
 }
 

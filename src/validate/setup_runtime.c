@@ -20,7 +20,7 @@ static plait_status find_release(setup *at, const char *name, const plait_runtim
     PLAIT_TRY(plait_check_allocated(dated, err));
     status = library_runtime(at->shelf, dated, &variant, err);
     if (status == PLAIT_ERROR_RANGE) {
-        setup_note(at, "no month is known of release %s: the newest", release);
+        setup_note(at, "unknown month of release %s, newest profile used", release);
         return PLAIT_OK;
     }
     if (status == PLAIT_OK)
@@ -44,7 +44,7 @@ static plait_status copy_profile(setup *at, plait_runtime *out, plait_error *err
     }
     if (status != PLAIT_ERROR_RANGE)
         return status;
-    setup_note(at, "no profile for runtime \"%.40s\": megatron", name);
+    setup_note(at, "no profile for runtime \"%.40s\", megatron used", name);
     PLAIT_TRY(library_runtime(at->shelf, "megatron", &profile, err));
     *out = *profile;
     out->name = name;

@@ -15,8 +15,8 @@ warned() { # warned TEXT FLAGS...: a search with these flags prints one warning 
 }
 
 job="gpt2 dgx-h100 --gpus 32"
-warned "--gbs 100: dp is at most 4, as 32 GPUs and the batch share no larger divisor; with --gbs 96 it is up to 32" "$job --gbs 100"
-warned "--gbs 1001: dp is at most 1, as 32 GPUs and the batch share no larger divisor; with --gbs 1024 it is up to 32" \
+warned "--gbs 100: dp is at most 4, since 32 GPUs and the batch have no larger common divisor; --gbs 96 allows dp up to 32" "$job --gbs 100"
+warned "--gbs 1001: dp is at most 1, since 32 GPUs and the batch have no larger common divisor; --gbs 1024 allows dp up to 32" \
     "$job --gbs 1001 --fix recompute=none"
 warned "" "$job --gbs 96"
 warned "" "$job --gbs 48"               # no batch near it has four times as many

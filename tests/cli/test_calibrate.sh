@@ -80,7 +80,7 @@ cmp -s "$folder/once.json" "$folder/twice.json" || complain "another fit changes
 ends 0 --evidence "$folder/dated.csv" -o "$folder/evidence.csv"
 unset PLAIT_DATA
 ends 2 --runtime fsdp@2020 "$folder/dated.csv" -o "$folder/none.json"
-says "fsdp@2020: expected a month such as 25.09 behind @"
+says "fsdp@2020: expected a month such as 25.09 after @"
 ends 2 --runtime no-such-runtime@25.09 "$folder/dated.csv" -o "$folder/none.json"
 says "no-such-runtime"
 ends 2 --runtime no-such-runtime tests/validation/runs.csv -o "$folder/none.json"
@@ -106,7 +106,7 @@ for row in rows:
     out.writerow(row | {"step_time_s": 1000 * float(row["step_time_s"])})
 END
 ends 0 --log "$folder/milliseconds.csv" --cluster dgx-h100 -o "$folder/site.json"
-says "milliseconds.csv: steps stay "
+says "milliseconds.csv: the steps still differ by "
 says "step_time_s is in seconds"
 
 # Evidence: each source is predicted without its own runs; the runs of the other source are fitted.
@@ -117,12 +117,12 @@ grep -qE '^ +korthikanti.* other sources ' "$folder/out" || complain "no table o
 ends 0 --evidence "$folder/runs.csv" -o -
 cmp -s "$folder/out" "$folder/evidence.csv" || complain "evidence: -o - and -o FILE differ"
 ends 2 --evidence "$folder/runs.csv" "$folder/runs.csv"
-says "expected no other file beside --evidence"
+says "expected --evidence without other files"
 ends 2 --evidence "$folder/none.csv"
 
 # One task at a time, and the output file is checked before the work.
 ends 2 --runtime megatron --log "$folder/runs.csv" "$folder/runs.csv"
-says "expected no --log beside --runtime"
+says "expected --log or --runtime, found both"
 ends 2 --evidence "$folder/runs.csv" -o "$folder/no/such/evidence.csv"
 says "$folder/no/such/evidence.csv"
 [ ! -s "$folder/out" ] || complain "--evidence worked before it refused its output"

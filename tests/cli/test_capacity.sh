@@ -31,14 +31,14 @@ refused '--gpus: expected numbers of GPUs: N, N,N' --gpus 8,,16
 refused '--gpus: expected numbers of GPUs: N, N,N' --gpus 8..16:0
 refused '--gpus: expected at most 256 numbers of GPUs' --gpus 8..8008:8
 refused '--gbs: expected sequences: N, N,N' --gpus 8 --gbs 64,x
-refused '--max-gbs: expected one batch of --gbs beside it' --gpus 8 --gbs 256,512 --max-gbs 1024
+refused '--max-gbs: expected one batch of --gbs, which' --gpus 8 --gbs 256,512 --max-gbs 1024
 refused '--gpus: expected whole nodes of 8 GPUs' --gpus 12
 refused '--gpus: expected a number of GPUs' --deadline 5d
 refused '--max-gbs: expected at least the 256' --gpus 8 --max-gbs 128
 refused '--repeat: expected a number from 0 to 0.99' --gpus 8 --repeat 1
 refused '--spares: expected a whole number' --gpus 8 --spares 1.5
 found=$("$plait" capacity llama-3.1-8b dgx-h100 --serve --input 1024 --output-tokens 128 --rate 5 --spares 0 --availability 0.9 2>&1)
-[[ $found == 'plait: --availability: expected no --availability beside --spares'* ]] ||
+[[ $found == 'plait: --availability: expected --availability or --spares, found both'* ]] ||
     complain "spares and the share that they are to reach: $found"
 
 "$plait" capacity llama-3.1-8b dgx-h100, --gpus 8 --tokens 1T --seq 4096 --gbs 256 2>&1 |
@@ -80,13 +80,13 @@ for row, price in zip(a["rows"], (2.2, 4)):
         complain "--price $price is not a price of each cluster"
 done
 "$plait" "${two[@]}" --price dgx-b200=4 |
-    grep -q '^dgx-h100: 2.95 USD an hour of a GPU (h100-80gb-sxm: .*); PUE 1.2 (the cluster.s file)$' ||
+    grep -q '^dgx-h100: 2.95 USD per GPU hour (h100-80gb-sxm: .*); PUE 1.2 (cluster file)$' ||
     complain "the price of the file is not said with its source"
 
 # The smallest and the cheapest of a range are those of an enumeration of all its numbers and batches.
 "$plait" capacity llama-3.1-8b b300-288gb-sxm:1x8 --tokens 1T --seq 4096 --gbs 256 --deadline 300d \
     --refine none --limit recompute=none,cp=1,pp=1 --runs 0 |
-    grep -q '^b300-288gb-sxm:1x8: no price is known, --price states one; PUE 1.2 (a default)$' ||
+    grep -q '^b300-288gb-sxm:1x8: no price known, --price sets one; PUE 1.2 (default)$' ||
     complain "a cluster without a price has no answer"
 
 folder=$(mktemp -d)
@@ -151,14 +151,14 @@ assert answer(found, "cheapest")[3] <= answer(every, "cheapest")[3]
 END_PYTHON
 
 text=$("$plait" "${small[@]:0:13}" --gpus 32..128 --gbs 256 --deadline 28d)
-grep -q '^smallest in time: 48 GPUs of dgx-h100 with a batch of 264, ' <<<"$text" ||
+grep -q '^smallest within the deadline: 48 GPUs of dgx-h100 with a batch of 264, ' <<<"$text" ||
     complain "the smallest is not that of the range: $text"
-grep -q '^searched of dgx-h100: 13 numbers of whole nodes from 32 to 128 GPUs; ' <<<"$text" ||
+grep -q '^searched on dgx-h100: 13 numbers of whole nodes from 32 to 128 GPUs; ' <<<"$text" ||
     complain "what was searched is not said"
-grep -q '^dgx-h100 .* ~[0-9.]* k .* -$' <<<"$text" && grep -q '^~ within .* of the least dollars in time' <<<"$text" ||
+grep -q '^dgx-h100 .* ~[0-9.]* k .* -$' <<<"$text" && grep -q '^~ within .* of the USD of the cheapest' <<<"$text" ||
     complain "numbers that measured runs cannot tell apart have no mark"
 "$plait" capacity "${question[@]}" --gpus 16,32 --deadline 90d |
-    grep -q '^cheapest in time of the numbers asked: ' || complain "a list is called a whole"
+    grep -q '^cheapest within the deadline among the requested numbers: ' || complain "a list is called a whole"
 
 fleet=(capacity gpt2 dgx-h100 --serve --rate 5)
 cmp <("$plait" "${fleet[@]}" --input 512 --output-tokens 128 | grep -v '^next') <("$plait" "${fleet[@]}" --isl 512 --osl 128 | grep -v '^next') ||

@@ -15,9 +15,9 @@ complain() {
 
 # num_floating_point_operations() of Megatron-LM core_v0.12.0 to core_v0.19.0 gives 49.032 GFLOP a token
 # here, and 52.656 up to core_v0.11.0.
-"$plait" models qwen3-8b | grep -q '49\.0 GFLOP a token.*52\.7 GFLOP with whole squares' || complain "models"
+"$plait" models qwen3-8b | grep -q '49\.0 GFLOP per token.*52\.7 GFLOP with the full attention matrix' || complain "models"
 "$plait" models qwen3-8b --json >model.json
-"$plait" models vit-b-16 | grep -q 'whole squares' && complain "attention without a mask is halved"
+"$plait" models vit-b-16 | grep -q 'full attention matrix' && complain "attention without a mask is halved"
 
 # A log of Megatron-Bridge of this job has 527.6 TFLOP/s/GPU at 24.36 s.
 job=(qwen3-8b dgx-h100 --gpus 16 --seq 4096 --gbs 1024)
@@ -45,18 +45,18 @@ tflops = plan["model_tflops_per_gpu"]
 print("%.0f %.0f" % (tflops, tflops * plan["mfu_square"] / plan["mfu"]))')
 for command in eval explain; do
     "$plait" $command "${job[@]}" "${plan[@]}" >said || complain "$command fails"
-    grep -q "^causal attention halved, as Megatron-LM since core 0\.12 .*: $halved TFLOP/s a GPU" said ||
-        complain "$command: $(grep '^causal' said), expected $halved TFLOP/s"
-    grep -q "^whole squares of attention, as Megatron-LM up to core 0\.11, .*: $whole TFLOP/s a GPU" said ||
-        complain "$command: $(grep '^whole' said), expected $whole TFLOP/s"
+    grep -q "^FLOPs with causal attention halved, as in Megatron-LM since core 0\.12 .*: $halved TFLOP/s a GPU" said ||
+        complain "$command: $(grep 'causal' said), expected $halved TFLOP/s"
+    grep -q "^FLOPs with the full attention matrix, as in Megatron-LM up to core 0\.11, .*: $whole TFLOP/s a GPU" said ||
+        complain "$command: $(grep 'full' said), expected $whole TFLOP/s"
 done
 
 # Megatron-LM counts the whole context for windows, Megatron-Bridge 0.5 their width; neither has chunks.
 "$plait" eval gpt-oss-20b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 1 --pp 1 --ep 8 >said
-grep -q '^causal attention halved, windows by their width, as Megatron-Bridge since 0\.5 counts: ' said ||
-    complain "windows: $(grep '^causal' said)"
+grep -q '^FLOPs with causal attention halved, windows by their width, as in Megatron-Bridge since 0\.5: ' said ||
+    complain "windows: $(grep 'causal' said)"
 "$plait" eval gpt-oss-20b h100-80gb-sxm:1x8 --seq 128 --gbs 64 --tp 1 --pp 1 --ep 8 |
-    grep -q 'as Megatron-LM since' || complain "a window as long as the sequence"
+    grep -q 'as in Megatron-LM since' || complain "a window as long as the sequence"
 "$plait" eval llama-4-scout h100-80gb-sxm:8x8 --seq 16384 --gbs 64 --tp 8 --pp 1 --ep 8 >said
 grep '^causal attention' said | grep -q 'Megatron' && complain "chunks: $(grep '^causal' said)"
 

@@ -55,11 +55,11 @@ ends 2 --kit "$folder/no/such/kit"
 ends 2 --kit ''
 says "--kit: expected the name of a folder"
 ends 2 --kit "$folder/other" "$kit/kit.py"
-says "expected no measurements beside --kit"
+says "expected --kit without measurements"
 ends 2 --kit "$folder/other" -o "$folder/a.json"
-says "expected no -o beside --kit"
+says "expected -o or --kit"
 ends 2 --kit "$folder/other" --log runs.csv
-says "expected no --kit beside --log"
+says "expected --kit or --log, found both"
 ends 2 --force clusters/measurements/p2p.csv
 says "--force"
 [ ! -e "$folder/other" ] || complain "a refusal wrote a folder"
@@ -133,7 +133,7 @@ fi
 # The driver's name identifies the accelerator, here with 4 GPUs a node on two nodes.
 ends 0 "$kit"/*.csv -o "$folder/accelerator.json" --site "$folder/cluster.json"
 grep -q '^h100-80gb-sxm$' "$folder/out" || complain "another accelerator: $(head -n 1 "$folder/out")"
-grep -q '^between nodes, 90 collectives and sends' "$folder/out" || complain "no links: $(cat "$folder/out")"
+grep -q '^links between nodes: 90 collectives and sends' "$folder/out" || complain "no links: $(cat "$folder/out")"
 "$plait" clusters "$folder/accelerator.json:2x4" >/dev/null || complain "accelerator.json is none"
 "$plait" clusters "$folder/cluster.json" | grep -q '^h100-80gb-sxm, 4 a node' ||
     complain "another node: $("$plait" clusters "$folder/cluster.json" | head -n 4)"
@@ -144,15 +144,15 @@ grep -q '^between nodes, 90 collectives and sends' "$folder/out" || complain "no
 ends 0 "$kit"/*.csv --cluster h100-80gb-sxm:16x4,nic=200 --site -
 grep -q '"nodes": 16' "$folder/out" || complain "--cluster is not the cluster that was written"
 ends 2 "$kit"/*.csv --cluster dgx-a100 --site "$folder/no.json"
-says "--cluster: expected a cluster of h100-80gb-sxm alone"
+says "--cluster: expected a cluster of only h100-80gb-sxm"
 ends 2 "$kit"/*.csv --cluster h100-80gb-sxm:1x4 --site "$folder/no.json"
 says "expected at most the 4 GPUs"
 ends 2 "$kit"/*.csv -o - --site -
-says "--site: expected a file beside -o -"
+says "--site: expected a file, since -o -"
 ends 2 "$kit"/*.csv --site "$folder/no/such.json"
 says "no/such.json"
 ends 2 --log runs.csv --site "$folder/no.json"
-says "expected no --site beside --log"
+says "expected --site or --log, found both"
 [ ! -e "$folder/no.json" ] || complain "a refusal wrote a cluster"
 
 # A killed job leaves half a row.

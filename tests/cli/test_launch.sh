@@ -55,7 +55,7 @@ refused 2 '-o: expected a folder' launch fits.json
 refused 2 'missing.json: cannot open' launch missing.json -o d
 refused 2 'expected a plan that fits, found: stage 0 of 1 needs' launch large.json -o d
 refused 2 'expected "megatron", found "megatrom"' launch fits.json --target megatrom -o d
-refused 2 'the stages hold 32 layers, llama-3.1-8b has 40' launch other.json -o d
+refused 2 'the stages have 32 layers, but llama-3.1-8b has 40' launch other.json -o d
 refused 2 'rule MM2' launch gemma.json -o d
 refused 2 'rule MM8' launch ernie.json -o d
 refused 2 'has no schedule dualpipe; the nearest plan that megatron runs has' \
@@ -68,7 +68,7 @@ refused 2 'expected "megatron"' import --from megatrn fits.json
 refused 2 'FILE: expected a launch config' import --from megatron
 refused 2 'nothing.sh: cannot open' import --from megatron nothing.sh
 printf '#!/bin/bash\nargs=()\ndone <"$here/args.sh"\nexec torchrun "${args[@]}"' >starts.sh
-refused 2 'expected the arguments of a run, found what starts it: import args.sh, beside it' import --from megatron starts.sh
+refused 2 'expected the arguments of a run, found its start script: import args.sh from the same folder' import --from megatron starts.sh
 
 # ---- folders ----
 
@@ -172,7 +172,7 @@ MEGATRON=$PWD/checkout PATH=$PWD/bin:$PATH ./named/run.sh >/dev/null || complain
 # ---- import ----
 
 "$plait" import --from megatron made/args.sh -o back.json >out || complain "import: $?"
-grep -q '^next: the same command with --cluster CLUSTER, which the file does not say$' out || complain "import does not say what is missing: $(cat out)"
+grep -q '^next: the same command with --cluster CLUSTER, which the file does not state$' out || complain "import does not say what is missing: $(cat out)"
 refused 2 'CLUSTER: expected a name' eval --plan back.json
 "$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 -o back.json >out
 grep -q '^next: plait eval --plan back.json$' out || complain "import does not say what is next"
@@ -186,8 +186,8 @@ grep -q '"dp": null' short.json && grep -q '"gbs": null' short.json || complain 
 grep -q '^tp 2, sp 0, pp 1, dp 4, ZeRO 0, mbs 1' out || complain "eval of the import: $(sed -n 4p out)"
 printf -- '--tensor-model-parallel-size $TP --cpu-offloading-num-layers 3\n' >open.sh
 "$plait" import --from megatron open.sh >/dev/null 2>err || complain "import of an open script: $?"
-grep -q 'open.sh: set outside the file, and taken as not given: --tensor-model-parallel-size $TP' err || complain "$(cat err)"
-grep -q 'open.sh: not priced: cpu_offloading_num_layers' err || complain "$(cat err)"
+grep -q 'open.sh: values set outside the file, treated as not given: --tensor-model-parallel-size $TP' err || complain "$(cat err)"
+grep -q 'open.sh: options that the price ignores: cpu_offloading_num_layers' err || complain "$(cat err)"
 
 
 # Arguments of a script follow it; warnings are also in the plan; a file without any setting is rejected.
@@ -205,7 +205,7 @@ grep -q 'sized.sh: 1 option not read: odd$' err || complain "options that are no
 grep -q 'neither in the script' err && complain "a JSON beside the script is not read"
 "$plait" eval --plan sized.json --seq 1024 --gbs 16 >out || [ $? -eq 1 ] || complain "eval of $(cat out)"
 "$plait" import --from megatron sized.sh >/dev/null 2>err
-grep -q 'taken as not given: --nnodes $NNODES, --num-layers $1' err || complain "$(cat err)"
+grep -q 'treated as not given: --nnodes $NNODES, --num-layers $1' err || complain "$(cat err)"
 grep -q 'give it with --model' err || complain "import does not say what to give: $(cat err)"
 
 # A counter of a loop is unknown; of two launches the last counts, with a warning.
@@ -215,16 +215,16 @@ torchrun --nproc_per_node 8 pretrain_gpt.py --bf16 --micro-batch-size 1
 torchrun --nproc_per_node 8 pretrain_gpt.py --bf16 --tensor-model-parallel-size $TP
 END
 "$plait" import --from megatron rounds.sh >/dev/null 2>err || complain "import of a loop: $?"
-grep -q 'taken as not given: --tensor-model-parallel-size for i in 1 2$' err || complain "a loop is read as one round: $(cat err)"
-grep -q 'launches 2 times, and the launch of line 3 is taken$' err || complain "two launches: $(cat err)"
+grep -q 'treated as not given: --tensor-model-parallel-size for i in 1 2$' err || complain "a loop is read as one round: $(cat err)"
+grep -q '2 launches; the one on line 3 is read$' err || complain "two launches: $(cat err)"
 echo 'nothing to see' >empty.sh
-refused 2 'empty.sh: expected flags of Megatron-LM' import --from megatron empty.sh
+refused 2 'empty.sh: expected a script, list, JSON or YAML with flags of Megatron-LM' import --from megatron empty.sh
 refused 2 'empty.sh: expected a config of torchtitan' import --from torchtitan empty.sh
 refused 2 'empty.sh: expected a JSON of DeepSpeed' import --from deepspeed empty.sh
 refused 2 'empty.sh: expected a command that starts vllm' import --from vllm empty.sh
 refused 2 'empty.sh: expected a command that starts sglang' import --from sglang empty.sh
 printf 'ici_tensor_parallelism: 4\nper_device_batch_size: 1\n' >run.yml
-refused 2 'run.yml: expected nothing behind a file that is no script' import --from maxtext run.yml ici_tensor_parallelism=8 --gpus 64
+refused 2 'run.yml: expected no arguments after a file that is not a script' import --from maxtext run.yml ici_tensor_parallelism=8 --gpus 64
 
 # The report has two lines; --json, -o - and -o FILE write the same plan, also into a pipe.
 "$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 >out || complain "import: $?"
@@ -232,13 +232,13 @@ refused 2 'run.yml: expected nothing behind a file that is no script' import --f
 "$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 --json | cmp - back.json || complain "import --json is not what -o wrote"
 "$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 -o - | cmp - back.json || complain "import -o - is not what -o wrote"
 printf 'vllm serve meta-llama/Llama-3.1-8B\n' >server.sh
-refused 2 '--json: expected none beside --from vllm' import --from vllm server.sh --json
-refused 2 '--output: expected none beside --from vllm' import --from vllm server.sh -o plan.json
+refused 2 '--json: expected no such option, since --from vllm prints' import --from vllm server.sh --json
+refused 2 '--output: expected no such option, since --from vllm prints' import --from vllm server.sh -o plan.json
 
 # The batch follows from the sequences of one GPU in a step and the number of GPUs.
 echo '{"gradient_accumulation_steps": 4, "train_micro_batch_size_per_gpu": 2, "bf16": {"enabled": true}}' >steps.json
 "$plait" import --from deepspeed steps.json --gpus 16 --json 2>/dev/null | grep -q '"gbs": 128' || complain "steps and GPUs make no batch"
-"$plait" import --from deepspeed steps.json 2>&1 >/dev/null | grep -q 'the batch follows from --gpus$' || complain "a batch is lost without a word"
+"$plait" import --from deepspeed steps.json 2>&1 >/dev/null | grep -q 'the global batch depends on gradient_accumulation_steps [0-9]* and the GPUs; give --gpus$' || complain "a batch is lost without a word"
 
 # With one context rank a2a+p2p has no sizes, which Megatron requires.
 "$plait" eval llama-2-7b dgx-a100 --seq 4096 --gbs 32 --gpus 32 --tp 8 --cp-comm a2a+p2p --mbs 2 -o one.json >/dev/null &&

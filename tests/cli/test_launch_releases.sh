@@ -59,29 +59,29 @@ refused() { # refused WHEN RELEASE FLAGS...
         complain "$when: takes $*"
     grep -qF -- "$release" out err || complain "$when $*: expected $release, found $(cat out err)"
 }
-refused core-v0.5.0 'core-v0.6.0 brought it' --dispatcher alltoall
-refused core-v0.11.0 'core-v0.12.0 brought it' --dispatcher deepep
-refused 25.09 'core-v0.16.0rc0 brought it' --dispatcher hybridep
-refused core-v0.13.0 'core-v0.14.0 brought it' --dispatcher deepep --ep-overlap pairs
-refused core-v0.9.0 'core-v0.10.0 brought it' --cp 2 --cp-comm a2a --dispatcher alltoall
-refused core-v0.9.0 'core-v0.10.0 brought it' --etp 1
-refused core-v0.11.0 'core-v0.12.0 brought it' --recompute modules:moe_act
-refused core-v0.13.0 'core-v0.14.0 brought it' --recompute modules:shared_experts
-refused core-v0.10.0 'core-v0.11.0 brought it' --tp 1 --pp 2 --split embedding
-refused core-v0.10.0 'core-v0.11.0 brought it' --pp 2 --vpp 2 --tp 1 --split first-last:22,26
-refused core-v0.13.1 'core-v0.14.0 brought it' --recompute modules:moe_act --precision fp8
-refused core-v0.12.0 'core-v0.13.0 brought it' --tp 1 --pp 2 --split 'layout:Et*24|t*24L'
-refused core-v0.11.0 'core-v0.12.0 brought it' --offload optimizer
-refused 25.11 'bridge-v0.2.2 brought it' --offload-acts expert_fc1
-refused core-v0.12.0 'core-v0.13.0 brought it' --optimizer-state bf16
-refused core-v0.11.0 'core-v0.12.0 brought it' --grad-reduce bf16
+refused core-v0.5.0 'added in core-v0.6.0' --dispatcher alltoall
+refused core-v0.11.0 'added in core-v0.12.0' --dispatcher deepep
+refused 25.09 'added in core-v0.16.0rc0' --dispatcher hybridep
+refused core-v0.13.0 'added in core-v0.14.0' --dispatcher deepep --ep-overlap pairs
+refused core-v0.9.0 'added in core-v0.10.0' --cp 2 --cp-comm a2a --dispatcher alltoall
+refused core-v0.9.0 'added in core-v0.10.0' --etp 1
+refused core-v0.11.0 'added in core-v0.12.0' --recompute modules:moe_act
+refused core-v0.13.0 'added in core-v0.14.0' --recompute modules:shared_experts
+refused core-v0.10.0 'added in core-v0.11.0' --tp 1 --pp 2 --split embedding
+refused core-v0.10.0 'added in core-v0.11.0' --pp 2 --vpp 2 --tp 1 --split first-last:22,26
+refused core-v0.13.1 'added in core-v0.14.0' --recompute modules:moe_act --precision fp8
+refused core-v0.12.0 'added in core-v0.13.0' --tp 1 --pp 2 --split 'layout:Et*24|t*24L'
+refused core-v0.11.0 'added in core-v0.12.0' --offload optimizer
+refused 25.11 'added in bridge-v0.2.2' --offload-acts expert_fc1
+refused core-v0.12.0 'added in core-v0.13.0' --optimizer-state bf16
+refused core-v0.11.0 'added in core-v0.12.0' --grad-reduce bf16
 refused core-v0.12.0 'which core-v0.13.0 brought' --precision fp8_block
 "$plait" eval deepseek-v3 dgx-h200 --gpus 256 --seq 4096 --gbs 256 --cp 2 --ep 64 --etp 1 \
     --runtime megatron@core-v0.13.0 >out 2>err && complain "0.13 takes cp beside MTP"
-grep -qF 'has no cp beside multi-token prediction; core-v0.14.0 brought it' out || complain "$(cat out err)"
+grep -qF 'has no cp with multi-token prediction; added in core-v0.14.0' out || complain "$(cat out err)"
 "$plait" search "${moe[@]}" --runtime megatron@25.09 --fix dispatcher=hybridep >out 2>err &&
     complain "--fix takes hybridep"
-grep -qF 'core-v0.16.0rc0 brought it' err || complain "--fix: $(cat err)"
+grep -qF 'added in core-v0.16.0rc0' err || complain "--fix: $(cat err)"
 
 # ---- launch folders ----
 

@@ -53,9 +53,9 @@ launch 0 "$folder/s.json" --target vllm
 has server.sh "--tensor-parallel-size 2"
 has server.sh "--data-parallel-size 4"
 has server.sh "--enable-expert-parallel"
-says "the answer is of sglang"
+says "the deployment was computed for sglang"
 launch 2 "$folder/s.json" --target trtllm
-says "attention ranks are all ranks of a worker or none"
+says "dp_attention must be 1 or all ranks of a worker"
 launch 0 "$folder/s.json" --as systemd --model /models/mine
 has server@.service "ExecStart=/bin/bash /opt/serving/server.sh %i"
 has server.sh "/models/mine"
@@ -181,7 +181,7 @@ says "expected one of"
 answer llama-3.1-8b dgx-h100 --gpus 8 --eval --engine vllm --input 128 --output-tokens 16 --concurrency 4 \
     --speculate mtp:1,accept=0.8
 launch 2 "$folder/s.json"
-says "expected a model with layers that draft (MTP)"
+says "expected a model with MTP layers for drafting"
 sed 's/"tp": 1/"tp": -1/' "$folder/s.json" >"$folder/t.json"
 launch 2 "$folder/t.json"
 says "/plans/0/workers/aggregated/tp: expected"
@@ -191,13 +191,13 @@ says "/plans/0/workers/aggregated/tp: expected"
 answer deepseek-v3.2 dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
     --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
-has server.sh "# vLLM 0.18.0 or later, as models/deepseek-ai/DeepSeek-V3.2.yaml"
+has server.sh "# vLLM 0.18.0 or later, from models/deepseek-ai/DeepSeek-V3.2.yaml"
 has server.sh "--enable-auto-tool-choice"
 has server.sh "--tool-call-parser deepseek_v32"
 has server.sh "--reasoning-parser deepseek_v3"
 has server.sh "--tokenizer-mode deepseek_v32"
 has server.sh "--kv-cache-dtype bfloat16"
-has server.sh "the recipe advises against tp 8: kernels fill the 16 heads of a rank up to 64"
+has server.sh "the recipe advises against tp 8: kernels pad the 16 heads of a rank to 64"
 bash -n "$folder/o/server.sh" || complain "server.sh is no script"
 "$plait" import --from vllm "$folder/o/server.sh" --model deepseek-v3.2 >"$folder/out" 2>"$folder/err" ||
     complain "not read back: $(cat "$folder/err")"
@@ -206,24 +206,24 @@ grep -q 'server.sh: [0-9]* options not read; --verbose lists them' "$folder/err"
     grep -q 'options not read: .*tool_call_parser' || complain "options that are not read are not listed"
 echo 'vllm serve deepseek-ai/DeepSeek-V3.2 --tensor-parallel-size 8 --enforce-eager' >"$folder/eager.sh"
 "$plait" import --from vllm "$folder/eager.sh" 2>&1 >"$folder/out" |
-    grep -q 'warning: .*eager.sh: not priced: enforce_eager$' || complain "no warning of --enforce-eager"
+    grep -q 'warning: .*eager.sh: options that the price ignores: enforce_eager$' || complain "no warning of --enforce-eager"
 answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
     --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
 has server.sh "--tool-call-parser deepseek_v3"
-has server.sh "the recipe has --enable-expert-parallel, too"
+has server.sh "the recipe also has --enable-expert-parallel"
 has server.sh "--kv-cache-dtype auto"
-grep -q "kernels fill" "$folder/o/server.sh" && complain "DeepSeek-V3 has no sparse attention"
+grep -q "kernels pad" "$folder/o/server.sh" && complain "DeepSeek-V3 has no sparse attention"
 answer kimi-k2.5 dgx-h200 --gpus 16 --eval --engine vllm --tp 8 --pp 2 --weights fp8_block \
     --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
-has server.sh "# vLLM 0.19.1 or later, as models/moonshotai/Kimi-K2.5.yaml"
+has server.sh "# vLLM 0.19.1 or later, from models/moonshotai/Kimi-K2.5.yaml"
 # The experimental model has a separate recipe, for older releases.
 sed '0,/"deepseek-v3.2"/s//"deepseek-v3.2-exp"/' models/deepseek-v3.2.json >"$folder/deepseek-v3.2-exp.json"
 answer "$folder/deepseek-v3.2-exp.json" dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \
     --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
-has server.sh "# vLLM 0.12.0 or later, as models/deepseek-ai/DeepSeek-V3.2-Exp.yaml"
+has server.sh "# vLLM 0.12.0 or later, from models/deepseek-ai/DeepSeek-V3.2-Exp.yaml"
 grep -qF flashinfer_autotune "$folder/o/server.sh" && complain "a flag of DeepSeek-V3.2"
 answer llama-3.1-8b dgx-h200 --gpus 1 --eval --engine vllm --input 2048 --output-tokens 256 --concurrency 16
 launch 0 "$folder/s.json"
@@ -233,7 +233,7 @@ grep -qE "parser|recipes" "$folder/o/server.sh" && complain "a recipe of another
 blocks=(minimax-m2 dgx-h200 --gpus 8 --eval --weights fp8_block --input 2048 --output-tokens 256 --concurrency 16)
 answer "${blocks[@]}" --engine vllm --tp 8
 launch 2 "$folder/s.json"
-says "ranks hold whole blocks of 128 of an expert's width in fp8_block"
+says "weights fp8_block need expert widths per rank that are multiples of 128"
 answer "${blocks[@]}" --engine vllm --tp 8 --ep 8
 launch 0 "$folder/s.json"
 answer "${blocks[@]}" --engine vllm --tp 4 --replicas 2

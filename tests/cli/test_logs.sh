@@ -66,11 +66,11 @@ reads 'megatron, 64 GPUs; tp 2' import long.log
 } >long.sh
 refused 'expected at most 67108864 bytes, found more' import --from megatron long.sh
 
-refused 'the block is cut off' import <(head -40 "$logs/megatron-arguments.log")
+refused 'the arguments are cut off' import <(head -40 "$logs/megatron-arguments.log")
 refused "expected the end of torchtitan's job config" import <(head -30 "$logs/torchtitan-config.log")
 refused '--from: expected the format of the file, such as megatron, or the log of a run' import "$logs/transformers.log"
 refused 'expected the format of the file' doctor "$logs/maxtext.log" --cluster dgx-h100
-refused "expected nothing behind a file that is no script" import "$logs/megatron-arguments.log" TP=4
+refused "expected no arguments after a file that is not a script" import "$logs/megatron-arguments.log" TP=4
 "$plait" doctor "$logs/deepspeed-config.log" --cluster dgx-h100 2>said
 grep -q -- '--model: expected a model' said || complain "a job without a model is priced"
 

@@ -34,9 +34,9 @@ grep -q 'expected plans to try' said || complain "a file without tries says: $(c
 # A plan that is measured again counts once, with one value; a large difference causes a warning.
 printf 'rank,step_s\n1,4\n1,9\n1,6\n' >again.csv
 "$plait" next plans.json again.csv >answer 2>said || complain "next of repeated steps fails"
-grep -q '^1 of .* plans measured.* the best of them is 1, 6.00 s' answer ||
+grep -q '^1 of .* plans measured.* the fastest of them is plan 1, 6.00 s' answer ||
     complain "three steps of plan 1: $(grep measured answer)"
-grep -q 'plan 1: measured 3 times, from 4.00 s to 9.00 s' said || complain "repeats say: $(cat said)"
+grep -q 'plan 1: 3 measurements, from 4.00 s to 9.00 s' said || complain "repeats say: $(cat said)"
 
 # The third of the ranking is far better than predicted: it leads, and similar plans follow.
 printf 'rank,step_s\n1,3.6\n3,3.0\n' >measured.csv
@@ -69,7 +69,7 @@ refused 'bad.csv:2:tp' plans.json bad.csv
 printf 'rank,step_s\n1,\n' >bad.csv
 refused 'bad.csv:2:step_s' plans.json bad.csv
 printf 'step_s\n3\n' >bad.csv
-refused 'the rank of a plan, or keys that it has' plans.json bad.csv
+refused 'the rank of a plan, or some of its keys' plans.json bad.csv
 printf 'rank,tp,step_s\n1,1024,2\n' >bad.csv
 refused 'a rank whose plan has the keys of the row' plans.json bad.csv
 printf 'rank,step_s\n1,3500\n' >milliseconds.csv
@@ -81,7 +81,7 @@ refused 'step_s' plans.json bad.csv
 # The measurements are kept as a cluster: a site on which all is slower gives a slower cluster.
 printf 'rank,step_s\n1,4.4\n2,4.5\n3,4.6\n' >slow.csv
 "$plait" next plans.json slow.csv -o site.json >said || complain "next -o fails"
-grep -q '^site.json, for later questions:$' said || complain "next -o does not say what it wrote"
+grep -q '^site.json, the cluster scaled to the measured steps:$' said || complain "next -o does not say what it wrote"
 before=$("$plait" eval --plan plans.json:1 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["plans"][0]["step_s"])')
 "$plait" eval llama-3.1-8b site.json --gpus 64 --seq 8192 --gbs 256 --plan plans.json:1 --json >after.json ||
     complain "the kept cluster cannot be used"
@@ -107,13 +107,13 @@ import json, sys
 step, = [p["measured_s"] for p in json.load(sys.stdin)["plans"] if p["measured_s"]]
 assert round(step, 2) == 24.36, step
 ' || complain "$log.log is not 24.36 s a step"
-    grep -q "has lines of MaxText, but its plan is for megatron" said
+    grep -q "a log of MaxText, but the plan is for megatron" said
     [[ $? == $([ $log == maxtext ]; echo $?) ]] || complain "$log.log: $(cat said)"
     "$plait" calibrate --log "$data/$log.log" --plan plans.json:1 -o site.json >said 2>&1 || complain "calibrate of $log.log fails"
     grep -q "^$data/$log.log *24.4 s" said || complain "calibrate of $log.log: $(cat said)"
 done
 "$plait" next plans.json titan.log:1 2>&1 >/dev/null |
-    grep -q 'titan.log: has lines of torchtitan, but its plan is for megatron' || complain "no word on a log of torchtitan"
+    grep -q 'titan.log: a log of torchtitan, but the plan is for megatron' || complain "no word on a log of torchtitan"
 "$plait" calibrate --log megatron.log --plan plans.json:1 -o site.json >said 2>&1 &&
     "$plait" eval --plan plans.json:1 llama-3.1-8b site.json --gpus 64 >said || complain "a cluster scaled to a log: $(cat said)"
 "$plait" calibrate --log megatron.log -o site.json >said 2>&1 && complain "calibrate of a log without a plan"

@@ -46,7 +46,7 @@ for gib in 0 -3 nan x 1e400; do
 done
 refused '--layer-kind: expected one of the 1 kinds of layer' \
     "${job[@]}" --gbs 16 --mesh 2x8 --layer-kind 2
-refused 'expected a layer whose operators are known' \
+refused 'expected a layer with operators' \
     swinv2-l h100-80gb-sxm:1x8 --seq 64 --gbs 8 --mesh 8
 
 # ---- layers that do not fit ----
@@ -54,9 +54,9 @@ refused 'expected a layer whose operators are known' \
 "$plait" operators "${job[@]}" --gbs 16 --mesh 2x8 --memory 3 >out 2>err
 [ $? -eq 1 ] || complain "what does not fit has another status than 1"
 [ ! -s err ] || complain "what does not fit complains: $(cat err)"
-grep -qE '^nothing fits in 3\.0 GiB: .* takes .*; --memory [0-9.]+ would suffice$' out ||
+grep -qE '^no layout fits in 3\.0 GiB: .* takes? .*; --memory [0-9.]+ is enough$' out ||
     complain "what does not fit says: $(cat out)"
-enough=$(sed -nE 's/.*--memory ([0-9.]+) would suffice$/\1/p' out)
+enough=$(sed -nE 's/.*--memory ([0-9.]+) is enough$/\1/p' out)
 "$plait" operators "${job[@]}" --gbs 16 --mesh 2x8 --memory "$enough" >out 2>err ||
     complain "--memory $enough does not suffice: $(cat out err)"
 less=$(awk -v gib="$enough" 'BEGIN { printf "%.2f", gib - 0.02 }')

@@ -40,7 +40,7 @@ same "eval $job --tp 2 --dp 4" "eval $job --tp 2 --microbatches 4"
 # A key of a plan as an option of search is --fix of it.
 plans() { # plans FLAGS...: the ranking of a search
     # shellcheck disable=SC2086
-    "$plait" search $job --refine none --top 3 "$@" | sed -n '/^all plans:/,/^the first/p'
+    "$plait" search $job --refine none --top 3 "$@" | sed -n '/^all plans:/,/^plan 1: /p'
 }
 [ "$(plans | wc -l)" -gt 4 ] || { echo "search $job ranks nothing"; wrong=1; }
 for flags in "--tp 2|--fix tp=2" "--tp 2 --fix recompute=full|--fix tp=2,recompute=full" \
@@ -71,7 +71,7 @@ said=$("$plait" search $job --strategy dp 2>&1)
 [[ $said == 'plait: --strategy: expected the option --refine (none for exhaustive, layouts for dp, '* ]] ||
     { echo "--strategy dp: $said"; wrong=1; }
 said=$("$plait" serve $load --input 1k --output 200 2>&1)
-[ "$said" = "plait: --output: expected a file, found 200; the tokens of an answer are --output-tokens 200" ] ||
+[ "$said" = "plait: --output: expected a file, found 200; for the tokens of an answer use --output-tokens 200" ] ||
     { echo "--output 200: $said"; wrong=1; }
 refused serve $load --input 1k --output-tokens 200 --output-file x.json
 refused capacity gpt2 dgx-h100 --serve --rate 5 --input 1k --output=200

@@ -101,7 +101,7 @@ refuses() { # refuses TEXT ARGUMENTS...
 # Three specs precede the layers and four follow: 3 + 7, 10 more, 10 more, 9 + 4 more.
 deals "train/pretrain.py [0, 10, 20, 30, 43] [(0, 10), (10, 20), (20, 30), (30, 43)]" 36
 grep -q '^stage=3 specs=30..42: .*LayerNorm, EmbeddingPipe, float$' out || complain "stages: $(cat out)"
-refuses "ValueError: partition.py: expected 36 layers, specs of a class like 'transformer', found 32 of 39 specs" \
+refuses "ValueError: partition.py: expected 36 specs with a class name like 'transformer', found 32 of 39 specs" \
     train/pretrain.py 32
 refuses "ValueError: partition.py: expected 4 pipeline stages, found 2" train/pretrain.py 36 2
 refuses "partition.py: expected a training script and its arguments, found nothing"

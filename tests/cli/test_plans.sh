@@ -75,7 +75,7 @@ sed -E 's/"gemm": [0-9.]+/"gemm": 1.5/' clusters/runtimes/megatron.json >"$scrat
         "$plait_at" eval llama-3.1-8b h100-80gb-sxm:2x8 --seq 4096 --gbs 64 --tp 2 \
             --runtime ./mine.json -o ../plan.json >/dev/null
 ) 2>"$scratch/err" || complain "eval of a profile by path: $?"
-grep -qF "../plan.json is read with the runtime mine.json beside it: copy" "$scratch/err" ||
+grep -qF "../plan.json needs the runtime mine.json in the same folder: copy" "$scratch/err" ||
     complain "plans elsewhere than their profile: $(cat "$scratch/err")"
 grep -qF '"runtime": "mine.json"' "$scratch/plan.json" ||
     complain "the file does not name its profile: $(grep '"runtime"' "$scratch/plan.json")"
@@ -114,7 +114,7 @@ done
 # Of mixtral's 2 copies of a token at most one reaches a rank with 1 of the 8 experts.
 capped="mixtral-8x7b dgx-h100 --gpus 64 --seq 4096 --gbs 64 --tp 4 --ep 8 --etp 1 --imbalance 9"
 # shellcheck disable=SC2086
-"$plait" eval $capped | grep -qF "of 8 expert ranks receives 4 times the mean; experts, top-k and capacity do not allow 9" ||
+"$plait" eval $capped | grep -qF "of 8 expert ranks receives 4 times the mean; the number of experts, top-k and capacity do not allow the stated 9" ||
     complain "the cap of a stated imbalance is not printed"
 # shellcheck disable=SC2086
 "$plait" eval $capped --json | grep -qE '"imbalance": 4,' || complain "JSON has an imbalance that is not priced"

@@ -47,14 +47,14 @@ refused() { # refused TEXT FILE GPUS
     done
 }
 
-refused 'are of two sorts, 8 h100-80gb-sxm a node and 8 a100-40gb-sxm' halves.json 32
+refused 'span two kinds of nodes, 8 x h100-80gb-sxm and 8 x a100-40gb-sxm' halves.json 32
 
 # A plan out of memory names options with which the same command fits, and keeps those that are given.
 crowded="qwen3-30b-a3b dgx-a100 --seq 4096 --gbs 16 --gpus 32 --tp 8 --etp 2"
 # shellcheck disable=SC2086
 "$plait" eval $crowded >out 2>err
 [ $? -eq 1 ] || complain "eval of a plan out of memory: $(cat err)"
-ways=$(sed -n '/^The same command fits with:/,$s/^  \(--.*\): step .*/\1/p' out)
+ways=$(sed -n '/^The plan fits with one of these changes:/,$s/^  \(--.*\): step .*/\1/p' out)
 [ -n "$ways" ] || complain "eval of a plan out of memory names no way out"
 while read -r flags; do
     # shellcheck disable=SC2086
@@ -70,7 +70,7 @@ grep -qF "  search with --fix offload=optimizer: step " out || complain "search 
 # Microbatches that do not divide the batch are rejected with the option that is given and with ones that do.
 "$plait" eval llama-2-70b h100-80gb-sxm:4x8 --seq 4096 --gbs 256 --gpus 32 --tp 8 --pp 2 --microbatches 7 >out 2>err
 [ $? -eq 1 ] || complain "--microbatches 7: $(cat err)"
-grep -qF "7 microbatches do not divide the 128 sequences of each of dp 2 (a batch of 256): give --microbatches 4 or 8" \
+grep -qF "7 microbatches do not divide the 128 sequences of a data-parallel rank (dp 2, batch 256): give --microbatches 4 or 8" \
     out || complain "--microbatches 7: $(cat out)"
 
 exit $((wrong > 0))

@@ -72,15 +72,15 @@ why = dict(zip(column("others", "asked"), column("others", "step_s")))
 assert why and all(s is None or s >= 0.999 * first["step_s"] for s in why.values()), why
 # Each format has the answer and its assumptions; step, MFU and memory precede the keys.
 step, low, high = (f"{first[key]:.2f} s" for key in ("step_s", "step_low_s", "step_high_s"))
-assert page["answer"].startswith("Run llama-3.1-8b on 16 GPUs of dgx-h100 as tp ") and step in page["answer"], page["answer"]
+assert page["answer"].startswith("Run llama-3.1-8b on 16 GPUs of dgx-h100 with tp ") and step in page["answer"], page["answer"]
 figures = {figure["title"]: (figure["value"], figure["note"]) for figure in page["figures"]}
-assert figures["one step"] == (step, f"80 % of measured runs like it: {low} to {high}"), figures
+assert figures["step time"] == (step, f"80 % band: {low} to {high}"), figures
 assert figures["MFU"] == (f"{100 * first['mfu']:.1f} %", "of 989 TFLOP/s bf16 dense"), figures
 assert figures["memory of the fullest GPU"][0] == f"{first['memory']['peak_bytes'] / 2**30:.1f} GiB", figures
 assumed = {entry["what"]: entry["text"] for entry in page["assumptions"]}
 for what, text in (("precision", "bf16"), ("runtime", "megatron, the newest release"), ("MFU", "of 989 TFLOP/s bf16 dense"),
                    ("FLOPs", "causal attention halved"), ("risk", "5 %"), ("note", "defaults, not measured"),
-                   ("price", "2.95 USD a GPU hour of h100-80gb-sxm")):
+                   ("price", "2.95 USD per GPU-hour of h100-80gb-sxm")):
     assert text in assumed[what], (what, assumed)
 markdown = open("page.md").read().replace("\\", "")
 for text in (page["answer"], *figures, *(value for value, note in figures.values()), *assumed.values()):
@@ -128,9 +128,9 @@ grep -q 'odd.json:.*: cannot run: tp 3 ' odd.err || complain "no warning of a pl
 grep -qE 'dp 0|0 microbatches' odd.md && complain "numbers of a plan that cannot run: $(grep -m1 'dp 0' odd.md)"
 grep -q '^1,,,,.*,,,,,invalid,' odd.csv || complain "a plan that cannot run has numbers: $(tail -1 odd.csv)"
 cp plans.json kept.json
-refused 'which is read' report kept.json -o kept.json
+refused 'a file other than the input' report kept.json -o kept.json
 cmp plans.json kept.json || complain "what is read is written over"
-refused 'which is read' validate runs.csv -o runs.csv
+refused 'a file other than the input' validate runs.csv -o runs.csv
 refused 'expected a plan' report nothing.json -o nothing.html
 
 # Pages of a capacity and of measured runs.
@@ -149,11 +149,11 @@ chosen = answer["rows"][1]
 assert chosen["gpus"] == 64
 sentence = f"Train llama-3.1-8b on 1.00 T tokens with 64 GPUs of dgx-h100: it takes {chosen['days']:.1f} days and costs"
 html = open("capacity.html").read()
-for text in (rows[0]["answer"], sentence, ">64</dd>", f"{chosen['days']:.1f} days</dd>", "2.95 USD a GPU hour"):
+for text in (rows[0]["answer"], sentence, ">64</dd>", f"{chosen['days']:.1f} days</dd>", "2.95 USD per GPU-hour"):
     assert text in html, text
 assert all("of 989 TFLOP/s bf16 dense" in row["assumptions"] and "deadline 20.0 d" in row["assumptions"] for row in rows)
 several = list(csv.DictReader(open("several.csv")))[0]["assumptions"].split(" | ")
-for what in "989 TFLOP/s bf16 dense (h100-80gb-sxm)", "2.25 PFLOP/s bf16 dense (b200-180gb-sxm)", "2.2 USD an hour of a GPU (--price)", "dgx-b200: 5.5 USD an hour of a GPU (b200-180gb-sxm":
+for what in "989 TFLOP/s bf16 dense (h100-80gb-sxm)", "2.25 PFLOP/s bf16 dense (b200-180gb-sxm)", "2.2 USD per GPU hour (--price)", "dgx-b200: 5.5 USD per GPU hour (b200-180gb-sxm":
     assert sum(what in entry for entry in several) == 1, (what, several)
 for row, told in zip(answer["rows"], rows):
     assert abs(float(told["wall_s"]) / 86400 / row["days"] - 1) < 1e-9, (row, told)
@@ -179,9 +179,9 @@ first, page = json.load(open("served.json"))["plans"][0], json.load(open("served
 assert page["answer"].startswith("Serve llama-3.1-8b on ") and f"{first['ttft_ms']:.1f}"[:3] in page["answer"], page["answer"]
 assert [figure["title"].split(",")[0] for figure in page["figures"]] == ["TTFT", "TPOT", "output tokens/s"], page["figures"]
 assert {"precision", "runtime", "load", "bands", "price"} <= {entry["what"] for entry in page["assumptions"]}, page["assumptions"]
-assert "requests arrive at random (Poisson), 2 a second" in [entry["text"] for entry in page["assumptions"]], page["assumptions"]
+assert "requests arrive at random (Poisson), 2 per second" in [entry["text"] for entry in page["assumptions"]], page["assumptions"]
 loads = [entry["text"] for name in ("closed", "free") for entry in json.load(open(name + "-page.json"))["assumptions"] if entry["what"] == "load"]
-assert len(loads) == 2 and loads[0] == "16 requests in flight at all times" and loads[1].startswith("none was asked for: "), loads
+assert len(loads) == 2 and loads[0] == "16 requests in flight at all times" and loads[1].startswith("no load was set: "), loads
 rows = list(csv.DictReader(open("served-page.csv")))
 assert list(rows[0])[:4] == ["rank", "ttft_s", "tpot_s", "out_tok_s"] and rows[0]["answer"] == page["answer"], rows[0]
 for form in "html", "md":
@@ -191,7 +191,7 @@ for form in "html", "md":
 END_PYTHON
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 32 --tokens 9T --seq 8k --gbs 256 --deadline 1d --refine none \
     -o never.md >/dev/null
-grep -q '^No number of GPUs .* within the deadline' never.md || complain "no answer is told as $(sed -n 3p never.md)"
+grep -q '^None of the searched numbers of GPUs .* within the deadline' never.md || complain "no answer is told as $(sed -n 3p never.md)"
 "$plait" validate runs.csv -o accuracy.html >/dev/null || complain "validate -o fails"
 slot() { sed -n '/<script type="application\/json" id="data">/,/<\/script>/p' "$1" | grep -v '"title": "Measured'; }
 cmp <(slot accuracy.html) <(slot shipped.html) ||

@@ -99,9 +99,9 @@ refused() { # refused RUNTIME TEXT...
 for month in 25.9 2025.09 25.13 25.00 25-09 v0.0 ''; do
     refused "megatron@$month" "megatron@$month: expected a month such as 25.09" "found \"$month\""
 done
-refused torchtitan@25.09 'torchtitan@25.09: expected torchtitan alone, since no versions of it are held'
-refused deepspeed@25.09 'expected deepspeed alone'
-refused torchtitan@v0.4.0 'expected a month such as 25.09 behind @'
+refused torchtitan@25.09 'torchtitan@25.09: expected torchtitan without a version, since plait has no versions of it'
+refused deepspeed@25.09 'expected deepspeed without a version'
+refused torchtitan@v0.4.0 'expected a month such as 25.09 after @'
 refused megatorn@25.09 'did you mean megatron'
 rm "$runtimes"/*
 dated 20.05 ', "rules": "generic"'
@@ -119,7 +119,7 @@ rm "$runtimes"/*
 
 # A month before the first release is rejected.
 for when in 23.11 19.12 core-v0.3.0 v0.1.0-of-none; do
-    refused "megatron@$when" 'from 23.12 on' 'core-v0.4.0 to core-v0.19.0' \
+    refused "megatron@$when" '25.09 (23.12 or later)' 'core-v0.4.0 to core-v0.19.0' \
         'bridge-v0.1.0rc3 to bridge-v0.6.0' "found \"$when\""
 done
 
@@ -138,6 +138,6 @@ mapfile -t steps < <(grep -oE '"step_s": [0-9.e-]+' "$folder/out" | cut -d' ' -f
     complain "rows of the newest release differ: ${steps[*]}"
 awk -v a="${steps[1]}" -v b="${steps[3]}" 'BEGIN {exit !(a > 1.2 * b)}' ||
     complain "a row of 20.03 is not priced so: ${steps[*]}"
-grep -qF 'no month is known of release v77' "$folder/out" || complain "no note on an unknown release"
+grep -qF 'unknown month of release v77' "$folder/out" || complain "no note on an unknown release"
 
 exit $wrong

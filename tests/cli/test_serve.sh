@@ -38,9 +38,9 @@ small=(llama-3.1-8b dgx-h100 --input 1024 --output-tokens 256)
 # The closed form meets this rate, but its simulation completes nine tenths of it.
 over=(mixtral-8x7b dgx-h100 --gpus 8 --input 512 --output-tokens 32 --eval --engine trtllm --tp 8 --ep 8 --rate 195)
 serve 1 "${over[@]}"
-says "The answer is no: more comes than leaves: 195 requests/s come"
+says "The simulation misses a requirement: overloaded: 195 requests/s arrive"
 serve 1 "${over[@]}" --json
-holds "an overloaded deployment" "d['saturated'] and d['simulated']['saturated'] and d['simulated']['carried'] < 0.95 and 'leave' in d['why']"
+holds "an overloaded deployment" "d['saturated'] and d['simulated']['saturated'] and d['simulated']['carried'] < 0.95 and 'complete' in d['why']"
 
 # Five replicas are enough by the closed form; their simulation takes more than 50 ms a token.
 serve 0 llama-3.1-70b dgx-h100 --gpus ..64 --input 2048 --output-tokens 256 --rate 20 --ttft 500ms \
@@ -51,8 +51,8 @@ holds "figures of the first plan" "d['plans'][0]['ttft_ms'] == d['simulated']['t
 # ---- the rate that the GPUs complete ----
 
 serve 1 "${small[@]}" --gpus 1 --rate 200 --engine vllm
-says "No deployment on 1 GPU carries the load."
-says "1 GPU carries about"
+says "No deployment on 1 GPU sustains the load."
+says "1 GPU sustains about"
 says "200 requests/s need about"
 serve 1 "${small[@]}" --gpus 1 --rate 200 --engine vllm --json
 holds "what is carried" "d['saturated'] and 5 < d['reach']['rate'] < 100 and 2 <= d['reach']['gpus'] <= 40"
@@ -74,8 +74,8 @@ serve 1 llama-3.1-8b l40s-48gb:1x1 --input 4000 --output-tokens 400 --tpot-p95 1
 grep -q "about 0.00 " "$folder/out" && complain "a rate without digits: $(sed -n 5p "$folder/out")"
 
 serve 1 "${small[@]}" --gpus 8 --rate 1 --tpot 1ms
-says "No rate is carried within the bounds"
-says "It needs --tpot 2."
+says "No request rate is sustained within the bounds"
+says "It meets --tpot 2."
 
 # Answers with many steps simulate fewer requests.
 serve 0 "${small[@]}" --gpus 1 --output-tokens 20k --rate 0.01 --engine vllm --eval --json
@@ -88,23 +88,23 @@ serve 0 "${small[@]}" --gpus 8 --rate 10 --ttft-p95 300ms --ttft-p99 400ms --tpo
 holds "bounds" "[d['job'][k] for k in ('ttft_p95_ms', 'ttft_p99_ms', 'tpot_p95_ms', 'tpot_p99_ms')] == [300, 400, 30, 40]"
 holds "percentiles" "d['simulated']['tpot_ms']['p99'] <= 40 and d['simulated']['ttft_ms']['p95'] <= 300 and d['plans'][0]['tpot_p99_ms'] <= 40"
 serve 1 "${small[@]}" --gpus 8 --rate 4 --eval --engine vllm --tp 1 --tpot-p99 5ms
-says "each further one of 99 of 100 within 5.0 ms"
+says "p99 TPOT within 5.0 ms"
 says "--tpot-p99 allows 5 ms"
 serve 0 "${small[@]}" --gpus 8 --rate 4 --eval --engine vllm --tp 1 --tpot-p99 50ms
 "$plait" capacity --serve "${small[@]}" --rate 10 --ttft-p99 10ms >"$folder/out" 2>&1
 [ $? -eq 1 ] || complain "capacity --ttft-p99 10ms: expected status 1"
-says "first token of 99 of 100 within 10.0 ms"
-says "needs --ttft-p99"
+says "p99 TTFT within 10.0 ms"
+says "meets --ttft-p99"
 
 # ---- users, and GPUs without a load ----
 
 serve 0 "${small[@]}" --gpus ..8 --rate 4 --engine vllm
-says "tokens/s; --tpot TIME bounds it"
+says "tokens/s; --tpot TIME sets a bound"
 says "The simulation confirms"
 serve 0 "${small[@]}" --gpus ..32 --engine vllm --tp 4 --pp 1
-says "It takes 4 of the 32 GPUs: 8 replicas use 32"
+says "One replica uses 4 of the 32 GPUs: 8 replicas use 32"
 says "1 of 8"
-says "Each row is one replica"
+says "Each row is one of the replicas"
 serve 0 "${small[@]}" --gpus ..32 --engine vllm --tp 4 --pp 1 --json
 holds "replicas that fit" "d['plans'][0]['replicas'] == 1 and d['plans'][0]['replicas_that_fit'] == 8"
 

@@ -67,11 +67,11 @@ refused() { # refused TEXT FILE: eval calls it invalid, launch refuses it
 sed 's/\[8, 16\]/[8, 15]/; s/\[16, 24\]/[15, 24]/' even.json >edited.json
 refused 'chunk 1 holds layers 8 to 15 where split even deals 8 to 16' edited.json
 change even.json 2 '"tp": 2' '"tp": 4' >mesh.json # the first is the plan's
-refused 'stage 0 has tp 4 where the plan has 2' mesh.json
+refused 'stage 0 has tp 4, but the plan has 2' mesh.json
 change even.json 2 '"recompute": "none"' '"recompute": "full"' >again.json
-refused 'layer 0 of stage 0 recomputes full where the plan says none' again.json
+refused 'layer 0 of stage 0 has recompute full, but its plan has none' again.json
 sed 's/\[9, 17\]/[9, 16]/' own.json >gap.json
-refused 'the layout has 31 layers, llama-3.1-8b has 32 (rule P29)' gap.json
+refused 'the layout has 31 layers, but llama-3.1-8b has 32 (rule P29)' gap.json
 "$plait" eval "${question[@]}" "${degrees[@]}" --split layout >out 2>&1
 [ $? -eq 2 ] && grep -q 'expected layout:TEXT' out || complain "no layout: $(cat out)"
 "$plait" eval "${question[@]}" "${degrees[@]}" --split 'layout:Et*9|(t*8|)*2,t*7L' -o text.json >/dev/null
@@ -85,7 +85,7 @@ sed '0,/"recompute": "none"/s//"recompute": null/; s/"recompute": "none"/"recomp
 "$plait" eval --plan said.json -o full.json >/dev/null || complain "eval of stages that say full: $?"
 [ "$(value full.json recompute)" = '"full"' ] || complain "stages say full, the plan $(value full.json recompute)"
 change said.json 2 '"recompute": "full"' '"recompute": "none"' >two.json
-refused 'layer 0 of stage 1 recomputes none where the plan says full' two.json
+refused 'layer 0 of stage 1 has recompute none, but its plan has full' two.json
 
 # ---- launch and import ----
 
@@ -128,7 +128,7 @@ simulate() { # simulate FILE FLAGS...
 }
 
 simulate step.json --vpp 2 >out || complain "no trace: $(cat out)"
-grep -qE "^timeline: step.json, 512 actions; simulated chunk by chunk the step takes [0-9.]+ s, the price says [0-9.]+ s$" out ||
+grep -qE "^timeline: step.json, 512 actions; step simulated chunk by chunk: [0-9.]+ s, by the cost model: [0-9.]+ s$" out ||
     complain "what is said of a trace: $(tail -3 out)"
 [ "$(grep -c '"ph": "X"' step.json)" -eq $((512 + (2 + 1 + 1) * 4)) ] || # gradients of 2 chunks, optimizer, gather
     complain "a trace of $(grep -c '"ph": "X"' step.json) events"

@@ -69,13 +69,13 @@ refused() { # refused TEXT COMMAND...
     grep -qF -- "$1" said || complain "${*:2}: $(cat said)"
     [ "$(wc -l <said)" -eq 1 ] || complain "${*:2}: not one line: $(cat said)"
 }
-refused 'expected standard input once, found it twice: give a file' diff - -
-refused 'expected standard input once, found it twice: give a file' explain --plan - --versus -:2
+refused 'expected - (standard input) once, found it twice: name a file instead' diff - -
+refused 'expected - (standard input) once, found it twice: name a file instead' explain --plan - --versus -:2
 timeout 20 "$plait" merge - </dev/zero >said 2>&1
 [ $? -eq 2 ] && grep -q 'at most .* bytes, found more' said || complain "an endless device: $(cat said)"
 refused '-: expected a folder' launch plans.json -o -
 mkfifo named
-refused 'expected a file, found a pipe; - reads one as standard input' launch named -o other
+refused 'expected a file, found a pipe; use - to read it as standard input' launch named -o other
 : | "$plait" launch - -o other >said 2>&1 && complain "an empty pipe is taken"
 grep -qF -- '-: expected JSON, found an empty text' said || complain "an empty pipe: $(cat said)"
 

@@ -55,7 +55,7 @@ assert lines[34]["verdict"] == "out_of_memory" and "leanest" in lines[34]["why"]
 assert "error" in lines[37] and "gpus" in lines[37]["error"]
 END_PYTHON
 grep -q 'scenario 32: nonesuch: expected' said || complain "a bad scenario is told as: $(cat said)"
-grep -q 'scenarios\? of 39 could not be asked' said || complain "how many is told as: $(tail -1 said)"
+grep -q 'scenarios\? of 39 failed' said || complain "how many is told as: $(tail -1 said)"
 
 # A line of a sweep has the numbers that capacity gives for the same scenario.
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 16 --seq 4k --gbs 64 --tokens 2T --price 3.5 --runs 0 \
@@ -149,12 +149,12 @@ refused 'K/N' sweep s.json --shard 4/3
 refused 'K/N' sweep s.json --shard x
 refused 'expected lines of this sweep' sweep other.json -o all.jsonl
 refused 'expected lines of this sweep' sweep s.json --shard 2/5 -o part1.jsonl
-refused 'expected sweep ' merge part1.jsonl <("$plait" sweep other.json --shard 1/20 2>/dev/null)
+refused 'expected a line of sweep ' merge part1.jsonl <("$plait" sweep other.json --shard 1/20 2>/dev/null)
 refused 'expected a line of `plait sweep`' merge s.json
-refused 'cut off' merge <(head -c 500 part1.jsonl)
-refused 'found another' merge part1.jsonl <(sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl)
+refused 'found a truncated one' merge <(head -c 500 part1.jsonl)
+refused 'found a different one' merge part1.jsonl <(sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl)
 sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl >changed.jsonl
-refused 'found another' merge part1.jsonl changed.jsonl
+refused 'found a different one' merge part1.jsonl changed.jsonl
 refused 'No such file' merge nowhere.jsonl
 # Two sweeps with the same texts in other lists are different sweeps.
 printf '{"scenarios": [{"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq": "4k", "gbs": 64}, {"model": "llama-3.1-8b", "cluster": "dgx-h100"}]}' >one.json
@@ -165,9 +165,9 @@ digest() { "$plait" sweep "$1" 2>/dev/null | head -1 | cut -d'"' -f4; }
 printf 'notes without an end' >notes
 refused 'expected lines of this sweep' sweep s.json -o notes
 [ "$(cat notes)" == 'notes without an end' ] || complain "notes are gone"
-refused 'which is read' sweep s.json --sbatch s.json
-refused 'which is read' sweep s.json -o s.json
-refused 'which is read' merge part1.jsonl part2.jsonl part3.jsonl part4.jsonl part5.jsonl -o part3.jsonl
+refused 'a file other than the input' sweep s.json --sbatch s.json
+refused 'a file other than the input' sweep s.json -o s.json
+refused 'a file other than the input' merge part1.jsonl part2.jsonl part3.jsonl part4.jsonl part5.jsonl -o part3.jsonl
 timeout 20 "$plait" sweep s.json -o /dev/full >said 2>&1
 [[ $? == [23] ]] || complain "a full device: $(cat said)"
 printf '{"scenarios": [{"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq": 4096, "gbs": 8, "deadline": "3d"}]}' >run.json

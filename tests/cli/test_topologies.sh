@@ -81,7 +81,7 @@ EOF
 }
 
 refused '"kind": "torus", "gpus": 64, "sides": [2, 2, 3]' /sides \
-    'expected a product of the 8 units of 8 GPUs that the level joins, found 12'
+    'expected sides whose product is the 8 units of 8 GPUs that the level joins, found 12'
 refused '"kind": "torus", "gpus": 64, "sides": [8, 0]' '/sides/1' \
     'expected an integer from 1 to 1024, found 0'
 refused '"kind": "torus", "sides": [1024, 1024, 1024, 1024, 1024, 1024]' /sides \
@@ -90,22 +90,22 @@ refused '"kind": "mesh", "gpus": 64, "sides": [2, 2, 2, 1, 1, 1, 1]' /sides \
     'expected 1 to 6 numbers, found 7'
 refused '"kind": "mesh", "gpus": 64, "sides": []' /sides 'expected 1 to 6 numbers, found 0'
 refused '"kind": "torus", "gpus": 64, "sides": [4, 2], "wrap": [true]' /wrap \
-    'expected true or false for each of 2 sides, found 1'
+    'expected true or false for each of the 2 sides, found 1 values'
 refused '"kind": "torus", "gpus": 64, "sides": [4, 2], "wrap": [true, 1]' /wrap/1 \
     'expected true or false, found 1'
 refused '"kind": "torus", "gpus": 64' '' 'expected the key "sides", found none'
 refused '"kind": "mesh", "gpus": 64, "sides": [4, 2], "wrap": [true, true]' /wrap \
-    'expected it only where kind is torus'
+    'expected this key only if kind is torus'
 refused '"kind": "switch", "gpus": 64, "sides": [4, 2]' /sides \
-    'expected it only where kind is torus or mesh'
+    'expected this key only if kind is torus or mesh'
 refused '"kind": "hypercube", "gpus": 48' /gpus \
-    'expected a power of two from 2 to 64 units of 8 GPUs, found 6'
-refused '"kind": "ring"' /gpus 'expected the number of GPUs that a ring joins'
+    'expected a power of two from 2 to 64 as the number of units of 8 GPUs, found 6'
+refused '"kind": "ring"' /gpus 'expected the number of GPUs that the ring joins, found nothing'
 refused '"kind": "dragonfly", "gpus": 64' /kind \
-    'expected a word among switch, full, ring, mesh, torus, hypercube, found "dragonfly"'
-refused '"scattered": 0.5' /scattered 'expected it only of a level between two others'
+    'expected one of switch, full, ring, mesh, torus, hypercube, found "dragonfly"'
+refused '"scattered": 0.5' /scattered 'expected this key only in a level between two others'
 refused '"in_network_reduction": 3' /in_network_reduction 'expected at most 2, found 3'
 refused '"kind": "ring", "gpus": 64, "in_network_reduction": 2' /in_network_reduction \
-    'expected it only of switches above the first level'
+    'expected this key only in a switch level above the first level'
 
 exit $((wrong > 0))

@@ -34,7 +34,7 @@ spoilt() { # spoilt SED-SCRIPT
 refused 'expected a file of measured runs, found nothing'
 refused 'cannot open' "$scratch/none.csv"
 refused 'found a directory' tests
-refused 'found also "b"' "$runs" b
+refused 'found an extra operand "b"' "$runs" b
 refused 'expected "source", found "sorce"' "$runs" --by sorce
 refused 'runs.csv:1: expected column "layers", found "layer"' "$(spoilt '1s/,layers,/,layer,/')"
 refused 'expected a column "gbs", found none' <(head -n 1 "$runs" | sed 's/,gbs,/,/')

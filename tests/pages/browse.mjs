@@ -141,7 +141,7 @@ async function answersFirst(tab, file) {
         const wide = await tab.evaluate(() => document.documentElement.scrollWidth);
         check(file, `no page wider than ${width}`, wide <= width, wide);
     }
-    check(file, "what it rests on", await tab.$$eval("dl.assumptions dd", (parts) => parts.length) >= 2);
+    check(file, "assumptions", await tab.$$eval("dl.assumptions dd", (parts) => parts.length) >= 2);
     await tab.setViewport({width: 1200, height: 900});
 }
 

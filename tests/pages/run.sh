@@ -11,7 +11,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) &&
     command -v node >/dev/null && [ -d "$modules/puppeteer-core" ] || {
-    echo "no Chromium, node or puppeteer-core: pages are not looked at"
+    echo "no Chromium, node or puppeteer-core: pages are not tested"
     exit 77
 }
 fail() {

@@ -206,7 +206,7 @@ static void test_accelerator__is_refused_with_the_place(void **state)
          "expected at least 0.01, found 1e-20"},
         {"{" SHEET ", \"wgrad_ratio\": 1e-3}", "a.json:/wgrad_ratio",
          "expected a factor from 0.01 to 100, found 0.001"},
-        {"{" SHEET ", \"family\": \"pascal\"}", "a.json:/family", "expected a word among "},
+        {"{" SHEET ", \"family\": \"pascal\"}", "a.json:/family", "expected one of "},
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

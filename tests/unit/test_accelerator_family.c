@@ -246,7 +246,7 @@ static void test_family__is_not_taken_from_in_a_circle(void **state)
     assert_int_equal(accelerator_family_find("a", *state, &family, &err), PLAIT_ERROR_RANGE);
     own_end(&data);
     assert_non_null(strstr(err.where, "/clusters/families/b.json:/gemm/bf16/from"));
-    assert_string_equal(err.message, "expected numbers, found a family behind 3 others");
+    assert_string_equal(err.message, "expected numbers, found a chain of more than 3 families");
 }
 
 static void test_family__is_not_what_all_families_start_from(void **state)
@@ -260,8 +260,8 @@ static void test_family__is_not_what_all_families_start_from(void **state)
     assert_int_equal(accelerator_family_find("ada", *state, &family, &err), PLAIT_ERROR_SCHEMA);
     own_end(&data);
     assert_non_null(strstr(err.where, "/clusters/families/common.json:/p2p/from"));
-    assert_string_equal(err.message,
-                        "expected numbers, which all families start from, found a family");
+    assert_string_equal(err.message, "expected numbers, since all families inherit from this file, "
+                                     "found a reference to a family");
 }
 
 /* ---- what is refused ---- */
@@ -286,12 +286,12 @@ static void test_family__is_refused_with_the_place(void **state)
         {"{\"name\": \"f\", \"gemm\": {\"bf17\": {}}}", "f.json:/gemm/bf17",
          "expected the key \"bf16\", found \"bf17\""},
         {"{\"name\": \"f\", \"gemm\": {\"fp8\": {\"measured\": true}}}",
-         "f.json:/gemm/fp8/measured", "expected the key among "},
+         "f.json:/gemm/fp8/measured", "expected one of the keys "},
         {"{\"name\": \"f\", \"gemm\": {\"bf16\": {\"from\": \"hoper\"}}}", "f.json:/gemm/bf16/from",
-         "expected a word \"hopper\", found \"hoper\""},
+         "expected \"hopper\", found \"hoper\""},
         {"{\"name\": \"f\", \"gemm\": {\"bf16\": {\"from\": \"common\"}}}",
          "f.json:/gemm/bf16/from",
-         "expected a word among ada, ampere, blackwell, hopper, other, volta, found \"common\""},
+         "expected one of ada, ampere, blackwell, hopper, other, volta, found \"common\""},
         {"{\"name\": \"f\", \"gemm\": {\"bf16\": {\"from\": 1}}}", "f.json:/gemm/bf16/from",
          "expected a string, found 1"},
         {"{\"name\": \"f\"}", "f.json:/gemm/bf16/emax",
@@ -316,14 +316,14 @@ static void test_family__of_an_accelerator_is_a_name_of_the_folder(void **state)
     static const struct {
         const char *text, *message;
     } bad[] = {
-        {"\"hoper\"", "expected a word \"hopper\", found \"hoper\""},
+        {"\"hoper\"", "expected \"hopper\", found \"hoper\""},
         {"\"pascal\"",
-         "expected a word among ada, ampere, blackwell, hopper, other, volta, found \"pascal\""},
+         "expected one of ada, ampere, blackwell, hopper, other, volta, found \"pascal\""},
         {"\"common\"",
-         "expected a word among ada, ampere, blackwell, hopper, other, volta, found \"common\""},
-        {"\"../families/hopper\"", "expected a word among "},
-        {"\"clusters/families/hopper.json\"", "expected a word among "},
-        {"\"\"", "expected a word among "},
+         "expected one of ada, ampere, blackwell, hopper, other, volta, found \"common\""},
+        {"\"../families/hopper\"", "expected one of "},
+        {"\"clusters/families/hopper.json\"", "expected one of "},
+        {"\"\"", "expected one of "},
         {"1", "expected a string, found 1"},
     };
 

@@ -118,7 +118,7 @@ static void test_cases__compare_with_an_earlier_row(void **state)
             COMMON "\"rows\": [{\"name\": \"a\", \"published\": {\"speedup_percent\": -100}}]}",
             "mine:/rows/0/published/speedup_percent", "more than -100");
     refuses(*state, COMMON "\"rows\": [{\"name\": \"a\", \"sync_stages\": 2}]}",
-            "mine:/rows/0/sync_stages", "alone");
+            "mine:/rows/0/sync_stages", "together with");
 }
 
 /* 12 s for 10 s is an error of 20 %; a gain of 25 % for 20 % is one of five points. */

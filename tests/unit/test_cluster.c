@@ -274,7 +274,7 @@ static void test_cluster_file__is_refused_with_the_place(void **state)
          "c.json:/levels/1/gpus",
          "expected a multiple of the 8 GPUs of the level before, found 12"},
         {"{" NODE ", \"levels\": [{\"gpus\": 8, " LINK "}]}", "c.json:/levels",
-         "expected a last level that joins all GPUs (no \"gpus\"), found one of 8"},
+         "expected the last level to join all GPUs (omit its \"gpus\"), found 8 GPUs"},
         {"{" NODE ", \"levels\": [{\"oversubscription\": 0.5, " LINK "}]}",
          "c.json:/levels/0/oversubscription", "expected at least 1, found 0.5"},
         {"{" NODE ", \"levels\": [{\"name\": \"a\", \"kind\": \"switch\", \"gpus\": null, " LINK
@@ -284,15 +284,15 @@ static void test_cluster_file__is_refused_with_the_place(void **state)
          "expected at most 1, found 1.5"},
         {"{" NODE ", \"levels\": [{\"kind\": \"torus\", \"gpus\": 8, \"torus\": [2, 2, 3], " LINK
          "}]}",
-         "c.json:/levels/0/torus", "expected a product of the level's 8 GPUs, found 12"},
+         "c.json:/levels/0/torus", "expected sides whose product is the level's 8 GPUs, found 12"},
         {"{" NODE ", \"levels\": [{\"torus\": [2, 2, 2], " LINK "}]}", "c.json:/levels/0/torus",
-         "expected it only where kind is torus"},
+         "expected this key only if kind is torus"},
         {"{" NODE ", \"nodes\": 0, \"levels\": [{" LINK "}]}", "c.json:/nodes", "expected "},
         {"{" NODE ", \"groups\": []}", "c.json:/accelerator",
-         "expected it inside groups, where there are groups"},
+         "expected this key in each entry of \"groups\", found it outside"},
         {"{" NODE ", \"gpu\": 8}", "c.json:/gpu", "expected "},
         {"{\"name\": \"x\", \"accelerator\": \"/dev/zero\"}", "c.json:/accelerator",
-         "expected the name of an accelerator or the accelerator itself, found a path"},
+         "expected the name of an accelerator or an object, found a path"},
         {"{\"name\": \"x\", \"accelerator\": \"h100-80gb-smx\"}", "c.json:/accelerator",
          "expected the name of an accelerator; did you mean h100-80gb-sxm? (plait clusters lists "
          "all)"},

@@ -290,7 +290,7 @@ static void test_groups_of_other_degrees__are_refused(void **state)
     assert_refused(edited(text, "\"groups\"", "[2, 3]", "[2, 4]"), "launch.json:/groups/tp/1/1",
                    "expected 3, found 4");
     assert_refused(edited(text, "\"groups\"", "[2, 3]", "[2]"), "launch.json:/groups/tp",
-                   "expected groups of 16 ranks, found 15");
+                   "expected groups with 16 ranks in total, found 15");
     assert_refused(edited(text, "\"pp\": [", "[0, 8]", "[0, 8, 4]"), "launch.json:/groups/pp/0",
                    "expected 2 elements, found 3");
     assert_refused(edited(text, "\"groups\"", "\"replicas\"", "\"replikas\""),
@@ -304,7 +304,7 @@ static void test_degrees_that_do_not_divide__are_refused(void **state)
 
     (void)state;
     assert_refused(edited(text, "\"degrees\"", "\"tp\": 2", "\"tp\": 3"), "launch.json:/degrees",
-                   "expected tp pp cp that divides the GPUs, found others");
+                   "expected tp x pp x cp that divides the GPUs, found other values");
     assert_refused(edited(text, "\"degrees\"", "\"dp\": 4", "\"dp\": 2"), "launch.json:/degrees/dp",
                    "expected 4, found 2");
     assert_refused(edited(text, "\"degrees\"", "\"pp\": 2", "\"pp\": 1"), "launch.json:/degrees/dp",
@@ -332,9 +332,9 @@ static void test_other_documents__are_refused(void **state)
     assert_refused(edited(text, "{", "\"version\": 1", "\"version\": 2"), "launch.json:/version",
                    "expected an integer from 1 to 1, found 2");
     assert_refused(edited(text, "{", "\"plait-launch\"", "\"plait-lunch\""), "launch.json:/format",
-                   "expected a word \"plait-launch\", found \"plait-lunch\"");
+                   "expected \"plait-launch\", found \"plait-lunch\"");
     assert_refused("{\"format\": \"plait-launch\", \"version\": 1}", "launch.json:/model",
-                   "expected all of it, found nothing or null");
+                   "expected a complete object, found nothing or null");
 }
 
 // ---- memory that runs out ------------------------------------------------------------------

@@ -285,8 +285,9 @@ static void test_plan_that_does_not_fit__says_what_is_missing(void **state)
     assert_near(misses.missing_bytes, 3.0 * 1073741824.0, 10.0);
     assert_near(misses.step_s, fits.step_s, 0.0);
     snprintf(expected, sizeof expected,
-             "stage %d of 2 needs %.1f GiB of %.1f GiB, a %.0f %% risk of running out: 3.0 GiB too "
-             "much for 5 %%",
+             "stage %d of 2 needs %.1f GiB of %.1f GiB, a %.0f %% risk of running out of memory: "
+             "3.0 GiB too "
+             "much for a risk of 5 %%",
              fits.fullest_stage, fits.memory.peak_bytes / 1073741824.0,
              w.gpu.memory_bytes / 1073741824.0, 100.0 * misses.risk);
     assert_string_equal(misses.why, expected);
@@ -308,7 +309,7 @@ static void test_invalid_plan__has_no_price_but_a_reason(void **state)
     assert_int_equal(cost.verdict, PLAIT_INVALID);
     assert_near(cost.step_s, 0.0, 0.0);
     assert_near(cost.memory.peak_bytes, 0.0, 0.0);
-    assert_string_equal(cost.why, "dp is 16: 64 GPUs / (tp pp cp)");
+    assert_string_equal(cost.why, "dp must be 16: 64 GPUs / (tp x pp x cp)");
 }
 
 static void test_out_of_memory__is_an_error_of_its_own(void **state)

@@ -319,7 +319,7 @@ static void test_data_find__takes_the_id_of_the_hub(void **state)
                      PLAIT_ERROR_RANGE);
     assert_string_equal(err.message,
                         "expected a file or a model that `plait models` lists; nearest: "
-                        "qwen3-30b-a3b, qwen3-32b, qwen3-14b; else give the path of "
+                        "qwen3-30b-a3b, qwen3-32b, qwen3-14b; or download "
                         "https://huggingface.co/Qwen/Qwen3-30B/resolve/main/config.json");
     assert_int_equal(
         plait_data_find(PLAIT_DATA_MODELS, "x/Meta-Llama-3.1-8B-GGUF", *state, &path, &err),
@@ -406,9 +406,8 @@ static void test_cluster_find__takes_short_names_and_counts(void **state)
     assert_cluster(*state, "64xh200", "dgx-h200", "h200-141gb-sxm", 64);
     assert_cluster(*state, "2x8xH100", "dgx-h100", "h100-80gb-sxm", 16);
     assert_cluster(*state, "H100:2x8", "H100:2x8", "h100-80gb-sxm", 16);
-    assert_no_cluster(
-        *state, "2x4xH100",
-        "expected nodes of 8 GPUs, as dgx-h100 has, found 4; h100-80gb-sxm:2x4 has them");
+    assert_no_cluster(*state, "2x4xH100",
+                      "expected nodes of 8 GPUs, as in dgx-h100, found 4; use h100-80gb-sxm:2x4");
     assert_no_cluster(*state, "12xH100",
                       "expected whole nodes of 8 GPUs or part of one node, found 12");
     assert_no_cluster(*state, "4000000x8xH100", "expected 1 to 4194304 GPUs, found 4000000x8");

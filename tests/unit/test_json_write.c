@@ -254,7 +254,7 @@ static void test_read__takes_regular_files_and_its_own_descriptors(void **state)
     assert_int_equal(mkfifo(folder.file, 0600), 0);
     assert_int_equal(file_read_all(folder.file, 100, *state, &text, NULL, &err), PLAIT_ERROR_IO);
     assert_string_equal(err.message,
-                        "expected a file, found a pipe; - reads one as standard input");
+                        "expected a file, found a pipe; use - to read it as standard input");
     assert_int_equal(file_read_all("/dev/zero", 100, *state, &text, NULL, &err), PLAIT_ERROR_IO);
     assert_string_equal(err.message, "expected a file, found a device");
     assert_int_equal(file_read_all("/tmp", 100, *state, &text, NULL, &err), PLAIT_ERROR_IO);

@@ -139,21 +139,21 @@ static void test_plans__are_refused_for_want_of_a_kernel(void **state)
     ask(&it, "llama-3.1-8b", "megatron", "a100-80gb-sxm", *state);
     assert_refused(&it, PLAIT_ATTENTION_FLASH3, "a100-80gb-sxm has no attention flash3");
     ask(&it, "deepseek-v2-lite", "megatron", "a100-80gb-sxm", *state);
-    assert_refused(&it, PLAIT_ATTENTION_FUSED,
-                   "has no attention fused for heads of 192, only up to 128");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "supports head widths up to 128, found 192");
     ask(&it, "gemma-4-31b-it", "fsdp", "h100-80gb-sxm", *state); // full layers have heads of 512
     assert_refused(&it, PLAIT_ATTENTION_FLASH2,
-                   "attention flash2 takes heads up to 256, the model has heads of 512 (rule P49)");
-    assert_refused(&it, PLAIT_ATTENTION_FLASH3, "heads up to 256");
-    assert_refused(&it, PLAIT_ATTENTION_FLASH, "heads up to 128");
-    assert_refused(&it, PLAIT_ATTENTION_FUSED, "heads up to 256, the model has heads of 512");
+                   "attention flash2 supports head widths up to 256, found 512 (rule P49)");
+    assert_refused(&it, PLAIT_ATTENTION_FLASH3, "head widths up to 256");
+    assert_refused(&it, PLAIT_ATTENTION_FLASH, "head widths up to 128");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "head widths up to 256, found 512");
     ask(&it, "gemma-2-2b", "fsdp", "h100-80gb-sxm", *state); // heads of 256, capped scores
-    assert_refused(&it, PLAIT_ATTENTION_FLASH, "attention flash takes heads up to 128");
-    assert_refused(&it, PLAIT_ATTENTION_FUSED, "attention fused has no soft cap of scores");
+    assert_refused(&it, PLAIT_ATTENTION_FLASH, "attention flash supports head widths up to 128");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED,
+                   "a soft cap of scores, which attention fused does not support");
     ask(&it, "llama-3.1-8b", "megatron", "h100-80gb-sxm", *state);
     it.problem.job.seq = 4100;
     assert_refused(&it, PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL,
-                   "takes sequences up to 4096, found 4100 (rule P52)");
+                   "supports sequences up to 4096 tokens, found 4100 (rule P52)");
     ask(&it, "mixtral-8x7b", "megatron", "v100-32gb-sxm", *state);
     assert_refused(&it, PLAIT_ATTENTION_FUSED, "has no grouped GEMM, which experts need");
     ask(&it, "llama-3.1-8b", "megatron", "b200-180gb-sxm", *state);
@@ -161,7 +161,7 @@ static void test_plans__are_refused_for_want_of_a_kernel(void **state)
     assert_refused(&it, PLAIT_ATTENTION_FUSED, "b200-180gb-sxm has no fp8_block");
     ask(&it, "llama-3.1-8b", "megatron", "v100-32gb-sxm", *state);
     it.problem.job.precision = PLAIT_BF16;
-    assert_refused(&it, PLAIT_ATTENTION_FUSED, "v100-32gb-sxm has no bf16; it runs fp16");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "v100-32gb-sxm has no bf16; use fp16");
 }
 
 static void assert_takes(launched *it, plait_attention_kernel kernel)
@@ -185,7 +185,8 @@ static void test_dropout__has_no_flash3(void **state)
     for (size_t r = 0; r < sizeof runtimes / sizeof runtimes[0]; r++) {
         ask(&it, "gpt3-175b", runtimes[r], "h100-80gb-sxm", *state);
         it.problem.job.seq = 2048;
-        assert_refused(&it, PLAIT_ATTENTION_FLASH3, "flash3 has no dropout, with which");
+        assert_refused(&it, PLAIT_ATTENTION_FLASH3,
+                       "dropout, which attention flash3 does not support");
         it.model.dropout = false;
         assert_takes(&it, PLAIT_ATTENTION_FLASH3);
     }
@@ -197,9 +198,11 @@ static void test_sinks__have_kernels_by_runtime(void **state)
     launched it;
 
     ask(&it, "gpt-oss-20b", "megatron", "h100-80gb-sxm", *state);
-    assert_refused(&it, PLAIT_ATTENTION_FLASH3, "attention flash3 has no sinks under megatron");
+    assert_refused(&it, PLAIT_ATTENTION_FLASH3,
+                   "sinks, which attention flash3 under megatron does not support");
     ask(&it, "gpt-oss-20b", "deepspeed", "h100-80gb-sxm", *state);
-    assert_refused(&it, PLAIT_ATTENTION_FLASH2, "no sinks under deepspeed, which the model needs");
+    assert_refused(&it, PLAIT_ATTENTION_FLASH2,
+                   "sinks, which attention flash2 under deepspeed does not support");
     assert_refused(&it, PLAIT_ATTENTION_FUSED, "(rule P56)");
     assert_string_equal(usual("gpt-oss-20b", "deepspeed", "h100-80gb-sxm", *state), "unfused");
     assert_string_equal(usual("gpt-oss-20b", "fsdp", "h100-80gb-sxm", *state), "unfused");
@@ -214,15 +217,18 @@ static void test_alibi__has_few_kernels(void **state)
     char why[256];
 
     ask(&it, "bloom-7b1", "megatron", "h100-80gb-sxm", *state);
-    assert_refused(&it, PLAIT_ATTENTION_FLASH3, "attention flash3 has no ALiBi under megatron");
+    assert_refused(&it, PLAIT_ATTENTION_FLASH3,
+                   "ALiBi, which attention flash3 under megatron does not support");
     two.cp = 2;
     assert_int_equal(plait_degrees_check(&it.problem, &two, why, sizeof why), PLAIT_INVALID);
-    assert_non_null(strstr(why, "context parallelism has no ALiBi"));
+    assert_non_null(strstr(why, "ALiBi, which does not work with cp > 1"));
     ask(&it, "bloom-7b1", "megatron", "a100-80gb-sxm", *state);
-    assert_refused(&it, PLAIT_ATTENTION_FUSED, "a100-80gb-sxm has no attention fused with ALiBi");
+    assert_refused(
+        &it, PLAIT_ATTENTION_FUSED,
+        "the model needs ALiBi, which attention fused on a100-80gb-sxm does not support");
     ask(&it, "bloom-7b1", "fsdp", "a100-80gb-sxm", *state);
     assert_refused(&it, PLAIT_ATTENTION_FLASH2,
-                   "no ALiBi under fsdp, which the model needs (rule P57)");
+                   "ALiBi, which attention flash2 under fsdp does not support (rule P57)");
     assert_string_equal(usual("bloom-7b1", "megatron", "h100-80gb-sxm", *state), "fused");
     assert_string_equal(usual("bloom-7b1", "megatron", "a100-80gb-sxm", *state), "flash2");
     assert_string_equal(usual("bloom-7b1", "fsdp", "h100-80gb-sxm", *state), "unfused");
@@ -253,12 +259,13 @@ static void test_flash2__of_wide_heads_on_few_gpus(void **state)
 
     for (size_t g = 0; g < sizeof gpus / sizeof gpus[0]; g++) {
         ask(&it, "gpt-j-6b", "megatron", gpus[g], *state); // heads of 256
-        assert_refused(&it, PLAIT_ATTENTION_FLASH2,
-                       "takes heads up to 192 in Transformer Engine, found 256 (rule P59)");
+        assert_refused(
+            &it, PLAIT_ATTENTION_FLASH2,
+            "supports head widths up to 192 in Transformer Engine, found 256 (rule P59)");
         ask(&it, "gpt-j-6b", "deepspeed", gpus[g], *state);
         assert_takes(&it, PLAIT_ATTENTION_FLASH2);
         it.model.dropout = true;
-        assert_refused(&it, PLAIT_ATTENTION_FLASH2, "takes heads up to 192 with dropout");
+        assert_refused(&it, PLAIT_ATTENTION_FLASH2, "supports head widths up to 192 with dropout");
     }
     assert_string_equal(usual("gpt-j-6b", "fsdp", "l40s-48gb", *state), "flash2");
     ask(&it, "gpt-j-6b", "megatron", "a100-80gb-sxm", *state);

@@ -87,7 +87,8 @@ static void test_pipelines__are_refused(void **state)
     launched_question(&it, "llama-3.1-8b", "megatron", 16, arena);
     assert_int_equal(launched_render(&it, "pp=2", PLAIT_LAUNCH_ACCELERATE, arena, &err),
                      PLAIT_ERROR_RANGE);
-    assert_true(strstr(err.message, "expected what accelerate can say, found: ") == err.message);
+    assert_true(strstr(err.message, "expected a plan that accelerate can run, found: ") ==
+                err.message);
 }
 
 static void test_shards_of_one_rank__are_refused(void **state)

@@ -127,8 +127,9 @@ static void test_fp16__reduces_in_fp16_only(void **state)
     assert_int_equal(
         launched_render(&it, "tp=2 grad_reduce=fp32", PLAIT_LAUNCH_MEGATRON_BRIDGE, arena, &err),
         PLAIT_ERROR_RANGE);
-    assert_string_equal(err.message, "expected what megatron-bridge can say, found: fp16 with "
-                                     "gradients reduced in fp32");
+    assert_string_equal(
+        err.message,
+        "expected a plan that megatron-bridge can run, found: fp16 with gradients reduced in fp32");
 }
 
 int main(void)

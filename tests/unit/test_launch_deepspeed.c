@@ -110,7 +110,8 @@ static void test_other_parallelism__is_refused(void **state)
     launched_question(&it, "llama-3.1-8b", "megatron", 16, arena);
     assert_int_equal(launched_render(&it, "tp=2", PLAIT_LAUNCH_DEEPSPEED, arena, &err),
                      PLAIT_ERROR_RANGE);
-    assert_true(strstr(err.message, "expected what deepspeed can say, found: ") == err.message);
+    assert_true(strstr(err.message, "expected a plan that deepspeed can run, found: ") ==
+                err.message);
 }
 
 static void test_small_shards_of_gradients__are_refused(void **state)
@@ -223,13 +224,13 @@ static void test_what_has_no_price__is_warned_of(void **state)
            " \"overlap_comm\": true,"
            " \"offload_param\": {\"device\": \"cpu\"}}}",
            &entry, &warning);
-    assert_string_equal(warning, "offload_param is of ZeRO 3 alone and taken as not given\n"
+    assert_string_equal(warning, "offload_param needs ZeRO stage 3 and is treated as not given\n"
                                  "ZeRO++ below stage 3 is not priced");
     import("{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}}}",
            &entry, &warning);
     assert_int_equal(entry.degrees.offload, PLAIT_OFFLOAD_NONE);
     assert_string_equal(warning, "offload_param without offload_optimizer is not priced: "
-                                 "parameters are taken to stay on the device");
+                                 "parameters are priced as staying on the device");
 }
 
 /* Both sections, and the switches that came before them. */
@@ -314,7 +315,7 @@ static void test_keys_of_zero_that_have_no_price__are_warned_of(void **state)
         {"\"offload_optimizer\": {\"device\": \"cpu\", \"pin_memori\": true}", "", "pin_memori"},
         {"\"zenflow\": {\"topk_ratio\": 0.1}, "
          "\"offload_optimizer\": {\"device\": \"cpu\", \"super_offload\": true}",
-         "not priced, and taken as not given: super_offload, zenflow", ""},
+         "options that the price ignores: super_offload, zenflow", ""},
         {"\"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": 0.35}",
          "the ratio 0.35 of offload_optimizer is priced as 0.3", ""},
         {"\"offload_optimizer\": {\"device\": \"cpu\", \"ratio\": 0.3, "
@@ -389,7 +390,7 @@ static void test_scripts__say_what_the_json_would(void **state)
     import("deepspeed --num_gpus 8 main.py --model_name_or_path meta-llama/Llama-2-7b-hf \\\n"
            "  --zero_stage 2 --torch_compile True --use_liger_kernel --sequence_parallel_size 1",
            &entry, &warning);
-    assert_string_equal(warning, "not priced: torch_compile, use_liger_kernel");
+    assert_string_equal(warning, "options that the price ignores: torch_compile, use_liger_kernel");
     import("deepspeed --num_gpus 8 main.py --model_name_or_path meta-llama/Llama-2-7b-hf \\\n"
            "  --per_device_train_batch_size 4 --zero_stage 3 --offload --dtype bf16",
            &entry, &warning);
@@ -409,7 +410,7 @@ static void test_arguments_of_a_script__are_empty_or_warned_of(void **state)
     assert_int_equal(out.degrees.zero, 3);
     import("deepspeed main.py --per_device_train_batch_size 4 --zero_stage $2 --deepspeed\n", &out,
            &warning);
-    assert_non_null(strstr(warning, "taken as not given: --zero_stage $2"));
+    assert_non_null(strstr(warning, "treated as not given: --zero_stage $2"));
 }
 
 /* Names of configs, and processes that the environment of the command sets. */
@@ -444,7 +445,7 @@ static void test_scripts_of_swift__name_the_stage(void **state)
     }
     import("swift sft --model Qwen/Qwen3-8B --tuner_type full --deepspeed my_zero3", &entry,
            &warning);
-    assert_non_null(strstr(warning, "neither in the script nor beside it"));
+    assert_non_null(strstr(warning, "not in the script or its folder"));
 }
 
 static void test_files_that_say_nothing__are_refused(void **state)

@@ -84,7 +84,7 @@ static void test_stages_of_unlike_degrees__are_meshes(void **state)
     assert_non_null(strstr(text, "    hetero_pipeline_layer_split: [8, 8, 8, 8]\n"));
     stage[1].degrees.cp = 2;
     assert_string_equal(flagscale_meshes_unsupported(&it_is.problem, &it_is.plan),
-                        "stages of unlike cp");
+                        "stages with different cp");
     stage[1].degrees.cp = 1;
     stage[3].degrees.tp = 4;
     assert_null(flagscale_meshes_unsupported(&it_is.problem, &it_is.plan));
@@ -154,7 +154,7 @@ static void test_stages_on_two_sorts_of_nodes__name_their_device_types(void **st
                                ? "hetero_device_types: [\"h100-80gb-sxm\", \"a100-80gb-sxm\"]\n"
                                : "hetero_device_types: [\"a100-80gb-sxm\", \"h100-80gb-sxm\"]\n"));
     assert_non_null(strstr(launched_file(&folder, "run.sh"),
-                           "\"NAME slots=8 type=a100-80gb-sxm\", one a node, 1 of them\n"));
+                           "\"NAME slots=8 type=a100-80gb-sxm\", one for each of 1 nodes\n"));
     const plait_degrees *const a = &plan->stage[0].degrees, *const b = &plan->stage[1].degrees;
     assert_int_equal(plan->stages, 2);
     assert_non_null(strstr(

@@ -136,11 +136,11 @@ static void test_layers_of_a_chunk__count_the_ends_where_the_split_does(void **s
                  "--account-for-loss-in-pipeline-split",
                  cases[c].each);
         assert_int_equal(import(text, 0).degrees.vpp, cases[c].vpp);
-        assert_string_equal(warning,
-                            "neither --bf16 nor --fp16: plait prices no training in fp32\n"
-                            "the model is not known, give it with --model; the file does "
-                            "not say --hidden-size, --num-attention-heads, --vocab-size or "
-                            "a tokenizer that is known");
+        assert_string_equal(
+            warning,
+            "neither --bf16 nor --fp16 is given, and plait does not price training in fp32\n"
+            "the model is unknown; give it with --model, or add to the file: --hidden-size, "
+            "--num-attention-heads, --vocab-size or a known tokenizer");
     }
     assert_int_equal(import("--num-layers 94 --pipeline-model-parallel-size 32 "
                             "--num-layers-per-virtual-pipeline-stage 1 "
@@ -219,27 +219,28 @@ static void test_splits_that_megatron_refuses__are_refused(void **state)
                          "--num-layers-per-virtual-pipeline-stage 1 "
                          "--num-virtual-stages-per-pipeline-rank 5",
                    "args.sh: num_layers_per_virtual_pipeline_stage",
-                   "expected one way to divide the layers, as Megatron-LM does, found "
-                   "--num-virtual-stages-per-pipeline-rank too");
+                   "expected one way to divide the layers, since Megatron-LM rejects two, found "
+                   "also --num-virtual-stages-per-pipeline-rank");
     assert_refused(SIZES "--pipeline-model-parallel-size 2 "
                          "--pipeline-model-parallel-layout 'Et*5|t*5L' "
                          "--account-for-loss-in-pipeline-split",
                    "args.sh: pipeline_model_parallel_layout",
-                   "expected one way to divide the layers, as Megatron-LM does, found an embedding "
-                   "or a loss that counts as a layer too");
+                   "expected one way to divide the layers, since Megatron-LM rejects two, found "
+                   "also an embedding or loss that counts as a layer");
     assert_refused(SIZES "--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 4 "
                          "--account-for-loss-in-pipeline-split",
                    "args.sh: account_for_embedding_in_pipeline_split",
-                   "expected one way to divide the layers, as Megatron-LM does, found layers of "
-                   "the first or last stage too");
-    assert_refused(SIZES "--pipeline-model-parallel-size 2 --no-overlap-p2p-communication "
-                         "--num-layers-per-virtual-pipeline-stage 1",
-                   "args.sh: no_overlap_p2p_communication",
-                   "expected more than 2 stages without overlap of their messages, found 2 with 5 "
-                   "chunks each");
+                   "expected one way to divide the layers, since Megatron-LM rejects two, found "
+                   "also a number of layers for the first or last stage");
+    assert_refused(
+        SIZES "--pipeline-model-parallel-size 2 --no-overlap-p2p-communication "
+              "--num-layers-per-virtual-pipeline-stage 1",
+        "args.sh: no_overlap_p2p_communication",
+        "expected more than 2 stages if their messages do not overlap, found 2 with 5 chunks each");
     assert_refused(SIZES "--pipeline-model-parallel-size 3 --decoder-last-pipeline-num-layers 3",
                    "args.sh: decoder_last_pipeline_num_layers",
-                   "expected layers that leave a multiple of 2 of the 10, found 3");
+                   "expected the other 2 stages to share the rest of 10 layers evenly, found 3 "
+                   "layers on this one");
 }
 
 static void test_chunks_that_do_not_divide__are_refused(void **state)
@@ -249,19 +250,19 @@ static void test_chunks_that_do_not_divide__are_refused(void **state)
                    "--num-layers-per-virtual-pipeline-stage 3 "
                    "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
                    "args.sh: num_layers_per_virtual_pipeline_stage",
-                   "expected chunks that divide 32 layers, embedding and loss counted, over 4 "
-                   "stages evenly, found 3 layers a chunk");
-    assert_refused("--num-layers 30 --pipeline-model-parallel-size 4 "
-                   "--num-layers-per-virtual-pipeline-stage 4",
-                   "args.sh: num_layers_per_virtual_pipeline_stage",
-                   "expected chunks that divide 30 layers over 4 stages evenly, found 4 layers a "
-                   "chunk");
+                   "expected chunks that divide 32 layers (with embedding and loss) evenly over 4 "
+                   "stages, found 3 layers per chunk");
+    assert_refused(
+        "--num-layers 30 --pipeline-model-parallel-size 4 "
+        "--num-layers-per-virtual-pipeline-stage 4",
+        "args.sh: num_layers_per_virtual_pipeline_stage",
+        "expected chunks that divide 30 layers evenly over 4 stages, found 4 layers per chunk");
     assert_refused("--num-layers 30 --pipeline-model-parallel-size 4 "
                    "--num-layers-per-virtual-pipeline-stage 1 "
                    "--decoder-first-pipeline-num-layers 6",
                    "args.sh: num_layers_per_virtual_pipeline_stage",
-                   "expected --num-virtual-stages-per-pipeline-rank beside layers of the first or "
-                   "last stage, found 1 layers a chunk");
+                   "expected --num-virtual-stages-per-pipeline-rank if the first or last stage has "
+                   "its own number of layers, found 1 layers per chunk");
 }
 
 /* Without layers there are no chunks to count, unless the caller gives the model. */
@@ -278,8 +279,8 @@ static void test_chunks_of_an_unknown_model__are_said_or_given(void **state)
 
     (void)state;
     assert_int_equal(import(text, 0).degrees.vpp, 1);
-    assert_string_equal(warning, "the chunks of a rank follow from the layers of the model, which "
-                                 "are not known: taken as one");
+    assert_string_equal(warning,
+                        "the number of layers is unknown, so one chunk per rank is assumed");
     text_builder_init(&warnings, arena);
     must(flags_read(text, strlen(text), "args.sh", NULL, arena, &flags, &err), &err);
     must(megatron_import_flags(&flags, text, strlen(text), &call, &warnings, &out, &err), &err);
@@ -333,7 +334,7 @@ static void test_layouts_of_other_models__leave_the_split_open_and_say_so(void *
 
     (void)state;
     assert_false(given(&out, "split"));
-    assert_non_null(strstr(warning, "the split is left open"));
+    assert_non_null(strstr(warning, "split is left unset"));
 }
 
 /* 10 layers over 3 stages, 2 in the first: 4 and 4 are left. */
@@ -476,9 +477,10 @@ static void test_what_has_no_price__is_said(void **state)
 {
     (void)state;
     import("--optimizer-cpu-offload --cpu-offloading-num-layers 2 --bf16", 0);
-    assert_string_equal(warning, "not priced: cpu_offloading_num_layers");
+    assert_string_equal(warning, "options that the price ignores: cpu_offloading_num_layers");
     import("--bf16 --cuda-graph-impl local --moe-shared-expert-overlap", 0);
-    assert_string_equal(warning, "not priced: cuda_graph_impl, moe_shared_expert_overlap");
+    assert_string_equal(
+        warning, "options that the price ignores: cuda_graph_impl, moe_shared_expert_overlap");
     import("{\"bf16\": true, \"cuda_graph_impl\": \"none\", \"use_sharp\": false}", 0);
     assert_string_equal(warning, "");
     import("--seq-length 65536 --bf16", 0);
@@ -497,7 +499,7 @@ static void test_values_that_cannot_be__are_refused(void **state)
     assert_refused("--cp-comm-type ring", "args.sh: cp_comm_type",
                    "expected p2p, allgather, a2a or a2a+p2p, found \"ring\"");
     assert_refused(SIZES "--moe-layer-freq '[1]*3' --num-experts 2", "args.sh: moe_layer_freq",
-                   "expected a number or a pattern of 10 layers, found \"[1]*3\"");
+                   "expected a number, or a pattern for 10 layers, found \"[1]*3\"");
     assert_refused(SIZES "--group-query-attention --num-query-groups 3",
                    "args.sh: num_query_groups", "expected a divisor of the 8 heads, found \"3\"");
     assert_refused(SIZES "--experimental-attention-variant gated_delta_net "
@@ -536,11 +538,11 @@ static void test_files_that_say_nothing__are_refused(void **state)
 {
     (void)state;
     assert_refused("", "args.sh",
-                   "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list, a "
-                   "JSON or a YAML of them, found none");
+                   "expected a script, list, JSON or YAML with flags of Megatron-LM, such as "
+                   "--num-layers 32, found no such flag");
     assert_refused("echo hello\nls --color", "args.sh",
-                   "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list, a "
-                   "JSON or a YAML of them, found none");
+                   "expected a script, list, JSON or YAML with flags of Megatron-LM, such as "
+                   "--num-layers 32, found no such flag");
 }
 
 static void test_the_launch__is_the_command_that_counts(void **state)
@@ -590,7 +592,7 @@ static void test_deepspeeds_engine__shards_by_its_stage(void **state)
     assert_int_equal(out.degrees.zero, 3);
     assert_int_equal(out.degrees.pp, 1);
     assert_string_equal(out.runtime, "deepspeed");
-    assert_string_equal(warning, "not priced: partition_activations");
+    assert_string_equal(warning, "options that the price ignores: partition_activations");
     out = import("--deepspeed --zero-stage 0 --bf16", 0);
     assert_int_equal(out.degrees.zero, 1); // BF16_Optimizer
     assert_string_equal(out.runtime, "megatron-deepspeed");
@@ -618,7 +620,7 @@ static void test_deepspeeds_json__is_read_where_the_script_makes_it(void **state
     assert_int_equal(out.precision, PLAIT_FP16);
     assert_string_equal(warning, "");
     import("--deepspeed --deepspeed_config elsewhere.json --fp16", 0);
-    assert_non_null(strstr(warning, "neither in the script nor beside it"));
+    assert_non_null(strstr(warning, "neither in the script nor in its folder"));
 }
 
 /* 10 layers and the two ends are 12 on 4 stages; 10 alone are dealt as they go. */
@@ -684,12 +686,12 @@ static void test_models_that_are_not_known__say_what_is_missing(void **state)
 {
     (void)state;
     assert_null(import(UNTOLD "--tokenizer-model ./tokenizer.model", 0).model);
-    assert_string_equal(warning, "the model is not known, give it with --model; the file does not "
-                                 "say --vocab-size or a tokenizer that is known");
+    assert_string_equal(warning, "the model is unknown; give it with --model, or add to the file: "
+                                 "--vocab-size or a known tokenizer");
     import("--num-layers $2 --hidden-size 64 --vocab-size 10 --num-attention-heads 4 --bf16", 0);
-    assert_string_equal(warning, "the model is not known, give it with --model; the file does not "
-                                 "say --num-layers\n"
-                                 "set outside the file, and taken as not given: --num-layers $2");
+    assert_string_equal(
+        warning, "the model is unknown; give it with --model, or add to the file: --num-layers\n"
+                 "values set outside the file, treated as not given: --num-layers $2");
 }
 
 static void test_gpus__are_those_of_the_launcher(void **state)
@@ -722,8 +724,8 @@ static void test_doubtful_flags__say_what_they_hang_on(void **state)
 {
     (void)state;
     import("if [ $3 = true ]; then A=\"--sequence-parallel --save x\"; fi\nx.py --bf16 $A", 0);
-    assert_string_equal(warning, "hangs on what is set outside the file, and taken as not given: "
-                                 "--sequence-parallel ($3)");
+    assert_string_equal(warning, "options that depend on values from outside the file, treated as "
+                                 "not given: --sequence-parallel ($3)");
 }
 
 static void test_holes__are_said(void **state)
@@ -743,7 +745,7 @@ static void test_holes__are_said(void **state)
     for (size_t s = 0; s < sizeof scripts / sizeof *scripts; s++) {
         import(scripts[s][0], 0);
         snprintf(expected, sizeof expected,
-                 "arguments that the file does not hold are taken as not given: %s", scripts[s][1]);
+                 "arguments from outside the file, treated as not given: %s", scripts[s][1]);
         assert_string_equal(warning, expected);
     }
     import("x.py --bf16 \"$@\"", 0);
@@ -757,9 +759,8 @@ static void test_options_given_twice__are_told_where_one_is_doubtful(void **stat
     import("A=\"--tensor-model-parallel-size 2\"\nif [ $1 = x ]; then\n"
            "A+=\" --tensor-model-parallel-size 4\"; fi\nx.py --bf16 $A",
            0);
-    assert_string_equal(warning,
-                        "given, and perhaps once more behind what is set outside the file: "
-                        "--tensor-model-parallel-size ($1)");
+    assert_string_equal(warning, "options that a value from outside the file may override: "
+                                 "--tensor-model-parallel-size ($1)");
 }
 
 static void test_values_that_a_loop_sets__are_not_given(void **state)
@@ -770,7 +771,7 @@ static void test_values_that_a_loop_sets__are_not_given(void **state)
 
     (void)state;
     assert_int_equal(out.degrees.tp, 1);
-    assert_string_equal(warning, "set outside the file, and taken as not given: "
+    assert_string_equal(warning, "values set outside the file, treated as not given: "
                                  "--tensor-model-parallel-size for i in 1 2");
 }
 
@@ -780,18 +781,18 @@ static void test_launches__are_counted_and_the_one_taken_is_told(void **state)
 {
     (void)state;
     assert_int_equal(import(LAUNCH "2\npython prepare.py --seed 1\n" LAUNCH "4", 0).degrees.tp, 4);
-    assert_string_equal(warning, "the script launches 2 times, and the launch of line 3 is taken");
+    assert_string_equal(warning, "the script has 2 launches; the one on line 3 is read");
     assert_int_equal(import("f() {\n" LAUNCH "2\n}\nf\nexit 0\n" LAUNCH "4", 0).degrees.tp, 2);
     assert_string_equal(warning, "");
     import("while true; do\n " LAUNCH "2 \\\n --seed 1\ndone\nf() {\n\n" LAUNCH "4\n}\nf", 0);
-    assert_string_equal(warning, "the script launches 2 times, and the launch of line 2 is taken");
+    assert_string_equal(warning, "the script has 2 launches; the one on line 2 is read");
 }
 
 static void test_launches_behind_exit__are_told(void **state)
 {
     (void)state;
     assert_int_equal(import("exit 0\n" LAUNCH "2", 0).degrees.tp, 2);
-    assert_string_equal(warning, "the launch stands behind an exit, and is not reached");
+    assert_string_equal(warning, "the script exits before its launch");
     import("[ -d x ] || exit 1\n(exit)\nif [ -d y ]; then exit; fi\n" LAUNCH "2", 0);
     assert_string_equal(warning, "");
 }
@@ -804,7 +805,8 @@ static void test_variables_that_stand_for_a_launch__are_told(void **state)
                             0)
                          .degrees.tp,
                      2);
-    assert_string_equal(warning, "no command launches: what is read is the value of M (line 2)");
+    assert_string_equal(
+        warning, "no command starts training; options are read from the value of M (line 2)");
 }
 
 #define ADAM_ON_HOST "x.py --bf16 --optimizer-cpu-offload "
@@ -836,9 +838,10 @@ static void test_offloaded_modules__are_the_largest_set_within(void **state)
     assert_string_equal(plait_offload_acts_name[import(INPUTS_ON_HOST "expert_fc1 mlp_norm", 0)
                                                     .degrees.offload_acts],
                         "expert_fc1");
-    assert_string_equal(warning, "some of --offload-modules are priced as staying on the device");
+    assert_string_equal(warning,
+                        "some modules of --offload-modules are priced as staying on the device");
     assert_refused(INPUTS_ON_HOST "gdp_qkv", "args.sh: offload_modules",
-                   "expected modules whose inputs plait prices on the host, found \"gdp_qkv\"");
+                   "expected modules that plait can price as offloaded, found \"gdp_qkv\"");
 }
 
 static void test_parameters_in_four_bits__have_a_flag_of_their_own(void **state)

@@ -277,7 +277,7 @@ static void test_a_file__is_a_plan(void **state)
 
     (void)state;
     import_on(128, scaled, &entry, &warning);
-    assert_string_equal(warning, "not priced: mu_dtype");
+    assert_string_equal(warning, "options that the price ignores: mu_dtype");
     assert_string_equal(entry.not_read, "base_config, fused_qkv, made_up");
     assert_string_equal(entry.runtime, "maxtext");
     assert_int_equal(entry.gpus, 128);
@@ -344,14 +344,15 @@ static void test_what_cannot_be__is_refused(void **state)
 {
     (void)state;
     assert_refused("ici_fsdp_parallelism: -1\nici_data_parallelism: -1\n", "f.yml",
-                   "expected one axis that is -1, found 2");
+                   "expected one axis of -1, found 2");
     assert_refused("ici_tensor_parallelism: 3\n", "f.yml",
-                   "expected devices that the axes of the mesh divide, found 64");
+                   "expected a number of devices that the mesh axes divide, found 64");
     assert_refused("ici_tensor_parallelism: 0\n", "f.yml:1: ici_tensor_parallelism",
-                   "expected ranks of an axis, or -1, found \"0\"");
-    assert_refused("per_device_batch_size: 0.3\n", "f.yml",
-                   "expected sequences of a pass, per_device_batch_size times the devices, in "
-                   "whole microbatches of 64 ranks, found 19 in 1");
+                   "expected a number of ranks, or -1, found \"0\"");
+    assert_refused(
+        "per_device_batch_size: 0.3\n", "f.yml",
+        "expected per_device_batch_size times the devices to be a multiple of 64 data-parallel "
+        "ranks times the microbatches, found 19 sequences in 1 microbatches");
     assert_refused("max_target_length: lots\n", "f.yml:1: max_target_length",
                    "expected an integer from 1 to 1073741824, found \"lots\"");
     assert_refused("base_emb_dim: 64\nglobal_parameter_scale: 3\n",

@@ -130,7 +130,7 @@ static void test_unknown_values__are_placeholders_with_which_a_run_starts(void *
 {
     (void)state;
     render("tp=2 mbs=1 recompute=full");
-    assert_says(&it, "args.sh", "published: nothing that plait knows\n");
+    assert_says(&it, "args.sh", "published: no values\n");
     assert_says(&it, "args.sh", "--lr-decay-iters 100\n--lr-warmup-iters 10\n");
     assert_says(&it, "args.sh",
                 "--save checkpoints/llama-3-2-3b\n--load checkpoints/llama-3-2-3b\n");

@@ -150,7 +150,7 @@ static void test_a_script__is_a_plan(void **state)
     assert_int_equal(entry.degrees.attention, PLAIT_ATTENTION_FUSED);
     assert_int_equal(entry.degrees.split.kind, PLAIT_SPLIT_FIRST_LAST);
     assert_int_equal(entry.degrees.split.first, 7);
-    assert_string_equal(warning, "not priced: swap_attention, recompute_norm");
+    assert_string_equal(warning, "options that the price ignores: swap_attention, recompute_norm");
     assert_string_equal(entry.not_read, "use_mc2, use_fused_rmsnorm, spec, made_up");
 }
 
@@ -187,9 +187,9 @@ static void test_words_that_are_none__are_refused(void **state)
     assert_refused("--num-layers 8 --context-parallel-size 4 --context-parallel-algo "
                    "hybrid_cp_algo --ulysses-degree-in-cp 3\n",
                    "f.sh: ulysses_degree_in_cp",
-                   "expected a divisor of --context-parallel-size, found \"3\" of 4");
+                   "expected a divisor of --context-parallel-size 4, found 3");
     assert_refused("--num-layers 8 --num-layer-list 4,,4\n", "f.sh: num_layer_list",
-                   "expected layers of each stage such as 17,20,22,21, found \"4,,4\"");
+                   "expected the layers of each stage, such as 17,20,22,21, found \"4,,4\"");
 }
 
 static void test_a_file_of_something_else__is_refused(void **state)

@@ -20,8 +20,8 @@ static void assert_refused(plait_launch_target target, const char *text, const c
     char message[256];
     plait_error err;
 
-    snprintf(message, sizeof message,
-             "expected full training, the only kind that plait prices yet, %s", found);
+    snprintf(message, sizeof message, "expected full training, the only kind that plait prices, %s",
+             found);
     assert_int_equal(import(target, text, &err), PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, where);
     assert_string_equal(err.message, message);
@@ -85,12 +85,12 @@ static void test_methods__are_refused_in_every_format(void **state)
                    "modules:\n  post_trainer:\n    framework: megatron\n    overrides:\n"
                    "      lora:\n        enabled: true\n        dim: 32\n",
                    "f:6: enabled",
-                   "without the adapters of modules.post_trainer.overrides.lora, "
+                   "without adapters such as modules.post_trainer.overrides.lora, "
                    "found \"true\"");
     assert_refused(PLAIT_LAUNCH_MEGATRON,
                    "model:\n  tensor_model_parallel_size: 2\n"
                    "peft:\n  dim: 16\n",
-                   "f:4: dim", "without the adapters of peft, found \"16\"");
+                   "f:4: dim", "without adapters such as peft, found \"16\"");
 }
 
 /* A flag that is off, or has no effect beside full training, is no method. */
@@ -125,13 +125,13 @@ static void test_methods_by_default__are_refused_with_the_flag_of_full_training(
 {
     (void)state;
     assert_refused(PLAIT_LAUNCH_DEEPSPEED, "swift sft --model x --deepspeed zero3", "f: tuner_type",
-                   "found LoRA, the default of swift sft: --tuner_type full (before ms-swift 4: "
-                   "--train_type full) trains all weights");
+                   "found LoRA, the default of swift sft; for full training add --tuner_type full "
+                   "(before ms-swift 4: --train_type full)");
     assert_refused(PLAIT_LAUNCH_DEEPSPEED,
                    "deepspeed src/train.py --stage sft --model_name_or_path x",
                    "f: finetuning_type",
-                   "found LoRA, the default of LLaMA-Factory: --finetuning_type full trains all "
-                   "weights");
+                   "found LoRA, the default of LLaMA-Factory; for full training add "
+                   "--finetuning_type full");
     assert_refused(PLAIT_LAUNCH_MEGATRON, "torchrun finetune.py --bf16 peft.dim=16", "f: peft",
                    "found peft.dim=16");
 }
@@ -176,8 +176,8 @@ static void test_other_software__is_refused_by_its_name(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
             snprintf(message, sizeof message,
-                     "expected full training in a format that plait reads, found a file of %s: its "
-                     "jobs are not supported yet",
+                     "expected full training in a format that plait reads, found a file of %s, "
+                     "which plait does not support",
                      cases[c].found);
             assert_int_equal(import(targets[t], cases[c].text, &err), PLAIT_ERROR_SCHEMA);
             assert_string_equal(err.where, "f");

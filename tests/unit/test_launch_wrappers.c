@@ -81,8 +81,9 @@ static void test_swift__without_packing_is_priced_at_its_longest(void **state)
 {
     (void)state;
     import(SWIFT "--max_length 2048");
-    assert_string_equal(warning, "without --packing true samples keep their own lengths: priced as "
-                                 "if each had as many tokens as --max_length allows");
+    assert_string_equal(
+        warning,
+        "without --packing true samples differ in length; all are priced with --max_length tokens");
 }
 
 /* Nodes stand in the environment of the command alone. */
@@ -103,8 +104,8 @@ static void test_swift__says_models_that_are_not_known(void **state)
 
     (void)state;
     assert_null(out.model);
-    assert_string_equal(warning, "the model is not known, give it with --model: plait has no "
-                                 "Qwen/Nothing-1B");
+    assert_string_equal(
+        warning, "the model is unknown; give it with --model: plait has no model Qwen/Nothing-1B");
 }
 
 static void test_swift__is_read_as_yaml(void **state)
@@ -175,7 +176,7 @@ static void test_yaml__takes_the_last_of_two_arguments(void **state)
 {
     (void)state;
     assert_int_equal(import("ARGS:\n" SIZES "  micro_batch_size: 4\n").degrees.mbs, 4);
-    assert_string_equal(warning, "ARGS.micro_batch_size stands twice: the last value counts");
+    assert_string_equal(warning, "ARGS.micro_batch_size is given twice; the last value is used");
 }
 
 /* A switch that is off is not given, in either spelling. */
@@ -198,7 +199,7 @@ static void test_yaml__says_what_is_set_outside(void **state)
     (void)state;
     import("MODEL_ARGS:\n  --bf16: true\n  --tensor-model-parallel-size: ${TP}\n"
            "  --pipeline-model-parallel-size: $PP\n  --save: ${SAVE}\n");
-    assert_string_equal(warning, "set outside the file, and taken as not given: "
+    assert_string_equal(warning, "values set outside the file, treated as not given: "
                                  "tensor_model_parallel_size, pipeline_model_parallel_size");
 }
 
@@ -206,9 +207,10 @@ static void test_yaml__of_something_else_is_refused(void **state)
 {
     (void)state;
     assert_refused("name: x\non: push\n", "f",
-                   "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list, a "
-                   "JSON or a YAML of them, found none");
-    assert_refused("ARGS:\n  bf16: *x\n", "f:2", "expected a value on its line, found \"*x\"");
+                   "expected a script, list, JSON or YAML with flags of Megatron-LM, such as "
+                   "--num-layers 32, found no such flag");
+    assert_refused("ARGS:\n  bf16: *x\n", "f:2",
+                   "expected a complete value on one line, found \"*x\"");
 }
 
 /* ---- Primus ---- */
@@ -262,8 +264,8 @@ static void test_primus__recomputes_the_layers_of_a_list(void **state)
 
         assert_int_equal(found.kind, PLAIT_RECOMPUTE_FULL);
         assert_int_equal(found.layers, 3);
-        assert_string_equal(warning, "the 5 layers of recompute_layer_ids are priced as 3 of each "
-                                     "stage");
+        assert_string_equal(
+            warning, "the 5 layers of recompute_layer_ids are priced as 3 layers of each stage");
     }
 }
 
@@ -275,12 +277,12 @@ static void test_primus__says_what_is_in_other_files(void **state)
     (void)state;
     assert_null(out.model);
     assert_string_equal(
-        warning, "what the module's config sets stands in another file, and is taken as not "
-                 "given\nthe model is not known, give it with --model: plait has no grok1.yaml");
+        warning, "the module's config is another file; its values are treated as not given\n"
+                 "the model is unknown; give it with --model: plait has no model grok1.yaml");
     out = import(PRIMUS("pre_trainer.yaml", "llama3_8B.yaml", "      num_layers: 4\n"));
     assert_null(out.model);
-    assert_string_equal(warning, "the model is not known, give it with --model: num_layers changes "
-                                 "llama3_8B.yaml");
+    assert_string_equal(warning, "the model is unknown; give it with --model: num_layers differs "
+                                 "from that of llama3_8B.yaml");
 }
 
 static void test_primus__of_another_framework_is_refused(void **state)

@@ -500,7 +500,7 @@ static void test_nested_decoder__is_read_and_what_is_around_it_ignored(void **st
     assert_string_equal(model->family, "llama");
     assert_int_equal(model->hidden, 64);
     assert_true(model->tied);
-    assert_string_equal(test->warning, "ignored: vision_config");
+    assert_string_equal(test->warning, "ignored keys: vision_config");
 }
 
 static void test_known_class__warns_of_parts_that_have_no_price(void **state)
@@ -512,11 +512,11 @@ static void test_known_class__warns_of_parts_that_have_no_price(void **state)
                     "\"max_dynamic_patch\": 12, \"ps_version\": \"v2\", \"template\": \"x\", "
                     "\"hidden_size\": 64, \"llm_config\": " CONFIG("qwen2", MLP) "}");
     assert_string_equal(test->model.family, "qwen2");
-    assert_string_equal(test->warning, "ignored: vision_config");
+    assert_string_equal(test->warning, "ignored keys: vision_config");
     read_text(test, CONFIG("gemma4_text", MLP ", \"audio_config\": {\"hidden_size\": 256}, "
                                               "\"num_kv_shared_layers\": 0, \"some_token_id\": 3, "
                                               "\"hidden_size_per_layer_input\": 0"));
-    assert_string_equal(test->warning, "ignored: audio_config");
+    assert_string_equal(test->warning, "ignored keys: audio_config");
 }
 
 static void test_unknown_class__with_familiar_keys_is_read_like_llama(void **state)
@@ -529,12 +529,11 @@ static void test_unknown_class__with_familiar_keys_is_read_like_llama(void **sta
 
     assert_true(model->kind[0].mlp.gated);
     assert_false(model->layer_norm || model->tied);
-    assert_string_equal(test->warning,
-                        "the model type \"brand_new\" is not known and was read like "
-                        "llama; ignored: magic_level");
+    assert_string_equal(
+        test->warning,
+        "unknown model type \"brand_new\", read like llama; ignored keys: magic_level");
     read_text(test, CONFIG("", MLP));
-    assert_string_equal(test->warning,
-                        "the file says no model_type and was read like llama; ignored: nothing");
+    assert_string_equal(test->warning, "no model_type, read like llama; ignored keys: none");
 }
 
 /* Two names of one number are one size, and a key that another one makes superfluous is none. */
@@ -582,7 +581,7 @@ static void test_minimax__has_dense_layers_of_their_own_width(void **state)
     assert_int_equal(model->kind[1].moe.width, 128);
     assert_int_equal(model->kind[1].moe.shared_width, 96);
     assert_int_equal(model->mtp_layers, 0);
-    assert_string_equal(((model_fixture *)*state)->warning, "ignored: num_mtp_modules");
+    assert_string_equal(((model_fixture *)*state)->warning, "ignored keys: num_mtp_modules");
 }
 
 static void test_unknown_class__of_the_older_kind_has_plain_mlps(void **state)
@@ -606,7 +605,7 @@ static void test_arcee_apertus_and_bitnet__have_squared_relu_or_xielu(void **sta
                                                 "\"rms_norm_eps\": 1e-5"));
     assert_false(model->kind[0].mlp.gated);
     assert_true(model->kind[0].attention.qk_norm);
-    assert_string_equal(((model_fixture *)*state)->warning, "ignored: hidden_act");
+    assert_string_equal(((model_fixture *)*state)->warning, "ignored keys: hidden_act");
     model = read_text(*state,
                       CONFIG("bitnet", MLP ", \"hidden_act\": \"relu2\", \"rms_norm_eps\": 1e-5, "
                                            "\"num_key_value_heads\": 1"));
@@ -730,14 +729,15 @@ typedef struct refusal {
 static void test_refusals__say_where_and_why(void **state)
 {
     static const refusal cases[] = {
-        {CONFIG("t5", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found t5 (an encoder and decoder)"},
+        {CONFIG("t5", MLP), PLAIT_ERROR_SCHEMA, "/model_type",
+         "found t5 (an encoder-decoder model)"},
         {CONFIG("bert", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found bert (an encoder)"},
         {CONFIG("whisper", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found whisper"},
         {CONFIG("jamba", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found jamba"},
         {CONFIG("brand_new", MLP ", \"is_encoder_decoder\": true"), PLAIT_ERROR_SCHEMA,
-         "/is_encoder_decoder", "expected a decoder, found an encoder and decoder"},
+         "/is_encoder_decoder", "expected a decoder-only model, found an encoder-decoder model"},
         {"{\"model_type\": \"any_vision\", \"vision_config\": {}}", PLAIT_ERROR_SCHEMA, "",
-         "found a vision tower only"},
+         "found only a vision tower"},
         {"{\"architectures\": [\"X\"]}", PLAIT_ERROR_SCHEMA, "", "\"hidden_size\""},
         {CONFIG("llama", ""), PLAIT_ERROR_SCHEMA, "", "\"intermediate_size\""},
         {CONFIG("brand_new", ""), PLAIT_ERROR_SCHEMA, "", "\"intermediate_size\""},
@@ -763,10 +763,10 @@ static void test_refusals__say_where_and_why(void **state)
         {CONFIG("brand_new", MLP ", \"q_lora_rank\": 8, \"index_n_heads\": 2, "
                                  "\"qk_rope_head_dim\": 4"),
          PLAIT_ERROR_SCHEMA, "/q_lora_rank",
-         "expected only sizes that plait understands, found \"q_lora_rank\", index_n_heads, "
-         "qk_rope_head_dim; plait cannot price this yet for brand_new"},
+         "expected only supported size keys, found \"q_lora_rank\", index_n_heads, "
+         "qk_rope_head_dim, which plait cannot price yet for brand_new"},
         {CONFIG("llama", MLP ", \"hc_mult\": 4"), PLAIT_ERROR_SCHEMA, "/hc_mult",
-         "found \"hc_mult\"; plait cannot price this yet for llama"},
+         "found \"hc_mult\", which plait cannot price yet for llama"},
 #define EXTRA(key, value)                                                                          \
     {CONFIG("llama", MLP ", \"" key "\": " value), PLAIT_ERROR_SCHEMA, "/" key, "\"" key "\""}
         EXTRA("rope_head_dim", "64"),
@@ -787,7 +787,7 @@ static void test_refusals__say_where_and_why(void **state)
                                                                                     MLP) "}",
          PLAIT_ERROR_SCHEMA, "/adapter_dim", "\"adapter_dim\""},
         {CONFIG("brand_new", MLP ", \"rms_norm_eps\": 1e-5, \"hidden_act\": \"relu2\""),
-         PLAIT_ERROR_SCHEMA, "/hidden_act", "to show that the MLP is gated, found \"relu2\""},
+         PLAIT_ERROR_SCHEMA, "/hidden_act", "a form of gelu), found \"relu2\""},
         {CONFIG("qwen", ", \"intermediate_size\": 1"), PLAIT_ERROR_RANGE, "/intermediate_size",
          "expected at least 2, found 1"},
         {CONFIG("llama", MLP ", \"ffn_mult\": 1.5"), PLAIT_ERROR_SCHEMA, "/ffn_mult",
@@ -802,7 +802,8 @@ static void test_refusals__say_where_and_why(void **state)
          "/attn_type_list", "\"attn_type_list\""},
         {CONFIG("brand_new", MLP ", \"layer_types\": [\"linear_attention\", \"full_attention\", "
                                  "\"full_attention\", \"full_attention\"]"),
-         PLAIT_ERROR_SCHEMA, "/linear_num_value_heads", "expected the sizes of the linear layers"},
+         PLAIT_ERROR_SCHEMA, "/linear_num_value_heads",
+         "expected the sizes of the linear attention"},
         {CONFIG("glm_moe_dsa", MLP ", \"indexer_types\": [\"full\", \"shared\", \"full\", "
                                    "\"shared\"]"),
          PLAIT_ERROR_SCHEMA, "/indexer_types", "\"indexer_types\""},

@@ -522,7 +522,7 @@ static void test_activation__of_an_unknown_name_is_told(void **state)
     model_fixture *test = *state;
 
     read_text(test, CONFIG("llama", ", \"hidden_act\": \"frobnicate\""));
-    assert_string_equal(test->warning, "ignored: hidden_act");
+    assert_string_equal(test->warning, "ignored keys: hidden_act");
     read_text(test, CONFIG("llama", ", \"hidden_act\": \"silu\""));
     assert_string_equal(test->warning, "");
 }
@@ -536,7 +536,7 @@ static void test_numerics__are_no_reason_to_warn(void **state)
                                         "\"query_pre_attn_scalar\": 16, \"logit_scale\": 2, "
                                         "\"original_max_position_embeddings\": 4096, "
                                         "\"rope_scaling\": {\"type\": \"su\"}"));
-    assert_non_null(strstr(test->warning, "ignored: nothing"));
+    assert_non_null(strstr(test->warning, "ignored keys: none"));
 }
 
 /* ---- refusals ---- */

@@ -297,9 +297,9 @@ static void test_one_hyphen__is_read_once(void **state)
     assert_int_equal(PARSE(w, "-:2", "needles"), PLAIT_OK);
     assert_string_equal(w->operands.text[0], "-:2");
     assert_refused(w, PARSE(w, "-", "-:2"), PLAIT_ERROR_SCHEMA, "-:2",
-                   "expected standard input once, found it twice: give a file");
+                   "expected - (standard input) once, found it twice: name a file instead");
     assert_refused(w, PARSE(w, "-", "--name", "-"), PLAIT_ERROR_SCHEMA, "-",
-                   "expected standard input once, found it twice: give a file");
+                   "expected - (standard input) once, found it twice: name a file instead");
 }
 
 static void test_too_many_operands__are_refused_with_the_usage(void **state)
@@ -307,7 +307,7 @@ static void test_too_many_operands__are_refused_with_the_usage(void **state)
     world *w = *state;
 
     assert_refused(w, PARSE(w, "a", "b", "c", "d"), PLAIT_ERROR_SCHEMA, "knit",
-                   "expected `plait knit YARN NEEDLES`, found also \"c\"");
+                   "expected `plait knit YARN NEEDLES`, found an extra operand \"c\"");
 }
 
 static void test_out_of_memory__is_a_failure_at_every_allocation(void **state)

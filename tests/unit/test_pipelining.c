@@ -92,11 +92,11 @@ static void test_what_pytorch_has_no_words_for__is_refused(void **state)
                                             "ep=8 pp=4 schedule=dualpipe split=spread"};
 
     (void)state;
-    assert_refused(&one, "expected what pipelining can say, found: pp 1: there is no pipeline to "
-                         "schedule");
-    assert_refused(&both_ends,
-                   "expected what pipelining can say, found: a schedule that holds each "
-                   "stage on two ranks, and PyTorch does on one");
+    assert_refused(
+        &one,
+        "expected a plan that pipelining can run, found: pp 1, which needs no pipeline schedule");
+    assert_refused(&both_ends, "expected a plan that pipelining can run, found: a schedule with "
+                               "each stage on two ranks; PyTorch supports one");
 }
 
 int main(void)

@@ -171,7 +171,7 @@ static void test_refusals__of_worlds_and_batches(void **state)
     assert_refused(&w, "tp=8", "tp 8 x pp 1 x cp 1 = 8 does not divide 12 GPUs");
     make(&w);
     assert_refused(&w, "tp=8 pp=4", "tp 8 x pp 4 x cp 1 = 32 does not divide 16 GPUs");
-    assert_refused(&w, "tp=2 dp=4", "dp is 8: 16 GPUs / (tp pp cp)");
+    assert_refused(&w, "tp=2 dp=4", "dp must be 8: 16 GPUs / (tp x pp x cp)");
     assert_refused(&w, "mbs=3", "dp 16 x mbs 3 = 48 does not divide a batch of 32 sequences");
     assert_refused(&w, "mbs=4", "dp 16 x mbs 4 = 64 does not divide a batch of 32 sequences");
 }
@@ -183,10 +183,11 @@ static void test_refusals__of_layers_that_do_not_divide(void **state)
     (void)state;
     make(&w);
     assert_refused(&w, "tp=16", "tp 16 does not divide 8 heads");
-    assert_refused(&w, "tp=4 cp=4 cp_comm=a2a", "cp 4 (a2a) does not divide 2 heads a tensor rank");
+    assert_refused(&w, "tp=4 cp=4 cp_comm=a2a",
+                   "cp 4 (a2a) does not divide the 2 heads per tensor rank");
     w.layer.attention.kv_heads = 1;
     assert_refused(&w, "cp=2 cp_comm=a2a",
-                   "cp 2 (a2a) does not divide 1 key-value heads a tensor rank (rule P1)");
+                   "cp 2 (a2a) does not divide the 1 key-value heads per tensor rank (rule P1)");
     w.layer.attention.kv_heads = 6;
     assert_refused(&w, "tp=4", "tp 4 and 6 key-value heads: neither divides the other");
     make(&w);
@@ -204,7 +205,7 @@ static void test_refusals__of_layers_that_do_not_divide(void **state)
     make(&w);
     w.layer.mixer = PLAIT_MIXER_MAMBA;
     w.layer.mamba.inner = 1002;
-    assert_refused(&w, "tp=4", "tp 4 does not divide 1002 channels");
+    assert_refused(&w, "tp=4", "tp 4 does not divide 1002 Mamba channels");
 }
 
 static void test_refusals__of_sequences(void **state)
@@ -215,11 +216,11 @@ static void test_refusals__of_sequences(void **state)
     make(&w);
     assert_refused(&w, "sp=1", "sp needs tp > 1");
     w.problem.job.seq = 60;
-    assert_refused(&w, "cp=8", "cp 8 does not divide a sequence of 60");
+    assert_refused(&w, "cp=8", "cp 8 does not divide a sequence of 60 tokens");
     make(&w);
     w.layer.mixer = PLAIT_MIXER_MAMBA;
     w.layer.mamba.inner = 1024;
-    assert_refused(&w, "cp=2", "cp 2 of a recurrent layer needs cp_comm a2a");
+    assert_refused(&w, "cp=2", "cp 2 needs cp_comm a2a in a model with recurrent layers");
     assert_legal(&w, "cp=2 cp_comm=a2a");
 }
 
@@ -250,8 +251,7 @@ static void test_refusals__of_experts_that_reach_into_other_stages(void **state)
     (void)state;
     make_moe(&w);
     assert_refused(&w, "tp=2 pp=2 ep=4 order=tp-cp-pp-dp",
-                   "order tp-cp-pp-dp deals experts within tp x cp = 2 ranks: etp x ep = 4 does "
-                   "not divide them (rule P2)");
+                   "with order tp-cp-pp-dp, etp x ep must divide tp x cp = 2, found 4 (rule P2)");
     assert_legal(&w, "tp=4 pp=2 ep=4 order=tp-cp-pp-dp");
     assert_legal(&w, "tp=4 pp=2 ep=2 order=tp-cp-pp-dp");
     assert_legal(&w, "tp=2 ep=4 order=tp-cp-pp-dp"); // one stage
@@ -259,8 +259,7 @@ static void test_refusals__of_experts_that_reach_into_other_stages(void **state)
     w.problem.job.seq = 66;
     w.problem.job.gpus = 12;
     assert_refused(&w, "cp=3 pp=2 ep=2 order=tp-cp-pp-dp",
-                   "order tp-cp-pp-dp deals experts within tp x cp = 3 ranks: etp x ep = 2 does "
-                   "not divide them (rule P2)");
+                   "with order tp-cp-pp-dp, etp x ep must divide tp x cp = 3, found 2 (rule P2)");
 }
 
 static void test_refusals__of_shards(void **state)
@@ -271,13 +270,14 @@ static void test_refusals__of_shards(void **state)
     make(&w);
     assert_refused(&w, "tp=2 zero=1 shard_group=3", "shard_group 3 does not divide dp x cp = 8");
     assert_refused(&w, "tp=2 zero=1 shard_group=16", "shard_group 16 does not divide dp x cp = 8");
-    assert_refused(&w, "tp=2 shard_group=4", "ZeRO 0 shards nothing: shard_group is dp x cp = 8");
+    assert_refused(&w, "tp=2 shard_group=4",
+                   "ZeRO 0 shards nothing: shard_group must be dp x cp = 8");
     /* 4 context ranks, then a whole pipeline away 5 times the same: 6 ranks would be 1.5 of them */
     w.problem.job.gpus = 48;
     w.problem.job.gbs = 48;
     assert_refused(&w, "cp=4 pp=2 zero=1 shard_group=6 order=tp-cp-pp-dp",
-                   "order tp-cp-pp-dp has whole pipelines between replicas: shard_group 6 is "
-                   "neither a multiple nor a divisor of the ranks side by side, cp 4 (rule P3)");
+                   "with order tp-cp-pp-dp, shard_group 6 must be a multiple or a divisor of cp 4, "
+                   "and the expert shard group of the expert replicas within tp x cp (rule P3)");
     assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=2 order=tp-cp-pp-dp");
     assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=8 order=tp-cp-pp-dp");
     assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=6"); // all replicas are neighbours
@@ -289,13 +289,11 @@ static void test_refusals__of_schedules(void **state)
 
     (void)state;
     make(&w);
-    assert_refused(&w, "pp=4 schedule=zb-v",
-                   "schedule zb-v with vpp 1: it takes two chunks a rank");
-    assert_refused(&w, "pp=4 schedule=v-min",
-                   "schedule v-min with vpp 1: it takes two chunks a rank");
-    assert_refused(&w, "pp=4 vpp=3", "schedule 1f1b with vpp 3: it takes one chunk a rank");
+    assert_refused(&w, "pp=4 schedule=zb-v", "schedule zb-v needs vpp 2, found vpp 1");
+    assert_refused(&w, "pp=4 schedule=v-min", "schedule v-min needs vpp 2, found vpp 1");
+    assert_refused(&w, "pp=4 vpp=3", "schedule 1f1b needs vpp 1, found vpp 3");
     assert_refused(&w, "pp=4 schedule=interleaved",
-                   "schedule interleaved with vpp 1: it takes several chunks a rank");
+                   "schedule interleaved needs vpp > 1, found vpp 1");
     assert_refused(&w, "schedule=gpipe", "schedule gpipe needs pp > 1");
     assert_refused(&w, "vpp=2 schedule=interleaved", "schedule interleaved needs pp > 1");
     /* 32 sequences over 4 replicas of 2: 4 microbatches, where 2 x 4 are needed */
@@ -315,12 +313,13 @@ static void test_refusals__of_stages(void **state)
 
     (void)state;
     make(&w);
-    assert_refused(&w, "pp=16", "pp 16 x vpp 1 chunks for 12 layers");
-    assert_refused(&w, "pp=4 vpp=4 schedule=interleaved", "pp 4 x vpp 4 chunks for 12 layers");
+    assert_refused(&w, "pp=16", "pp 16 x vpp 1 chunks are too many for 12 layers");
+    assert_refused(&w, "pp=4 vpp=4 schedule=interleaved",
+                   "pp 4 x vpp 4 chunks are too many for 12 layers");
     assert_refused(&w, "pp=8", "12 layers do not divide into pp 8 x vpp 1 chunks by split even");
     assert_refused(&w, "pp=4 split=first-last:2,3",
                    "12 layers do not divide into pp 4 x vpp 1 chunks by split first-last:2,3");
-    assert_refused(&w, "recompute=full:13", "recompute full:13 of 12 layers");
+    assert_refused(&w, "recompute=full:13", "recompute full:13 exceeds the 12 layers of the model");
 }
 
 // ---- refusals by hardware and software -----------------------------------------------------
@@ -339,7 +338,7 @@ static void test_refusals__of_number_formats_and_kernels(void **state)
     assert_refused(&w, "", "software has no precision fp8");
     make(&w);
     w.gpu.fp16_only = true;
-    assert_refused(&w, "", "chip has no bf16; it runs fp16");
+    assert_refused(&w, "", "chip has no bf16; use fp16");
     make(&w);
     w.runtime.can.takes[PLAIT_KEY_ATTENTION] = 1u << PLAIT_ATTENTION_FUSED;
     assert_refused(&w, "attention=flash2", "software has no attention flash2");
@@ -352,10 +351,10 @@ static void test_refusals__of_degrees_beyond_the_software(void **state)
     (void)state;
     make(&w);
     w.runtime.can.most[PLAIT_KEY_TP] = 4;
-    assert_refused(&w, "tp=8", "software takes tp up to 4");
+    assert_refused(&w, "tp=8", "software supports tp up to 4");
     make(&w);
     w.runtime.can.most[PLAIT_KEY_PP] = 2;
-    assert_refused(&w, "pp=4", "software takes pp up to 2");
+    assert_refused(&w, "pp=4", "software supports pp up to 2");
     make(&w);
     w.runtime.can.most[PLAIT_KEY_VPP] = 1;
     assert_refused(&w, "pp=2 vpp=2 schedule=interleaved", "software has no vpp");
@@ -364,7 +363,7 @@ static void test_refusals__of_degrees_beyond_the_software(void **state)
     assert_refused(&w, "cp=2", "software has no cp");
     make_moe(&w);
     w.runtime.can.most[PLAIT_KEY_EP] = 2;
-    assert_refused(&w, "ep=4", "software takes ep up to 2");
+    assert_refused(&w, "ep=4", "software supports ep up to 2");
 }
 
 static void test_refusals__of_words_that_the_software_lacks(void **state)
@@ -401,17 +400,17 @@ static void test_refusals__of_switches_that_the_software_fixes(void **state)
     (void)state;
     make(&w);
     w.runtime.can.takes[PLAIT_KEY_SP] = 2u;
-    assert_refused(&w, "tp=2", "software runs tp > 1 with sp = 1");
+    assert_refused(&w, "tp=2", "software needs sp = 1 with tp > 1");
     assert_legal(&w, "tp=2 sp=1");
     w.runtime.can.takes[PLAIT_KEY_SP] = 1u;
-    assert_refused(&w, "tp=2 sp=1", "software runs tp > 1 with sp = 0");
+    assert_refused(&w, "tp=2 sp=1", "software needs sp = 0 with tp > 1");
     assert_legal(&w, "tp=2");
     make(&w);
     w.runtime.can.hsdp = false;
-    assert_refused(&w, "zero=1 shard_group=4", "software shards over all of dp x cp");
+    assert_refused(&w, "zero=1 shard_group=4", "software has no shard_group below dp x cp");
     make_moe(&w);
     w.runtime.can.etp = false;
-    assert_refused(&w, "tp=4 etp=2", "software cuts experts by etp 1 or tp");
+    assert_refused(&w, "tp=4 etp=2", "software has no etp other than 1 and tp");
     assert_legal(&w, "tp=4 etp=4");
 }
 
@@ -427,39 +426,41 @@ static void test_rules__of_megatron(void **state)
     assert_refused(&w, "tp=2", "experts with tp > 1 need sp = 1 (software, rule M1)");
     assert_legal(&w, "tp=2 sp=1");
     assert_refused(&w, "tp=4 sp=1 pp=2 ep=2 order=tp-cp-pp-dp",
-                   "order tp-cp-pp-dp needs tp cp = etp ep with experts, cp = 1 without "
+                   "order tp-cp-pp-dp needs tp x cp = etp x ep, or cp = 1 without experts "
                    "(software, rule M3)");
     assert_legal(&w, "tp=4 sp=1 pp=2 ep=4 order=tp-cp-pp-dp");
     /* 16 replicas in 4 instances; 2 replicas of each expert do not divide by 4 */
     assert_refused(&w, "ep=8 zero=1 shard_group=4",
-                   "shard_group must also divide the expert replicas (software, rule M6)");
+                   "dp x cp / shard_group must divide the number of replicas of an expert "
+                   "(software, rule M6)");
     assert_legal(&w, "ep=8 zero=1 shard_group=8");
 
     make(&w);
     w.runtime.rules = PLAIT_RULES_MEGATRON;
     assert_refused(&w, "pp=2 cp=2 order=tp-cp-pp-dp",
-                   "order tp-cp-pp-dp needs tp cp = etp ep with experts, cp = 1 without "
+                   "order tp-cp-pp-dp needs tp x cp = etp x ep, or cp = 1 without experts "
                    "(software, rule M3)");
     assert_legal(&w, "tp=2 sp=1 pp=2 order=tp-cp-pp-dp");
     /* 32 sequences over 4 replicas of 4: 2 microbatches in a pipeline of 4 */
-    assert_refused(
-        &w, "pp=4 vpp=3 schedule=interleaved mbs=4",
-        "the interleaved schedule needs microbatches in multiples of pp (software, rule M2)");
+    assert_refused(&w, "pp=4 vpp=3 schedule=interleaved mbs=4",
+                   "the interleaved schedule needs a number of microbatches that is a multiple of "
+                   "pp (software, rule M2)");
     w.problem.job.seq = 68;
     assert_refused(&w, "cp=4",
-                   "the sequence must divide by 2 cp, and its part of a rank by tp under sp "
-                   "(software, rule M4)");
+                   "the sequence length must be a multiple of 2 cp, and with sp the part of a "
+                   "context rank a multiple of tp (software, rule M4)");
     assert_refused(&w, "tp=8 sp=1",
-                   "the sequence must divide by 2 cp, and its part of a rank by tp under sp "
-                   "(software, rule M4)");
+                   "the sequence length must be a multiple of 2 cp, and with sp the part of a "
+                   "context rank a multiple of tp (software, rule M4)");
     assert_legal(&w, "cp=2");
     w.model.learned_positions = 64;
-    assert_refused(&w, "",
-                   "the sequence must not exceed the learned position table (software, rule M5)");
+    assert_refused(
+        &w, "",
+        "the sequence must not be longer than the table of learned positions (software, rule M5)");
     make(&w);
     w.runtime.rules = PLAIT_RULES_MEGATRON;
     assert_refused(&w, "cp=2 pp=2 order=tp-cp-pp-dp",
-                   "order tp-cp-pp-dp needs tp cp = etp ep with experts, cp = 1 without "
+                   "order tp-cp-pp-dp needs tp x cp = etp x ep, or cp = 1 without experts "
                    "(software, rule M3)");
     assert_legal(&w, "tp=2 pp=2 order=tp-cp-pp-dp");
     assert_legal(&w, "cp=2 pp=2");
@@ -474,12 +475,12 @@ static void test_rules__of_megatron_about_kernels(void **state)
     make(&w);
     w.runtime.rules = PLAIT_RULES_MEGATRON;
     assert_refused(&w, "cp=2 attention=unfused",
-                   "cp needs attention fused, flash2 or flash3 (software, rule M12)");
+                   "cp > 1 needs attention fused, flash2 or flash3 (software, rule M12)");
     assert_legal(&w, "cp=2 attention=flash3");
     w.layer.attention.sinks = true;
     assert_refused(
         &w, "attention=flash3",
-        "attention flash3 has no sinks under software, which the model needs (rule P56)");
+        "the model needs sinks, which attention flash3 under software does not support (rule P56)");
     assert_legal(&w, "cp=2 cp_comm=a2a");
     w.layer.mixer = PLAIT_MIXER_MLA;
     w.layer.mla =
@@ -489,8 +490,8 @@ static void test_rules__of_megatron_about_kernels(void **state)
                    "MLA needs attention fused, flash3 or unfused (software, rule M14)");
     w.layer.mla.index_heads = 4;
     assert_refused(&w, "cp=2",
-                   "sparse attention with an indexer under cp needs cp_comm allgather (software, "
-                   "rule M11)");
+                   "with cp > 1, sparse attention with an indexer needs cp_comm allgather "
+                   "(software, rule M11)");
     assert_legal(&w, "cp=2 cp_comm=allgather");
 }
 
@@ -507,11 +508,12 @@ static void test_rules__of_torchtitan(void **state)
     assert_refused(&w, "pp=2", "tied embeddings need pp = 1 (software, rule T3)");
     w.problem.job.seq = 66;
     assert_refused(&w, "tp=4 sp=1",
-                   "the sequence must divide by tp under sp, and by 2 cp (software, rule T4)");
+                   "the sequence length must be a multiple of tp (with sp) x 2 cp (with cp > 1) "
+                   "(software, rule T4)");
     make_moe(&w);
     w.runtime.rules = PLAIT_RULES_TORCHTITAN;
     assert_refused(&w, "ep=8 zero=3 shard_group=4",
-                   "ep must divide shard_group tp (software, rule T2)");
+                   "ep must divide shard_group x tp (software, rule T2)");
     assert_legal(&w, "ep=8 zero=3 shard_group=8");
 }
 
@@ -523,7 +525,8 @@ static void test_rules__of_fsdp_and_deepspeed(void **state)
     make(&w);
     w.runtime.rules = PLAIT_RULES_FSDP;
     w.problem.job.seq = 68;
-    assert_refused(&w, "cp=4", "the sequence must divide by 2 cp (software, rule F1)");
+    assert_refused(&w, "cp=4",
+                   "the sequence length must be a multiple of 2 cp (software, rule F1)");
     make(&w);
     w.runtime.rules = PLAIT_RULES_DEEPSPEED;
     assert_refused(&w, "pp=2 zero=2", "the pipeline engine needs ZeRO 0 or 1 (software, rule D1)");
@@ -601,20 +604,19 @@ static void test_stages__have_the_degrees_of_the_plan(void **state)
     make(&w);
     expand(&w, "tp=4 pp=4 zero=1", &plan);
     plan.stage[2].degrees.tp = 8;
-    assert_plan(
-        &w, &plan,
-        "stage 2 has tp 8 where the plan has 4: the runtime runs stages of the same degrees "
-        "(rule P6)");
+    assert_plan(&w, &plan,
+                "stage 2 has tp 8, but the plan has 4: the runtime needs the same degrees in all "
+                "stages (rule P6)");
     plan.stage[2].degrees = plan.plan.degrees;
     plan.stage[3].degrees.zero = 0;
     assert_plan(&w, &plan,
-                "stage 3 has zero 0 where the plan has 1: the runtime runs stages of the same "
-                "degrees (rule P6)");
+                "stage 3 has zero 0, but the plan has 1: the runtime needs the same degrees in all "
+                "stages (rule P6)");
     plan.stage[3].degrees = plan.plan.degrees;
     plan.plan.order[2] = PLAIT_AXIS_PP;
-    assert_plan(&w, &plan, "axis 2 of the ranks is pp where order tp-cp-dp-pp has dp");
+    assert_plan(&w, &plan, "axis 2 of the rank order is pp, but order tp-cp-dp-pp has dp");
     plan.plan.order[2] = PLAIT_GROUPS;
-    assert_plan(&w, &plan, "axis 2 of the ranks is none where order tp-cp-dp-pp has dp");
+    assert_plan(&w, &plan, "axis 2 of the rank order is none, but order tp-cp-dp-pp has dp");
     plan.plan.order[2] = PLAIT_AXIS_DP;
 }
 
@@ -631,8 +633,8 @@ static void test_stages__recompute_alike_what_is_said_once(void **state)
     assert_plan(&w, &plan, "");
     plan.recompute[1][0].kind = PLAIT_RECOMPUTE_FULL;
     assert_plan(&w, &plan,
-                "layer 0 of stage 0 recomputes selective and another layer full: software has that "
-                "in all layers or in none (rule P40)");
+                "layer 0 of stage 0 has recompute selective and another layer full: software "
+                "allows the former in all layers or in none (rule P40)");
     expand(&w, "pp=4 recompute=full", &plan);
     plan.recompute[1][0].kind = PLAIT_RECOMPUTE_NONE;
     assert_plan(&w, &plan, "");
@@ -656,25 +658,25 @@ static void test_stages__recompute_as_the_software_can(void **state)
     assert_plan(&w, &plan, ""); // full:1 of stage 1
     w.runtime.can.full_layers = false;
     assert_plan(&w, &plan,
-                "layer 1 of stage 1 recomputes none where the stage says full: software has one "
-                "choice a stage (rule P36)");
+                "layer 1 of stage 1 has recompute none, but its stage has full: software has one "
+                "choice per stage (rule P36)");
     w.runtime.can.full_layers = true;
     plan.recompute[1][2] = full; // not the first ones
     assert_plan(&w, &plan,
-                "layer 2 of stage 1 recomputes full where the stage says none: software has one "
-                "choice a stage (rule P36)");
+                "layer 2 of stage 1 has recompute full, but its stage has none: software has one "
+                "choice per stage (rule P36)");
     plan.recompute[1][0] = plan.recompute[1][1] = plan.recompute[1][2] = mlp;
     assert_plan(&w, &plan, "");
     plan.recompute[1][1] = norms;
     assert_plan(&w, &plan,
-                "layer 1 of stage 1 recomputes modules:layernorm where the stage says modules:mlp: "
-                "software has one choice a stage (rule P36)");
+                "layer 1 of stage 1 has recompute modules:layernorm, but its stage has "
+                "modules:mlp: software has one choice per stage (rule P36)");
     w.runtime.can.recompute_by = PLAIT_BY_LAYER;
     assert_plan(&w, &plan, "");
     w.runtime.can.recompute_by = PLAIT_BY_PLAN;
     assert_plan(&w, &plan,
-                "layer 0 of stage 1 recomputes modules:mlp where the plan says none: software has "
-                "one choice a plan (rule P35)");
+                "layer 0 of stage 1 has recompute modules:mlp, but its plan has none: software has "
+                "one choice per plan (rule P35)");
 }
 
 /* 16 GPUs on 2 stages: tp 2 leaves dp 4, so that 8 sequences pass a stage at mbs 2. */
@@ -693,41 +695,42 @@ static void test_layers__are_cut_as_the_software_can(void **state)
     assert_plan(&w, &plan, "");
     cut[3].tp = 4;
     assert_plan(&w, &plan,
-                "layer 3 of stage 1 has tp 4 where the plan has 2: software has one for all layers "
-                "(rule P44)");
+                "layer 3 of stage 1 has tp 4, but the plan has 2: software needs the same in all "
+                "layers (rule P44)");
     w.runtime.can.tp_by = PLAIT_BY_LAYER;
     assert_plan(&w, &plan, "");
     cut[4].zero = 3;
-    assert_plan(
-        &w, &plan,
-        "layer 4 of stage 1 has ZeRO 3 where the plan has 2: software has one for all layers "
-        "(rule P44)");
+    assert_plan(&w, &plan,
+                "layer 4 of stage 1 has ZeRO 3, but the plan has 2: software needs the same in all "
+                "layers (rule P44)");
     w.runtime.can.zero_by = PLAIT_BY_LAYER;
     assert_plan(&w, &plan, "");
     cut[4].zero = 1;
     assert_plan(&w, &plan,
-                "layer 4 of stage 1 has ZeRO 1: expected 2 as the plan, or 3 (rule P47)");
+                "layer 4 of stage 1 has ZeRO 1: expected 2 as in the plan, or 3 (rule P47)");
     cut[4].zero = 3;
     cut[3].tp = 1; // 8 sequences to 8 GPUs
     assert_plan(&w, &plan, "");
     cut[3].tp = 16;
     assert_plan(&w, &plan,
-                "layer 3 of stage 1 has tp 16: it shares 8 sequences a microbatch out evenly to 8 "
-                "GPUs (rule P45)");
+                "layer 3 of stage 1 has tp 16, which cannot divide 8 sequences per microbatch "
+                "evenly among 8 GPUs (rule P45)");
     w.runtime.can.most[PLAIT_KEY_TP] = 2;
     cut[3].tp = 8;
-    assert_plan(&w, &plan, "layer 3 of stage 1: software takes tp up to 2");
+    assert_plan(&w, &plan, "layer 3 of stage 1: software supports tp up to 2");
 }
 
 static void test_layers_cut_otherwise__have_a_price_beside_plain_keys(void **state)
 {
     static const struct {
         const char *keys, *why;
-    } rows[] = {{"tp=2 sp=1 pp=2 mbs=2 vpp=3 schedule=interleaved",
-                 "vpp 3 beside layers that are cut otherwise (rule P46)"},
-                {"tp=2 sp=1 pp=2 mbs=2 schedule=zb-h1",
-                 "schedule zb-h1 beside layers that are cut otherwise (rule P46)"},
-                {"tp=2 sp=0 pp=2 mbs=2", "sp 0 beside layers that are cut otherwise (rule P46)"}};
+    } rows[] = {
+        {"tp=2 sp=1 pp=2 mbs=2 vpp=3 schedule=interleaved",
+         "vpp 3 cannot be priced with layers that have their own tp or ZeRO stage (rule P46)"},
+        {"tp=2 sp=1 pp=2 mbs=2 schedule=zb-h1", "schedule zb-h1 cannot be priced with layers that "
+                                                "have their own tp or ZeRO stage (rule P46)"},
+        {"tp=2 sp=0 pp=2 mbs=2",
+         "sp 0 cannot be priced with layers that have their own tp or ZeRO stage (rule P46)"}};
     const plait_cut cut[6] = {{4, 0}, {4, 0}, {4, 0}, {4, 0}, {4, 0}, {4, 0}};
     changed_plan plan;
     world w;
@@ -771,12 +774,12 @@ static void test_stages__offload_as_the_software_can(void **state)
     assert_plan(&w, &plan, "");
     plan.stage[0].degrees.offload_acts = 5;
     assert_plan(&w, &plan,
-                "offload_acts moe_act with recompute none: the model has no such modules apart "
-                "(rule P27)");
+                "offload_acts moe_act with recompute none: the model or the runtime has no such "
+                "separate modules (rule P27)");
     w.runtime.can.offload_by = PLAIT_BY_PLAN;
     assert_plan(&w, &plan,
-                "stage 0 has offload_acts moe_act where the plan has none: the runtime has one for "
-                "all stages (rule P37)");
+                "stage 0 has offload_acts moe_act, but the plan has none: the runtime needs the "
+                "same value in all stages (rule P37)");
 }
 
 static void test_parameters__wait_on_the_host_of_all_stages_or_none(void **state)
@@ -790,8 +793,8 @@ static void test_parameters__wait_on_the_host_of_all_stages_or_none(void **state
     assert_plan(&w, &plan, "");
     plan.stage[1].degrees.offload = PLAIT_OFFLOAD_NONE;
     assert_plan(&w, &plan,
-                "stage 1 has offload none where the plan has params: offload params is of all "
-                "stages or none (rule P54)");
+                "stage 1 has offload none, but the plan has params: offload params must be in all "
+                "stages or in none (rule P54)");
 }
 
 /* Under DualPipe the ranks of a stage hold the mirrored one too. */
@@ -805,7 +808,7 @@ static void test_stages__mirrored_offload_alike(void **state)
     expand(&w, "pp=4 schedule=dualpipe", &plan);
     plan.stage[0].degrees.offload_acts = 1;
     assert_plan(&w, &plan,
-                "stage 0 offloads other than stage 3, which its ranks hold too (rule P38)");
+                "stages 0 and 3 are on the same ranks but offload differently (rule P38)");
     plan.stage[3].degrees.offload_acts = 1;
     assert_plan(&w, &plan, "");
 }
@@ -819,14 +822,14 @@ static void test_stages__hold_each_layer_once(void **state)
     make(&w);
     expand(&w, "pp=4", &plan);
     plan.chunk[0][0].last = 4;
-    assert_plan(&w, &plan, "stage 0 has 3 layers, its chunks 4");
+    assert_plan(&w, &plan, "stage 0 has 3 layers, but its chunks have 4");
     plan.stage[0].layers = 4;
-    assert_plan(&w, &plan, "the stages hold 13 layers, small has 12");
+    assert_plan(&w, &plan, "the stages have 13 layers, but small has 12");
     plan.chunk[1][0].first = 4;
     plan.stage[1].layers = 2;
     assert_plan(&w, &plan,
-                "chunk 0 holds layers 0 to 4 where split even deals 0 to 3: leave `split` out, and "
-                "stages of your own say it");
+                "chunk 0 has layers 0 to 4, but split even assigns 0 to 3: omit `split` to choose "
+                "the stages yourself");
     plan.plan.degrees.split =
         (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = "Et*4|tt|ttt|tttL"};
     for (int s = 0; s < 4; s++)
@@ -835,15 +838,15 @@ static void test_stages__hold_each_layer_once(void **state)
     plan.chunk[1][0].first = 5; // layer 4 is nobody's, layer 6 twice
     plan.chunk[1][0].last = 7;
     assert_plan(&w, &plan,
-                "chunk 1 holds layers 5 to 7 where split layout:Et*4|tt|ttt|tttL deals 4 to 6: "
-                "leave `split` out, and stages of your own say it");
+                "chunk 1 has layers 5 to 7, but split layout:Et*4|tt|ttt|tttL assigns 4 to 6: omit "
+                "`split` to choose the stages yourself");
     plan.chunk[1][0] = (plait_chunk){.first = 4, .last = 6, .mtp = 1};
     assert_int_equal(plait_plan_check(&w.problem, &plan.plan, NULL, NULL, 0), PLAIT_INVALID);
     plan.chunk[1][0].mtp = 0;
     plan.stage[1].chunks = 2;
-    assert_plan(&w, &plan, "stage 1 has 2 chunks where vpp is 1");
+    assert_plan(&w, &plan, "stage 1 has 2 chunks, but vpp is 1");
     plan.plan.stages = 3;
-    assert_plan(&w, &plan, "3 stages where pp is 4");
+    assert_plan(&w, &plan, "the plan has 3 stages, but pp is 4");
 }
 
 /* An empty stage, and one that holds only the loss, are stages too. */
@@ -872,21 +875,20 @@ static void test_layouts__deal_the_model_to_all_chunks(void **state)
     (void)state;
     make(&w);
     assert_refused(&w, "pp=4 split=layout:Et*6|t*5|L",
-                   "the layout has 3 chunks where pp 4 x vpp 1 are 4");
+                   "the layout has 3 chunks, but pp 4 x vpp 1 = 4");
     assert_refused(&w, "pp=2 split=layout:Et*6|t*5L",
-                   "the layout has 11 layers, small has 12 (rule P29)");
+                   "the layout has 11 layers, but small has 12 (rule P29)");
     assert_refused(&w, "pp=2 split=layout:Et*6|t*6mL",
-                   "the layout has 1 modules that predict further tokens, small has 0 (rule P29)");
+                   "the layout has 1 multi-token prediction modules, but small has 0 (rule P29)");
 }
 
 /* Megatron-LM builds the ends in the first and the last chunk, and modules in a rank's last chunk. */
 static void test_layouts__of_megatron_have_their_ends_outside(void **state)
 {
-    static const char ends[] = "a layout has the embedding in its first chunk and the loss in its "
-                               "last (software, rule M22)";
-    static const char modules[] =
-        "a layout has all multi-token prediction modules in one chunk, one of the last pp chunks "
-        "(software, rule M23)";
+    static const char ends[] = "a layout must have the embedding in its first chunk and the loss "
+                               "in its last (software, rule M22)";
+    static const char modules[] = "a layout must have all multi-token prediction modules in one of "
+                                  "its last pp chunks (software, rule M23)";
     world w;
 
     (void)state;
@@ -904,10 +906,11 @@ static void test_layouts__of_megatron_have_their_ends_outside(void **state)
 
 static void test_layouts__of_others_leave_no_chunk_empty(void **state)
 {
-    static const char titan[] = "each chunk needs a layer or an end, the embedding stands in the "
-                                "first and the loss in the last (software, rule T13)";
-    static const char galvatron[] = "each stage needs a layer, the embedding is in the first and "
-                                    "the loss in the last (software, rule G4)";
+    static const char titan[] =
+        "each chunk needs a layer, the embedding or the loss, with the embedding in the first "
+        "chunk and the loss in the last (software, rule T13)";
+    static const char galvatron[] = "each stage needs a layer, with the embedding in the first "
+                                    "stage and the loss in the last (software, rule G4)";
     world w;
 
     (void)state;
@@ -939,13 +942,12 @@ static void test_rules__of_mindspeed(void **state)
     assert_legal(&w, "pp=4");
     of[2] = 0;
     assert_refused(&w, "pp=4",
-                   "dense layers before those of experts must be fewer than the layers of a stage "
-                   "(software, rule MS2)");
+                   "the dense layers before the first expert layer must be fewer than the layers "
+                   "of a stage (software, rule MS2)");
     assert_legal(&w, "pp=2");
     kind[1].attention.window = w.problem.job.seq / 2;
     assert_refused(&w, "cp=2 cp_comm=a2a",
-                   "windowed attention shorter than the sequence needs cp = 1 (software, rule "
-                   "MS1)");
+                   "attention windows shorter than the sequence need cp = 1 (software, rule MS1)");
     kind[1].attention.window = w.problem.job.seq;
     assert_legal(&w, "cp=2 cp_comm=a2a");
 }
@@ -967,15 +969,16 @@ static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(voi
     w.cluster.group[1] = (plait_node_group){.accelerator = &other, .gpus_per_node = 8, .nodes = 2};
     assert_legal(&w, "tp=2 pp=4"); // the 16 of the first group
     w.problem.job.gpus = 32;
-    assert_refused(&w, "tp=2 pp=4",
-                   "32 GPUs of cluster are of two sorts, 8 chip a node and 8 small chip with "
-                   "other constants: runtimes flagscale and companion plan over both (rule P4)");
+    assert_refused(
+        &w, "tp=2 pp=4",
+        "32 GPUs of cluster span two kinds of nodes, 8 x chip and 8 x small chip with different "
+        "constants: runtimes flagscale and companion plan over both (rule P4)");
     w.cluster.group[1].accelerator = &w.gpu;
     assert_legal(&w, "tp=2 pp=4");
     w.cluster.group[1].gpus_per_node = 4;
     assert_refused(&w, "tp=2 pp=4",
-                   "32 GPUs of cluster are of two sorts, 8 chip a node and 4 chip: "
-                   "runtimes flagscale and companion plan over both (rule P4)");
+                   "32 GPUs of cluster span two kinds of nodes, 8 x chip and 4 x chip: runtimes "
+                   "flagscale and companion plan over both (rule P4)");
 }
 
 /* Each file of a cluster brings its own copy, under a name that two may share. */
@@ -1021,9 +1024,10 @@ static void test_clusters__of_two_sorts_are_told_by_constants_not_by_names(void 
         const double before = *number;
 
         *number += 1.0;
-        assert_refused(&w, "tp=2 pp=4",
-                       "32 GPUs of cluster are of two sorts, 8 chip a node and 8 chip with other "
-                       "constants: runtimes flagscale and companion plan over both (rule P4)");
+        assert_refused(
+            &w, "tp=2 pp=4",
+            "32 GPUs of cluster span two kinds of nodes, 8 x chip and 8 x chip with different "
+            "constants: runtimes flagscale and companion plan over both (rule P4)");
         *number = before;
     }
     other.sms++;
@@ -1043,9 +1047,9 @@ static void test_placement__says_something_where_sides_differ(void **state)
 
     (void)state;
     make(&w);
-    assert_refused(
-        &w, "tp=2 pp=4 placement=yxz",
-        "placement yxz lays the ranks of cluster as another one before it does (rule P15)");
+    assert_refused(&w, "tp=2 pp=4 placement=yxz",
+                   "placement yxz is redundant on cluster: an earlier value places all ranks alike "
+                   "(rule P15)");
     w.cluster.levels = 1;
     w.cluster.level[0] = (plait_level){.name = "grid",
                                        .kind = PLAIT_LEVEL_TORUS,
@@ -1057,13 +1061,13 @@ static void test_placement__says_something_where_sides_differ(void **state)
                                        .wrap = {true, true},
                                        .ports = 3};
     assert_legal(&w, "tp=2 pp=4 placement=yxz");
-    assert_refused(
-        &w, "tp=2 pp=4 placement=xzy",
-        "placement xzy lays the ranks of cluster as another one before it does (rule P15)");
+    assert_refused(&w, "tp=2 pp=4 placement=xzy",
+                   "placement xzy is redundant on cluster: an earlier value places all ranks alike "
+                   "(rule P15)");
     w.cluster.level[0].side[0] = w.cluster.level[0].side[1] = 4;
-    assert_refused(
-        &w, "tp=2 pp=4 placement=yxz",
-        "placement yxz lays the ranks of cluster as another one before it does (rule P15)");
+    assert_refused(&w, "tp=2 pp=4 placement=yxz",
+                   "placement yxz is redundant on cluster: an earlier value places all ranks alike "
+                   "(rule P15)");
 }
 
 static int make_arena(void **state)

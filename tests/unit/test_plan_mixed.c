@@ -95,10 +95,11 @@ static void test_groups__hold_their_stages_in_one_run(void **state)
     assert_legal(&w);
     w.stage[1].group = 1;
     w.stage[2].group = 0;
-    assert_refused(&w,
-                   "stage 2 is of group 0: the stages of a group follow one another (rule P32)");
+    assert_refused(
+        &w, "stage 2 is in node group 0: the stages of a group must be consecutive (rule P32)");
     w.stage[1].group = 0;
-    assert_refused(&w, "stage 0 is of group 0: its stages take 24 GPUs, it has 16 (rule P32)");
+    assert_refused(
+        &w, "stage 0 is in node group 0: its stages need 24 GPUs, but the group has 16 (rule P32)");
 }
 
 static void test_stages__take_the_same_sequences_at_a_time(void **state)
@@ -110,8 +111,8 @@ static void test_stages__take_the_same_sequences_at_a_time(void **state)
     set_shape(&w.stage[3], 8, 1, 2);
     assert_legal(&w);
     w.stage[3].degrees.mbs = 1;
-    assert_refused(&w, "stage 3 takes dp 1 x mbs 1 sequences at a time where stage 0 takes 2 x 1 "
-                       "(rule P33)");
+    assert_refused(
+        &w, "stage 3 has microbatches of dp 1 x mbs 1 sequences, but stage 0 of 2 x 1 (rule P33)");
 }
 
 static void test_stages__of_one_group_begin_where_theirs_would(void **state)
@@ -122,8 +123,8 @@ static void test_stages__of_one_group_begin_where_theirs_would(void **state)
     make(&w);
     set_shape(&w.stage[2], 2, 2, 1); // 4 GPUs, then a node of 8
     set_shape(&w.stage[3], 4, 2, 1);
-    assert_refused(&w, "stage 3 of 8 GPUs begins behind 4 of its group: expected whole nodes of 8, "
-                       "or as many GPUs as some of it (rule P48)");
+    assert_refused(&w, "stage 3 of 8 GPUs begins after 4 GPUs of its group: expected a multiple of "
+                       "a node of 8 GPUs or of the stage's own GPUs (rule P48)");
     set_shape(&w.stage[2], 4, 2, 1);
     set_shape(&w.stage[3], 2, 2, 1); // a node, then half of one
     assert_legal(&w);
@@ -137,8 +138,8 @@ static void test_stages__that_differ_need_software_that_runs_them(void **state)
     make(&w);
     w.runtime.can.stages_differ = false;
     w.runtime.name = "megatron";
-    assert_refused(&w, "megatron runs every stage with the same degrees and on one sort of node "
-                       "(rule P31)");
+    assert_refused(&w,
+                   "megatron runs all stages with the same degrees on one kind of node (rule P31)");
 }
 
 int main(void)

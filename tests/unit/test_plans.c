@@ -67,7 +67,7 @@ static void test_a_rank__is_a_number_from_1_behind_the_file(void **state)
         assert_string_equal(err.where, file);
         assert_string_equal(
             err.message,
-            plait_arena_printf(arena, "expected a rank from 1, found \"%s\"", wrong[i]));
+            plait_arena_printf(arena, "expected a rank of at least 1, found \"%s\"", wrong[i]));
     }
     assert_int_equal(plans_load("nothing.json:x", arena, &entry, &err), PLAIT_ERROR_IO);
     assert_string_equal(err.where, "nothing.json:x");
@@ -138,7 +138,7 @@ static void test_mistakes__say_where(void **state)
     assert_refused("{\"job\": {\"seq\": 0}, \"plans\": [{}]}", 0, "f.json:/job/seq",
                    "expected an integer from 1 to 1073741824, found 0");
     assert_refused("{\"plans\": [{\"stages\": [{\"mbs\": 2}]}]}", 0, "f.json:/plans/0/stages/0/mbs",
-                   "expected the key among chunks, mesh, logical_mesh, recompute, tp, zero, "
+                   "expected one of the keys chunks, mesh, logical_mesh, recompute, tp, zero, "
                    "offload_acts, offload, offload_share, memory_bytes, "
                    "forward_s, backward_s, group, degrees, found \"mbs\"");
     assert_refused("{\"model\": {\"name\": 5}, \"plans\": [{}]}", 0, "f.json:/model/name",
@@ -155,11 +155,11 @@ static void test_a_plan_that_contradicts_its_job__is_refused_with_both_values(vo
     static const struct {
         const char *member, *key, *message;
     } cases[] = {
-        {"\"gbs\": 32", "gbs", "expected 64 as the job has it, found 32"},
-        {"\"precision\": \"fp8\"", "precision", "expected bf16 as the job has it, found fp8"},
-        {"\"runtime\": \"xla\"", "runtime", "expected megatron as the job has it, found xla"},
+        {"\"gbs\": 32", "gbs", "expected 64 as in the job, found 32"},
+        {"\"precision\": \"fp8\"", "precision", "expected bf16 as in the job, found fp8"},
+        {"\"runtime\": \"xla\"", "runtime", "expected megatron as in the job, found xla"},
         {"\"tp\": 2, \"pp\": 2, \"cp\": 1, \"mbs\": 2, \"microbatches\": 16", "microbatches",
-         "expected 8 as the job has it, found 16"},
+         "expected 8 as in the job, found 16"},
     };
     char text[512], where[80];
     plans_entry entry;
@@ -214,7 +214,7 @@ static void test_stages_that_say_what_is_not_so__are_refused(void **state)
         "{\"chunks\": [{\"layers\": [1, 2], \"stage\": 1}, {\"layers\": [3, 4], \"stage\": "
         "2}]}]}]}",
         0, "f.json:/plans/0/stages/1/chunks/1/stage",
-        "expected 3, where chunk 1 of rank 1 stands, found 2");
+        "expected stage 3 for chunk 1 of rank 1, found 2");
 }
 
 static plait_recompute recompute_of(const char *stages)
@@ -294,7 +294,7 @@ static void test_choices_of_a_stage__that_do_not_suit_it_are_refused(void **stat
     assert_refused(STAGE("\"recompute\": [[\"full\", 3]]"), 0, "f.json:/plans/0/stages/0/recompute",
                    "expected choices for 4 layers, found 3");
     assert_refused(STAGE("\"recompute\": [[\"full\"]]"), 0, "f.json:/plans/0/stages/0/recompute/0",
-                   "expected a word and layers, found 1 parts");
+                   "expected a choice and a number of layers, found 1 elements");
     assert_refused(STAGE("\"recompute\": [[\"full\", 0]]"), 0,
                    "f.json:/plans/0/stages/0/recompute/0/1",
                    "expected an integer from 1 to 4096, found 0");
@@ -331,7 +331,7 @@ static void test_cuts_of_a_stage__that_do_not_suit_it_are_refused(void **state)
     assert_refused(STAGE("\"tp\": [[4, 3]]"), 0, "f.json:/plans/0/stages/0/tp",
                    "expected numbers for 4 layers, found 3");
     assert_refused(STAGE("\"zero\": [[3]]"), 0, "f.json:/plans/0/stages/0/zero/0",
-                   "expected a number and layers, found 1 parts");
+                   "expected a number and a number of layers, found 1 elements");
     assert_refused(STAGE("\"zero\": 4"), 0, "f.json:/plans/0/stages/0/zero",
                    "expected an integer from 0 to 3, found 4");
 }

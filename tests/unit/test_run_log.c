@@ -243,14 +243,15 @@ static void test_a_config_that_is_cut_off__is_refused(void **state)
 {
     (void)state;
     assert_cut_off(BEGIN "  num_layers ... 3\n",
-                   "expected the end of the arguments that Megatron-LM prints, the line \"end of "
-                   "arguments\", found the end of the log: the block is cut off");
+                   "expected the line \"end of arguments\" that Megatron-LM prints, found the end "
+                   "of the log: the arguments are cut off");
     assert_cut_off("Running with configs: {\n  \"model\": {\n",
-                   "expected the end of torchtitan's job config, found the end of the log: it is "
-                   "cut off");
-    assert_cut_off(settings,
-                   "expected the JSON that DeepSpeed's engine prints, \"json = {\", after "
-                   "\"DeepSpeedEngine configuration:\", found the end of the log: it is cut off");
+                   "expected the end of torchtitan's job config, found the end of the log: the log "
+                   "is cut off");
+    assert_cut_off(
+        settings,
+        "expected the JSON that DeepSpeed's engine prints, \"json = {\", after \"DeepSpeedEngine "
+        "configuration:\", found the end of the log: the log is cut off");
 }
 
 static void test_other_texts__are_no_logs(void **state)

@@ -96,7 +96,7 @@ static void test_a_variant__is_refused_with_the_place(void **state)
          "expected the name of a runtime without a date"},
         {"{\"name\": \"megatron@20.05\", \"variant_of\": 1}", "v.json:/variant_of", "expected "},
         {"{\"name\": \"megatron\", \"variant_of\": \"megatron\"}", "v.json:/name",
-         "expected megatron@YY.MM, the last month that it is of, found \"megatron\""},
+         "expected megatron@YY.MM with the last month that the profile covers, found \"megatron\""},
         {"{\"name\": \"megatron@20.13\", \"variant_of\": \"megatron\"}", "v.json:/name",
          "expected megatron@YY.MM"},
         {"{\"name\": \"fsdp@20.05\", \"variant_of\": \"megatron\"}", "v.json:/name",
@@ -144,7 +144,8 @@ static void test_numbers_of__are_another_profiles_unless_said(void **state)
     assert_int_not_equal(parse(NUMBERS_OF("\"megatorn\"", ""), &r, &err), PLAIT_OK);
     assert_string_equal(err.where, "v.json:/numbers_of");
     assert_int_not_equal(parse(NUMBERS_OF("\"companion\"", ""), &r, &err), PLAIT_OK);
-    assert_string_equal(err.message, "expected none, since another profile refers to this one");
+    assert_string_equal(err.message,
+                        "expected no reference, since another profile refers to this one");
 }
 
 /* Kernels and factors are those of megatron: only the plan's grad_sync differs. */

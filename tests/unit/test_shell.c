@@ -78,7 +78,7 @@ static void test_open_quotes__are_refused_with_their_line(void **state)
                                 arena, &found, &err),
                      PLAIT_ERROR_SYNTAX);
     assert_string_equal(err.where, "s.sh:3");
-    assert_string_equal(err.message, "expected shell words, found a ' that is not closed");
+    assert_string_equal(err.message, "expected a valid shell script, found a ' that is not closed");
 }
 
 /* A text ends where its length says; an address sanitizer knows whether more is read. */
@@ -115,7 +115,7 @@ static void test_bytes_that_mean_something_here__are_refused(void **state)
         shell_read(&(shell_source){.text = script, .length = strlen(script), .name = "s.sh"}, arena,
                    &found, &err),
         PLAIT_ERROR_SYNTAX);
-    assert_string_equal(err.message, "expected shell words, found a byte of value 1");
+    assert_string_equal(err.message, "expected a valid shell script, found a byte of value 1");
     assert_int_equal(
         shell_read(
             &(shell_source){
@@ -125,7 +125,7 @@ static void test_bytes_that_mean_something_here__are_refused(void **state)
     assert_int_equal(shell_read(&(shell_source){.text = "x\0y", .length = 3, .name = "s.sh"}, arena,
                                 &found, &err),
                      PLAIT_ERROR_SYNTAX);
-    assert_string_equal(err.message, "expected shell words, found a zero byte");
+    assert_string_equal(err.message, "expected a valid shell script, found a zero byte");
 }
 
 static void test_quoted_words__read_back_as_they_are(void **state)

@@ -138,15 +138,16 @@ static void test_lists_that_cannot_run__are_refused(void **state)
         const char *message;
     } cases[] = {
         {{LIST(early), LIST(whole_1)},
-         "rank 0 waits for ever before 0B0: expected what it needs earlier in the order of the "
-         "ranks"},
+         "rank 0 waits forever before 0B0: expected the actions that it depends on earlier in the "
+         "order of the ranks"},
         {{LIST(twice), LIST(whole_1)}, "rank 0: expected 0F0 once, found it twice"},
         {{LIST(none), LIST(whole_1)},
          "rank 0: expected an action of 2 stages and 1 microbatches, found 2F0"},
         {{LIST(later), LIST(whole_1)},
          "rank 0: expected an action of 2 stages and 1 microbatches, found 0F1"},
         {{LIST(unknown), LIST(whole_1)},
-         "rank 0: expected an action of 2 stages and 1 microbatches, found none that is known"},
+         "rank 0: expected an action of 2 stages and 1 microbatches, found an unknown kind of "
+         "action"},
     };
 
     (void)state;

@@ -111,7 +111,7 @@ static void test_site__without_a_run_of_its_own_is_refused(void **state)
     (void)state;
     assert_int_equal(site_scale(&cluster, &runs, NULL, arena, &result, &err), PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, "runs.csv");
-    assert_non_null(strstr(err.message, "ran on a100-80gb-sxm"));
+    assert_non_null(strstr(err.message, "measured on a100-80gb-sxm"));
 }
 
 static void test_site__says_what_it_had_to_skip(void **state)

@@ -269,7 +269,7 @@ static void test_row__beyond_our_rules_is_priced_with_a_note(void **state)
 
     (void)state;
     assert_true(price.priced);
-    assert_non_null(strstr(price.note, "beyond our rules: megatron has no ZeRO 3"));
+    assert_non_null(strstr(price.note, "violates a rule: megatron has no ZeRO 3"));
 }
 
 static void test_row__of_an_attention_kernel_beyond_our_rules_is_priced(void **state)
@@ -281,7 +281,7 @@ static void test_row__of_an_attention_kernel_beyond_our_rules_is_priced(void **s
     (void)state;
     assert_true(price.priced);
     assert_int_equal(price.degrees.attention, PLAIT_ATTENTION_FLASH2);
-    assert_non_null(strstr(price.note, "beyond our rules: attention flash2 has no sinks"));
+    assert_non_null(strstr(price.note, "violates a rule: attention flash2 has no sinks"));
 }
 
 static void test_row__that_does_not_divide_says_why(void **state)
@@ -306,7 +306,7 @@ static void test_row__of_unknown_software_is_taken_for_megatron(void **state)
     assert_true(price.priced);
     assert_string_equal(price.problem.runtime->name, "homegrown");
     assert_int_equal(price.problem.runtime->rules, PLAIT_RULES_MEGATRON);
-    assert_non_null(strstr(price.note, "no profile for runtime \"homegrown\": megatron"));
+    assert_non_null(strstr(price.note, "no profile for runtime \"homegrown\", megatron used"));
 }
 
 /* What is not fitted has a wider band than what is. */

@@ -92,28 +92,32 @@ static void test_columns__must_agree(void **state)
 {
     (void)state;
     assert_refused("a: 1\n  b: 2\n", "f.yaml:2",
-                   "expected a key at the column of those beside it, found \"b: 2\"");
+                   "expected a key in the same column as the keys above it, found \"b: 2\"");
     assert_refused("  a: 1\nb: 2\n", "f.yaml:2",
-                   "expected a key at the column of those beside it, found \"b: 2\"");
+                   "expected a key in the same column as the keys above it, found \"b: 2\"");
     assert_refused("a:\n  b: 1\n - 2\n", "f.yaml:3",
-                   "expected a list under a key of its own, found \"- 2\"");
-    assert_refused("- 2\n", "f.yaml:1", "expected a list under a key of its own, found \"- 2\"");
+                   "expected a list under a key without another value, found \"- 2\"");
+    assert_refused("- 2\n", "f.yaml:1",
+                   "expected a list under a key without another value, found \"- 2\"");
 }
 
 static void test_what_configs_do_not_need__is_refused(void **state)
 {
     (void)state;
-    assert_refused("a: &x 1\n", "f.yaml:1", "expected a value on its line, found \"&x 1\"");
-    assert_refused("a: *x\n", "f.yaml:1", "expected a value on its line, found \"*x\"");
-    assert_refused("a: !!int 1\n", "f.yaml:1", "expected a value on its line, found \"!!int 1\"");
-    assert_refused("a: | b\n", "f.yaml:1", "expected a value on its line, found \"| b\"");
-    assert_refused("a: {b: 1}\n", "f.yaml:1", "expected a value on its line, found \"{b: 1}\"");
+    assert_refused("a: &x 1\n", "f.yaml:1",
+                   "expected a complete value on one line, found \"&x 1\"");
+    assert_refused("a: *x\n", "f.yaml:1", "expected a complete value on one line, found \"*x\"");
+    assert_refused("a: !!int 1\n", "f.yaml:1",
+                   "expected a complete value on one line, found \"!!int 1\"");
+    assert_refused("a: | b\n", "f.yaml:1", "expected a complete value on one line, found \"| b\"");
+    assert_refused("a: {b: 1}\n", "f.yaml:1",
+                   "expected a complete value on one line, found \"{b: 1}\"");
     assert_refused("a: [1,\n  2]\n", "f.yaml:1",
-                   "expected a list that ends on its line, found \"[1,\"");
-    assert_refused("a: [1] 2\n", "f.yaml:1", "expected a list that ends its line, found \"[1] 2\"");
+                   "expected a list that ends on the line where it begins, found \"[1,\"");
+    assert_refused("a: [1] 2\n", "f.yaml:1", "expected nothing after the list, found \"[1] 2\"");
     assert_refused("a: [1,,2]\n", "f.yaml:1",
-                   "expected a value in each place of the list, found \"\"");
-    assert_refused("a: \"b\n", "f.yaml:1", "expected a value on its line, found \"\"b\"");
+                   "expected a value for each element of the list, found \"\"");
+    assert_refused("a: \"b\n", "f.yaml:1", "expected a complete value on one line, found \"\"b\"");
     assert_refused("a b\n", "f.yaml:1", "expected KEY: VALUE, found \"a b\"");
     assert_refused("a:1\n", "f.yaml:1", "expected KEY: VALUE, found \"a:1\"");
     assert_refused("\ta: 1\n", "f.yaml:1",
@@ -133,7 +137,7 @@ static void test_levels__are_at_most_16(void **state)
         used += (size_t)depth + 3;
     }
     text[used] = '\0';
-    assert_refused(text, "f.yaml:17", "expected at most 16 levels, found \"a:\"");
+    assert_refused(text, "f.yaml:17", "expected at most 16 nested levels, found \"a:\"");
 }
 
 static void test_an_empty_file__has_no_leaves(void **state)

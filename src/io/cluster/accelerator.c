@@ -129,10 +129,10 @@ static plait_status read_scale_up(const json_cursor *at, plait_accelerator *out,
         PLAIT_TRY(read_torus(&block, out->torus, err));
     else if (json_has(&block, "torus"))
         return json_fail_key(&block, "torus", PLAIT_ERROR_SCHEMA, err,
-                             "expected it only where kind is torus");
+                             "expected this key only if kind is torus");
     if (kind != SCALE_UP_TORUS && json_has(&block, "wrap_block"))
         return json_fail_key(&block, "wrap_block", PLAIT_ERROR_SCHEMA, err,
-                             "expected it only where kind is torus");
+                             "expected this key only if kind is torus");
     out->scale_up_pcie = kind == SCALE_UP_PCIE;
     out->scale_up_full = kind == SCALE_UP_FULL || kind == SCALE_UP_MESH;
     return json_int_optional(&block, "wrap_block", 1, 1024, &out->wrap_block, err);

@@ -121,10 +121,11 @@ static plait_status copy_from(const json_cursor *block, const field *fields,
 
     if (file->shared == NULL)
         return json_fail_key(block, "from", PLAIT_ERROR_SCHEMA, err,
-                             "expected numbers, which all families start from, found a family");
+                             "expected numbers, since all families inherit from this file, found a "
+                             "reference to a family");
     if (file->chain == MAX_CHAIN)
         return json_fail_key(block, "from", PLAIT_ERROR_RANGE, err,
-                             "expected numbers, found a family behind %d others", MAX_CHAIN);
+                             "expected numbers, found a chain of more than %d families", MAX_CHAIN);
     PLAIT_TRY(accelerator_family_name(block, "from", file->arena, &name, err));
     lender = *file->shared;
     PLAIT_TRY(load_family(name, &other, err));

@@ -88,10 +88,10 @@ static plait_status read_network(const json_cursor *at, size_t index, size_t lev
                              "expected at most 2, found %g", level->in_network);
     if (level->scattered > 0.0 && !between)
         return json_fail_key(at, "scattered", PLAIT_ERROR_SCHEMA, err,
-                             "expected it only of a level between two others");
+                             "expected this key only in a level between two others");
     if (level->in_network > 0.0 && (index == 0 || level->kind != PLAIT_LEVEL_SWITCH))
         return json_fail_key(at, "in_network_reduction", PLAIT_ERROR_SCHEMA, err,
-                             "expected it only of switches above the first level");
+                             "expected this key only in a switch level above the first level");
     return PLAIT_OK;
 }
 
@@ -181,8 +181,7 @@ static plait_status read_accelerator(const json_cursor *at, plait_arena *arena,
     PLAIT_TRY(json_as_string(&value, arena, &name, err));
     if (data_is_path(name))
         return json_fail(&value, PLAIT_ERROR_RANGE, err,
-                         "expected the name of an accelerator or the accelerator itself, found a "
-                         "path");
+                         "expected the name of an accelerator or an object, found a path");
     if (plait_data_find(PLAIT_DATA_ACCELERATORS, name, arena, &name, &unknown) != PLAIT_OK)
         return json_fail(&value, unknown.status, err, "%s", unknown.message);
     return plait_accelerator_load(name, arena, accelerator, err);
@@ -205,9 +204,9 @@ static plait_status check_reach(const json_cursor *at, const plait_level *level,
 
     if (reach == INT_MAX || (gpus > 0 && gpus <= reach))
         return PLAIT_OK;
-    return json_fail_key(at, "levels", PLAIT_ERROR_RANGE, err,
-                         "expected a last level that joins all GPUs (no \"gpus\"), found one of %d",
-                         reach);
+    return json_fail_key(
+        at, "levels", PLAIT_ERROR_RANGE, err,
+        "expected the last level to join all GPUs (omit its \"gpus\"), found %d GPUs", reach);
 }
 
 /* Reads the keys of a group in a list: links of its own, and its site. */
@@ -238,7 +237,7 @@ static plait_status read_groups(const json_cursor *list, plait_arena *arena, pla
     for (bool more = json_first(list, &group); more; more = json_next(&group)) {
         if (group.index > 0 && out->group[group.index - 1].nodes == 0)
             return json_fail(&group, PLAIT_ERROR_RANGE, err,
-                             "expected nothing behind a group without a number of nodes");
+                             "expected no group after a group without \"nodes\"");
         PLAIT_TRY(json_keys_among(&group, keys, err));
         PLAIT_TRY(read_group(&group, arena, &out->group[group.index], err));
         PLAIT_TRY(read_links(&group, arena, &out->group[group.index], err));
@@ -261,7 +260,7 @@ static plait_status read_nodes(const json_cursor *at, plait_arena *arena, plait_
     for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
         if (json_has(at, single[i]))
             return json_fail_key(at, single[i], PLAIT_ERROR_SCHEMA, err,
-                                 "expected it inside groups, where there are groups");
+                                 "expected this key in each entry of \"groups\", found it outside");
     return read_groups(&list, arena, out, err);
 }
 

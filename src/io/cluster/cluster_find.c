@@ -60,7 +60,7 @@ static plait_status find_counted(const char *text, plait_arena *arena, plait_clu
         return PLAIT_OK;
     if (node > 0 && node != out->group[0].gpus_per_node)
         return plait_fail(err, PLAIT_ERROR_RANGE, text,
-                          "expected nodes of %d GPUs, as %s has, found %d; %s:%dx%d has them",
+                          "expected nodes of %d GPUs, as in %s, found %d; use %s:%dx%d",
                           out->group[0].gpus_per_node, out->name, node,
                           out->group[0].accelerator->name, count, node);
     if (count < 0 || node < 0 || (int64_t)count * (node > 0 ? node : 1) > CLUSTER_MAX_GPUS)

@@ -37,12 +37,12 @@ static plait_status check_product(const json_cursor *list, int below, int64_t un
                          CLUSTER_MAX_GPUS, (long long)gpus);
     if (below == 1)
         return json_fail(list, PLAIT_ERROR_RANGE, err,
-                         "expected a product of the level's %d GPUs, found %lld", level->gpus,
-                         (long long)units);
-    return json_fail(list, PLAIT_ERROR_RANGE, err,
-                     "expected a product of the %d units of %d GPUs that the level joins, found "
-                     "%lld",
-                     level->gpus / below, below, (long long)units);
+                         "expected sides whose product is the level's %d GPUs, found %lld",
+                         level->gpus, (long long)units);
+    return json_fail(
+        list, PLAIT_ERROR_RANGE, err,
+        "expected sides whose product is the %d units of %d GPUs that the level joins, found %lld",
+        level->gpus / below, below, (long long)units);
 }
 
 /* "torus" is an older name of "sides". */
@@ -80,7 +80,7 @@ static plait_status read_wrap(const json_cursor *at, plait_level *level, plait_e
     PLAIT_TRY(json_array(at, sides_key(at), &sides, err));
     if (json_count(&list) != json_count(&sides))
         return json_fail(&list, PLAIT_ERROR_SCHEMA, err,
-                         "expected true or false for each of %zu sides, found %zu",
+                         "expected true or false for each of the %zu sides, found %zu values",
                          json_count(&sides), json_count(&list));
     for (bool more = json_first(&list, &axis); more; more = json_next(&axis))
         PLAIT_TRY(json_as_bool(&axis, &level->wrap[axis.index], err));
@@ -94,7 +94,7 @@ static plait_status make_ring(const json_cursor *at, int below, plait_level *lev
 {
     if (level->gpus == INT_MAX)
         return json_fail_key(at, "gpus", PLAIT_ERROR_SCHEMA, err,
-                             "expected the number of GPUs that a %s joins",
+                             "expected the number of GPUs that the %s joins, found nothing",
                              plait_level_kind_name[level->kind]);
     level->side[0] = level->gpus / below;
     level->wrap[0] = true;
@@ -111,9 +111,10 @@ static plait_status make_hypercube(const json_cursor *at, int below, plait_level
     units = level->side[0];
     level->wrap[0] = false;
     if (units < 2 || units > most || (units & (units - 1)) != 0)
-        return json_fail_key(at, "gpus", PLAIT_ERROR_RANGE, err,
-                             "expected a power of two from 2 to %d units of %d GPUs, found %d",
-                             most, below, units);
+        return json_fail_key(
+            at, "gpus", PLAIT_ERROR_RANGE, err,
+            "expected a power of two from 2 to %d as the number of units of %d GPUs, found %d",
+            most, below, units);
     for (int a = 0; units > 1; a++, units /= 2)
         level->side[a] = 2;
     return PLAIT_OK;
@@ -139,7 +140,7 @@ static plait_status check_keys(const json_cursor *at, const plait_level *level, 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (json_has(at, keys[i].key) && !(keys[i].kinds >> level->kind & 1u))
             return json_fail_key(at, keys[i].key, PLAIT_ERROR_SCHEMA, err,
-                                 "expected it only where kind is %s", keys[i].where);
+                                 "expected this key only if kind is %s", keys[i].where);
     return PLAIT_OK;
 }
 

@@ -70,7 +70,7 @@ static plait_status parse_rate(const char *text, const char *option, const char 
                           option);
     if (!text_parse_number(digits, gbps) || *gbps < 1e-3 || *gbps > 1e6)
         return plait_fail(err, PLAIT_ERROR_RANGE, text,
-                          "expected 0.001 to 1000000 Gb/s for a GPU, found \"%s\"", digits);
+                          "expected 0.001 to 1000000 Gb/s per GPU, found \"%s\"", digits);
     return PLAIT_OK;
 }
 
@@ -88,7 +88,7 @@ static plait_status parse_shape(const char *text, cluster_shape *shape, plait_er
     if (gpus == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected NODESxGPUS, found \"%s\"", size);
     PLAIT_TRY(parse_count(text, size, "nodes", CLUSTER_MAX_NODES, &shape->nodes, err));
-    PLAIT_TRY(parse_count(text, gpus, "GPUs a node", CLUSTER_MAX_NODE, &shape->gpus, err));
+    PLAIT_TRY(parse_count(text, gpus, "GPUs per node", CLUSTER_MAX_NODE, &shape->gpus, err));
     if ((int64_t)shape->nodes * shape->gpus > CLUSTER_MAX_GPUS)
         return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected at most %d GPUs, found %lld",
                           CLUSTER_MAX_GPUS, (long long)shape->nodes * shape->gpus);
@@ -100,8 +100,8 @@ static plait_status parse_shape(const char *text, cluster_shape *shape, plait_er
         else if (text_starts_with(options, "between="))
             PLAIT_TRY(parse_rate(text, options, "between=", &shape->between_gbps, err));
         else
-            return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected nic=GBPS, found \"%s\"",
-                              options);
+            return plait_fail(err, PLAIT_ERROR_RANGE, text,
+                              "expected nic=GBPS or between=GBPS, found \"%s\"", options);
         options = rest;
     }
     return PLAIT_OK;
@@ -214,9 +214,10 @@ static plait_status join_groups(const char *text, const plait_cluster *part, siz
     out->groups = 0;
     for (size_t g = 0; g < parts; g++) {
         if (part[g].group[0].nodes == 0)
-            return plait_fail(err, PLAIT_ERROR_RANGE, text,
-                              "expected ACCELERATOR:NODESxGPUS of each of %zu groups, found \"%s\"",
-                              parts, part[g].group[0].accelerator->name);
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, text,
+                "expected ACCELERATOR:NODESxGPUS for each of the %zu groups, found \"%s\"", parts,
+                part[g].group[0].accelerator->name);
         gpus += part[g].gpus;
         out->group[g] = part[g].group[0];
     }
@@ -254,7 +255,7 @@ plait_status plait_cluster_synthetic(const char *text, plait_arena *arena, plait
     for (size_t g = 0; g < parts; g++) {
         if (piece[g][0] == '\0')
             return plait_fail(err, PLAIT_ERROR_RANGE, text,
-                              "expected a group on both sides of each +");
+                              "expected a group on both sides of each +, found nothing");
         part[g] = (plait_cluster){.name = name};
         PLAIT_TRY(make_group(text, piece[g], &shape, arena, &part[g], err));
     }
@@ -262,7 +263,6 @@ plait_status plait_cluster_synthetic(const char *text, plait_arena *arena, plait
         return join_groups(text, part, parts, shape.between_gbps, arena, out, err);
     *out = part[0];
     if (shape.between_gbps > 0.0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, text,
-                          "expected between= of several groups, found one");
+        return plait_fail(err, PLAIT_ERROR_RANGE, text, "between= needs at least two node groups");
     return PLAIT_OK;
 }

@@ -186,8 +186,8 @@ static plait_status fail_parse(const csv_reader *reader, struct csv_parser *pars
     if (csv_error(parser) != CSV_EPARSE)
         return plait_fail_nomem(reader->err);
     return fail_line(reader->name, line, PLAIT_ERROR_SYNTAX, reader->err,
-                     "expected quotes around a whole cell and doubled inside it, "
-                     "found others");
+                     "expected quotes around a whole cell, and doubled quotes inside it, found a "
+                     "quote elsewhere");
 }
 
 /* A quoted cell may have line ends, so a row begins on a line before which the number of quotes is even. */
@@ -285,9 +285,9 @@ plait_status csv_table_among(const csv_table *table, const char *const *known, p
             continue;
         nearest = text_nearest(title, known);
         return fail_line(table->name, 1, PLAIT_ERROR_SCHEMA, err,
-                         nearest != NULL ? "expected column \"%.60s\", found \"%.60s\""
-                                         : "expected known columns (the first is \"%.60s\"), "
-                                           "found \"%.60s\"",
+                         nearest != NULL
+                             ? "expected column \"%.60s\", found \"%.60s\""
+                             : "expected a known column such as \"%.60s\", found \"%.60s\"",
                          nearest != NULL ? nearest : known[0], title);
     }
     return PLAIT_OK;

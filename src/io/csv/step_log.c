@@ -541,9 +541,8 @@ plait_status step_log_parse(const char *text, size_t length, const char *name, p
         return PLAIT_OK;
     }
     return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
-                      "expected step times as Megatron-LM, NeMo, nanotron, DeepSpeed, torchtitan, "
-                      "MaxText or transformers print them, or a CSV with a column step_s, found no "
-                      "step time");
+                      "expected a log of Megatron-LM, NeMo, nanotron, DeepSpeed, torchtitan, "
+                      "MaxText or transformers, or a CSV with a column step_s, found no step time");
 }
 
 plait_status step_log_load(const char *path, plait_arena *arena, step_log *out, plait_error *err)

@@ -178,8 +178,8 @@ plait_status data_fail_hub_id(const char *address, plait_arena *arena, plait_err
                 found++;
             }
     return plait_fail(err, PLAIT_ERROR_RANGE, id,
-                      "expected a file or a model that `plait models` lists%s; else give the path "
-                      "of https://huggingface.co/%s/resolve/main/config.json",
+                      "expected a file or a model that `plait models` lists%s; or download "
+                      "https://huggingface.co/%s/resolve/main/config.json",
                       text_builder_finish(&list, NULL), id);
 }
 

@@ -250,9 +250,10 @@ plait_status data_fail_empty(plait_data_kind kind, const char *name, plait_arena
     for (int i = 0; i < ROOTS; i++)
         if (roots[i][0] != '\0')
             text_append_printf(&tried, "%s%s", tried.length > 0 ? ", " : "", roots[i]);
-    return plait_fail(err, PLAIT_ERROR_RANGE, name,
-                      "expected data: set PLAIT_DATA to the folder that holds %s; found none in %s",
-                      kinds[kind].folder, text_builder_finish(&tried, NULL));
+    return plait_fail(
+        err, PLAIT_ERROR_RANGE, name,
+        "expected data: set PLAIT_DATA to the folder that contains %s; found none in %s",
+        kinds[kind].folder, text_builder_finish(&tried, NULL));
 }
 
 static plait_status fail_unknown(plait_data_kind kind, const char *name, plait_arena *arena,

@@ -48,8 +48,8 @@ static plait_status parse_tree(const char *text, size_t length, json_document *d
     json_document_free(doc);
     if (rest == length)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, doc->name,
-                          "expected keys of plain text, found a control character in one");
-    return json_fail_at(text, length, rest, doc->name, "one JSON value and nothing behind it", err);
+                          "expected keys without control characters, found one in a key");
+    return json_fail_at(text, length, rest, doc->name, "nothing after the JSON value", err);
 }
 
 plait_status json_document_parse(const char *text, size_t length, const char *name,
@@ -246,17 +246,17 @@ static const char *word_list(const char *const *words, char *out, size_t size)
     return out;
 }
 
-plait_status json_fail_word(const json_cursor *at, const char *what, const char *found,
+plait_status json_fail_word(const json_cursor *at, bool is_key, const char *found,
                             const char *const *words, plait_error *err)
 {
     const char *nearest = text_nearest(found, words);
     char list[160];
 
     if (nearest != NULL)
-        return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected %s \"%s\", found \"%.40s\"", what,
-                         nearest, found);
-    return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected %s among %s, found \"%.40s\"", what,
-                     word_list(words, list, sizeof list), found);
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected %s\"%s\", found \"%.40s\"",
+                         is_key ? "the key " : "", nearest, found);
+    return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected one of %s%s, found \"%.40s\"",
+                     is_key ? "the keys " : "", word_list(words, list, sizeof list), found);
 }
 
 plait_status json_keys_among(const json_cursor *at, const char *const *keys, plait_error *err)
@@ -266,7 +266,7 @@ plait_status json_keys_among(const json_cursor *at, const char *const *keys, pla
     PLAIT_TRY(json_as_object(at, err));
     for (bool more = json_first(at, &member); more; more = json_next(&member)) {
         if (text_index(member.key, keys) < 0)
-            return json_fail_word(&member, "the key", member.key, keys, err);
+            return json_fail_word(&member, true, member.key, keys, err);
         if (cJSON_GetObjectItemCaseSensitive(at->value, member.key) != member.value)
             return json_fail(&member, PLAIT_ERROR_SCHEMA, err,
                              "expected the key once, found it twice");

@@ -45,9 +45,8 @@ plait_status json_as_number(const json_cursor *at, json_range range, double *out
         return json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found %s", ranges[range].name,
                          json_found(at, found));
     if (range != JSON_ANY && !number_has_size(number))
-        return json_fail(at, PLAIT_ERROR_RANGE, err,
-                         "expected a number from %g to %g in size, found %g", NUMBER_SAID_LEAST,
-                         NUMBER_SAID_MOST, number);
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a number from %g to %g, found %g",
+                         NUMBER_SAID_LEAST, NUMBER_SAID_MOST, number);
     *out = number;
     return PLAIT_OK;
 }
@@ -110,7 +109,8 @@ plait_status json_as_string(const json_cursor *at, plait_arena *arena, const cha
     if (!json_is_string(at))
         return json_fail_type(at, "a string", err);
     if (!text_is_plain(at->value->valuestring))
-        return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected text, found a control character");
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                         "expected text without control characters, found one");
     copy = plait_arena_text(arena, at->value->valuestring);
     PLAIT_TRY(plait_check_allocated(copy, err));
     *out = copy;
@@ -126,7 +126,7 @@ plait_status json_as_word(const json_cursor *at, const char *const *words, int *
         return json_fail_type(at, "a string", err);
     index = text_index(at->value->valuestring, words);
     if (index < 0)
-        return json_fail_word(at, "a word", at->value->valuestring, words, err);
+        return json_fail_word(at, false, at->value->valuestring, words, err);
     *out = index;
     return PLAIT_OK;
 }

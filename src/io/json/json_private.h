@@ -10,8 +10,11 @@ enum { JSON_FOUND_SIZE = 64 };
 /** Describes a value for a message: "-8", "\"abc\"", "an object", "nothing". Returns `out`. */
 const char *json_found(const json_cursor *at, char out[JSON_FOUND_SIZE]);
 
-/** Fails with "expected the key "heads", found "haeds"", or with the list of words if none is near. */
-plait_status json_fail_word(const json_cursor *at, const char *what, const char *found,
+/**
+ * Fails with "expected the key "heads", found "haeds"", or with the list of words if none is near. Without
+ * `is_key`, the words are values.
+ */
+plait_status json_fail_word(const json_cursor *at, bool is_key, const char *found,
                             const char *const *words, plait_error *err) PLAIT_MUST_CHECK;
 
 // ---- json_scan.c -------------------------------------------------------------------------------

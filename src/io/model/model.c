@@ -66,10 +66,11 @@ plait_status model_check_head_dim(const json_cursor *at, const char *key, int hi
     if (*head_dim > 0)
         return PLAIT_OK;
     if (hidden % heads != 0 || hidden / heads > MODEL_MAX_HEAD_DIM)
-        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
-                             "expected a head size, since %d heads do not share a width of %d "
-                             "evenly, found nothing",
-                             heads, hidden);
+        return json_fail_key(
+            at, key, PLAIT_ERROR_RANGE, err,
+            "expected a head size, since a width of %d over %d heads gives no valid "
+            "one, found nothing",
+            hidden, heads);
     *head_dim = hidden / heads;
     return PLAIT_OK;
 }

@@ -147,7 +147,7 @@ plait_status model_read_training(const json_cursor *model, plait_arena *arena, p
     out->balance = (plait_balance)balance;
     if (out->min_lr > out->lr)
         return json_fail_key(&at, "min_lr", PLAIT_ERROR_RANGE, err,
-                             "expected at most lr, %g, found %g", out->lr, out->min_lr);
+                             "expected at most lr (%g), found %g", out->lr, out->min_lr);
     return PLAIT_OK;
 }
 

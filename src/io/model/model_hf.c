@@ -110,7 +110,7 @@ static plait_status refuse_encoder_decoder(const json_cursor *at, plait_error *e
     PLAIT_TRY(json_bool_optional(at, "is_encoder_decoder", &both, err));
     if (both)
         return json_fail_key(at, "is_encoder_decoder", PLAIT_ERROR_SCHEMA, err,
-                             "expected a decoder, found an encoder and decoder");
+                             "expected a decoder-only model, found an encoder-decoder model");
     return PLAIT_OK;
 }
 
@@ -144,7 +144,7 @@ static plait_status read_class(hf_config *hf, plait_error *err)
     if (hf->text == hf->root && json_has(hf->root, "vision_config") &&
         !json_has(hf->root, "hidden_size"))
         return json_fail(hf->root, PLAIT_ERROR_SCHEMA, err,
-                         "expected a text decoder, found a vision tower only");
+                         "expected a text decoder, found only a vision tower");
     if (type[0] == '\0')
         PLAIT_TRY(read_architecture(hf, &architecture, err));
     hf->known = architecture[0] != '\0' ? hf_class_of_architecture(architecture, &hf->class)

@@ -246,11 +246,11 @@ const char *hf_class_refused(const char *type)
         const char *what;
         const char *types[24];
     } refused[] = {
-        {"an encoder and decoder",
+        {"an encoder-decoder model",
          {"t5", "mt5", "umt5", "longt5", "switch_transformers", "bart", "mbart", "pegasus",
           "marian", "m2m_100", "nllb-moe", "whisper", "speech_to_text", "encoder-decoder",
           "vision-encoder-decoder", "prophetnet", "fsmt", "led", "bigbird_pegasus"}},
-        {"an encoder",
+        {"an encoder-only model",
          {"bert", "roberta", "xlm-roberta", "distilbert", "albert", "electra", "deberta",
           "deberta-v2", "modernbert", "mpnet", "nomic_bert", "wav2vec2", "hubert", "esm",
           "longformer", "big_bird"}},
@@ -258,10 +258,10 @@ const char *hf_class_refused(const char *type)
          {"vit", "clip", "clip_vision_model", "siglip", "siglip_vision_model", "siglip2", "dinov2",
           "swin", "swinv2", "deit", "beit", "convnext", "pixtral", "mllama_vision_model",
           "llama4_vision_model", "gemma4_vision", "qwen2_vl_vision", "sam"}},
-        {"a mixture of attention and state-space or recurrent layers",
+        {"a hybrid of attention and state-space or recurrent layers",
          {"jamba", "zamba", "zamba2", "bamba", "falcon_h1", "nemotron_h", "recurrent_gemma",
           "granitemoehybrid", "lfm2", "lfm2_moe", "kimi_linear", "minimax", "minimax_text_01"}},
-        {"layers of two attentions and two MLPs beside experts", {"longcat_flash"}},
+        {"layers with two attention parts, two MLPs and experts", {"longcat_flash"}},
         {"a recurrent or second-generation state-space model",
          {"rwkv", "rwkv5", "rwkv6", "rwkv7", "mamba2", "xlstm", "retnet"}},
     };
@@ -303,7 +303,7 @@ plait_status hf_check_guess(const json_cursor *text, plait_error *err)
         PLAIT_TRY(json_value_optional(text, *key, &at, err));
         if (json_is_string(&at) && !text_is_one_of(text, *key, words))
             return json_fail_type(
-                &at, "silu, swish, swiglu or a form of gelu to show that the MLP is gated", err);
+                &at, "an activation of a gated MLP (silu, swish, swiglu or a form of gelu)", err);
     }
     return PLAIT_OK;
 }

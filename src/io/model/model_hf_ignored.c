@@ -264,12 +264,11 @@ static plait_status write_warning(const hf_config *hf, unread_keys *keys, const 
     *out = "";
     if (!hf->known)
         *out = plait_arena_printf(
-            hf->arena, "%s%s%s and was read like llama; ignored: %s",
-            hf->class.type[0] != '\0' ? "the model type \"" : "the file says no model_type",
-            hf->class.type, hf->class.type[0] != '\0' ? "\" is not known" : "",
-            list[0] != '\0' ? list : "nothing");
+            hf->arena, "%s%s%s, read like llama; ignored keys: %s",
+            hf->class.type[0] != '\0' ? "unknown model type \"" : "no model_type", hf->class.type,
+            hf->class.type[0] != '\0' ? "\"" : "", list[0] != '\0' ? list : "none");
     else if (list[0] != '\0')
-        *out = plait_arena_printf(hf->arena, "ignored: %s", list);
+        *out = plait_arena_printf(hf->arena, "ignored keys: %s", list);
     return *out == NULL ? plait_fail_nomem(err) : PLAIT_OK;
 }
 
@@ -291,10 +290,9 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
 
     const char *const more = text_builder_finish(&keys.sizes, NULL);
     PLAIT_TRY(plait_check_allocated(more, err));
-    return json_fail(
-        &keys.first, PLAIT_ERROR_SCHEMA, err,
-        "expected only sizes that plait understands, found \"%.60s\"%s%s; plait cannot "
-        "price this yet for %.40s",
-        keys.first.key, more[0] != '\0' ? ", " : "", more,
-        hf->class.type[0] != '\0' ? hf->class.type : "a model without model_type");
+    return json_fail(&keys.first, PLAIT_ERROR_SCHEMA, err,
+                     "expected only supported size keys, found \"%.60s\"%s%s, which plait cannot "
+                     "price yet for %.40s",
+                     keys.first.key, more[0] != '\0' ? ", " : "", more,
+                     hf->class.type[0] != '\0' ? hf->class.type : "a model without model_type");
 }

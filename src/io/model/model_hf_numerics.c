@@ -131,7 +131,7 @@ static plait_status read_logit_scale(const hf_config *hf, double *out, plait_err
         return PLAIT_OK;
     if (!isfinite(1.0 / divisor))
         return json_fail_key(hf->text, "logits_scaling", PLAIT_ERROR_RANGE, err,
-                             "expected a sensible number, found %g", divisor);
+                             "expected a number with a finite reciprocal, found %g", divisor);
     *out = 1.0 / divisor;
     return PLAIT_OK;
 }

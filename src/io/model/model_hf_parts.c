@@ -181,8 +181,8 @@ static plait_status read_delta_net(const hf_config *hf, plait_delta_net *out, pl
     *out = (plait_delta_net){16, 32, 128, 128, 4};
     if (!hf->known && !json_has(at, "linear_num_value_heads"))
         return json_fail_key(at, "linear_num_value_heads", PLAIT_ERROR_SCHEMA, err,
-                             "expected the sizes of the linear layers, found none; plait cannot "
-                             "price this yet");
+                             "expected the sizes of the linear attention, found none; plait cannot "
+                             "price the model without them");
     PLAIT_TRY(
         json_int_optional(at, "linear_num_key_heads", 1, MODEL_MAX_HEADS, &out->key_heads, err));
     PLAIT_TRY(json_int_optional(at, "linear_num_value_heads", 1, MODEL_MAX_HEADS, &out->value_heads,
@@ -247,7 +247,7 @@ static plait_status read_dense_width(const hf_config *hf, int *out, plait_error 
         return hf_int(hf, width_names, 1, MODEL_MAX_WIDTH, out, err);
     if (ratio * hf->model->hidden > MODEL_MAX_WIDTH || ratio * hf->model->hidden < 1.0)
         return json_fail_key(hf->text, "expansion_ratio", PLAIT_ERROR_RANGE, err,
-                             "expected a ratio that keeps the width within 1 to %d, found %g",
+                             "expected a ratio that gives a width from 1 to %d, found %g",
                              MODEL_MAX_WIDTH, ratio);
     *out = (int)(ratio * hf->model->hidden);
     return hf_int_optional(hf, width_names, 1, MODEL_MAX_WIDTH, out, err);
@@ -290,9 +290,10 @@ static plait_status read_shared(const hf_config *hf, plait_moe *out, plait_error
 
     PLAIT_TRY(hf_int_optional(hf, shared_names, 0, MODEL_MAX_EXPERTS, &shared, err));
     if (shared > MODEL_MAX_WIDTH / out->width)
-        return json_fail_key(hf->text, hf_name(hf, shared_names), PLAIT_ERROR_RANGE, err,
-                             "expected shared experts of a width of at most %d together, found %d",
-                             MODEL_MAX_WIDTH, shared);
+        return json_fail_key(
+            hf->text, hf_name(hf, shared_names), PLAIT_ERROR_RANGE, err,
+            "expected shared experts with a total width of at most %d, found %d experts",
+            MODEL_MAX_WIDTH, shared);
     out->shared_width = shared * out->width;
     if (hf_has_trait(hf, HF_SHARED_MLP))
         return json_int(hf->text, "intermediate_size", 1, MODEL_MAX_WIDTH, &out->shared_width, err);

@@ -163,11 +163,11 @@ static plait_status read_moe(const json_cursor *at, plait_moe *out, plait_error 
     PLAIT_TRY(json_bool_optional(at, "padded", &out->padded, err));
     if (out->capacity > out->experts)
         return json_fail_key(at, "capacity", PLAIT_ERROR_RANGE, err,
-                             "expected at most the number of experts, %d, found %g", out->experts,
+                             "expected at most the number of experts (%d), found %g", out->experts,
                              out->capacity);
     if (out->padded && out->capacity <= 0.0)
         return json_fail_key(at, "padded", PLAIT_ERROR_RANGE, err,
-                             "expected a capacity to fill up to, found none");
+                             "expected a capacity to pad to, found none");
     PLAIT_TRY(model_check_topk(at, "topk", out->experts, out->topk, err));
     return model_check_groups(at, "groups", "group_topk", out, err);
 }

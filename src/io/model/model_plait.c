@@ -50,7 +50,7 @@ static plait_status read_kind(const json_cursor *at, model_file *file, plait_lay
     PLAIT_TRY(json_word_optional(at, "like", file->kind_name, &like, err));
     if (like >= 0 && file->kind[like].opaque)
         return json_fail_key(at, "like", PLAIT_ERROR_SCHEMA, err,
-                             "expected a kind with parts, found the opaque \"%s\"",
+                             "expected a kind that is not opaque, found \"%s\"",
                              file->kind_name[like]);
     if (like >= 0)
         *out = file->kind[like];

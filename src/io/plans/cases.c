@@ -167,7 +167,7 @@ static plait_status read_against(const json_cursor *at, const case_row *rows, in
     PLAIT_TRY(json_int_optional(at, "sync_stages", 2, 1 << 20, &out->sync_stages, err));
     if (out->sync_stages > 0 && out->against < 0)
         return json_fail_key(at, "sync_stages", PLAIT_ERROR_SCHEMA, err,
-                             "expected it beside \"against\", found it alone");
+                             "expected this key only together with \"against\"");
     return PLAIT_OK;
 }
 
@@ -185,7 +185,7 @@ static plait_status read_row(const json_cursor *at, case_row *rows, int before,
     for (int r = 0; r < before; r++)
         if (strcmp(rows[r].name, out->name) == 0)
             return json_fail_key(at, "name", PLAIT_ERROR_RANGE, err,
-                                 "expected a name of its own, found \"%.60s\" again", out->name);
+                                 "expected a unique name, found \"%.60s\" again", out->name);
     PLAIT_TRY(json_bool_optional(at, "search", &out->search, err));
     PLAIT_TRY(read_setting(at, arena, out, err));
     PLAIT_TRY(check_whole(at, out, err));
@@ -245,7 +245,7 @@ static plait_status check_name(const char *path, const char *name, plait_error *
         (strncmp(file, name, length) == 0 && strcmp(file + length, ".json") == 0))
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
-                      "/name: expected that of the file, found \"%s\"", name);
+                      "/name: expected the name of the file, found \"%s\"", name);
 }
 
 plait_status cases_find(const char *name, plait_arena *arena, case_study *out, plait_error *err)

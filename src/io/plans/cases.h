@@ -17,17 +17,17 @@ typedef enum case_unit { CASE_SECONDS, CASE_COUNT, CASE_PERCENT, CASE_GIB, CASE_
     X(step_s, "step", CASE_SECONDS)                                                                \
     X(tokens_per_s_per_gpu, "tokens/s/GPU", CASE_COUNT)                                            \
     X(model_tflops_per_gpu, "TFLOP/s a GPU", CASE_COUNT)                                           \
-    X(hardware_tflops_per_gpu, "TFLOP/s a GPU, all FLOPs", CASE_COUNT)                             \
+    X(hardware_tflops_per_gpu, "hardware TFLOP/s a GPU", CASE_COUNT)                               \
     X(mfu_percent, "MFU", CASE_PERCENT)                                                            \
     X(hfu_percent, "HFU", CASE_PERCENT)                                                            \
     X(memory_gib, "memory", CASE_GIB)                                                              \
     X(state_gb, "weights, gradients, optimizer", CASE_GB)                                          \
     X(weights_and_gradients_gb, "weights and gradients", CASE_GB)                                  \
-    X(bubble_s, "idle in the pipeline", CASE_SECONDS)                                              \
+    X(bubble_s, "pipeline bubble", CASE_SECONDS)                                                   \
     X(optimizer_s, "optimizer", CASE_SECONDS)                                                      \
     X(speedup_percent, "faster", CASE_PERCENT)                                                     \
-    X(sync_share_percent, "g/T of that", CASE_PERCENT)                                             \
-    X(first_layers_percent, "layers on the first sort of nodes", CASE_PERCENT)
+    X(sync_share_percent, "sync share g/T", CASE_PERCENT)                                          \
+    X(first_layers_percent, "layers on the first node group", CASE_PERCENT)
 
 typedef enum case_figure {
 #define X(key, title, unit) CASE_##key,

@@ -123,7 +123,7 @@ static plait_status read_order(const json_cursor *plan, plans_entry *out, plait_
         return PLAIT_OK;
     }
     return json_fail(&axes, PLAIT_ERROR_RANGE, err,
-                     "expected tp, cp, dp, pp or tp, cp, pp, dp, found another order");
+                     "expected the order tp, cp, dp, pp or tp, cp, pp, dp, found another");
 }
 
 /* A file without a job may have the number of GPUs in its degrees. */
@@ -149,7 +149,7 @@ static plait_status check_same(const json_cursor *plan, const char *key, int of_
     PLAIT_TRY(json_int_optional(plan, key, 1, INT_MAX, &found, err));
     if (of_job > 0 && found != of_job)
         return json_fail_key(plan, key, PLAIT_ERROR_RANGE, err,
-                             "expected %d as the job has it, found %d", of_job, found);
+                             "expected %d as in the job, found %d", of_job, found);
     return PLAIT_OK;
 }
 
@@ -161,8 +161,7 @@ static plait_status check_same_word(const json_cursor *plan, const char *key,
     PLAIT_TRY(json_word_optional(plan, key, words, &found, err));
     if (of_job >= 0 && found != of_job)
         return json_fail_key(plan, key, PLAIT_ERROR_RANGE, err,
-                             "expected %s as the job has it, found %s", words[of_job],
-                             words[found]);
+                             "expected %s as in the job, found %s", words[of_job], words[found]);
     return PLAIT_OK;
 }
 
@@ -181,8 +180,7 @@ static plait_status check_job(const json_cursor *plan, plait_arena *arena, const
     PLAIT_TRY(json_string_optional(plan, "runtime", arena, &runtime, err));
     if (out->runtime != NULL && strcmp(file_base_name(runtime), file_base_name(out->runtime)) != 0)
         return json_fail_key(plan, "runtime", PLAIT_ERROR_RANGE, err,
-                             "expected %.80s as the job has it, found %.80s", out->runtime,
-                             runtime);
+                             "expected %.80s as in the job, found %.80s", out->runtime, runtime);
     d.dp = out->gpus > 0 ? plait_degrees_dp(out->gpus, d.tp, d.pp, d.cp) : 0;
     dp = d.dp;
     PLAIT_TRY(json_int_optional(plan, "dp", 0, PLAIT_MAX_GPUS, &dp, err));
@@ -399,8 +397,8 @@ static plait_status cut_rank(char *path, int *rank, plait_error *err)
     if (text_parse_int(colon + 1, 1, INT_MAX, rank))
         return PLAIT_OK;
     if (access(path, F_OK) == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, path, "expected a rank from 1, found \"%.60s\"",
-                          colon + 1);
+        return plait_fail(err, PLAIT_ERROR_RANGE, path,
+                          "expected a rank of at least 1, found \"%.60s\"", colon + 1);
     *colon = ':';
     return PLAIT_OK;
 }

@@ -31,13 +31,13 @@ static plait_status read_chunk(const json_cursor *at, plait_chunk *out, plait_er
     PLAIT_TRY(json_array(at, "layers", &layers, err));
     if (json_count(&layers) != 2)
         return json_fail(&layers, PLAIT_ERROR_SCHEMA, err,
-                         "expected the first layer and the one behind the last, found %zu numbers",
+                         "expected the first layer and the one after the last, found %zu numbers",
                          json_count(&layers));
     for (bool more = json_first(&layers, &end); more; more = json_next(&end))
         PLAIT_TRY(json_as_int(&end, 0, PLAIT_MAX_LAYERS, ends[count++], err));
     if (out->last < out->first)
         return json_fail(&layers, PLAIT_ERROR_RANGE, err,
-                         "expected a run of layers, found %d to %d", out->first, out->last);
+                         "expected a range of layers, found %d to %d", out->first, out->last);
     PLAIT_TRY(json_bool_optional(at, "embedding", &out->embedding, err));
     PLAIT_TRY(json_bool_optional(at, "loss", &out->loss, err));
     return json_int_optional(at, "mtp", 0, PLAIT_MAX_LAYERS, &out->mtp, err);
@@ -53,8 +53,8 @@ static plait_status check_place(const json_cursor *at, const rank_place *rank, i
     PLAIT_TRY(json_int_optional(at, "stage", 0, INT_MAX, &given, err));
     if (given != place)
         return json_fail_key(at, "stage", PLAIT_ERROR_RANGE, err,
-                             "expected %d, where chunk %d of rank %d stands, found %d", place,
-                             chunk, rank->rank, given);
+                             "expected stage %d for chunk %d of rank %d, found %d", place, chunk,
+                             rank->rank, given);
     return PLAIT_OK;
 }
 
@@ -68,7 +68,7 @@ static plait_status read_chunks(const json_cursor *stage, const rank_place *rank
     PLAIT_TRY(plait_check_allocated(chunk, err));
     for (bool more = json_first(&chunks, &at); more; more = json_next(&at)) {
         if (out->chunks == PLAIT_MAX_LAYERS)
-            return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d chunks",
+            return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d chunks, found more",
                              PLAIT_MAX_LAYERS);
         PLAIT_TRY(check_place(&at, rank, out->chunks, err));
         PLAIT_TRY(read_chunk(&at, &chunk[out->chunks], err));
@@ -146,8 +146,8 @@ static plait_status read_runs(const json_cursor *list, plait_arena *arena, plait
         if (json_is_array(&at)) {
             if (json_count(&at) != 2)
                 return json_fail(&at, PLAIT_ERROR_SCHEMA, err,
-                                 "expected a %s and layers, found %zu parts",
-                                 words ? "word" : "number", json_count(&at));
+                                 "expected a %s and a number of layers, found %zu elements",
+                                 words ? "choice" : "number", json_count(&at));
             (void)json_first(&at, &value);
             length = value;
             (void)json_next(&length);
@@ -336,7 +336,7 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
         plans_stage *const one = &stage[out->stages];
 
         if (out->stages == PLAIT_MAX_LAYERS)
-            return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d stages",
+            return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d stages, found more",
                              PLAIT_MAX_LAYERS);
         memset(one, 0, sizeof *one);
         PLAIT_TRY(json_keys_among(&at, keys, err));
@@ -347,7 +347,8 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
         layers += one->layers;
         if (layers > PLAIT_MAX_LAYERS)
             return json_fail(&at, PLAIT_ERROR_RANGE, err,
-                             "expected stages of at most %d layers together", PLAIT_MAX_LAYERS);
+                             "expected at most %d layers in all stages, found more",
+                             PLAIT_MAX_LAYERS);
         PLAIT_TRY(json_int_optional(&at, "group", 0, PLAIT_MAX_NODE_GROUPS - 1, &one->group, err));
         PLAIT_TRY(read_mesh(&at, one, err));
         PLAIT_TRY(read_keys(&at, arena, one, err));

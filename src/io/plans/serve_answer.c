@@ -57,7 +57,7 @@ static plait_status read_engine(const json_cursor *at, plait_arena *arena, plait
             plan->engine = &profiles[i];
     if (plan->engine == NULL)
         return json_fail(at, PLAIT_ERROR_RANGE, err,
-                         "expected the name of a profile of an engine, found \"%.40s\"", name);
+                         "expected the name of an engine profile, found \"%.40s\"", name);
     return PLAIT_OK;
 }
 

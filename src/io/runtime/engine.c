@@ -48,9 +48,10 @@ static plait_status read_bands(const json_cursor *at, plait_engine *out, plait_e
     PLAIT_TRY(fields_read_optional(at, "band", band_fields, out, err));
     for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
         if (out->band[f][0] > out->band[f][1])
-            return json_fail_key(at, "band", PLAIT_ERROR_RANGE, err,
-                                 "expected the lower factor of each first, found %g before %g",
-                                 out->band[f][0], out->band[f][1]);
+            return json_fail_key(
+                at, "band", PLAIT_ERROR_RANGE, err,
+                "expected the lower factor before the upper one, found %g before %g",
+                out->band[f][0], out->band[f][1]);
     return PLAIT_OK;
 }
 

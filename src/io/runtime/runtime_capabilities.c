@@ -13,7 +13,7 @@ static plait_status read_mask(const json_cursor *at, const char *key, const char
     PLAIT_TRY(json_mask(at, key, words, most, mask, err));
     return *mask != 0 ? PLAIT_OK
                       : json_fail_key(at, key, PLAIT_ERROR_RANGE, err,
-                                      "expected at least one, found none");
+                                      "expected at least one entry, found none");
 }
 
 /* ---- sets of recomputed modules: "mla_up_proj+layernorm" ---- */
@@ -134,7 +134,7 @@ static plait_status read_granularities(const json_cursor *at, plait_capabilities
                              "expected plan or stage, found layer");
     if (out->stages_differ && recompute == PLAIT_BY_PLAN)
         return json_fail_key(at, "recompute_by", PLAIT_ERROR_RANGE, err,
-                             "expected stage or layer, since stages differ, found plan");
+                             "expected stage or layer, since stages_differ is true, found plan");
     out->recompute_by = (unsigned char)recompute;
     out->offload_by = (unsigned char)offload;
     PLAIT_TRY(read_plan_or_layer(at, "tp_by", &out->tp_by, err));

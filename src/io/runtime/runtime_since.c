@@ -56,7 +56,8 @@ static plait_status read_feature(const json_cursor *at, const since_member *of,
     *out = (plait_feature){.key = of->key};
     out->value = of->words != NULL ? text_index(at->key, of->words) : 0;
     if (out->value < 0)
-        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a value of %s", of->name);
+        return json_fail(at, PLAIT_ERROR_RANGE, err, "expected a value of %s, found \"%.40s\"",
+                         of->name, at->key);
     scratch = plait_arena_new();
     PLAIT_TRY(plait_check_allocated(scratch, err));
     status = json_as_string(at, scratch, &name, err);
@@ -64,7 +65,7 @@ static plait_status read_feature(const json_cursor *at, const since_member *of,
         out->since++;
     if (status == PLAIT_OK && out->since == runtime->releases)
         status = json_fail(at, PLAIT_ERROR_RANGE, err,
-                           "expected a release that /releases has, found \"%.40s\"", name);
+                           "expected a release from /releases, found \"%.40s\"", name);
     plait_arena_free(scratch);
     return status;
 }
@@ -76,7 +77,8 @@ static plait_status read_member(const json_cursor *at, plait_runtime *runtime, p
     since_member of;
 
     if (!find_member(at->key, &of))
-        return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected a list of /can, found another key");
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                         "expected a key that \"since\" supports, found another");
     if (of.words == NULL)
         return read_feature(at, &of, runtime, &list[runtime->features++], err);
     for (bool more = json_first(at, &each); more; more = json_next(&each))

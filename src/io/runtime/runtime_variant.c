@@ -171,14 +171,14 @@ static plait_status fail_unheld(const plait_runtime *newest, const char *name, c
 
     if (newest->releases == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, name,
-                          "expected a month such as 25.09 behind @, found \"%.40s\"", when);
+                          "expected a month such as 25.09 after @, found \"%.40s\"", when);
 
     const char *const held = held_releases(newest, arena);
     PLAIT_TRY(plait_check_allocated(held, err));
-    return plait_fail(err, PLAIT_ERROR_RANGE, name,
-                      "expected a month such as 25.09, from %s on, or a release, %s, behind @, "
-                      "found \"%.40s\"",
-                      runtime_month(newest->release[0].date, month), held, when);
+    return plait_fail(
+        err, PLAIT_ERROR_RANGE, name,
+        "expected a month such as 25.09 (%s or later) or a release (%s) after @, found \"%.40s\"",
+        runtime_month(newest->release[0].date, month), held, when);
 }
 
 /* Resolves WHEN to a month and a release; *at is NULL if the profile has no release that old. */
@@ -215,9 +215,10 @@ static plait_status check_held(const plait_runtime *found, const char *software,
                                size_t variants, plait_arena *arena, plait_error *err)
 {
     if (found->releases == 0 && variants == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, found->name,
-                          "expected %.40s alone, since no versions of it are held, found \"%.40s\"",
-                          software, when);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, found->name,
+            "expected %.40s without a version, since plait has no versions of it, found \"%.40s\"",
+            software, when);
     if (found->releases == 0 || found->at != NULL ||
         (found->until > 0 && found->until < found->release[0].date))
         return PLAIT_OK;
@@ -261,7 +262,8 @@ static plait_status read_release(const json_cursor *at, plait_arena *arena, plai
 
     for (size_t i = 0; i < of->releases; i++)
         if (text_equal(at->key, of->release[i].name))
-            return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected each release once, found two");
+            return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                             "expected each release once, found it twice");
     out->name = plait_arena_text(arena, at->key);
     PLAIT_TRY(plait_check_allocated(out->name, err));
     PLAIT_TRY(json_as_string(at, arena, &month, err));
@@ -301,7 +303,7 @@ static plait_status read_whole(const json_cursor *root, plait_arena *arena, void
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (json_has(root, keys[i]))
             return json_fail_key(root, keys[i], PLAIT_ERROR_RANGE, err,
-                                 "expected none, since another profile refers to this one");
+                                 "expected no reference, since another profile refers to this one");
     return runtime_read(root, arena, out, err);
 }
 
@@ -334,9 +336,10 @@ plait_status runtime_read_base(const json_cursor *at, plait_arena *arena, plait_
     const bool matches = strncmp(name, of, length) == 0 && name[length] == '@';
     const int until = matches ? runtime_date(name + length + 1) : 0;
     if (until == 0)
-        return json_fail_key(at, "name", PLAIT_ERROR_RANGE, err,
-                             "expected %.40s@YY.MM, the last month that it is of, found \"%.80s\"",
-                             of, name);
+        return json_fail_key(
+            at, "name", PLAIT_ERROR_RANGE, err,
+            "expected %.40s@YY.MM with the last month that the profile covers, found \"%.80s\"", of,
+            name);
     out->name = name;
     out->software = of;
     out->date = out->until = until;

@@ -268,8 +268,8 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 
     if (has_cuts(launch->plan))
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
-                          "expected one tp and one stage of ZeRO, of which launch.json lists the "
-                          "groups, found layers with their own; --target galvatron takes them");
+                          "expected the same tp and ZeRO stage in all layers, since launch.json "
+                          "lists one set of groups, found different ones; use --target galvatron");
     json_writer_init(&json, arena);
     json_begin_object(&json);
     json_member_string(&json, "format", COMPANION_FORMAT);
@@ -291,8 +291,7 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
 {
     (void)plan;
     if (problem->job.gpus > LAUNCH_MAX_RANKS)
-        return "more than 262144 GPUs: a file that lists the ranks of all their groups is longer "
-               "than what is read back";
+        return "more than 262144 GPUs, for which launch.json is too long to read back";
     return NULL;
 }
 

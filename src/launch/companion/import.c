@@ -34,7 +34,7 @@ static plait_status check_question(const json_cursor *root, const plans_entry *e
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!parts[i].given)
             return json_fail_key(root, parts[i].key, PLAIT_ERROR_SCHEMA, err,
-                                 "expected all of it, found nothing or null");
+                                 "expected a complete object, found nothing or null");
     return PLAIT_OK;
 }
 
@@ -50,21 +50,21 @@ static plait_status check_degrees(const json_cursor *at, const plans_entry *entr
     const char *wrong = NULL;
 
     if (entry->gpus > LAUNCH_MAX_RANKS)
-        wrong = "GPUs that are at most 262144";
+        wrong = "at most 262144 GPUs";
     else if (d->dp < 1)
-        wrong = "tp pp cp that divides the GPUs";
+        wrong = "tp x pp x cp that divides the GPUs";
     else if (plait_degrees_microbatches(d, entry->gbs) < 1)
-        wrong = "dp mbs that divides gbs";
+        wrong = "dp x mbs that divides gbs";
     else if (replicas * d->tp % ((int64_t)d->etp * d->ep) != 0)
-        wrong = "etp ep that divides tp cp dp";
+        wrong = "etp x ep that divides tp x cp x dp";
     else if (d->shard_group < 1 || replicas % d->shard_group != 0)
-        wrong = "shard_group that divides dp cp";
+        wrong = "shard_group that divides dp x cp";
     else if (chunks > split_most_chunks(entry->model->layers, (plait_split_kind)d->split.kind) ||
              chunks > PLAIT_MAX_LAYERS)
-        wrong = "pp vpp that is at most what the split can deal";
+        wrong = "pp x vpp within the number of chunks that the split supports";
     return wrong == NULL
                ? PLAIT_OK
-               : json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found others", wrong);
+               : json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found other values", wrong);
 }
 
 /* ---- parts that follow from them ---- */
@@ -91,7 +91,7 @@ static plait_status plan_of(const plans_entry *entry, const plait_problem *probl
     PLAIT_TRY(plans_plan(entry, &entry->degrees, false, arena, out, err));
     if (!plan_stages_agree(problem, out, &reason))
         return plait_fail(err, PLAIT_ERROR_RANGE, "stages",
-                          "expected stages of this plan, found: %s", why);
+                          "expected stages that match the plan, found: %s", why);
     return PLAIT_OK;
 }
 
@@ -150,8 +150,8 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
     for (bool more = json_first(&list, &group); more; more = json_next(&group))
         ranks += json_count(&group);
     if (ranks != (size_t)gpus)
-        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected groups of %d ranks, found %zu",
-                         gpus, ranks);
+        return json_fail(&list, PLAIT_ERROR_RANGE, err,
+                         "expected groups with %d ranks in total, found %zu", gpus, ranks);
     if (write_again(entry, arena, &text, &length, &inner) != PLAIT_OK) {
         PLAIT_TRY(faults_only(inner.status, &inner, err));
         return json_fail(degrees, inner.status, err, "%s", inner.message);

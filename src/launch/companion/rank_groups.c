@@ -101,10 +101,10 @@ plait_status launch_groups(const plait_degrees *d, launch_group kind, plait_aren
         if ((out->groups + 1) * shape.ranks > world ||
             !take_group(&shape, first, world, taken,
                         rank + (size_t)out->groups * (size_t)shape.ranks))
-            return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
-                              "expected %s groups that part %d ranks, found groups of %d that "
-                              "overlap",
-                              launch_group_name[kind], world, shape.ranks);
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, "plan",
+                "expected %s groups that partition %d ranks, found overlapping groups of %d",
+                launch_group_name[kind], world, shape.ranks);
         out->groups++;
     }
     if (kind == LAUNCH_GROUP_embedding) {

@@ -8,7 +8,7 @@
     X(tp, "tensor parallelism")                                                                    \
     X(cp, "context parallelism")                                                                   \
     X(dp, "data parallelism")                                                                      \
-    X(pp, "one rank a stage, first to last")                                                       \
+    X(pp, "one rank per stage, first to last")                                                     \
     X(ep, "expert parallelism")                                                                    \
     X(etp, "tensor parallelism inside an expert")                                                  \
     X(edp, "replicas of one expert shard")                                                         \
@@ -18,7 +18,7 @@
     X(expert_shard, "ranks that one ZeRO shard of expert parameters is spread over")               \
     X(expert_shard_replicas, "ranks with the same expert shard")                                   \
     X(stage, "all ranks of a pipeline stage")                                                      \
-    X(embedding, "first and last stage: where embedding and head are tied, both hold it")
+    X(embedding, "first and last stage, which both hold a tied embedding")
 
 typedef enum launch_group {
 #define X(name, what) LAUNCH_GROUP_##name,

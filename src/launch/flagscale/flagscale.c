@@ -204,11 +204,11 @@ static void append_hosts(const plait_launch *launch, text_builder *out)
         if (s > 0 && stage->group == stage[-1].group)
             continue;
         const int nodes = nodes_of_group(launch, stage->group, &gpus);
-        text_append_printf(out, s == 0 ? "lines \"NAME slots=%d" : "#   then \"NAME slots=%d",
-                           gpus);
+        text_append_printf(
+            out, s == 0 ? "hosts: lines \"NAME slots=%d" : "#   then \"NAME slots=%d", gpus);
         if (flagscale_has_meshes(plan))
             text_append_printf(out, " type=%s", flagscale_device(launch->problem, stage));
-        text_append_printf(out, "\", one a node, %d of them\n", nodes);
+        text_append_printf(out, "\", one for each of %d nodes\n", nodes);
     }
 }
 
@@ -234,7 +234,7 @@ static void append_experiment(const plait_launch *launch, text_builder *out)
                        "    nproc_per_node: %d\n",
                        name, name, nodes, gpus);
     if (flagscale_has_meshes(launch->plan))
-        text_append(out, "    rdzv_backend: static # as meshes need it\n");
+        text_append(out, "    rdzv_backend: static # process meshes require it\n");
     append_environment(launch, out);
     text_append(out, "\naction: run\n"
                      "\nhydra:\n  run:\n    dir: ${experiment.exp_dir}/hydra\n");
@@ -263,19 +263,19 @@ static const char *run_script(const plait_launch *launch, plait_arena *arena)
     text_builder_init(&out, arena);
     text_append(&out,
                 "#!/bin/bash\n"
-                "# run.sh - start all nodes of plan.yaml from one: FlagScale's runner reaches "
-                "them by ssh\n"
+                "# run.sh - starts plan.yaml on all nodes; FlagScale's runner reaches them by ssh\n"
                 "#\n"
                 "#   HOSTFILE=hosts ./run.sh    ");
     append_hosts(launch, &out);
-    text_append_printf(&out,
-                       "#\n"
-                       "# Arguments are handed on behind those of the plan: action=dryrun, "
-                       "action=stop.\n"
-                       "set -euo pipefail\n"
-                       "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n"
-                       "hostfile=${HOSTFILE:%s}\n\n",
-                       nodes > 1 ? "?expected a file that names the nodes" : "-null");
+    text_append_printf(
+        &out,
+        "#\n"
+        "# Further arguments, such as action=dryrun, are appended to those of the plan.\n"
+        "set -euo pipefail\n"
+        "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n"
+        "hostfile=${HOSTFILE:%s}\n"
+        "\n",
+        nodes > 1 ? "?expected a file that names the nodes" : "-null");
     text_append(&out, "cd \"${FLAGSCALE:?expected the folder of a checkout of FlagScale}\"\n"
                       "exec python run.py --config-path \"$here\" --config-name plan \\\n"
                       "    experiment.runner.hostfile=\"$hostfile\" \"$@\"\n");
@@ -304,9 +304,9 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 
 static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
-    return flagscale_can_list_stages(plan)
-               ? flagscale_meshes_unsupported(problem, plan)
-               : "stages that recompute otherwise than first layers, whole";
+    return flagscale_can_list_stages(plan) ? flagscale_meshes_unsupported(problem, plan)
+                                           : "stages that recompute parts of layers, or layers "
+                                             "other than the first of each chunk";
 }
 
 const launch_target target_flagscale = {

@@ -60,8 +60,8 @@ static const char *mesh_conflict(const plait_degrees *a, const plait_degrees *b)
 
     if (key < 0)
         return NULL;
-    return key == PLAIT_KEY_CP ? "stages of unlike cp"
-                               : "stages unlike in more than tp, dp, mbs, ep and etp";
+    return key == PLAIT_KEY_CP ? "stages with different cp"
+                               : "stages that differ in more than tp, dp, mbs, ep and etp";
 }
 
 /* True if the ZeRO shards of a stage span only part of its replicas. */
@@ -87,7 +87,7 @@ const char *flagscale_meshes_unsupported(const plait_problem *problem, const pla
     if (!flagscale_has_meshes(plan))
         return NULL;
     if (plan->degrees.vpp > 1)
-        return "stages of unlike degrees with several chunks a rank";
+        return "stages with different degrees and several chunks per rank";
     for (int s = 0; s < plan->stages; s++) {
         const plait_degrees *const d = &plan->stage[s].degrees;
 
@@ -97,14 +97,14 @@ const char *flagscale_meshes_unsupported(const plait_problem *problem, const pla
         if (!has_word(flagscale_device(problem, &plan->stage[s])))
             return "an accelerator whose name is not one word";
         if (has_partial_shards(d))
-            return "stages of unlike degrees with ZeRO shards over a part of dp x cp";
+            return "stages with different degrees and ZeRO shards over a part of dp x cp";
     }
     if (shared && first->tp != last->tp)
-        return "tied embeddings or prediction modules with another tp on the last stage than on "
-               "the "
-               "first";
+        return "tied embeddings or prediction modules with different tp on the first and the last "
+               "stage";
     return shared && first->dp % last->dp != 0 && last->dp % first->dp != 0
-               ? "tied embeddings with replicas that do not divide each other"
+               ? "tied embeddings or prediction modules on first and last stages whose dp do not "
+                 "divide each other"
                : NULL;
 }
 

@@ -134,10 +134,10 @@ static void append_parallel(const plait_launch *launch, text_builder *out)
     const plait_degrees *const d = &launch->plan->degrees;
 
     text_append_printf(out,
-                       "  parallel: # what strategy.json says is taken from there\n"
-                       "    galvatron_config_path: null # run.sh gives it\n"
+                       "  parallel: # values of strategy.json override these\n"
+                       "    galvatron_config_path: null # run.sh sets it\n"
                        "    cp_mode: zigzag\n"
-                       "    async_grad_reduce: %s # false: with each microbatch\n"
+                       "    async_grad_reduce: %s # false: reduce after each microbatch\n"
                        "    mixed_precision: %s\n"
                        "    reduce_in_fp32: %s\n"
                        "    entropy_in_fp32: false\n",
@@ -155,7 +155,7 @@ static void append_sizes(const plait_problem *problem, int tp, text_builder *out
     char name[SCRIPTS_NAME_SIZE];
 
     text_append_printf(out,
-                       "    model_size: %s-%s # its first word chooses the layers\n"
+                       "    model_size: %s-%s # the first word selects the kind of layers\n"
                        "    num_layers: %d\n"
                        "    hidden_size: %d\n"
                        "    ffn_hidden_size: %d\n"
@@ -253,7 +253,7 @@ static void append_rest(const plait_model *model, text_builder *out)
                        "  data:\n"
                        "    use_random_dataset: true\n"
                        "    tokenizer_type: HuggingFaceTokenizer\n"
-                       "    tokenizer_model: null # run.sh gives it: TOKENIZER\n"
+                       "    tokenizer_model: null # run.sh sets it to $TOKENIZER\n"
                        "  ckpt:\n"
                        "    save: %s\n"
                        "    save_interval: %d\n",
@@ -298,7 +298,7 @@ static const char *galvatron_train(const plait_launch *launch, plait_arena *aren
     "export PYTHONPATH=\"$PWD${PYTHONPATH:+:$PYTHONPATH}\"\n" SCRIPTS_TORCHRUN                     \
     "    galvatron/models/" entry "/train_dist.py \"$here/train.yaml\" \\\n"                       \
     "    runtime.parallel.galvatron_config_path=\"$here/strategy.json\" \\\n"                      \
-    "    runtime.data.tokenizer_model=\"${TOKENIZER:?expected a tokenizer of Hugging Face}\" "     \
+    "    runtime.data.tokenizer_model=\"${TOKENIZER:?expected a Hugging Face tokenizer}\" "        \
     "\"$@\""
 
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,

@@ -40,14 +40,14 @@ static plait_status read_axis(const config_reader *in, const char *part, const c
     snprintf(key, sizeof key, "%s_%s_parallelism", part, name);
     PLAIT_TRY(maxtext_int(in->yaml, key, -1, RANKS, otherwise, out, err));
     if (*out == 0)
-        return yaml_expected(in->yaml, yaml_find(in->yaml, key), "ranks of an axis, or -1", err);
+        return yaml_expected(in->yaml, yaml_find(in->yaml, key), "a number of ranks, or -1", err);
     if (also == NULL)
         return PLAIT_OK;
     snprintf(key, sizeof key, "%s_%s_parallelism", part, also);
     PLAIT_TRY(maxtext_int(in->yaml, key, 1, RANKS, 1, &more, err));
     if (more > 1 && (*out < 0 || *out > RANKS / more))
-        return yaml_expected(in->yaml, yaml_find(in->yaml, key), "1 beside an axis that is -1",
-                             err);
+        return yaml_expected(in->yaml, yaml_find(in->yaml, key),
+                             "1, since the axis that it multiplies is -1 or too large", err);
     *out *= more > 1 ? more : 1;
     return PLAIT_OK;
 }
@@ -103,8 +103,7 @@ static plait_status close_mesh(config_reader *in, maxtext_axes *ici, maxtext_axe
     int *const outer = open_axis(dcn, &between, &open_between);
 
     if (open_inside > 1 || open_between > 1)
-        return refuse_mesh(in, "one axis that is -1", open_inside > 1 ? open_inside : open_between,
-                           err);
+        return refuse_mesh(in, "one axis of -1", open_inside > 1 ? open_inside : open_between, err);
     if (inside * between > RANKS)
         return refuse_mesh(in, "a mesh of at most 1048576 devices", inside * between, err);
     const int least = (int)(inside * between);
@@ -117,7 +116,7 @@ static plait_status close_mesh(config_reader *in, maxtext_axes *ici, maxtext_axe
     if (!in->devices_known || last == NULL)
         return PLAIT_OK;
     if (in->out->gpus % least != 0)
-        return refuse_mesh(in, "devices that the axes of the mesh divide", in->out->gpus, err);
+        return refuse_mesh(in, "a number of devices that the mesh axes divide", in->out->gpus, err);
     *last = in->out->gpus / least;
     return PLAIT_OK;
 }
@@ -143,9 +142,8 @@ static void take_shards(config_reader *in)
     const bool over_data = maxtext_is_on(in->yaml, "shard_optimizer_over_data");
 
     if (over_data && shards > 1)
-        import_warn(
-            in->warnings,
-            "optimizer states on more ranks than weights are priced as on those of the weights");
+        import_warn(in->warnings, "optimizer states sharded over more ranks than the weights are "
+                                  "priced as sharded like the weights");
     if (shards > 1 || (mesh->data == 1 && !over_data)) {
         import_set_key(in->out, PLAIT_KEY_ZERO, 3);
         import_set_key(in->out, PLAIT_KEY_SHARD_GROUP, shards);
@@ -206,7 +204,7 @@ static plait_status read_pipeline(config_reader *in, int *passes, plait_error *e
     if (repeats > 1 ||
         (repeats < 1 && in->out->model != NULL && in->out->model->layers > (double)pp * layers))
         import_warn(in->warnings,
-                    "a circular pipeline is priced as one that each microbatch passes once");
+                    "a circular pipeline is priced as if each microbatch passed it once");
     return PLAIT_OK;
 }
 
@@ -228,10 +226,11 @@ static plait_status read_batch(config_reader *in, plait_error *err)
     const double pass = floor(in->out->gpus * of_device);
     const double microbatch = pass / (dp * passes);
     if (pass * accumulated > 1e9 || microbatch < 1.0 || floor(microbatch) != microbatch)
-        return plait_fail(err, PLAIT_ERROR_RANGE, in->yaml->name,
-                          "expected sequences of a pass, per_device_batch_size times the devices, "
-                          "in whole microbatches of %.0f ranks, found %.0f in %d",
-                          dp, pass, passes);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, in->yaml->name,
+            "expected per_device_batch_size times the devices to be a multiple of %.0f "
+            "data-parallel ranks times the microbatches, found %.0f sequences in %d microbatches",
+            dp, pass, passes);
     import_set_key(in->out, PLAIT_KEY_MBS, (int)microbatch);
     in->out->gbs = (int)pass * accumulated;
     return PLAIT_OK;
@@ -250,7 +249,7 @@ static void read_remat(config_reader *in)
     if (policy < 0) {
         import_warn(
             in->warnings,
-            "a remat_policy other than full, minimal and none has no price: it is left open");
+            "only the remat_policy full, minimal and none are priced; recompute is left unset");
         return;
     }
     in->out->degrees.recompute = (plait_recompute){.kind = (unsigned char)kinds[policy]};
@@ -316,7 +315,7 @@ static plait_status read_model(config_reader *in, const char *noted, plait_error
         PLAIT_TRY(plait_model_find(name, in->arena, model, NULL, err));
         in->out->model = model;
     } else if (in->out->model == NULL) {
-        import_warn(in->warnings, "the model is not known, give it with --model");
+        import_warn(in->warnings, "the model is unknown; give it with --model");
     }
     return PLAIT_OK;
 }
@@ -358,7 +357,7 @@ static const char *const unpriced[] = {
 
 static void warn_of_unpriced(config_reader *in)
 {
-    import_list list = {in->warnings, "not priced", false};
+    import_list list = {in->warnings, "options that the price ignores", false};
 
     for (int i = 0; i < in->yaml->count; i++) {
         yaml_leaf *const leaf = &in->yaml->leaf[i];
@@ -404,7 +403,8 @@ static plait_status read_all(config_reader *in, const char *noted, plait_error *
 
     in->out->precision = text_starts_with(quantization, "fp8") ? PLAIT_FP8 : PLAIT_BF16;
     if (quantization[0] != '\0' && in->out->precision == PLAIT_BF16)
-        import_warn(in->warnings, "products in int8 and other formats are priced as in bf16");
+        import_warn(in->warnings,
+                    "matrix products in int8 and other formats are priced as in bf16");
     if (strcmp(maxtext_word(in->yaml, "dtype", "bfloat16"), "bfloat16") != 0)
         import_warn(in->warnings, "a dtype other than bfloat16 is priced as bfloat16");
     warn_of_unpriced(in);

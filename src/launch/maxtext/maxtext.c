@@ -187,9 +187,9 @@ static void append_run(const plait_launch *launch, text_builder *out)
 
     scripts_plain_name(launch->problem->model, name);
     text_append_printf(out,
-                       "\n# yours to edit: data, schedule, checkpoints\n"
+                       "\n# to edit: data, schedule, checkpoints\n"
                        "run_name: \"%s\"\n"
-                       "base_output_directory: \"outputs\" # gs://... where hosts share no disk\n"
+                       "base_output_directory: \"outputs\" # gs://... if hosts share no disk\n"
                        "hardware: \"%s\"\n"
                        "dataset_type: \"synthetic\"\n"
                        "steps: %d\n",
@@ -238,21 +238,21 @@ static const char *run_script(const plait_launch *launch, plait_arena *arena)
     text_builder out;
 
     text_builder_init(&out, arena);
-    text_append_printf(&out,
-                       "#!/bin/bash\n"
-                       "# run.sh - start one host; run the same on each host of %d slice%s of %d "
-                       "chips\n"
-                       "#\n"
-                       "#   gcloud compute tpus tpu-vm ssh NAME --worker=all --command=...    does "
-                       "so in one slice\n"
-                       "#\n"
-                       "# Arguments, KEY=VALUE each, are laid over the configuration.\n"
-                       "set -euo pipefail\n"
-                       "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n\n"
-                       "cd \"${MAXTEXT:?expected the folder of a checkout of MaxText}\"\n"
-                       "exec python3 -m maxtext.trainers.pre_train.train \"$here/config.yml\" "
-                       "\"$@\"\n",
-                       slices, slices > 1 ? "s" : "", maxtext_axes_product(&mesh.ici));
+    text_append_printf(
+        &out,
+        "#!/bin/bash\n"
+        "# run.sh - starts training on one host; run it on each host of %d slice%s of %d chips\n"
+        "#\n"
+        "#   gcloud compute tpus tpu-vm ssh NAME --worker=all --command=...    runs it on all "
+        "hosts of a slice\n"
+        "#\n"
+        "# Arguments of the form KEY=VALUE override the configuration.\n"
+        "set -euo pipefail\n"
+        "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n"
+        "\n"
+        "cd \"${MAXTEXT:?expected the folder of a checkout of MaxText}\"\n"
+        "exec python3 -m maxtext.trainers.pre_train.train \"$here/config.yml\" \"$@\"\n",
+        slices, slices > 1 ? "s" : "", maxtext_axes_product(&mesh.ici));
     return text_builder_finish(&out, NULL);
 }
 

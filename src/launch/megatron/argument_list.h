@@ -195,7 +195,7 @@ SWITCH(fp4_param_gather, 15)
 SWITCH(fp8_param_gather, 9)
 SWITCH(reuse_grad_buf_for_mxfp8_param_ag, 13)
 
-SWITCH(mock_data, 5, .placeholder = true, .group = "yours to edit: data, tokenizer, schedule, checkpoints")
+SWITCH(mock_data, 5, .placeholder = true, .group = "to edit: data, tokenizer, schedule, checkpoints")
 SWITCH(moe_router_force_load_balancing, 13, .placeholder = true)
 WORD(tokenizer_type, NULL, 4, .placeholder = true)
 WORD(tokenizer_model, NULL, 4, .placeholder = true)

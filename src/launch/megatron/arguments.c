@@ -239,8 +239,8 @@ plait_status megatron_args_check(const megatron_args *args, plait_error *err)
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
         if (is_missing(row, args, &absent))
             return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
-                              "expected what Megatron Core 0.%d has, found a plan or a model that "
-                              "needs %s, which 0.%d brought",
+                              "expected arguments of Megatron Core 0.%d, found that the plan or "
+                              "model needs %s, which 0.%d introduced",
                               args->core, row->name, row->since);
     return PLAIT_OK;
 }

@@ -246,14 +246,14 @@ static void override_rates(const megatron_args *args, launch_args *out)
 static void override_placeholders(const megatron_args *args, int bridge, launch_args *out)
 {
     // a recipe pads the size of its tokenizer's vocabulary, so the tokenizer gets the plan's
-    args_group(out, "vocabulary, which the recipe takes from its tokenizer");
+    args_group(out, "vocabulary; the recipe reads it from the tokenizer");
     override_field(out, "tokenizer", MEGATRON_FIELD(tokenizer_type), args);
     override_field(out, "tokenizer", MEGATRON_FIELD(vocab_size), args);
     if (bridge >= 6) // up to 0.5 the model's own number counts
         override_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
     override_field(out, "model", MEGATRON_FIELD(vocab_size), args);
     override_field(out, "model", MEGATRON_FIELD(make_vocab_size_divisible_by), args);
-    args_group(out, "yours to edit: schedule, checkpoints; data are the recipe's");
+    args_group(out, "to edit: schedule, checkpoints; the recipe sets the data");
     override_field(out, "train", MEGATRON_FIELD(train_iters), args);
     override_rates(args, out);
     override_field(out, bridge >= 4 ? "validation" : "train", MEGATRON_FIELD(eval_iters), args);
@@ -359,7 +359,7 @@ static training_places places_of(const megatron_args *args)
 {
     return (training_places){
         .data = args->moe_router_force_load_balancing
-                    ? "the recipe's dataset, random unless it is told of one: then without "
+                    ? "the recipe's dataset, random by default; with real data remove "
                       "model.moe_router_force_load_balancing; tokenizer.tokenizer_type, with the "
                       "vocabulary of the plan"
                     : "the recipe's dataset; tokenizer.tokenizer_type, with the vocabulary of the "
@@ -385,7 +385,7 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
     scripts_append_head(
         launch,
         "# shellcheck shell=bash disable=SC2034,SC2140,SC2211,SC2276,SC2288\n"
-        "# overrides.sh - KEY=VALUE of run_recipe.py, one a line; run.sh reads them",
+        "# overrides.sh - KEY=VALUE of run_recipe.py, one per line; run.sh reads them",
         &places, &out);
     text_append_printf(
         &out,
@@ -410,10 +410,11 @@ static const char *start_command(const plait_launch *launch, const megatron_args
     text_append_printf(&out, "recipe=${RECIPE:%s%s}\n", recipe != NULL ? "-" : "?",
                        recipe != NULL ? recipe : "expected the recipe that builds this model");
     // without --mode, which 0.4 and 0.5 lack: the name of the recipe contains pretrain
-    text_append(&out, "# ++ sets a field whether the recipe lists it or only its nested config has "
-                      "it.\n" SCRIPTS_TORCHRUN
-                      "    scripts/training/run_recipe.py --recipe \"$recipe\" \"${args[@]/#/++}\" "
-                      "\"$@\"");
+    text_append(
+        &out,
+        "# ++ also sets fields that only a nested config of the recipe has.\n" SCRIPTS_TORCHRUN
+        "    scripts/training/run_recipe.py --recipe \"$recipe\" \"${args[@]/#/++}\" "
+        "\"$@\"");
     return text_builder_finish(&out, NULL);
 }
 

@@ -145,7 +145,7 @@ static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
     const char *const checkpoints = training_checkpoints(problem->model, out->arena);
 
     out->failed = out->failed || checkpoints == NULL;
-    args_group(out, "yours to edit: data, tokenizer, schedule, checkpoints");
+    args_group(out, "to edit: data, tokenizer, schedule, checkpoints");
     args_text(out, "--data-path", "data/tokens_text_document");
     args_text(out, "--tokenizer-type", "NullTokenizer");
     args_int(out, "--train-iters", TRAINING_TRY_STEPS);
@@ -166,7 +166,7 @@ static void append_layers(const plait_plan *plan, text_builder *out)
 
         text_append_printf(out, "%s%d", s > 0 ? ", " : "", chunk->last - chunk->first);
     }
-    text_append(out, "]  # of each stage; embedding with the first, norm and head with the last\n");
+    text_append(out, "]  # per stage; the first also has the embedding, the last norm and head\n");
 }
 
 /* partition.py, which assigns layers of a PipelineModule to stages; NULL: out of memory. */
@@ -176,20 +176,21 @@ static const char *deepspeed_partition(const plait_launch *launch, plait_arena *
 
     text_builder_init(&out, arena);
     scripts_append_head(
-        launch, "# partition.py - deals the layers of DeepSpeed's PipelineModule as planned", NULL,
-        &out);
+        launch,
+        "# partition.py - assigns the layers of DeepSpeed's PipelineModule to the plan's stages",
+        NULL, &out);
     text_append(&out, "#\n"
-                      "#   torchrun ... partition.py SCRIPT ARGUMENTS     run.sh does it\n"
-                      "#   from partition import PlannedPipelineModule    in a script of yours\n"
+                      "#   torchrun ... partition.py SCRIPT ARGUMENTS     as in run.sh\n"
+                      "#   from partition import PlannedPipelineModule    in your own script\n"
                       "\n");
     append_layers(launch->plan, &out);
-    text_append(&out, "LAYER = \"transformer\"  # a pattern: what a layer's class is called\n\n");
+    text_append(&out, "LAYER = \"transformer\"  # pattern for the class name of a layer\n\n");
     text_append(&out, launch_partition_py.text);
     return text_builder_finish(&out, NULL);
 }
 
 static const training_places places = {
-    .data = "--data-path, --tokenizer-type: there are no random tokens",
+    .data = "--data-path, --tokenizer-type; random tokens are not supported",
     .length = "--train-iters",
     .values = "--lr to --clip-grad; gradient_clipping in ds_config.json",
     .checkpoints = "--save, --load, --save-interval",

@@ -128,11 +128,10 @@ static plait_status read_config(const char *name, megatron_args *args, plan_read
                                              &inner) != PLAIT_OK) {
         PLAIT_TRY(faults_only(inner.status, &inner, err));
         import_warn(in->warnings,
-                    text == NULL
-                        ? "the JSON that --deepspeed_config names is neither in the script nor "
-                          "beside it: what it says is taken as not given"
-                        : "the JSON that --deepspeed_config names cannot be read: what it says "
-                          "is taken as not given");
+                    text == NULL ? "the JSON file of --deepspeed_config is neither in the script "
+                                   "nor in its folder; its values are treated as not given"
+                                 : "the JSON file of --deepspeed_config cannot be read; its values "
+                                   "are treated as not given");
         return PLAIT_OK;
     }
     take_config(&file, args, in);
@@ -201,7 +200,7 @@ static const char *const unpriced[] = {"enable_cuda_graph",
 
 static void warn_of_unpriced(const megatron_args *args, plan_reader *in)
 {
-    import_list list = {in->warnings, "not priced", false};
+    import_list list = {in->warnings, "options that the price ignores", false};
     megatron_args absent;
 
     megatron_args_init(&absent);
@@ -221,7 +220,7 @@ static void warn_of_model(const megatron_args *args, plan_reader *in)
         {"--num-layers", args->num_layers == 0},
         {"--hidden-size", args->hidden_size == 0},
         {"--num-attention-heads", args->num_attention_heads == 0},
-        {"--vocab-size or a tokenizer that is known", megatron_vocab(args) == 0},
+        {"--vocab-size or a known tokenizer", megatron_vocab(args) == 0},
     };
     bool any = false;
 
@@ -231,7 +230,7 @@ static void warn_of_model(const megatron_args *args, plan_reader *in)
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
         if (parts[p].missing && !any)
             import_warn(in->warnings,
-                        "the model is not known, give it with --model; the file does not say ");
+                        "the model is unknown; give it with --model, or add to the file: ");
         if (parts[p].missing)
             text_append_printf(in->warnings, "%s%s", any ? ", " : "", parts[p].said);
         any = any || parts[p].missing;
@@ -280,8 +279,8 @@ static void read_routing(const megatron_args *args, bool of_plait, plan_reader *
     else if (isnan(args->moe_expert_capacity_factor)) {
         in->out->natural_routing = true;
         import_warn(in->warnings,
-                    "routing is natural (no --moe-router-force-load-balancing): the band of "
-                    "the step is wider; --imbalance states how uneven it is");
+                    "routing is natural (no --moe-router-force-load-balancing), which widens the "
+                    "band of the step time; give its imbalance with --imbalance");
     }
 }
 
@@ -300,10 +299,9 @@ static plait_status check_any(const launch_flags *flags, const plans_entry *out,
     if (megatron_has_flags(flags) || out->given != 0 || out->gpus > 0 || out->seq > 0 ||
         out->model != NULL)
         return PLAIT_OK;
-    return plait_fail(
-        err, PLAIT_ERROR_SCHEMA, flags->file,
-        "expected flags of Megatron-LM, such as --num-layers 32, in a script, a list, "
-        "a JSON or a YAML of them, found none");
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->file,
+                      "expected a script, list, JSON or YAML with flags of Megatron-LM, such as "
+                      "--num-layers 32, found no such flag");
 }
 
 /* The caller's model overrides the model of the file. */
@@ -331,9 +329,9 @@ static plait_status take_model(const megatron_args *args, const char *name, cons
         in->out->model = named;
         return PLAIT_OK;
     }
-    text_append_printf(import_warn(in->warnings, "the model is not known, give it with --model: "),
-                       "%s%.80s%s", changed != NULL ? changed : "plait has no ",
-                       changed != NULL ? " changes " : "", flag->value[0]);
+    text_append_printf(import_warn(in->warnings, "the model is unknown; give it with --model: "),
+                       "%s%.80s%s", changed != NULL ? changed : "plait has no model ",
+                       changed != NULL ? " differs from that of " : "", flag->value[0]);
     return PLAIT_OK;
 }
 

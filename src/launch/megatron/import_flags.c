@@ -43,7 +43,7 @@ bool megatron_flag_matters(const char *name)
 /* --num-layers $1: the user would have to give the value. */
 static void warn_of_open(plan_reader *in)
 {
-    import_list list = {in->warnings, "set outside the file, and taken as not given", false};
+    import_list list = {in->warnings, "values set outside the file, treated as not given", false};
 
     for (int i = 0; i < in->flags->count; i++) {
         const launch_flag *const flag = &in->flags->flag[i];
@@ -90,8 +90,8 @@ static bool is_listed_doubt(const shell_words *script, const shell_origin *origi
 /* $EXTRA_ARGS: a word that is no option's value may be any options. */
 static void warn_of_holes(plan_reader *in)
 {
-    import_list list = {in->warnings,
-                        "arguments that the file does not hold are taken as not given", false};
+    import_list list = {in->warnings, "arguments from outside the file, treated as not given",
+                        false};
     const shell_words *const script = &in->flags->script;
     const shell_command *const launch =
         in->flags->launch >= 0 ? &script->command[in->flags->launch] : NULL;
@@ -167,8 +167,8 @@ static void warn_of_others(plan_reader *in)
         launches += has_training_options(in, c) && (taken->ended || !script->command[c].ended);
     if (launches < 2)
         return;
-    import_warn(in->warnings, "the script launches ");
-    text_append_printf(in->warnings, "%d times, and the launch of line %d is taken", launches,
+    import_warn(in->warnings, "the script has ");
+    text_append_printf(in->warnings, "%d launches; the one on line %d is read", launches,
                        taken->line);
 }
 
@@ -178,19 +178,18 @@ static void warn_of_launch(plan_reader *in)
 
     if (in->flags->doubtful)
         import_warn(in->warnings,
-                    "the launch stands behind a condition that hangs on what is set outside the "
-                    "file");
+                    "a value from outside the file decides whether the script reaches its launch");
     if (in->flags->launch >= 0 && script->command[in->flags->launch].ended)
-        import_warn(in->warnings, "the launch stands behind an exit, and is not reached");
+        import_warn(in->warnings, "the script exits before its launch");
     if (in->flags->launch >= 0)
         warn_of_others(in);
     if (script->sourced != NULL) {
-        import_warn(in->warnings, "a file that the script runs in itself is not read: ");
+        import_warn(in->warnings, "a file that the script sources is not read: ");
         text_append(in->warnings, script->sourced);
     }
     if (script->instead == NULL)
         return;
-    import_warn(in->warnings, "no command launches: what is read is the value of ");
+    import_warn(in->warnings, "no command starts training; options are read from the value of ");
     text_append(in->warnings, script->instead);
 }
 
@@ -199,14 +198,16 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
     const launch_flag *const experts = flags_find(in->flags, MEGATRON_NAME(num_experts));
 
     warn_of_open(in);
-    warn_of_doubts(in, false, "hangs on what is set outside the file, and taken as not given");
-    warn_of_doubts(in, true, "given, and perhaps once more behind what is set outside the file");
+    warn_of_doubts(in, false,
+                   "options that depend on values from outside the file, treated as not given");
+    warn_of_doubts(in, true, "options that a value from outside the file may override");
     warn_of_holes(in);
     if (strcmp(args->mlp_type, "standard") != 0)
-        import_warn(in->warnings, "the dense layer beside each expert (--mlp-type) is not priced");
+        import_warn(in->warnings, "the dense layer next to each expert (--mlp-type) is not priced");
     if (experts != NULL && experts->values > 1 && strlen(experts->value[1]) > 0 &&
         strspn(experts->value[1], "0123456789") == strlen(experts->value[1]))
-        import_warn(in->warnings,
-                    "layers with different numbers of experts: each is priced with the first");
+        import_warn(
+            in->warnings,
+            "layers have different numbers of experts; all are priced with the first number");
     warn_of_launch(in);
 }

@@ -236,7 +236,7 @@ static plait_status read_switch(const model_reader *in, const layer_switch *of, 
             on[i] = on_in_period(of->where, i, period);
     } else if (list != NULL && !pattern_read(list, layers, on)) {
         return flags_fail(in->flags, megatron_args_name(of->field), err,
-                          "expected a number or a pattern of %d layers, found \"%.60s\"", layers,
+                          "expected a number, or a pattern for %d layers, found \"%.60s\"", layers,
                           list);
     }
     for (int i = 0; i < layers; i++)
@@ -315,10 +315,9 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
     for (int i = 0; i < in->model->layers; i++) {
         set[i] = possible_parts(in, set[i]);
         if ((set[i] & HAS_WINDOW) && (set[i] & HAS_NO_ROTARY))
-            return flags_fail(in->flags, MEGATRON_NAME(no_rope_freq), err,
-                              "expected windowed layers with rotary positions, found layer %d "
-                              "without",
-                              i);
+            return flags_fail(
+                in->flags, MEGATRON_NAME(no_rope_freq), err,
+                "expected rotary positions in every windowed layer, found none in layer %d", i);
     }
     for (int i = 0; i < model->layers; i++) {
         if (known[set[i]] == 0) {

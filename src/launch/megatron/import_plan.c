@@ -21,9 +21,10 @@ static plait_status check_sizes(const megatron_args *args, const plan_reader *in
     if (sizes != NULL && sscanf(sizes, "%6d %6d%c", &inner, &rings, &junk) == 2 && inner > 0 &&
         rings > 0 && (int64_t)inner * rings == args->context_parallel_size)
         return PLAIT_OK;
-    return flags_fail(in->flags, MEGATRON_NAME(hierarchical_context_parallel_sizes), err,
-                      "expected two sizes that make up a context of %d ranks, found \"%.40s\"",
-                      args->context_parallel_size, sizes != NULL ? sizes : "");
+    return flags_fail(
+        in->flags, MEGATRON_NAME(hierarchical_context_parallel_sizes), err,
+        "expected two sizes whose product is the context-parallel size %d, found \"%.40s\"",
+        args->context_parallel_size, sizes != NULL ? sizes : "");
 }
 
 static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait_error *err)
@@ -178,17 +179,19 @@ static plait_status read_layout(const char *layout, const plait_model *model, pl
         return flags_fail(in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err, "%s",
                           wrong.message);
     if (count % d->pp != 0)
-        return flags_fail(in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err,
-                          "expected a multiple of %d stages, found \"%.80s\"", d->pp, layout);
+        return flags_fail(
+            in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err,
+            "expected a layout whose number of chunks is a multiple of %d stages, found \"%.80s\"",
+            d->pp, layout);
     take_chunks(in, count / d->pp);
     if (model != NULL && layout_holds(model, chunks, count, why, sizeof why)) {
         import_mark_known(in, "split");
         d->split = split_of_chunks(model, d, chunks, layout, own);
         return PLAIT_OK;
     }
-    import_warn(in->warnings,
-                "the layout of the pipeline does not hold the layers of a known model: the "
-                "split is left open");
+    import_warn(
+        in->warnings,
+        "the pipeline layout does not match the layers of a known model; split is left unset");
     return PLAIT_OK;
 }
 
@@ -204,15 +207,17 @@ static plait_status complete_first_last(int first, int last, const plait_model *
 
     if (model == NULL) {
         in->out->given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
-        import_warn(in->warnings,
-                    "layers of the first or last stage alone: the split is left open");
+        import_warn(in->warnings, "only the first or the last stage has a number of layers, and "
+                                  "the model is unknown; split is left unset");
         return PLAIT_OK;
     }
     if (rest <= 0 || rest % (d->pp - 1) != 0)
         return flags_fail(in->flags,
                           first > 0 ? MEGATRON_NAME(decoder_first_pipeline_num_layers)
                                     : MEGATRON_NAME(decoder_last_pipeline_num_layers),
-                          err, "expected layers that leave a multiple of %d of the %d, found %d",
+                          err,
+                          "expected the other %d stages to share the rest of %d layers evenly, "
+                          "found %d layers on this one",
                           d->pp - 1, model->layers, first + last);
     d->split = first > 0 ? split_first_and_last(first, rest / (d->pp - 1))
                          : split_first_and_last(rest / (d->pp - 1), last);
@@ -288,25 +293,23 @@ static plait_status chunks_of_layers(const megatron_args *args, const plait_mode
 
     if (args->decoder_first_pipeline_num_layers > 0 || args->decoder_last_pipeline_num_layers > 0)
         return flags_fail(in->flags, MEGATRON_NAME(num_layers_per_virtual_pipeline_stage), err,
-                          "expected --num-virtual-stages-per-pipeline-rank beside layers of the "
-                          "first or last stage, found %d layers a chunk",
+                          "expected --num-virtual-stages-per-pipeline-rank if the first or last "
+                          "stage has its own number of layers, found %d layers per chunk",
                           each);
     if (layers == 0) {
         import_warn(in->warnings,
-                    "the chunks of a rank follow from the layers of the model, which are not "
-                    "known: taken as one");
+                    "the number of layers is unknown, so one chunk per rank is assumed");
         return PLAIT_OK;
     }
     if ((layers + ends) % saturating_mul(stages, each) != 0)
         return flags_fail(in->flags, MEGATRON_NAME(num_layers_per_virtual_pipeline_stage), err,
-                          "expected chunks that divide %d layers%s over %d stages evenly, found %d "
-                          "layers a chunk",
+                          "expected chunks that divide %d layers%s evenly over %d stages, found %d "
+                          "layers per chunk",
                           layers + ends,
-                          ends == 2 ? ", embedding and loss counted,"
-                          : args->account_for_embedding_in_pipeline_split
-                              ? ", the embedding counted,"
-                          : ends == 1 ? ", the loss counted,"
-                                      : "",
+                          ends == 2 ? " (with embedding and loss)"
+                          : args->account_for_embedding_in_pipeline_split ? " (with the embedding)"
+                          : ends == 1                                     ? " (with the loss)"
+                                                                          : "",
                           stages, each);
     *out = (layers + ends) / stages / each;
     return PLAIT_OK;
@@ -320,10 +323,10 @@ static plait_status check_overlap(const plan_reader *in, plait_error *err)
     if (flag == NULL || flags_is_off(in->flags, flag) || in->out->degrees.vpp == 1 ||
         in->out->degrees.pp != 2)
         return PLAIT_OK;
-    return flags_fail(in->flags, flag->name, err,
-                      "expected more than 2 stages without overlap of their messages, found 2 with "
-                      "%d chunks each",
-                      in->out->degrees.vpp);
+    return flags_fail(
+        in->flags, flag->name, err,
+        "expected more than 2 stages if their messages do not overlap, found 2 with %d chunks each",
+        in->out->degrees.vpp);
 }
 
 /*
@@ -340,11 +343,11 @@ static plait_status check_conflicts(const megatron_args *args, const plan_reader
         args->account_for_embedding_in_pipeline_split || args->account_for_loss_in_pipeline_split;
     const bool chunks = args->num_virtual_stages_per_pipeline_rank > 0;
     const bool chunk_layers = args->num_layers_per_virtual_pipeline_stage > 0;
-    const char *const other = layout && ends      ? "layers of the first or last stage"
-                              : layout && counted ? "an embedding or a loss that counts as a layer"
+    const char *const other = layout && ends      ? "a number of layers for the first or last stage"
+                              : layout && counted ? "an embedding or loss that counts as a layer"
                               : layout && chunks  ? "--num-virtual-stages-per-pipeline-rank"
                               : layout && chunk_layers ? "--num-layers-per-virtual-pipeline-stage"
-                              : ends && counted        ? "layers of the first or last stage"
+                              : ends && counted ? "a number of layers for the first or last stage"
                               : chunks && chunk_layers ? "--num-virtual-stages-per-pipeline-rank"
                                                        : NULL;
     const char *const flag = layout ? MEGATRON_NAME(pipeline_model_parallel_layout)
@@ -354,9 +357,10 @@ static plait_status check_conflicts(const megatron_args *args, const plan_reader
 
     if (other == NULL)
         return PLAIT_OK;
-    return flags_fail(in->flags, flag, err,
-                      "expected one way to divide the layers, as Megatron-LM does, found %s too",
-                      other);
+    return flags_fail(
+        in->flags, flag, err,
+        "expected one way to divide the layers, since Megatron-LM rejects two, found also %s",
+        other);
 }
 
 plait_status megatron_read_pipeline(const megatron_args *args, const plait_model *model,

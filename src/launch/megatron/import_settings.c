@@ -54,8 +54,9 @@ static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, p
         .layers = (short)(of_stage < PLAIT_MAX_LAYERS ? of_stage : PLAIT_MAX_LAYERS),
     };
     const char *const text = plait_arena_printf(
-        in->flags->arena, "the %d layers of recompute_layer_ids are priced as %d of each stage",
-        layers, of_stage);
+        in->flags->arena,
+        "the %d layers of recompute_layer_ids are priced as %d layers of each stage", layers,
+        of_stage);
     PLAIT_TRY(plait_check_allocated(text, err));
     import_warn(in->warnings, text);
     return PLAIT_OK;
@@ -79,7 +80,8 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
 
         if (args->recompute_modules != NULL)
             PLAIT_TRY(read_names(in, MEGATRON_FIELD(recompute_modules), args->recompute_modules,
-                                 plait_recompute_module_name, "that plait knows", &modules, err));
+                                 plait_recompute_module_name, "that plait supports", &modules,
+                                 err));
         *out = (plait_recompute){.kind = modules != 0 ? PLAIT_RECOMPUTE_MODULES
                                                       : PLAIT_RECOMPUTE_SELECTIVE,
                                  .modules = (unsigned char)modules};
@@ -95,8 +97,9 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
 
         out->layers = (short)(of_stage < PLAIT_MAX_LAYERS ? of_stage : PLAIT_MAX_LAYERS);
     } else if (layers > 1) {
-        import_warn(in->warnings,
-                    "recomputation of several layers as one is priced as of each layer");
+        import_warn(
+            in->warnings,
+            "recomputation of several layers as one unit is priced as recomputation of each layer");
     }
     return PLAIT_OK;
 }
@@ -180,7 +183,9 @@ static plait_status read_precision(const megatron_args *args, plan_reader *in, p
     else if (args->bf16)
         in->out->precision = PLAIT_BF16;
     else
-        import_warn(in->warnings, "neither --bf16 nor --fp16: plait prices no training in fp32");
+        import_warn(
+            in->warnings,
+            "neither --bf16 nor --fp16 is given, and plait does not price training in fp32");
     return PLAIT_OK;
 }
 
@@ -199,13 +204,14 @@ static plait_status read_activation_offload(const megatron_args *args, plan_read
     if (!args->fine_grained_activation_offloading || args->offload_modules == NULL)
         return PLAIT_OK;
     PLAIT_TRY(read_names(in, MEGATRON_FIELD(offload_modules), args->offload_modules,
-                         plait_offload_module_name, "whose inputs plait prices on the host",
-                         &modules, err));
+                         plait_offload_module_name, "that plait can price as offloaded", &modules,
+                         err));
     for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++)
         if ((plait_offload_modules((unsigned char)set) & ~modules) == 0)
             in->out->degrees.offload_acts = (unsigned char)set;
     if (plait_offload_modules(in->out->degrees.offload_acts) != modules)
-        import_warn(in->warnings, "some of --offload-modules are priced as staying on the device");
+        import_warn(in->warnings,
+                    "some modules of --offload-modules are priced as staying on the device");
     return PLAIT_OK;
 }
 
@@ -241,7 +247,7 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
                               args->exp_avg_dtype);
         if (!text_is(args->exp_avg_dtype, args->exp_avg_sq_dtype))
             import_warn(in->warnings,
-                        "the two moments differ in format: both are priced as the first");
+                        "the two Adam moments differ in format; both are priced as the first");
     }
     d->optimizer_state = (unsigned char)format;
     d->fp8_params = in->out->precision == PLAIT_NVFP4
@@ -276,7 +282,7 @@ static plait_status read_dispatcher(const megatron_args *args, plan_reader *in, 
         d->dispatcher =
             text_is(backend, "hybridep") ? PLAIT_DISPATCH_HYBRIDEP : PLAIT_DISPATCH_DEEPEP;
         if (text_is(backend, "ncclep"))
-            import_warn(in->warnings, "the exchanges of NCCL EP are priced as DeepEP's");
+            import_warn(in->warnings, "the dispatcher of NCCL EP is priced as DeepEP");
     } else if (text_is(type, "allgather")) {
         d->dispatcher = PLAIT_DISPATCH_ALLGATHER;
     } else if (text_is(type, "alltoall") || text_is(type, "alltoall_seq")) {
@@ -346,9 +352,10 @@ static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
 
     if (d->ep == 1 && d->cp == 1 && (!shards || (d->tp == 1 && d->pp == 1)))
         return shards ? "deepspeed" : "megatron-deepspeed";
-    import_warn(in->warnings,
-                shards ? "DeepSpeed with these degrees has no profile: priced as megatron-fsdp"
-                       : "DeepSpeed with these degrees has no profile: priced as megatron");
+    import_warn(
+        in->warnings,
+        shards ? "no DeepSpeed profile supports these degrees; the plan is priced as megatron-fsdp"
+               : "no DeepSpeed profile supports these degrees; the plan is priced as megatron");
     return shards ? "megatron-fsdp" : "megatron";
 }
 
@@ -366,8 +373,8 @@ static void warn_of_masks(const megatron_args *args, plan_reader *in)
         return;
     text = plait_arena_printf(
         in->flags->arena,
-        "the data loader makes attention masks, %.1f GiB a microbatch on the first and the last "
-        "stage, which prices leave out: --no-create-attention-mask-in-dataloader saves them",
+        "the price leaves out the data loader's attention masks, %.1f GiB per microbatch on the "
+        "first and last stage; --no-create-attention-mask-in-dataloader avoids them",
         bytes / PLAIT_GIB);
     if (text != NULL)
         import_warn(in->warnings, text);

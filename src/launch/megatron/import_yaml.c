@@ -80,9 +80,8 @@ plait_status megatron_translate_swift(launch_flags *flags, text_builder *warning
     if (half && flags_last(flags, "fp16") == NULL)
         PLAIT_TRY(flags_add(flags, "fp16", "true", err));
     if (!is_on(flags, "packing"))
-        import_warn(warnings,
-                    "without --packing true samples keep their own lengths: priced as if each "
-                    "had as many tokens as --max_length allows");
+        import_warn(warnings, "without --packing true samples differ in length; all are priced "
+                              "with --max_length tokens");
     return add_defaults(flags, swift_defaults, err);
 }
 
@@ -116,7 +115,7 @@ static plait_status megatron_translate_primus(launch_flags *flags, const char *c
     if (known || text_equal(config, "sft_trainer.yaml"))
         return add_defaults(flags, known ? pretraining : tuning, err);
     import_warn(warnings,
-                "what the module's config sets stands in another file, and is taken as not given");
+                "the module's config is another file; its values are treated as not given");
     return PLAIT_OK;
 }
 
@@ -279,10 +278,11 @@ plait_status megatron_read_yaml(const char *text, size_t length, const char *nam
                                 plait_error *err)
 {
     yaml_file yaml;
-    yaml_arguments in = {.yaml = &yaml,
-                         .out = out,
-                         .warnings = warnings,
-                         .open = {warnings, "set outside the file, and taken as not given", false}};
+    yaml_arguments in = {
+        .yaml = &yaml,
+        .out = out,
+        .warnings = warnings,
+        .open = {warnings, "values set outside the file, treated as not given", false}};
 
     *out = (launch_flags){.file = name, .arena = arena, .launch = -1};
     PLAIT_TRY(yaml_read(text, length, name, arena, &yaml, err));
@@ -292,8 +292,8 @@ plait_status megatron_read_yaml(const char *text, size_t length, const char *nam
         if (yaml.leaf[i].values > 0 && is_argument(yaml.leaf[i].path, in.section))
             PLAIT_TRY(add_flag(&in, &yaml.leaf[i], err));
     if (yaml.repeated != NULL)
-        text_append_printf(import_warn(warnings, ""), "%.80s stands twice: the last value counts",
-                           yaml.repeated);
+        text_append_printf(import_warn(warnings, ""),
+                           "%.80s is given twice; the last value is used", yaml.repeated);
     if (text_ends_with(in.section, ".overrides."))
         return read_primus(&in, err);
     return is_swift(&yaml) ? megatron_translate_swift(out, warnings, err) : PLAIT_OK;

@@ -93,8 +93,8 @@ plait_status megatron_read_log(char *log, const char *name, plait_arena *arena, 
 
     if (end == NULL && strstr(log, begin) != NULL)
         return plait_fail(err, PLAIT_ERROR_SYNTAX, name,
-                          "expected the end of the arguments that Megatron-LM prints, the line "
-                          "\"end of arguments\", found the end of the log: the block is cut off");
+                          "expected the line \"end of arguments\" that Megatron-LM prints, found "
+                          "the end of the log: the arguments are cut off");
     if (end == NULL)
         return PLAIT_OK;
     *end = '\0';

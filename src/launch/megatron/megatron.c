@@ -98,8 +98,8 @@ static void append_head(const plait_launch *launch, const megatron_args *args, t
         megatron_args_is_written(args, MEGATRON_FIELD(moe_router_force_load_balancing));
 
     const training_places places = (training_places){
-        .data = forced ? "random tokens: --mock-data, --tokenizer-type, and with them alone "
-                         "--moe-router-force-load-balancing, as the price assumes"
+        .data = forced ? "random tokens: --mock-data, --tokenizer-type; with real data remove "
+                         "--moe-router-force-load-balancing, which the price assumes"
                        : "random tokens: --mock-data, --tokenizer-type",
         .length = "--train-iters",
         .values = "--lr to --clip-grad",
@@ -109,7 +109,7 @@ static void append_head(const plait_launch *launch, const megatron_args *args, t
 
     scripts_append_head(launch, MEGATRON_ARGS_HEAD, &places, out);
     if (since > 0)
-        text_append_printf(out, "# its flags need Megatron Core 0.%d.0 or later\n", since);
+        text_append_printf(out, "# These arguments need Megatron Core 0.%d.0 or later.\n", since);
     notes_append(launch, out);
 }
 

@@ -18,7 +18,7 @@
 /** The first lines of args.sh of both Megatrons. */
 #define MEGATRON_ARGS_HEAD                                                                         \
     "# shellcheck shell=bash disable=SC2215\n"                                                     \
-    "# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them"
+    "# args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them"
 
 /** A model and a plan as arguments. Texts live in `arena`. */
 PLAIT_MUST_CHECK plait_status megatron_args_of(const plait_problem *problem, const plait_plan *plan,

@@ -7,20 +7,20 @@ from deepspeed.pipe import PipelineModule
 
 
 def name_of(spec):
-    """The class that a spec builds, or the name of a function among the specs."""
+    """The name of the class or function of a spec."""
     made = getattr(spec, "typename", spec)
     return getattr(made, "__name__", type(made).__name__)
 
 
 def bounds(names):
-    """Where each stage begins among the specs, and where the last one ends.
+    """The index of the first spec of each stage, then the number of specs.
 
-    What stands before the first layer goes with it, what follows a layer stays with that layer.
+    Specs before the first layer are in its stage; specs after a layer are in that layer's stage.
     """
     layers = [i for i, name in enumerate(names) if re.search(LAYER, name, re.IGNORECASE)]
     if len(layers) != sum(LAYERS):
         raise ValueError(
-            f"partition.py: expected {sum(LAYERS)} layers, specs of a class like {LAYER!r}, "
+            f"partition.py: expected {sum(LAYERS)} specs with a class name like {LAYER!r}, "
             f"found {len(layers)} of {len(names)} specs"
         )
     starts = [layers[sum(LAYERS[:stage])] for stage in range(1, len(LAYERS))]
@@ -28,7 +28,7 @@ def bounds(names):
 
 
 class PlannedPipelineModule(PipelineModule):
-    """A PipelineModule whose stages are the plan's, whatever its partition_method."""
+    """A PipelineModule with the plan's stages, for any partition_method."""
 
     def _partition_layers(self, method="plan"):
         stages = self._topo.get_dim("pipe")

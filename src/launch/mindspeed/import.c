@@ -71,8 +71,8 @@ static plait_status translate_context(launch_flags *flags, plait_error *err)
 
         if (cp < 2 || inner < 1 || cp % inner != 0)
             return flags_fail(flags, "ulysses_degree_in_cp", err,
-                              "expected a divisor of --context-parallel-size, found \"%d\" of %d",
-                              inner, cp);
+                              "expected a divisor of --context-parallel-size %d, found %d", cp,
+                              inner);
         PLAIT_TRY(flags_add(flags, "hierarchical_context_parallel_sizes",
                             plait_arena_printf(flags->arena, "%d %d", inner, cp / inner), err));
     }
@@ -92,8 +92,8 @@ static plait_status translate_positions(launch_flags *flags, text_builder *warni
     if (strcmp(type, "llama3") == 0)
         return flags_add(flags, "use_rope_scaling", "true", err);
     if (strcmp(type, "yarn") != 0) {
-        text_append_printf(import_warn(warnings, "positions scaled as "),
-                           "%.20s are priced like any", type);
+        text_append_printf(import_warn(warnings, "the price ignores rope scaling of type "),
+                           "%.20s", type);
         return PLAIT_OK;
     }
     if (factor != NULL)
@@ -150,9 +150,9 @@ static plait_status translate_layers(launch_flags *flags, plait_error *err)
         int layers;
 
         if (!text_parse_int(count[s], 1, PLAIT_MAX_LAYERS, &layers))
-            return flags_fail(flags, "num_layer_list", err,
-                              "expected layers of each stage such as 17,20,22,21, found \"%.60s\"",
-                              list);
+            return flags_fail(
+                flags, "num_layer_list", err,
+                "expected the layers of each stage, such as 17,20,22,21, found \"%.60s\"", list);
         text_append_printf(&layout, "%st*%d", s > 0 ? "|" : "", layers);
     }
     text_append_char(&layout, 'L');
@@ -192,7 +192,7 @@ static const char *const unpriced[] = {
 
 plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings, plait_error *err)
 {
-    import_list list = {warnings, "not priced", false};
+    import_list list = {warnings, "options that the price ignores", false};
 
     PLAIT_TRY(megatron_translate(flags, own, err));
     PLAIT_TRY(translate_context(flags, err));

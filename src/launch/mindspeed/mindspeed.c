@@ -163,7 +163,7 @@ static void append_head(const plait_launch *launch, text_builder *out)
 {
     scripts_append_head(launch,
                         "# shellcheck shell=bash disable=SC2215\n"
-                        "# args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one a line; "
+                        "# args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one per line; "
                         "run.sh reads them",
                         &places, out);
     notes_append(launch, out);
@@ -195,14 +195,14 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
                            plait_error *err)
 {
     static const launch_device npu = {"gres=npu", "huawei.com/Ascend910",
-                                      "one of CANN and torch_npu"};
+                                      "an image with CANN and torch_npu"};
     static const launch_program program = {
         .what = "MindSpeed-LLM",
         .checkout = "MINDSPEED_LLM",
         .args = "args.sh",
-        .notes = "# The folder of MindSpeed-LLM is to hold the folder megatron of Megatron Core "
-                 "0.12.1; MindSpeed is\n"
-                 "# installed beside torch_npu.\n",
+        .notes = "# Copy the folder megatron of Megatron Core 0.12.1 into that of MindSpeed-LLM, "
+                 "and install MindSpeed\n"
+                 "# together with torch_npu.\n",
         .device = &npu,
         .start = SCRIPTS_TORCHRUN "    pretrain_gpt.py \"${args[@]}\" \"$@\"",
     };

@@ -1,6 +1,6 @@
-# Layers are stand-ins of the model's width: replace build_stage, parallelize and batch by yours.
+# The layers are placeholders with the model's width: replace build_stage, parallelize and batch.
 # The names in STAGES are torchtitan's; adapt them to your model. Data parallelism is fully_shard,
-# which divides all state, whatever the plan's ZeRO stage.
+# which shards all state, for any ZeRO stage of the plan.
 import os
 import time
 
@@ -15,7 +15,7 @@ from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
 
 class Layer(nn.Module):
-    """Stands for one layer of yours: as wide on the way out as on the way in."""
+    """A placeholder for one layer, with inputs and outputs of equal width."""
 
     def __init__(self):
         super().__init__()
@@ -49,12 +49,12 @@ class Stage(nn.Module):
 
 
 def build_stage(names, device):
-    """Yours: build your model, keep what `names` lists, drop the rest."""
+    """Replace: build your model and keep only the modules in `names`."""
     return Stage(names).to(device, torch.bfloat16)
 
 
 def parallelize(module, mesh):
-    """Yours: tensor, context and expert parallelism, recomputation. Data parallelism is here."""
+    """Replace: add tensor, context and expert parallelism, and recomputation."""
     if MESH["dp"] == 1:
         return module
     for layer in module.layers.values():
@@ -63,7 +63,7 @@ def parallelize(module, mesh):
 
 
 def batch(mesh, device):
-    """Yours: the sequences of one data-parallel rank. All stages of a pipeline see the same."""
+    """Replace: the sequences of one data-parallel rank, the same on all stages of a pipeline."""
     seed = torch.Generator().manual_seed(mesh["dp"].get_local_rank())
     shape = (MICROBATCHES * MICROBATCH, SEQUENCE // MESH["cp"] + 1)
     tokens = torch.randint(VOCAB, shape, generator=seed).to(device)

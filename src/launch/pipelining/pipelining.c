@@ -30,14 +30,13 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
     const plait_pipeline_shape shape = shape_of(problem, d);
 
     if (d->pp == 1)
-        return "pp 1: there is no pipeline to schedule";
+        return "pp 1, which needs no pipeline schedule";
     if (!split_has_ends_outside(problem->model, d) || !split_fills_chunks(problem->model, d))
-        return "a stage without modules, or tokens and loss elsewhere than in the first and the "
-               "last";
+        return "a stage without modules, or an embedding or loss outside the first and last stage";
     if (plait_schedule_replicas(shape.schedule) > 1)
-        return "a schedule that holds each stage on two ranks, and PyTorch does on one";
+        return "a schedule with each stage on two ranks; PyTorch supports one";
     if (!plait_schedule_has_actions(&shape))
-        return "microbatches that its schedule cannot take in equal rounds";
+        return "microbatches that the schedule cannot divide into equal rounds";
     if (plait_schedule_action_count(&shape) > MAX_ACTIONS)
         return "a schedule of more than 4194304 actions";
     return NULL;
@@ -117,7 +116,7 @@ static void append_constants(const plait_launch *launch, text_builder *out)
         append_modules(plait_plan_chunk(plan, s), out);
     text_append_printf(out,
                        "]\nMICROBATCHES = %d\nMICROBATCH = %d  # sequences\nSEQUENCE = %d\n"
-                       "RESHARD = %s  # parameters after forward: ZeRO-%d\n"
+                       "RESHARD = %s  # of parameters after forward: ZeRO-%d\n"
                        "HIDDEN, VOCAB = %d, %d\n",
                        plait_degrees_microbatches(d, problem->job.gbs), d->mbs, problem->job.seq,
                        d->zero == 3 ? "True" : "False", d->zero, problem->model->hidden,
@@ -133,8 +132,8 @@ static void append_constants(const plait_launch *launch, text_builder *out)
 static const char *script_text(const plait_launch *launch, plait_arena *arena)
 {
     static const training_places places = {
-        .data = "random tokens: batch; layers are stand-ins: build_stage, parallelize",
-        .values = "OPTIMIZER; there is no schedule",
+        .data = "random tokens in batch(); placeholder layers in build_stage() and parallelize()",
+        .values = "OPTIMIZER; the learning rate is constant",
         .cluster = true,
     };
     text_builder out;

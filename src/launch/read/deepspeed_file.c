@@ -126,8 +126,8 @@ static plait_status refuse_older_switch(const json_cursor *zero, const char *old
 {
     if (json_has(zero, older) && json_has(zero, section))
         return json_fail_key(zero, older, PLAIT_ERROR_RANGE, err,
-                             "expected %s or %s, found both: DeepSpeed refuses the deprecated key "
-                             "beside the section that replaces it",
+                             "expected %s or %s, found both: DeepSpeed rejects the deprecated key "
+                             "next to the section that replaces it",
                              older, section);
     return PLAIT_OK;
 }
@@ -310,10 +310,9 @@ static plait_status read_file(const json_cursor *root, plait_arena *arena, void 
 
     PLAIT_TRY(json_as_object(root, err));
     if (!has_keys(root))
-        return json_fail(
-            root, PLAIT_ERROR_SCHEMA, err,
-            "expected a config of DeepSpeed with keys such as zero_optimization, found "
-            "none");
+        return json_fail(root, PLAIT_ERROR_SCHEMA, err,
+                         "expected a config of DeepSpeed with keys such as zero_optimization, "
+                         "found no such key");
     PLAIT_TRY(list_not_read(root, arena, file, err));
     PLAIT_TRY(read_int(root, "train_batch_size", 1, &file->train, err));
     PLAIT_TRY(read_int(root, "train_micro_batch_size_per_gpu", 1, &file->micro, err));

@@ -57,7 +57,8 @@ plait_status log_object(const char *at, const char *what, const char *name, plai
     }
     if (!ended)
         return plait_fail(err, PLAIT_ERROR_SYNTAX, name,
-                          "expected the end of %s, found the end of the log: it is cut off", what);
+                          "expected the end of %s, found the end of the log: the log is cut off",
+                          what);
     *out = text_builder_finish(&text, NULL);
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }

@@ -221,13 +221,12 @@ static plait_status check_defaults(const launch_flags *flags, plait_error *err)
 
     if (!factory && !swift)
         return PLAIT_OK;
-    return flags_fail(
-        flags, swift ? "tuner_type" : "finetuning_type", err,
-        "expected full training, the only kind that plait prices yet, found LoRA, the "
-        "default of %s: %s trains all weights",
-        swift ? "swift sft" : "LLaMA-Factory",
-        swift ? "--tuner_type full (before ms-swift 4: --train_type full)"
-              : "--finetuning_type full");
+    return flags_fail(flags, swift ? "tuner_type" : "finetuning_type", err,
+                      "expected full training, the only kind that plait prices, found LoRA, the "
+                      "default of %s; for full training add %s",
+                      swift ? "swift sft" : "LLaMA-Factory",
+                      swift ? "--tuner_type full (before ms-swift 4: --train_type full)"
+                            : "--finetuning_type full");
 }
 
 static plait_status check_methods(const launch_flags *flags, const char *dashes, plait_error *err)
@@ -241,7 +240,7 @@ static plait_status check_methods(const launch_flags *flags, const char *dashes,
             continue;
         return flags_fail(
             flags, flag->name, err,
-            "expected full training, the only kind that plait prices yet, found %s%s %.40s", dashes,
+            "expected full training, the only kind that plait prices, found %s%s %.40s", dashes,
             flag->name, flag->value[0]);
     }
     return check_defaults(flags, err);
@@ -331,11 +330,10 @@ static const other_software by_path[] = {
 
 static plait_status refuse_software(const char *software, const char *file, plait_error *err)
 {
-    return plait_fail(
-        err, PLAIT_ERROR_SCHEMA, file,
-        "expected full training in a format that plait reads, found a file of %s: its "
-        "jobs are not supported yet",
-        software);
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, file,
+                      "expected full training in a format that plait reads, found a file of %s, "
+                      "which plait does not support",
+                      software);
 }
 
 /* True if "KEY:" begins a line. */
@@ -407,8 +405,7 @@ static plait_status check_word(const launch_flags *flags, const char *word, plai
         (!text_starts_with(word, "peft.") && !text_starts_with(word, "peft=")))
         return PLAIT_OK;
     return flags_fail(flags, "peft", err,
-                      "expected full training, the only kind that plait prices yet, found %.60s",
-                      word);
+                      "expected full training, the only kind that plait prices, found %.60s", word);
 }
 
 /* Scripts of OpenRLHF read the module and its options into a variable out of a here-document. */
@@ -452,7 +449,7 @@ static plait_status check_yaml(const yaml_file *yaml, plait_arena *arena, plait_
         if (width == 0 || leaf->values == 0 || section_is_off(yaml, leaf->path, width))
             continue;
         snprintf(expected, sizeof expected,
-                 "full training, the only kind that plait prices yet, without the adapters of %.*s",
+                 "full training, the only kind that plait prices, without adapters such as %.*s",
                  (int)(width < 80 ? width : 80), leaf->path);
         return yaml_expected(yaml, leaf, expected, err);
     }

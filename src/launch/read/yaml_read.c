@@ -117,7 +117,7 @@ static plait_status read_scalar(const yaml_reader *in, const char *text, const c
 
     *out = NULL;
     if (is_beyond(text) || (quoted && (behind == NULL || *behind != '\0')))
-        return fail_expected(in, "a value on its line", text, err);
+        return fail_expected(in, "a complete value on one line", text, err);
     if (text[0] == '\0' || text_equal(text, "null") || text_equal(text, "~"))
         return PLAIT_OK;
     *out = quoted ? unquoted_text(text, in->arena) : plait_arena_text(in->arena, text);
@@ -132,7 +132,7 @@ static plait_status add_value(yaml_reader *in, const char *text, plait_error *er
 
     PLAIT_TRY(read_scalar(in, text, &value, err));
     if (value == NULL)
-        return leaf->is_list ? fail_expected(in, "a value in each place of the list", text, err)
+        return leaf->is_list ? fail_expected(in, "a value for each element of the list", text, err)
                              : PLAIT_OK;
     list = grow_by_one(in->arena, in->value, leaf->values, &in->value_capacity, sizeof *list);
     PLAIT_TRY(plait_check_allocated(list, err));
@@ -169,7 +169,7 @@ static plait_status read_brackets(yaml_reader *in, const char *text, plait_error
         const char *last = end;
 
         if (end == NULL)
-            return fail_expected(in, "a list that ends on its line", text, err);
+            return fail_expected(in, "a list that ends on the line where it begins", text, err);
         while (last > at && isspace((unsigned char)last[-1]))
             last--;
         const char *const element = plait_arena_printf(in->arena, "%.*s", (int)(last - at), at);
@@ -177,7 +177,7 @@ static plait_status read_brackets(yaml_reader *in, const char *text, plait_error
         PLAIT_TRY(add_value(in, element, err));
         at = *end == ',' ? skip_blanks(end + 1) : end;
     }
-    return at[1] == '\0' ? PLAIT_OK : fail_expected(in, "a list that ends its line", text, err);
+    return at[1] == '\0' ? PLAIT_OK : fail_expected(in, "nothing after the list", text, err);
 }
 
 static plait_status add_leaf(yaml_reader *in, const char *path, plait_error *err)
@@ -219,9 +219,9 @@ static plait_status enter_mapping(yaml_reader *in, size_t column, const char *li
     if (in->depth > 0 && column == in->open[in->depth - 1].column)
         return PLAIT_OK;
     if (in->begun && (in->depth == 0 || !above_is_empty(in)))
-        return fail_expected(in, "a key at the column of those beside it", line, err);
+        return fail_expected(in, "a key in the same column as the keys above it", line, err);
     if (in->depth == YAML_MAX_DEPTH)
-        return fail_expected(in, "at most 16 levels", line, err);
+        return fail_expected(in, "at most 16 nested levels", line, err);
     if (in->begun)
         in->file->count--;
     in->open[in->depth++].column = column;
@@ -277,7 +277,7 @@ static plait_status read_item(yaml_reader *in, size_t column, const char *line, 
         in->depth--;
     if (leaf == NULL || in->depth == 0 || !text_equal(leaf->path, in->open[in->depth - 1].path) ||
         (leaf->values > 0 && !leaf->is_list))
-        return fail_expected(in, "a list under a key of its own", line, err);
+        return fail_expected(in, "a list under a key without another value", line, err);
     leaf->is_list = true;
     return add_value(in, skip_blanks(line + 1), err);
 }
@@ -295,8 +295,8 @@ static plait_status read_line(yaml_reader *in, char *line, plait_error *err)
         return PLAIT_OK;
     for (const char *c = line; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == '\x7f')
-            return fail_expected(in, "text without tabs and control characters", "one of them",
-                                 err);
+            return fail_expected(in, "text without tabs and control characters",
+                                 "a control character", err);
     return line[0] == '-' && (line[1] == ' ' || line[1] == '\0') ? read_item(in, column, line, err)
                                                                  : read_key(in, column, line, err);
 }

@@ -47,7 +47,7 @@ static void append_devices(const serving_role *role, text_builder *out)
     if (role->nodes > 1 || all <= 0 || own >= all)
         return;
     text_append_printf(out,
-                       "first=$((worker %% %d * %d)) # of the GPUs of its node\n"
+                       "first=$((worker %% %d * %d)) # first GPU of this worker on its node\n"
                        "CUDA_VISIBLE_DEVICES=$(seq -s, \"$first\" $((first + %d)))\n"
                        "export CUDA_VISIBLE_DEVICES\n",
                        all / own, own, own - 1);
@@ -56,8 +56,8 @@ static void append_devices(const serving_role *role, text_builder *out)
 static const char *script_of(const serving_role *role, const serving_engine *engine)
 {
     const char *what = plait_arena_printf(
-        role->arena, "%s.sh - starts worker $1, 0 to %d%s", role->name, role->workers - 1,
-        role->nodes > 1 ? "; on each of its nodes, with NODE_RANK and HEAD" : "");
+        role->arena, "%s.sh - starts worker $1 (0 to %d)%s", role->name, role->workers - 1,
+        role->nodes > 1 ? "; run it on each node of the worker, with NODE_RANK and HEAD set" : "");
     const char *args = command_of(role, engine, false);
     const char *head = what != NULL ? serving_head(role, what) : NULL;
     text_builder out;
@@ -106,10 +106,10 @@ plait_status serving_systemd(const serving_role *role, const serving_engine *eng
 {
     const char *name = plait_arena_printf(role->arena, "%s@.service", role->name);
     const char *head = serving_head(
-        role, plait_arena_printf(role->arena,
-                                 "%s@.service - systemctl start %s@0 ... %s@%d; the folder of the "
-                                 "scripts is yours to edit",
-                                 role->name, role->name, role->name, role->workers - 1));
+        role, plait_arena_printf(
+                  role->arena,
+                  "%s@.service - systemctl start %s@0 ... %s@%d; edit the folder of the scripts",
+                  role->name, role->name, role->name, role->workers - 1));
 
     const char *model = unit_name(role->launch->model, role->arena);
 

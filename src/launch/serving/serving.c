@@ -63,7 +63,7 @@ static const char *checkpoint_note(plait_weight_format format)
     case PLAIT_WEIGHT_NVFP4:
         return "# The checkpoint has to hold weights in NVFP4.\n";
     case PLAIT_WEIGHT_MXFP4:
-        return "# The checkpoint has to hold its experts in MXFP4.\n";
+        return "# The checkpoint has to hold experts in MXFP4.\n";
     case PLAIT_WEIGHT_INT4:
         return "# The checkpoint has to hold weights of four bits (AWQ, GPTQ).\n";
     default:
@@ -85,7 +85,7 @@ const char *serving_head(const serving_role *role, const char *what)
         "# %s\n"
         "# %s on %s: %d %s worker%s of tp %d, pp %d, ep %d, dp_attention %d; weights %s, cache %s\n"
         "# for requests of %.0f tokens in and %.0f out on average\n"
-        "# Yours to edit: the checkpoint, the longest request, hosts and ports.\n%s",
+        "# To edit: the checkpoint, the longest request, hosts and ports.\n%s",
         what, model, cluster, role->workers, role->name, role->workers == 1 ? "" : "s",
         role->worker.tp, role->worker.pp, role->worker.ep, role->worker.dp_attention,
         plait_weight_name[plan->weights], plait_kv_name[plan->kv], load->input, load->output,
@@ -111,19 +111,21 @@ static plait_status check_launch(const plait_serve_launch *launch, plait_engine_
     const plait_serve_plan *plan = launch->plan;
 
     if (!is_word(launch->checkpoint))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "checkpoint",
-                          "expected a folder or a name, of letters, digits and ._-/:@+, found "
-                          "\"%.80s\"",
-                          launch->checkpoint);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "checkpoint",
+            "expected a folder or a name with only letters, digits and ._-/:@+, found "
+            "\"%.80s\"",
+            launch->checkpoint);
     if (launch->container != NULL && !is_word(launch->container))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "container",
-                          "expected the name of an image, of letters, digits and ._-/:@+, found "
-                          "\"%.80s\"",
-                          launch->container);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "container",
+            "expected the name of an image with only letters, digits and ._-/:@+, found "
+            "\"%.80s\"",
+            launch->container);
     if (launch->load.draft > 0 && launch->model->mtp_layers == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "speculate",
-                          "expected a model with layers that draft (MTP), %s has none: ask without "
-                          "--speculate, and add a draft model to the files",
+                          "expected a model with MTP layers for drafting, found %s, which has "
+                          "none: omit --speculate and add a draft model to the files",
                           launch->model->name);
     for (int r = 0; r <= plan->disaggregated; r++) {
         const char *why =
@@ -132,8 +134,8 @@ static plait_status check_launch(const plait_serve_launch *launch, plait_engine_
             why = serve_weights_broken(kind, launch->model, plan->weights, plan->worker[r]);
         if (why != NULL)
             return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
-                              "expected workers that %s starts, found: %s; `plait serve --engine "
-                              "%s` finds others",
+                              "expected workers that %s can run, found: %s; search for others with "
+                              "`plait serve --engine %s`",
                               plait_engine_name[kind], why, plait_engine_name[kind]);
     }
     return PLAIT_OK;
@@ -166,8 +168,8 @@ static plait_status add_router(const serving_role role[2], const serving_engine 
                                plait_launch_folder *out, plait_error *err)
 {
     const char *lines = engine->router(role, role[0].arena);
-    const char *head = serving_head(&role[0], "router.sh - takes requests, sends prompts to one "
-                                              "pool and what follows to the other");
+    const char *head = serving_head(
+        &role[0], "router.sh - sends each request to a prefill worker, then to a decode worker");
 
     PLAIT_TRY(plait_check_allocated(lines && head, err));
     return folder_add(out, "router.sh",

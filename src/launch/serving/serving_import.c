@@ -86,8 +86,9 @@ static plait_status read_count(const reading *r, const launch_flag *flag, int *o
     char *end;
 
     if (flag->values < 1 || !shell_word_known(flag->value[0]))
-        return flags_fail(r->flags, flag->name, err,
-                          "expected a number, found what only a run of the script says");
+        return flags_fail(
+            r->flags, flag->name, err,
+            "expected a number, found a value that is only known when the script runs");
     const long value = strtol(flag->value[0], &end, 10);
     if (*end != '\0' || value < 1 || value > most)
         return flags_fail(r->flags, flag->name, err,
@@ -252,7 +253,7 @@ plait_status serving_import_read(plait_engine_kind kind, const char *text, size_
 {
     launch_flags flags;
     text_builder warnings;
-    import_list unpriced = {&warnings, "not priced", false};
+    import_list unpriced = {&warnings, "options that the price ignores", false};
     reading r = {.flags = &flags,
                  .known = kind == PLAIT_ENGINE_SGLANG ? sglang_flags : vllm_flags,
                  .tp = 1,
@@ -266,9 +267,10 @@ plait_status serving_import_read(plait_engine_kind kind, const char *text, size_
     PLAIT_TRY(add_short_flags(&flags, err));
     out->checkpoint = served_model(&flags.script);
     if (out->checkpoint == NULL && !has_known(&r))
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, name,
-                          "expected a command that starts %s, found no model and no argument of it",
-                          plait_engine_name[kind]);
+        return plait_fail(
+            err, PLAIT_ERROR_SCHEMA, name,
+            "expected a command that starts %s, found neither a model nor its arguments",
+            plait_engine_name[kind]);
     text_builder_init(&warnings, arena);
     for (int f = 0; f < flags.count; f++) {
         launch_flag *const flag = &flags.flag[f];

@@ -23,8 +23,10 @@ static void add_degrees(const serving_role *role, launch_args *out)
         args_int(out, "--ep-size", w.ep);
     if (role->nodes > 1) {
         args_int(out, "--nnodes", role->nodes);
-        args_words(out, "--node-rank", "\"${NODE_RANK:?0 on the first node of this worker}\"");
-        args_words(out, "--dist-init-addr", "\"${HEAD:?the first node of this worker}:20000\"");
+        args_words(out, "--node-rank",
+                   "\"${NODE_RANK:?expected the rank of this node in its worker, from 0}\"");
+        args_words(out, "--dist-init-addr",
+                   "\"${HEAD:?expected the host name of the first node of this worker}:20000\"");
     }
 }
 
@@ -39,7 +41,7 @@ static void add_weights(const serving_role *role, launch_args *out)
         args_text(out, "--quantization", "fp8");
     if (drafted == 0)
         return;
-    args_group(out, "drafts by the model's own layers");
+    args_group(out, "speculative decoding with the model's MTP layers");
     args_text(out, "--speculative-algorithm", "EAGLE");
     args_int(out, "--speculative-num-steps", drafted);
     args_int(out, "--speculative-eagle-topk", 1);

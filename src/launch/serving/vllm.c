@@ -105,7 +105,8 @@ static void add_degrees(const serving_role *role, launch_args *out)
         args_switch(out, "--enable-expert-parallel");
     if (role->nodes > 1 && w.dp_attention > 1) {
         args_int(out, "--data-parallel-size-local", w.dp_attention / role->nodes);
-        args_words(out, "--data-parallel-address", "\"${HEAD:?the first node of this worker}\"");
+        args_words(out, "--data-parallel-address",
+                   "\"${HEAD:?expected the host name of the first node of this worker}\"");
     }
     if (role->nodes > 1)
         args_text(out,
@@ -124,11 +125,11 @@ static const char *heads_note(const serving_role *role)
 
     if (heads == 0 || heads / role->worker.tp >= least)
         return "";
-    return plait_arena_printf(
-        role->arena,
-        "\n# the recipe advises against tp %d: kernels fill the %d heads of a "
-        "rank up to %d; tp 1 or 2 with attention ranks does without",
-        role->worker.tp, heads / role->worker.tp, least);
+    return plait_arena_printf(role->arena,
+                              "\n"
+                              "# the recipe advises against tp %d: kernels pad the %d heads of a "
+                              "rank to %d; tp 1 or 2 with data-parallel attention avoids this",
+                              role->worker.tp, heads / role->worker.tp, least);
 }
 
 static void add_recipe(const serving_role *role, launch_args *out)
@@ -150,9 +151,9 @@ static void add_recipe(const serving_role *role, launch_args *out)
     if (recipe == NULL)
         return;
     title = plait_arena_printf(
-        role->arena, "vLLM %s or later, as models/%s of vllm-project/recipes 8959cf6 has it%s%s",
+        role->arena, "vLLM %s or later, from models/%s of vllm-project/recipes 8959cf6%s%s",
         recipe->since, recipe->source, heads != NULL ? heads : "",
-        recipe->experts && role->worker.ep == 1 ? "\n# the recipe has --enable-expert-parallel, too"
+        recipe->experts && role->worker.ep == 1 ? "\n# the recipe also has --enable-expert-parallel"
                                                 : "");
     if (title == NULL || heads == NULL) {
         out->failed = true;
@@ -223,8 +224,9 @@ const serving_engine serving_vllm = {
     .image = "vllm/vllm-openai:latest",
     .dynamo_image = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:latest",
     .prelude =
-        "if [ \"${NODE_RANK:?0 on the first node of this worker}\" != 0 ]; then\n"
-        "    exec ray start --block --address \"${HEAD:?the first node of this worker}:6379\"\n"
+        "if [ \"${NODE_RANK:?expected the rank of this node in its worker, from 0}\" != 0 ]; then\n"
+        "    exec ray start --block --address \"${HEAD:?expected the host name of the first node "
+        "of this worker}:6379\"\n"
         "fi\n"
         "ray start --head --port 6379\n",
     .args = add_served,

@@ -58,7 +58,7 @@ plait_status titan_number_of(const titan_reading *in, const char *key, int64_t m
         if (!read_factor(&at, &next) || next == 0 || next > max / product ||
             (next < 0 && product > 1))
             return plait_fail(err, PLAIT_ERROR_RANGE, in->name,
-                              "expected a number from 1 to %lld as %s, found '%.60s'",
+                              "expected a number from 1 to %lld for %s, found '%.60s'",
                               (long long)max, key, value);
         product *= next;
         if (*at == '\0')
@@ -118,8 +118,8 @@ static plait_status take_tokens(titan_reading *in, plait_error *err)
     if (seq <= 0 || tokens <= 0)
         return PLAIT_OK;
     if (tokens % seq != 0) {
-        import_warn(in->warnings,
-                    "a microbatch is not whole sequences of the context: mbs is open");
+        import_warn(in->warnings, "the tokens of a microbatch are not a multiple of "
+                                  "max_context_length; mbs is left unset");
         return PLAIT_OK;
     }
     const int64_t flush = tokens * (d->pp > 1 && microbatches > 0 ? microbatches : 1);
@@ -128,8 +128,9 @@ static plait_status take_tokens(titan_reading *in, plait_error *err)
     if (step > 0 && step % seq == 0 && step / seq <= INT_MAX)
         in->out->gbs = (int)(step / seq);
     if (step > 0 && d->pp > 1 && titan_is_known(in, "dp") && step / d->dp > flush)
-        import_warn(in->warnings,
-                    "the pipeline is emptied several times a step, and priced as if only once");
+        import_warn(
+            in->warnings,
+            "the pipeline is flushed several times per step, but priced as if flushed once");
     return titan_set_number(in, "mbs", tokens / seq, err);
 }
 
@@ -235,21 +236,20 @@ static void warn_of_others(titan_reading *in)
     if (titan_switch_of(in, "compile.enable_async_tensor_parallel") == 1 ||
         titan_switch_of(in, "parallelism.enable_async_tensor_parallel") == 1)
         import_warn(in->warnings,
-                    "asynchronous tensor parallelism is priced as the profile has it");
+                    "asynchronous tensor parallelism is priced with the overlap of the profile");
     if (dtype != NULL && strcmp(dtype, "bfloat16") == 0)
-        import_warn(in->warnings, "weights and optimizer in bfloat16 are priced as if in float32");
+        import_warn(in->warnings, "weights and optimizer in bfloat16 are priced as float32");
     if (titan_switch_of(in, "parallelism.pipeline_parallel_expert_parallel_overlap") == 1)
         import_warn(in->warnings, "overlap of pipeline and experts is not priced");
     if (exchange != NULL && strcmp(exchange, "alltoall") == 0)
-        import_warn(in->warnings, "context parallelism by alltoall is priced as by allgather");
+        import_warn(in->warnings, "context parallelism with alltoall is priced as with allgather");
     if (dispatcher != NULL && strcmp(dispatcher, "standard") != 0)
-        import_warn(in->warnings,
-                    "dispatchers of tokens other than the standard one are priced as it");
+        import_warn(in->warnings, "the token dispatcher is priced as the standard one");
     if (titan_switch_of(in, "training.disable_cuda_graphs") == 0)
         import_warn(in->warnings, "CUDA graphs are not priced");
     if (titan_find(in, "several") != NULL)
         import_warn(in->warnings,
-                    "the file has several configurations: of each key the last one is taken");
+                    "the file has several configurations; the last value of each key is used");
 }
 
 /* ---- degrees ---- */
@@ -332,14 +332,17 @@ static plait_status take_recompute(titan_reading *in, plait_error *err)
         (!in->toml || (option != NULL && strcmp(option, "op") == 0)))
         return titan_set(in, "recompute", "sac", err);
     if (strcmp(mode, "selective") == 0 && option != NULL && strcmp(option, "unknown") == 0)
-        import_warn(in->warnings,
-                    "the log does not say what selective recomputation keeps: recompute is open");
+        import_warn(
+            in->warnings,
+            "the log does not show what selective recomputation keeps; recompute is left unset");
     else if (strcmp(mode, "selective") == 0)
-        import_warn(in->warnings,
-                    "recomputation of every second layer has no word here: recompute is open");
+        import_warn(
+            in->warnings,
+            "plait cannot express recomputation of every second layer; recompute is left unset");
     else if (mode[0] != '\0')
-        import_warn(in->warnings,
-                    "recomputation to a memory budget has no word here: recompute is open");
+        import_warn(
+            in->warnings,
+            "plait cannot express recomputation to a memory budget; recompute is left unset");
     return PLAIT_OK;
 }
 
@@ -489,7 +492,7 @@ plait_status titan_import(const char *text, size_t length, const char *name,
     *out = plans_unknown(name);
     PLAIT_TRY(plait_check_allocated(copy, err));
     if (strlen(copy) != length)
-        return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected text, found a zero byte");
+        return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected a text file, found a zero byte");
     titan_reader *const read = reader_of(copy);
     in.toml = read == titan_read_toml;
     in.complete = read != titan_read_shell;

@@ -112,9 +112,8 @@ static plait_status take_schedule(titan_reading *in, const char *word, plait_err
 
     if (schedule >= 0)
         return titan_set(in, "schedule", plait_schedule_name[schedule], err);
-    import_warn(in->warnings,
-                "LoopedBFS, InterleavedZeroBubble and schedules of a file have no word here: "
-                "schedule is open");
+    import_warn(in->warnings, "plait cannot express LoopedBFS, InterleavedZeroBubble and schedules "
+                              "from a file; schedule is left unset");
     return PLAIT_OK;
 }
 
@@ -153,7 +152,7 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
     if (in->out->model != NULL && in->out->model->layers == parts->layers &&
         titan_is_known(in, "schedule"))
         return plans_assign_stages(in->out, parts->count, in->pairs->arena, err);
-    import_warn(in->warnings, "this split of the layers has no word here: split is open");
+    import_warn(in->warnings, "plait cannot express this split of the layers; split is left unset");
     return PLAIT_OK;
 }
 
@@ -184,10 +183,9 @@ static plait_status check_words(const titan_reading *in, plait_error *err)
     if (!(in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) ||
         in->notes.degrees.split.kind != PLAIT_SPLIT_LAYOUT)
         return PLAIT_OK;
-    return plait_fail(
-        err, PLAIT_ERROR_RANGE, in->name,
-        "expected layers dealt to stages by arguments, found that a recipe deals them: "
-        "import recipe.py of the same folder");
+    return plait_fail(err, PLAIT_ERROR_RANGE, in->name,
+                      "expected arguments that assign layers to stages, found that only recipe.py "
+                      "does: import recipe.py of the same folder");
 }
 
 plait_status titan_take_pipeline(titan_reading *in, plait_error *err)

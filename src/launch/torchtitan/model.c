@@ -56,7 +56,8 @@ static void append_rope(const plait_launch *launch, text_builder *out)
     const plait_layer *const layer = &model->kind[0];
 
     if (is_unknown(rope))
-        text_append(out, "# The model file leaves positions open: these are the family's.\n");
+        text_append(out,
+                    "# The model file has no settings for positions; these are the family's.\n");
     text_append_printf(out, "ROPE = %s.Config(\n", halves ? "CosSinRoPE" : "ComplexRoPE");
     append_number(
         "dim", family == TITAN_DEEPSEEK_V3 ? layer->mla.rope_dim : layer->attention.head_dim, out);
@@ -309,14 +310,15 @@ static void titan_append_spec(const plait_launch *launch, text_builder *out)
     text_append_printf(
         out, "    return ModelSpec(\n        name=\"%s\",\n        flavor=", titan_module[family]);
     titan_append_quoted(model->name, out);
-    text_append_printf(out,
-                       ",\n        model=config,\n        parallelize_fn=%s,\n"
-                       "        pipelining_fn=pipeline_llm,\n"
-                       "        post_optimizer_build_fn=%s,\n"
-                       "        state_dict_adapter=None,  # checkpoints of its own format only\n"
-                       "    )\n",
-                       parallelize[family],
-                       model_has_experts(model) ? "register_moe_load_balancing_hook" : "None");
+    text_append_printf(
+        out,
+        ",\n        model=config,\n        parallelize_fn=%s,\n"
+        "        pipelining_fn=pipeline_llm,\n"
+        "        post_optimizer_build_fn=%s,\n"
+        "        state_dict_adapter=None,  # only checkpoints in torchtitan's format\n"
+        "    )\n",
+        parallelize[family],
+        model_has_experts(model) ? "register_moe_load_balancing_hook" : "None");
 }
 
 /* ---- number formats ---- */
@@ -394,11 +396,11 @@ static void append_flavour(const plait_launch *launch, const titan_flavour *flav
     const int seq = launch->problem->job.seq;
 
     if (seq > flavour->positions)
-        text_append_printf(out,
-                           "    for layer in spec.model.layers:\n"
-                           "        layer.attention.rope.max_context_length = %d  # the flavour "
-                           "has %d\n",
-                           seq, flavour->positions);
+        text_append_printf(
+            out,
+            "    for layer in spec.model.layers:\n"
+            "        layer.attention.rope.max_context_length = %d  # %d in the flavour\n",
+            seq, flavour->positions);
     text_append(out, "    return spec\n");
 }
 

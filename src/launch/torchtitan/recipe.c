@@ -175,7 +175,7 @@ static void append_plan(const plait_launch *launch, text_builder *out)
     text_append(out, "        ),\n");
     text_append_printf(out, "        activation_checkpoint=%s,\n", checkpoint_class(launch));
     text_append(out,
-                "        # yours to edit: data, tokenizer, learning rate, checkpoints\n"
+                "        # to edit: data, tokenizer, learning rate, checkpoints\n"
                 "        hf_assets_path=\"./tests/assets/tokenizer\",\n"
                 "        dataloader=GrainDataLoader.Config(\n"
                 "            dataset=ConcatThenSplitPackingConfig(dataset=DATASETS[\"c4_test\"]"
@@ -198,7 +198,7 @@ static void append_plan(const plait_launch *launch, text_builder *out)
 const char *titan_recipe(const plait_launch *launch, plait_arena *arena)
 {
     static const training_places places = {
-        .data = "the client's test data: dataloader, hf_assets_path",
+        .data = "torchtitan's test data: dataloader, hf_assets_path",
         .length = "training.steps",
         .values = "optimizer, lr_scheduler, training.max_norm",
         .checkpoints = "checkpoint",

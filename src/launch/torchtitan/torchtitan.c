@@ -236,7 +236,7 @@ static void append_split(const plait_launch *launch, launch_args *args)
 
     if (launch->plan->degrees.pp == 1 || !titan_weights_of(launch, &weights))
         return;
-    args_group(args, "layers to stages");
+    args_group(args, "assignment of layers to stages");
     args_int(args, "--parallelism.pipeline_parallel_first_stage_less_layers", weights.first);
     args_int(args, "--parallelism.pipeline_parallel_last_stage_less_layers", weights.last);
     if (weights.layers_per_stage > 0)
@@ -247,7 +247,7 @@ static void append_split(const plait_launch *launch, launch_args *args)
 /* The choice of a class is a word without dashes, and ends the list. */
 static void append_checkpoint(const plait_launch *launch, launch_args *args)
 {
-    args_group(args, "what activations are recomputed");
+    args_group(args, "recomputation of activations");
     args_switch(args, plait_arena_printf(args->arena, "activation-checkpoint:%s",
                                          titan_checkpoint(launch)));
 }
@@ -283,7 +283,7 @@ static const char *argument_lines(const plait_launch *launch, const char *own, p
     append_settings(launch, &args);
     if (own != NULL)
         append_split(launch, &args);
-    args_group(&args, "yours to edit: tokenizer, length, schedule, checkpoints");
+    args_group(&args, "to edit: tokenizer, length, schedule, checkpoints");
     args_text(&args, "--hf_assets_path", "./tests/assets/tokenizer");
     append_training(launch, &args);
     append_checkpoint(launch, &args);
@@ -295,7 +295,7 @@ static const char *titan_args(const plait_launch *launch, plait_arena *arena)
     static const training_places places = {
         .data = "the configuration's dataset; --hf_assets_path",
         .length = "--training.steps",
-        .values = "--training.max_norm, --lr_scheduler.*; the optimizer is the configuration's",
+        .values = "--training.max_norm, --lr_scheduler.*; the configuration sets the optimizer",
         .checkpoints = "--checkpoint.*",
     };
     const char *const own = own_config(launch);
@@ -309,7 +309,7 @@ static const char *titan_args(const plait_launch *launch, plait_arena *arena)
     titan_append_head(launch, "# args.sh - the plan of recipe.py as arguments of torchtitan.train",
                       &places, &out);
     if (own == NULL)
-        text_append(&out, "#\n# The folder of recipe.py has to be on PYTHONPATH.\n");
+        text_append(&out, "#\n# Add the folder of recipe.py to PYTHONPATH.\n");
     text_append(&out, list);
     return text_builder_finish(&out, NULL);
 }

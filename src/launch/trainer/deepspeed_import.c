@@ -129,15 +129,16 @@ static void set_degrees(const deepspeed_file *file, int dp, plans_entry *out)
 static void warn_unread(const deepspeed_file *file, text_builder *out)
 {
     if (file->offload_params && !offloads_params(file))
-        import_warn(out, file->zero < 3 ? "offload_param is of ZeRO 3 alone and taken as not given"
-                                        : "offload_param without offload_optimizer is not priced: "
-                                          "parameters are taken to stay on the device");
+        import_warn(out, file->zero < 3
+                             ? "offload_param needs ZeRO stage 3 and is treated as not given"
+                             : "offload_param without offload_optimizer is not priced: "
+                               "parameters are priced as staying on the device");
     if (file->offload_optimizer && 10.0 * file->offload_ratio - offloaded_tenths(file) > 1e-6)
         text_append_printf(import_warn(out, ""),
                            "the ratio %g of offload_optimizer is priced as %g", file->offload_ratio,
                            offloaded_tenths(file) / 10.0);
     if (file->super_offload == true || file->zenflow)
-        text_append_printf(import_warn(out, ""), "not priced, and taken as not given: %s%s%s",
+        text_append_printf(import_warn(out, ""), "options that the price ignores: %s%s%s",
                            file->super_offload == true ? "super_offload" : "",
                            file->super_offload == true && file->zenflow ? ", " : "",
                            file->zenflow ? "zenflow" : "");
@@ -147,9 +148,9 @@ static void warn_unread(const deepspeed_file *file, text_builder *out)
         text_append_printf(import_warn(out, ""),
                            "zero_hpz_partition_size %d is priced as the GPUs of a node", file->hpz);
     if (file->zero > 0 && file->overlap == false)
-        import_warn(out, "overlap_comm is off; the profile prices it on");
+        import_warn(out, "overlap_comm is off, but the profile prices it as on");
     if (file->spread_checkpoints == true)
-        import_warn(out, "activations divided over ranks or moved to CPU are not priced");
+        import_warn(out, "partition_activations and cpu_checkpointing are not priced");
 }
 
 /* Set the keys of the plan that the JSON determines; warnings are sentences, one a line. */
@@ -215,7 +216,7 @@ static plait_status take_model(plan_reader *in, plait_error *err)
     if (model != NULL)
         in->out->model = model;
     else
-        import_warn(in->warnings, "the model is not known, give it with --model");
+        import_warn(in->warnings, "the model is unknown; give it with --model");
     return PLAIT_OK;
 }
 
@@ -257,8 +258,8 @@ static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_err
         deepspeed_file_parse(empty, strlen(empty), in->flags->file, in->flags->arena, file, err));
     if (name != NULL && !text_equal(name, "true") && !take_built_in(name, file))
         import_warn(in->warnings,
-                    "the JSON that --deepspeed_config names is neither in the script nor beside "
-                    "it, or no config: what it says is taken as not given");
+                    "the JSON file of --deepspeed_config is not in the script or its folder, or is "
+                    "not a config; its values are treated as not given");
     return PLAIT_OK;
 }
 
@@ -310,7 +311,7 @@ static void take_job(plan_reader *in, const deepspeed_file *file)
 /* --zero_stage $2: the value is an argument of the script, or set in its environment. */
 static void warn_of_open(plan_reader *in)
 {
-    import_list list = {in->warnings, "set outside the file, and taken as not given", false};
+    import_list list = {in->warnings, "values set outside the file, treated as not given", false};
 
     for (int i = 0; i < in->flags->count; i++) {
         const launch_flag *const flag = &in->flags->flag[i];
@@ -328,7 +329,7 @@ static void warn_of_unpriced(plan_reader *in)
 {
     static const char *const unpriced[] = {"torch_compile", "use_liger_kernel", "fsdp",
                                            "sequence_parallel_size", NULL};
-    import_list list = {in->warnings, "not priced", false};
+    import_list list = {in->warnings, "options that the price ignores", false};
 
     for (const char *const *name = unpriced; *name != NULL; name++) {
         const char *const one[] = {*name, NULL};
@@ -416,9 +417,10 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
     complete_batch(&file, call != NULL ? call->gpus : 0);
     PLAIT_TRY(deepspeed_take_file(&file, name, warnings, out, err));
     if (file.train == DEEPSPEED_OPEN && file.steps > 1)
-        text_append_printf(import_warn(warnings, ""),
-                           "gradient_accumulation_steps %d: the batch follows from --gpus",
-                           file.steps);
+        text_append_printf(
+            import_warn(warnings, ""),
+            "the global batch depends on gradient_accumulation_steps %d and the GPUs; give --gpus",
+            file.steps);
     out->not_read = file.not_read;
     return PLAIT_OK;
 }
@@ -439,10 +441,10 @@ plait_status deepspeed_read_log(char *log, const char *name, plait_arena *arena,
     if (settings == NULL)
         return PLAIT_OK;
     if (mark == NULL)
-        return plait_fail(err, PLAIT_ERROR_SYNTAX, name,
-                          "expected the JSON that DeepSpeed's engine prints, \"json = {\", after "
-                          "\"DeepSpeedEngine configuration:\", found the end of the log: it is cut "
-                          "off");
+        return plait_fail(
+            err, PLAIT_ERROR_SYNTAX, name,
+            "expected the JSON that DeepSpeed's engine prints, \"json = {\", after "
+            "\"DeepSpeedEngine configuration:\", found the end of the log: the log is cut off");
     PLAIT_TRY(
         log_object(strchr(mark, '{'), "the JSON of DeepSpeed's engine", name, arena, &json, err));
     text_builder_init(&out, arena);

@@ -44,13 +44,14 @@ static const char *script_notes(const plait_launch *launch, const training_place
     plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute);
     text_builder_init(&out, arena);
     training_append_edits(problem, places, &out);
-    text_append_printf(&out,
-                       "# What no key of the config says, the training script has to do:\n"
-                       "#   model          %d layers, hidden %d, vocabulary %d\n"
-                       "#   sequences      %d tokens each, %d a microbatch on each GPU\n"
-                       "#   attention      %s (attn_implementation=\"%s\")\n",
-                       model->layers, model->hidden, model->vocab, problem->job.seq, d->mbs,
-                       plait_attention_kernel_name[d->attention], attention_words[d->attention]);
+    text_append_printf(
+        &out,
+        "# The config has no keys for these settings; the training script has to make them:\n"
+        "#   model          %d layers, hidden %d, vocabulary %d\n"
+        "#   sequences      %d tokens each, %d per microbatch and GPU\n"
+        "#   attention      %s (attn_implementation=\"%s\")\n",
+        model->layers, model->hidden, model->vocab, problem->job.seq, d->mbs,
+        plait_attention_kernel_name[d->attention], attention_words[d->attention]);
     text_append(&out, more);
     text_append(&out, "#\n");
     notes_append(launch, &out);
@@ -79,7 +80,7 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
 static const char *deepspeed_notes(const plait_launch *launch, plait_arena *arena)
 {
     static const training_places places = {
-        .data = "the training script's, as are its length and checkpoints",
+        .data = "set in the training script, as are length and checkpoints",
         .values = "ds_config.json: optimizer, scheduler, gradient_clipping",
         .cluster = true,
     };
@@ -96,7 +97,7 @@ static const char *deepspeed_notes(const plait_launch *launch, plait_arena *aren
                            "config_dict_or_path=...)\n",
                            d->shard_group < d->dp ? "MiCS_Init" : "Init");
     if (d->zero == 3 && model_has_experts(launch->problem->model))
-        text_append(&more, "#   experts        each block of experts a leaf module: "
+        text_append(&more, "#   experts        each block of experts is a leaf module: "
                            "set_z3_leaf_modules, or zero_optimization.leaf_module\n");
     return script_notes(launch, &places, text_builder_finish(&more, NULL), arena);
 }
@@ -145,8 +146,8 @@ static const char *accelerate_config(const plait_launch *launch, plait_arena *ar
     text_builder out;
 
     text_builder_init(&out, arena);
-    scripts_append_head(
-        launch, "# accelerate.yaml - accelerate launch --config_file; run.sh does it", NULL, &out);
+    scripts_append_head(launch, "# accelerate.yaml - config of accelerate launch; run.sh starts it",
+                        NULL, &out);
     // torchao, the backend that FSDP2 gathers in FP8 with, takes no weights from rank 0
     text_append_printf(&out,
                        "compute_environment: LOCAL_MACHINE\n"
@@ -177,7 +178,7 @@ static const char *accelerate_config(const plait_launch *launch, plait_arena *ar
     text_append_printf(&out,
                        "num_machines: %d\n"
                        "num_processes: %d\n"
-                       "machine_rank: 0 # run.sh says which\n"
+                       "machine_rank: 0 # run.sh sets it\n"
                        "rdzv_backend: static\n"
                        "same_network: true\n"
                        "main_training_function: main\n"
@@ -201,8 +202,8 @@ static bool reduces_each_microbatch(const plait_launch *launch)
 static const char *accelerate_notes(const plait_launch *launch, plait_arena *arena)
 {
     static const training_places places = {
-        .data = "the training script's, as are its length and checkpoints",
-        .values = "the training script's, as below",
+        .data = "set in the training script, as are length and checkpoints",
+        .values = "set in the training script, as below",
         .cluster = true,
     };
     const launch_training t = training_of(launch->problem);
@@ -210,7 +211,7 @@ static const char *accelerate_notes(const plait_launch *launch, plait_arena *are
 
     text_builder_init(&more, arena);
     text_append(&more,
-                "#   layers         named in the model's _no_split_modules: each is one unit\n");
+                "#   layers         listed in the model's _no_split_modules, each as one unit\n");
     if (reduces_each_microbatch(launch))
         text_append(&more, "#   gradients      reduced with each microbatch: a Trainer's "
                            "accelerator_config=\"accelerator_config.json\", or\n"

@@ -50,9 +50,11 @@ static const char *expectation_of(const plait_launch *launch, plait_arena *arena
     const char *risk = "", *band = "";
 
     if (cost->verdict == PLAIT_TIGHT)
-        risk = plait_arena_printf(arena, ", a %.0f %% risk of running out", 100.0 * cost->risk);
+        risk = plait_arena_printf(arena, ", a %.0f %% risk of running out of memory",
+                                  100.0 * cost->risk);
     if (!isnan(cost->step_low_s))
-        band = plait_arena_printf(arena, " (%.4g to %.4g)", cost->step_low_s, cost->step_high_s);
+        band = plait_arena_printf(arena, " (80 %% band: %.4g to %.4g)", cost->step_low_s,
+                                  cost->step_high_s);
     if (risk == NULL || band == NULL)
         return NULL;
     return plait_arena_printf(arena,
@@ -103,13 +105,13 @@ static const char *run_script(const plait_launch *launch, const launch_program *
 
     text_builder_init(&out, arena);
     text_append_printf(&out, "#!/bin/bash\n");
-    scripts_append_head(launch, "# run.sh - start one node; run the same on each", NULL, &out);
-    text_append(&out,
-                "#\n"
-                "#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...\n"
-                "#   ./run.sh                              where SLURM says both, or on one node\n"
-                "#\n"
-                "# Arguments are handed on behind those of the plan.\n");
+    scripts_append_head(launch, "# run.sh - starts training on one node; run it on every node",
+                        NULL, &out);
+    text_append(&out, "#\n"
+                      "#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...\n"
+                      "#   ./run.sh                              under SLURM, or on a single node\n"
+                      "#\n"
+                      "# Further arguments are appended to those of the plan.\n");
     if (program->notes != NULL)
         text_append_printf(&out, "#\n%s", program->notes);
     text_append(&out, "set -efuo pipefail\n"); // -f: a bracket in an argument is no pattern
@@ -204,8 +206,7 @@ static void append_directives(const plait_launch *launch, const launch_program *
     if (domain > 0)
         text_append_printf(out, "#SBATCH --segment=%d\n", domain);
     text_append_printf(out,
-                       "# Yours to edit: as long as the run, whom it is charged to and where it "
-                       "runs.\n"
+                       "# To edit: time limit, account and partition of the run.\n"
                        "#SBATCH --time=%d:00:00\n",
                        trial_hours(launch));
     if (launch->account != NULL)
@@ -235,8 +236,8 @@ static void append_container(const plait_launch *launch, const launch_program *p
                              text_builder *out)
 {
     if (launch->container == NULL) {
-        text_append(out, "# Without a container: the nodes have the software, or `plait launch "
-                         "--container IMAGE` names one.\n"
+        text_append(out, "# No container: the nodes need the software; `plait launch --container "
+                         "IMAGE` sets one.\n"
                          "srun --kill-on-bad-exit=1 \"$SLURM_SUBMIT_DIR/run.sh\"\n");
         return;
     }
@@ -247,7 +248,7 @@ static void append_container(const plait_launch *launch, const launch_program *p
         text_append_printf(out, "mounts+=,${%s:?expected the folder of a checkout of %s}:$%s\n",
                            program->checkout, program->what, program->checkout);
     text_append_printf(out,
-                       "# Yours to edit: folders of data and checkpoints are mounted likewise.\n"
+                       "# To edit: mount the folders of data and checkpoints in the same way.\n"
                        "srun --kill-on-bad-exit=1 --container-image=%s \\\n"
                        "    --container-mounts=\"$mounts\" \"$SLURM_SUBMIT_DIR/run.sh\"\n",
                        image != NULL ? image : "");
@@ -261,13 +262,13 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
 
     text_builder_init(&out, arena);
     append_directives(launch, program, job, &out);
-    scripts_append_head(launch, "# submit.sbatch - sbatch submit.sbatch, in this folder", NULL,
+    scripts_append_head(launch, "# submit.sbatch - run `sbatch submit.sbatch` in this folder", NULL,
                         &out);
     if (program->checkout != NULL)
-        text_append_printf(&out, "# %s is to name the folder of a checkout of %s.\n",
-                           program->checkout, program->what);
+        text_append_printf(&out, "# Set %s to the folder of a checkout of %s.\n", program->checkout,
+                           program->what);
     if (program->script != NULL)
-        text_append_printf(&out, "# %s is to name the training script.\n", program->script);
+        text_append_printf(&out, "# Set %s to the training script.\n", program->script);
     text_append(&out, "set -euo pipefail\n"
                       "hosts=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
                       "export HEAD=${hosts%%$'\\n'*}\n");
@@ -288,22 +289,23 @@ static void append_image(const plait_launch *launch, const launch_program *progr
     if (image != NULL)
         text_append_printf(out, "              image: \"%s\"\n", image);
     else
-        text_append_printf(out,
-                           "              # Yours to edit: an image with %s and what it needs, "
-                           "on %s\n"
-                           "              image: \"image-of-yours\"\n",
-                           program->what, device_of(program)->base);
+        text_append_printf(
+            out,
+            "              # To edit: an image with %s and its dependencies, based on %s\n"
+            "              image: \"image-of-yours\"\n",
+            program->what, device_of(program)->base);
 }
 
 /* Sites choose the names of their network's device plugins; pinned memory needs IPC_LOCK. */
 static void append_network(text_builder *out)
 {
-    text_append(out, "                  # Yours to edit: the network's devices, or it goes by TCP\n"
-                     "                  # rdma/hca_shared_devices_a: 1\n"
-                     "                  # vpc.amazonaws.com/efa: 1\n"
-                     "              securityContext:\n"
-                     "                capabilities:\n"
-                     "                  add: [\"IPC_LOCK\"]\n");
+    text_append(out,
+                "                  # To edit: the network devices; without them traffic uses TCP\n"
+                "                  # rdma/hca_shared_devices_a: 1\n"
+                "                  # vpc.amazonaws.com/efa: 1\n"
+                "              securityContext:\n"
+                "                capabilities:\n"
+                "                  add: [\"IPC_LOCK\"]\n");
 }
 
 static void append_replica(const plait_launch *launch, text_builder *out, const char *role,

@@ -127,8 +127,8 @@ static void append_open(const plait_training *published, text_builder *out)
         bool known;
     } values[] = {
         {"learning rate", published->lr > 0.0},
-        {"its end", published->min_lr > 0.0},
-        {"its decay", published->decay != PLAIT_LR_UNKNOWN},
+        {"final learning rate", published->min_lr > 0.0},
+        {"learning rate decay", published->decay != PLAIT_LR_UNKNOWN},
         {"length", published->tokens > 0.0},
         {"warm-up", published->warmup_steps > 0.0 || published->warmup_tokens > 0.0},
         {"betas", published->beta1 > 0.0 && published->beta2 > 0.0},
@@ -150,19 +150,19 @@ static void append_open(const plait_training *published, text_builder *out)
 void training_append_edits(const plait_problem *problem, const training_places *places,
                            text_builder *out)
 {
-    text_append(out, "# To edit before a real run; everything else is the plan:\n");
+    text_append(out, "# To edit before a real run; the plan sets everything else:\n");
     if (places->data != NULL)
         text_append_printf(out, "#   data         %s\n", places->data);
     if (places->length != NULL)
-        text_append_printf(out, "#   length       %s: %d steps try the plan, the schedule has %d\n",
+        text_append_printf(out,
+                           "#   length       %s: %d steps to try the plan, %d in the schedule\n",
                            places->length, TRAINING_TRY_STEPS, training_of(problem).total_steps);
     if (places->values != NULL) {
         const plait_training *const published = &problem->model->training;
 
         text_append_printf(out, "#   training     %s\n", places->values);
         text_append(out, "#                published: ");
-        text_append_plain(out, published->source != NULL ? published->source
-                                                         : "nothing that plait knows");
+        text_append_plain(out, published->source != NULL ? published->source : "no values");
         text_append(out, "\n#                placeholders: ");
         append_open(published, out);
         text_append_char(out, '\n');

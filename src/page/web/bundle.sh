@@ -17,7 +17,7 @@ bundle() {
 
 mkdir -p "$folder" || exit 1
 if ! (bundle) >"$out.log" 2>&1; then
-    echo "bundle.sh: pages will have no charts; the end of $out.log:" >&2
+    echo "bundle.sh: npm could not bundle the charts, so pages will have none; end of $out.log:" >&2
     tail -n 3 "$out.log" >&2
     : >"$out"
     echo "{}" >"$out.json"

@@ -65,7 +65,7 @@ function overRate(rows, fields, boundField, title, names) {
             ...bound(rows, boundField, "y"),
             {mark: {type: "line", point: {filled: true, size: 60}},
              encoding: {x, y, color: named("figure", null, {sort: null}),
-                        tooltip: [tip("figure", "requests"), tip("rate", "requests/s", ".4~g"), tip("load", "of what it takes", ".0%"),
+                        tooltip: [tip("figure", "statistic"), tip("rate", "requests/s", ".4~g"), tip("load", "share of maximum rate", ".0%"),
                                   tip("ms", "ms", ".4~g"), tip("running", "running", ".4~g"), tip("out_tok_s", "tokens/s", ".3~s")]}},
         ],
     };
@@ -80,11 +80,11 @@ const charts = {
         height: {step: 24},
         encoding: {
             y: ordered("rank", "plan"),
-            x: quantity("seconds", "seconds of a step"),
+            x: quantity("seconds", "step time, s"),
             color: named("term", "term", {sort: null, scale: {scheme: "tableau20"}}),
             order: {field: "order", type: "quantitative"},
             tooltip: [tip("rank", "plan"), tip("term", "term"), tip("seconds", "seconds", ".4~g"),
-                      tip("share", "of the step", ".1%")],
+                      tip("share", "share of step", ".1%")],
         },
     }),
 
@@ -92,11 +92,11 @@ const charts = {
         transform: [calculate("gib", "datum.memory_bytes / " + GIB)],
         layer: [
             {mark: {type: "line", interpolate: "step-after", opacity: 0.5},
-             encoding: {x: quantity("step_s", "step, s", within), y: quantity("gib", "memory of the fullest GPU, GiB", within),
+             encoding: {x: quantity("step_s", "step time, s", within), y: quantity("gib", "memory of the fullest GPU, GiB", within),
                         order: {field: "step_s", type: "quantitative"}}},
             {mark: {type: "point", filled: true, size: 70, opacity: 1},
-             encoding: {x: quantity("step_s", "step, s", within), y: quantity("gib", "memory of the fullest GPU, GiB", within),
-                        tooltip: [tip("plan", "plan"), tip("step_s", "step, s", ".4~g"), tip("gib", "GiB", ".1f")]}},
+             encoding: {x: quantity("step_s", "step time, s", within), y: quantity("gib", "memory of the fullest GPU, GiB", within),
+                        tooltip: [tip("plan", "plan"), tip("step_s", "step time, s", ".4~g"), tip("gib", "GiB", ".1f")]}},
         ],
     }),
 
@@ -105,12 +105,12 @@ const charts = {
                     calculate("room", "datum.capacity_bytes / " + GIB)],
         layer: [
             {mark: {type: "bar"},
-             encoding: {x: ordered("stage", "stage", {axis: {labelAngle: 0}}), y: quantity("gib", "GiB at the peak", atZero),
+             encoding: {x: ordered("stage", "stage", {axis: {labelAngle: 0}}), y: quantity("gib", "peak memory, GiB", atZero),
                         color: {value: "#4c78a8"},
                         tooltip: [tip("stage", "stage"), tip("layers", "layers"), tip("gib", "GiB", ".1f"),
                                   tip("recompute", "recompute")]}},
             {mark: {type: "tick", thickness: 2, color: "#e45756"},
-             encoding: {x: ordered("stage"), y: quantity("room"), tooltip: [tip("room", "plans may use, GiB", ".1f")]}},
+             encoding: {x: ordered("stage"), y: quantity("room"), tooltip: [tip("room", "limit for plans, GiB", ".1f")]}},
         ],
         width: Math.min(720, Math.max(160, 40 * rows.length)),
     }),
@@ -119,9 +119,9 @@ const charts = {
         transform: [calculate("gib", "datum.bytes / " + GIB)],
         mark: {type: "bar"},
         height: {step: 24},
-        encoding: {y: named("part", null, {sort: null}), x: quantity("gib", "GiB of the fullest GPU"),
+        encoding: {y: named("part", null, {sort: null}), x: quantity("gib", "memory of the fullest GPU, GiB"),
                    color: {value: "#4c78a8"},
-                   tooltip: [tip("part", "part"), tip("gib", "GiB", ".2f"), tip("what", "what")]},
+                   tooltip: [tip("part", "part"), tip("gib", "GiB", ".2f"), tip("what", "meaning")]},
     }),
 
     traffic: (rows) => ({
@@ -131,8 +131,8 @@ const charts = {
         encoding: {
             x: ordered("to", "to " + (rows[0] || {}).of, {axis: {labelAngle: 0, labelOverlap: true}}),
             y: ordered("from", "from " + (rows[0] || {}).of, {axis: {labelOverlap: true}}),
-            color: quantity("bytes", "bytes a step", {scale: {type: "log", scheme: "viridis"}, legend: {format: ".2~s"}}),
-            tooltip: [tip("from", "from"), tip("to", "to"), tip("bytes", "bytes a step", ".3~s"), tip("axes", "groups")],
+            color: quantity("bytes", "bytes per step", {scale: {type: "log", scheme: "viridis"}, legend: {format: ".2~s"}}),
+            tooltip: [tip("from", "from"), tip("to", "to"), tip("bytes", "bytes per step", ".3~s"), tip("axes", "groups")],
         },
     }),
 
@@ -183,21 +183,21 @@ const charts = {
         },
     }),
 
-    goodput: () => overGpus(quantity("effective", "share of the time that is useful work", {...within, axis: {format: ".0%"}}),
-                            [tip("effective", "useful", ".1%")]),
+    goodput: () => overGpus(quantity("effective", "share of time in useful work", {...within, axis: {format: ".0%"}}),
+                            [tip("effective", "goodput", ".1%")]),
 
-    scaling: () => overGpus(quantity("scaling", "tokens a GPU, of those of the fewest GPUs", {...atZero, axis: {format: ".0%"}}),
-                            [tip("scaling", "of the fewest", ".1%"), tip("tokens_per_s", "tokens/s", ".3~s")]),
+    scaling: () => overGpus(quantity("scaling", "tokens per GPU, relative to the fewest GPUs", {...atZero, axis: {format: ".0%"}}),
+                            [tip("scaling", "scaling", ".1%"), tip("tokens_per_s", "tokens/s", ".3~s")]),
 
     tornado: () => ({
         transform: [{fold: ["days_less", "days_more"], as: ["side", "change"]},
-                    calculate("tenth", "datum.side == 'days_less' ? 'a tenth less' : 'a tenth more'"),
+                    calculate("tenth", "datum.side == 'days_less' ? '10 % lower' : '10 % higher'"),
                     {filter: "isValid(datum.change)"}],
         mark: {type: "bar"},
         height: {step: 24},
-        encoding: {y: named("what", null, {sort: null}), x: quantity("change", "change of the days", {stack: false, axis: {format: "+.0%"}}),
+        encoding: {y: named("what", null, {sort: null}), x: quantity("change", "change of days", {stack: false, axis: {format: "+.0%"}}),
                    color: named("tenth", "input"),
-                   tooltip: [tip("what", "input"), tip("tenth", "by"), tip("change", "days", "+.1%")]},
+                   tooltip: [tip("what", "input"), tip("tenth", "input is"), tip("change", "days", "+.1%")]},
     }),
 
     /* Parts of a decoding step of each deployment, one upon the other. */
@@ -207,17 +207,17 @@ const charts = {
         transform: [calculate("ms", "datum.seconds * 1000")],
         encoding: {
             y: ordered("rank", "deployment"),
-            x: quantity("ms", "ms of a decoding step"),
+            x: quantity("ms", "decode step time, ms"),
             color: named("term", "part", {sort: null, scale: {scheme: "tableau20"}}),
             order: {field: "order", type: "quantitative"},
             tooltip: [tip("rank", "deployment"), tip("term", "part"), tip("ms", "ms", ".4~g"),
-                      tip("share", "of the step", ".1%")],
+                      tip("share", "share of step", ".1%")],
         },
     }),
 
     serve_front: (rows) => {
-        const x = quantity("ms", "time per token, ms", {scale: {type: "log", nice: false, padding: 8}, axis: {format: "~g"}});
-        const y = quantity("out_tok_s_gpu", "output tokens/s a GPU", atZero);
+        const x = quantity("ms", "time per further token (TPOT), ms", {scale: {type: "log", nice: false, padding: 8}, axis: {format: "~g"}});
+        const y = quantity("out_tok_s_gpu", "output tokens/s per GPU", atZero);
         return {
             transform: [calculate("ms", "datum.tpot_s * 1000")],
             layer: [
@@ -227,16 +227,16 @@ const charts = {
                 {mark: {type: "point", filled: true, size: 70, opacity: 1},
                  encoding: {x, y, color: named("engine", "engine"),
                             tooltip: [tip("engine", "engine"), tip("workers", "worker"), tip("weights", "weights"),
-                                      tip("ms", "TPOT, ms", ".3~g"), tip("out_tok_s_gpu", "tokens/s a GPU", ".4~g"),
+                                      tip("ms", "TPOT, ms", ".3~g"), tip("out_tok_s_gpu", "tokens/s per GPU", ".4~g"),
                                       tip("concurrency", "in flight", "d"), tip("binds", "bound by")]}},
             ],
         };
     },
 
-    serve_ttft: (rows) => overRate(rows, ["ttft_s", "ttft_p99_s"], "ttft_bound_s", "time to the first token, ms",
-                                   {ttft_s: "mean", ttft_p99_s: "99 of 100 within"}),
+    serve_ttft: (rows) => overRate(rows, ["ttft_s", "ttft_p99_s"], "ttft_bound_s", "time to the first token (TTFT), ms",
+                                   {ttft_s: "mean", ttft_p99_s: "p99"}),
 
-    serve_tpot: (rows) => overRate(rows, ["tpot_s"], "tpot_bound_s", "time per further token, ms", {tpot_s: "mean"}),
+    serve_tpot: (rows) => overRate(rows, ["tpot_s"], "tpot_bound_s", "time per further token (TPOT), ms", {tpot_s: "mean"}),
 
     /* Nodes of each hour, spares on top. */
     fleet_nodes: () => ({
@@ -249,7 +249,7 @@ const charts = {
             y: quantity("count", "nodes", {...atZero, axis: {format: "d", tickMinStep: 1}}),
             color: named("kind", null, {sort: ["needed", "spare"]}),
             order: {field: "order", type: "quantitative"},
-            tooltip: [tip("hour", "hour", "d"), tip("rate", "requests/s", ".4~g"), tip("kind", "nodes that are"),
+            tooltip: [tip("hour", "hour", "d"), tip("rate", "requests/s", ".4~g"), tip("kind", "kind"),
                       tip("count", "nodes", "d"), tip("workers", "workers")],
         },
     }),
@@ -260,7 +260,7 @@ const charts = {
         mark: {type: "line", point: {filled: true, size: 50}},
         encoding: {
             x: ordered("hour", "hour", {axis: {labelAngle: 0}}),
-            y: quantity("used", "of what the nodes take", {...atZero, axis: {format: ".0%"}}),
+            y: quantity("used", "share of sustained rate", {...atZero, axis: {format: ".0%"}}),
             color: named("paid", "nodes"),
             tooltip: [tip("hour", "hour", "d"), tip("paid", "nodes"), tip("used", "used", ".0%")],
         },
@@ -276,9 +276,9 @@ const charts = {
             height: 420,
             layer: [
                 {data: {values: ends.map((end) => ({x: end, y: end}))}, mark: {type: "line", opacity: 0.6, color: "currentColor"},
-                 encoding: {x: quantity("x", "measured step, s", log), y: quantity("y", "predicted step, s", log)}},
+                 encoding: {x: quantity("x", "measured step time, s", log), y: quantity("y", "predicted step time, s", log)}},
                 {mark: {type: "point", filled: true, size: 26, opacity: 0.75},
-                 encoding: {x: quantity("measured_s", "measured step, s", log), y: quantity("predicted_s", "predicted step, s", log),
+                 encoding: {x: quantity("measured_s", "measured step time, s", log), y: quantity("predicted_s", "predicted step time, s", log),
                             color: named("source", "source", {scale: {scheme: "tableau20"}, legend: {columns: 2, symbolLimit: 60}}),
                             tooltip: [tip("id", "run"), tip("source", "source"), tip("measured_s", "measured, s", ".3~g"),
                                       tip("predicted_s", "predicted, s", ".3~g"), tip("error", "error", "+.1%")]}},
@@ -300,8 +300,8 @@ const charts = {
         mark: {type: "line", point: {filled: true, size: 60}},
         encoding: {x: quantity("tries", "plans tried", {axis: {values: [1, 2, 3, 5], format: "d"}}),
                    y: quantity("regret", "regret", {scale: {type: "symlog", constant: 0.01}, axis: {format: ".1%", values: [0, 0.01, 0.03, 0.1, 0.3, 1]}}),
-                   color: named("how", "chosen", {sort: null}),
-                   tooltip: [tip("how", "chosen"), tip("tries", "tries", "d"), tip("regret", "regret", ".2%")]},
+                   color: named("how", "choice of plans", {sort: null}),
+                   tooltip: [tip("how", "choice of plans"), tip("tries", "plans tried", "d"), tip("regret", "regret", ".2%")]},
     }),
 };
 

@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of deepseek-v3 on 1024 x ascend-910b-64gb: tp 2, cp 2, pp 8, vpp 1, dp 32, ep 64, etp 2, ZeRO-1
-# expected: 260.6 s a step (223.2 to 330), 25.4 of 55.4 GiB on the fullest GPU
+# expected: 260.6 s a step (80 % band: 223.2 to 330), 25.4 of 55.4 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
+# To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type
-#   length       --train-iters: 100 steps try the plan, the schedule has 454585
+#   length       --train-iters: 100 steps to try the plan, 454585 in the schedule
 #   training     --lr to --clip-grad
 #                published: DeepSeek-V3, arXiv 2412.19437, section 4.2: 2.2e-4 until 10 T tokens, then a cosine over 4.3 T; gamma 0.001 and lambda 0.3 of the first stage
 #                placeholders: epsilon
@@ -108,7 +108,7 @@ export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
 # precision
 --bf16
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100

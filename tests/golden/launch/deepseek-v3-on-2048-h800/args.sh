@@ -1,19 +1,19 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of deepseek-v3 on 2048 x h800-80gb-sxm: tp 1, cp 1, pp 16, vpp 1, dp 128, ep 64, etp 1, ZeRO-1
-# expected: 51.26 s a step (43.64 to 64.84), 59.8 of 74.2 GiB on the fullest GPU
+# expected: 51.26 s a step (80 % band: 43.64 to 64.84), 59.8 of 74.2 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
-#   length       --train-iters: 100 steps try the plan, the schedule has 227293
+# To edit before a real run; the plan sets everything else:
+#   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes
+#   length       --train-iters: 100 steps to try the plan, 227293 in the schedule
 #   training     --lr to --clip-grad
 #                published: DeepSeek-V3, arXiv 2412.19437, section 4.2: 2.2e-4 until 10 T tokens, then a cosine over 4.3 T; gamma 0.001 and lambda 0.3 of the first stage
 #                placeholders: epsilon
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.14.0 or later
+# These arguments need Megatron Core 0.14.0 or later.
 # plait: gpus 2048
 # plait: runtime megatron
 # plait: attention fused
@@ -114,7 +114,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # precision
 --bf16
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --moe-router-force-load-balancing
 --tokenizer-type NullTokenizer

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# router.sh - takes requests, sends prompts to one pool and what follows to the other
+# router.sh - sends each request to a prefill worker, then to a decode worker
 # deepseek-v3 on dgx-h200: 1 prefill worker of tp 8, pp 1, ep 8, dp_attention 1; weights fp8_block, cache fp8
 # for requests of 4096 tokens in and 512 out on average
-# Yours to edit: the checkpoint, the longest request, hosts and ports.
+# To edit: the checkpoint, the longest request, hosts and ports.
 set -euo pipefail
 prefill=() decode=()
 for ((i = 0; i < 1; i++)); do

@@ -1,19 +1,19 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of glm-4.5 on 256 x b200-180gb-sxm: tp 1, cp 1, pp 8, vpp 1, dp 32, ep 32, etp 1, ZeRO-1
-# expected: 25.56 s a step (22.11 to 35.05), 132.5 of 167.2 GiB on the fullest GPU
+# expected: 25.56 s a step (80 % band: 22.11 to 35.05), 132.5 of 167.2 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
-#   length       --train-iters: 100 steps try the plan, the schedule has 100
+# To edit before a real run; the plan sets everything else:
+#   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes
+#   length       --train-iters: 100 steps to try the plan, 100 in the schedule
 #   training     --lr to --clip-grad
 #                published: GLM-4.5, arXiv 2508.06471, section 2.4: Muon, of which the schedule, weight decay and losses are here; lambda 0.3 of the first 15 T tokens
 #                placeholders: length, warm-up, betas, epsilon, clipping
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.16.0 or later
+# These arguments need Megatron Core 0.16.0 or later.
 # plait: gpus 256
 # plait: runtime megatron
 # plait: attention fused
@@ -105,7 +105,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 --fp8-param-gather
 --reuse-grad-buf-for-mxfp8-param-ag
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --moe-router-force-load-balancing
 --tokenizer-type NullTokenizer

@@ -1,15 +1,15 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of gpt-7.5b on 16 x a100-80gb-sxm: tp 2, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 2, ZeRO-1
-# expected: 4.61 s a step (4.124 to 5.426), 14.1 of 71.9 GiB on the fullest GPU
+# expected: 4.61 s a step (80 % band: 4.124 to 5.426), 14.1 of 71.9 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
-#   data         --data-path, --tokenizer-type: there are no random tokens
-#   length       --train-iters: 100 steps try the plan, the schedule has 100
+# To edit before a real run; the plan sets everything else:
+#   data         --data-path, --tokenizer-type; random tokens are not supported
+#   length       --train-iters: 100 steps to try the plan, 100 in the schedule
 #   training     --lr to --clip-grad; gradient_clipping in ds_config.json
-#                published: nothing that plait knows
-#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                published: no values
+#                placeholders: learning rate, final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
@@ -60,7 +60,7 @@
 # kernels and precision
 --bf16
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --data-path data/tokens_text_document
 --tokenizer-type NullTokenizer
 --train-iters 100

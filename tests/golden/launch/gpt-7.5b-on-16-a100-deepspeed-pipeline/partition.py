@@ -1,13 +1,13 @@
-# partition.py - deals the layers of DeepSpeed's PipelineModule as planned
+# partition.py - assigns the layers of DeepSpeed's PipelineModule to the plan's stages
 #
 # plan of gpt-7.5b on 16 x a100-80gb-sxm: tp 2, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 2, ZeRO-1
-# expected: 4.61 s a step (4.124 to 5.426), 14.1 of 71.9 GiB on the fullest GPU
+# expected: 4.61 s a step (80 % band: 4.124 to 5.426), 14.1 of 71.9 GiB on the fullest GPU
 #
-#   torchrun ... partition.py SCRIPT ARGUMENTS     run.sh does it
-#   from partition import PlannedPipelineModule    in a script of yours
+#   torchrun ... partition.py SCRIPT ARGUMENTS     as in run.sh
+#   from partition import PlannedPipelineModule    in your own script
 
-LAYERS = [7, 10, 10, 9]  # of each stage; embedding with the first, norm and head with the last
-LAYER = "transformer"  # a pattern: what a layer's class is called
+LAYERS = [7, 10, 10, 9]  # per stage; the first also has the embedding, the last norm and head
+LAYER = "transformer"  # pattern for the class name of a layer
 
 import os
 import re
@@ -18,20 +18,20 @@ from deepspeed.pipe import PipelineModule
 
 
 def name_of(spec):
-    """The class that a spec builds, or the name of a function among the specs."""
+    """The name of the class or function of a spec."""
     made = getattr(spec, "typename", spec)
     return getattr(made, "__name__", type(made).__name__)
 
 
 def bounds(names):
-    """Where each stage begins among the specs, and where the last one ends.
+    """The index of the first spec of each stage, then the number of specs.
 
-    What stands before the first layer goes with it, what follows a layer stays with that layer.
+    Specs before the first layer are in its stage; specs after a layer are in that layer's stage.
     """
     layers = [i for i, name in enumerate(names) if re.search(LAYER, name, re.IGNORECASE)]
     if len(layers) != sum(LAYERS):
         raise ValueError(
-            f"partition.py: expected {sum(LAYERS)} layers, specs of a class like {LAYER!r}, "
+            f"partition.py: expected {sum(LAYERS)} specs with a class name like {LAYER!r}, "
             f"found {len(layers)} of {len(names)} specs"
         )
     starts = [layers[sum(LAYERS[:stage])] for stage in range(1, len(LAYERS))]
@@ -39,7 +39,7 @@ def bounds(names):
 
 
 class PlannedPipelineModule(PipelineModule):
-    """A PipelineModule whose stages are the plan's, whatever its partition_method."""
+    """A PipelineModule with the plan's stages, for any partition_method."""
 
     def _partition_layers(self, method="plan"):
         stages = self._topo.get_dim("pipe")

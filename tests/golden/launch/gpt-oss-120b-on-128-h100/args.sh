@@ -1,19 +1,19 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of gpt-oss-120b on 128 x h100-80gb-sxm: tp 2, cp 2, pp 4, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# expected: 8.955 s a step (7.756 to 11.92), 45.5 of 74.2 GiB on the fullest GPU
+# expected: 8.955 s a step (80 % band: 7.756 to 11.92), 45.5 of 74.2 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
-#   length       --train-iters: 100 steps try the plan, the schedule has 100
+# To edit before a real run; the plan sets everything else:
+#   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes
+#   length       --train-iters: 100 steps to try the plan, 100 in the schedule
 #   training     --lr to --clip-grad
 #                published: gpt-oss model card, arXiv 2508.10925, publishes no training values; NVIDIA-NeMo/Megatron-Bridge 067f987 (gpt_oss_bridge.py) balances loads by no loss, and the 0.9 of the config only applies where router logits are asked for
-#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                placeholders: learning rate, final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.19.0 or later
+# These arguments need Megatron Core 0.19.0 or later.
 # plait: gpus 128
 # plait: runtime megatron
 # plait: attention fused
@@ -98,7 +98,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # precision
 --bf16
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --moe-router-force-load-balancing
 --tokenizer-type NullTokenizer

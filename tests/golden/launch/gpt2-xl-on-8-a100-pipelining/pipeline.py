@@ -1,18 +1,18 @@
 # pipeline.py - one step of schedule.csv by torch.distributed.pipelining; run.sh starts it
 #
 # plan of gpt2-xl on 8 x a100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 1, ZeRO-1
-# expected: 0.8021 s a step (0.6987 to 0.9861), 16.2 of 74.2 GiB on the fullest GPU
+# expected: 0.8021 s a step (80 % band: 0.6987 to 0.9861), 16.2 of 74.2 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
-#   data         random tokens: batch; layers are stand-ins: build_stage, parallelize
-#   training     OPTIMIZER; there is no schedule
-#                published: nothing that plait knows
-#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+# To edit before a real run; the plan sets everything else:
+#   data         random tokens in batch(); placeholder layers in build_stage() and parallelize()
+#   training     OPTIMIZER; the learning rate is constant
+#                published: no values
+#                placeholders: learning rate, final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# Layers are stand-ins of the model's width: replace build_stage, parallelize and batch by yours.
+# The layers are placeholders with the model's width: replace build_stage, parallelize and batch.
 # The names in STAGES are torchtitan's; adapt them to your model. Data parallelism is fully_shard,
-# which divides all state, whatever the plan's ZeRO stage.
+# which shards all state, for any ZeRO stage of the plan.
 import os
 import time
 
@@ -35,13 +35,13 @@ STAGES = [
 MICROBATCHES = 8
 MICROBATCH = 4  # sequences
 SEQUENCE = 1024
-RESHARD = False  # parameters after forward: ZeRO-1
+RESHARD = False  # of parameters after forward: ZeRO-1
 HIDDEN, VOCAB = 1600, 50257
 OPTIMIZER = {"lr": 0.0001, "betas": (0.9, 0.95), "eps": 1e-08, "weight_decay": 0.1}
 
 
 class Layer(nn.Module):
-    """Stands for one layer of yours: as wide on the way out as on the way in."""
+    """A placeholder for one layer, with inputs and outputs of equal width."""
 
     def __init__(self):
         super().__init__()
@@ -75,12 +75,12 @@ class Stage(nn.Module):
 
 
 def build_stage(names, device):
-    """Yours: build your model, keep what `names` lists, drop the rest."""
+    """Replace: build your model and keep only the modules in `names`."""
     return Stage(names).to(device, torch.bfloat16)
 
 
 def parallelize(module, mesh):
-    """Yours: tensor, context and expert parallelism, recomputation. Data parallelism is here."""
+    """Replace: add tensor, context and expert parallelism, and recomputation."""
     if MESH["dp"] == 1:
         return module
     for layer in module.layers.values():
@@ -89,7 +89,7 @@ def parallelize(module, mesh):
 
 
 def batch(mesh, device):
-    """Yours: the sequences of one data-parallel rank. All stages of a pipeline see the same."""
+    """Replace: the sequences of one data-parallel rank, the same on all stages of a pipeline."""
     seed = torch.Generator().manual_seed(mesh["dp"].get_local_rank())
     shape = (MICROBATCHES * MICROBATCH, SEQUENCE // MESH["cp"] + 1)
     tokens = torch.randint(VOCAB, shape, generator=seed).to(device)

@@ -1,19 +1,19 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of gpt3-175b on 1024 x a100-80gb-sxm: tp 8, cp 1, pp 8, vpp 3, dp 16, ep 1, etp 8, ZeRO-1
-# expected: 18.11 s a step (15.42 to 22.21), 31.8 of 74.2 GiB on the fullest GPU
+# expected: 18.11 s a step (80 % band: 15.42 to 22.21), 31.8 of 74.2 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
+# To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type
-#   length       --train-iters: 100 steps try the plan, the schedule has 82652
+#   length       --train-iters: 100 steps to try the plan, 82652 in the schedule
 #   training     --lr to --clip-grad
 #                published: GPT-3, arXiv 2005.14165, table 2.1 and appendix B
 #                placeholders: none
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.11.0 or later
+# These arguments need Megatron Core 0.11.0 or later.
 # plait: gpus 1024
 # plait: runtime megatron
 # plait: attention fused
@@ -73,7 +73,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # precision
 --bf16
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100

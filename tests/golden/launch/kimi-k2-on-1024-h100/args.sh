@@ -1,19 +1,19 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of kimi-k2 on 1024 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 1, dp 8, ep 64, etp 1, ZeRO-1
-# expected: 24.77 s a step (21.09 to 31.33), 36.3 of 74.2 GiB on the fullest GPU
+# expected: 24.77 s a step (80 % band: 21.09 to 31.33), 36.3 of 74.2 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
-#   length       --train-iters: 100 steps try the plan, the schedule has 923872
+# To edit before a real run; the plan sets everything else:
+#   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes
+#   length       --train-iters: 100 steps to try the plan, 923872 in the schedule
 #   training     --lr to --clip-grad
 #                published: Kimi K2, arXiv 2507.20534, section 2.5: 2e-4 until 10 T tokens, then a cosine over 5.5 T; MuonClip, of which weight decay and schedule are here
 #                placeholders: betas, epsilon, clipping
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.14.0 or later
+# These arguments need Megatron Core 0.14.0 or later.
 # plait: gpus 1024
 # plait: runtime megatron
 # plait: attention fused
@@ -106,7 +106,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # precision
 --bf16
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --moe-router-force-load-balancing
 --tokenizer-type NullTokenizer

@@ -1,13 +1,13 @@
 #!/bin/bash
-# run.sh - start one node; run the same on each
+# run.sh - starts training on one node; run it on every node
 #
 # plan of llama-2-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 2, vpp 1, dp 4, ep 1, etp 1, ZeRO-2
-# expected: 15.91 s a step (13.16 to 20.97), 41.1 of 70.1 GiB on the fullest GPU
+# expected: 15.91 s a step (80 % band: 13.16 to 20.97), 41.1 of 70.1 GiB on the fullest GPU
 #
-#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
-#   ./run.sh                              where SLURM says both, or on one node
+#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
+#   ./run.sh                              under SLURM, or on a single node
 #
-# Arguments are handed on behind those of the plan.
+# Further arguments are appended to those of the plan.
 set -efuo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 nodes=8
@@ -23,4 +23,4 @@ exec torchrun --nnodes "$nodes" --nproc_per_node "$gpus_per_node" \
     --node_rank "$node_rank" --master_addr "$head" --master_port "$port" \
     galvatron/models/gpt/train_dist.py "$here/train.yaml" \
     runtime.parallel.galvatron_config_path="$here/strategy.json" \
-    runtime.data.tokenizer_model="${TOKENIZER:?expected a tokenizer of Hugging Face}" "$@"
+    runtime.data.tokenizer_model="${TOKENIZER:?expected a Hugging Face tokenizer}" "$@"

@@ -1,19 +1,19 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of llama-3.1-405b on 16384 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 4, dp 128, ep 1, etp 8, ZeRO-1
-# expected: 7.545 s a step (6.28 to 8.983), 54.4 of 74.2 GiB on the fullest GPU
+# expected: 7.545 s a step (80 % band: 6.28 to 8.983), 54.4 of 74.2 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
+# To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type
-#   length       --train-iters: 100 steps try the plan, the schedule has 929833
+#   length       --train-iters: 100 steps to try the plan, 929833 in the schedule
 #   training     --lr to --clip-grad
 #                published: Llama 3, arXiv 2407.21783, table 3 and section 3.4.1; 15.6 T tokens are those of section 1
 #                placeholders: betas, epsilon, weight decay, clipping
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.11.0 or later
+# These arguments need Megatron Core 0.11.0 or later.
 # plait: gpus 16384
 # plait: runtime megatron
 # plait: attention fused
@@ -85,7 +85,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # precision
 --bf16
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100

@@ -1,9 +1,9 @@
 #!/bin/bash
-# run.sh - start all nodes of plan.yaml from one: FlagScale's runner reaches them by ssh
+# run.sh - starts plan.yaml on all nodes; FlagScale's runner reaches them by ssh
 #
-#   HOSTFILE=hosts ./run.sh    lines "NAME slots=8", one a node, 8 of them
+#   HOSTFILE=hosts ./run.sh    hosts: lines "NAME slots=8", one for each of 8 nodes
 #
-# Arguments are handed on behind those of the plan: action=dryrun, action=stop.
+# Further arguments, such as action=dryrun, are appended to those of the plan.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 hostfile=${HOSTFILE:?expected a file that names the nodes}

@@ -2,14 +2,14 @@
 # args.sh - the plan of recipe.py as arguments of torchtitan.train
 #
 # plan of llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
-# expected: 21.18 s a step (18.36 to 26.13), 25.4 of 63.9 GiB on the fullest GPU
+# expected: 21.18 s a step (80 % band: 18.36 to 26.13), 25.4 of 63.9 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
+# To edit before a real run; the plan sets everything else:
 #   data         the configuration's dataset; --hf_assets_path
-#   length       --training.steps: 100 steps try the plan, the schedule has 100
-#   training     --training.max_norm, --lr_scheduler.*; the optimizer is the configuration's
+#   length       --training.steps: 100 steps to try the plan, 100 in the schedule
+#   training     --training.max_norm, --lr_scheduler.*; the configuration sets the optimizer
 #                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
-#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                placeholders: final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   checkpoints  --checkpoint.*
 #
 # plait: gpus 64
@@ -50,7 +50,7 @@
 --compile.components model,loss
 --compile.no-enable_async_tensor_parallel
 
-# yours to edit: tokenizer, length, schedule, checkpoints
+# to edit: tokenizer, length, schedule, checkpoints
 --hf_assets_path ./tests/assets/tokenizer
 --training.steps 100
 --training.max_norm 1
@@ -63,5 +63,5 @@
 --checkpoint.folder checkpoints/llama-3-1-70b
 --checkpoint.interval 1000
 
-# what activations are recomputed
+# recomputation of activations
 activation-checkpoint:full

@@ -1,14 +1,14 @@
 # recipe.py - a plan for torchtitan.train --module recipe --config plan
 #
 # plan of llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
-# expected: 21.18 s a step (18.36 to 26.13), 25.4 of 63.9 GiB on the fullest GPU
+# expected: 21.18 s a step (80 % band: 18.36 to 26.13), 25.4 of 63.9 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
-#   data         the client's test data: dataloader, hf_assets_path
-#   length       training.steps: 100 steps try the plan, the schedule has 100
+# To edit before a real run; the plan sets everything else:
+#   data         torchtitan's test data: dataloader, hf_assets_path
+#   length       training.steps: 100 steps to try the plan, 100 in the schedule
 #   training     optimizer, lr_scheduler, training.max_norm
 #                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
-#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                placeholders: final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   checkpoints  checkpoint
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
@@ -77,7 +77,7 @@ def plan() -> Trainer.Config:
             enable_async_tensor_parallel=False,
         ),
         activation_checkpoint=FullAC.Config(),
-        # yours to edit: data, tokenizer, learning rate, checkpoints
+        # to edit: data, tokenizer, learning rate, checkpoints
         hf_assets_path="./tests/assets/tokenizer",
         dataloader=GrainDataLoader.Config(
             dataset=ConcatThenSplitPackingConfig(dataset=DATASETS["c4_test"]),

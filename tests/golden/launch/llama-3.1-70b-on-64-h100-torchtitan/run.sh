@@ -1,13 +1,13 @@
 #!/bin/bash
-# run.sh - start one node; run the same on each
+# run.sh - starts training on one node; run it on every node
 #
 # plan of llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
-# expected: 21.18 s a step (18.36 to 26.13), 25.4 of 63.9 GiB on the fullest GPU
+# expected: 21.18 s a step (80 % band: 18.36 to 26.13), 25.4 of 63.9 GiB on the fullest GPU
 #
-#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
-#   ./run.sh                              where SLURM says both, or on one node
+#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
+#   ./run.sh                              under SLURM, or on a single node
 #
-# Arguments are handed on behind those of the plan.
+# Further arguments are appended to those of the plan.
 set -efuo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 nodes=8

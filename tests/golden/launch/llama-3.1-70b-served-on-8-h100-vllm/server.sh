@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# server.sh - starts worker $1, 0 to 1
+# server.sh - starts worker $1 (0 to 1)
 # llama-3.1-70b on dgx-h100: 2 server workers of tp 4, pp 1, ep 1, dp_attention 1; weights fp8, cache bf16
 # for requests of 2048 tokens in and 256 out on average
-# Yours to edit: the checkpoint, the longest request, hosts and ports.
+# To edit: the checkpoint, the longest request, hosts and ports.
 set -euo pipefail
 worker=${1:-0}
 PORT=$((8000 + worker))
-first=$((worker % 2 * 4)) # of the GPUs of its node
+first=$((worker % 2 * 4)) # first GPU of this worker on its node
 CUDA_VISIBLE_DEVICES=$(seq -s, "$first" $((first + 3)))
 export CUDA_VISIBLE_DEVICES
 args=(

@@ -1,15 +1,15 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of llama-3.1-8b on 16 x ascend-910b-64gb: tp 8, cp 1, pp 2, vpp 4, dp 1, ep 1, etp 8, ZeRO-1
-# expected: 14.14 s a step (12.24 to 17.29), 14.4 of 55.4 GiB on the fullest GPU
+# expected: 14.14 s a step (80 % band: 12.24 to 17.29), 14.4 of 55.4 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
+# To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type
-#   length       --train-iters: 100 steps try the plan, the schedule has 100
+#   length       --train-iters: 100 steps to try the plan, 100 in the schedule
 #   training     --lr to --clip-grad
 #                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
-#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                placeholders: final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
@@ -74,7 +74,7 @@ export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
 # precision
 --bf16
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100

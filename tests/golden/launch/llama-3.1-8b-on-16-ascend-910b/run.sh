@@ -1,16 +1,16 @@
 #!/bin/bash
-# run.sh - start one node; run the same on each
+# run.sh - starts training on one node; run it on every node
 #
 # plan of llama-3.1-8b on 16 x ascend-910b-64gb: tp 8, cp 1, pp 2, vpp 4, dp 1, ep 1, etp 8, ZeRO-1
-# expected: 14.14 s a step (12.24 to 17.29), 14.4 of 55.4 GiB on the fullest GPU
+# expected: 14.14 s a step (80 % band: 12.24 to 17.29), 14.4 of 55.4 GiB on the fullest GPU
 #
-#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
-#   ./run.sh                              where SLURM says both, or on one node
+#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
+#   ./run.sh                              under SLURM, or on a single node
 #
-# Arguments are handed on behind those of the plan.
+# Further arguments are appended to those of the plan.
 #
-# The folder of MindSpeed-LLM is to hold the folder megatron of Megatron Core 0.12.1; MindSpeed is
-# installed beside torch_npu.
+# Copy the folder megatron of Megatron Core 0.12.1 into that of MindSpeed-LLM, and install MindSpeed
+# together with torch_npu.
 set -efuo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 nodes=2

@@ -1,26 +1,26 @@
 #!/bin/bash
-# run.sh - start one node; run the same on each
+# run.sh - starts training on one node; run it on every node
 #
 # plan of llama-3.1-8b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 1, ZeRO-3
-# expected: 4.997 s a step (4.333 to 6.06), 23.6 of 66.0 GiB on the fullest GPU
+# expected: 4.997 s a step (80 % band: 4.333 to 6.06), 23.6 of 66.0 GiB on the fullest GPU
 #
-#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
-#   ./run.sh                              where SLURM says both, or on one node
+#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
+#   ./run.sh                              under SLURM, or on a single node
 #
-# Arguments are handed on behind those of the plan.
+# Further arguments are appended to those of the plan.
 #
-# To edit before a real run; everything else is the plan:
-#   data         the training script's, as are its length and checkpoints
-#   training     the training script's, as below
+# To edit before a real run; the plan sets everything else:
+#   data         set in the training script, as are length and checkpoints
+#   training     set in the training script, as below
 #                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
-#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                placeholders: final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# What no key of the config says, the training script has to do:
+# The config has no keys for these settings; the training script has to make them:
 #   model          32 layers, hidden 4096, vocabulary 128256
-#   sequences      4096 tokens each, 2 a microbatch on each GPU
+#   sequences      4096 tokens each, 2 per microbatch and GPU
 #   attention      flash2 (attn_implementation="flash_attention_2")
-#   layers         named in the model's _no_split_modules: each is one unit
+#   layers         listed in the model's _no_split_modules, each as one unit
 #   gradients      reduced with each microbatch: a Trainer's accelerator_config="accelerator_config.json", or
 #                  Accelerator(gradient_accumulation_plugin=GradientAccumulationPlugin(..., sync_each_batch=True))
 #   optimizer      AdamW, lr 0.0003, betas 0.9 and 0.95, epsilon 1e-08, weight decay 0.1; gradients clipped at 1

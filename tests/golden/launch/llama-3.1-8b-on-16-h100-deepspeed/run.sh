@@ -1,24 +1,24 @@
 #!/bin/bash
-# run.sh - start one node; run the same on each
+# run.sh - starts training on one node; run it on every node
 #
 # plan of llama-3.1-8b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 1, ZeRO-3
-# expected: 4.366 s a step (3.78 to 5.43), 48.6 of 71.2 GiB on the fullest GPU
+# expected: 4.366 s a step (80 % band: 3.78 to 5.43), 48.6 of 71.2 GiB on the fullest GPU
 #
-#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
-#   ./run.sh                              where SLURM says both, or on one node
+#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
+#   ./run.sh                              under SLURM, or on a single node
 #
-# Arguments are handed on behind those of the plan.
+# Further arguments are appended to those of the plan.
 #
-# To edit before a real run; everything else is the plan:
-#   data         the training script's, as are its length and checkpoints
+# To edit before a real run; the plan sets everything else:
+#   data         set in the training script, as are length and checkpoints
 #   training     ds_config.json: optimizer, scheduler, gradient_clipping
 #                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
-#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                placeholders: final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# What no key of the config says, the training script has to do:
+# The config has no keys for these settings; the training script has to make them:
 #   model          32 layers, hidden 4096, vocabulary 128256
-#   sequences      4096 tokens each, 1 a microbatch on each GPU
+#   sequences      4096 tokens each, 1 per microbatch and GPU
 #   attention      flash2 (attn_implementation="flash_attention_2")
 #   recomputation  none
 #   weights        built inside deepspeed.zero.MiCS_Init(config_dict_or_path=...)

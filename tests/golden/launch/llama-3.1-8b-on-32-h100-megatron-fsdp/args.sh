@@ -1,19 +1,19 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of llama-3.1-8b on 32 x h100-80gb-sxm: tp 2, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 2, ZeRO-3
-# expected: 4.273 s a step (3.534 to 5.631), 31.5 of 71.9 GiB on the fullest GPU
+# expected: 4.273 s a step (80 % band: 3.534 to 5.631), 31.5 of 71.9 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
+# To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type
-#   length       --train-iters: 100 steps try the plan, the schedule has 100
+#   length       --train-iters: 100 steps to try the plan, 100 in the schedule
 #   training     --lr to --clip-grad
 #                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
-#                placeholders: its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                placeholders: final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.14.0 or later
+# These arguments need Megatron Core 0.14.0 or later.
 # plait: gpus 32
 # plait: runtime megatron-fsdp
 # plait: attention fused
@@ -82,7 +82,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # precision
 --bf16
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --tokenizer-type NullTokenizer
 --train-iters 100

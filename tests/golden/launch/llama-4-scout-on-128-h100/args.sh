@@ -1,19 +1,19 @@
 # shellcheck shell=bash disable=SC2215
-# args.sh - arguments of pretrain_gpt.py, one a line; run.sh reads them
+# args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of llama-4-scout on 128 x h100-80gb-sxm: tp 4, cp 1, pp 4, vpp 1, dp 8, ep 16, etp 1, ZeRO-1
-# expected: 10.76 s a step (9.317 to 14.32), 41.3 of 74.2 GiB on the fullest GPU
+# expected: 10.76 s a step (80 % band: 9.317 to 14.32), 41.3 of 74.2 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
-#   data         random tokens: --mock-data, --tokenizer-type, and with them alone --moe-router-force-load-balancing, as the price assumes
-#   length       --train-iters: 100 steps try the plan, the schedule has 100
+# To edit before a real run; the plan sets everything else:
+#   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes
+#   length       --train-iters: 100 steps to try the plan, 100 in the schedule
 #   training     --lr to --clip-grad
-#                published: nothing that plait knows
-#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                published: no values
+#                placeholders: learning rate, final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   checkpoints  --save, --load, --save-interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# its flags need Megatron Core 0.14.0 or later
+# These arguments need Megatron Core 0.14.0 or later.
 # plait: gpus 128
 # plait: runtime megatron
 # plait: attention fused
@@ -97,7 +97,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # precision
 --bf16
 
-# yours to edit: data, tokenizer, schedule, checkpoints
+# to edit: data, tokenizer, schedule, checkpoints
 --mock-data
 --moe-router-force-load-balancing
 --tokenizer-type NullTokenizer

@@ -1,9 +1,9 @@
 #!/bin/bash
-# run.sh - start one host; run the same on each host of 1 slice of 64 chips
+# run.sh - starts training on one host; run it on each host of 1 slice of 64 chips
 #
-#   gcloud compute tpus tpu-vm ssh NAME --worker=all --command=...    does so in one slice
+#   gcloud compute tpus tpu-vm ssh NAME --worker=all --command=...    runs it on all hosts of a slice
 #
-# Arguments, KEY=VALUE each, are laid over the configuration.
+# Arguments of the form KEY=VALUE override the configuration.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

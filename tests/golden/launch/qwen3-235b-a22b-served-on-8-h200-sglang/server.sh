@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# server.sh - starts worker $1, 0 to 0
+# server.sh - starts worker $1 (0 to 0)
 # qwen3-235b-a22b on dgx-h200: 1 server worker of tp 8, pp 1, ep 8, dp_attention 1; weights fp8, cache bf16
 # for requests of 4096 tokens in and 1024 out on average
-# Yours to edit: the checkpoint, the longest request, hosts and ports.
+# To edit: the checkpoint, the longest request, hosts and ports.
 set -euo pipefail
 worker=${1:-0}
 PORT=$((8000 + worker))

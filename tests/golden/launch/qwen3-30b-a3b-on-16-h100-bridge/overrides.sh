@@ -1,15 +1,15 @@
 # shellcheck shell=bash disable=SC2034,SC2140,SC2211,SC2276,SC2288
-# overrides.sh - KEY=VALUE of run_recipe.py, one a line; run.sh reads them
+# overrides.sh - KEY=VALUE of run_recipe.py, one per line; run.sh reads them
 #
 # plan of qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 2, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# expected: 20.32 s a step (17.6 to 27.05), 62.4 of 74.2 GiB on the fullest GPU
+# expected: 20.32 s a step (80 % band: 17.6 to 27.05), 62.4 of 74.2 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
-#   data         the recipe's dataset, random unless it is told of one: then without model.moe_router_force_load_balancing; tokenizer.tokenizer_type, with the vocabulary of the plan
-#   length       train.train_iters: 100 steps try the plan, the schedule has 100
+# To edit before a real run; the plan sets everything else:
+#   data         the recipe's dataset, random by default; with real data remove model.moe_router_force_load_balancing; tokenizer.tokenizer_type, with the vocabulary of the plan
+#   length       train.train_iters: 100 steps to try the plan, 100 in the schedule
 #   training     optimizer.*, scheduler.*
 #                published: Qwen3, arXiv 2505.09388, section 2: load balancing over the global batch; its learning rates are not published
-#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                placeholders: learning rate, final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   checkpoints  checkpoint.save, checkpoint.load, checkpoint.save_interval
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
@@ -91,14 +91,14 @@ model.moe_router_padding_for_quantization=false
 # precision
 mixed_precision=bf16_mixed
 
-# vocabulary, which the recipe takes from its tokenizer
+# vocabulary; the recipe reads it from the tokenizer
 tokenizer.tokenizer_type=NullTokenizer
 tokenizer.vocab_size=151936
 tokenizer.use_tokenizer_vocab_size=true
 model.vocab_size=151936
 model.make_vocab_size_divisible_by=128
 
-# yours to edit: schedule, checkpoints; data are the recipe's
+# to edit: schedule, checkpoints; the recipe sets the data
 train.train_iters=100
 optimizer.lr=0.0001
 optimizer.min_lr=1e-05

@@ -1,13 +1,13 @@
 #!/bin/bash
-# run.sh - start one node; run the same on each
+# run.sh - starts training on one node; run it on every node
 #
 # plan of qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 2, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# expected: 20.32 s a step (17.6 to 27.05), 62.4 of 74.2 GiB on the fullest GPU
+# expected: 20.32 s a step (80 % band: 17.6 to 27.05), 62.4 of 74.2 GiB on the fullest GPU
 #
-#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    the node whose ranks are 0, 1, ...
-#   ./run.sh                              where SLURM says both, or on one node
+#   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
+#   ./run.sh                              under SLURM, or on a single node
 #
-# Arguments are handed on behind those of the plan.
+# Further arguments are appended to those of the plan.
 set -efuo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 nodes=2
@@ -31,7 +31,7 @@ export TORCH_NCCL_AVOID_RECORD_STREAMS=1
 export PYTORCH_ALLOC_CONF=expandable_segments:True
 export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=1 NVTE_UNFUSED_ATTN=0
 recipe=${RECIPE:-qwen3_30b_a3b_pretrain_config}
-# ++ sets a field whether the recipe lists it or only its nested config has it.
+# ++ also sets fields that only a nested config of the recipe has.
 exec torchrun --nnodes "$nodes" --nproc_per_node "$gpus_per_node" \
     --node_rank "$node_rank" --master_addr "$head" --master_port "$port" \
     scripts/training/run_recipe.py --recipe "$recipe" "${args[@]/#/++}" "$@"

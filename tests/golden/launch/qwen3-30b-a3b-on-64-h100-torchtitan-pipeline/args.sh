@@ -2,14 +2,14 @@
 # args.sh - the plan of recipe.py as arguments of torchtitan.train
 #
 # plan of qwen3-30b-a3b on 64 x h100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 16, ep 8, etp 1, ZeRO-3
-# expected: 6.801 s a step (5.896 to 8.979), 25.2 of 63.9 GiB on the fullest GPU
+# expected: 6.801 s a step (80 % band: 5.896 to 8.979), 25.2 of 63.9 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
+# To edit before a real run; the plan sets everything else:
 #   data         the configuration's dataset; --hf_assets_path
-#   length       --training.steps: 100 steps try the plan, the schedule has 100
-#   training     --training.max_norm, --lr_scheduler.*; the optimizer is the configuration's
+#   length       --training.steps: 100 steps to try the plan, 100 in the schedule
+#   training     --training.max_norm, --lr_scheduler.*; the configuration sets the optimizer
 #                published: Qwen3, arXiv 2505.09388, section 2: load balancing over the global batch; its learning rates are not published
-#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                placeholders: learning rate, final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   checkpoints  --checkpoint.*
 #
 # plait: gpus 64
@@ -51,11 +51,11 @@
 --compile.components model,loss
 --compile.no-enable_async_tensor_parallel
 
-# layers to stages
+# assignment of layers to stages
 --parallelism.pipeline_parallel_first_stage_less_layers 0
 --parallelism.pipeline_parallel_last_stage_less_layers 0
 
-# yours to edit: tokenizer, length, schedule, checkpoints
+# to edit: tokenizer, length, schedule, checkpoints
 --hf_assets_path ./tests/assets/tokenizer
 --training.steps 100
 --training.max_norm 1
@@ -68,5 +68,5 @@
 --checkpoint.folder checkpoints/qwen3-30b-a3b
 --checkpoint.interval 1000
 
-# what activations are recomputed
+# recomputation of activations
 activation-checkpoint:full

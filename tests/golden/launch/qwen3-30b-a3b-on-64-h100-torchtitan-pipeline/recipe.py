@@ -1,14 +1,14 @@
 # recipe.py - a plan for torchtitan.train --module recipe --config plan
 #
 # plan of qwen3-30b-a3b on 64 x h100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 16, ep 8, etp 1, ZeRO-3
-# expected: 6.801 s a step (5.896 to 8.979), 25.2 of 63.9 GiB on the fullest GPU
+# expected: 6.801 s a step (80 % band: 5.896 to 8.979), 25.2 of 63.9 GiB on the fullest GPU
 #
-# To edit before a real run; everything else is the plan:
-#   data         the client's test data: dataloader, hf_assets_path
-#   length       training.steps: 100 steps try the plan, the schedule has 100
+# To edit before a real run; the plan sets everything else:
+#   data         torchtitan's test data: dataloader, hf_assets_path
+#   length       training.steps: 100 steps to try the plan, 100 in the schedule
 #   training     optimizer, lr_scheduler, training.max_norm
 #                published: Qwen3, arXiv 2505.09388, section 2: load balancing over the global batch; its learning rates are not published
-#                placeholders: learning rate, its end, its decay, length, warm-up, betas, epsilon, weight decay, clipping
+#                placeholders: learning rate, final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   checkpoints  checkpoint
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
@@ -90,7 +90,7 @@ def plan() -> Trainer.Config:
             enable_async_tensor_parallel=False,
         ),
         activation_checkpoint=FullAC.Config(),
-        # yours to edit: data, tokenizer, learning rate, checkpoints
+        # to edit: data, tokenizer, learning rate, checkpoints
         hf_assets_path="./tests/assets/tokenizer",
         dataloader=GrainDataLoader.Config(
             dataset=ConcatThenSplitPackingConfig(dataset=DATASETS["c4_test"]),
