@@ -1,8 +1,7 @@
 /*
  * schedule.c - times, memory, chunks and actions of every schedule, by its descriptor
  *
- * This file is the same for all schedules; schedule_<name>.c has the differences. A new schedule is
- * a line of PLAIT_SCHEDULE_LIST and such a file.
+ * This file is the same for all schedules; schedule_<name>.c have the differences.
  */
 #include "costmodel/schedule/schedule_kind.h"
 
@@ -32,7 +31,11 @@ bool plait_schedule_alone(plait_schedule schedule)
 
 const char *plait_schedule_needs(plait_schedule schedule, int ranks, int microbatches)
 {
-    return kinds[schedule]->needs(ranks, microbatches);
+    const schedule_kind *const kind = kinds[schedule];
+
+    if (kind->needs)
+        return kind->needs(ranks, microbatches);
+    return ranks > 1 || kind->one_rank ? NULL : "pp > 1";
 }
 
 int plait_schedule_replicas(plait_schedule schedule)
@@ -42,31 +45,120 @@ int plait_schedule_replicas(plait_schedule schedule)
 
 int plait_schedule_rank(plait_schedule schedule, int ranks, int chunk)
 {
-    return kinds[schedule]->rank_of(ranks, chunk);
+    return !kinds[schedule]->is_v ? chunk % ranks : chunk < ranks ? chunk : 2 * ranks - 1 - chunk;
 }
 
 int plait_schedule_chunk(plait_schedule schedule, int ranks, int rank, int v)
 {
-    return kinds[schedule]->chunk_of(ranks, rank, v);
+    return kinds[schedule]->is_v && v > 0 ? 2 * ranks - 1 - rank : v * ranks + rank;
+}
+
+/* ---- lower bound on the time over all orders of split backwards (C.75) ----
+ *
+ * Any chain of actions that wait for each other takes at least the sum of its times. Two chains go
+ * through rank r:
+ *
+ *     F of the first microbatch on its way to r, then all of r's work
+ *     F of one microbatch through the whole pipeline, its I on the way back to r, then all of r's
+ *     work except the forwards that it may have done meanwhile
+ *
+ * A V has two chunks per rank, down and up again. DualPipe counts as a V of half the ranks and half
+ * the microbatches.
+ */
+
+static double input_s(const plait_chunk_time *chunk)
+{
+    return chunk->backward_s - chunk->weight_s;
+}
+
+static double forward_s(const plait_rank_run *run, bool is_v)
+{
+    return is_v ? run->first.forward_s + run->last.forward_s : run->all.forward_s;
+}
+
+static double backward_s(const plait_rank_run *run, bool is_v)
+{
+    return is_v ? run->first.backward_s + run->last.backward_s : run->all.backward_s;
+}
+
+/* Sums over all ranks of the pipeline, and over those before the current one. */
+typedef struct bound_sums {
+    double forwards_s;      /* F of all chunks of all ranks */
+    double inputs_s;        /* I of the last chunks of all ranks */
+    double before_inputs_s; /* I of the last chunks of the ranks before */
+    double before_s;        /* F of the first chunks of the ranks before */
+} bound_sums;
+
+/*
+ * Both chains through one rank. I returns through the last chunks of the ranks before (V) or after.
+ */
+static double rank_bound_s(const plait_pipeline_shape *shape, bool is_v,
+                           const plait_pipeline_load *load, const plait_rank_run *run,
+                           const bound_sums *sums, int rank)
+{
+    const warm_up ahead = kinds[shape->schedule]->ahead(shape, rank);
+    const double m = shape->microbatches;
+    const double meanwhile_s = smaller(ahead.first, m) * run->first.forward_s +
+                               smaller(ahead.last, m) * (is_v ? run->last.forward_s : 0.0);
+    const double back_s =
+        is_v ? sums->before_inputs_s : sums->inputs_s - sums->before_inputs_s - input_s(&run->last);
+    const double wait_s = sums->forwards_s + back_s - meanwhile_s;
+    const double work_s = m * (forward_s(run, is_v) + backward_s(run, is_v));
+
+    return work_s + larger(sums->before_s, wait_s) - (load->no_barrier ? sums->before_s : 0.0);
+}
+
+/* Along a run of equal ranks both chains change linearly, so its first and last rank are enough. */
+static double split_bound_s(plait_schedule schedule, const plait_pipeline_load *load)
+{
+    const int copies = kinds[schedule]->copies;
+    const bool is_v = kinds[schedule]->is_v || copies == 2;
+    const plait_pipeline_shape shape = {schedule, load->ranks / copies, load->chunks,
+                                        load->microbatches / copies};
+    bound_sums sums = {0};
+    double least_s = 0.0;
+
+    for (int i = 0, left = shape.ranks; i < load->runs && left > 0; i++) {
+        const plait_rank_run *run = &load->run[i];
+        const int ranks = run->ranks < left ? run->ranks : left;
+        sums.forwards_s += ranks * forward_s(run, is_v);
+        sums.inputs_s += ranks * input_s(&run->last);
+        left -= ranks;
+    }
+    for (int i = 0, rank = 0; i < load->runs && rank < shape.ranks; i++) {
+        const plait_rank_run *run = &load->run[i];
+        const int left = shape.ranks - rank;
+        const int steps[] = {(run->ranks < left ? run->ranks : left) - 1, 1};
+        for (int end = 0; end < 2; end++) {
+            least_s = larger(least_s, rank_bound_s(&shape, is_v, load, run, &sums, rank));
+            sums.before_s += steps[end] * run->first.forward_s;
+            sums.before_inputs_s += steps[end] * input_s(&run->last);
+            rank += steps[end];
+        }
+    }
+    return least_s;
 }
 
 // ---- for prices ----------------------------------------------------------------------------
 
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load)
 {
-    return kinds[schedule]->pipeline_s(load);
+    return kinds[schedule]->pipeline_s ? kinds[schedule]->pipeline_s(load)
+                                       : split_bound_s(schedule, load);
 }
 
 bool plait_pipeline_exact(plait_schedule schedule, const plait_pipeline_load *load)
 {
-    return kinds[schedule]->exact(load);
+    const schedule_kind *const kind = kinds[schedule];
+
+    return kind->exact ? kind->exact(load) : kind->pipeline_s != NULL;
 }
 
 double plait_schedule_pairs(plait_schedule schedule, int stages, int chunks, int microbatches)
 {
-    const schedule_kind *const kind = kinds[schedule];
+    const plait_pipeline_shape shape = {schedule, stages, chunks, microbatches};
 
-    return kind->pairs ? larger(0.0, kind->pairs(stages, chunks, microbatches)) : 0.0;
+    return kinds[schedule]->pairs ? larger(0.0, kinds[schedule]->pairs(&shape)) : 0.0;
 }
 
 bool plait_schedule_has_pairs(plait_schedule schedule, int stages, int chunks)
@@ -77,20 +169,22 @@ bool plait_schedule_has_pairs(plait_schedule schedule, int stages, int chunks)
 double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, int chunks,
                                 int microbatches)
 {
-    return kinds[schedule]->in_flight(ranks, rank, chunks, microbatches);
+    const plait_pipeline_shape shape = {schedule, ranks, chunks, microbatches};
+
+    return smaller(kinds[schedule]->in_flight(&shape, rank), microbatches);
 }
 
 void plait_schedule_in_flight_chunks(plait_schedule schedule, int ranks, int rank, int chunks,
                                      int microbatches, const double *weight, double *held)
 {
-    const schedule_kind *const kind = kinds[schedule];
+    const plait_pipeline_shape shape = {schedule, ranks, chunks, microbatches};
 
-    if (kind->held) {
-        kind->held(ranks, rank, chunks, microbatches, weight, held);
+    if (kinds[schedule]->held) {
+        kinds[schedule]->held(&shape, rank, weight, held);
         return;
     }
     for (int v = 0; v < chunks; v++)
-        held[v] = kind->in_flight(ranks, rank, chunks, microbatches);
+        held[v] = plait_schedule_in_flight(schedule, ranks, rank, chunks, microbatches);
 }
 
 // ---- lists of actions ----------------------------------------------------------------------
@@ -102,6 +196,16 @@ char *plait_action_text(const plait_action *action, char *text, size_t size)
     return text;
 }
 
+int plait_schedule_group(const plait_pipeline_shape *shape)
+{
+    const int m = shape->microbatches;
+    const int rounds = m / shape->ranks > 1 ? m / shape->ranks : 1;
+
+    if (shape->chunks == 1)
+        return 1;
+    return m % rounds == 0 ? m / rounds : 0;
+}
+
 /*
  * Far above the layers of any model, and low enough that the number of actions fits into 64 bits.
  */
@@ -109,10 +213,15 @@ enum { MOST_CHUNKS = 1 << 20 };
 
 bool plait_schedule_has_actions(const plait_pipeline_shape *shape)
 {
-    return (unsigned)shape->schedule < PLAIT_SCHEDULES && shape->ranks >= 1 && shape->chunks >= 1 &&
-           shape->microbatches >= 1 && (int64_t)shape->ranks * shape->chunks <= MOST_CHUNKS &&
-           kinds[shape->schedule]->has_actions != NULL &&
-           kinds[shape->schedule]->has_actions(shape);
+    if ((unsigned)shape->schedule >= PLAIT_SCHEDULES || shape->ranks < 1 || shape->chunks < 1 ||
+        shape->microbatches < 1 || (int64_t)shape->ranks * shape->chunks > MOST_CHUNKS)
+        return false;
+    const schedule_kind *const kind = kinds[shape->schedule];
+
+    return kind->fill != NULL && plait_schedule_takes(shape->schedule, shape->chunks) &&
+           (kind->chunks != PLAIT_SEVERAL_CHUNKS || plait_schedule_group(shape) > 0) &&
+           !(kind->needs_to_list &&
+             plait_schedule_needs(shape->schedule, shape->ranks, shape->microbatches));
 }
 
 /* A forward and a backward for each microbatch and chunk, and one more for each split backward. */
@@ -120,8 +229,8 @@ static int64_t count_of_rank(const plait_pipeline_shape *shape, int rank)
 {
     const schedule_kind *const kind = kinds[shape->schedule];
 
-    return 2 * (int64_t)shape->chunks * shape->microbatches +
-           (kind->split_backwards != NULL ? kind->split_backwards(shape, rank) : 0);
+    return (kind->all_split ? 3 : 2) * (int64_t)shape->chunks * shape->microbatches +
+           (kind->split_backwards ? kind->split_backwards(shape, rank) : 0);
 }
 
 int64_t plait_schedule_action_count(const plait_pipeline_shape *shape)
@@ -135,44 +244,29 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape)
     return count;
 }
 
-/* Turns F B F B .. B into F (F B) (F B) .. B B, in place. */
-static void pair_up(plait_action *action, int count)
-{
-    for (int i = 0; i + 1 < count; i++) {
-        const plait_action earlier = action[i];
-
-        if (earlier.kind != PLAIT_ACTION_BACKWARD || action[i + 1].kind != PLAIT_ACTION_FORWARD)
-            continue;
-        action[i] = action[i + 1];
-        action[i].paired = true;
-        action[++i] = earlier;
-    }
-}
-
-/* Allocates the list of one rank with the counted number of actions; the descriptor fills it. */
-static plait_status fill_rank(const plait_pipeline_shape *shape, int rank, plait_arena *arena,
-                              action_list *list, plait_error *err)
-{
-    const int64_t room = count_of_rank(shape, rank);
-
-    *list = (action_list){.room = (int)room};
-    if (room <= INT_MAX)
-        list->action = plait_arena_alloc(arena, (size_t)room, sizeof *list->action);
-    PLAIT_TRY(plait_check_allocated(list->action, err));
-    kinds[shape->schedule]->fill(shape, rank, list);
-    assert(list->count == list->room);
-    return PLAIT_OK;
-}
-
-static plait_status fill_ranks(const plait_pipeline_shape *shape, bool pairs, plait_arena *arena,
-                               plait_rank_actions *out, plait_error *err)
+/* With `pairs`, F B F B .. B becomes F (F B) (F B) .. B B, in place. */
+static plait_status list_actions(const plait_pipeline_shape *shape, bool pairs, plait_arena *arena,
+                                 plait_rank_actions *out, plait_error *err)
 {
     for (int rank = 0; rank < shape->ranks; rank++) {
-        action_list list;
+        const int64_t count = count_of_rank(shape, rank);
+        action_list list = {.capacity = (int)count};
 
-        PLAIT_TRY(fill_rank(shape, rank, arena, &list, err));
-        if (pairs)
-            pair_up(list.action, list.count);
+        if (count <= INT_MAX)
+            list.action = plait_arena_alloc(arena, (size_t)count, sizeof *list.action);
+        PLAIT_TRY(plait_check_allocated(list.action, err));
+        kinds[shape->schedule]->fill(shape, rank, &list);
+        assert(list.count == list.capacity);
+        for (int i = 0; pairs && i + 1 < list.count; i++) {
+            const plait_action earlier = list.action[i];
+
+            if (earlier.kind != PLAIT_ACTION_BACKWARD ||
+                list.action[i + 1].kind != PLAIT_ACTION_FORWARD)
+                continue;
+            list.action[i] = list.action[i + 1];
+            list.action[i].paired = true;
+            list.action[++i] = earlier;
+        }
         out[rank] = (plait_rank_actions){list.count, list.action};
     }
     return PLAIT_OK;
@@ -192,7 +286,7 @@ plait_status plait_schedule_actions(const plait_pipeline_shape *shape, plait_are
                                     plait_rank_actions *out, plait_error *err)
 {
     PLAIT_TRY(check_shape(shape, err));
-    return fill_ranks(shape, false, arena, out, err);
+    return list_actions(shape, false, arena, out, err);
 }
 
 plait_status plait_schedule_paired_actions(const plait_pipeline_shape *shape, plait_arena *arena,
@@ -202,5 +296,5 @@ plait_status plait_schedule_paired_actions(const plait_pipeline_shape *shape, pl
     const bool pairs = kinds[shape->schedule]->copies == 1 &&
                        plait_schedule_has_pairs(shape->schedule, shape->ranks, shape->chunks);
 
-    return fill_ranks(shape, pairs, arena, out, err);
+    return list_actions(shape, pairs, arena, out, err);
 }

@@ -1,10 +1,14 @@
 /*
- * schedule_dual.c - the eight steps of DualPipe, on one rank
+ * schedule_dual.c - dualpipe and dualpipe-v: microbatches of two directions meet on each rank
  *
- * A rank has one stage of each of two directions. For each rank, `near` microbatches come from the
- * nearer end, `far` ones from the other; i ranks lie between it and the middle (inward), and it is
- * the o-th from its end (outward). With m microbatches per direction, the order of DeepSeek's
- * DualPipe and DualPipeV (README of deepseek-ai/DualPipe) is
+ * DualPipe: rank r has stage r for microbatches that enter at rank 0, and stage p-1-r for those
+ * that enter at the last rank: two copies of the model. DualPipeV is DualPipe folded in the middle,
+ * with one copy of the parameters: rank r has chunk r on the way down and chunk 2p-1-r on the way
+ * up.
+ *
+ * For each rank, `near` microbatches come from the nearer end (or through the first chunk), `far`
+ * ones from the other; i ranks lie between it and the middle (inward), and it is the o-th from its
+ * end (outward). With m microbatches per direction, a rank runs
  *
  *     1       2i x  Fn
  *     2        o x  Fn Ff
@@ -17,30 +21,99 @@
  *
  * A middle rank does not overlap the first pair of step 4, since the other middle rank waits for
  * its forward.
+ *
+ * Source: DeepSeek-AI, "DeepSeek-V3 technical report", arXiv 2412.19437, 2024; the order is that of
+ * the README of deepseek-ai/DualPipe.
  */
 #include "costmodel/schedule/schedule_kind.h"
+
+#include <stddef.h>
+
+/* Half of the microbatches enter at each end, and they meet between two middle ranks. */
+static const char *dualpipe_needs(int ranks, int microbatches)
+{
+    return ranks % 2 == 0 && microbatches % 2 == 0 && microbatches >= 2 * ranks
+               ? NULL
+               : "an even pp and an even number of microbatches, at least 2 pp";
+}
+
+static const char *dualpipe_v_needs(int ranks, int microbatches)
+{
+    return ranks > 1 && microbatches >= 2 * ranks ? NULL : "pp > 1 and at least 2 pp microbatches";
+}
+
+/*
+ * Forwards before the first backward: steps 1 and 2, and the one that the middle does not overlap.
+ */
+static warm_up dual_ahead(const plait_pipeline_shape *shape, int rank)
+{
+    const int inward = shape->ranks - 1 - rank;
+    const int outward = rank + 1;
+
+    return (warm_up){2.0 * inward + outward + (inward == 0), outward};
+}
+
+/*
+ * Microbatches of both directions together, p + 1; of DualPipeV 2p + 1 chunks, each half of the
+ * layers of a rank. (C.79)
+ */
+static double dual_in_flight(const plait_pipeline_shape *shape, int rank)
+{
+    (void)rank;
+    return shape->ranks + 1.0 / shape->chunks;
+}
+
+/*
+ * An end rank runs m - 3p/2 + 1 pairs in steps 4 and 5, and waits for p/2 - 1 pairs of the ranks on
+ * the way to the middle. (C.157)
+ */
+static double dualpipe_pairs(const plait_pipeline_shape *shape)
+{
+    return (double)shape->microbatches - shape->ranks;
+}
+
+// ---- lists of actions ----------------------------------------------------------------------
 
 enum { NEAR, FAR };
 
 /* State of one rank in the steps. */
 typedef struct dual_walk {
-    const dual_rank *rank;
     action_list *out;
-    int forwards[2];  /* near and far forwards done so far */
-    int backwards[2]; /* near and far B and I done so far */
-    int written;      /* position in `out` from which to search the oldest I without its W */
+    int stage[2];         /* stages of the near and of the far microbatches */
+    int microbatches;     /* microbatches of each direction */
+    int inward, outward;  /* i and o */
+    int next_forward[2];  /* microbatch of the next near and of the next far F */
+    int next_backward[2]; /* microbatch of the next near and of the next far B or I */
+    int written;          /* position in `out` from which to search the oldest I without its W */
 } dual_walk;
+
+static dual_walk walk_of(const plait_pipeline_shape *shape, int rank, action_list *out)
+{
+    const int copies = shape->schedule == PLAIT_DUALPIPE ? 2 : 1;
+    const int half = shape->ranks / copies; // ranks from an end to the middle
+    const int near = rank < half ? rank : shape->ranks - 1 - rank;
+    dual_walk walk = {
+        .out = out,
+        .stage = {near, 2 * half - 1 - near},
+        .microbatches = shape->microbatches / copies,
+        .inward = half - 1 - near,
+        .outward = near + 1,
+    };
+
+    if (copies == 2) // the second half of the microbatches enters at the last rank
+        walk.next_forward[rank < half ? FAR : NEAR] = walk.next_backward[rank < half ? FAR : NEAR] =
+            walk.microbatches;
+    return walk;
+}
 
 static void forward(dual_walk *walk, int side)
 {
-    action_append(walk->out, PLAIT_ACTION_FORWARD, walk->rank->stage[side],
-                  walk->rank->first[side] + walk->forwards[side]++);
+    action_append(walk->out, PLAIT_ACTION_FORWARD, walk->stage[side], walk->next_forward[side]++);
 }
 
 static void backward(dual_walk *walk, int side, plait_action_kind kind)
 {
-    action_append(walk->out, kind, walk->rank->stage[side],
-                  walk->rank->first[side] + walk->backwards[side]++);
+    action_append(walk->out, kind, walk->stage[side], walk->next_backward[side]++);
 }
 
 /* A forward and a backward of the other side, overlapped or one after the other. */
@@ -63,77 +136,69 @@ static void weight(dual_walk *walk)
     walk->written++;
 }
 
-/* Steps 1 to 3: the near side fills its half of the pipeline, then the far side arrives. */
-static void fill_up(dual_walk *walk)
+/* Steps 3, 6 and 7 have split backwards. */
+static int64_t split_backwards(const plait_pipeline_shape *shape, int rank)
 {
-    const int inward = walk->rank->inward;
+    const dual_walk walk = walk_of(shape, rank, NULL);
+
+    return 2 * (int64_t)walk.inward + walk.outward;
+}
+
+static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
+{
+    dual_walk walk = walk_of(shape, rank, out);
+    const int inward = walk.inward, outward = walk.outward;
+    const int pairs = walk.microbatches - 2 * inward - outward;
 
     for (int i = 0; i < 2 * inward; i++)
-        forward(walk, NEAR);
-    for (int i = 0; i < walk->rank->outward; i++) {
-        forward(walk, NEAR);
-        forward(walk, FAR);
+        forward(&walk, NEAR);
+    for (int i = 0; i < outward; i++) {
+        forward(&walk, NEAR);
+        forward(&walk, FAR);
     }
     for (int i = 0; i < inward; i++) {
-        backward(walk, FAR, PLAIT_ACTION_INPUT);
-        weight(walk);
-        forward(walk, FAR);
+        backward(&walk, FAR, PLAIT_ACTION_INPUT);
+        weight(&walk);
+        forward(&walk, FAR);
     }
-}
-
-/* Steps 4 and 5. */
-static void run_both_ways(dual_walk *walk)
-{
-    const int inward = walk->rank->inward;
-    const int pairs = walk->rank->microbatches - 2 * inward - walk->rank->outward;
-
-    for (int i = 0; i < pairs + inward; i++) {
+    for (int i = 0; i < pairs + inward; i++) { // steps 4 and 5
         if (i < pairs)
-            pair(walk, NEAR, i > 0 || inward > 0);
+            pair(&walk, NEAR, i > 0 || inward > 0);
         else
-            backward(walk, FAR, PLAIT_ACTION_BACKWARD);
-        pair(walk, FAR, true);
+            backward(&walk, FAR, PLAIT_ACTION_BACKWARD);
+        pair(&walk, FAR, true);
     }
-}
-
-/* Steps 6 to 8: weight gradients fill the gaps. */
-static void drain(dual_walk *walk)
-{
-    const int outward = walk->rank->outward;
-
     for (int i = 0; i < 2 * outward; i++)
-        backward(walk, i % 2 == 0 ? FAR : NEAR,
+        backward(&walk, i % 2 == 0 ? FAR : NEAR,
                  i < outward ? PLAIT_ACTION_BACKWARD : PLAIT_ACTION_INPUT);
-    for (int i = 0; i < walk->rank->inward; i++) {
-        weight(walk);
-        backward(walk, NEAR, PLAIT_ACTION_INPUT);
+    for (int i = 0; i < inward; i++) {
+        weight(&walk);
+        backward(&walk, NEAR, PLAIT_ACTION_INPUT);
     }
     for (int i = 0; i < outward; i++)
-        weight(walk);
+        weight(&walk);
 }
 
-/*
- * Forwards before the first backward: steps 1 and 2, and the one that the middle does not overlap.
- */
-warm_up schedule_dual_ahead(int ranks, int rank)
-{
-    const int inward = ranks - 1 - rank;
-    const int outward = rank + 1;
+const schedule_kind schedule_dualpipe = {
+    .chunks = 1,
+    .copies = 2,
+    .needs_to_list = true,
+    .needs = dualpipe_needs,
+    .ahead = dual_ahead,
+    .in_flight = dual_in_flight,
+    .pairs = dualpipe_pairs,
+    .split_backwards = split_backwards,
+    .fill = fill,
+};
 
-    return (warm_up){2.0 * inward + outward + (inward == 0), outward};
-}
-
-/* Steps 3, 6 and 7 have split backwards. */
-int64_t schedule_dual_split_backwards(const dual_rank *rank)
-{
-    return 2 * (int64_t)rank->inward + rank->outward;
-}
-
-void schedule_fill_dual(const dual_rank *rank, action_list *out)
-{
-    dual_walk walk = {.rank = rank, .out = out};
-
-    fill_up(&walk);
-    run_both_ways(&walk);
-    drain(&walk);
-}
+const schedule_kind schedule_dualpipe_v = {
+    .chunks = 2,
+    .copies = 1,
+    .is_v = true,
+    .needs_to_list = true,
+    .needs = dualpipe_v_needs,
+    .ahead = dual_ahead,
+    .in_flight = dual_in_flight,
+    .split_backwards = split_backwards,
+    .fill = fill,
+};

@@ -3,6 +3,7 @@
  *
  * A rank runs until its next action waits for one that is not done; it then stores its number there
  * and is resumed when that action ends. So each action is visited at most twice, for any schedule.
+ * plait_simulate then takes the same steps once more, rank by rank, for the events.
  */
 #include "costmodel/schedule/schedule_sim.h"
 
@@ -12,22 +13,6 @@
 #include "base/numbers.h"
 
 // ---- checks --------------------------------------------------------------------------------
-
-static plait_status check_action(const plait_sim *sim, int rank, const plait_action *action,
-                                 plait_error *err)
-{
-    char text[48];
-
-    if (action->stage >= 0 && action->stage < sim->stages && action->microbatch >= 0 &&
-        action->microbatch < sim->microbatches && (unsigned)action->kind < PLAIT_ACTION_KINDS)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
-                      "rank %d: expected an action of %d stages and %d microbatches, found %s",
-                      rank, sim->stages, sim->microbatches,
-                      (unsigned)action->kind < PLAIT_ACTION_KINDS
-                          ? plait_action_text(action, text, sizeof text)
-                          : "an unknown kind of action");
-}
 
 /* Upper bound on seconds and bytes of an action, so that sums over all actions stay finite. */
 #define MOST 1e30
@@ -51,6 +36,24 @@ static plait_status check_stages(const plait_sim *sim, plait_error *err)
     return PLAIT_OK;
 }
 
+static plait_status check_actions(const plait_sim *sim, int rank, plait_error *err)
+{
+    char text[48];
+
+    for (int i = 0; i < sim->actions[rank].count; i++) {
+        const plait_action *action = &sim->actions[rank].action[i];
+        const bool known = (unsigned)action->kind < PLAIT_ACTION_KINDS;
+        if (!known || action->stage < 0 || action->stage >= sim->stages || action->microbatch < 0 ||
+            action->microbatch >= sim->microbatches)
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, NULL,
+                "rank %d: expected an action of %d stages and %d microbatches, found %s", rank,
+                sim->stages, sim->microbatches,
+                known ? plait_action_text(action, text, sizeof text) : "an unknown kind of action");
+    }
+    return PLAIT_OK;
+}
+
 static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_error *err)
 {
     int64_t count = 0;
@@ -65,8 +68,7 @@ static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_erro
     PLAIT_TRY(check_stages(sim, err));
     for (int r = 0; r < sim->ranks; r++) {
         count += sim->actions[r].count;
-        for (int i = 0; i < sim->actions[r].count; i++)
-            PLAIT_TRY(check_action(sim, r, &sim->actions[r].action[i], err));
+        PLAIT_TRY(check_actions(sim, r, err));
     }
     if (count >= INT_MAX || (int64_t)sim->stages * sim->microbatches >= INT_MAX)
         return plait_fail_nomem(err);
@@ -74,60 +76,52 @@ static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_erro
     return PLAIT_OK;
 }
 
-// ---- what an action waits for --------------------------------------------------------------
+// ---- dependencies --------------------------------------------------------------------------
 
-/* A send adds time unless both stages are on this rank, or the send already blocked its sender. */
-static double arrival_s(const plait_sim *sim, double end_s, int from_rank, int rank, double send_s)
+static size_t cell_of(const plait_sim *sim, int stage, int microbatch)
 {
-    return end_s + (from_rank != rank + 1 && !sim->sends_block ? send_s : 0.0);
+    return (size_t)stage * (size_t)sim->microbatches + (size_t)microbatch;
 }
 
-static bool forward_arrives(const sim_state *state, int stage, int microbatch, int rank,
-                            sim_arrival *out)
+static sim_end *end_of(const sim_state *state, bool forward, int stage, int microbatch)
 {
-    sim_cell *cell = sim_cell_of(state, stage, microbatch);
-
-    cell->waits_for_forward = rank + 1;
-    if (cell->forward_rank == 0)
-        return false;
-    *out = (sim_arrival){cell, true,
-                         arrival_s(state->sim, cell->forward_s, cell->forward_rank, rank,
-                                   state->sim->stage[stage].send_s)};
-    return true;
+    return &state->end[cell_of(state->sim, forward ? stage : state->sim->stages + stage,
+                               microbatch)];
 }
 
-static bool input_arrives(const sim_state *state, int stage, int microbatch, int rank,
-                          sim_arrival *out)
-{
-    sim_cell *cell = sim_cell_of(state, stage, microbatch);
-
-    cell->waits_for_input = rank + 1;
-    if (cell->input_rank == 0)
-        return false;
-    *out = (sim_arrival){cell, false,
-                         arrival_s(state->sim, cell->input_s, cell->input_rank, rank,
-                                   state->sim->stage[stage - 1].send_s)};
-    return true;
-}
+/* The end of another stage that an action waits for, and the arrival of its send. */
+typedef struct sim_arrival {
+    const sim_end *from; /* NULL: the action waits for no other stage */
+    double at_s;
+} sim_arrival;
 
 /*
- * Returns false if the action is not ready; if it waits for another rank, that one resumes this
- * rank.
+ * Returns false if the action is not ready; if it waits for another stage, the rank is resumed at
+ * that end. A send adds time unless both stages are on this rank, or it blocked its sender.
  */
 static bool has_arrived(const sim_state *state, const plait_action *action, int rank,
                         sim_arrival *out)
 {
-    const int s = action->stage;
-    const sim_cell *own = sim_cell_of(state, s, action->microbatch);
+    const plait_sim *sim = state->sim;
+    const int s = action->stage, m = action->microbatch;
+    const bool forward = action->kind == PLAIT_ACTION_FORWARD;
+    const int source = forward ? s - 1 : s + 1;
 
     *out = (sim_arrival){0};
     if (action->kind == PLAIT_ACTION_WEIGHT)
-        return own->input_rank != 0;
-    if (action->kind == PLAIT_ACTION_FORWARD)
-        return s == 0 || forward_arrives(state, s - 1, action->microbatch, rank, out);
-    if (own->forward_rank == 0 || s == state->sim->stages - 1)
-        return own->forward_rank != 0;
-    return input_arrives(state, s + 1, action->microbatch, rank, out);
+        return end_of(state, false, s, m)->rank != 0;
+    if (!forward && end_of(state, true, s, m)->rank == 0)
+        return false;
+    if (source < 0 || source == sim->stages)
+        return true;
+    sim_end *from = end_of(state, forward, source, m);
+    from->waiting = rank + 1;
+    if (from->rank == 0)
+        return false;
+    const double send_s = sim->stage[forward ? source : s].send_s;
+    *out =
+        (sim_arrival){from, from->s + (from->rank != rank + 1 && !sim->sends_block ? send_s : 0.0)};
+    return true;
 }
 
 // ---- one action ----------------------------------------------------------------------------
@@ -183,30 +177,33 @@ static double pair_s(const plait_sim *sim, const plait_action pair[2])
                                  : larger(larger(first_s, second_s), first_s + second_s - saved_s);
 }
 
-static sim_arrival later(sim_arrival a, sim_arrival b)
-{
-    return b.from != NULL && (a.from == NULL || b.at_s > a.at_s) ? b : a;
-}
+/* One action, or a pair that runs at once. */
+typedef struct sim_turn {
+    int count; /* actions: 1 or 2; 0: it waits for an action that is not done */
+    sim_arrival came;
+    double take_s;
+} sim_turn;
 
-sim_step sim_step_of(const sim_state *state, int rank, int done)
+static sim_turn turn_of(const sim_state *state, int rank, int done)
 {
     const plait_sim *sim = state->sim;
     const plait_rank_actions *list = &sim->actions[rank];
     const plait_action *action = &list->action[done];
-    sim_step step = {.count = 1, .take_s = action_s(sim, action)};
+    sim_turn turn = {.count = 1, .take_s = action_s(sim, action)};
     sim_arrival second;
 
-    if (!has_arrived(state, action, rank, &step.came))
-        return (sim_step){0};
+    if (!has_arrived(state, action, rank, &turn.came))
+        return (sim_turn){0};
     if ((sim->pairs || sim->pair_share > 0.0) && done + 1 < list->count && action->paired) {
         if (!has_arrived(state, &action[1], rank, &second))
-            return (sim_step){0};
-        step.count = 2;
-        step.came = later(step.came, second);
-        step.take_s = pair_s(sim, action) + blocking_s(sim, &action[1]) + reduce_s(sim, &action[1]);
+            return (sim_turn){0};
+        turn.count = 2;
+        if (second.from != NULL && (turn.came.from == NULL || second.at_s > turn.came.at_s))
+            turn.came = second;
+        turn.take_s = pair_s(sim, action) + blocking_s(sim, &action[1]) + reduce_s(sim, &action[1]);
     }
-    step.take_s += blocking_s(sim, action) + reduce_s(sim, action);
-    return step;
+    turn.take_s += blocking_s(sim, action) + reduce_s(sim, action);
+    return turn;
 }
 
 // ---- all actions ---------------------------------------------------------------------------
@@ -226,78 +223,54 @@ static void wake(ready_list *ready, int rank_from_1)
     ready->rank[ready->count++] = rank_from_1 - 1;
 }
 
-static plait_status fail_twice(int rank, const plait_action *action, plait_error *err)
-{
-    char text[48];
-
-    return plait_fail(err, PLAIT_ERROR_RANGE, NULL, "rank %d: expected %s once, found it twice",
-                      rank, plait_action_text(action, text, sizeof text));
-}
-
 /* Stores the end of an action and resumes the rank that waits for it; false: it was done before. */
 static bool mark(const sim_state *state, int rank, const plait_action *action, double end_s,
                  ready_list *ready)
 {
-    sim_cell *own = sim_cell_of(state, action->stage, action->microbatch);
+    bool *weight = &state->weight[cell_of(state->sim, action->stage, action->microbatch)];
 
     if (action->kind == PLAIT_ACTION_WEIGHT) {
-        const bool first = !own->weight;
-        own->weight = true;
+        const bool first = !*weight;
+        *weight = true;
         return first;
     }
-    if (action->kind == PLAIT_ACTION_FORWARD) {
-        if (own->forward_rank != 0)
-            return false;
-        own->forward_rank = rank + 1;
-        own->forward_s = end_s;
-        wake(ready, own->waits_for_forward);
-        return true;
-    }
-    if (own->input_rank != 0)
+    sim_end *own =
+        end_of(state, action->kind == PLAIT_ACTION_FORWARD, action->stage, action->microbatch);
+    if (own->rank != 0)
         return false;
-    own->input_rank = rank + 1;
-    own->input_s = end_s;
-    own->weight = action->kind == PLAIT_ACTION_BACKWARD;
-    wake(ready, own->waits_for_input);
+    own->rank = rank + 1;
+    own->s = end_s;
+    own->step = state->steps + 1;
+    if (action->kind == PLAIT_ACTION_BACKWARD)
+        *weight = true;
+    wake(ready, own->waiting);
     return true;
 }
 
 /* Runs a rank until it has to wait. */
-static plait_status go_on(sim_state *state, int rank, ready_list *ready, plait_error *err)
+static plait_status run_rank(sim_state *state, int rank, ready_list *ready, plait_error *err)
 {
     const plait_rank_actions *list = &state->sim->actions[rank];
     double free_s = state->free_s[rank];
     int done = state->done[rank];
+    char text[48];
 
     while (done < list->count) {
-        const sim_step step = sim_step_of(state, rank, done);
-        if (step.count == 0)
+        const sim_turn turn = turn_of(state, rank, done);
+        if (turn.count == 0)
             break;
-        free_s = (step.came.from != NULL ? larger(free_s, step.came.at_s) : free_s) + step.take_s;
-        for (int i = 0; i < step.count; i++, done++) {
+        const sim_end *from = turn.came.from;
+        free_s = (from != NULL ? larger(free_s, turn.came.at_s) : free_s) + turn.take_s;
+        for (int i = 0; i < turn.count; i++, done++) {
             if (!mark(state, rank, &list->action[done], free_s, ready))
-                return fail_twice(rank, &list->action[done], err);
-            state->order[state->steps++] = rank;
+                return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
+                                  "rank %d: expected %s once, found it twice", rank,
+                                  plait_action_text(&list->action[done], text, sizeof text));
+            state->order[state->steps++] = (sim_step){rank, from != NULL ? from->step : 0};
         }
     }
     state->free_s[rank] = free_s;
     state->done[rank] = done;
-    return PLAIT_OK;
-}
-
-static plait_status check_done(const sim_state *state, plait_error *err)
-{
-    char text[48];
-
-    for (int rank = 0; rank < state->sim->ranks; rank++) {
-        const plait_rank_actions *list = &state->sim->actions[rank];
-        if (state->done[rank] < list->count)
-            return plait_fail(
-                err, PLAIT_ERROR_RANGE, NULL,
-                "rank %d waits forever before %s: expected the actions that it depends on earlier "
-                "in the order of the ranks",
-                rank, plait_action_text(&list->action[state->done[rank]], text, sizeof text));
-    }
     return PLAIT_OK;
 }
 
@@ -306,28 +279,40 @@ plait_status sim_solve(const plait_sim *sim, plait_arena *arena, sim_state *out,
     const size_t ranks = (size_t)sim->ranks;
     ready_list ready = {0};
     int64_t actions = 0;
+    char text[48];
 
     PLAIT_TRY(check_sim(sim, &actions, err));
+    const size_t cells = cell_of(sim, sim->stages, 0);
     *out = (sim_state){
         .sim = sim,
-        .cell = plait_arena_alloc(arena, (size_t)sim->stages * (size_t)sim->microbatches,
-                                  sizeof *out->cell),
+        .end = plait_arena_alloc(arena, 2 * cells, sizeof *out->end),
+        .weight = plait_arena_alloc(arena, cells, sizeof *out->weight),
         .free_s = plait_arena_alloc(arena, ranks, sizeof *out->free_s),
         .done = plait_arena_alloc(arena, ranks, sizeof *out->done),
         .order = plait_arena_alloc(arena, (size_t)actions, sizeof *out->order),
     };
     ready.rank = plait_arena_alloc(arena, ranks, sizeof *ready.rank);
     ready.listed = plait_arena_alloc(arena, ranks, sizeof *ready.listed);
-    PLAIT_TRY(plait_check_allocated(
-        out->cell && out->free_s && out->done && out->order && ready.rank && ready.listed, err));
+    PLAIT_TRY(plait_check_allocated(out->end && out->weight && out->free_s && out->done &&
+                                        out->order && ready.rank && ready.listed,
+                                    err));
     for (int rank = sim->ranks; rank > 0; rank--)
         wake(&ready, rank);
     while (ready.count > 0) {
         const int rank = ready.rank[--ready.count];
         ready.listed[rank] = false;
-        PLAIT_TRY(go_on(out, rank, &ready, err));
+        PLAIT_TRY(run_rank(out, rank, &ready, err));
     }
-    return check_done(out, err);
+    for (int rank = 0; rank < sim->ranks; rank++) {
+        const int done = out->done[rank];
+        if (done < sim->actions[rank].count)
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, NULL,
+                "rank %d waits forever before %s: expected the actions that it depends on "
+                "earlier in the order of the ranks",
+                rank, plait_action_text(&sim->actions[rank].action[done], text, sizeof text));
+    }
+    return PLAIT_OK;
 }
 
 plait_status plait_sim_span(const plait_sim *sim, plait_arena *arena, plait_sim_spans *out,
@@ -341,7 +326,7 @@ plait_status plait_sim_span(const plait_sim *sim, plait_arena *arena, plait_sim_
     for (int rank = 0; rank < sim->ranks; rank++) {
         double begin_s = 0.0;
         if (sim->actions[rank].count > 0) {
-            const sim_arrival came = sim_step_of(&state, rank, 0).came;
+            const sim_arrival came = turn_of(&state, rank, 0).came;
             begin_s = came.from != NULL ? came.at_s : 0.0;
         }
         out->pipeline_s = larger(out->pipeline_s, state.free_s[rank]);
@@ -349,4 +334,88 @@ plait_status plait_sim_span(const plait_sim *sim, plait_arena *arena, plait_sim_
     }
     plait_arena_rewind(arena, mark);
     return PLAIT_OK;
+}
+
+// ---- events --------------------------------------------------------------------------------
+
+/* Bytes that a rank frees at the end of an action, or holds more (negative). */
+static double freed_bytes(const plait_sim_stage *stage, plait_action_kind kind)
+{
+    switch (kind) {
+    case PLAIT_ACTION_FORWARD:
+        return -stage->held_bytes;
+    case PLAIT_ACTION_BACKWARD:
+        return stage->held_bytes;
+    case PLAIT_ACTION_INPUT:
+        return stage->held_bytes - stage->weight_bytes;
+    default:
+        return stage->weight_bytes;
+    }
+}
+
+/* @param event_of  [steps] the event of each step */
+static void record_rank(const sim_state *state, int rank, const int *event_of,
+                        plait_sim_event *event, plait_sim_rank *sum)
+{
+    double free_s = 0.0, held = 0.0;
+
+    for (int done = 0; done < sum->count;) {
+        const sim_turn turn = turn_of(state, rank, done);
+        const bool waited = turn.came.from != NULL && turn.came.at_s > free_s;
+        const double begin_s = waited ? turn.came.at_s : free_s;
+        const int after = waited     ? event_of[turn.came.from->step - 1]
+                          : done > 0 ? sum->first + done - 1
+                                     : -1;
+        free_s = begin_s + turn.take_s;
+        sum->busy_s += turn.take_s;
+        for (int i = 0; i < turn.count; i++, done++) {
+            const plait_action action = state->sim->actions[rank].action[done];
+            event[sum->first + done] = (plait_sim_event){action, rank, after, begin_s, free_s};
+            event[sum->first + done].action.paired = turn.count == 2;
+            held -= freed_bytes(&state->sim->stage[action.stage], action.kind);
+            sum->peak_bytes = larger(sum->peak_bytes, held);
+        }
+    }
+    if (sum->count > 0) // at least 0 despite rounding errors
+        sum->idle_s = larger(0.0, free_s - event[sum->first].begin_s - sum->busy_s);
+}
+
+plait_status plait_simulate(const plait_sim *sim, plait_arena *arena, plait_sim_result *out,
+                            plait_error *err)
+{
+    sim_state state;
+
+    *out = (plait_sim_result){0};
+    PLAIT_TRY(sim_solve(sim, arena, &state, err));
+    const size_t events = (size_t)state.steps;
+    plait_sim_event *event = plait_arena_alloc(arena, events, sizeof *event);
+    plait_sim_rank *ranks = plait_arena_alloc(arena, (size_t)sim->ranks, sizeof *ranks);
+    int *event_of = plait_arena_alloc(arena, events, sizeof *event_of);
+    PLAIT_TRY(plait_check_allocated(event && ranks && event_of, err));
+    for (int rank = 0; rank < sim->ranks; rank++) {
+        ranks[rank].first = out->events;
+        out->events += sim->actions[rank].count;
+        out->pipeline_s = larger(out->pipeline_s, state.free_s[rank]);
+    }
+    for (int i = 0; i < state.steps; i++) {
+        plait_sim_rank *sum = &ranks[state.order[i].rank];
+        event_of[i] = sum->first + sum->count++;
+    }
+    for (int rank = 0; rank < sim->ranks; rank++)
+        record_rank(&state, rank, event_of, event, &ranks[rank]);
+    out->rank = ranks;
+    out->event = event;
+
+    // The critical path: the dependencies back from the event that ends last.
+    int last = out->events > 0 ? 0 : -1;
+    for (int e = 1; e < out->events; e++)
+        if (event[e].end_s > event[last].end_s)
+            last = e;
+    for (int e = last; e >= 0; e = event[e].after)
+        out->path_length++;
+    int *path = plait_arena_alloc(arena, (size_t)out->path_length, sizeof *path);
+    for (int e = last, at = out->path_length; path && e >= 0; e = event[e].after)
+        path[--at] = e;
+    out->path = path;
+    return plait_check_allocated(path, err);
 }

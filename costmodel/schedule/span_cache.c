@@ -27,19 +27,19 @@ typedef struct span_step {
     int time; /* index of its time, by stage and kind */
 } span_step;
 
-typedef struct known_shape {
+typedef struct cached_shape {
     plait_pipeline_shape shape;
     int steps;
     const span_step *step; /* [steps] */
     const int *last;       /* [ranks]: last step of each rank */
     const int *begin;      /* [ranks]: the step that each rank's first step waits for */
-} known_shape;
+} cached_shape;
 
 struct plait_pipelines {
     plait_arena *arena; /* NULL: the cache stores nothing */
     int shapes;
     int64_t actions;
-    known_shape shape[SHAPES];
+    cached_shape shape[SHAPES];
 };
 
 plait_pipelines *span_cache_new(plait_arena *arena)
@@ -70,74 +70,10 @@ void span_cache_grow(plait_pipelines *cache, plait_arena *arena)
     cache->arena = arena;
 }
 
-static bool same_shape(const plait_pipeline_shape *a, const plait_pipeline_shape *b)
-{
-    return a->schedule == b->schedule && a->ranks == b->ranks && a->chunks == b->chunks &&
-           a->microbatches == b->microbatches;
-}
-
-static const known_shape *shape_known(const plait_pipelines *cache,
-                                      const plait_pipeline_shape *shape)
-{
-    for (int i = 0; i < cache->shapes; i++)
-        if (same_shape(&cache->shape[i].shape, shape))
-            return &cache->shape[i];
-    return NULL;
-}
-
-static bool has_room(const plait_pipelines *cache, const plait_pipeline_shape *shape)
-{
-    return cache->arena && cache->shapes < SHAPES &&
-           cache->actions + plait_schedule_action_count(shape) + 2 * (int64_t)shape->ranks <=
-               ACTIONS;
-}
-
-// ---- a shape as steps ----------------------------------------------------------------------
-
-/* The steps of one cell that others wait for. */
-typedef struct cell_steps {
-    int forward, input;
-} cell_steps;
-
-/* F waits for F of the stage before, B and I for those of the stage after. */
-static int waits_for(const plait_sim *sim, const cell_steps *cell, const plait_action *action)
-{
-    const int at = action->stage * sim->microbatches + action->microbatch;
-
-    if (action->kind == PLAIT_ACTION_FORWARD)
-        return action->stage > 0 ? cell[at - sim->microbatches].forward : 0;
-    if (action->kind == PLAIT_ACTION_WEIGHT || action->stage == sim->stages - 1)
-        return 0;
-    return cell[at + sim->microbatches].input;
-}
-
-/* Numbers the actions in the order of the simulation. */
-static void list_steps(const sim_state *state, int steps, cell_steps *cell, int *done,
-                       span_step *step, int *last, int *begin)
-{
-    const plait_sim *sim = state->sim;
-
-    for (int i = 0; i < steps; i++) {
-        const int rank = state->order[i];
-        const plait_action *action = &sim->actions[rank].action[done[rank]];
-        cell_steps *own = &cell[action->stage * sim->microbatches + action->microbatch];
-        const int from = waits_for(sim, cell, action);
-
-        if (done[rank]++ == 0)
-            begin[rank] = from;
-        step[i] =
-            (span_step){last[rank], from, action->stage * PLAIT_ACTION_KINDS + (int)action->kind};
-        last[rank] = i + 1;
-        if (action->kind == PLAIT_ACTION_FORWARD)
-            own->forward = i + 1;
-        else if (action->kind != PLAIT_ACTION_WEIGHT)
-            own->input = i + 1;
-    }
-}
-
-/* Simulates a shape and stores the order of its actions. */
-static plait_status learn(plait_pipelines *cache, const plait_sim *sim,
-                          const plait_pipeline_shape *shape, plait_arena *scratch, plait_error *err)
+/* Simulates a shape and stores its actions in the order of the simulation. */
+static plait_status store_shape(plait_pipelines *cache, const plait_sim *sim,
+                                const plait_pipeline_shape *shape, plait_arena *scratch,
+                                plait_error *err)
 {
     const size_t ranks = (size_t)sim->ranks;
     const int steps = (int)plait_schedule_action_count(shape);
@@ -145,22 +81,34 @@ static plait_status learn(plait_pipelines *cache, const plait_sim *sim,
     int *const last = plait_arena_alloc(cache->arena, ranks, sizeof *last);
     int *const begin = plait_arena_alloc(cache->arena, ranks, sizeof *begin);
     int *const done = plait_arena_alloc(scratch, ranks, sizeof *done);
-    cell_steps *const cell =
-        plait_arena_alloc(scratch, (size_t)sim->stages * (size_t)sim->microbatches, sizeof *cell);
     sim_state state;
 
-    PLAIT_TRY(plait_check_allocated(step && last && begin && done && cell, err));
+    PLAIT_TRY(plait_check_allocated(step && last && begin && done, err));
     PLAIT_TRY(sim_solve(sim, scratch, &state, err));
-    list_steps(&state, steps, cell, done, step, last, begin);
-    cache->shape[cache->shapes++] = (known_shape){*shape, steps, step, last, begin};
+    for (int i = 0; i < steps; i++) {
+        const int rank = state.order[i].rank, from = state.order[i].from;
+        const plait_action *action = &sim->actions[rank].action[done[rank]];
+
+        if (done[rank]++ == 0)
+            begin[rank] = from;
+        step[i] =
+            (span_step){last[rank], from, action->stage * PLAIT_ACTION_KINDS + (int)action->kind};
+        last[rank] = i + 1;
+    }
+    cache->shape[cache->shapes++] = (cached_shape){*shape, steps, step, last, begin};
     cache->actions += steps + 2 * (int64_t)sim->ranks;
     return PLAIT_OK;
 }
 
-// ---- times of steps ------------------------------------------------------------------------
-
-static void list_times(const plait_sim_stage *stage, int stages, double *time)
+static plait_status sum_steps(const cached_shape *cached, const plait_sim_stage *stage,
+                              plait_arena *scratch, plait_sim_spans *out, plait_error *err)
 {
+    const int stages = cached->shape.ranks * cached->shape.chunks;
+    double *const time =
+        plait_arena_alloc(scratch, (size_t)stages * PLAIT_ACTION_KINDS, sizeof *time);
+    double *const end = plait_arena_alloc(scratch, (size_t)cached->steps + 1, sizeof *end);
+
+    PLAIT_TRY(plait_check_allocated(time && end, err));
     for (int s = 0; s < stages; s++) {
         double *const of = time + s * PLAIT_ACTION_KINDS;
         of[PLAIT_ACTION_FORWARD] = stage[s].forward_s;
@@ -168,27 +116,15 @@ static void list_times(const plait_sim_stage *stage, int stages, double *time)
         of[PLAIT_ACTION_INPUT] = stage[s].input_s;
         of[PLAIT_ACTION_WEIGHT] = stage[s].weight_s;
     }
-}
-
-static plait_status sum_steps(const known_shape *known, const plait_sim_stage *stage,
-                              plait_arena *scratch, plait_sim_spans *out, plait_error *err)
-{
-    const int stages = known->shape.ranks * known->shape.chunks;
-    double *const time =
-        plait_arena_alloc(scratch, (size_t)stages * PLAIT_ACTION_KINDS, sizeof *time);
-    double *const end = plait_arena_alloc(scratch, (size_t)known->steps + 1, sizeof *end);
-
-    PLAIT_TRY(plait_check_allocated(time && end, err));
-    list_times(stage, stages, time);
-    for (int i = 0; i < known->steps; i++) {
-        const span_step *const step = &known->step[i];
+    for (int i = 0; i < cached->steps; i++) {
+        const span_step *const step = &cached->step[i];
         end[i + 1] = larger(end[step->before], end[step->from]) + time[step->time];
     }
     *out = (plait_sim_spans){0};
-    for (int rank = 0; rank < known->shape.ranks; rank++) {
-        const double end_s = end[known->last[rank]];
+    for (int rank = 0; rank < cached->shape.ranks; rank++) {
+        const double end_s = end[cached->last[rank]];
         out->pipeline_s = larger(out->pipeline_s, end_s);
-        out->rank_s = larger(out->rank_s, end_s - end[known->begin[rank]]);
+        out->rank_s = larger(out->rank_s, end_s - end[cached->begin[rank]]);
     }
     return PLAIT_OK;
 }
@@ -197,12 +133,13 @@ static plait_status spans_of(plait_pipelines *cache, const plait_pipeline_shape 
                              const plait_sim_stage *stage, plait_arena *scratch,
                              plait_sim_spans *out, plait_error *err)
 {
-    const known_shape *known = cache ? shape_known(cache, shape) : NULL;
-    plait_rank_actions *actions;
-
-    if (known)
-        return sum_steps(known, stage, scratch, out, err);
-    actions = plait_arena_alloc(scratch, (size_t)shape->ranks, sizeof *actions);
+    for (int i = 0; cache && i < cache->shapes; i++) {
+        const plait_pipeline_shape *other = &cache->shape[i].shape;
+        if (other->schedule == shape->schedule && other->ranks == shape->ranks &&
+            other->chunks == shape->chunks && other->microbatches == shape->microbatches)
+            return sum_steps(&cache->shape[i], stage, scratch, out, err);
+    }
+    plait_rank_actions *actions = plait_arena_alloc(scratch, (size_t)shape->ranks, sizeof *actions);
     PLAIT_TRY(plait_check_allocated(actions, err));
     PLAIT_TRY(plait_schedule_actions(shape, scratch, actions, err));
     const plait_sim sim = {
@@ -212,9 +149,10 @@ static plait_status spans_of(plait_pipelines *cache, const plait_pipeline_shape 
         .actions = actions,
         .stage = stage,
     };
-    if (!cache || !has_room(cache, shape))
+    if (!cache || !cache->arena || cache->shapes == SHAPES ||
+        cache->actions + plait_schedule_action_count(shape) + 2 * (int64_t)shape->ranks > ACTIONS)
         return plait_sim_span(&sim, scratch, out, err);
-    PLAIT_TRY(learn(cache, &sim, shape, scratch, err));
+    PLAIT_TRY(store_shape(cache, &sim, shape, scratch, err));
     return sum_steps(&cache->shape[cache->shapes - 1], stage, scratch, out, err);
 }
 

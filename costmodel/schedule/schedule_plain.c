@@ -1,0 +1,274 @@
+/*
+ * schedule_plain.c - schedules with one chunk per rank: naive, gpipe, 1f1b, zb-h1 and zb-h2
+ *
+ * Each rank runs some forwards ahead, then pairs of a forward and a backward. Pair k is the forward
+ * of microbatch k + ahead and the backward of microbatch k. ZB-H1 and ZB-H2 split a backward into
+ * an input gradient I, which the stage before waits for, and a weight gradient W, which no stage
+ * waits for and which fills the bubble: W of microbatch k - lag follows pair k.
+ *
+ *     p = 4, m = 6        ahead  lag of W      rank 1
+ *     naive                 0                  F0 B0 F1 B1 ..
+ *     gpipe                 m                  F0 F1 .. F5 B0 B1 .. B5
+ *     1f1b               p-s-1                 F0 F1 | F2 B0 | F3 B1 | .. B4 B5
+ *     zb-h1              p-s-1     s           F0 F1 | F2 I0 | F3 I1 W0 | F4 I2 W1 | ..
+ *     zb-h2             2(p-s-1)   2s          F0 .. F3 | F4 I0 | F5 I1 | I2 W0 | ..
+ *
+ * Source of zb-h1 and zb-h2: Qi et al., "Zero bubble pipeline parallelism", arXiv 2401.10241, 2024.
+ */
+#include "costmodel/schedule/schedule_kind.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
+{
+    const int m = shape->microbatches, after = shape->ranks - 1 - rank;
+    const bool split = shape->schedule == PLAIT_ZB_H1 || shape->schedule == PLAIT_ZB_H2;
+    const int lag = shape->schedule == PLAIT_ZB_H2 ? 2 * rank : rank;
+    const int ahead = shape->schedule == PLAIT_NAIVE   ? 0
+                      : shape->schedule == PLAIT_GPIPE ? m
+                      : shape->schedule == PLAIT_ZB_H2 ? 2 * after
+                                                       : after;
+
+    for (int k = 0; k < ahead && k < m; k++)
+        action_append(out, PLAIT_ACTION_FORWARD, rank, k);
+    for (int k = 0; k < m; k++) {
+        if (ahead < m - k)
+            action_append(out, PLAIT_ACTION_FORWARD, rank, ahead + k);
+        action_append(out, split ? PLAIT_ACTION_INPUT : PLAIT_ACTION_BACKWARD, rank, k);
+        if (split && k >= lag)
+            action_append(out, PLAIT_ACTION_WEIGHT, rank, k - lag);
+    }
+    for (int k = m > lag ? m - lag : 0; split && k < m; k++)
+        action_append(out, PLAIT_ACTION_WEIGHT, rank, k);
+}
+
+/* ---- naive: model parallelism without pipeline ----
+ *
+ *     stage 0   F0 .. .. B0 F1 .. .. B1       p = 2: each device works 1/p of the time
+ *     stage 1   .. F0 B0 .. .. F1 B1 ..
+ */
+
+/* Every microbatch passes all stages before the next one enters: m sum_s over the ranks. (C.71) */
+static double naive_pipeline_s(const plait_pipeline_load *load)
+{
+    double sum_s = 0.0;
+
+    for (int i = 0; i < load->runs; i++)
+        sum_s += load->run[i].ranks * (load->run[i].all.forward_s + load->run[i].all.backward_s);
+    return load->microbatches * sum_s;
+}
+
+static double naive_in_flight(const plait_pipeline_shape *shape, int rank)
+{
+    (void)shape, (void)rank;
+    return 1.0;
+}
+
+const schedule_kind schedule_naive = {
+    .chunks = 1,
+    .copies = 1,
+    .alone = true,
+    .pipeline_s = naive_pipeline_s,
+    .in_flight = naive_in_flight,
+    .fill = fill,
+};
+
+/* ---- gpipe: all forwards, then all backwards ----
+ *
+ *     stage 0   F0 F1 F2 .. .. B0 B1 B2       p = 2, m = 3
+ *     stage 1   .. F0 F1 F2 B0 B1 B2 ..
+ */
+
+/*
+ * The slowest stage's forward sets the rate of forwards, the slowest backward that of backwards.
+ * (C.72)
+ */
+static double gpipe_pipeline_s(const plait_pipeline_load *load)
+{
+    double sum_s = 0.0, forward_s = 0.0, backward_s = 0.0;
+
+    for (int i = 0; i < load->runs; i++) {
+        const plait_chunk_time *all = &load->run[i].all;
+        sum_s += load->run[i].ranks * (all->forward_s + all->backward_s);
+        forward_s = larger(forward_s, all->forward_s);
+        backward_s = larger(backward_s, all->backward_s);
+    }
+    return sum_s + (load->microbatches - 1.0) * (forward_s + backward_s);
+}
+
+/* Backwards begin after all forwards, so all microbatches are held at once. (C.77) */
+static double gpipe_in_flight(const plait_pipeline_shape *shape, int rank)
+{
+    (void)rank;
+    return shape->microbatches;
+}
+
+const schedule_kind schedule_gpipe = {
+    .chunks = 1,
+    .copies = 1,
+    .pipeline_s = gpipe_pipeline_s,
+    .in_flight = gpipe_in_flight,
+    .fill = fill,
+};
+
+/* ---- 1f1b: stage s has at most p - s microbatches in flight ----
+ *
+ *     stage 0   F0 F1 .. B0 F2 B1 F3 B2 .. B3     p = 2, m = 4, F = B = one slot:
+ *     stage 1   .. F0 B0 F1 B1 F2 B2 F3 B3 ..     each stage idles (p-1)(F+B), here two slots
+ *
+ * The time is that of the longest chain of actions that wait for each other. Stage s runs w = min(p-1-s, m-1) forwards ahead, and then rounds of a forward and a backward. A
+ * chain follows microbatches from stage to stage or stays on one stage. In the steady phase a step
+ * up costs a round and a step down nothing, so a chain that leaves a stage and comes back never
+ * gains. The longest chain therefore has three turns,
+ *
+ *     from the first F up to stage t, w_t forwards of any stage on the way, and down to stage s:
+ *         sum of f + b to t, except b before s, + w_t max f                             (G_t)
+ *     m - 2 - w_s rounds of stage s
+ *     the same mirrored, up to stage u and down to the last B:
+ *         sum of f + b to u, except f before s, + w_u max b                             (H_u)
+ *
+ * with t, u >= s. If s has one round only (w = m-1), at least one of t and u is s. For equal stages
+ * the time is (m+p-1)(f+b). It is exact for any stages; a property test compares it with the
+ * simulator. (C.73)
+ */
+
+/*
+ * Adds chains that turn at the stage `offset` stages after those passed; ranks between are equal.
+ */
+static void turn_at(plait_chain *walk, int ranks, int microbatches, const plait_chunk_time *all,
+                    int offset)
+{
+    const int behind = ranks - 1 - walk->stages - offset;
+    const int most = microbatches - 1;
+    const int ahead = behind < most ? behind : most;
+    const double round_s = all->forward_s + all->backward_s;
+    const double before_s = walk->both_s + offset * round_s;
+    const double rounds_s = (microbatches - 2.0 - ahead) * round_s - before_s;
+    const double there_s = before_s + round_s + ahead * larger(walk->forward_s, all->forward_s);
+    const double back_s = before_s + round_s + ahead * larger(walk->backward_s, all->backward_s);
+
+    if (ahead < most)
+        walk->rounds_s = larger(walk->rounds_s, rounds_s);
+    walk->with_there_s = larger(walk->with_there_s, larger(walk->rounds_s, rounds_s) + there_s);
+    walk->with_back_s = larger(walk->with_back_s, larger(walk->rounds_s, rounds_s) + back_s);
+    walk->whole_s =
+        larger(walk->whole_s, larger(walk->with_there_s + back_s, walk->with_back_s + there_s));
+}
+
+static void add_stages(plait_chain *walk, const plait_chunk_time *all, int stages)
+{
+    walk->stages += stages;
+    walk->both_s += stages * (all->forward_s + all->backward_s);
+    walk->forward_s = larger(walk->forward_s, all->forward_s);
+    walk->backward_s = larger(walk->backward_s, all->backward_s);
+}
+
+plait_chain plait_chain_begin(void)
+{
+    return (plait_chain){
+        .rounds_s = -HUGE_VAL, .with_there_s = -HUGE_VAL, .with_back_s = -HUGE_VAL};
+}
+
+void plait_chain_pass(plait_chain *chain, int ranks, int microbatches, plait_chunk_time stage)
+{
+    turn_at(chain, ranks, microbatches, &stage, 0);
+    add_stages(chain, &stage, 1);
+}
+
+/*
+ * Along equal stages the sums change linearly, except where w reaches m - 1. So the first and the
+ * last stage of a run and the two stages at that bend are enough.
+ */
+static double one_f_one_b_pipeline_s(const plait_pipeline_load *load)
+{
+    const plait_chunk_time *only = &load->run[0].all;
+    const int m = load->microbatches;
+
+    if (load->ranks == 1) // without rounding errors of the chain
+        return m * (only->forward_s + only->backward_s);
+    plait_chain walk = plait_chain_begin();
+
+    for (int i = 0; i < load->runs; i++) {
+        const plait_rank_run *run = &load->run[i];
+        const int end = run->ranks - 1;
+        const int bend = load->ranks - m - walk.stages; // last stage with one round
+
+        turn_at(&walk, load->ranks, m, &run->all, 0);
+        for (int at = bend; at <= bend + 1; at++)
+            if (at > 0 && at < end)
+                turn_at(&walk, load->ranks, m, &run->all, at);
+        if (end > 0)
+            turn_at(&walk, load->ranks, m, &run->all, end);
+        add_stages(&walk, &run->all, run->ranks);
+    }
+    return walk.whole_s;
+}
+
+/* Stage s runs p - s - 1 forwards ahead of its first backward. (C.77) */
+static double one_f_one_b_in_flight(const plait_pipeline_shape *shape, int rank)
+{
+    return shape->ranks - rank;
+}
+
+/* With several stages too few forwards are ahead to pair two different microbatches. (C.157) */
+static double one_f_one_b_pairs(const plait_pipeline_shape *shape)
+{
+    return shape->ranks == 1 ? shape->microbatches - 1.0 : 0.0;
+}
+
+const schedule_kind schedule_1f1b = {
+    .chunks = 1,
+    .copies = 1,
+    .one_rank = true,
+    .pipeline_s = one_f_one_b_pipeline_s,
+    .in_flight = one_f_one_b_in_flight,
+    .pairs = one_f_one_b_pairs,
+    .fill = fill,
+};
+
+// ---- zb-h1 and zb-h2: 1f1b whose weight gradients fill the bubble --------------------------
+
+/* Stage s runs p - s - 1 forwards ahead, and one more before its first backward. */
+static warm_up zb_h1_ahead(const plait_pipeline_shape *shape, int rank)
+{
+    return (warm_up){.first = shape->ranks - rank};
+}
+
+/* Microbatches without I and those that W still needs are p together, on every rank. (C.77) */
+static double zb_h1_in_flight(const plait_pipeline_shape *shape, int rank)
+{
+    (void)rank;
+    return shape->ranks;
+}
+
+const schedule_kind schedule_zb_h1 = {
+    .chunks = 1,
+    .copies = 1,
+    .all_split = true,
+    .ahead = zb_h1_ahead,
+    .in_flight = zb_h1_in_flight,
+    .fill = fill,
+};
+
+/* Twice as many forwards are ahead as in zb-h1, so that no bubble is left to fill. */
+static warm_up zb_h2_ahead(const plait_pipeline_shape *shape, int rank)
+{
+    return (warm_up){.first = 2.0 * (shape->ranks - 1 - rank) + 1.0};
+}
+
+/* 2(p - s) - 1 microbatches without I, and 2 s that W still needs. (C.77) */
+static double zb_h2_in_flight(const plait_pipeline_shape *shape, int rank)
+{
+    (void)rank;
+    return 2.0 * shape->ranks - 1.0;
+}
+
+const schedule_kind schedule_zb_h2 = {
+    .chunks = 1,
+    .copies = 1,
+    .all_split = true,
+    .ahead = zb_h2_ahead,
+    .in_flight = zb_h2_in_flight,
+    .fill = fill,
+};
