@@ -130,13 +130,12 @@ static double in_flight(const plait_pipeline_shape *shape, int rank)
     return (2.0 * after + (shape->chunks - 1.0) * shape->ranks + 1.0) / shape->chunks;
 }
 
-/* Visits to chunk c among the first n visits: groups of p microbatches, chunk by chunk. */
-static int visits_of(const plait_pipeline_shape *shape, int chunk, int64_t n)
+/* Visits to chunk c in part of a round: the first n visits of groups of p, chunk by chunk. */
+static int64_t visits_of(int64_t ranks, int chunk, int64_t n)
 {
-    const int64_t ranks = shape->ranks, round = ranks * shape->chunks;
-    const int64_t rest = n % round - chunk * ranks;
+    const int64_t rest = n - chunk * ranks;
 
-    return (int)(n / round * ranks + (rest < 0 ? 0 : rest > ranks ? ranks : rest));
+    return rest < 0 ? 0 : rest > ranks ? ranks : rest;
 }
 
 /*
@@ -146,12 +145,17 @@ static int visits_of(const plait_pipeline_shape *shape, int chunk, int64_t n)
 static double hold_after(const plait_pipeline_shape *shape, int64_t ahead, int64_t j,
                          const double *weight, double *held)
 {
-    const int64_t visits = (int64_t)shape->chunks * shape->microbatches;
+    const int chunks = shape->chunks;
+    const int64_t ranks = shape->ranks, round = ranks * chunks;
+    const int64_t visits = (int64_t)chunks * shape->microbatches;
     const int64_t forwards = ahead + 1 + j < visits ? ahead + 1 + j : visits;
+    const int64_t whole = (forwards / round - j / round) * ranks;
+    const int64_t forwards_left = forwards % round, backwards_left = j % round;
     double sum = 0.0;
 
-    for (int c = 0; c < shape->chunks; c++) {
-        held[c] = visits_of(shape, c, forwards) - visits_of(shape, shape->chunks - 1 - c, j);
+    for (int c = 0; c < chunks; c++) {
+        held[c] = (double)(whole + visits_of(ranks, c, forwards_left) -
+                           visits_of(ranks, chunks - 1 - c, backwards_left));
         sum += weight[c] * held[c];
     }
     return sum;
