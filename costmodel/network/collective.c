@@ -40,11 +40,6 @@ static const double posting_share_a_peer = 0.5;
 static const double chain_least_hops = 8.0;
 static const double chain_nodes_a_hop = 4.0;
 
-static double rounds_of(plait_collective_op op)
-{
-    return op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
-}
-
 // ---- between domains -----------------------------------------------------------------------
 
 /*
@@ -74,15 +69,10 @@ static double hop_latency_s(const plait_route *route, plait_network network)
     return s;
 }
 
-/* C.308: a ring runs at the rate of its slowest link, and the slowest of more links is slower. */
-static double rate_share(plait_network network, int ranks)
-{
-    return network.nic_ranks > 0.0 && ranks > ranks_at_full_rate
-               ? pow(ranks_at_full_rate / ranks, network.nic_ranks)
-               : 1.0;
-}
-
-/* At level l, N units of g ranks each exchange their 1/g of the buffer through g NICs. (C.53) */
+/*
+ * At level l, N units of g ranks each exchange their 1/g of the buffer through g NICs. (C.53) A ring
+ * runs at the rate of its slowest link, and the slowest of more links is slower. (C.308)
+ */
 static outer_link outer_of(const plait_route *route, plait_network network)
 {
     outer_link outer = {
@@ -90,7 +80,9 @@ static outer_link outer_of(const plait_route *route, plait_network network)
         .hop_s = hop_latency_s(route, network),
         .nodes = plait_route_nodes(route),
     };
-    const double share = rate_share(network, route->ranks);
+    const double share = network.nic_ranks > 0.0 && route->ranks > ranks_at_full_rate
+                             ? pow(ranks_at_full_rate / route->ranks, network.nic_ranks)
+                             : 1.0;
     int units[PLAIT_MAX_LEVELS];
     double rate[PLAIT_MAX_LEVELS];
 
@@ -138,7 +130,7 @@ static double ring_s(const plait_route *route, const outer_link *outer, plait_co
     const double hops = smaller(nodes - 1.0, chain_least_hops + nodes / chain_nodes_a_hop);
     const int seen_nodes = 1 + (int)lround(hops);
     const int seen_ranks = seen_nodes * (int)lround(route->ranks / nodes);
-    const double rounds = rounds_of(op);
+    const double rounds = op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
     const double latency_s =
         plait_nccl_latency_s(op, PLAIT_NCCL_RING, protocol, seen_ranks, seen_nodes, posting_s) +
         rounds * hops * outer->hop_s;
@@ -173,24 +165,19 @@ static double tree_s(const plait_route *route, const outer_link *outer,
  * Beyond the domain an all-to-all is n-1 sends. Its time at a level is set by the rank's own port,
  * or on a grid by the links between its halves. (C.56, C.111)
  */
-static double passing_s(const plait_route *route, plait_network network, int l, double bytes)
-{
-    const int inside = route->joined[l - 1];
-    const double rate = level_rate(route, network, l, route_units(route, l));
-
-    if (plait_level_is_grid(&route->cluster->level[l]))
-        return grid_all_to_all_s(route, l, rate, bytes);
-    return plait_switch_all_to_all_s(bytes * route->ranks, inside * rate,
-                                     (route->ranks + inside - 1) / inside, 0);
-}
-
-static double outer_all_to_all_s(const plait_route *route, plait_network network, double bytes,
-                                 double leaving_share)
+static double outer_all_to_all_s(const plait_route *route, plait_network network, double bytes)
 {
     double slowest_s = 0.0;
 
-    for (int l = 1; l < route->levels; l++)
-        slowest_s = larger(slowest_s, passing_s(route, network, l, bytes * leaving_share));
+    for (int l = 1; l < route->levels; l++) {
+        const int inside = route->joined[l - 1];
+        const double rate = level_rate(route, network, l, route_units(route, l));
+        slowest_s = larger(
+            slowest_s, plait_level_is_grid(&route->cluster->level[l])
+                           ? link_grid.collective_s(route, l, rate, PLAIT_ALL_TO_ALL, bytes)
+                           : plait_switch_all_to_all_s(bytes * route->ranks, inside * rate,
+                                                       (route->ranks + inside - 1) / inside, 0));
+    }
     return slowest_s + hop_latency_s(route, network) +
            posting_share_a_peer * posting_s * (route->ranks - route->joined[0]);
 }
@@ -204,7 +191,7 @@ static double all_to_all_s(const plait_route *route, plait_network network, doub
     const double inner_s =
         inside > 1 ? domain_s(route, inside, PLAIT_ALL_TO_ALL, staying) : fit->a_s[1];
 
-    return larger(inner_s, fit->a_s[1] + outer_all_to_all_s(route, network, bytes, leaving_share));
+    return larger(inner_s, fit->a_s[1] + outer_all_to_all_s(route, network, bytes * leaving_share));
 }
 
 double plait_expert_all_to_all_s(const plait_route *route, plait_network network, double bytes,
@@ -220,19 +207,10 @@ double plait_expert_all_to_all_s(const plait_route *route, plait_network network
     return all_to_all_s(route, network, bytes, copies / topk);
 }
 
-/* Do the switches of every level that the group uses reduce in the network? */
-static bool switches_add(const plait_route *route)
-{
-    for (int l = 1; l < route->levels; l++)
-        if (route->cluster->level[l].in_network <= 0.0)
-            return false;
-    return true;
-}
-
 /*
  * Switches that reduce receive each byte once and send the sum once, so they are up to twice as
  * fast as a reduce and a gather; level->in_network is the factor. The latency is that of NVLS.
- * (C.114)
+ * Infinite if the switches of some level do not reduce. (C.114)
  */
 static double in_network_s(const plait_route *route, plait_network network, double bytes)
 {
@@ -243,6 +221,8 @@ static double in_network_s(const plait_route *route, plait_network network, doub
     for (int l = 1; l < route->levels; l++) {
         const plait_level *const level = &route->cluster->level[l];
         const int inside = route->joined[l - 1];
+        if (level->in_network <= 0.0)
+            return HUGE_VAL;
         const double rate =
             rails_of(network, inside) * level_rate(route, network, l, route_units(route, l));
         slowest_s = larger(slowest_s,
@@ -275,7 +255,7 @@ double plait_relayed_all_to_all_s(const plait_route *route, plait_network networ
     const double nodes = plait_route_nodes(route);
     const double copies = smaller(node_copies, plait_reached_groups(nodes, topk, experts));
     const double outer_s = route->accelerator->collective[PLAIT_ALL_TO_ALL].a_s[1] +
-                           outer_all_to_all_s(route, network, token_bytes * copies, 1.0);
+                           outer_all_to_all_s(route, network, token_bytes * copies);
     return call_s + crossing_s + larger(fan_out_s, outer_s);
 }
 
@@ -288,15 +268,16 @@ static double outer_s(const plait_route *route, plait_network network, plait_col
 {
     double best_s = HUGE_VAL;
 
-    if (route_uses_grid(route))
-        return levels_s(route, network, op, bytes);
+    for (int l = 0; l < route->levels; l++)
+        if (plait_level_is_grid(&route->cluster->level[l]))
+            return levels_s(route, network, op, bytes);
     const outer_link outer = outer_of(route, network);
     for (int p = 0; p < PLAIT_NCCL_PROTOCOLS; p++) {
         best_s = smaller(best_s, ring_s(route, &outer, op, (plait_nccl_protocol)p, bytes));
         if (op == PLAIT_ALL_REDUCE)
             best_s = smaller(best_s, tree_s(route, &outer, (plait_nccl_protocol)p, bytes));
     }
-    if (op == PLAIT_ALL_REDUCE && switches_add(route))
+    if (op == PLAIT_ALL_REDUCE)
         best_s = smaller(best_s, in_network_s(route, network, bytes));
     return larger(domain_s(route, route->joined[0], op, bytes), best_s);
 }
@@ -336,12 +317,6 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
     return outer_s(route, network, op, bytes);
 }
 
-/* Links that share a unit's rate; a send uses one of them. */
-static double link_ports(const plait_level *level)
-{
-    return plait_level_is_grid(level) ? level->ports : 1.0;
-}
-
 double plait_p2p_s(const plait_route *route, plait_network network, double bytes)
 {
     const plait_link near = route->accelerator->p2p;
@@ -349,10 +324,10 @@ double plait_p2p_s(const plait_route *route, plait_network network, double bytes
 
     if (route->ranks < 2)
         return 0.0;
-    if (l == 0) {
-        const double speed = link_kind_of(&route->cluster->level[0])->send_speed(route);
-        return near.latency_s + bytes / (near.bytes_per_s * speed);
-    }
+    if (l == 0)
+        return near.latency_s + bytes / (near.bytes_per_s * wire_speed(route));
+    const plait_level *const level = &route->cluster->level[l];
+    const double ports = plait_level_is_grid(level) ? level->ports : 1.0; // a send uses one of them
     return near.latency_s + hop_latency_s(route, network) +
-           bytes / (level_rate(route, network, l, 2) / link_ports(&route->cluster->level[l]));
+           bytes / (level_rate(route, network, l, 2) / ports);
 }

@@ -2,7 +2,7 @@
  * collective_formulas.c - textbook times and volumes of collectives
  *
  * Closed forms without constants: S bytes, n ranks, W bytes a second in one direction of one rank's
- * link. Prices use measured constants instead if there are some (collective.c, topology_<kind>.c);
+ * link. Prices use measured constants instead if there are some (collective.c, topology.c);
  * these forms serve to check them, and `plait clusters` prints them.
  */
 #include <math.h>
@@ -203,49 +203,36 @@ static const double net_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
 // clang-format on
 
 /*
- * A ring of n ranks takes n - 1 steps per round, of which nodes - 1 cross the network. In a group
- * of several nodes a step inside a node waits for the CPU to post a transfer: three times in
- * Simple.
- */
-static double ring_latency_us(plait_collective_op op, plait_nccl_protocol p, int ranks, int nodes,
-                              double overhead_us)
-{
-    const double rounds = op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
-    const double steps = rounds * (ranks - 1.0);
-    const double between = nodes > 1 ? rounds * (nodes - 1.0) : 0.0;
-    const double posting_us = overhead_us * (p == PLAIT_NCCL_SIMPLE ? 3.0 : 1.0);
-    double inside_us = nvlink_us[PLAIT_NCCL_RING][p];
-
-    if (nodes > 1)
-        inside_us = larger(inside_us, posting_us);
-    return base_us[PLAIT_NCCL_RING][p] + (steps - between) * inside_us +
-           between * net_us[PLAIT_NCCL_RING][p];
-}
-
-/*
- * C.49: a tree passes the chain of ranks in a node and log2 N levels of nodes, up and down. NVLS
+ * C.49: a ring of n ranks takes n - 1 steps per round, of which nodes - 1 cross the network. In a
+ * group of several nodes a step inside a node waits for the CPU to post a transfer: three times in
+ * Simple. A tree passes the chain of ranks in a node and log2 N levels of nodes, up and down. NVLS
  * has one exchange with the switch and one with the network.
  */
 double plait_nccl_latency_s(plait_collective_op op, plait_nccl_algorithm algorithm,
                             plait_nccl_protocol protocol, int ranks, int nodes,
                             double net_overhead_s)
 {
-    const int per_node = nodes > 0 ? ranks / nodes : 0;
-    double us = 0.0;
-
     if ((unsigned)protocol >= PLAIT_NCCL_PROTOCOLS || (unsigned)algorithm >= PLAIT_NCCL_ALGORITHMS)
         return (double)NAN;
+    const double fixed = base_us[algorithm][protocol], inside = nvlink_us[algorithm][protocol];
+    const double across = net_us[algorithm][protocol];
+    const double rounds = op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
+    const double steps = rounds * (ranks - 1.0);
+    const double between = nodes > 1 ? rounds * (nodes - 1.0) : 0.0;
+    const double posting_us = net_overhead_s * 1e6 * (protocol == PLAIT_NCCL_SIMPLE ? 3.0 : 1.0);
+    double us = 0.0;
+
     switch (algorithm) {
     case PLAIT_NCCL_RING:
-        us = ring_latency_us(op, protocol, ranks, nodes, net_overhead_s * 1e6);
+        us = fixed + (steps - between) * (nodes > 1 ? larger(inside, posting_us) : inside) +
+             between * across;
         break;
     case PLAIT_NCCL_TREE:
-        us =
-            base_us[algorithm][protocol] + 2.0 * ((per_node - 1) * nvlink_us[algorithm][protocol] +
-                                                  floor(log2(nodes)) * net_us[algorithm][protocol]);
+        us = fixed +
+             2.0 * (((nodes > 0 ? ranks / nodes : 0) - 1) * inside + floor(log2(nodes)) * across);
         break;
     case PLAIT_NCCL_NVLS:
-        us = nvlink_us[algorithm][protocol] + (nodes > 1 ? net_us[algorithm][protocol] : 0.0);
+        us = inside + (nodes > 1 ? across : 0.0);
         break;
     case PLAIT_NCCL_ALGORITHMS:
         break;

@@ -1,7 +1,13 @@
 /*
- * topology.c - descriptors of levels, their rates and latencies, and collectives inside the domain
+ * topology.c - groups placed on levels, rates and latencies of levels, collectives of a domain
+ *
+ * 16 GPUs in nodes of 8, tp = 4, dp = 4, innermost first:
+ *
+ *     node 0   0 1 2 3 | 4 5 6 7        tp groups stay inside a node: joined = {4}
+ *     node 1   8 9 a b | c d e f        dp group {0, 4, 8, c}: two in a node: joined = {2, 4}
  */
 #include <limits.h>
+#include <math.h>
 #include <stddef.h>
 
 #include "base/numbers.h"
@@ -33,24 +39,66 @@ int plait_level_units(const plait_cluster *cluster, int l)
     return gpus / below;
 }
 
-/* C.50, C.51: one rank alone takes no time. A broadcast takes the time of an all-gather. */
-double domain_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
-{
-    const link_kind *const kind = link_kind_of(&route->cluster->level[0]);
+// ---- switches and direct links -------------------------------------------------------------
 
-    if (ranks < 2)
-        return 0.0;
-    switch (op) {
-    case PLAIT_ALL_REDUCE:
-        return kind->reduce_s(route, ranks, bytes);
-    case PLAIT_ALL_TO_ALL:
-        return kind->all_to_all_s(route, ranks, bytes);
-    default:
-        return kind->gather_s(route, ranks, op, bytes);
-    }
+/* Any pair at full rate: NVSwitch, a PCIe switch, a fat tree; a unit always uses its whole port. */
+const link_kind link_switch = {0};
+
+/*
+ * Direct links between all pairs: xGMI, the ports of Gaudi. A group of n units uses n - 1 links of
+ * each. A send uses one link, and p2p was measured on one link. (C.59)
+ *
+ *     4 units, 3 links each      a group of 2 uses one link of three, a group of 4 all of them
+ */
+static double full_share(const plait_cluster *cluster, int l, int units)
+{
+    const int all = plait_level_units(cluster, l);
+
+    return units > 1 && units < all ? (units - 1.0) / (all - 1.0) : 1.0;
 }
 
-// ---- levels above the domain ---------------------------------------------------------------
+const link_kind link_full = {.share = full_share};
+
+// ---- groups --------------------------------------------------------------------------------
+
+/* Members of the group that fit into `gpus` consecutive ranks. */
+static int joined_by(const plait_group_shape *group, int gpus)
+{
+    int joined = 1;
+
+    for (int r = 0; r < group->runs; r++) {
+        const int size = group->run[r].size, stride = group->run[r].stride;
+        const int fit = gpus == INT_MAX ? size : (gpus + stride - 1) / stride;
+        joined *= fit < 1 ? 1 : fit < size ? fit : size;
+    }
+    return joined;
+}
+
+plait_route plait_route_of(const plait_cluster *cluster, plait_group_shape group)
+{
+    plait_route route = {
+        .cluster = cluster,
+        .accelerator = cluster->group[0].accelerator,
+        .ranks = group.ranks,
+    };
+
+    for (int l = 0; l < cluster->levels; l++) {
+        route.joined[l] = joined_by(&group, cluster->level[l].gpus);
+        route.levels = l + 1;
+        if (route.joined[l] >= group.ranks)
+            break;
+    }
+    route.joined[route.levels - 1] = group.ranks; // the outermost level joins all ranks
+    for (int l = 0; l < route.levels; l++)
+        if (plait_level_is_grid(&cluster->level[l]))
+            grid_place(&group, l, &route);
+    return route;
+}
+
+double plait_route_nodes(const plait_route *route)
+{
+    return route->levels == 1 ? 1.0 : (double)route->ranks / route->joined[0];
+}
 
 int route_units(const plait_route *route, int l)
 {
@@ -59,13 +107,60 @@ int route_units(const plait_route *route, int l)
     return (route->joined[l] + inside - 1) / inside;
 }
 
-bool route_uses_grid(const plait_route *route)
+// ---- the domain ----------------------------------------------------------------------------
+
+double wire_speed(const plait_route *route)
 {
-    for (int l = 0; l < route->levels; l++)
-        if (plait_level_is_grid(&route->cluster->level[l]))
-            return true;
-    return false;
+    return route->cluster->level[0].link.bytes_per_s / route->accelerator->scale_up_bytes_per_s;
 }
+
+/*
+ * Minimum number of ranks for which NCCL reduces in the switch (NVLS); with fewer a ring is as
+ * fast.
+ */
+enum { NVLS_LEAST_RANKS = 5 };
+
+/*
+ * Small, medium and large messages each follow a line a + b (n-1) + sent / B. The fastest line
+ * counts, since NCCL selects its protocol likewise; the copy of the rank's own shard is added. A
+ * switch that reduces transfers every byte once. (C.50)
+ */
+static double fitted_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
+{
+    const link_kind *const kind = link_kind_of(&route->cluster->level[0]);
+    const double speed =
+        wire_speed(route) * (kind->share ? kind->share(route->cluster, 0, ranks) : 1.0);
+    const plait_collective_fit *fit = &route->accelerator->collective[op];
+    const double n = ranks;
+    const double sent = plait_collective_sent_bytes(op, ranks, bytes);
+    double best_s = HUGE_VAL;
+
+    for (int p = 0; p < 3; p++)
+        best_s = smaller(best_s, fit->a_s[p] + fit->b_s[p] * (n - 1.0) +
+                                     sent / (fit->bytes_per_s[p] * speed));
+    best_s += bytes / n / fit->local_bytes_per_s;
+    if (op == PLAIT_ALL_REDUCE && ranks >= NVLS_LEAST_RANKS && fit->nvls_bytes_per_s > 0.0)
+        best_s =
+            smaller(best_s, fit->nvls_a_s + plait_switch_all_reduce_s(
+                                                bytes, fit->nvls_bytes_per_s * speed, ranks, true));
+    return best_s;
+}
+
+/* One rank alone takes no time. The runtime's network efficiency does not apply in the domain. */
+double domain_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
+{
+    const plait_level *const level = &route->cluster->level[0];
+    const link_kind *const kind = link_kind_of(level);
+
+    if (ranks < 2)
+        return 0.0;
+    return kind->collective_s
+               ? kind->collective_s(route, 0, level->link.bytes_per_s * level->efficiency, op,
+                                    bytes)
+               : fitted_s(route, ranks, op, bytes);
+}
+
+// ---- levels above the domain ---------------------------------------------------------------
 
 /*
  * Is a job scattered over instances of this level, so that part of its traffic uses the next one?

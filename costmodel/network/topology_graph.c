@@ -12,11 +12,6 @@
 
 // ---- one level -----------------------------------------------------------------------------
 
-static bool closes(const plait_level *level, int a)
-{
-    return level->wrap[a] && level->side[a] > 2;
-}
-
 /*
  * Distances along the axes add up. The mean distance on a line of X units is (X^2 - 1) / 3X, on a
  * ring floor(X^2 / 4) / X. A cut divides all lines of one axis: one link of each line, two of each
@@ -28,7 +23,7 @@ static plait_graph grid_graph(const plait_level *level, double units, double uni
 
     for (int a = 0; a < PLAIT_MAX_SIDES; a++) {
         const double x = level->side[a];
-        const bool ring = closes(level, a);
+        const bool ring = level->wrap[a] && level->side[a] > 2;
         if (x < 2.0)
             continue;
         graph.links += units / x * (ring ? x : x - 1.0);
@@ -42,34 +37,6 @@ static plait_graph grid_graph(const plait_level *level, double units, double uni
     return graph;
 }
 
-static plait_graph full_graph(double units, double unit_bytes_per_s)
-{
-    const double cut = floor(units / 2.0) * ceil(units / 2.0);
-
-    return (plait_graph){
-        .nodes = units,
-        .links = units * (units - 1.0) / 2.0,
-        .cut_links = cut,
-        .diameter = 1.0,
-        .mean_hops = (units - 1.0) / units,
-        .bisection_bytes_per_s = 2.0 * cut * unit_bytes_per_s / (units - 1.0),
-    };
-}
-
-/*
- * Each half sends at the rate of its ports, divided by the oversubscription of the switches above.
- */
-static plait_graph switch_graph(const plait_level *level, double units, double unit_bytes_per_s)
-{
-    return (plait_graph){
-        .nodes = units,
-        .links = units,
-        .diameter = 2.0,
-        .mean_hops = 2.0 * (units - 1.0) / units,
-        .bisection_bytes_per_s = units * unit_bytes_per_s / level->oversubscription,
-    };
-}
-
 /* The graph of `units` units of `below` accelerators each. */
 static plait_graph graph_of(const plait_level *level, double units, double below)
 {
@@ -79,8 +46,26 @@ static plait_graph graph_of(const plait_level *level, double units, double below
         return (plait_graph){.nodes = units};
     if (plait_level_is_grid(level))
         return grid_graph(level, units, rate);
-    return level->kind == PLAIT_LEVEL_FULL ? full_graph(units, rate)
-                                           : switch_graph(level, units, rate);
+    if (level->kind == PLAIT_LEVEL_FULL) {
+        const double cut = floor(units / 2.0) * ceil(units / 2.0);
+
+        return (plait_graph){
+            .nodes = units,
+            .links = units * (units - 1.0) / 2.0,
+            .cut_links = cut,
+            .diameter = 1.0,
+            .mean_hops = (units - 1.0) / units,
+            .bisection_bytes_per_s = 2.0 * cut * rate / (units - 1.0),
+        };
+    }
+    return (plait_graph){
+        .nodes = units,
+        .links = units,
+        .diameter = 2.0,
+        .mean_hops = 2.0 * (units - 1.0) / units,
+        // each half sends at the rate of its ports, less the oversubscription of switches above
+        .bisection_bytes_per_s = units * rate / level->oversubscription,
+    };
 }
 
 static double gpus_below(const plait_cluster *cluster, int l)
@@ -95,29 +80,28 @@ plait_graph plait_level_graph(const plait_cluster *cluster, int l)
 
 // ---- all levels ----------------------------------------------------------------------------
 
-/* Adds one level: each of its instances, and the pairs that it joins but none below it does. */
-static void add_level(const plait_cluster *cluster, int l, plait_graph *all)
-{
-    const double below = gpus_below(cluster, l);
-    const double units = smaller(plait_level_units(cluster, l), all->nodes / below);
-    const plait_graph level = graph_of(&cluster->level[l], units, below);
-
-    if (units < 2.0)
-        return;
-    all->links += all->nodes / units * level.links;
-    all->diameter = larger(all->diameter, level.diameter);
-    all->mean_hops += (units - 1.0) * below / all->nodes * level.mean_hops * units / (units - 1.0);
-    all->cut_links = level.cut_links * below;
-    all->bisection_bytes_per_s = level.bisection_bytes_per_s;
-}
-
-/* Every accelerator of a unit has its own link; the cut divides the outermost level. (C.119) */
+/*
+ * Each level adds its instances, and the pairs that it joins but none below it does. Every
+ * accelerator of a unit has its own link; the cut divides the outermost level. (C.119)
+ */
 plait_graph plait_cluster_graph(const plait_cluster *cluster)
 {
     plait_graph all = {.nodes = cluster->gpus};
 
-    for (int l = 0; l < cluster->levels && gpus_below(cluster, l) < all.nodes; l++)
-        add_level(cluster, l, &all);
+    for (int l = 0; l < cluster->levels && gpus_below(cluster, l) < all.nodes; l++) {
+        const double below = gpus_below(cluster, l);
+        const double units = smaller(plait_level_units(cluster, l), all.nodes / below);
+        const plait_graph level = graph_of(&cluster->level[l], units, below);
+
+        if (units < 2.0)
+            continue;
+        all.links += all.nodes / units * level.links;
+        all.diameter = larger(all.diameter, level.diameter);
+        all.mean_hops +=
+            (units - 1.0) * below / all.nodes * level.mean_hops * units / (units - 1.0);
+        all.cut_links = level.cut_links * below;
+        all.bisection_bytes_per_s = level.bisection_bytes_per_s;
+    }
     return all;
 }
 

@@ -5,6 +5,7 @@
  *     its first 8 ranks               axes 4 and 2: the second is a line of two
  */
 #include <assert.h>
+#include <math.h>
 
 #include "base/numbers.h"
 #include "costmodel/network/topology.h"
@@ -80,87 +81,83 @@ static grid_use use_of(const plait_route *route, int l, double rate)
 }
 
 /*
- * Gather along the last axis first, then with more data along the others; stripes keep all busy.
- * (C.51)
+ * C.51: an all-gather along the last axis first, then with more data along the others; stripes keep
+ * all axes busy. An all-reduce scatters along each axis and gathers back, so the latency counts
+ * twice. In an all-to-all the links between the halves of an axis carry the traffic of all groups
+ * that interleave. (C.111)
  */
-double grid_gather_s(const plait_route *route, int l, double rate, double bytes)
+static double grid_s(const plait_route *route, int l, double rate, plait_collective_op op,
+                     double bytes)
 {
     const grid_use use = use_of(route, l, rate);
+    const double axis_bytes_per_s = use.pace * use.link_bytes_per_s;
     double s = 0.0;
     double share = 1.0;
 
     if (use.axes == 0)
         return 0.0;
+    if (op == PLAIT_ALL_REDUCE)
+        return 2.0 * use.latency_s +
+               plait_torus_all_reduce_s(bytes, use.axis, PLAIT_MAX_SIDES, axis_bytes_per_s, true);
     for (int a = PLAIT_MAX_SIDES - 1; a >= 0; a--) {
         if (use.axis[a] < 2)
             continue;
-        s += plait_torus_ring_all_gather_s(bytes * share, use.axis[a],
-                                           use.pace * use.link_bytes_per_s, false);
+        if (op == PLAIT_ALL_TO_ALL) {
+            s = larger(s, route->spacing[l][a] * plait_grid_all_to_all_s(bytes, &use.axis[a],
+                                                                         &use.closes[a], 1,
+                                                                         use.link_bytes_per_s));
+            continue;
+        }
+        s += plait_torus_ring_all_gather_s(bytes * share, use.axis[a], axis_bytes_per_s, false);
         share /= use.axis[a];
     }
-    return use.latency_s + s / use.axes;
+    return use.latency_s + (op == PLAIT_ALL_TO_ALL ? s : s / use.axes);
 }
 
-/* Reduce-scatter along each axis and gather back, so the latency counts twice. (C.51) */
-double grid_reduce_s(const plait_route *route, int l, double rate, double bytes)
-{
-    const grid_use use = use_of(route, l, rate);
+const link_kind link_grid = {.collective_s = grid_s};
 
-    if (use.axes == 0)
-        return 0.0;
-    return 2.0 * use.latency_s + plait_torus_all_reduce_s(bytes, use.axis, PLAIT_MAX_SIDES,
-                                                          use.pace * use.link_bytes_per_s, true);
-}
+/* ---- one level after the other, where a group's levels include a grid ----
+ *
+ *     4 units of 8 ranks, S bytes, all-reduce      scatter among 8 S, reduce among 4 S/8, gather S
+ *
+ * NCCL's rings pass all levels at once and pipeline them (collective.c). Software on a torus uses
+ * the levels one after the other: the outer level transfers only the share left after the inner
+ * ones.
+ */
 
 /*
- * The links between the halves of an axis carry the traffic of all groups that interleave. (C.111)
+ * Seconds at one level; `bytes`: the buffer of the ranks that communicate there, together. A gather
+ * among units on switches or direct links takes log2 u steps of recursive halving or doubling, in
+ * which each rank sends as many bytes as in a ring.
  */
-double grid_all_to_all_s(const plait_route *route, int l, double rate, double bytes)
+static double level_s(const plait_route *route, plait_network network, int l,
+                      plait_collective_op op, double bytes)
 {
-    const grid_use use = use_of(route, l, rate);
-    double slowest_s = 0.0;
-
-    if (use.axes == 0)
-        return 0.0;
-    for (int a = 0; a < PLAIT_MAX_SIDES; a++)
-        slowest_s =
-            larger(slowest_s, route->spacing[l][a] * plait_grid_all_to_all_s(bytes, &use.axis[a],
-                                                                             &use.closes[a], 1,
-                                                                             use.link_bytes_per_s));
-    return use.latency_s + slowest_s;
+    if (l == 0)
+        return domain_s(route, route->joined[0], op, bytes);
+    const int units = route_units(route, l);
+    const double rate = level_rate(route, network, l, units);
+    if (plait_level_is_grid(&route->cluster->level[l]))
+        return grid_s(route, l, rate, op, bytes);
+    return (op == PLAIT_ALL_REDUCE ? 2.0 : 1.0) *
+           (plait_switch_all_gather_s(bytes, rate, units) +
+            ceil(log2(units)) * (level_latency_s(route->cluster, l) + network.hop_s));
 }
 
-// ---- a grid as the domain ------------------------------------------------------------------
-
-/* The runtime's network efficiency does not apply inside the domain. */
-static double domain_rate(const plait_route *route)
+double levels_s(const plait_route *route, plait_network network, plait_collective_op op,
+                double bytes)
 {
-    const plait_level *const level = &route->cluster->level[0];
+    const int outermost = route->levels - 1;
+    double s = level_s(route, network, outermost, op, bytes / route->joined[outermost - 1]);
+    double share = bytes;
 
-    return level->link.bytes_per_s * level->efficiency;
+    for (int l = 0; l < outermost; l++) {
+        if (op == PLAIT_ALL_REDUCE)
+            s += level_s(route, network, l, PLAIT_REDUCE_SCATTER, share) +
+                 level_s(route, network, l, PLAIT_ALL_GATHER, share);
+        else
+            s += level_s(route, network, l, op, share);
+        share = bytes / route->joined[l];
+    }
+    return s;
 }
-
-static double gather_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
-{
-    (void)ranks, (void)op;
-    return grid_gather_s(route, 0, domain_rate(route), bytes);
-}
-
-static double reduce_s(const plait_route *route, int ranks, double bytes)
-{
-    (void)ranks;
-    return grid_reduce_s(route, 0, domain_rate(route), bytes);
-}
-
-static double all_to_all_s(const plait_route *route, int ranks, double bytes)
-{
-    (void)ranks;
-    return grid_all_to_all_s(route, 0, domain_rate(route), bytes);
-}
-
-const link_kind link_grid = {
-    .gather_s = gather_s,
-    .reduce_s = reduce_s,
-    .all_to_all_s = all_to_all_s,
-    .send_speed = wire_speed,
-};

@@ -207,7 +207,7 @@ typedef struct plait_accelerator {
     const char *price_source; /* source of usd_per_hour, from the file; NULL: none */
 } plait_accelerator;
 
-/** Every kind of link: constant, word, and descriptor in costmodel/network/topology_<kind>.c. */
+/** Every kind of link: constant, word, and descriptor in costmodel/network. */
 #define PLAIT_LEVEL_LIST(X)                                                                        \
     X(PLAIT_LEVEL_SWITCH, "switch", link_switch)     /* any pair at full rate */                   \
     X(PLAIT_LEVEL_FULL, "full", link_full)           /* direct links, shared evenly among peers */ \
