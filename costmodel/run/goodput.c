@@ -1,6 +1,6 @@
 /*
- * goodput.c - failures, checkpoints and restarts: the closed forms (C.320, C.321, C.322, C.323,
- * C.324, C.325, C.326)
+ * goodput.c - failures, checkpoints and restarts: closed forms, and runs drawn event by event
+ * (C.320, C.321, C.322, C.323, C.324, C.325, C.326, C.327)
  */
 #include "plait/lowlevel/goodput.h"
 
@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/random.h"
 #include "plait/units.h"
 
 void plait_reliability_init(plait_reliability *fleet)
@@ -30,11 +31,6 @@ void plait_reliability_init(plait_reliability *fleet)
     };
 }
 
-static bool is_within(double number, double least, double most)
-{
-    return number >= least && number <= most;
-}
-
 plait_status plait_reliability_check(const plait_reliability *fleet, plait_error *err)
 {
     const struct {
@@ -55,7 +51,7 @@ plait_status plait_reliability_check(const plait_reliability *fleet, plait_error
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (!is_within(numbers[i].number, numbers[i].least, numbers[i].most))
+        if (!(numbers[i].number >= numbers[i].least && numbers[i].number <= numbers[i].most))
             return plait_fail(err, PLAIT_ERROR_RANGE, numbers[i].name,
                               "expected a number from %g to %g, found %g", numbers[i].least,
                               numbers[i].most, numbers[i].number);
@@ -180,37 +176,6 @@ int plait_spares_worth(double nodes_in_repair, int nodes)
     return spares_worth(nodes_in_repair, 0.0, nodes);
 }
 
-/*
- * C.324: sets the spares, and the mean seconds that the job waits for a node at each interruption.
- */
-static void keep_spares(const plait_reliability *fleet, int nodes, double work_s,
-                        plait_goodput *out)
-{
-    const double between_s = out->mtbf_s + out->detect_s;
-    const double in_repair = fleet->node_loss * fleet->repair_s / between_s; // 0 without failures
-    const double repairs = work_s * fleet->straggler / fleet->repair_s;
-
-    out->spares = fleet->spares < 0 ? spares_worth(in_repair, repairs, nodes) : fleet->spares;
-    repair_shop shop = shop_without_spares(in_repair, repairs);
-    while (shop.spares < out->spares && shop.spares < PLAIT_MOST_SPARES)
-        shop_add_spare(&shop);
-    const double waits = shop_waits(&shop);
-    out->wait_s = waits > 0.0 ? between_s * waits : 0.0;
-}
-
-/* C.325: sets the blocking time of a checkpoint, its delay until it is safe, and the interval. */
-static void time_checkpoint(const plait_reliability *fleet, int nodes, double bytes,
-                            plait_goodput *out)
-{
-    out->write_s = bytes / fmin(fleet->node_bytes_per_s * nodes, fleet->most_bytes_per_s);
-    out->blocked_s = fleet->async ? bytes / (fleet->snapshot_bytes_per_s * nodes) : out->write_s;
-    out->lag_s = fleet->async ? out->write_s : 0.0;
-    out->interval_s = isinf(out->mtbf_s)
-                          ? (double)INFINITY
-                          : fmax(plait_daly_interval_s(out->blocked_s, out->mtbf_s), out->lag_s);
-    out->interval_s = fmax(out->interval_s, 1.0); // for a checkpoint of no bytes
-}
-
 plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double work_s,
                                double checkpoint_bytes)
 {
@@ -226,8 +191,27 @@ plait_goodput plait_goodput_of(const plait_reliability *fleet, int nodes, double
         .straggler = fleet->straggler,
     };
 
-    keep_spares(fleet, nodes, work_s, &out);
-    time_checkpoint(fleet, nodes, checkpoint_bytes, &out);
+    // C.324: the spares, and the mean seconds that the job waits for a node at each interruption
+    const double between_s = out.mtbf_s + out.detect_s;
+    const double in_repair = fleet->node_loss * fleet->repair_s / between_s; // 0 without failures
+    const double repairs = work_s * fleet->straggler / fleet->repair_s;
+    repair_shop shop = shop_without_spares(in_repair, repairs);
+
+    out.spares = fleet->spares < 0 ? spares_worth(in_repair, repairs, nodes) : fleet->spares;
+    while (shop.spares < out.spares && shop.spares < PLAIT_MOST_SPARES)
+        shop_add_spare(&shop);
+    const double waits = shop_waits(&shop);
+    out.wait_s = waits > 0.0 ? between_s * waits : 0.0;
+
+    // C.325: the blocking time of a checkpoint, its delay until it is safe, and the interval
+    out.write_s = checkpoint_bytes / fmin(fleet->node_bytes_per_s * nodes, fleet->most_bytes_per_s);
+    out.blocked_s =
+        fleet->async ? checkpoint_bytes / (fleet->snapshot_bytes_per_s * nodes) : out.write_s;
+    out.lag_s = fleet->async ? out.write_s : 0.0;
+    out.interval_s = isinf(out.mtbf_s)
+                         ? (double)INFINITY
+                         : fmax(plait_daly_interval_s(out.blocked_s, out.mtbf_s), out.lag_s);
+    out.interval_s = fmax(out.interval_s, 1.0); // for a checkpoint of no bytes
     out.effective = 1.0 / plait_goodput_wall_s(&out, 1.0);
     return out;
 }
@@ -262,4 +246,73 @@ double plait_finish_probability(double wall_s, double deadline_s, double low, do
     if (!(low > 0.0) || !(high > 0.0) || spread <= 0.0)
         return slack >= 0.0 ? 1.0 : 0.0;
     return 0.5 * erfc(-slack / spread * z_of_90 * sqrt(0.5));
+}
+
+/* ---- one run, drawn event by event (C.327) ----
+ *
+ * The simulation uses no closed form except the interval between checkpoints, so that it checks
+ * them.
+ */
+
+static double exponential(uint64_t *state, double mean)
+{
+    return -mean * log(random_share(state));
+}
+
+double plait_goodput_run(const plait_goodput *goodput, double work_s, double low, double high,
+                         double most_s, uint64_t number)
+{
+    const double cycle_s = goodput->interval_s + goodput->blocked_s;
+    uint64_t state = number * 0xd1342543de82ef95U + 1U;
+    double left_s = // work that no checkpoint contains
+        work_s * goodput->straggler * plait_step_factor(low, high, random_normal(&state));
+    double back_s[PLAIT_MOST_SPARES + 1] = {0.0}; // time at which each node returns from repair
+    double now_s = 0.0, restart_s = 0.0;
+
+    if (isinf(goodput->mtbf_s))
+        return fmin(left_s, most_s);
+    while (now_s < most_s) {
+        const double up_s = exponential(&state, goodput->mtbf_s);
+
+        if (up_s > restart_s) {
+            const double checkpoints =
+                isinf(cycle_s) ? 0.0 : ceil(left_s / goodput->interval_s) - 1.0;
+            const double whole_s = left_s + checkpoints * goodput->blocked_s;
+            const double computing_s = up_s - restart_s;
+
+            now_s += restart_s;
+            if (whole_s <= computing_s)
+                return fmin(now_s + whole_s, most_s);
+            now_s += computing_s;
+            if (!isinf(cycle_s))
+                left_s -=
+                    goodput->interval_s * floor(fmax(0.0, computing_s - goodput->lag_s) / cycle_s);
+        } else {
+            now_s += up_s;
+        }
+        now_s += goodput->detect_s;
+
+        // A failed node goes to repair; a spare replaces it, or the job waits for the first
+        // repaired node, which may be the failed one.
+        if (random_share(&state) < goodput->node_loss) {
+            const double repaired_s = now_s + exponential(&state, goodput->repair_s);
+            double *first_s = back_s;
+
+            for (int i = 1; i < goodput->spares; i++)
+                if (back_s[i] < *first_s)
+                    first_s = &back_s[i];
+            if (goodput->spares == 0) {
+                now_s = repaired_s;
+            } else if (*first_s > now_s) {
+                now_s = fmin(*first_s, repaired_s);
+                *first_s = fmax(*first_s, repaired_s);
+            } else {
+                *first_s = repaired_s;
+            }
+        }
+        restart_s = goodput->once_s;
+        while (random_share(&state) < goodput->repeat)
+            restart_s += goodput->once_s;
+    }
+    return most_s;
 }
