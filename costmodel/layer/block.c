@@ -17,22 +17,6 @@ const char *const plait_dim_name[PLAIT_DIMS + 1] = {PLAIT_DIM_LIST(X) NULL};
 
 // ---- the layer -----------------------------------------------------------------------------
 
-/*
- * C.24: a layer whose costs the model file states. tp divides its work, and it has no collectives.
- */
-static void draw_opaque(block_draft *draft)
-{
-    const plait_opaque *given = &draft->layer->given;
-    const int tp = draft->shard->tp;
-
-    block_scan_add(draft, PLAIT_PART_opaque, draft->tokens * given->forward_flops / tp,
-                   draft->tokens * given->forward_bytes / tp,
-                   draft->norm_tokens * draft->model->hidden);
-    block_keep(draft, PLAIT_TENSOR_opaque, draft->tokens * given->activation_bytes / tp);
-    block_keep(draft, PLAIT_TENSOR_norm_in, draft->norm_tokens * draft->model->hidden);
-    draft->out->weights.dense += given->params / tp;
-}
-
 static void draw_mixer(block_draft *draft)
 {
     switch (draft->layer->mixer) {
@@ -62,37 +46,21 @@ static void draw_ffn(block_draft *draft)
         block_moe(draft);
 }
 
-static bool has_mixer(const plait_layer *layer)
+static bool has_both(const plait_layer *layer)
 {
-    return layer->mixer != PLAIT_MIXER_NONE;
+    return layer->mixer != PLAIT_MIXER_NONE && layer->ffn != PLAIT_FFN_NONE;
 }
 
-static bool has_ffn(const plait_layer *layer)
+static void add_mixer_norm(block_draft *draft)
 {
-    return layer->ffn != PLAIT_FFN_NONE;
+    block_norm_add(draft, draft->layer->mixer == PLAIT_MIXER_MLA ? BLOCK_NORM_FEEDS
+                                                                 : BLOCK_NORM_IN_PRODUCT);
 }
 
-static bool is_parallel(const plait_layer *layer)
+static void add_ffn_norm(block_draft *draft)
 {
-    return layer->parallel_residual && has_mixer(layer) && has_ffn(layer);
-}
-
-static block_norm_use norm_of_mixer(const plait_layer *layer)
-{
-    return layer->mixer == PLAIT_MIXER_MLA ? BLOCK_NORM_FEEDS : BLOCK_NORM_IN_PRODUCT;
-}
-
-/*
- * A layer with experts has collectives of its own instead of those around tensor-parallel products.
- */
-static bool has_experts(const plait_layer *layer)
-{
-    return layer->ffn == PLAIT_FFN_MOE;
-}
-
-static block_norm_use norm_of_ffn(const plait_layer *layer)
-{
-    return has_experts(layer) ? BLOCK_NORM_ROUTES : BLOCK_NORM_IN_PRODUCT;
+    block_norm_add(draft,
+                   draft->layer->ffn == PLAIT_FFN_MOE ? BLOCK_NORM_ROUTES : BLOCK_NORM_IN_PRODUCT);
 }
 
 /* x + mixer(norm(x)), without the norm if the layer has none */
@@ -101,49 +69,29 @@ static void draw_mixer_half(block_draft *draft, int norms)
     const block_stream input = draft->at;
 
     if (norms > 0)
-        block_norm_add(draft, norm_of_mixer(draft->layer));
+        add_mixer_norm(draft);
     block_tp_enter(draft, PLAIT_PART_qkv);
     draw_mixer(draft);
     block_tp_leave(draft, PLAIT_PART_attn_out);
     block_residual_add(draft, input);
 }
 
-/* x + ffn(norm(x)) */
+/*
+ * x + ffn(norm(x)). A layer with experts has collectives of its own instead of those around
+ * tensor-parallel products.
+ */
 static void draw_ffn_half(block_draft *draft, int norms)
 {
-    const bool moe = has_experts(draft->layer);
+    const bool moe = draft->layer->ffn == PLAIT_FFN_MOE;
     const block_stream input = draft->at;
 
     if (norms > 0)
-        block_norm_add(draft, norm_of_ffn(draft->layer));
+        add_ffn_norm(draft);
     if (!moe)
         block_tp_enter(draft, PLAIT_PART_fc1);
     draw_ffn(draft);
     if (!moe)
         block_tp_leave(draft, PLAIT_PART_fc2);
-    block_residual_add(draft, input);
-}
-
-/*
- * x + mixer(norm(x)) + ffn(norm(x)), with one collective before and one after both. If the layer
- * has one norm, both read its output.
- */
-static void draw_parallel(block_draft *draft, int norms)
-{
-    const block_stream input = draft->at;
-
-    if (norms > 0)
-        block_norm_add(draft, norm_of_mixer(draft->layer));
-    const block_stream normed = draft->at;
-    block_tp_enter(draft, PLAIT_PART_qkv);
-    draw_mixer(draft);
-    const block_stream mixed = draft->at;
-    draft->at = norms > 1 ? input : normed;
-    if (norms > 1)
-        block_norm_add(draft, norm_of_ffn(draft->layer));
-    draw_ffn(draft);
-    block_tp_leave(draft, PLAIT_PART_fc2);
-    block_join(draft, mixed);
     block_residual_add(draft, input);
 }
 
@@ -158,27 +106,50 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
                           const plait_shard *shard, plait_pass pass, plait_block *out)
 {
     block_draft draft = block_draft_of(model, layer, shard, pass, out);
+    const block_stream input = draft.at;
     int norms = layer->norms;
 
+    // C.24: the model file states the costs; tp divides the work, and there are no collectives.
     if (layer->opaque) {
-        draw_opaque(&draft);
+        const plait_opaque *given = &layer->given;
+
+        block_scan_add(&draft, PLAIT_PART_opaque, draft.tokens * given->forward_flops / shard->tp,
+                       draft.tokens * given->forward_bytes / shard->tp,
+                       draft.norm_tokens * model->hidden);
+        block_keep(&draft, PLAIT_TENSOR_opaque, draft.tokens * given->activation_bytes / shard->tp);
+        block_keep(&draft, PLAIT_TENSOR_norm_in, draft.norm_tokens * model->hidden);
+        out->weights.dense += given->params / shard->tp;
         return;
     }
-    if (is_parallel(layer)) {
-        draw_parallel(&draft, norms);
+    // x + mixer(norm(x)) + ffn(norm(x)), with one collective before and one after both. If the
+    // layer has one norm, both read its output.
+    if (layer->parallel_residual && has_both(layer)) {
+        if (norms > 0)
+            add_mixer_norm(&draft);
+        const block_stream normed = draft.at;
+        block_tp_enter(&draft, PLAIT_PART_qkv);
+        draw_mixer(&draft);
+        const block_stream mixed = draft.at;
+        draft.at = norms > 1 ? input : normed;
+        if (norms > 1)
+            add_ffn_norm(&draft);
+        draw_ffn(&draft);
+        block_tp_leave(&draft, PLAIT_PART_fc2);
+        block_join(&draft, mixed);
+        block_residual_add(&draft, input);
         draw_norms(&draft, norms - 2);
         return;
     }
-    if (has_mixer(layer))
+    if (layer->mixer != PLAIT_MIXER_NONE)
         draw_mixer_half(&draft, norms--);
-    if (has_ffn(layer))
+    if (layer->ffn != PLAIT_FFN_NONE)
         draw_ffn_half(&draft, norms--);
     draw_norms(&draft, norms);
 }
 
 bool block_halves(const plait_layer *layer)
 {
-    return !layer->opaque && !is_parallel(layer) && has_mixer(layer) && has_ffn(layer);
+    return !layer->opaque && !layer->parallel_residual && has_both(layer);
 }
 
 void block_describe_half(const plait_model *model, const plait_layer *layer,
@@ -196,42 +167,32 @@ void block_describe_half(const plait_model *model, const plait_layer *layer,
 }
 
 /*
- * Kept bytes per element of a tensor. Software that keeps the quantised inputs of fp8 and fp4
- * products keeps them instead of the 16-bit tensor, or in addition if another operator reads the
- * 16-bit tensor: the core attention's backward reads its own output. (C.25)
+ * C.25: kept bytes. Software that keeps the quantised inputs of fp8 and fp4 products keeps them
+ * instead of the 16-bit tensor, or in addition if another operator reads the 16-bit tensor: the
+ * core attention's backward reads its own output. Under sp the profile's share of the norm outputs
+ * is kept gathered.
  */
-static double bytes_of_tensor(const plait_shard *shard, int tensor)
-{
-    const double bytes = shard->runtime->keep.keeps[tensor];
-
-    if (!block_quantises_once(shard) || bytes <= 0.0)
-        return bytes;
-    switch ((plait_tensor)tensor) {
-    case PLAIT_TENSOR_norm_out:
-    case PLAIT_TENSOR_linear_norm_out:
-    case PLAIT_TENSOR_latent:
-    case PLAIT_TENSOR_act_out:
-    case PLAIT_TENSOR_routed:
-    case PLAIT_TENSOR_expert_act_out:
-    case PLAIT_TENSOR_shared_act_out:
-        return smaller(bytes, plait_quantised_bytes(shard->precision));
-    case PLAIT_TENSOR_core_out:
-        return bytes + plait_quantised_bytes(shard->precision);
-    default:
-        return bytes;
-    }
-}
-
-/* C.25. Under sp the profile's share of the norm outputs is kept gathered. */
 void plait_block_tensor_bytes(const plait_block *block, const plait_shard *shard,
                               double bytes[PLAIT_TENSORS])
 {
+    static const unsigned inputs =
+        1u << PLAIT_TENSOR_norm_out | 1u << PLAIT_TENSOR_linear_norm_out |
+        1u << PLAIT_TENSOR_latent | 1u << PLAIT_TENSOR_act_out | 1u << PLAIT_TENSOR_routed |
+        1u << PLAIT_TENSOR_expert_act_out | 1u << PLAIT_TENSOR_shared_act_out;
     static const plait_tensor outs[] = {PLAIT_TENSOR_norm_out, PLAIT_TENSOR_linear_norm_out,
                                         PLAIT_TENSOR_router_in};
+    const double narrow_bytes =
+        block_quantises_once(shard) ? plait_quantised_bytes(shard->precision) : 0.0;
     double norms = 0.0;
 
-    for (int t = 0; t < PLAIT_TENSORS; t++)
-        bytes[t] = block->saved[t] > 0.0 ? bytes_of_tensor(shard, t) * block->saved[t] : 0.0;
+    for (int t = 0; t < PLAIT_TENSORS; t++) {
+        double each = shard->runtime->keep.keeps[t];
+        if (narrow_bytes > 0.0 && each > 0.0 && inputs >> t & 1u)
+            each = smaller(each, narrow_bytes);
+        else if (each > 0.0 && t == PLAIT_TENSOR_core_out)
+            each += narrow_bytes;
+        bytes[t] = block->saved[t] > 0.0 ? each * block->saved[t] : 0.0;
+    }
     for (size_t i = 0; i < sizeof outs / sizeof *outs; i++)
         norms += block->saved[outs[i]];
     if (norms <= 0.0)
@@ -255,47 +216,56 @@ double plait_block_saved_bytes(const plait_block *block, const plait_shard *shar
 
 // ---- model FLOPs and parameters ------------------------------------------------------------
 
-static double forward_model_flops(const plait_block *block)
+/* Describes the forward of a layer, or of an end, over one sequence on one device. */
+typedef void (*describe_end)(const plait_model *model, const plait_shard *shard, plait_pass pass,
+                             plait_block *out);
+
+static void describe_whole(const plait_model *model, const plait_layer *layer, describe_end end,
+                           double seq, plait_block *out)
+{
+    const plait_runtime neutral = {0};
+    const plait_pass pass = {PLAIT_FORWARD, 1.0, seq, seq};
+    const plait_shard shard = {.tp = 1,
+                               .cp = 1,
+                               .ep = 1,
+                               .etp = 1,
+                               .attention = PLAIT_ATTENTION_FUSED,
+                               .runtime = &neutral};
+
+    if (end)
+        end(model, &shard, pass, out);
+    else
+        plait_block_describe(model, layer, &shard, pass, out);
+}
+
+/* Model FLOPs of the operators of some parts (bits 1 << PLAIT_PART_...). */
+static double model_flops(const plait_block *block, unsigned parts)
 {
     double flops = 0.0;
 
     for (int i = 0; i < block->ops; i++)
-        flops += block->op[i].count * block->op[i].model_flops;
+        if (parts >> block->op[i].part & 1u)
+            flops += block->op[i].count * block->op[i].model_flops;
     return flops;
-}
-
-/* The shard of one device without parallelism, with fused attention. */
-static plait_shard whole_shard(const plait_runtime *neutral)
-{
-    return (plait_shard){.tp = 1,
-                         .cp = 1,
-                         .ep = 1,
-                         .etp = 1,
-                         .attention = PLAIT_ATTENTION_FUSED,
-                         .runtime = neutral};
-}
-
-/* Describes the forward of a layer over one sequence on one device. */
-static void describe_whole(const plait_model *model, const plait_layer *layer, double seq,
-                           plait_block *out)
-{
-    const plait_runtime neutral = {0};
-    const plait_shard shard = whole_shard(&neutral);
-
-    plait_block_describe(model, layer, &shard, (plait_pass){PLAIT_FORWARD, 1.0, seq, seq}, out);
 }
 
 double plait_layer_flops_per_token(const plait_model *model, const plait_layer *layer, double seq,
                                    unsigned parts)
 {
-    double flops = 0.0;
     plait_block block;
 
-    describe_whole(model, layer, seq, &block);
-    for (int i = 0; i < block.ops; i++)
-        if (parts >> block.op[i].part & 1u)
-            flops += block.op[i].count * block.op[i].model_flops;
-    return flops / seq;
+    describe_whole(model, layer, NULL, seq, &block);
+    return model_flops(&block, parts) / seq;
+}
+
+/* The sum of a quantity of each kind of layer over all layers. */
+static double sum_over_layers(const plait_model *model, const double *of_kind)
+{
+    double sum = 0.0;
+
+    for (int i = 0; i < model->layers; i++)
+        sum += of_kind[model->layer_kind[i]];
+    return sum;
 }
 
 /*
@@ -305,22 +275,16 @@ double plait_layer_flops_per_token(const plait_model *model, const plait_layer *
  */
 double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute)
 {
-    const plait_runtime neutral = {0};
-    const plait_shard shard = whole_shard(&neutral);
-    const plait_pass pass = {PLAIT_FORWARD, 1.0, seq, seq};
     double of_kind[PLAIT_MAX_LAYER_KINDS] = {0};
-    double layers = 0.0;
     plait_block block;
 
     for (int k = 0; k < model->kinds; k++) {
-        describe_whole(model, &model->kind[k], seq, &block);
-        of_kind[k] = forward_model_flops(&block);
+        describe_whole(model, &model->kind[k], NULL, seq, &block);
+        of_kind[k] = model_flops(&block, ~0u);
     }
-    for (int i = 0; i < model->layers; i++)
-        layers += of_kind[model->layer_kind[i]];
-    plait_block_head(model, &shard, pass, &block);
-
-    const double head = forward_model_flops(&block);
+    describe_whole(model, NULL, plait_block_head, seq, &block);
+    const double layers = sum_over_layers(model, of_kind);
+    const double head = model_flops(&block, ~0u);
     const double mtp = model->mtp_layers * (of_kind[model->mtp_kind] + head);
     return ((recompute ? 4.0 : 3.0) * layers + 3.0 * (head + mtp)) / seq;
 }
@@ -331,7 +295,7 @@ double plait_layer_skipped_flops_per_token(const plait_model *model, const plait
     double flops = 0.0;
     plait_block block;
 
-    describe_whole(model, layer, seq, &block);
+    describe_whole(model, layer, NULL, seq, &block);
     for (int i = 0; i < block.ops; i++)
         if (block.op[i].kind == PLAIT_OP_ATTENTION)
             flops += block.op[i].count * (block.op[i].model_flops - block.op[i].flops);
@@ -341,13 +305,10 @@ double plait_layer_skipped_flops_per_token(const plait_model *model, const plait
 double plait_model_skipped_flops_per_token(const plait_model *model, double seq)
 {
     double of_kind[PLAIT_MAX_LAYER_KINDS] = {0};
-    double flops = 0.0;
 
     for (int k = 0; k < model->kinds; k++)
         of_kind[k] = plait_layer_skipped_flops_per_token(model, &model->kind[k], seq);
-    for (int i = 0; i < model->layers; i++)
-        flops += of_kind[model->layer_kind[i]];
-    return 3.0 * (flops + model->mtp_layers * of_kind[model->mtp_kind]);
+    return 3.0 * (sum_over_layers(model, of_kind) + model->mtp_layers * of_kind[model->mtp_kind]);
 }
 
 /*
@@ -357,7 +318,7 @@ static double layer_params(const plait_model *model, const plait_layer *layer, b
 {
     plait_block block;
 
-    describe_whole(model, layer, 1.0, &block);
+    describe_whole(model, layer, NULL, 1.0, &block);
     double expert = block.weights.expert;
     if (active && layer->ffn == PLAIT_FFN_MOE)
         expert *= (double)layer->moe.topk / layer->moe.experts;
@@ -367,15 +328,12 @@ static double layer_params(const plait_model *model, const plait_layer *layer, b
 /* C.1: sums the weights in the descriptions of both ends and all layers. */
 plait_params plait_model_params(const plait_model *model)
 {
-    const plait_runtime neutral = {0};
-    const plait_shard shard = whole_shard(&neutral);
-    const plait_pass pass = {PLAIT_FORWARD, 1.0, 1.0, 1.0};
     plait_params params = {0};
     plait_block block;
 
-    plait_block_embedding(model, &shard, pass, &block);
+    describe_whole(model, NULL, plait_block_embedding, 1.0, &block);
     params.embedding = block.weights.dense;
-    plait_block_head(model, &shard, pass, &block);
+    describe_whole(model, NULL, plait_block_head, 1.0, &block);
     const double norm = (model->layer_norm ? 2.0 : 1.0) * model->hidden;
     params.head = block.weights.dense - norm;
     params.total = params.embedding + params.head + norm;

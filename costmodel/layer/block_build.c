@@ -18,6 +18,8 @@ block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
                            const plait_shard *shard, plait_pass pass, plait_block *out)
 {
     const double tokens = pass.sequences * pass.query_tokens / shard->cp;
+    const bool serving = pass.kind == PLAIT_PREFILL || pass.kind == PLAIT_DECODE;
+    const bool both = pass.kind == PLAIT_BACKWARD;
 
     out->ops = 0;
     out->saved_gathered = 0.0;
@@ -29,6 +31,10 @@ block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
         .layer = layer,
         .shard = shard,
         .pass = pass,
+        .forward = serving || pass.kind == PLAIT_FORWARD,
+        .serving = serving,
+        .backward_input = both || pass.kind == PLAIT_BACKWARD_INPUT,
+        .backward_weight = both || pass.kind == PLAIT_BACKWARD_WEIGHT,
         .out = out,
         .tokens = tokens,
         .norm_tokens = shard->sp ? tokens / shard->tp : tokens,
@@ -58,32 +64,8 @@ bool block_gathers_narrow(const plait_shard *shard)
            (shard->precision == PLAIT_FP8 && !kernels->rowwise_scaling);
 }
 
-bool block_is_forward(const block_draft *draft)
-{
-    const plait_pass_kind kind = draft->pass.kind;
-
-    return kind == PLAIT_FORWARD || kind == PLAIT_PREFILL || kind == PLAIT_DECODE;
-}
-
-bool block_is_serving(const block_draft *draft)
-{
-    return draft->pass.kind == PLAIT_PREFILL || draft->pass.kind == PLAIT_DECODE;
-}
-
-bool block_is_backward_input(const block_draft *draft)
-{
-    return draft->pass.kind == PLAIT_BACKWARD || draft->pass.kind == PLAIT_BACKWARD_INPUT;
-}
-
-static bool is_backward_weight(const block_draft *draft)
-{
-    return draft->pass.kind == PLAIT_BACKWARD || draft->pass.kind == PLAIT_BACKWARD_WEIGHT;
-}
-
 void block_place(block_draft *draft, plait_dim makes, double elements)
 {
-    if (draft->placed)
-        return;
     plait_place place = {
         .number = (signed char)(draft->place.number + 1),
         .inputs = draft->at.places,
@@ -123,32 +105,6 @@ void block_keep(block_draft *draft, plait_tensor tensor, double elements)
 
 // ---- products (C.10) -----------------------------------------------------------------------
 
-static bool is_narrow(const block_draft *draft, plait_part part)
-{
-    const plait_kernel_set *kernels = &draft->shard->runtime->kernels;
-
-    return part == PLAIT_PART_head ? kernels->narrow_head : part != PLAIT_PART_router;
-}
-
-/* Is the input of this product (backward: the gradient of its output) gathered under sp? */
-static bool is_gathered(const block_linear *linear, plait_pass_kind layout)
-{
-    if (linear->experts > 0.0 || linear->part == PLAIT_PART_mla_up)
-        return false;
-    return layout == PLAIT_FORWARD
-               ? linear->makes == PLAIT_DIM_HEADS || linear->makes == PLAIT_DIM_FFN
-               : linear->makes == PLAIT_DIM_HIDDEN;
-}
-
-/* A fused kernel for an expert's two products quantises the tensor between them itself. */
-static bool stays_inside(const block_draft *draft, const block_linear *linear,
-                         plait_pass_kind layout)
-{
-    return draft->shard->runtime->kernels.fused_experts &&
-           linear->part ==
-               (layout == PLAIT_FORWARD ? PLAIT_PART_expert_fc2 : PLAIT_PART_expert_fc1);
-}
-
 /*
  * C.302: memory traffic, in bytes per element, of quantising a tensor for both products that read
  * it. If one scale for the whole tensor is computed from its current values, the kernel must read
@@ -168,42 +124,33 @@ static double narrowing_bytes(const plait_shard *shard)
 }
 
 /*
- * C.302: memory traffic, in bytes per weight, of one of the two quantisations in each microbatch:
- * before the forward product and before that of the input's gradient.
- */
-static double narrowing_weight_bytes(const plait_shard *shard)
-{
-    return 0.5 * (narrowing_bytes(shard) + HALF_BYTES);
-}
-
-/*
  * C.302: bytes of memory traffic that quantisation adds to a product. Each tensor is quantised once
- * for both products that read it; if sp gathers the quantised tensor, each rank quantises its own
- * part. Software that keeps quantised weights makes them once per step, which is left out.
+ * for both products that read it. A weight is quantised twice in each microbatch: before the
+ * forward product and before that of the input's gradient. Software that keeps quantised weights
+ * makes them once per step, which is left out.
  */
 static double quantised_of(const block_draft *draft, const block_linear *linear, const plait_op *op)
 {
     const plait_shard *shard = draft->shard;
-    const bool gathered = shard->sp && is_gathered(linear, op->layout);
-    const double weights = op->batch * op->k * op->n;
-    double bytes;
+    const bool forward = op->layout == PLAIT_FORWARD;
+    // a fused kernel for an expert's two products quantises the tensor between them itself
+    const bool inside = shard->runtime->kernels.fused_experts &&
+                        linear->part == (forward ? PLAIT_PART_expert_fc2 : PLAIT_PART_expert_fc1);
+    // if sp gathers the quantised input (or gradient of the output), a rank quantises its own part
+    const bool gathered =
+        shard->sp && linear->experts <= 0.0 && linear->part != PLAIT_PART_mla_up &&
+        (forward ? linear->makes == PLAIT_DIM_HEADS || linear->makes == PLAIT_DIM_FFN
+                 : linear->makes == PLAIT_DIM_HIDDEN);
 
     if (shard->precision < PLAIT_FP8 || !op->matrix_precision ||
-        op->layout == PLAIT_BACKWARD_WEIGHT || stays_inside(draft, linear, op->layout))
+        op->layout == PLAIT_BACKWARD_WEIGHT || inside)
         return 0.0;
-    bytes = narrowing_bytes(shard) * op->batch * op->m * op->k /
-            (gathered && block_gathers_narrow(shard) ? shard->tp : 1);
-    return block_quantises_once(shard) ? bytes : bytes + narrowing_weight_bytes(shard) * weights;
-}
-
-/* Bytes per element of the gradient that a product accumulates into; 0: it does not. (C.301) */
-static double accumulated_of(const block_draft *draft, const plait_op *op)
-{
-    const plait_shard *shard = draft->shard;
-
-    if (op->layout != PLAIT_BACKWARD_WEIGHT || !shard->runtime->kernels.fused_accumulation)
-        return 0.0;
-    return plait_state_format_bytes(shard->grad_reduce);
+    const double per_element = narrowing_bytes(shard);
+    const double bytes = per_element * op->batch * op->m * op->k /
+                         (gathered && block_gathers_narrow(shard) ? shard->tp : 1);
+    return block_quantises_once(shard)
+               ? bytes
+               : bytes + 0.5 * (per_element + HALF_BYTES) * (op->batch * op->k * op->n);
 }
 
 /* The largest power of two, at most 8, that divides `elements`. */
@@ -223,31 +170,20 @@ double block_misaligned(double a, double b)
 }
 
 /*
- * C.312 for any of the three products, whose operands have rows of k or n elements. Most software
- * pads the vocabulary, so that n of the head is aligned.
- */
-static double misaligned_of(const block_draft *draft, const block_linear *linear,
-                            const plait_op *op)
-{
-    const plait_shard *shard = draft->shard;
-    const bool padded = linear->part == PLAIT_PART_head && !shard->runtime->kernels.unpadded_vocab;
-
-    if (op->matrix_precision && shard->precision >= PLAIT_FP8)
-        return 0.0;
-    return block_misaligned(linear->k, padded ? linear->k : linear->n);
-}
-
-/*
  * One of the three products of a linear layer y = x W, with x [rows, k], W [k, n]:
  *
  *     forward           y  = x W        [rows, k] x [k, n]
  *     input's gradient  dx = dy W^T     [rows, n] x [n, k]
  *     weight's          dW = x^T dy     [k, rows] x [rows, n]
  *
- * Each takes 2 m n k FLOPs, all of them model FLOPs. The head and the router stay in bf16.
+ * Each takes 2 m n k FLOPs, all of them model FLOPs, but of experts those of a router without a
+ * capacity: dropped rows count, padding does not. The head and the router stay in bf16.
  */
 static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_kind layout)
 {
+    const plait_shard *shard = draft->shard;
+    const plait_kernel_set *kernels = &shard->runtime->kernels;
+    const bool head = linear->part == PLAIT_PART_head;
     const bool grouped = linear->experts > 0.0;
     const double reached = linear->reached > 0.0 ? linear->reached : linear->experts;
     const double rows = grouped ? linear->rows * linear->experts / reached : linear->rows;
@@ -255,21 +191,26 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
         .kind = grouped ? PLAIT_OP_GROUPED_GEMM : PLAIT_OP_GEMM,
         .part = linear->part,
         .layout = layout,
-        .matrix_precision = is_narrow(draft, linear->part),
+        .matrix_precision = head ? kernels->narrow_head : linear->part != PLAIT_PART_router,
         .batch = grouped ? reached : 1.0,
         .m = layout == PLAIT_BACKWARD_WEIGHT ? linear->k : rows,
         .n = layout == PLAIT_BACKWARD_INPUT ? linear->k : linear->n,
         .k = layout == PLAIT_BACKWARD_INPUT    ? linear->n
              : layout == PLAIT_BACKWARD_WEIGHT ? rows
                                                : linear->k,
+        .imbalance = linear->imbalance,
     };
 
     op.flops = 2.0 * op.batch * op.m * op.n * op.k;
-    op.model_flops = op.flops;
+    op.model_flops = grouped ? op.flops / linear->rows_kept : op.flops;
     op.bytes = HALF_BYTES * op.batch * (op.m * op.k + op.k * op.n + op.m * op.n);
     op.quantised = quantised_of(draft, linear, &op);
-    op.misaligned = misaligned_of(draft, linear, &op);
-    op.accumulated = accumulated_of(draft, &op);
+    // C.312: operands have rows of k or n elements; most software pads the vocabulary of the head
+    if (!op.matrix_precision || shard->precision < PLAIT_FP8)
+        op.misaligned =
+            block_misaligned(linear->k, head && !kernels->unpadded_vocab ? linear->k : linear->n);
+    if (layout == PLAIT_BACKWARD_WEIGHT && kernels->fused_accumulation) // C.301
+        op.accumulated = plait_state_format_bytes(shard->grad_reduce);
     block_op_add(draft, op);
 }
 
@@ -285,12 +226,20 @@ void block_linear_add(block_draft *draft, block_linear linear)
         *(grouped ? &draft->out->weights.expert : &draft->out->weights.dense) += params;
     if (linear.rows <= 0.0)
         return;
-    if (block_is_forward(draft))
+    if (draft->forward)
         add_gemm(draft, &linear, PLAIT_FORWARD);
-    if (block_is_backward_input(draft))
+    if (draft->backward_input)
         add_gemm(draft, &linear, PLAIT_BACKWARD_INPUT);
-    if (is_backward_weight(draft))
+    if (draft->backward_weight)
         add_gemm(draft, &linear, PLAIT_BACKWARD_WEIGHT);
+}
+
+void block_product_add(block_draft *draft, plait_part part, double rows, double k, double n,
+                       plait_dim makes, bool bias)
+{
+    block_linear_add(
+        draft,
+        (block_linear){.part = part, .rows = rows, .k = k, .n = n, .makes = makes, .bias = bias});
 }
 
 // ---- passes over memory (C.11) -------------------------------------------------------------
@@ -310,15 +259,20 @@ block_traffic block_traffic_of(block_pass pass, bool fused)
 }
 
 /* The pass for weight gradients has no memory-bound operations. */
-void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic)
+void block_pass_add(block_draft *draft, plait_part part, double elements, block_traffic traffic)
 {
-    const double bytes = block_is_forward(draft)          ? traffic.forward
-                         : block_is_backward_input(draft) ? traffic.backward
-                                                          : 0.0;
-    block_place(draft, draft->at.width, elements);
+    const double bytes = draft->forward          ? traffic.forward
+                         : draft->backward_input ? traffic.backward
+                                                 : 0.0;
     if (bytes * elements > 0.0)
         block_op_add(draft,
                      (plait_op){.kind = PLAIT_OP_MEMORY, .part = part, .bytes = bytes * elements});
+}
+
+void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic)
+{
+    block_place(draft, draft->at.width, elements);
+    block_pass_add(draft, part, elements, traffic);
 }
 
 /*
@@ -328,16 +282,15 @@ void block_memory_add(block_draft *draft, plait_part part, double elements, bloc
 void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
                     double elements)
 {
-    block_place(draft, draft->at.width, elements);
-    if (!block_is_forward(draft) && !block_is_backward_input(draft))
-        return;
+    const double passes = draft->forward ? 1.0 : 2.0;
 
-    const double passes = block_is_forward(draft) ? 1.0 : 2.0;
-    block_op_add(draft, (plait_op){.kind = PLAIT_OP_SCAN,
-                                   .part = part,
-                                   .flops = passes * flops,
-                                   .model_flops = passes * flops,
-                                   .bytes = passes * bytes});
+    block_place(draft, draft->at.width, elements);
+    if (draft->forward || draft->backward_input)
+        block_op_add(draft, (plait_op){.kind = PLAIT_OP_SCAN,
+                                       .part = part,
+                                       .flops = passes * flops,
+                                       .model_flops = passes * flops,
+                                       .bytes = passes * bytes});
 }
 
 /*
@@ -390,6 +343,18 @@ void block_residual_add(block_draft *draft, block_stream skipped)
 
 // ---- collectives (C.12) --------------------------------------------------------------------
 
+void block_collective_add(block_draft *draft, plait_part part, plait_collective_op collective,
+                          plait_axis axis, plait_overlap_class overlap, double bytes, double count)
+{
+    block_op_add(draft, (plait_op){.kind = PLAIT_OP_COLLECTIVE,
+                                   .part = part,
+                                   .collective = collective,
+                                   .axis = axis,
+                                   .overlap = overlap,
+                                   .bytes = bytes,
+                                   .count = count});
+}
+
 /*
  * Collectives around each pair of column- and row-parallel products, on all T h elements of the
  * microbatch:
@@ -397,37 +362,21 @@ void block_residual_add(block_draft *draft, block_stream skipped)
  *              without sp                  with sp
  *     enter    backward all-reduce         forward all-gather, backward reduce-scatter
  *     leave    forward all-reduce          forward reduce-scatter, backward all-gather
+ *
+ * C.303: what sp gathers in front of fp8 and fp4 products travels in that format. In formats with
+ * block scales the backward pass gathers two copies, one for each product.
  */
-
-void block_collective_add(block_draft *draft, plait_op collective)
-{
-    collective.kind = PLAIT_OP_COLLECTIVE;
-    block_op_add(draft, collective);
-}
-
-/*
- * C.303: bytes per element that sp gathers in front of fp8 and fp4 products, which travel in that
- * format. In formats with block scales the backward pass gathers two copies, one for each product.
- */
-static double gathered_bytes(const block_draft *draft, plait_part part)
-{
-    const plait_shard *shard = draft->shard;
-    const double copies = block_is_forward(draft) || shard->precision == PLAIT_FP8 ? 1.0 : 2.0;
-
-    if (!block_gathers_narrow(shard) || part == PLAIT_PART_head || part == PLAIT_PART_embedding)
-        return HALF_BYTES;
-    return smaller(HALF_BYTES, copies * plait_quantised_bytes(shard->precision));
-}
-
 static void add_tp(block_draft *draft, plait_part part, plait_collective_op op)
 {
-    const double bytes = op == PLAIT_ALL_GATHER ? gathered_bytes(draft, part) : HALF_BYTES;
+    const plait_shard *shard = draft->shard;
+    const double copies = draft->forward || shard->precision == PLAIT_FP8 ? 1.0 : 2.0;
+    double bytes = HALF_BYTES;
 
-    block_collective_add(draft, (plait_op){.part = part,
-                                           .collective = op,
-                                           .axis = PLAIT_AXIS_TP,
-                                           .overlap = PLAIT_OVERLAP_TP,
-                                           .bytes = bytes * draft->tokens * draft->model->hidden});
+    if (op == PLAIT_ALL_GATHER && block_gathers_narrow(shard) && part != PLAIT_PART_head &&
+        part != PLAIT_PART_embedding)
+        bytes = smaller(HALF_BYTES, copies * plait_quantised_bytes(shard->precision));
+    block_collective_add(draft, part, op, PLAIT_AXIS_TP, PLAIT_OVERLAP_TP,
+                         bytes * draft->tokens * draft->model->hidden, 1.0);
 }
 
 void block_tp_enter(block_draft *draft, plait_part part)
@@ -436,9 +385,9 @@ void block_tp_enter(block_draft *draft, plait_part part)
 
     if (shard->tp == 1)
         return;
-    if (block_is_forward(draft) && shard->sp)
+    if (draft->forward && shard->sp)
         add_tp(draft, part, PLAIT_ALL_GATHER);
-    if (block_is_backward_input(draft))
+    if (draft->backward_input)
         add_tp(draft, part, shard->sp ? PLAIT_REDUCE_SCATTER : PLAIT_ALL_REDUCE);
 }
 
@@ -448,8 +397,8 @@ void block_tp_leave(block_draft *draft, plait_part part)
 
     if (shard->tp == 1)
         return;
-    if (block_is_forward(draft))
+    if (draft->forward)
         add_tp(draft, part, shard->sp ? PLAIT_REDUCE_SCATTER : PLAIT_ALL_REDUCE);
-    if (block_is_backward_input(draft) && shard->sp)
+    if (draft->backward_input && shard->sp)
         add_tp(draft, part, PLAIT_ALL_GATHER);
 }

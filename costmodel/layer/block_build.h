@@ -21,12 +21,14 @@ typedef struct block_draft {
     const plait_layer *layer;
     const plait_shard *shard;
     plait_pass pass;
+    bool forward;                         /* the pass computes outputs */
+    bool serving;                         /* queries at the end of a context with a cache */
+    bool backward_input, backward_weight; /* the pass computes gradients of inputs, of weights */
     plait_block *out;
     double tokens;      /* tokens of this rank's part of the microbatch */
     double norm_tokens; /* tokens that norms and residuals process: divided by tp under sp */
     block_stream at;    /* input of the next operator */
     plait_place place;  /* place of the current operator */
-    bool placed;        /* several kernels share the current place */
 } block_draft;
 
 /** Bytes per element of 16-bit activations, weights and gradients: bf16 or fp16. */
@@ -80,6 +82,8 @@ typedef struct block_linear {
     plait_dim makes; /* dimension that n is */
     bool bias;
     bool counted_elsewhere; /* the embedding already counts the weight (tied head) */
+    double imbalance;       /* grouped: rows of the fullest rank over the mean */
+    double rows_kept;       /* grouped: rows over those of a router without a capacity */
 } block_linear;
 
 /** Start a description: empty `out`, and set the tokens that this rank processes. */
@@ -100,11 +104,17 @@ double block_misaligned(double a, double b);
 /** Append one operator; a count of zero means one. */
 void block_op_add(block_draft *draft, plait_op op);
 void block_linear_add(block_draft *draft, block_linear linear);
+/** A linear layer [rows, k] x [k, n] with the fields of block_linear. */
+void block_product_add(block_draft *draft, plait_part part, double rows, double k, double n,
+                       plait_dim makes, bool bias);
 void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic);
+/** block_memory_add, as part of the current operator. */
+void block_pass_add(block_draft *draft, plait_part part, double elements, block_traffic traffic);
 /** @param elements  elements of the output, which is as wide as the input */
 void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
                     double elements);
-void block_collective_add(block_draft *draft, plait_op collective);
+void block_collective_add(block_draft *draft, plait_part part, plait_collective_op collective,
+                          plait_axis axis, plait_overlap_class overlap, double bytes, double count);
 void block_keep(block_draft *draft, plait_tensor tensor, double elements);
 
 /**
@@ -132,11 +142,6 @@ bool block_quantises_once(const plait_shard *shard);
 
 /** Does sequence parallelism gather the inputs of fp8 and fp4 products in that format? (C.303) */
 bool block_gathers_narrow(const plait_shard *shard);
-
-bool block_is_forward(const block_draft *draft);
-/** Is it a pass of serving: queries at the end of a context with cached keys and values? */
-bool block_is_serving(const block_draft *draft);
-bool block_is_backward_input(const block_draft *draft);
 
 /** Mean number of keys that the queries of a pass attend to. (C.13) */
 double block_mean_keys(const plait_pass *pass, double window, double chunk, bool causal);

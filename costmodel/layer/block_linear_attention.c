@@ -7,14 +7,9 @@ static const double delta_chunk = 64.0;
 /* Context parallelism as in Ulysses: one all-to-all to whole sequences of fewer heads, one back. */
 static void exchange_states(block_draft *draft, double width)
 {
-    if (draft->shard->cp == 1 || draft->pass.kind == PLAIT_BACKWARD_WEIGHT)
-        return;
-    block_collective_add(draft, (plait_op){.part = PLAIT_PART_core_attn,
-                                           .collective = PLAIT_ALL_TO_ALL,
-                                           .axis = PLAIT_AXIS_CP,
-                                           .overlap = PLAIT_OVERLAP_CP,
-                                           .bytes = HALF_BYTES * draft->tokens * width,
-                                           .count = 2.0});
+    if (draft->shard->cp > 1 && draft->pass.kind != PLAIT_BACKWARD_WEIGHT)
+        block_collective_add(draft, PLAIT_PART_core_attn, PLAIT_ALL_TO_ALL, PLAIT_AXIS_CP,
+                             PLAIT_OVERLAP_CP, HALF_BYTES * draft->tokens * width, 2.0);
 }
 
 /*
@@ -26,7 +21,7 @@ static const double state_bytes = 4.0;
 /* In serving each pass reads and writes the state. */
 static double state_traffic(const block_draft *draft)
 {
-    return block_is_serving(draft) ? 2.0 * draft->pass.sequences * draft->out->cache.state : 0.0;
+    return draft->serving ? 2.0 * draft->pass.sequences * draft->out->cache.state : 0.0;
 }
 
 /*
@@ -52,11 +47,8 @@ void block_delta_net(block_draft *draft)
     const double flops_a_head =
         4.0 * delta_chunk * (d->key_dim + d->value_dim) + 6.0 * (double)d->key_dim * d->value_dim;
 
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
-                                           .rows = tokens,
-                                           .n = mixed + value_width + 2.0 * value_heads,
-                                           .k = hidden,
-                                           .makes = PLAIT_DIM_HEADS});
+    block_product_add(draft, PLAIT_PART_qkv, tokens, hidden,
+                      mixed + value_width + 2.0 * value_heads, PLAIT_DIM_HEADS, false);
     block_memory_add(draft, PLAIT_PART_conv, tokens * mixed,
                      block_traffic_of(BLOCK_PASS_CONVOLUTION, true));
     draft->out->weights.dense += mixed * d->conv + 2.0 * value_heads + d->value_dim;
@@ -70,11 +62,8 @@ void block_delta_net(block_draft *draft)
     block_keep(draft, PLAIT_TENSOR_scan,
                tokens / delta_chunk * value_heads * d->key_dim * d->value_dim);
     block_keep(draft, PLAIT_TENSOR_core_out, 2.0 * tokens * value_width);
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
-                                           .rows = tokens,
-                                           .n = hidden,
-                                           .k = value_width,
-                                           .makes = PLAIT_DIM_HIDDEN});
+    block_product_add(draft, PLAIT_PART_attn_out, tokens, value_width, hidden, PLAIT_DIM_HIDDEN,
+                      false);
 }
 
 /*
@@ -90,29 +79,15 @@ void block_mamba(block_draft *draft)
     const double tokens = draft->tokens;
     const double parameters = s->dt_rank + 2.0 * s->state;
 
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_qkv,
-                                           .rows = tokens,
-                                           .n = 2.0 * inner,
-                                           .k = hidden,
-                                           .makes = PLAIT_DIM_HEADS});
+    block_product_add(draft, PLAIT_PART_qkv, tokens, hidden, 2.0 * inner, PLAIT_DIM_HEADS, false);
     block_memory_add(draft, PLAIT_PART_conv, tokens * inner,
                      block_traffic_of(BLOCK_PASS_CONVOLUTION, true));
     const block_stream channels = draft->at;
-    block_linear_add(
-        draft,
-        (block_linear){.part = PLAIT_PART_conv, .rows = tokens, .n = parameters, .k = inner});
+    block_product_add(draft, PLAIT_PART_conv, tokens, inner, parameters, PLAIT_DIM_WHOLE, false);
     if (draft->shard->tp > 1 && draft->pass.kind != PLAIT_BACKWARD_WEIGHT)
-        block_collective_add(draft, (plait_op){.part = PLAIT_PART_conv,
-                                               .collective = PLAIT_ALL_REDUCE,
-                                               .axis = PLAIT_AXIS_TP,
-                                               .overlap = PLAIT_OVERLAP_TP,
-                                               .bytes = HALF_BYTES * tokens * parameters});
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_conv,
-                                           .rows = tokens,
-                                           .n = inner,
-                                           .k = s->dt_rank,
-                                           .makes = PLAIT_DIM_HEADS,
-                                           .bias = true});
+        block_collective_add(draft, PLAIT_PART_conv, PLAIT_ALL_REDUCE, PLAIT_AXIS_TP,
+                             PLAIT_OVERLAP_TP, HALF_BYTES * tokens * parameters, 1.0);
+    block_product_add(draft, PLAIT_PART_conv, tokens, s->dt_rank, inner, PLAIT_DIM_HEADS, true);
     block_join(draft, channels);
     draft->out->weights.dense += inner * (s->conv + 1.0 + s->state + 1.0);
     exchange_states(draft, inner);
@@ -123,9 +98,5 @@ void block_mamba(block_draft *draft)
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (3.0 * inner + parameters));
     block_keep(draft, PLAIT_TENSOR_scan, tokens * inner);
     block_keep(draft, PLAIT_TENSOR_core_out, tokens * inner);
-    block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
-                                           .rows = tokens,
-                                           .n = hidden,
-                                           .k = inner,
-                                           .makes = PLAIT_DIM_HIDDEN});
+    block_product_add(draft, PLAIT_PART_attn_out, tokens, inner, hidden, PLAIT_DIM_HIDDEN, false);
 }

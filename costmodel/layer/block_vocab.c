@@ -15,12 +15,8 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
     const double hidden = model->hidden;
 
     if (model->patch_dim > 0) {
-        block_linear_add(&draft, (block_linear){.part = PLAIT_PART_embedding,
-                                                .rows = draft.tokens,
-                                                .n = hidden,
-                                                .k = model->patch_dim,
-                                                .makes = PLAIT_DIM_HIDDEN,
-                                                .bias = true});
+        block_product_add(&draft, PLAIT_PART_embedding, draft.tokens, model->patch_dim, hidden,
+                          PLAIT_DIM_HIDDEN, true);
         out->weights.dense += hidden;
     } else {
         block_memory_add(&draft, PLAIT_PART_embedding, draft.tokens * hidden,
@@ -37,34 +33,6 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
         block_norm_add(&draft, BLOCK_NORM_ALONE);
     if (model->dropout)
         block_keep(&draft, PLAIT_TENSOR_dropout, draft.norm_tokens * hidden);
-}
-
-/*
- * Three fp32 scalars a token (maximum, sum of exponentials, target logit) cross the tensor group.
- */
-static void reduce_loss(block_draft *draft)
-{
-    if (draft->shard->tp == 1 || !block_is_forward(draft))
-        return;
-    block_collective_add(draft, (plait_op){.part = PLAIT_PART_loss,
-                                           .collective = PLAIT_ALL_REDUCE,
-                                           .axis = PLAIT_AXIS_TP,
-                                           .overlap = PLAIT_OVERLAP_NONE,
-                                           .bytes = 4.0 * draft->tokens,
-                                           .count = 3.0});
-}
-
-/* Serving samples from the whole vocabulary's logits. (C.354) */
-static void gather_logits(block_draft *draft, double vocab)
-{
-    if (draft->shard->tp == 1)
-        return;
-    block_collective_add(
-        draft, (plait_op){.part = PLAIT_PART_loss,
-                          .collective = PLAIT_ALL_GATHER,
-                          .axis = PLAIT_AXIS_TP,
-                          .overlap = PLAIT_OVERLAP_NONE,
-                          .bytes = HALF_BYTES * draft->tokens * vocab * draft->shard->tp});
 }
 
 /*
@@ -90,8 +58,12 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
         out->weights.dense += vocab;
     block_memory_add(&draft, PLAIT_PART_loss, draft.tokens * vocab,
                      block_traffic_of(BLOCK_PASS_LOSS, shard->runtime->kernels.fused_loss));
-    if (block_is_serving(&draft))
-        gather_logits(&draft, vocab);
-    else
-        reduce_loss(&draft);
+    if (shard->tp > 1 && draft.serving) // C.354: samples from the whole vocabulary's logits
+        block_collective_add(&draft, PLAIT_PART_loss, PLAIT_ALL_GATHER, PLAIT_AXIS_TP,
+                             PLAIT_OVERLAP_NONE, HALF_BYTES * draft.tokens * vocab * shard->tp,
+                             1.0);
+    else if (shard->tp > 1 &&
+             draft.forward) // per token: maximum, sum of exponentials, target logit
+        block_collective_add(&draft, PLAIT_PART_loss, PLAIT_ALL_REDUCE, PLAIT_AXIS_TP,
+                             PLAIT_OVERLAP_NONE, 4.0 * draft.tokens, 3.0);
 }

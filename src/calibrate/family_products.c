@@ -247,7 +247,7 @@ static double routed_rows(const point_experts *e)
     return e->tokens * e->topk / e->ranks;
 }
 
-/* Returns the time of an expert layer as in block_moe.c: permute, fc1, activation, fc2, permute. */
+/* Returns the time of an expert layer as in block_ffn.c: permute, fc1, activation, fc2, permute. */
 static double experts_s(const plait_accelerator *gpu, const point *p)
 {
     const point_experts *e = &p->experts;

@@ -1,0 +1,296 @@
+/*
+ * block_ffn.c - feed-forward parts: dense (C.19), and mixture of experts (C.20)
+ *
+ *     plain   fc1 [h, f], activation, fc2 [f, h]
+ *     gated   fc1 makes gate and up, 2 f wide; act(gate) up goes into fc2
+ *
+ *     experts: tokens of a rank (1 / tp of them under sp)
+ *       -> router -> permute -> all-to-all over ep -> [all-gather over etp]
+ *       -> experts: fc1, activation, fc2
+ *       -> [reduce-scatter over etp] -> all-to-all -> unpermute
+ *     shared experts run on every token in addition, divided by tp like a dense MLP
+ */
+#include <math.h>
+
+#include "costmodel/layer/block_build.h"
+#include "base/numbers.h"
+#include "plan/model_queries.h"
+
+/*
+ * tp divides the width. Kept are the outputs of fc1 and of the activation, and the activated gate
+ * by itself if the software keeps it.
+ */
+void block_mlp(block_draft *draft, plait_mlp mlp, bool shared)
+{
+    const double width = block_share(mlp.width, draft->shard->tp);
+    const double fc1_width = width * (mlp.gated ? 2.0 : 1.0);
+    const double tokens = draft->tokens;
+    const double hidden = draft->model->hidden;
+
+    block_product_add(draft, shared ? PLAIT_PART_shared : PLAIT_PART_fc1, tokens, hidden, fc1_width,
+                      PLAIT_DIM_FFN, mlp.bias);
+    block_memory_add(draft, shared ? PLAIT_PART_shared : PLAIT_PART_act, tokens * width,
+                     block_traffic_of(mlp.gated ? BLOCK_PASS_GATED : BLOCK_PASS_ACTIVATION,
+                                      draft->shard->runtime->kernels.fused_activation));
+    block_keep(draft, shared ? PLAIT_TENSOR_shared_fc1_out : PLAIT_TENSOR_fc1_out,
+               tokens * fc1_width);
+    if (mlp.gated && !shared)
+        block_keep(draft, PLAIT_TENSOR_act_mid, tokens * width);
+    block_keep(draft, shared ? PLAIT_TENSOR_shared_act_out : PLAIT_TENSOR_act_out, tokens * width);
+    block_product_add(draft, shared ? PLAIT_PART_shared : PLAIT_PART_fc2, tokens, width, hidden,
+                      PLAIT_DIM_HIDDEN, mlp.bias);
+}
+
+// ---- exchange of experts' tokens -----------------------------------------------------------
+
+/*
+ * Bytes per element of DeepEP's fp8: one byte, and a scale of four bytes for each 128 elements.
+ * (C.152)
+ */
+static const double fp8_bytes = 1.0 + 4.0 / 128.0;
+
+/* The share of the routed rows that experts with a capacity compute. (C.155) */
+static double rows_kept(const plait_moe *moe)
+{
+    return moe->capacity <= 0.0 || (moe->capacity > 1.0 && !moe->padded) ? 1.0 : moe->capacity;
+}
+
+/* Rows of the fullest rank divided by the mean. (C.20) */
+static double imbalance_of(const block_draft *draft, const plait_moe *moe)
+{
+    return moe_imbalance(moe, draft->shard->runtime->factor.ep_imbalance, draft->shard->ep);
+}
+
+/*
+ * Tokens that a rank sends to the experts: T / tp under sp, and also if each expert is whole (etp =
+ * 1), since the tensor ranks then divide the tokens among themselves. Otherwise every tensor rank
+ * has all T tokens.
+ */
+static double tokens_sent(const block_draft *draft)
+{
+    const plait_shard *shard = draft->shard;
+
+    return shard->sp || shard->etp == 1 ? draft->tokens / shard->tp : draft->tokens;
+}
+
+/* Does an exchange carry tokens or gradients to the experts, or back from them? */
+static bool goes_to_experts(const block_draft *draft, plait_part part)
+{
+    return (part == PLAIT_PART_dispatch) == draft->forward;
+}
+
+/* Every rank of the group gathers all tokens; the results are summed and scattered. (C.151) */
+static plait_op exchange_of_all(const block_draft *draft, plait_part part, double tokens)
+{
+    return (plait_op){
+        .kind = PLAIT_OP_COLLECTIVE,
+        .part = part,
+        .collective = goes_to_experts(draft, part) ? PLAIT_ALL_GATHER : PLAIT_REDUCE_SCATTER,
+        .axis = PLAIT_AXIS_EP,
+        .overlap = PLAIT_OVERLAP_EP,
+        .bytes = HALF_BYTES * tokens * draft->model->hidden,
+        .count = 1.0,
+        .dispatcher = PLAIT_DISPATCH_ALLGATHER,
+    };
+}
+
+/*
+ * Dispatch or combine: each token that this rank sends goes to topk experts, with 2 bytes per
+ * element. Software that sends a token once per node (moe_dedup) reaches at most group_topk nodes
+ * if the router selects groups, else at most topk.
+ */
+static plait_op exchange_of(const block_draft *draft, plait_part part)
+{
+    const plait_moe *moe = &draft->layer->moe;
+    const plait_shard *shard = draft->shard;
+    const bool once =
+        shard->runtime->overlap.moe_dedup || shard->dispatcher != PLAIT_DISPATCH_ALLTOALL;
+    const double nodes = moe->group_topk > 0 ? moe->group_topk : moe->topk;
+    const bool narrow =
+        shard->dispatcher == PLAIT_DISPATCH_DEEPEP_FP8 && goes_to_experts(draft, part);
+
+    if (shard->dispatcher == PLAIT_DISPATCH_ALLGATHER)
+        return exchange_of_all(draft, part, shard->ep * tokens_sent(draft));
+    return (plait_op){
+        .kind = PLAIT_OP_COLLECTIVE,
+        .part = part,
+        .collective = PLAIT_ALL_TO_ALL,
+        .axis = PLAIT_AXIS_EP,
+        .overlap = PLAIT_OVERLAP_EP,
+        .bytes = (narrow ? fp8_bytes : HALF_BYTES) * tokens_sent(draft) * rows_kept(moe) *
+                 moe->topk * draft->model->hidden,
+        .count = 1.0,
+        .node_copies = once ? nodes : 0.0,
+        .topk = moe->topk,
+        .experts = moe->experts,
+        .dispatcher = shard->dispatcher,
+        .imbalance = imbalance_of(draft, moe),
+    };
+}
+
+plait_op plait_block_exchange(const plait_model *model, const plait_layer *layer,
+                              const plait_shard *shard, plait_pass pass, plait_part part)
+{
+    plait_block block;
+    const block_draft draft = block_draft_of(model, layer, shard, pass, &block);
+
+    return exchange_of(&draft, part);
+}
+
+/*
+ * Groups with different tokens among the ranks that share the experts: data-parallel attention
+ * ranks.
+ */
+static double attention_ranks(const plait_shard *shard)
+{
+    return (double)shard->ep * shard->etp / shard->tp;
+}
+
+/*
+ * C.353, in serving: if all ranks have the same tokens, each computes its share of the experts and
+ * one all-reduce sums the results. If ranks have different tokens, they gather all tokens and
+ * scatter the sums.
+ */
+static void exchange(block_draft *draft, plait_part part)
+{
+    const plait_shard *shard = draft->shard;
+    const double ranks = attention_ranks(shard);
+
+    if (!draft->serving) {
+        if (shard->ep > 1 && draft->pass.kind != PLAIT_BACKWARD_WEIGHT)
+            block_op_add(draft, exchange_of(draft, part));
+        return;
+    }
+    if ((double)shard->ep * shard->etp <= 1.0)
+        return;
+    if (ranks > 1.0)
+        block_op_add(draft, exchange_of_all(draft, part, ranks * draft->tokens));
+    else if (part == PLAIT_PART_combine)
+        block_collective_add(draft, part, PLAIT_ALL_REDUCE, PLAIT_AXIS_TP, PLAIT_OVERLAP_TP,
+                             HALF_BYTES * draft->tokens * draft->model->hidden, 1.0);
+}
+
+/*
+ * Ranks that share an expert (etp) gather its rows before it, and reduce and scatter its outputs
+ * after it.
+ */
+static void gather_expert_tp(block_draft *draft, plait_part part, double rows)
+{
+    if (!draft->serving && draft->shard->etp > 1 && draft->pass.kind != PLAIT_BACKWARD_WEIGHT)
+        block_collective_add(
+            draft, part, goes_to_experts(draft, part) ? PLAIT_ALL_GATHER : PLAIT_REDUCE_SCATTER,
+            PLAIT_AXIS_ETP, PLAIT_OVERLAP_TP, HALF_BYTES * rows * draft->model->hidden, 1.0);
+}
+
+// ---- experts -------------------------------------------------------------------------------
+
+/*
+ * Grouped products over `rows` rows, divided evenly among the experts of the rank; they wait for
+ * the fullest rank. Memory-bound operations of experts are fused, except for their bias.
+ */
+static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
+{
+    const plait_shard *shard = draft->shard;
+    const double experts = block_share(moe->experts, shard->ep);
+    const double width = block_share(moe->width, shard->etp);
+    const double fc1_width = width * (moe->gated ? 2.0 : 1.0);
+    const double hidden = draft->model->hidden;
+    const double uneven = imbalance_of(draft, moe);
+    const plait_kernel_set *kernels = &shard->runtime->kernels;
+    const block_traffic none = {0.0, 0.0}, copy = {2.0, 2.0};
+    // Activations of the fullest rank. Only an imbalance that the job states counts: without that
+    // of the profile, predictions agree with measured peaks.
+    const double kept = rows * (shard->runtime->imbalance_stated ? larger(1.0, uneven) : 1.0);
+    block_linear product = {.part = PLAIT_PART_expert_fc1,
+                            .rows = rows / experts,
+                            .n = fc1_width,
+                            .k = hidden,
+                            .experts = experts,
+                            .makes = PLAIT_DIM_FFN,
+                            .bias = moe->bias,
+                            .imbalance = uneven,
+                            .rows_kept = rows_kept(moe)};
+
+    // C.352: expected number of this rank's experts that receive any of the n tokens of all ranks,
+    // if each token takes k of E experts at random: E/ep (1 - (1 - k/E)^n)
+    if (draft->serving) {
+        const double n = draft->tokens * attention_ranks(shard);
+        const double missed = pow(1.0 - (double)moe->topk / moe->experts, n);
+
+        product.reached = larger(experts * (1.0 - missed), 1e-9);
+    }
+    block_linear_add(draft, product);
+    block_memory_add(
+        draft, PLAIT_PART_expert_act, rows * width,
+        kernels->fused_experts
+            ? none
+            : block_traffic_of(moe->gated ? BLOCK_PASS_GATED : BLOCK_PASS_ACTIVATION, true));
+    product.part = PLAIT_PART_expert_fc2;
+    product.n = hidden;
+    product.k = width;
+    product.makes = PLAIT_DIM_HIDDEN;
+    block_linear_add(draft, product);
+    if (moe->bias)
+        block_memory_add(draft, PLAIT_PART_expert_fc2, rows * hidden,
+                         block_traffic_of(BLOCK_PASS_EXPERT_BIAS,
+                                          kernels->fused_experts || !kernels->expert_streams));
+    // C.306: a CUDA graph of a whole step has buffers of a fixed size, for more rows than arrive.
+    // The kept tensors of a layer are copied out of them, and back for its backward.
+    if (kernels->cuda_graphs) {
+        const double input_bytes =
+            block_quantises_once(shard) ? plait_quantised_bytes(shard->precision) : HALF_BYTES;
+
+        block_pass_add(
+            draft, PLAIT_PART_expert_fc2,
+            input_bytes * (rows * hidden + rows * width) + HALF_BYTES * (rows * fc1_width), copy);
+    }
+    block_keep(draft, PLAIT_TENSOR_routed, kept * hidden);
+    block_keep(draft, PLAIT_TENSOR_expert_fc1_out, kept * fc1_width);
+    block_keep(draft, PLAIT_TENSOR_expert_act_out, kept * width);
+    block_keep(draft, PLAIT_TENSOR_routed_out, kept * hidden);
+}
+
+/*
+ * C.20. A rank receives T etp / tp topk rows on average, or the rows of its experts' capacity. The
+ * all-gather dispatcher brings each token of the group once, and the rank then selects these rows.
+ * Shared experts are a dense MLP over every token, with their own tensor-parallel collectives.
+ */
+void block_moe(block_draft *draft)
+{
+    const plait_moe *moe = &draft->layer->moe;
+    const plait_shard *shard = draft->shard;
+    const double hidden = draft->model->hidden;
+    const double rows = rows_kept(moe) * draft->tokens * shard->etp / shard->tp * moe->topk;
+    const double shared_rows = shard->dispatcher == PLAIT_DISPATCH_ALLGATHER
+                                   ? tokens_sent(draft) * shard->ep * shard->etp
+                                   : rows;
+    const block_traffic permute = block_traffic_of(BLOCK_PASS_PERMUTE, true);
+    const block_stream tokens = draft->at;
+
+    block_product_add(draft, PLAIT_PART_router, draft->norm_tokens, hidden, moe->experts,
+                      PLAIT_DIM_WHOLE, moe->router_bias);
+    block_keep(draft, PLAIT_TENSOR_router, draft->norm_tokens * moe->experts);
+    const block_stream routed = draft->at;
+    draft->at = tokens;
+    block_join(draft, routed);
+    block_memory_add(draft, PLAIT_PART_dispatch, rows * hidden, permute);
+    exchange(draft, PLAIT_PART_dispatch);
+    gather_expert_tp(draft, PLAIT_PART_dispatch, shared_rows);
+    draw_experts(draft, moe, rows);
+    gather_expert_tp(draft, PLAIT_PART_combine, shared_rows);
+    exchange(draft, PLAIT_PART_combine);
+    block_place(draft, PLAIT_DIM_HIDDEN, draft->tokens * hidden);
+    block_pass_add(draft, PLAIT_PART_combine, rows * hidden, permute);
+    if (moe->shared_width > 0) {
+        const block_stream combined = draft->at;
+
+        draft->at = tokens;
+        block_tp_enter(draft, PLAIT_PART_shared);
+        block_mlp(draft, (plait_mlp){.width = moe->shared_width, .gated = moe->gated}, true);
+        if (!draft->serving || attention_ranks(shard) > 1.0)
+            block_tp_leave(draft, PLAIT_PART_shared); // else the experts' sum is reduced with it
+        if (moe->shared_gate)
+            draft->out->weights.dense += hidden;
+        block_join(draft, combined);
+    }
+}
