@@ -55,14 +55,8 @@ static const double tile_rows[TILES] = {256, 128, 128, 128, 64, 64};
 static const double tile_columns[TILES] = {128, 256, 128, 64, 128, 64};
 static const double most_splits = 8.0;
 
-/* The rate of a tile as a share of the best tile's rate: r128, r64 and r32 of C.30. */
-static double tile_rate(const plait_gemm_fit *fit, int tile)
-{
-    static const int group[TILES] = {0, 0, 1, 2, 2, 3};
-    const double rate[] = {1.0, fit->r128, fit->r64, fit->r32};
-
-    return rate[group[tile]];
-}
+/* The tile's rate as a share of the best tile's: 1, r128, r64 and r32 of C.30. */
+static const int tile_group[TILES] = {0, 0, 1, 2, 2, 3};
 
 /*
  * Rounds that w tiles per SM take. A partial last round costs a whole round (ceil), or only its
@@ -84,11 +78,13 @@ static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit 
                              const plait_gemm *g)
 {
     const double sm_rate = gpu->peak_flops_per_s[g->precision] / gpu->sms * fit->emax;
+    const double group_rate[] = {1.0, fit->r128, fit->r64, fit->r32};
     double best = HUGE_VAL;
 
     for (int t = 0; t < TILES; t++) {
+        const double rate = sm_rate * group_rate[tile_group[t]];
         const double tiles = g->batch * ceil(g->m / tile_rows[t]) * ceil(g->n / tile_columns[t]);
-        const double area = 2.0 * tile_rows[t] * tile_columns[t] / (sm_rate * tile_rate(fit, t));
+        const double area = 2.0 * tile_rows[t] * tile_columns[t] / rate;
         for (double split = 1.0; split <= most_splits; split *= 2.0) {
             double s = waves(tiles * split / gpu->sms, fit->q) * area * (g->k / split + fit->k0);
             if (split > 1.0)
@@ -185,21 +181,9 @@ double plait_streamed_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 // ---- attention and memory ------------------------------------------------------------------
 
 /*
- * e of C.32: the share of the peak, interpolated between the fitted head widths 64, 128, 192 and
- * 256.
- */
-static double attention_rate(const plait_attention_fit *fit, double head_dim)
-{
-    static const double step = 64.0;
-    const double x = smaller(larger(head_dim / step - 1.0, 0.0), 3.0);
-    const int i = x < 2.0 ? (int)x : 2;
-
-    return fit->e[i] + (x - i) * (fit->e[i + 1] - fit->e[i]);
-}
-
-/*
  * C.32: blocks of 128 queries of every head fill the SMs in waves, as tiles do. The ramp of a
- * sequence costs the time of s0 more tokens. Bytes move at 0.8 of the HBM rate, as in the source of
+ * sequence costs the time of s0 more tokens. The share e of the peak is interpolated between the
+ * fitted head widths 64, 128, 192 and 256. Bytes move at 0.8 of the HBM rate, as in the source of
  * the fits (aiconfigurator's attention model).
  */
 double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel kernel,
@@ -207,12 +191,14 @@ double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel ke
 {
     if ((unsigned)kernel >= PLAIT_ATTENTION_KERNELS)
         return (double)NAN;
-    static const double query_block = 128.0, hbm_share = 0.8;
+    static const double query_block = 128.0, hbm_share = 0.8, width_step = 64.0;
     const plait_attention_fit *fit = &gpu->attention[kernel];
     const double w = work.sequences * work.heads * ceil(work.query / query_block) / gpu->sms;
     const double ramp = 1.0 + fit->s0 / larger(work.ramp, 1.0);
-    const double compute_s = work.flops * ramp * waves(w, fit->q) / w /
-                             (plain_peak(gpu) * attention_rate(fit, work.head_dim));
+    const double x = smaller(larger(work.head_dim / width_step - 1.0, 0.0), 3.0);
+    const int i = x < 2.0 ? (int)x : 2;
+    const double e = fit->e[i] + (x - i) * (fit->e[i + 1] - fit->e[i]);
+    const double compute_s = work.flops * ramp * waves(w, fit->q) / w / (plain_peak(gpu) * e);
     const double memory_s = work.bytes / (hbm_share * gpu->hbm_bytes_per_s);
 
     return fit->t0_s + join(compute_s, memory_s, attention_join);
@@ -240,27 +226,6 @@ double plait_memory_op_s(const plait_accelerator *gpu, double bytes)
 // ---- operators of a block ------------------------------------------------------------------
 
 /*
- * Large products in long loops run at the power limit, small ones at burst clocks. The rate drops
- * between 3 and 30 GFLOP per product (aiconfigurator, sustained against burst runs). Returns the
- * factor. (C.35)
- */
-static double sustained_clock(const plait_accelerator *gpu, plait_precision precision, double flops)
-{
-    static const double onset_flops = 3e9;
-    const double full = gpu->sustained[precision <= PLAIT_FP16 ? 0 : 1];
-    const double onset = smaller(larger(log10(larger(flops, 1.0) / onset_flops), 0.0), 1.0);
-
-    return 1.0 + onset * (full - 1.0);
-}
-
-static double grouped_s(const plait_kernel_context *context, plait_gemm gemm)
-{
-    return context->runtime->kernels.expert_streams
-               ? plait_streamed_gemm_s(context->accelerator, gemm)
-               : plait_grouped_gemm_s(context->accelerator, gemm);
-}
-
-/*
  * A scale for each row and column is applied to the sums by a kernel of CUTLASS, at 90 to 100 % of
  * the rate of cuBLAS with one scale a tensor (pytorch issue 147971). (C.302)
  */
@@ -270,6 +235,9 @@ static const double rowwise_slowdown = 1.0 / 0.95;
  * C.36: a product of a layer, by C.30, C.31 or C.300. Products for weight gradients take
  * wgrad_ratio times as long. The runtime's factor over the sustained clock multiplies all of them.
  * Separate quantisation adds a memory-bound kernel (C.302).
+ *
+ * C.35: large products in long loops run at the power limit, small ones at burst clocks. The rate
+ * drops between 3 and 30 GFLOP per product (aiconfigurator, sustained against burst runs).
  */
 static double product_s(const plait_kernel_context *context, const plait_op *op)
 {
@@ -286,16 +254,21 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
         .accumulated = op->accumulated,
         .weight_bytes = op->matrix_precision ? context->weight_bytes : 0.0,
     };
+    static const double onset_flops = 3e9;
     const plait_factors *factor = &context->runtime->factor;
-    double s =
-        op->kind == PLAIT_OP_GROUPED_GEMM ? grouped_s(context, gemm) : plait_gemm_s(gpu, gemm);
+    const plait_kernel_set *kernels = &context->runtime->kernels;
+    const double full_clock = gpu->sustained[precision <= PLAIT_FP16 ? 0 : 1];
+    const double onset = smaller(larger(log10(larger(op->flops, 1.0) / onset_flops), 0.0), 1.0);
+    double s = op->kind != PLAIT_OP_GROUPED_GEMM ? plait_gemm_s(gpu, gemm)
+               : kernels->expert_streams         ? plait_streamed_gemm_s(gpu, gemm)
+                                                 : plait_grouped_gemm_s(gpu, gemm);
 
     if (gemm.weight_gradient)
         s *= gpu->wgrad_ratio;
-    if (precision == PLAIT_FP8 && context->runtime->kernels.rowwise_scaling)
+    if (precision == PLAIT_FP8 && kernels->rowwise_scaling)
         s *= rowwise_slowdown;
     s *= 1.0 + op->misaligned;
-    s *= factor->gemm / sustained_clock(gpu, precision, op->flops);
+    s *= factor->gemm / (1.0 + onset * (full_clock - 1.0));
     if (op->quantised > 0.0)
         s += factor->memory * plait_memory_op_s(gpu, op->quantised);
     return s;
@@ -326,35 +299,6 @@ static double attention_op_s(const plait_kernel_context *context, const plait_op
 }
 
 /*
- * Passes over memory: unfused permutation of experts' tokens takes several (fit of the expert
- * layer).
- */
-static double memory_passes(const plait_kernel_context *context, const plait_op *op)
-{
-    if (context->runtime->kernels.fused_permute)
-        return 1.0;
-    if (op->part != PLAIT_PART_dispatch && op->part != PLAIT_PART_combine)
-        return 1.0;
-    return context->accelerator->grouped[context->precision].permute_passes;
-}
-
-/*
- * A recurrence reaches at best a fifth of the rate of the matrix units: an estimate, for lack of
- * published kernel measurements. The work of opaque layers runs at the rate of products. (C.34)
- */
-static double scan_s(const plait_kernel_context *context, const plait_op *op)
-{
-    const plait_accelerator *gpu = context->accelerator;
-    static const double recurrence_rate = 0.2;
-    const bool opaque = op->part == PLAIT_PART_opaque;
-    const double rate = opaque ? gpu->gemm[PLAIT_BF16].emax : recurrence_rate;
-    const double compute_s = op->flops / (plain_peak(gpu) * rate);
-
-    return larger(compute_s, plait_memory_op_s(gpu, op->bytes)) *
-           (opaque ? context->runtime->factor.gemm : context->runtime->factor.memory);
-}
-
-/*
  * All accelerators wait for the slowest. Among n normally distributed speeds it lies sqrt(2 ln n)
  * standard deviations from the mean, for large n. (C.310)
  */
@@ -365,10 +309,25 @@ double plait_slowest(const plait_accelerator *accelerator, const plait_job *job)
     return 1.0 + accelerator->speed_spread * sqrt(2.0 * log((double)(gpus > 1 ? gpus : 1)));
 }
 
-/* Seconds of all repetitions of an operator; 0 for a collective, which collective.c prices. */
+/*
+ * Seconds of all repetitions of an operator; 0 for a collective, which collective.c prices.
+ *
+ * Unfused permutation of experts' tokens takes several passes over memory (fit of the expert
+ * layer). A recurrence reaches at best a fifth of the rate of the matrix units: an estimate, for
+ * lack of published kernel measurements. The work of opaque layers runs at the rate of products.
+ * (C.34)
+ */
 double plait_op_s(const plait_kernel_context *context, const plait_op *op)
 {
+    static const double recurrence_rate = 0.2;
+    const plait_accelerator *gpu = context->accelerator;
+    const plait_factors *factor = &context->runtime->factor;
     const double count = op->count * context->slowest;
+    const bool opaque = op->part == PLAIT_PART_opaque;
+    const double scan_rate = opaque ? gpu->gemm[PLAIT_BF16].emax : recurrence_rate;
+    const bool permutes = !context->runtime->kernels.fused_permute &&
+                          (op->part == PLAIT_PART_dispatch || op->part == PLAIT_PART_combine);
+    const double passes = permutes ? gpu->grouped[context->precision].permute_passes : 1.0;
 
     switch (op->kind) {
     case PLAIT_OP_GEMM:
@@ -377,10 +336,11 @@ double plait_op_s(const plait_kernel_context *context, const plait_op *op)
     case PLAIT_OP_ATTENTION:
         return count * attention_op_s(context, op);
     case PLAIT_OP_MEMORY:
-        return count * context->runtime->factor.memory *
-               plait_memory_op_s(context->accelerator, op->bytes * memory_passes(context, op));
+        return count * factor->memory * plait_memory_op_s(gpu, op->bytes * passes);
     case PLAIT_OP_SCAN:
-        return count * scan_s(context, op);
+        return count * (larger(op->flops / (plain_peak(gpu) * scan_rate),
+                               plait_memory_op_s(gpu, op->bytes)) *
+                        (opaque ? factor->gemm : factor->memory));
     case PLAIT_OP_COLLECTIVE:
     case PLAIT_OP_KINDS:
         break;

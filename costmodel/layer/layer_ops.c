@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "costmodel/layer/block_build.h"
-#include "costmodel/layer/layer_cache.h"
 #include "base/numbers.h"
 
 // ---- collectives ---------------------------------------------------------------------------
@@ -91,14 +89,31 @@ layer_term term_of(const plait_op *op)
 
 // ---- one block -----------------------------------------------------------------------------
 
-static void take_op(const plait_op *op, double s, double weight_s, priced_op *out)
+/*
+ * An operator of the routed experts includes the permutation of their rows; shared experts run
+ * before the dispatch.
+ */
+static layer_role role_of(const plait_op *op)
+{
+    const bool travels = op->kind == PLAIT_OP_COLLECTIVE;
+
+    if (travels && op->axis == PLAIT_AXIS_EP)
+        return op->part == PLAIT_PART_dispatch ? LAYER_DISPATCH : LAYER_COMBINE;
+    return op->part == PLAIT_PART_expert_fc1 || op->part == PLAIT_PART_expert_act ||
+                   op->part == PLAIT_PART_expert_fc2 || op->part == PLAIT_PART_combine ||
+                   (travels && op->axis == PLAIT_AXIS_ETP)
+               ? LAYER_EXPERTS
+               : LAYER_FRONT;
+}
+
+static void store_op(const plait_op *op, double s, double weight_s, priced_op *out)
 {
     *out = (priced_op){
         .s = s,
         .weight_s = weight_s,
         .term = (unsigned char)term_of(op),
         .part = (unsigned char)op->part,
-        .role = (unsigned char)layer_role_of(op),
+        .role = (unsigned char)role_of(op),
         .travels = op->kind == PLAIT_OP_COLLECTIVE,
         .expert_weights = op->kind == PLAIT_OP_GROUPED_GEMM && op->layout == PLAIT_BACKWARD_WEIGHT,
     };
@@ -121,40 +136,16 @@ static void price_pass(const plait_problem *problem, const layer_row *row, const
             continue;
         const double alone_s = cached_op_s(row->cache, &context, op);
         const double s = alone_s * waited_for(op);
-        take_op(op, s, op->layout == PLAIT_BACKWARD_WEIGHT ? alone_s : 0.0, &out->op[i]);
+        store_op(op, s, op->layout == PLAIT_BACKWARD_WEIGHT ? alone_s : 0.0, &out->op[i]);
         if (out->op[i].term == LAYER_attention)
             attention_s += s;
     }
     for (int i = 0; i < block->ops; i++) {
         const plait_op *op = &block->op[i];
         if (op->kind == PLAIT_OP_COLLECTIVE)
-            take_op(op, collective_time_of(problem, row, op, attention_s).exposed_s, 0.0,
-                    &out->op[i]);
+            store_op(op, collective_time_of(problem, row, op, attention_s).exposed_s, 0.0,
+                     &out->op[i]);
     }
-}
-
-/* The largest buffers of context exchanges and of tokens gathered for the experts. (C.83, C.151) */
-static void take_buffers(const plait_block *block, priced_block *out)
-{
-    out->context_bytes = out->gathered_bytes = 0.0;
-    for (int i = 0; i < block->ops; i++) {
-        const plait_op *op = &block->op[i];
-        if (op->kind != PLAIT_OP_COLLECTIVE)
-            continue;
-        if (op->axis == PLAIT_AXIS_CP)
-            out->context_bytes = larger(out->context_bytes, op->bytes);
-        if (op->axis == PLAIT_AXIS_EP && op->dispatcher == PLAIT_DISPATCH_ALLGATHER)
-            out->gathered_bytes = larger(out->gathered_bytes, op->bytes);
-    }
-}
-
-/* Copies the tensors, weights and buffers of the forward pass. */
-static void take_kept(const plait_block *block, priced_block *out)
-{
-    memcpy(out->saved, block->saved, sizeof out->saved);
-    out->saved_gathered = block->saved_gathered;
-    out->weights = block->weights;
-    take_buffers(block, out);
 }
 
 // ---- halves --------------------------------------------------------------------------------
@@ -191,7 +182,20 @@ static const priced_block *price_half(const plait_problem *problem, const layer_
     price_pass(problem, row, &block, &out->backward);
     describe(problem, row, r, half, PLAIT_FORWARD, &block);
     price_pass(problem, row, &block, &out->forward);
-    take_kept(&block, out);
+    memcpy(out->saved, block.saved, sizeof out->saved);
+    out->saved_gathered = block.saved_gathered;
+    out->weights = block.weights;
+    // The largest buffers of context exchanges and of tokens gathered for the experts. (C.83, C.151)
+    out->context_bytes = out->gathered_bytes = 0.0;
+    for (int i = 0; i < block.ops; i++) {
+        const plait_op *op = &block.op[i];
+        if (op->kind != PLAIT_OP_COLLECTIVE)
+            continue;
+        if (op->axis == PLAIT_AXIS_CP)
+            out->context_bytes = larger(out->context_bytes, op->bytes);
+        if (op->axis == PLAIT_AXIS_EP && op->dispatcher == PLAIT_DISPATCH_ALLGATHER)
+            out->gathered_bytes = larger(out->gathered_bytes, op->bytes);
+    }
     out->computed_s = pass_computed_s(&out->backward) + pass_computed_s(&out->forward);
     return out;
 }
@@ -201,10 +205,10 @@ static const priced_block *half_of(const plait_problem *problem, layer_row *row,
                                    block_half half, priced_room *room)
 {
     half_slot *const place = layer_cache_slot(row->cache, &row->key, problem->job.seq, kind, half);
-    const priced_block *const known = place ? cached_half(place) : NULL;
+    const priced_block *const cached = place ? cached_half(place) : NULL;
 
-    if (known)
-        return known;
+    if (cached)
+        return cached;
     layer_row_place(problem, row);
     price_half(problem, row, kind, half, room);
     if (place)
@@ -212,16 +216,11 @@ static const priced_block *half_of(const plait_problem *problem, layer_row *row,
     return &room->block;
 }
 
-/* A layer with fused collectives is priced as a whole. */
-static bool has_halves(const layer_row *row, const plait_layer *layer, int r)
-{
-    return layer && r < PLAIT_MAX_LAYER_KINDS && row->fused[r] == 0 && block_halves(layer);
-}
-
 int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
                      priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES])
 {
-    if (has_halves(row, row_layer(problem->model, r), r)) {
+    // A layer with fused collectives is priced as a whole.
+    if (r < PLAIT_MAX_LAYER_KINDS && row->fused[r] == 0 && block_halves(&problem->model->kind[r])) {
         block[0] = half_of(problem, row, r, BLOCK_MIXER, &room[0]);
         block[1] = half_of(problem, row, r, BLOCK_FFN, &room[1]);
         return LAYER_HALVES;
@@ -260,11 +259,60 @@ void priced_pass_add(const priced_pass *pass, bool travels, double terms[LAYER_T
 
 void priced_pass_sort(const priced_pass *pass, layer_pass *sum, double *weight_s)
 {
+    double *const by_role[] = {[LAYER_FRONT] = &sum->front,
+                               [LAYER_EXPERTS] = &sum->experts,
+                               [LAYER_DISPATCH] = &sum->dispatch,
+                               [LAYER_COMBINE] = &sum->combine};
+
     for (int i = 0; i < pass->ops; i++) {
         const priced_op *op = &pass->op[i];
-        layer_pass_add(sum, (layer_role)op->role, op->s);
+        *by_role[op->role] += op->s;
         if (op->expert_weights)
             sum->weights += op->s;
         *weight_s += op->weight_s;
+    }
+}
+
+/* ---- the forward of one microbatch, overlapped with the backward of another ----
+ *
+ * Both passes share two streams, layer by layer, in the order of Megatron-Core's combined 1F1B (f:
+ * the forward of one microbatch, b: the backward of the other; front: all but the routed experts):
+ *
+ *     communication   combine b | dispatch f, then dispatch b          | combine f
+ *     computation     front f   | experts b, (weights b,) experts f    | front b
+ *
+ * The communication of a slot takes SMs from its computation. In the middle slot tokens arrive
+ * during the experts' backward. Its gradients are sent after it, during the experts' forward, and
+ * also during the weight gradients if those are delayed. (C.156)
+ */
+
+/* Seconds of communication that overlaps computation on the remaining SMs. */
+static double overlapped_s(double comm_s, double compute_s, double sms)
+{
+    return larger(comm_s, compute_s + sms * comm_s);
+}
+
+static double alone_s(const layer_pass *pass)
+{
+    return pass->front + pass->experts + pass->dispatch + pass->combine;
+}
+
+void layer_pair(const layer_pass *f, const layer_pass *b, double sms,
+                double saved_s[PLAIT_EP_OVERLAPS])
+{
+    memset(saved_s, 0, PLAIT_EP_OVERLAPS * sizeof *saved_s);
+    if (f->dispatch + f->combine <= 0.0)
+        return;
+    for (int how = PLAIT_EP_OVERLAP_PAIRS; how < PLAIT_EP_OVERLAPS; how++) {
+        const bool delayed = how == PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD;
+        const double inputs_s = b->experts - (delayed ? b->weights : 0.0);
+        const double computed_s = larger(f->dispatch, b->experts) + f->experts;
+        const double sent_s = larger(f->dispatch, inputs_s) + b->dispatch;
+        const double middle_s = larger(larger(computed_s, sent_s),
+                                       b->experts + f->experts + sms * (f->dispatch + b->dispatch));
+        const double pair_s = overlapped_s(b->combine, f->front, sms) + middle_s +
+                              overlapped_s(f->combine, b->front, sms);
+
+        saved_s[how] = larger(0.0, alone_s(f) + alone_s(b) - pair_s);
     }
 }

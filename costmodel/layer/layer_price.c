@@ -2,13 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "costmodel/layer/block_build.h"
 #include "costmodel/layer/fuse.h"
-#include "costmodel/layer/layer_cache.h"
 #include "costmodel/layer/layer_ops.h"
 #include "base/numbers.h"
 #include "costmodel/api.h"
-#include "plait/lowlevel/block.h"
 
 // ---- from the problem to the operators' terms ----------------------------------------------
 
@@ -67,22 +64,10 @@ static plait_route group_route(const plait_problem *problem, unsigned char place
 }
 
 /*
- * Neighbouring ranks exchange heads; ranks at the same place of each such group form a ring.
- * (C.173)
- */
-static void place_context(const plait_problem *problem, layer_row *row)
-{
-    const int inner = row->shard.cp_inner;
-    const int tp = row->key.tp;
-
-    row->cp_heads = group_route(problem, row->key.placement, inner, tp);
-    row->cp_rings = group_route(problem, row->key.placement, row->key.cp / inner, tp * inner);
-}
-
-/*
  * The axes of a layer are innermost in the order of ranks: tp, then cp, with experts across both.
  * An expert group that extends beyond them is contiguous if stages are outermost; otherwise rule P2
- * rejects the plan. So a layer's price needs no other key.
+ * rejects the plan. So a layer's price needs no other key. With a2a+p2p, neighbouring ranks exchange
+ * heads, and ranks at the same place of each such group form a ring. (C.173)
  */
 void layer_row_place(const plait_problem *problem, layer_row *row)
 {
@@ -103,8 +88,12 @@ void layer_row_place(const plait_problem *problem, layer_row *row)
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         row->route[groups[g].axis] =
             group_route(problem, key->placement, groups[g].size, groups[g].stride);
-    if (key->cp_comm == PLAIT_CP_A2A_P2P)
-        place_context(problem, row);
+    if (key->cp_comm == PLAIT_CP_A2A_P2P) {
+        const int inner = row->shard.cp_inner;
+
+        row->cp_heads = group_route(problem, key->placement, inner, key->tp);
+        row->cp_rings = group_route(problem, key->placement, key->cp / inner, key->tp * inner);
+    }
     row->placed = true;
 }
 
@@ -118,44 +107,36 @@ static double sum_of(const double *values, int count)
 }
 
 /*
- * Launch time that experts add to a layer: a fixed part, and a part for each expert of the rank.
- * (C.305)
+ * Launch time of a layer's forward: a fixed part, a part of layers with experts, and one for each
+ * expert of the rank. Kernels inside a CUDA graph launch at no cost. (C.37, C.305)
  */
-static double host_experts_s(const plait_factors *factor, const plait_layer *layer, int ep)
-{
-    if (layer->ffn != PLAIT_FFN_MOE)
-        return 0.0;
-    return (factor->host_experts - 1.0) * factor->host_s + factor->host_moe_s +
-           block_share(layer->moe.experts, ep) * factor->host_expert_s;
-}
-
-/* Launch time of a layer's forward. Kernels inside a CUDA graph launch at no cost. (C.37, C.305) */
 static double host_time(const plait_problem *problem, const plait_layer *layer,
                         const layer_key *key)
 {
-    const plait_runtime *r = problem->runtime;
-    const double fixed = r->factor.host_s + (key->tp > 1 ? r->factor.host_tp_s : 0.0);
+    const plait_kernel_set *kernels = &problem->runtime->kernels;
+    const plait_factors *factor = &problem->runtime->factor;
+    double host_s = 0.0;
 
-    if (r->kernels.cuda_graphs || !layer)
+    if (kernels->cuda_graphs || !layer)
         return 0.0;
-    return ((r->kernels.layer_graphs ? 0.0 : fixed) + host_experts_s(&r->factor, layer, key->ep)) /
-           problem->cluster->host_speed;
+    if (!kernels->layer_graphs)
+        host_s = factor->host_s + (key->tp > 1 ? factor->host_tp_s : 0.0);
+    if (layer->ffn == PLAIT_FFN_MOE)
+        host_s += (factor->host_experts - 1.0) * factor->host_s + factor->host_moe_s +
+                  block_share(layer->moe.experts, key->ep) * factor->host_expert_s;
+    return host_s / problem->cluster->host_speed;
 }
 
-/* A ring needs two blocks as buffers. (C.83, C.151) */
-static double exchange_bytes(const layer_row *row, double context_bytes, double gathered_bytes)
-{
-    const bool rings = row->key.cp_comm == PLAIT_CP_P2P || row->key.cp_comm == PLAIT_CP_A2A_P2P;
-
-    return context_bytes * (rings ? 2.0 : 1.0) + gathered_bytes;
-}
-
-/* Sums the kept bytes, weights and buffers of all blocks of a part. */
+/*
+ * Sums the kept bytes, weights and buffers of all blocks of a part. A ring needs two blocks as
+ * buffers. (C.83, C.151)
+ */
 static void keep_bytes(const plait_problem *problem, const layer_row *row,
                        const priced_block *const *blocks, int count, const plait_shard *shard,
                        layer_price *price)
 {
     const double *keeps = problem->runtime->keep.keeps;
+    const bool rings = row->key.cp_comm == PLAIT_CP_P2P || row->key.cp_comm == PLAIT_CP_A2A_P2P;
     double context_bytes = 0.0, gathered_bytes = 0.0;
     plait_block kept;
 
@@ -171,21 +152,13 @@ static void keep_bytes(const plait_problem *problem, const layer_row *row,
         gathered_bytes = larger(gathered_bytes, blocks[i]->gathered_bytes);
     }
     price->gathered = price->weights;
-    price->exchanged_bytes = exchange_bytes(row, context_bytes, gathered_bytes);
+    price->exchanged_bytes = context_bytes * (rings ? 2.0 : 1.0) + gathered_bytes;
     plait_block_tensor_bytes(&kept, shard, price->saved_bytes);
     price->kept_bytes = sum_of(price->saved_bytes, PLAIT_TENSORS);
     price->input_bytes = keeps[PLAIT_TENSOR_norm_in] * kept.saved[PLAIT_TENSOR_norm_in];
 }
 
 // ---- rows ----------------------------------------------------------------------------------
-
-/* No rule applies to an end of the model. */
-static unsigned rules_fused(const plait_model *model, const layer_row *row, int r)
-{
-    return r < PLAIT_MAX_LAYER_KINDS ? row->fused[r]
-           : r == ROW_MTP            ? row->fused[model->mtp_kind]
-                                     : 0;
-}
 
 void row_describe(const plait_problem *problem, const layer_row *row, int r, plait_pass_kind kind,
                   plait_block *block)
@@ -199,9 +172,9 @@ void row_describe(const plait_problem *problem, const layer_row *row, int r, pla
         plait_block_head(model, &row->shard, pass, block);
     else
         plait_block_describe(model, row_layer(model, r), &row->shard, pass, block);
-    const unsigned fused = rules_fused(model, row, r);
-    if (fused)
-        fuse_block(row_layer(model, r), &row->shard, kind, fused, block);
+    const int layer_kind = r == ROW_MTP ? model->mtp_kind : r;
+    if (layer_kind < PLAIT_MAX_LAYER_KINDS && row->fused[layer_kind])
+        fuse_block(&model->kind[layer_kind], &row->shard, kind, row->fused[layer_kind], block);
 }
 
 const plait_layer *row_layer(const plait_model *model, int r)
@@ -211,38 +184,43 @@ const plait_layer *row_layer(const plait_model *model, int r)
     return r < PLAIT_MAX_LAYER_KINDS ? &model->kind[r] : NULL;
 }
 
-/* Sums both passes of a part by term, by part, and by role in a pair of microbatches. */
-static void sum_passes(const priced_block *const *blocks, int count, layer_pass *forward,
-                       layer_pass *backward, layer_price *out)
+/* SMs that a dispatcher's kernels occupy while they run. (C.154) */
+static double dispatcher_sms(int dispatcher)
 {
-    double unused[PLAIT_PARTS] = {0};
-    double none_s = 0.0;
+    static const double sms[PLAIT_DISPATCHERS] = {
+        [PLAIT_DISPATCH_ALLTOALL] = 24.0, [PLAIT_DISPATCH_ALLGATHER] = 24.0,
+        [PLAIT_DISPATCH_DEEPEP] = 20.0,   [PLAIT_DISPATCH_DEEPEP_FP8] = 20.0,
+        [PLAIT_DISPATCH_HYBRIDEP] = 16.0,
+    };
 
-    for (int travels = 0; travels < 2; travels++)
-        for (int i = 0; i < count; i++) {
-            priced_pass_add(&blocks[i]->backward, travels, out->backward, unused);
-            priced_pass_add(&blocks[i]->forward, travels, out->forward, out->part_s);
-        }
-    for (int i = 0; i < count; i++) {
-        priced_pass_sort(&blocks[i]->backward, backward, &out->weight_s);
-        priced_pass_sort(&blocks[i]->forward, forward, &none_s);
-    }
+    return sms[dispatcher];
 }
 
 static void price_row(const plait_problem *problem, layer_row *row, int r)
 {
     const plait_layer *layer = row_layer(problem->model, r);
+    const double gpu_sms = plait_cluster_accelerator(problem->cluster, 0)->sms;
     layer_price *out = &row->price[r];
     plait_shard kept = row->shard;
     layer_pass forward = {0}, backward = {0};
     const priced_block *block[LAYER_HALVES];
     priced_room room[LAYER_HALVES];
+    double unused[PLAIT_PARTS] = {0}, unused_s = 0.0;
 
     if (layer == NULL) // the ends keep 16-bit tensors (C.10)
         kept.precision = PLAIT_BF16;
     memset(out, 0, sizeof *out);
     const int blocks = priced_blocks_of(problem, row, r, room, block);
-    sum_passes(block, blocks, &forward, &backward, out);
+    // Both passes by term, by part, and by role in a pair of microbatches
+    for (int travels = 0; travels < 2; travels++)
+        for (int i = 0; i < blocks; i++) {
+            priced_pass_add(&block[i]->backward, travels, out->backward, unused);
+            priced_pass_add(&block[i]->forward, travels, out->forward, out->part_s);
+        }
+    for (int i = 0; i < blocks; i++) {
+        priced_pass_sort(&block[i]->backward, &backward, &out->weight_s);
+        priced_pass_sort(&block[i]->forward, &forward, &unused_s);
+    }
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
     if (recompute_stops_early(problem->runtime, layer))
@@ -253,7 +231,8 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     out->moving_s = out->forward[LAYER_memory_ops] + out->backward[LAYER_memory_ops];
     out->forward_sent_s[0] = forward.dispatch, out->forward_sent_s[1] = forward.combine;
     out->backward_sent_s[0] = backward.dispatch, out->backward_sent_s[1] = backward.combine;
-    layer_pair(&forward, &backward, sms_share(problem, row->key.dispatcher), out->paired_s);
+    layer_pair(&forward, &backward, smaller(1.0, dispatcher_sms(row->key.dispatcher) / gpu_sms),
+               out->paired_s);
     keep_bytes(problem, row, block, blocks, &kept, out);
     // `full` keeps one input a layer, however many norms it has.
     if (layer && layer->norms > 1)
@@ -262,11 +241,11 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
 
 /* Uses the cached price of a part without experts, or prices the part and caches it. */
 static void price_part(const plait_problem *problem, layer_row *row, int r, layer_price *parts,
-                       bool known)
+                       bool cached)
 {
     const bool shared = parts && price_ignores_experts(problem->model, r);
 
-    if (shared && known) {
+    if (shared && cached) {
         row->price[r] = parts[r];
         return;
     }
@@ -296,15 +275,6 @@ static void derive_ends(const plait_model *model, layer_row *row)
     row->price[ROW_MTP_HEAD].weights = (plait_weights){0};
 }
 
-/* Bytes of a pipeline send: the hidden state, 1 / tp of it under sp or scatter-gather. (C.64) */
-static double send_bytes(const plait_problem *problem, const layer_key *key)
-{
-    const double whole =
-        2.0 * key->mbs * problem->job.seq / key->cp * (double)problem->model->hidden;
-
-    return key->sp || problem->runtime->overlap.p2p_scatter ? whole / key->tp : whole;
-}
-
 /* Logits and their gradient of one microbatch, as the runtime's loss keeps them. (C.83) */
 static double logit_bytes(const plait_problem *problem, const layer_key *key)
 {
@@ -312,28 +282,6 @@ static double logit_bytes(const plait_problem *problem, const layer_key *key)
     const double entries = (double)key->mbs * problem->job.seq / key->cp * problem->model->vocab;
 
     return keep->logits * entries / (keep->logits_whole ? 1 : key->tp);
-}
-
-/* Maxima over the layers: buffers of exchanges (C.83), and kept bytes of a microbatch (C.158). */
-static void widest_of(const plait_problem *problem, layer_row *row)
-{
-    row->exchange_bytes = row->pair_bytes = 0.0;
-    for (int k = 0; k < problem->model->kinds; k++) {
-        row->exchange_bytes = larger(row->exchange_bytes, row->price[k].exchanged_bytes);
-        row->pair_bytes = larger(row->pair_bytes, row->price[k].kept_bytes);
-    }
-}
-
-/* Chooses the rules inside layers, and bounds the saving of rules between chunks. */
-static void choose_fusion(const plait_problem *problem, layer_row *row)
-{
-    memset(row->fused, 0, sizeof row->fused);
-    row->boundary_s = 0.0;
-    if (row->key.fusion == PLAIT_FUSION_NONE)
-        return;
-    for (int k = 0; k < problem->model->kinds; k++)
-        row->fused[k] = (unsigned char)fuse_choose(problem, row, k);
-    row->boundary_s = fused_boundary_most_s(problem, row);
 }
 
 void layer_row_take(const plait_problem *problem, layer_key key, layer_row *row)
@@ -345,20 +293,36 @@ void layer_row_take(const plait_problem *problem, layer_key key, layer_row *row)
 
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
 {
-    bool known = false;
-    layer_price *const parts = layer_cache_prices(row->cache, &key, &known);
+    const plait_model *model = problem->model;
+    const double hidden_bytes = 2.0 * key.mbs * problem->job.seq / key.cp * (double)model->hidden;
+    bool cached = false;
+    layer_price *const parts = layer_cache_prices(row->cache, &key, &cached);
 
     layer_row_take(problem, key, row);
     layer_row_place(problem, row);
-    choose_fusion(problem, row);
-    for (int k = 0; k < problem->model->kinds; k++)
-        price_part(problem, row, k, parts, known);
-    price_part(problem, row, ROW_EMBEDDING, parts, known);
-    price_part(problem, row, ROW_HEAD, parts, known);
-    derive_ends(problem->model, row);
-    row->p2p_bytes = send_bytes(problem, &key);
+    // The rules inside layers, and a bound on the saving of rules between chunks
+    memset(row->fused, 0, sizeof row->fused);
+    row->boundary_s = 0.0;
+    if (key.fusion != PLAIT_FUSION_NONE) {
+        for (int k = 0; k < model->kinds; k++)
+            row->fused[k] = (unsigned char)fuse_choose(problem, row, k);
+        row->boundary_s = fused_boundary_most_s(problem, row);
+    }
+    for (int k = 0; k < model->kinds; k++)
+        price_part(problem, row, k, parts, cached);
+    price_part(problem, row, ROW_EMBEDDING, parts, cached);
+    price_part(problem, row, ROW_HEAD, parts, cached);
+    derive_ends(model, row);
+    // A pipeline sends the hidden state, 1 / tp of it under sp or scatter-gather. (C.64)
+    row->p2p_bytes =
+        key.sp || problem->runtime->overlap.p2p_scatter ? hidden_bytes / key.tp : hidden_bytes;
     row->logit_bytes = logit_bytes(problem, &key);
-    widest_of(problem, row);
+    // Maxima over the layers: buffers of exchanges (C.83), kept bytes of a microbatch (C.158)
+    row->exchange_bytes = row->pair_bytes = 0.0;
+    for (int k = 0; k < model->kinds; k++) {
+        row->exchange_bytes = larger(row->exchange_bytes, row->price[k].exchanged_bytes);
+        row->pair_bytes = larger(row->pair_bytes, row->price[k].kept_bytes);
+    }
 }
 
 static void weigh(const plait_problem *problem, layer_row *row, int r)
@@ -399,54 +363,48 @@ double plait_layers_floor_bytes(const plait_problem *problem, const plait_degree
     return problem->runtime->keep.fragmentation * larger(least, logit_bytes(problem, &key));
 }
 
-static const plait_layer *first_with_experts(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].ffn == PLAIT_FFN_MOE)
-            return &model->kind[k];
-    return NULL;
-}
-
 plait_exchange_use plait_exchange_use_of(const plait_problem *problem, const plait_degrees *d)
 {
-    const double sms = dispatcher_sms((plait_dispatcher)d->dispatcher);
-    const plait_layer *layer = first_with_experts(problem->model);
+    const plait_model *model = problem->model;
     const layer_key key = layer_key_of(d);
     const plait_shard shard = shard_of(problem, &key);
     const plait_pass pass = pass_of(problem, &key, PLAIT_FORWARD);
+    plait_exchange_use use = {.sms = dispatcher_sms(d->dispatcher)};
+    int k = 0;
 
-    if (!layer || d->ep == 1)
-        return (plait_exchange_use){.sms = sms};
+    while (k < model->kinds && model->kind[k].ffn != PLAIT_FFN_MOE)
+        k++;
+    if (k == model->kinds || d->ep == 1)
+        return use;
     const plait_route route = group_route(problem, d->placement, d->ep, d->etp);
     const plait_op there =
-        plait_block_exchange(problem->model, layer, &shard, pass, PLAIT_PART_dispatch);
+        plait_block_exchange(model, &model->kind[k], &shard, pass, PLAIT_PART_dispatch);
     const plait_op back =
-        plait_block_exchange(problem->model, layer, &shard, pass, PLAIT_PART_combine);
-    return (plait_exchange_use){exchange_s(problem, &route, &there),
-                                exchange_s(problem, &route, &back), sms};
-}
-
-/* Seconds of the core attention's kernels in a pass. */
-static double core_s(const plait_kernel_context *context, const plait_block *block)
-{
-    double seconds = 0.0;
-
-    for (int i = 0; i < block->ops; i++)
-        if (block->op[i].part == PLAIT_PART_core_attn && block->op[i].kind != PLAIT_OP_COLLECTIVE)
-            seconds += plait_op_s(context, &block->op[i]);
-    return seconds;
+        plait_block_exchange(model, &model->kind[k], &shard, pass, PLAIT_PART_combine);
+    use.dispatch_s = exchange_s(problem, &route, &there);
+    use.combine_s = exchange_s(problem, &route, &back);
+    return use;
 }
 
 /*
- * If the layer has two halves, the mixer's is enough: the other one does not depend on the kernel.
+ * Describes a pass and returns the seconds of the core attention's kernels in it. If the layer has
+ * two halves, the mixer's is enough: the other one does not depend on the kernel.
  */
-static void describe_attention(const plait_problem *problem, const plait_layer *layer,
-                               const plait_shard *shard, plait_pass pass, plait_block *block)
+static double core_s(const plait_problem *problem, const layer_key *key, const plait_shard *shard,
+                     const plait_layer *layer, plait_pass_kind kind, plait_block *block)
 {
+    const plait_kernel_context context = kernel_context_of(problem, key);
+    const plait_pass pass = pass_of(problem, key, kind);
+    double seconds = 0.0;
+
     if (block_halves(layer))
         block_describe_half(problem->model, layer, shard, pass, BLOCK_MIXER, block);
     else
         plait_block_describe(problem->model, layer, shard, pass, block);
+    for (int i = 0; i < block->ops; i++)
+        if (block->op[i].part == PLAIT_PART_core_attn && block->op[i].kind != PLAIT_OP_COLLECTIVE)
+            seconds += plait_op_s(&context, &block->op[i]);
+    return seconds;
 }
 
 plait_attention_use plait_attention_use_of(const plait_problem *problem, const plait_degrees *d,
@@ -455,14 +413,11 @@ plait_attention_use plait_attention_use_of(const plait_problem *problem, const p
     const plait_layer *const layer = &problem->model->kind[kind];
     const layer_key key = layer_key_of(d);
     const plait_shard shard = shard_of(problem, &key);
-    const plait_kernel_context context = kernel_context_of(problem, &key);
     plait_attention_use use = {0};
     plait_block block;
 
-    describe_attention(problem, layer, &shard, pass_of(problem, &key, PLAIT_BACKWARD), &block);
-    use.backward_s = core_s(&context, &block);
-    describe_attention(problem, layer, &shard, pass_of(problem, &key, PLAIT_FORWARD), &block);
-    use.forward_s = core_s(&context, &block);
+    use.backward_s = core_s(problem, &key, &shard, layer, PLAIT_BACKWARD, &block);
+    use.forward_s = core_s(problem, &key, &shard, layer, PLAIT_FORWARD, &block);
     use.kept_bytes = plait_block_saved_bytes(&block, &shard, 0);
     return use;
 }

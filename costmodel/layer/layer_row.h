@@ -144,28 +144,6 @@ typedef struct collective_time {
     double exposed_s;
 } collective_time;
 
-/** The role of an operator in a pair of microbatches. */
-typedef enum layer_role { LAYER_FRONT, LAYER_EXPERTS, LAYER_DISPATCH, LAYER_COMBINE } layer_role;
-
-/** Seconds of one pass of a layer, by role. */
-typedef struct layer_pass {
-    double front;             /* computation and waiting outside the routed experts */
-    double experts;           /* computation in the routed experts */
-    double weights;           /* weight-gradient part of `experts` */
-    double dispatch, combine; /* communication */
-} layer_pass;
-
-// layer_pair.c
-layer_role layer_role_of(const plait_op *op);
-void layer_pass_add(layer_pass *pass, layer_role role, double seconds);
-/** SMs that a dispatcher's kernels occupy while they run. (C.154) */
-double dispatcher_sms(plait_dispatcher dispatcher);
-/** The share of SMs that a dispatcher's kernels take from concurrent kernels. (C.154) */
-double sms_share(const plait_problem *problem, int dispatcher);
-/** Time that a forward saves if it overlaps another microbatch's backward. (C.156) */
-void layer_pair(const layer_pass *forward, const layer_pass *backward, double sms,
-                double saved_s[PLAIT_EP_OVERLAPS]);
-
 // layer_price.c
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row);
 /** Sets the key of a row, and the fields that follow from it alone. */

@@ -28,9 +28,10 @@ static double gather_exposed_s(const plait_problem *problem, double comm_s, doub
            problem->runtime->overlap.dp_exposed * smaller(comm_s, compute_s);
 }
 
-static double share_of(const plait_recompute_masks *masks, unsigned part)
+/* The share of an entry that two masks select: 1, 1/2 or 0. */
+static double mask_share(unsigned whole, unsigned half, unsigned entry)
 {
-    return masks->parts >> part & 1u ? 1.0 : masks->half_parts >> part & 1u ? 0.5 : 0.0;
+    return whole >> entry & 1u ? 1.0 : half >> entry & 1u ? 0.5 : 0.0;
 }
 
 /* False for layers with a norm after the second product, or with experts: these read its output. */
@@ -46,7 +47,7 @@ double recomputed_share(const plait_problem *problem, const plait_layer *layer,
     const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
 
     if (recompute.kind != PLAIT_RECOMPUTE_FULL)
-        return share_of(&masks, part);
+        return mask_share(masks.parts, masks.half_parts, part);
     return part == PLAIT_PART_fc2 && recompute_stops_early(problem->runtime, layer) ? 0.0 : 1.0;
 }
 
@@ -70,7 +71,7 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
     if (recompute.kind == PLAIT_RECOMPUTE_FULL)
         return (rerun){price->forward_gpu_s - price->unread_s, 1.0};
     for (unsigned p = 0; p < PLAIT_PARTS; p++) {
-        const double share = share_of(&masks, p);
+        const double share = mask_share(masks.parts, masks.half_parts, p);
         again.seconds += share * price->part_s[p];
         if (price->part_s[p] > 0.0) {
             again.launches += share;
@@ -79,12 +80,6 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
     }
     again.launches = all > 0.0 ? again.launches / all : 0.0;
     return again;
-}
-
-/* The share of a tensor that a choice keeps: 1, 1/2 or 0. */
-static double left_of(const plait_recompute_masks *masks, int tensor)
-{
-    return masks->tensors >> tensor & 1u ? 0.0 : masks->half_tensors >> tensor & 1u ? 0.5 : 1.0;
 }
 
 /* Offloaded bytes of a microbatch and layer, out of those that recomputation keeps. (C.166) */
@@ -97,7 +92,9 @@ double layer_away_bytes(const layer_price *price, plait_choice choice)
     double bytes = 0.0;
 
     for (int t = 0; t < PLAIT_TENSORS; t++)
-        bytes += price->saved_bytes[t] * left_of(&kept, t) * (1.0 - left_of(&here, t));
+        bytes += price->saved_bytes[t] *
+                 (1.0 - mask_share(kept.tensors, kept.half_tensors, (unsigned)t)) *
+                 mask_share(here.tensors, here.half_tensors, (unsigned)t);
     return bytes;
 }
 
@@ -124,49 +121,29 @@ typedef struct layer_waits {
     double recompute_s;
 } layer_waits;
 
-/* Seconds over the link to the host, one way, one layer and microbatch. (C.167) */
-static double carried_s(const plait_problem *problem, double away_bytes)
-{
-    return away_bytes > 0.0
-               ? away_bytes / plait_cluster_accelerator(problem->cluster, 0)->host_bytes_per_s
-               : 0.0;
-}
-
-/*
- * Seconds of host-link traffic that overlap one pass: activations one way, or parameters the other
- * way and then their gather, which follows. (C.167, C.381)
- */
-static double forward_carry_s(const layer_gather *gather, double acts_s)
-{
-    return gather->up_s > 0.0 ? larger(acts_s, gather->up_s + gather->gather_s) : acts_s;
-}
-
-/* Backward is handled likewise; both activations and parameters are fetched before it. */
-static double backward_carry_s(const layer_gather *gather, plait_choice choice, double acts_s)
-{
-    const double up_s = gather->up_again_s +
-                        (choice.recompute.kind == PLAIT_RECOMPUTE_FULL ? gather->up_rerun_s : 0.0);
-
-    return up_s > 0.0 ? up_s + larger(acts_s, gather->again_s) : acts_s;
-}
-
 /*
  * Passes of a pair of microbatches are shorter by the pair's saving, so they hide less waiting.
- * (C.157)
+ * (C.157) Traffic on the host link overlaps each pass: activations one way (C.167), or the rank's
+ * shard of the parameters the other way and then their gather, which follows (C.381).
  *
  * away_bytes: offloaded bytes.
  */
 static layer_waits waits_of(const plait_problem *problem, const layer_price *price,
                             const layer_gather *gather, plait_choice choice, double away_bytes)
 {
+    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
+    const bool full = choice.recompute.kind == PLAIT_RECOMPUTE_FULL;
     const rerun again = rerun_of(price, choice.recompute);
     const double alone_s = price->forward_gpu_s + price->backward_gpu_s;
     const double left = gather->paired_s > 0.0 ? 1.0 - gather->paired_s / alone_s : 1.0;
     const double forward_s = left * price->forward_gpu_s;
     const double backward_s = left * price->backward_gpu_s + again.seconds;
-    const double acts_s = carried_s(problem, away_bytes);
-    const double forward_carried_s = forward_carry_s(gather, acts_s);
-    const double backward_carried_s = backward_carry_s(gather, choice, acts_s);
+    const double acts_s = away_bytes > 0.0 ? away_bytes / gpu->host_bytes_per_s : 0.0;
+    const double up_again_s = gather->up_again_s + (full ? gather->up_rerun_s : 0.0);
+    const double forward_carried_s =
+        gather->up_s > 0.0 ? larger(acts_s, gather->up_s + gather->gather_s) : acts_s;
+    const double backward_carried_s =
+        up_again_s > 0.0 ? up_again_s + larger(acts_s, gather->again_s) : acts_s;
     layer_waits w = {.recompute_s = again.seconds};
 
     w.forward_gather_s = gather_exposed_s(problem, gather->gather_s, forward_s);
@@ -182,14 +159,6 @@ static layer_waits waits_of(const plait_problem *problem, const layer_price *pri
     return w;
 }
 
-/* Launch waits as a share of the launched work. */
-static double launch_share(const layer_price *price, const layer_waits *w)
-{
-    const double work_s = price->backward_gpu_s + w->recompute_s;
-
-    return work_s > 0.0 ? w->backward_launch_s / work_s : 0.0;
-}
-
 /* C.80: the time of a layer's pass is that of its operators plus these waits. */
 layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
                          const layer_gather *gather, plait_choice choice)
@@ -197,15 +166,16 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
     const double away = layer_away_bytes(price, choice);
     const layer_waits w = waits_of(problem, price, gather, choice, away);
     const double kept = layer_saved_bytes(price, choice.recompute);
-    const double saved = kept - away;
+    const double work_s = price->backward_gpu_s + w.recompute_s; // launched in the backward
+    const double launch_share = work_s > 0.0 ? w.backward_launch_s / work_s : 0.0;
 
     return (layer_time){
         .forward_s =
             price->forward_gpu_s + w.forward_gather_s + w.forward_launch_s + w.forward_offload_s,
         .backward_s = price->backward_gpu_s + w.recompute_s + w.backward_gather_s +
                       w.backward_launch_s + w.backward_offload_s,
-        .weight_s = price->weight_s * (1.0 + launch_share(price, &w)),
-        .saved_bytes = saved,
+        .weight_s = price->weight_s * (1.0 + launch_share),
+        .saved_bytes = kept - away,
         .busy_s = price->busy_s + w.recompute_s,
         .moving_s = price->moving_s,
         .live_bytes = price->kept_bytes - kept + offload_buffers * away,

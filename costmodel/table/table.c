@@ -15,7 +15,7 @@
 
 #include "costmodel/table/class_cache.h"
 #include "costmodel/plan/cost_parts.h"
-#include "costmodel/layer/layer_cache.h"
+#include "costmodel/layer/layer_ops.h"
 #include "plan/problem_check.h"
 #include "plan/split.h"
 #include "costmodel/table/table_private.h"

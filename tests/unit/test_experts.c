@@ -5,7 +5,7 @@
 
 #include "support/arena_fixture.h"
 #include "support/assert_near.h"
-#include "costmodel/layer/layer_row.h"
+#include "costmodel/layer/layer_ops.h"
 #include "support/must.h"
 #include "plait/data.h"
 #include "plait/runtime.h"
