@@ -22,7 +22,7 @@
 /* ---- stages that differ ---- */
 
 /** Prices of stages on one node group with one set of degrees, for any layers and recomputation. */
-typedef struct plait_stage_sort plait_stage_sort;
+typedef struct plait_stage_pricer plait_stage_pricer;
 
 /** The price of one such stage. */
 typedef struct plait_stage_price {
@@ -38,16 +38,17 @@ typedef struct plait_stage_price {
 } plait_stage_price;
 
 /** Number of stages of these degrees that a group has the GPUs for, at least two. (C.221) */
-int plait_stage_sort_stages(const plait_problem *problem, int group, const plait_degrees *degrees);
+int plait_stage_pricer_stages(const plait_problem *problem, int group,
+                              const plait_degrees *degrees);
 
 /**
  * The pricer of stages of `group` with these degrees. (C.221)
  *
- * @param degrees  legal on the group alone; pp: plait_stage_sort_stages
+ * @param degrees  legal on the group alone; pp: plait_stage_pricer_stages
  * @return         lives in `arena`; NULL when out of memory
  */
-plait_stage_sort *plait_stage_sort_new(const plait_problem *problem, int group,
-                                       const plait_degrees *degrees, plait_arena *arena);
+plait_stage_pricer *plait_stage_pricer_new(const plait_problem *problem, int group,
+                                           const plait_degrees *degrees, plait_arena *arena);
 
 /**
  * The price of one stage with its chunk and its recomputation.
@@ -56,11 +57,11 @@ plait_stage_sort *plait_stage_sort_new(const plait_problem *problem, int group,
  * @param other  the group at the other end of the pipeline; matters for the first and the last
  *               stage
  */
-plait_stage_price plait_stage_sort_price(plait_stage_sort *sort, const plait_stage *stage,
-                                         int other);
+plait_stage_price plait_stage_pricer_price(plait_stage_pricer *sort, const plait_stage *stage,
+                                           int other);
 
 /** Device memory that such a stage may use at this risk. (C.85) */
-double plait_stage_sort_capacity_bytes(const plait_stage_sort *sort, double risk);
+double plait_stage_pricer_capacity_bytes(const plait_stage_pricer *sort, double risk);
 
 /** Communication between stages, and their work after the pipeline. (C.222 to C.225) */
 typedef struct plait_between_stages {
@@ -73,8 +74,8 @@ typedef struct plait_between_stages {
 } plait_between_stages;
 
 /** Adds the boundary between two stages next to each other. (C.222, C.223) */
-void plait_between_add_boundary(plait_between_stages *sum, const plait_stage_sort *from,
-                                const plait_stage_sort *to);
+void plait_between_add_boundary(plait_between_stages *sum, const plait_stage_pricer *from,
+                                const plait_stage_pricer *to);
 
 /** Adds the reduction, gather and optimizer of one stage. */
 void plait_between_add_stage(plait_between_stages *sum, const plait_stage_price *price);
@@ -334,20 +335,21 @@ typedef struct plait_cut_share {
  * @param sort  pricer of the sharding's degrees (plait_degrees_cut), on node group 0
  * @param own   whether it is the plan's own sharding
  */
-plait_cut_share plait_cut_share_of(plait_stage_sort *sort, const plait_stage *stage, bool own);
+plait_cut_share plait_cut_share_of(plait_stage_pricer *sort, const plait_stage *stage, bool own);
 
 /** One layer of a sharding. */
-plait_layer_cost plait_cut_layer_cost(const plait_stage_sort *sort, int kind,
+plait_layer_cost plait_cut_layer_cost(const plait_stage_pricer *sort, int kind,
                                       plait_recompute recompute);
 
 /** Adds times and bytes; of live and spare bytes takes the larger. */
 void plait_cut_share_add(plait_cut_share *sum, const plait_cut_share *more);
 
 /** The peak of a stage with this sum. (C.283) */
-double plait_cut_peak(const plait_stage_sort *own, const plait_cut_share *sum, double in_flight);
+double plait_cut_peak(const plait_stage_pricer *own, const plait_cut_share *sum, double in_flight);
 
 /** The tail of stage `stage` with this sum; with grad_sync shifted a lower bound. (C.284) */
-plait_stage_tail plait_cut_tail(const plait_stage_sort *own, int stage, const plait_cut_share *sum);
+plait_stage_tail plait_cut_tail(const plait_stage_pricer *own, int stage,
+                                const plait_cut_share *sum);
 
 /** Exposed sends of a step. (C.64) */
-double plait_cut_sends_s(const plait_stage_sort *own);
+double plait_cut_sends_s(const plait_stage_pricer *own);

@@ -20,7 +20,7 @@ typedef struct plan_rows {
     const plait_problem *problem;
     const plait_plan *plan;
     int microbatches;
-    plait_stage_sort *pricer;
+    plait_stage_pricer *pricer;
     plait_stage *held;     /* [stages], chunks of each rank */
     stage_parts *parts;    /* [stages] */
     stage_cost *cost;      /* [stages], with fused boundaries if `fuses` */

@@ -16,9 +16,9 @@ typedef struct mixed_rows {
     const plait_problem *problem;
     const plait_plan *plan;
     int microbatches;
-    plait_stage_sort **pricer; /* [stages]; neighbours may share one */
-    stage_cost *cost;          /* [stages] */
-    stage_parts *parts;        /* [stages] */
+    plait_stage_pricer **pricer; /* [stages]; neighbours may share one */
+    stage_cost *cost;            /* [stages] */
+    stage_parts *parts;          /* [stages] */
     plait_between_stages between;
     double pipeline_s;
     int slowest;
@@ -42,7 +42,7 @@ static bool make_pricers(mixed_rows *rows, plait_arena *arena)
     const plait_plan *plan = rows->plan;
     const size_t stages = (size_t)plan->stages;
 
-    rows->pricer = plait_arena_alloc(arena, stages, sizeof(plait_stage_sort *));
+    rows->pricer = plait_arena_alloc(arena, stages, sizeof(plait_stage_pricer *));
     rows->cost = plait_arena_alloc(arena, stages, sizeof *rows->cost);
     rows->parts = plait_arena_alloc(arena, stages, sizeof *rows->parts);
     if (!rows->pricer || !rows->cost || !rows->parts)
@@ -50,10 +50,10 @@ static bool make_pricers(mixed_rows *rows, plait_arena *arena)
     for (int s = 0; s < plan->stages; s++) {
         const plait_stage *stage = &plan->stage[s];
         plait_degrees d = stage->degrees;
-        d.pp = plait_stage_sort_stages(rows->problem, stage->group, &d); // (C.221)
+        d.pp = plait_stage_pricer_stages(rows->problem, stage->group, &d); // (C.221)
         rows->pricer[s] = s > 0 && same_pricer(stage, &plan->stage[s - 1])
                               ? rows->pricer[s - 1]
-                              : plait_stage_sort_new(rows->problem, stage->group, &d, arena);
+                              : plait_stage_pricer_new(rows->problem, stage->group, &d, arena);
         if (!rows->pricer[s])
             return false;
     }
@@ -133,7 +133,7 @@ static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_
     cost->stage = stages;
     cost->stages = rows->plan->stages;
     for (int s = 0; s < cost->stages; s++) {
-        const plait_stage_sort *pricer = rows->pricer[s];
+        const plait_stage_pricer *pricer = rows->pricer[s];
         const stage_cost *stage = &rows->cost[s];
         plait_memory memory = stage_memory(&pricer->problem, &pricer->degrees, stage);
         memory.capacity_bytes = plait_capacity_bytes(&pricer->problem, problem->risk);

@@ -14,7 +14,7 @@
 typedef struct plan_prices {
     const plait_problem *problem;
     const plait_plan *plan;
-    plait_stage_sort *pricer;
+    plait_stage_pricer *pricer;
     plait_pipeline_shape shape;
     int stages;
     plait_sim_stage *stage; /* [stages] */

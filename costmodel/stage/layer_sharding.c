@@ -74,7 +74,7 @@ void plait_relocation_add(plait_layout_change *sum, plait_layout_change more)
 // ---- shares --------------------------------------------------------------------------------
 
 /* Bytes of buffers shaped like the widest layer, which a stage has once for all its shardings. */
-static double transient_bytes(const plait_stage_sort *pricer)
+static double transient_bytes(const plait_stage_pricer *pricer)
 {
     const stage_load nothing = {.count = 1};
 
@@ -87,7 +87,7 @@ static double transient_bytes(const plait_stage_sort *pricer)
  * Bytes of transients and exchanges of a sharding. A stage needs only the largest over its
  * shardings.
  */
-static double spare_bytes(const plait_stage_sort *pricer, const stage_cost *cost)
+static double spare_bytes(const plait_stage_pricer *pricer, const stage_cost *cost)
 {
     const bool any = cost->load.dense + cost->load.expert > 0.0;
 
@@ -95,7 +95,7 @@ static double spare_bytes(const plait_stage_sort *pricer, const stage_cost *cost
 }
 
 /* Other buffers: messages and logits in the plan's own sharding, NCCL's groups in any other. */
-static double beside_bytes(const plait_stage_sort *pricer, const stage_cost *cost, bool own)
+static double beside_bytes(const plait_stage_pricer *pricer, const stage_cost *cost, bool own)
 {
     const plait_degrees *const d = &pricer->degrees;
 
@@ -105,7 +105,7 @@ static double beside_bytes(const plait_stage_sort *pricer, const stage_cost *cos
            communicator_bytes(&pricer->problem, plait_group_of(d, PLAIT_AXIS_TP));
 }
 
-plait_cut_share plait_cut_share_of(plait_stage_sort *pricer, const plait_stage *stage, bool own)
+plait_cut_share plait_cut_share_of(plait_stage_pricer *pricer, const plait_stage *stage, bool own)
 {
     const stage_cost cost = stage_pricer_sum(pricer, stage, pricer->group, 0.0, NULL);
     const stage_state *const state = &cost.state;
@@ -124,7 +124,7 @@ plait_cut_share plait_cut_share_of(plait_stage_sort *pricer, const plait_stage *
     };
 }
 
-plait_layer_cost plait_cut_layer_cost(const plait_stage_sort *sort, int kind,
+plait_layer_cost plait_cut_layer_cost(const plait_stage_pricer *sort, int kind,
                                       plait_recompute recompute)
 {
     const plait_choice choice = {.recompute = recompute};
@@ -149,7 +149,7 @@ void plait_cut_share_add(plait_cut_share *sum, const plait_cut_share *more)
     sum->optimizer_s += more->optimizer_s;
 }
 
-double plait_cut_peak(const plait_stage_sort *own, const plait_cut_share *sum, double in_flight)
+double plait_cut_peak(const plait_stage_pricer *own, const plait_cut_share *sum, double in_flight)
 {
     return own->problem.runtime->keep.fragmentation *
                (sum->state_bytes + sum->spare_bytes + in_flight * sum->saved_bytes +
@@ -157,7 +157,8 @@ double plait_cut_peak(const plait_stage_sort *own, const plait_cut_share *sum, d
            runtime_fixed_bytes(&own->problem, &own->degrees);
 }
 
-plait_stage_tail plait_cut_tail(const plait_stage_sort *own, int stage, const plait_cut_share *sum)
+plait_stage_tail plait_cut_tail(const plait_stage_pricer *own, int stage,
+                                const plait_cut_share *sum)
 {
     const stage_cost cost = {
         .load = {.index = stage,
@@ -172,7 +173,7 @@ plait_stage_tail plait_cut_tail(const plait_stage_sort *own, int stage, const pl
     return stage_tail(&own->problem, &own->degrees, &cost);
 }
 
-double plait_cut_sends_s(const plait_stage_sort *own)
+double plait_cut_sends_s(const plait_stage_pricer *own)
 {
     const plait_degrees *const d = &own->degrees;
 
@@ -198,7 +199,7 @@ static bool add_sharding(plan_shardings *all, plait_cut sharding, plait_arena *a
     if (sharding_index(all, sharding) < all->count)
         return true;
     all->sharding[all->count] = sharding;
-    all->pricer[all->count] = plait_stage_sort_new(all->problem, 0, &d, arena);
+    all->pricer[all->count] = plait_stage_pricer_new(all->problem, 0, &d, arena);
     return all->pricer[all->count++] != NULL;
 }
 
@@ -211,7 +212,7 @@ bool plan_shardings_of(const plait_problem *problem, const plait_plan *plan, pla
         .problem = problem,
         .plan = plan,
         .sharding = plait_arena_alloc(arena, layers, sizeof *out->sharding),
-        .pricer = plait_arena_alloc(arena, layers, sizeof(plait_stage_sort *)),
+        .pricer = plait_arena_alloc(arena, layers, sizeof(plait_stage_pricer *)),
         .chunk = plait_arena_alloc(arena, 2 * layers, sizeof *out->chunk),
         .recompute = plait_arena_alloc(arena, layers, sizeof *out->recompute),
     };
@@ -283,7 +284,7 @@ static plait_layout_change relocations_of(const plan_shardings *all, int s)
  * Adds the layers of one sharding. Its buffers exclude those of the plan's own sharding, which
  * sharded_stage_cost adds to every stage.
  */
-static void add_share(stage_cost *sum, const plait_stage_sort *pricer, const stage_cost *more,
+static void add_share(stage_cost *sum, const plait_stage_pricer *pricer, const stage_cost *more,
                       bool own)
 {
     sum->load.embedding = sum->load.embedding || more->load.embedding;
@@ -312,7 +313,7 @@ static void add_share(stage_cost *sum, const plait_stage_sort *pricer, const sta
 
 stage_cost sharded_stage_cost(const plan_shardings *all, int s, double in_flight)
 {
-    const plait_stage_sort *const own = all->pricer[0];
+    const plait_stage_pricer *const own = all->pricer[0];
     const plait_layout_change relocation = relocations_of(all, s);
     stage_cost sum = {.load = {.index = s,
                                .count = 1,

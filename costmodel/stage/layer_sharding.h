@@ -8,9 +8,9 @@ typedef struct plan_shardings {
     const plait_problem *problem;
     const plait_plan *plan;
     int count;
-    plait_cut *sharding;       /* [count], the plan's own first */
-    plait_stage_sort **pricer; /* [count], the pricer of each sharding */
-    plait_chunk *chunk;        /* scratch: runs of one stage's layers */
+    plait_cut *sharding;         /* [count], the plan's own first */
+    plait_stage_pricer **pricer; /* [count], the pricer of each sharding */
+    plait_chunk *chunk;          /* scratch: runs of one stage's layers */
     plait_recompute *recompute;
 } plan_shardings;
 

@@ -125,7 +125,7 @@ typedef struct stage_rows {
 } stage_rows;
 
 /** Owns the prices of stages on one node group with one set of degrees. */
-struct plait_stage_sort {
+struct plait_stage_pricer {
     plait_problem problem; /* problem of this node group alone in a heterogeneous plan */
     plait_degrees degrees;
     const plait_cluster *whole; /* cluster with all node groups */
@@ -215,21 +215,21 @@ plait_stage_cost stage_cost_report(const stage_cost *cost, const plait_memory *m
  *
  * @param layers  upper bound on the layers of one stage
  */
-plait_stage_sort *stage_pricer_new(const plait_problem *problem, const plait_degrees *degrees,
-                                   int layers, plait_arena *arena);
-stage_rows stage_rows_of(const plait_stage_sort *pricer);
+plait_stage_pricer *stage_pricer_new(const plait_problem *problem, const plait_degrees *degrees,
+                                     int layers, plait_arena *arena);
+stage_rows stage_rows_of(const plait_stage_pricer *pricer);
 /**
  * Sums a stage of a heterogeneous plan. Its parts are valid until the next sum with this pricer.
  *
  * @param other  node group at the other end of the pipeline, which a tied embedding is shared with
  * @param parts  filled; NULL: not needed
  */
-stage_cost stage_pricer_sum(plait_stage_sort *pricer, const plait_stage *stage, int other,
+stage_cost stage_pricer_sum(plait_stage_pricer *pricer, const plait_stage *stage, int other,
                             double in_flight, stage_parts *parts);
 /**
  * Exposed time of such a stage after the pipeline, and its memory without microbatches in flight.
  */
-plait_stage_price stage_pricer_price(const plait_stage_sort *pricer, const stage_cost *cost);
+plait_stage_price stage_pricer_price(const plait_stage_pricer *pricer, const stage_cost *cost);
 
 // overlap.c
 double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes);

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-int plait_stage_sort_stages(const plait_problem *problem, int group, const plait_degrees *d)
+int plait_stage_pricer_stages(const plait_problem *problem, int group, const plait_degrees *d)
 {
     const int gpus = plait_cluster_taken(problem->cluster, problem->job.gpus, group);
     const int64_t stages = gpus / ((int64_t)d->tp * d->cp * d->dp);
@@ -19,10 +19,10 @@ int plait_stage_sort_stages(const plait_problem *problem, int group, const plait
     return stages < 2 ? 2 : stages < layers ? (int)stages : layers;
 }
 
-plait_stage_sort *stage_pricer_new(const plait_problem *problem, const plait_degrees *d, int layers,
-                                   plait_arena *arena)
+plait_stage_pricer *stage_pricer_new(const plait_problem *problem, const plait_degrees *d,
+                                     int layers, plait_arena *arena)
 {
-    plait_stage_sort *pricer = plait_arena_alloc(arena, 1, sizeof *pricer);
+    plait_stage_pricer *pricer = plait_arena_alloc(arena, 1, sizeof *pricer);
 
     if (!pricer)
         return NULL;
@@ -38,15 +38,15 @@ plait_stage_sort *stage_pricer_new(const plait_problem *problem, const plait_deg
     return pricer;
 }
 
-plait_stage_sort *plait_stage_sort_new(const plait_problem *problem, int group,
-                                       const plait_degrees *d, plait_arena *arena)
+plait_stage_pricer *plait_stage_pricer_new(const plait_problem *problem, int group,
+                                           const plait_degrees *d, plait_arena *arena)
 {
     plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
 
     if (!cluster)
         return NULL;
     const plait_problem of_group = plait_problem_of_group(problem, group, d, cluster);
-    plait_stage_sort *pricer = stage_pricer_new(&of_group, d, problem->model->layers, arena);
+    plait_stage_pricer *pricer = stage_pricer_new(&of_group, d, problem->model->layers, arena);
     if (!pricer)
         return NULL;
     pricer->whole = problem->cluster;
@@ -54,13 +54,13 @@ plait_stage_sort *plait_stage_sort_new(const plait_problem *problem, int group,
     return pricer;
 }
 
-stage_rows stage_rows_of(const plait_stage_sort *pricer)
+stage_rows stage_rows_of(const plait_stage_pricer *pricer)
 {
     return (stage_rows){&pricer->problem, &pricer->degrees, &pricer->row, &pricer->gather,
                         &pricer->routes};
 }
 
-double plait_stage_sort_capacity_bytes(const plait_stage_sort *sort, double risk)
+double plait_stage_pricer_capacity_bytes(const plait_stage_pricer *sort, double risk)
 {
     return plait_capacity_bytes(&sort->problem, risk);
 }
@@ -76,7 +76,7 @@ static plait_route pair_route(const plait_cluster *pair)
 }
 
 /* Both copies of a tied embedding exchange gradients over the link between their groups. (C.227) */
-stage_cost stage_pricer_sum(plait_stage_sort *pricer, const plait_stage *stage, int other,
+stage_cost stage_pricer_sum(plait_stage_pricer *pricer, const plait_stage *stage, int other,
                             double in_flight, stage_parts *parts)
 {
     const stage_parts list = stage_parts_of(pricer->problem.model, stage, pricer->part);
@@ -95,7 +95,7 @@ stage_cost stage_pricer_sum(plait_stage_sort *pricer, const plait_stage *stage, 
     return stage_cost_of(&rows, &list, in_flight);
 }
 
-plait_stage_price stage_pricer_price(const plait_stage_sort *pricer, const stage_cost *cost)
+plait_stage_price stage_pricer_price(const plait_stage_pricer *pricer, const stage_cost *cost)
 {
     const plait_problem *problem = &pricer->problem;
     const plait_degrees *d = &pricer->degrees;
@@ -118,8 +118,8 @@ plait_stage_price stage_pricer_price(const plait_stage_sort *pricer, const stage
     };
 }
 
-plait_stage_price plait_stage_sort_price(plait_stage_sort *pricer, const plait_stage *stage,
-                                         int other)
+plait_stage_price plait_stage_pricer_price(plait_stage_pricer *pricer, const plait_stage *stage,
+                                           int other)
 {
     const stage_cost cost = stage_pricer_sum(pricer, stage, other, 0.0, NULL);
 
@@ -133,7 +133,7 @@ plait_stage_price plait_stage_sort_price(plait_stage_sort *pricer, const plait_s
  * the parts are distributed evenly over the senders; the side with fewer GPUs limits the rate. Each
  * further peer adds a latency. (C.222)
  */
-static double resharded_s(const plait_stage_sort *from, const plait_stage_sort *to)
+static double resharded_s(const plait_stage_pricer *from, const plait_stage_pricer *to)
 {
     const plait_degrees *a = &from->degrees, *b = &to->degrees;
     const double senders = (double)a->tp * a->cp * a->dp;
@@ -150,14 +150,14 @@ static double resharded_s(const plait_stage_sort *from, const plait_stage_sort *
 }
 
 /* Sends between stages with the same pricer cost the same as in a uniform plan. (C.64) */
-static double one_way_s(const plait_stage_sort *from, const plait_stage_sort *to)
+static double one_way_s(const plait_stage_pricer *from, const plait_stage_pricer *to)
 {
     return from == to ? pipeline_send_s(&from->problem, &from->degrees, &from->row)
                       : resharded_s(from, to);
 }
 
-void plait_between_add_boundary(plait_between_stages *sum, const plait_stage_sort *from,
-                                const plait_stage_sort *to)
+void plait_between_add_boundary(plait_between_stages *sum, const plait_stage_pricer *from,
+                                const plait_stage_pricer *to)
 {
     const double there_s = one_way_s(from, to);
     const double back_s = one_way_s(to, from);

@@ -84,7 +84,7 @@ typedef struct group_degrees {
     bool fills_group; /* true if max_stages stages use all GPUs of the group */
     int domain;       /* GPUs of the group's scale-up level */
     int64_t size;     /* hetero_size, which all runs of a plan share */
-    plait_stage_sort *sort;
+    plait_stage_pricer *sort;
     double capacity_bytes;
     double kind_s[PLAIT_MAX_LAYER_KINDS]; /* f + b of a layer that recomputes nothing */
     double first_s, last_s; /* f + b that the embedding, or modules and loss, add to a stage */

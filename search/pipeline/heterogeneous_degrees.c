@@ -43,7 +43,7 @@ static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choic
     while (q->problem->model->layer_kind[first] != k)
         first++;
     if (hetero_stage(q, choice, place, first, first + 1, recompute, q->scratch, &stage))
-        price = plait_stage_sort_price(choice->sort, &stage, choice->group);
+        price = plait_stage_pricer_price(choice->sort, &stage, choice->group);
     else
         *failed = true;
     plait_arena_rewind(q->scratch, mark);
@@ -131,14 +131,14 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
                               .fills_group = stages_fill(list, d->tp * d->cp * d->dp),
                               .domain = list->domain,
                               .size = hetero_size(d)};
-    choice->sort = plait_stage_sort_new(q->problem, list->group, d, q->arena);
+    choice->sort = plait_stage_pricer_new(q->problem, list->group, d, q->arena);
     choice->run =
         plait_arena_alloc(q->arena, (size_t)q->problem->model->layers + 1, sizeof(stage_run *));
     if (!choice->sort || !choice->run) {
         list->failed = true;
         return false;
     }
-    choice->capacity_bytes = plait_stage_sort_capacity_bytes(choice->sort, q->problem->risk);
+    choice->capacity_bytes = plait_stage_pricer_capacity_bytes(choice->sort, q->problem->risk);
     if (!q->min_memory && lacks_room(q, choice, &list->failed))
         return false;
     measure(q, choice, &list->failed);
@@ -202,7 +202,7 @@ static bool complete(const choice_list *list, plait_degrees *d, bool *layers_leg
     const hetero_problem *q = list->q;
     plait_cluster cluster;
 
-    d->pp = plait_stage_sort_stages(q->problem, list->group, d);
+    d->pp = plait_stage_pricer_stages(q->problem, list->group, d);
     const plait_problem of_group = plait_problem_of_group(q->problem, list->group, d, &cluster);
     plait_degrees_fill(&of_group, given, d);
     take_kernel(q, &of_group, d);

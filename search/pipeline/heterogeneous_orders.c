@@ -43,7 +43,7 @@ static plait_between_stages sends_of(const group_order *order)
     plait_between_stages sum = {0};
 
     for (int r = 0; r < order->set->runs; r++) {
-        plait_stage_sort *const sort = order->run[r]->choice->sort;
+        plait_stage_pricer *const sort = order->run[r]->choice->sort;
         for (int s = 1; s < order->run[r]->stages; s++)
             plait_between_add_boundary(&sum, sort, sort);
         if (r > 0)

@@ -99,7 +99,7 @@ static bool fill_options(hetero_problem *q, group_degrees *choice, hetero_place 
         plait_stage stage;
         if (!hetero_stage(q, choice, place, first, last, q->space.recompute[r], q->scratch, &stage))
             return false;
-        const plait_stage_price price = plait_stage_sort_price(choice->sort, &stage, other);
+        const plait_stage_price price = plait_stage_pricer_price(choice->sort, &stage, other);
         const stage_option one = option_of(choice, &price, r);
         count = add_option(option, count, &one);
     }

@@ -72,7 +72,7 @@ typedef struct per_layer_point {
     int shardings;
     plait_cut sharding[PER_LAYER_SHARDINGS + 1];
     plait_degrees own[PER_LAYER_SHARDINGS + 1];
-    plait_stage_sort *sort[PER_LAYER_SHARDINGS + 1];
+    plait_stage_pricer *sort[PER_LAYER_SHARDINGS + 1];
     plait_layer_cost *cost;  /* [shardings][choices] cost of a layer */
     plait_layer_cost *plain; /* [shardings] cost of a layer that recomputes nothing */
     plait_cut_share *share;  /* [shardings + PER_LAYER_ENDS][layers + 1] cached */

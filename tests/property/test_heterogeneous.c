@@ -133,7 +133,7 @@ typedef struct enumeration {
     plait_degrees degrees[PLAIT_MAX_NODE_GROUPS]; /* pp: stages that the group has room for */
     int group[PLAIT_MAX_NODE_GROUPS];
     int stages_of[PLAIT_MAX_NODE_GROUPS];
-    plait_stage_sort *sort[PLAIT_MAX_NODE_GROUPS];
+    plait_stage_pricer *sort[PLAIT_MAX_NODE_GROUPS];
     double capacity_bytes[PLAIT_MAX_NODE_GROUPS];
     int stages;
     int of[MOST_STAGES]; /* which of the groups */
@@ -203,10 +203,10 @@ static double price(enumeration *e)
     plait_between_stages between = {0};
 
     for (int s = 0; s < e->stages; s++) {
-        plait_stage_sort *sort = e->sort[e->of[s]];
+        plait_stage_pricer *sort = e->sort[e->of[s]];
         const int end = s == 0 ? e->stages - 1 : 0;
         const plait_stage_price p =
-            plait_stage_sort_price(sort, &e->stage[s], e->group[e->of[end]]);
+            plait_stage_pricer_price(sort, &e->stage[s], e->group[e->of[end]]);
         const double in_flight = e->stages - s < m ? e->stages - s : m;
         if (p.state_bytes + in_flight * p.flight_bytes > e->capacity_bytes[e->of[s]])
             return HUGE_VAL;
@@ -291,9 +291,9 @@ static void try_line(enumeration *e)
     if (!legal(e))
         return;
     for (int g = 0; g < e->groups; g++) {
-        e->sort[g] = plait_stage_sort_new(&e->w->problem, e->group[g], &e->degrees[g], arena);
+        e->sort[g] = plait_stage_pricer_new(&e->w->problem, e->group[g], &e->degrees[g], arena);
         assert_non_null(e->sort[g]);
-        e->capacity_bytes[g] = plait_stage_sort_capacity_bytes(e->sort[g], e->w->problem.risk);
+        e->capacity_bytes[g] = plait_stage_pricer_capacity_bytes(e->sort[g], e->w->problem.risk);
     }
     try_cuts(e, 0, 0);
 }
@@ -313,7 +313,7 @@ static void try_degrees(enumeration *e, int g, int n, int tp, int dp, int mbs, i
             zero = e->w->options.limit[i].low;
     d.tp = tp;
     d.dp = dp;
-    d.pp = plait_stage_sort_stages(&e->w->problem, g, &d);
+    d.pp = plait_stage_pricer_stages(&e->w->problem, g, &d);
     d.mbs = mbs;
     d.zero = (unsigned char)zero;
     const plait_problem of_group = plait_problem_of_group(&e->w->problem, g, &d, &cluster);
