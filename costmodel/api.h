@@ -175,29 +175,29 @@ plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *degree
                                  double most_bytes);
 
 /** The load that a layer or an end of the model adds to its rank. */
-typedef struct plait_portion {
+typedef struct plait_layer_load {
     plait_chunk_time time; /* one microbatch, with gathers and recomputation */
     double work_s;         /* forward and backward, minus the time that pairs hide */
     double state_bytes;    /* state, with fragmentation */
     double saved_bytes;    /* activations of each microbatch in flight, with fragmentation */
     double live_bytes;     /* rebuilt in its backward; the largest of a rank counts */
-} plait_portion;
+} plait_layer_load;
 
 /** The loads of a point before its layers are assigned to chunks. (C.261) */
-typedef struct plait_portions {
-    plait_portion layer[PLAIT_MAX_LAYER_KINDS]; /* by kind */
-    plait_portion
+typedef struct plait_rank_loads {
+    plait_layer_load layer[PLAIT_MAX_LAYER_KINDS]; /* by kind */
+    plait_layer_load
         rest[PLAIT_MAX_LAYER_KINDS]; /* by kind, after the first `leading` layers of a chunk */
     int leading; /* layers a chunk that full:N recomputes; -1: all layers are equal */
-    plait_portion embedding, module, loss; /* module: multi-token prediction */
-    double rank_bytes;                     /* bytes of every rank */
+    plait_layer_load embedding, module, loss; /* module: multi-token prediction */
+    double rank_bytes;                        /* bytes of every rank */
     double fused_s; /* upper bound on the time that one fused boundary saves */
     double after_s; /* lower bound of a step besides its pipeline */
     int microbatches;
-} plait_portions;
+} plait_rank_loads;
 
 /** The loads of a legal point; its split does not matter. */
-plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *degrees);
+plait_rank_loads plait_degrees_rank_loads(plait_table *table, const plait_degrees *degrees);
 
 /**
  * Lower bound of memory over all plans with these tp cp ep etp sp cp_comm mbs fusion attention: the

@@ -39,7 +39,7 @@ static void add_row(const part_maker *maker, int r, plait_recompute recompute, s
 }
 
 /* Fills the terms that depend on the choice. */
-static void take_times(const part_maker *maker, const stage_load *load, plait_portion *out)
+static void take_times(const part_maker *maker, const stage_load *load, plait_layer_load *out)
 {
     const double paired_s = load->paired_s[maker->rows.degrees->ep_overlap];
     const double loss = maker->rows.problem->runtime->keep.fragmentation;
@@ -50,17 +50,17 @@ static void take_times(const part_maker *maker, const stage_load *load, plait_po
     out->live_bytes = loss * load->live_bytes;
 }
 
-static plait_portion part_of(const part_maker *maker, const stage_load *load)
+static plait_layer_load part_of(const part_maker *maker, const stage_load *load)
 {
     const stage_load nothing = {.count = 1};
-    plait_portion out = {.state_bytes = rank_bytes(maker, load) - rank_bytes(maker, &nothing)};
+    plait_layer_load out = {.state_bytes = rank_bytes(maker, load) - rank_bytes(maker, &nothing)};
 
     take_times(maker, load, &out);
     return out;
 }
 
 static void retime_layer(const part_maker *maker, int r, plait_recompute recompute,
-                         plait_portion *out)
+                         plait_layer_load *out)
 {
     stage_load load = {.count = 1};
 
@@ -68,7 +68,7 @@ static void retime_layer(const part_maker *maker, int r, plait_recompute recompu
     take_times(maker, &load, out);
 }
 
-static plait_portion part_of_row(const part_maker *maker, int r, plait_recompute recompute)
+static plait_layer_load part_of_row(const part_maker *maker, int r, plait_recompute recompute)
 {
     stage_load load = {.count = 1, .embedding = r == ROW_EMBEDDING, .loss = r == ROW_HEAD};
 
@@ -96,7 +96,7 @@ static bool ends_meet(const plait_degrees *d)
  * Cost of a multi-token-prediction module. It reads the embedding table, which a tied head has
  * already.
  */
-static plait_portion module_part(const part_maker *maker, plait_recompute recompute)
+static plait_layer_load module_part(const part_maker *maker, plait_recompute recompute)
 {
     stage_load load = {.count = 1};
 
@@ -106,7 +106,7 @@ static plait_portion module_part(const part_maker *maker, plait_recompute recomp
 }
 
 /* Cost of the loss, with the logits of multi-token-prediction modules. */
-static plait_portion loss_part(const part_maker *maker)
+static plait_layer_load loss_part(const part_maker *maker)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     stage_load load = {.count = 1, .loss = true};
@@ -119,7 +119,7 @@ static plait_portion loss_part(const part_maker *maker)
 }
 
 /* Time of sends, and of the mean rank's optimizer step, a lower bound on the longest one. */
-static double after_s(const part_maker *maker, const plait_portions *out)
+static double after_s(const part_maker *maker, const plait_rank_loads *out)
 {
     const plait_problem *problem = maker->rows.problem;
     const plait_degrees *d = maker->rows.degrees;
@@ -144,7 +144,7 @@ static double pairs_of(const plait_degrees *d, int microbatches)
 }
 
 static part_maker maker_of(const plait_table *table, const plait_degrees *d,
-                           const cached_portions *known)
+                           const cached_rank_loads *known)
 {
     return (part_maker){
         {&table->problem, d, &table->row, &known->gather, &known->routes},
@@ -170,7 +170,7 @@ static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
 }
 
 /* Fills the terms that do not depend on the choice, and the layers without recomputation. */
-static void fill_cached_portions(plait_table *table, const plait_degrees *d, cached_portions *known)
+static void fill_cached_loads(plait_table *table, const plait_degrees *d, cached_rank_loads *known)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     const stage_load nothing = {.count = 1};
@@ -180,11 +180,11 @@ static void fill_cached_portions(plait_table *table, const plait_degrees *d, cac
     known->of.split = (plait_split){.kind = PLAIT_SPLIT_EVEN}; // the text of a layout may be freed
     known->routes = sync_routes_of(&table->problem, d);
     gather_row_fill(&table->problem, d, &known->routes, &table->row, &known->gather);
-    known->out = (plait_portions){
+    known->out = (plait_rank_loads){
         .microbatches = plait_degrees_microbatches(d, table->problem.job.gbs),
         .fused_s = table->row.boundary_s,
     };
-    plait_portions *out = &known->out;
+    plait_rank_loads *out = &known->out;
     const part_maker maker = maker_of(table, d, known);
     for (int k = 0; k < table->kinds; k++)
         out->layer[k] = part_of_row(&maker, k, none);
@@ -197,25 +197,26 @@ static void fill_cached_portions(plait_table *table, const plait_degrees *d, cac
 }
 
 /* Copies only the kinds that the model has, of PLAIT_MAX_LAYER_KINDS. */
-static void copy_cached(const plait_table *table, const plait_portions *known, plait_portions *out)
+static void copy_cached(const plait_table *table, const plait_rank_loads *known,
+                        plait_rank_loads *out)
 {
-    const size_t ends = offsetof(plait_portions, leading);
+    const size_t ends = offsetof(plait_rank_loads, leading);
 
     memcpy(out->layer, known->layer, (size_t)table->kinds * sizeof *out->layer);
     memcpy((char *)out + ends, (const char *)known + ends, sizeof *out - ends);
 }
 
-plait_portions plait_degrees_portions(plait_table *table, const plait_degrees *d)
+plait_rank_loads plait_degrees_rank_loads(plait_table *table, const plait_degrees *d)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     const bool some = recomputes_some(d);
-    cached_portions *known = &table->portions;
+    cached_rank_loads *known = &table->loads;
     plait_recompute all = d->recompute;
 
     table_select_layers(table, d);
     if (!known->known || !same_but_choice(&known->of, d))
-        fill_cached_portions(table, d, known);
-    plait_portions out;
+        fill_cached_loads(table, d, known);
+    plait_rank_loads out;
     copy_cached(table, &known->out, &out);
     const part_maker maker = maker_of(table, d, known);
     all.layers = 0;

@@ -72,13 +72,13 @@ typedef struct cached_pipeline {
  * Loads of the point `of`, also valid for points that differ from it in their choice of
  * recomputation only.
  */
-typedef struct cached_portions {
+typedef struct cached_rank_loads {
     bool known;
     plait_degrees of;
     sync_routes routes;
     gather_row gather;
-    plait_portions out;
-} cached_portions;
+    plait_rank_loads out;
+} cached_rank_loads;
 
 /*
  * A cache of all terms in the price of one point.
@@ -124,7 +124,7 @@ struct plait_table {
     class_cache *classes;   /* cache of ranks.of, chunks.of and run */
     cached_pipeline
         known[TIMES + PLAIT_MAX_LAYERS]; /* simulated pipelines, by recompute and offload choice */
-    cached_portions portions;
+    cached_rank_loads loads;
 
     layer_row row;
     sync_routes routes;

@@ -9,15 +9,15 @@
 
 // ---- the row -------------------------------------------------------------------------------
 
-static void add(layout_sums *sum, const layout_sums *before, const plait_portion *portion)
+static void add(layout_sums *sum, const layout_sums *before, const plait_layer_load *load)
 {
     *sum = (layout_sums){
-        .time = {before->time.forward_s + portion->time.forward_s,
-                 before->time.backward_s + portion->time.backward_s,
-                 before->time.weight_s + portion->time.weight_s},
-        .work_s = before->work_s + portion->work_s,
-        .state_bytes = before->state_bytes + portion->state_bytes,
-        .saved_bytes = before->saved_bytes + portion->saved_bytes,
+        .time = {before->time.forward_s + load->time.forward_s,
+                 before->time.backward_s + load->time.backward_s,
+                 before->time.weight_s + load->time.weight_s},
+        .work_s = before->work_s + load->work_s,
+        .state_bytes = before->state_bytes + load->state_bytes,
+        .saved_bytes = before->saved_bytes + load->saved_bytes,
     };
 }
 
@@ -28,7 +28,7 @@ typedef struct row_maker {
     int items;
 } row_maker;
 
-static void add_item(row_maker *row, const plait_portion *leading, const plait_portion *rest)
+static void add_item(row_maker *row, const plait_layer_load *leading, const plait_layer_load *rest)
 {
     const int i = row->items++;
 
@@ -37,10 +37,10 @@ static void add_item(row_maker *row, const plait_portion *leading, const plait_p
     row->live_bytes[i] = fmax(leading->live_bytes, rest->live_bytes);
 }
 
-/* Returns the portion of all modules together, which are one item since they share a chunk. */
-static plait_portion all_modules(const plait_portions *portions, int modules)
+/* Returns the load of all modules together, which are one item since they share a chunk. */
+static plait_layer_load all_modules(const plait_rank_loads *loads, int modules)
 {
-    plait_portion all = portions->module;
+    plait_layer_load all = loads->module;
 
     all.time.forward_s *= modules;
     all.time.backward_s *= modules;
@@ -82,11 +82,11 @@ static bool list_chunks(const plait_degrees *d, int microbatches, plait_arena *a
 }
 
 bool layout_items_make(const plait_problem *problem, const plait_degrees *d,
-                       const plait_portions *portions, double capacity_bytes, plait_arena *arena,
+                       const plait_rank_loads *loads, double capacity_bytes, plait_arena *arena,
                        layout_items *row)
 {
     const plait_model *model = problem->model;
-    const plait_portion modules = all_modules(portions, model->mtp_layers);
+    const plait_layer_load modules = all_modules(loads, model->mtp_layers);
     const size_t most = (size_t)model->layers + 4;
     row_maker maker = {
         .sum = plait_arena_alloc(arena, most, sizeof *maker.sum),
@@ -101,27 +101,26 @@ bool layout_items_make(const plait_problem *problem, const plait_degrees *d,
         .vpp = d->vpp,
         .chunks = d->pp * d->vpp,
         .modules_at = model->mtp_layers > 0 ? 1 + model->layers : -1,
-        .full_recompute_layers = portions->leading,
+        .full_recompute_layers = loads->leading,
         .sum = maker.sum,
         .rest = maker.rest,
         .live_bytes = maker.live_bytes,
-        .rank_bytes = portions->rank_bytes,
+        .rank_bytes = loads->rank_bytes,
         .capacity_bytes = capacity_bytes,
-        .fused_s = portions->fused_s,
-        .after_s = portions->after_s,
-        .microbatches = portions->microbatches,
+        .fused_s = loads->fused_s,
+        .after_s = loads->after_s,
+        .microbatches = loads->microbatches,
     };
     if (!maker.sum || !maker.rest || !maker.live_bytes ||
-        !list_chunks(d, portions->microbatches, arena, row))
+        !list_chunks(d, loads->microbatches, arena, row))
         return false;
     maker.sum[0] = maker.rest[0] = (layout_sums){.work_s = 0.0};
-    add_item(&maker, &portions->embedding, &portions->embedding);
+    add_item(&maker, &loads->embedding, &loads->embedding);
     for (int i = 0; i < model->layers; i++)
-        add_item(&maker, &portions->layer[model->layer_kind[i]],
-                 &portions->rest[model->layer_kind[i]]);
+        add_item(&maker, &loads->layer[model->layer_kind[i]], &loads->rest[model->layer_kind[i]]);
     if (model->mtp_layers > 0)
         add_item(&maker, &modules, &modules);
-    add_item(&maker, &portions->loss, &portions->loss);
+    add_item(&maker, &loads->loss, &loads->loss);
     row->items = maker.items;
     return true;
 }

@@ -52,7 +52,7 @@ typedef struct layout_items {
 
 /** Builds the row of a point. Returns false if out of memory. */
 bool layout_items_make(const plait_problem *problem, const plait_degrees *degrees,
-                       const plait_portions *portions, double capacity_bytes, plait_arena *arena,
+                       const plait_rank_loads *loads, double capacity_bytes, plait_arena *arena,
                        layout_items *row);
 
 /** Returns the sums of items [first, end) as one chunk. */
@@ -94,14 +94,14 @@ void layout_shape_init(layout_shape *ranks, const plait_model *model, const plai
 /**
  * Returns a lower bound of the step of every layout; infinite if it reaches limit_s or none fits.
  */
-double layout_lower_bound_s(const layout_shape *ranks, const plait_portions *portions,
+double layout_lower_bound_s(const layout_shape *ranks, const plait_rank_loads *loads,
                             double capacity_bytes, double limit_s);
 
 /**
  * Returns the step of a good layout if chunks could be equal. This is no bound; it only determines
  * the order in which points are tried.
  */
-double layout_estimate_s(const layout_shape *ranks, const plait_portions *portions,
+double layout_estimate_s(const layout_shape *ranks, const plait_rank_loads *loads,
                          double capacity_bytes, double limit_s);
 
 /** Prices layouts of one point, and has the best known step. */

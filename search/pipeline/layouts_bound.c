@@ -67,7 +67,7 @@ void layout_shape_init(layout_shape *out, const plait_model *model, const plait_
 /* Input of the bounds. The last four fields are set for the kind of layers being bounded. */
 typedef struct bound_input {
     const layout_shape *shape;
-    const plait_portions *of;
+    const plait_rank_loads *of;
     double free_bytes; /* memory of a rank for items */
     bool estimate;     /* true: compute an estimate for equal chunks instead of a bound */
     int kind;
@@ -87,7 +87,7 @@ static int times_in(double room, double size)
     return times > 0.0 ? (int)smaller(times, PLAIT_MAX_LAYERS) : 0;
 }
 
-static double work_s(const plait_portions *of, int kind)
+static double work_s(const plait_rank_loads *of, int kind)
 {
     return smaller(of->layer[kind].work_s, of->rest[kind].work_s);
 }
@@ -95,7 +95,7 @@ static double work_s(const plait_portions *of, int kind)
 static int layers_that_fit(const bound_input *in, int rank)
 {
     const layout_shape *shape = in->shape;
-    const plait_portion *layer = &in->of->layer[in->kind], *rest = &in->of->rest[in->kind];
+    const plait_layer_load *layer = &in->of->layer[in->kind], *rest = &in->of->rest[in->kind];
     const double in_flight = in->estimate ? shape->usual[rank] : shape->in_flight[rank];
     double free_bytes = in->free_bytes;
 
@@ -179,7 +179,7 @@ static double longest_of_kind_s(bound_input *in, int kind, double low, double hi
 // ---- all bounds ----------------------------------------------------------------------------
 
 /* Returns W, the work of all items per microbatch. */
-static double all_work_s(const layout_shape *shape, const plait_portions *of)
+static double all_work_s(const layout_shape *shape, const plait_rank_loads *of)
 {
     double all_s = of->embedding.work_s + of->loss.work_s + shape->modules * of->module.work_s;
 
@@ -208,7 +208,7 @@ static double staggered_s(const bound_input *in, double all_s, double saved_s)
 static double longest_s(bound_input *in, double most_s, double saved_s)
 {
     const layout_shape *shape = in->shape;
-    const plait_portions *of = in->of;
+    const plait_rank_loads *of = in->of;
     const double all_s = all_work_s(shape, of);
 
     double longest = fmax(all_s / shape->ranks, staggered_s(in, all_s, saved_s));
@@ -223,7 +223,7 @@ static double longest_s(bound_input *in, double most_s, double saved_s)
     return longest;
 }
 
-double layout_lower_bound_s(const layout_shape *shape, const plait_portions *of,
+double layout_lower_bound_s(const layout_shape *shape, const plait_rank_loads *of,
                             double capacity_bytes, double limit_s)
 {
     const double saved_s = 2.0 * shape->vpp * of->fused_s;
@@ -242,8 +242,8 @@ double layout_lower_bound_s(const layout_shape *shape, const plait_portions *of,
  * Estimates the bubble as the work of the other ranks per microbatch, divided by the chunks per
  * rank.
  */
-double layout_estimate_s(const layout_shape *shape, const plait_portions *of, double capacity_bytes,
-                         double limit_s)
+double layout_estimate_s(const layout_shape *shape, const plait_rank_loads *of,
+                         double capacity_bytes, double limit_s)
 {
     bound_input in;
 

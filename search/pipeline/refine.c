@@ -155,19 +155,18 @@ void refine_batch(const search_run *run, search_worker *worker, int64_t batch, r
 }
 
 void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
-                const plait_portions *portions, double likely, search_found *found)
+                const plait_rank_loads *loads, double likely, search_found *found)
 {
     const double best_s = refine_best_s(run);
     open_point point = {
-        .floor_s = layout_lower_bound_s(&group->shape, portions, run->capacity_bytes, best_s),
+        .floor_s = layout_lower_bound_s(&group->shape, loads, run->capacity_bytes, best_s),
         .degrees = *degrees,
     };
 
     found->floors++;
     if (point.floor_s >= best_s)
         return;
-    point.guess_s =
-        layout_estimate_s(&group->shape, portions, run->capacity_bytes, likely * best_s);
+    point.guess_s = layout_estimate_s(&group->shape, loads, run->capacity_bytes, likely * best_s);
     if (point.guess_s >= likely * best_s)
         found->open.floor_s = fmin(found->open.floor_s, point.floor_s);
     else if (!open_add(&found->open, &point))

@@ -32,7 +32,7 @@ void refine_batch(const search_run *run, search_worker *worker, int64_t batch, r
  * @param likely  points with an estimate above `likely` times the best known step are not solved
  */
 void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
-                const plait_portions *portions, double likely, search_found *found);
+                const plait_rank_loads *loads, double likely, search_found *found);
 
 /** Returns the step of the best known plan; without one, the limit of the search. */
 double refine_best_s(const search_run *run);

@@ -22,15 +22,15 @@ enum { MOST_SOLVED = 1 << 11 };
 /* Points with an estimate above LIKELY times the best known step are not solved. */
 static const double LIKELY = 1.01;
 
-/* Returns the portions with the choice of `d`, without gathers: no shard takes less time. */
-static plait_portions bound_portions(search_worker *worker, plait_degrees d)
+/* Returns the loads with the choice of `d`, without gathers: no shard takes less time. */
+static plait_rank_loads bound_loads(search_worker *worker, plait_degrees d)
 {
     d.zero = 0;
-    return plait_degrees_portions(worker->table, &d);
+    return plait_degrees_rank_loads(worker->table, &d);
 }
 
 /* Lowers the state and tail of `least` to those of `other`, where these are smaller. */
-static void take_less(const search_run *run, const plait_portions *other, plait_portions *least)
+static void take_less(const search_run *run, const plait_rank_loads *other, plait_rank_loads *least)
 {
     for (int k = 0; k < run->problem->model->kinds; k++) {
         least->layer[k].state_bytes =
@@ -41,18 +41,18 @@ static void take_less(const search_run *run, const plait_portions *other, plait_
     least->after_s = fmin(least->after_s, other->after_s);
 }
 
-/* Returns portions with the least state and tail of any shard of a group. */
-static plait_portions least_of_shards(const search_run *run, search_worker *worker,
-                                      const refine_group *group, plait_degrees d)
+/* Returns loads with the least state and tail of any shard of a group. */
+static plait_rank_loads least_of_shards(const search_run *run, search_worker *worker,
+                                        const refine_group *group, plait_degrees d)
 {
-    plait_portions least = {0};
+    plait_rank_loads least = {0};
 
     for (int s = 0; s < group->shards; s++) {
         space_apply_shard(run->space, &group->shard[s], &d);
-        const plait_portions portions = plait_degrees_portions(worker->table, &d);
+        const plait_rank_loads loads = plait_degrees_rank_loads(worker->table, &d);
         if (s == 0)
-            least = portions;
-        take_less(run, &portions, &least);
+            least = loads;
+        take_less(run, &loads, &least);
     }
     return least;
 }
@@ -69,14 +69,14 @@ static bool use_choices(const search_run *run, search_worker *worker, const refi
 
     d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     d.offload_acts = 0;
-    plait_portions bound = bound_portions(worker, d);
+    plait_rank_loads bound = bound_loads(worker, d);
     bound.after_s = 0.0;
     if (layout_lower_bound_s(&group->shape, &bound, HUGE_VAL, best_s) >= best_s)
         return false;
-    const plait_portions of_shards = least_of_shards(run, worker, group, d);
+    const plait_rank_loads of_shards = least_of_shards(run, worker, group, d);
     for (int c = 0; c < choices; c++) {
         space_apply_choice(run->space, c, &d);
-        bound = bound_portions(worker, d);
+        bound = bound_loads(worker, d);
         take_less(run, &of_shards, &bound);
         worker->use[c] =
             layout_lower_bound_s(&group->shape, &bound, run->capacity_bytes, best_s) < best_s;
@@ -100,8 +100,8 @@ static void list_group(const search_run *run, search_worker *worker, const refin
             if (!worker->use[c])
                 continue;
             space_apply_choice(run->space, c, &d);
-            const plait_portions portions = plait_degrees_portions(worker->table, &d);
-            refine_add(run, group, &d, &portions, LIKELY, found);
+            const plait_rank_loads loads = plait_degrees_rank_loads(worker->table, &d);
+            refine_add(run, group, &d, &loads, LIKELY, found);
         }
     }
 }
@@ -129,13 +129,13 @@ static void solve_point(const search_run *run, search_worker *worker, const void
         .capacity_bytes = run->capacity_bytes,
         .limit_s = limit_s,
     };
-    const plait_portions portions = plait_degrees_portions(worker->table, &open->degrees);
+    const plait_rank_loads loads = plait_degrees_rank_loads(worker->table, &open->degrees);
     layout_result found = {.any = false};
     plait_degrees d = open->degrees;
     layout_items row;
 
     (void)context;
-    if (layout_items_make(run->problem, &open->degrees, &portions, run->capacity_bytes,
+    if (layout_items_make(run->problem, &open->degrees, &loads, run->capacity_bytes,
                           worker->scratch, &row))
         layout_solve(&pricer, &row, &found);
     else

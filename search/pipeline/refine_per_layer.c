@@ -64,7 +64,7 @@ typedef struct per_layer_listing {
     const per_layer_problem *input;
 } per_layer_listing;
 
-static void take_least(plait_portion *least, const plait_portion *of)
+static void take_least(plait_layer_load *least, const plait_layer_load *of)
 {
     least->time.forward_s = fmin(least->time.forward_s, of->time.forward_s);
     least->time.backward_s = fmin(least->time.backward_s, of->time.backward_s);
@@ -84,9 +84,9 @@ static bool tp_is_legal(const plait_problem *problem, const plait_degrees *d, in
     return plan_layers_legal(problem, &own, &no_reason);
 }
 
-/* Lowers `least` to the portions of a tp, over ZeRO 0 and 3 and no or full recomputation. */
+/* Lowers `least` to the loads of a tp, over ZeRO 0 and 3 and no or full recomputation. */
 static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *base, int tp,
-                             plait_portions *least)
+                             plait_rank_loads *least)
 {
     static const plait_recompute recompute[] = {{.kind = PLAIT_RECOMPUTE_NONE},
                                                 {.kind = PLAIT_RECOMPUTE_FULL}};
@@ -96,7 +96,7 @@ static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *b
         plait_degrees d = plait_degrees_cut(base, sharding);
         d.recompute = recompute[i % 2];
         d.scatter = PLAIT_SCATTER_MICROBATCH; // stores the fewest bytes of gradients
-        const plait_portions one = plait_degrees_portions(at->worker->table, &d);
+        const plait_rank_loads one = plait_degrees_rank_loads(at->worker->table, &d);
         take_least(&least->layer[0], &one.layer[0]);
         least->rest[0] = least->layer[0];
         least->rank_bytes = fmin(least->rank_bytes, one.rank_bytes);
@@ -108,11 +108,11 @@ static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *b
     }
 }
 
-/* Returns portions with the least of all shardings for layers, and the point's tp for the ends. */
-static plait_portions least_portions(const per_layer_listing *at, const plait_degrees *base)
+/* Returns loads with the least of all shardings for layers, and the point's tp for the ends. */
+static plait_rank_loads least_loads(const per_layer_listing *at, const plait_degrees *base)
 {
     const per_layer_problem *const q = at->input;
-    plait_portions least = plait_degrees_portions(at->worker->table, base);
+    plait_rank_loads least = plait_degrees_rank_loads(at->worker->table, base);
 
     take_least_of_tp(at, base, base->tp, &least);
     for (int c = 0; c < q->shardings; c++) {
@@ -139,7 +139,7 @@ static double bound_of(const per_layer_listing *at, const plait_degrees *d, cach
 
     if (cached->valid && memcmp(&state, &cached->state, sizeof state) == 0)
         return cached->step_s;
-    const plait_portions least = least_portions(at, d);
+    const plait_rank_loads least = least_loads(at, d);
     layout_shape_init(&shape, at->run->problem->model, d, least.microbatches);
     found->floors++;
     *cached = (cached_bound){

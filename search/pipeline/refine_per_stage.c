@@ -37,19 +37,19 @@ static bool may_keep(const search_run *run)
 }
 
 /*
- * Returns portions with the times of no recomputation and the bytes of full recomputation.
+ * Returns loads with the times of no recomputation and the bytes of full recomputation.
  * Offloaded activations take no device memory.
  */
-static plait_portions least_portions(const search_run *run, search_worker *worker, plait_degrees d)
+static plait_rank_loads least_loads(const search_run *run, search_worker *worker, plait_degrees d)
 {
     const bool offloads = run->problem->runtime->can.takes[PLAIT_KEY_OFFLOAD_ACTS] > 1u;
-    plait_portions out;
+    plait_rank_loads out;
 
     d.offload_acts = 0;
     d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL};
-    const plait_portions full = plait_degrees_portions(worker->table, &d);
+    const plait_rank_loads full = plait_degrees_rank_loads(worker->table, &d);
     d.recompute.kind = PLAIT_RECOMPUTE_NONE;
-    out = plait_degrees_portions(worker->table, &d);
+    out = plait_degrees_rank_loads(worker->table, &d);
     for (int k = 0; k < run->problem->model->kinds; k++) {
         const double least = offloads ? 0.0 : full.layer[k].saved_bytes;
         out.layer[k].saved_bytes = fmin(out.layer[k].saved_bytes, least);
@@ -58,7 +58,7 @@ static plait_portions least_portions(const search_run *run, search_worker *worke
     if (may_keep(run) && d.offload != PLAIT_OFFLOAD_NONE && d.offload != PLAIT_OFFLOAD_PARAMS) {
         d.offload = PLAIT_OFFLOAD_NONE;
         d.offload_share = 0;
-        out.after_s = fmin(out.after_s, plait_degrees_portions(worker->table, &d).after_s);
+        out.after_s = fmin(out.after_s, plait_degrees_rank_loads(worker->table, &d).after_s);
     }
     return out;
 }
@@ -79,8 +79,8 @@ static void list_group(const search_run *run, search_worker *worker, const refin
 
     for (int s = 0; s < group->shards; s++) {
         space_apply_shard(run->space, &group->shard[s], &d);
-        const plait_portions portions = least_portions(run, worker, d);
-        refine_add(run, group, &d, &portions, solves_exactly(run, &d) ? HUGE_VAL : 1.0, found);
+        const plait_rank_loads loads = least_loads(run, worker, d);
+        refine_add(run, group, &d, &loads, solves_exactly(run, &d) ? HUGE_VAL : 1.0, found);
     }
 }
 
@@ -166,7 +166,7 @@ static void try_dp(per_stage_attempt *at)
     // S.26 minimises the step less sends, which are the same for every layout. With grad_sync
     // shifted it minimises a lower bound of that.
     const bool exact = at->degrees.grad_sync != PLAIT_SYNC_SHIFTED &&
-                       plait_degrees_portions(at->input.table, &at->degrees).fused_s <= 0.0;
+                       plait_degrees_rank_loads(at->input.table, &at->degrees).fused_s <= 0.0;
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     per_stage_point point;
     per_stage_layout found;
@@ -189,14 +189,14 @@ static void try_dp(per_stage_attempt *at)
 static void try_seeds(per_stage_attempt *at)
 {
     const plait_arena_mark mark = plait_arena_save(at->scratch);
-    const plait_portions portions = plait_degrees_portions(at->input.table, &at->degrees);
+    const plait_rank_loads loads = plait_degrees_rank_loads(at->input.table, &at->degrees);
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     layout_items row;
     const int count = at->degrees.pp * at->degrees.vpp;
     int *ends = plait_arena_alloc(at->scratch, (size_t)(LAYOUT_SEEDS * count), sizeof *ends);
 
     if (!ends ||
-        !layout_items_make(at->run->problem, &at->degrees, &portions, HUGE_VAL, at->scratch, &row))
+        !layout_items_make(at->run->problem, &at->degrees, &loads, HUGE_VAL, at->scratch, &row))
         at->out->failed = true;
     else
         for (int s = 0, seeds = layout_seeds(&row, ends); s < seeds; s++) {

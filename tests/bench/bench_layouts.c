@@ -61,7 +61,7 @@ static plait_status open_case(const layouts_case *c, plait_arena *arena, opened 
 static plait_status solve(const opened *world, plait_arena *scratch, plait_error *err)
 {
     const double capacity_bytes = plait_capacity_bytes(&world->problem, world->problem.risk);
-    const plait_portions portions = plait_degrees_portions(world->table, &world->degrees);
+    const plait_rank_loads loads = plait_degrees_rank_loads(world->table, &world->degrees);
     layout_pricer pricer = {.table = world->table,
                             .degrees = world->degrees,
                             .scratch = scratch,
@@ -70,7 +70,7 @@ static plait_status solve(const opened *world, plait_arena *scratch, plait_error
     layout_result found;
     layout_items row;
 
-    if (!layout_items_make(&world->problem, &world->degrees, &portions, capacity_bytes, scratch,
+    if (!layout_items_make(&world->problem, &world->degrees, &loads, capacity_bytes, scratch,
                            &row))
         return plait_fail_nomem(err);
     layout_solve(&pricer, &row, &found);

@@ -196,9 +196,9 @@ static layout_result solve(const instance *of, layout_items *row)
     };
     layout_result found;
 
-    const plait_portions portions = plait_degrees_portions(table, &of->degrees);
+    const plait_rank_loads loads = plait_degrees_rank_loads(table, &of->degrees);
     assert_true(
-        layout_items_make(&of->problem, &of->degrees, &portions, of->capacity_bytes, arena, row));
+        layout_items_make(&of->problem, &of->degrees, &loads, of->capacity_bytes, arena, row));
     layout_solve(&pricer, row, &found);
     assert_false(pricer.failed);
     plait_arena_free(scratch);
@@ -241,9 +241,9 @@ static void check(instance *of)
         return;
     layout_shape *ranks = plait_arena_alloc(arena, 1, sizeof *ranks);
     plait_table *table = plait_table_new(&of->problem, arena);
-    const plait_portions portions = plait_degrees_portions(table, &of->degrees);
-    layout_shape_init(ranks, &of->model, &of->degrees, portions.microbatches);
-    const double floor_s = layout_lower_bound_s(ranks, &portions, of->capacity_bytes, HUGE_VAL);
+    const plait_rank_loads loads = plait_degrees_rank_loads(table, &of->degrees);
+    layout_shape_init(ranks, &of->model, &of->degrees, loads.microbatches);
+    const double floor_s = layout_lower_bound_s(ranks, &loads, of->capacity_bytes, HUGE_VAL);
     if (ranks->least == 0)
         assert_true(floor_s <= cost.step_s * (1.0 + 1e-9));
 }
