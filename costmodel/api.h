@@ -8,8 +8,8 @@
  *
  * A search that chooses recomputation, offload or sharding for each layer needs separate terms of a
  * stage: the cost of a layer under a choice (plait_layer_cost_of), the terms of a stage that no
- * choice changes (plait_stage_frame_of), and the step of stages with these choices
- * (plait_frames_price). They do not cover schedules that hold every stage on two ranks, nor fused
+ * choice changes (plait_stage_base_of), and the step of stages with these choices
+ * (plait_stages_price). They do not cover schedules that hold every stage on two ranks, nor fused
  * boundaries of chunks.
  *
  * Units: seconds and bytes, of one GPU unless a comment states otherwise.
@@ -19,22 +19,89 @@
 #include "plait/cost.h"
 #include "plait/lowlevel/schedule.h"
 
-/* ---- stages that differ ---- */
+// ---- one stage -----------------------------------------------------------------------------
+
+/** The sum of a stage's parts, on one rank. Times are of one microbatch. */
+typedef struct stage_load {
+    int index; /* index of the earliest of `count` equal stages */
+    int count;
+    bool embedding;
+    bool loss;
+    double in_flight; /* microbatches at the peak of memory */
+    double forward_s;
+    double backward_s;
+    double weight_s;                    /* weight-gradient part of backward_s */
+    plait_chunk_time first;             /* times of the rank's first chunk */
+    plait_chunk_time last;              /* times of the rank's last chunk, which may be its first */
+    double paired_s[PLAIT_EP_OVERLAPS]; /* time that a pair of microbatches saves */
+    double busy_s;                      /* time of products and attention, forward and backward */
+    double moving_s;                    /* time of memory-bound kernels, forward and backward */
+    double saved_bytes;                 /* kept activations of one microbatch, all chunks */
+    double held_bytes;                  /* activations of all microbatches in flight */
+    double live_bytes;                  /* activations of the largest rebuilt layer */
+    double dense;                       /* parameters outside the routed experts */
+    double expert;                      /* parameters of routed experts */
+} stage_load;
+
+/** State of one stage in memory. */
+typedef struct stage_state {
+    double weights_bytes;
+    double gradients_bytes;
+    double optimizer_bytes;
+    double buffers_bytes; /* buffers that grow with parameters */
+} stage_state;
+
+/** Gradients and parameters of one stage, once a step. */
+typedef struct stage_sync {
+    double reduce_s;    /* reduction of all gradients */
+    double gather_s;    /* gather of parameters after the optimizer (ZeRO-1 and -2) */
+    double optimizer_s; /* optimizer step */
+    double down_s;      /* gradients to the host, overlapped with one backward */
+    double downs;       /* number of backward passes per step that send gradients to the host */
+} stage_sync;
+
+/** The terms of a stage, or of a class of equal stages, that a step adds up. */
+typedef struct stage_cost {
+    stage_load load;
+    stage_state state;
+    double buffers_bytes; /* buffers that do not grow with parameters (C.83) */
+    stage_sync sync;
+} stage_cost;
+
+/** Times of a chunk. */
+static inline plait_chunk_time chunk_time_of(const stage_load *load)
+{
+    return (plait_chunk_time){load->forward_s, load->backward_s, load->weight_s};
+}
+
+/**
+ * Exposed work of a stage after the pipeline, once a step: its part of dp_comm, and its optimizer.
+ */
+typedef struct plait_stage_tail {
+    double reduce_s;    /* exposed reduction: the longest counts, with bulk the sum */
+    double gather_s;    /* exposed gather: the longest of all stages counts */
+    double optimizer_s; /* optimizer step: the longest of all stages counts */
+} plait_stage_tail;
+
+/**
+ * The tail of a stage. With grad_sync shifted a lower bound: the hidden part depends on the
+ * shortest backward of all stages. (C.243)
+ */
+plait_stage_tail plait_stage_tail_of(const plait_problem *problem, const plait_degrees *degrees,
+                                     const stage_cost *cost);
+
+// ---- stages that differ --------------------------------------------------------------------
 
 /** Prices of stages on one node group with one set of degrees, for any layers and recomputation. */
 typedef struct plait_stage_pricer plait_stage_pricer;
 
 /** The price of one such stage. */
 typedef struct plait_stage_price {
-    double forward_s; /* one microbatch */
-    double backward_s;
-    double state_bytes;  /* peak with no microbatch in flight */
-    double flight_bytes; /* added to the peak by each microbatch in flight */
-    double reduce_s;     /* exposed reduction of its gradients after its last backward */
-    double gather_s;     /* exposed gather of its parameters before its next forward */
-    double optimizer_s;
-    double busy_s; /* as in plait_price, one microbatch */
-    double moving_s;
+    plait_chunk_time time; /* one microbatch; weight_s is 0 */
+    plait_stage_tail tail;
+    double state_bytes;      /* peak with no microbatch in flight */
+    double flight_bytes;     /* added to the peak by each microbatch in flight */
+    double busy_s, moving_s; /* as in plait_price, one microbatch */
 } plait_stage_price;
 
 /** Number of stages of these degrees that a group has the GPUs for, at least two. (C.221) */
@@ -65,12 +132,10 @@ double plait_stage_pricer_capacity_bytes(const plait_stage_pricer *sort, double 
 
 /** Communication between stages, and their work after the pipeline. (C.222 to C.225) */
 typedef struct plait_between_stages {
-    double sends_s;     /* one microbatch through all boundaries, there and back */
-    double slowest_s;   /* one microbatch through the slowest boundary, there and back */
-    double link_s;      /* the slower direction of the slowest link */
-    double reduce_s;    /* longest gradient reduction of all stages */
-    double gather_s;    /* longest parameter gather of all stages */
-    double optimizer_s; /* longest optimizer step of all stages */
+    double sends_s;        /* one microbatch through all boundaries, there and back */
+    double slowest_s;      /* one microbatch through the slowest boundary, there and back */
+    double link_s;         /* the slower direction of the slowest link */
+    plait_stage_tail tail; /* longest of all stages */
 } plait_between_stages;
 
 /** Adds the boundary between two stages next to each other. (C.222, C.223) */
@@ -249,60 +314,41 @@ typedef struct plait_layer_cost {
 plait_layer_cost plait_layer_cost_of(plait_table *table, const plait_degrees *degrees, int kind,
                                      plait_choice choice);
 
-/** The terms of a stage that do not depend on the choices of its layers. */
-typedef struct plait_stage_frame {
-    int stage;
+/** A stage without the times and activations of its layers, which depend on their choices. */
+typedef struct plait_stage_base {
+    stage_cost cost;                   /* times and bytes of the ends; weights of all parts */
     int layers[PLAIT_MAX_LAYER_KINDS]; /* number of layers of each kind */
-    plait_chunk_time ends;             /* embedding, loss, prediction modules */
-    bool unlike;       /* its chunks have different numbers of microbatches in flight at the peak */
-    double bytes;      /* peak without activations of layers and with nothing rebuilt */
-    double scale;      /* device bytes for each byte of activations */
-    double live_bytes; /* rebuilt by its ends */
-    double paired_s;   /* time that a pair of microbatches saves */
-    double reduce_s, gather_s, optimizer_s, down_s, downs; /* once a step */
-} plait_stage_frame;
+    bool uneven;  /* its chunks have different numbers of microbatches in flight at the peak */
+    double bytes; /* peak without activations of layers and with nothing rebuilt */
+} plait_stage_base;
 
 /**
- * The terms of these chunks as stage `stage` of a point. (C.241)
+ * The base of these chunks as stage `stage` of a point. (C.241)
  *
  * @param own        the point; may have another `offload`, `offload_share`, `offload_acts`
  * @param in_flight  [vpp], filled: microbatches of each chunk at the peak
  */
-plait_stage_frame plait_stage_frame_of(plait_table *table, const plait_degrees *degrees, int stage,
-                                       const plait_chunk *chunk, const plait_degrees *own,
-                                       double *in_flight);
+plait_stage_base plait_stage_base_of(plait_table *table, const plait_degrees *degrees, int stage,
+                                     const plait_chunk *chunk, const plait_degrees *own,
+                                     double *in_flight);
 
 /** The peak of a stage whose layers keep and rebuild these bytes. (C.241) */
-double plait_frame_peak(const plait_stage_frame *frame, double held_bytes, double live_bytes);
+double plait_stage_base_peak(const plait_problem *problem, const plait_stage_base *base,
+                             double held_bytes, double live_bytes);
+
+/** The cost of a stage with this time of a microbatch, which includes ends and layers. */
+stage_cost plait_stage_base_cost(const plait_stage_base *base, const plait_degrees *degrees,
+                                 const plait_chunk_time *time);
 
 /**
- * Exposed work of a stage after the pipeline, once a step: its part of dp_comm, and its optimizer.
- */
-typedef struct plait_stage_tail {
-    double reduce_s;    /* exposed reduction: the longest counts, with bulk the sum */
-    double gather_s;    /* exposed gather: the longest of all stages counts */
-    double optimizer_s; /* optimizer step: the longest of all stages counts */
-} plait_stage_tail;
-
-/**
- * The tail of a stage of this duration. (C.243)
+ * The step of stages with these costs. (C.242)
  *
- * With grad_sync shifted a lower bound: the hidden part depends on the shortest backward of all
- * stages.
+ * @param cost  [pp]
+ * @return      only step_s and `exact` are set; with several chunks per rank step_s is a lower
+ *              bound
  */
-plait_stage_tail plait_frame_tail(const plait_problem *problem, const plait_degrees *degrees,
-                                  const plait_stage_frame *frame, const plait_chunk_time *time);
-
-/**
- * The step of stages with these times, which include ends and layers. (C.242)
- *
- * @param frame  [pp]
- * @param time   [pp], one microbatch
- * @return       only step_s and `exact` are set; with several chunks per rank step_s is a lower
- *               bound
- */
-plait_price plait_frames_price(plait_table *table, const plait_degrees *degrees,
-                               const plait_stage_frame *frame, const plait_chunk_time *time);
+plait_price plait_stages_price(plait_table *table, const plait_degrees *degrees,
+                               const stage_cost *cost);
 
 // ---- layers that are sharded differently ----------------------------------------------------
 
@@ -319,37 +365,31 @@ plait_layout_change plait_relocation_of(const plait_problem *problem, const plai
 /** Adds the times, and takes the larger bytes. */
 void plait_relocation_add(plait_layout_change *sum, plait_layout_change more);
 
-/** The cost of the layers of one sharding in a stage. (C.282) */
-typedef struct plait_cut_share {
-    plait_chunk_time time; /* time of one microbatch */
-    double saved_bytes;    /* activations of each microbatch in flight */
-    double live_bytes;     /* the largest of a stage's shardings counts */
-    double state_bytes;
-    double spare_bytes;                     /* the largest of a stage's shardings counts */
-    double reduce_s, gather_s, optimizer_s; /* once a step */
-} plait_cut_share;
+/** The cost of the layers of one sharding in a stage, or of all of its shardings. (C.282) */
+typedef struct plait_sharding_cost {
+    stage_cost cost;    /* without the bytes below, and without buffers of exchanges */
+    double spare_bytes; /* buffers of which a stage needs only the largest of its shardings */
+} plait_sharding_cost;
 
 /**
  * The cost of these layers, and of the ends among them.
  *
- * @param sort  pricer of the sharding's degrees (plait_degrees_cut), on node group 0
- * @param own   whether it is the plan's own sharding
+ * @param pricer  of the sharding's degrees (plait_degrees_cut), on node group 0
+ * @param own     whether it is the plan's own sharding
  */
-plait_cut_share plait_cut_share_of(plait_stage_pricer *sort, const plait_stage *stage, bool own);
-
-/** One layer of a sharding. */
-plait_layer_cost plait_cut_layer_cost(const plait_stage_pricer *sort, int kind,
-                                      plait_recompute recompute);
+plait_sharding_cost plait_sharding_cost_of(plait_stage_pricer *pricer, const plait_stage *stage,
+                                           double in_flight, bool own);
 
 /** Adds times and bytes; of live and spare bytes takes the larger. */
-void plait_cut_share_add(plait_cut_share *sum, const plait_cut_share *more);
+void plait_sharding_cost_add(plait_sharding_cost *sum, const plait_sharding_cost *more);
 
 /** The peak of a stage with this sum. (C.283) */
-double plait_cut_peak(const plait_stage_pricer *own, const plait_cut_share *sum, double in_flight);
+double plait_sharding_cost_peak(const plait_stage_pricer *own, const plait_sharding_cost *sum,
+                                double in_flight);
 
-/** The tail of stage `stage` with this sum; with grad_sync shifted a lower bound. (C.284) */
-plait_stage_tail plait_cut_tail(const plait_stage_pricer *own, int stage,
-                                const plait_cut_share *sum);
+/** One layer of a pricer's sharding. */
+plait_layer_cost plait_stage_pricer_layer(const plait_stage_pricer *pricer, int kind,
+                                          plait_recompute recompute);
 
-/** Exposed sends of a step. (C.64) */
-double plait_cut_sends_s(const plait_stage_pricer *own);
+/** Exposed sends of a step of equal stages. (C.64) */
+double plait_stage_pricer_sends_s(const plait_stage_pricer *pricer);

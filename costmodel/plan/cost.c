@@ -69,11 +69,8 @@ static stage_cost cost_of_stage(const plan_rows *rows, int s)
     const double in_flight =
         plait_schedule_in_flight((plait_schedule)d->schedule, d->pp, s, d->vpp, rows->microbatches);
 
-    if (rows->sharded) {
-        stage_cost cost = sharded_stage_cost(&rows->shardings, s, in_flight);
-        cost.buffers_bytes = stage_buffer_bytes(rows->problem, d, &rows->pricer->row, &cost.load);
-        return cost;
-    }
+    if (rows->sharded)
+        return sharded_stage_cost(&rows->shardings, s, in_flight);
     const sync_routes routes =
         routes_of_stage(rows->problem, &rows->pricer->routes, &rows->plan->stage[s].degrees);
     stage_rows own = stage_rows_of(rows->pricer);

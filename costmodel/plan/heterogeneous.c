@@ -112,8 +112,8 @@ static void fill_time(const mixed_rows *rows, plait_cost *cost)
         .pp_comm_s = plait_between_sends_s(rows->problem, &rows->between, rows->microbatches,
                                            rows->pipeline_s),
         .bubble_s = larger(0.0, rows->pipeline_s - m * (slowest->forward_s + slowest->backward_s)),
-        .dp_comm_s = rows->between.reduce_s + rows->between.gather_s,
-        .optimizer_s = rows->between.optimizer_s,
+        .dp_comm_s = rows->between.tail.reduce_s + rows->between.tail.gather_s,
+        .optimizer_s = rows->between.tail.optimizer_s,
     };
     double terms[LAYER_TERMS];
 
@@ -173,7 +173,7 @@ static void fill_rates(const mixed_rows *rows, plait_cost *cost)
         const plait_price price = {
             .step_s = cost->step_s,
             .busy_s = m * load->busy_s,
-            .moving_s = m * load->moving_s + rows->between.optimizer_s,
+            .moving_s = m * load->moving_s + rows->between.tail.optimizer_s,
         };
         peak += share * gpu->peak_flops_per_s[job->precision];
         stage_add_rerun(rows->problem, &rows->parts[s], &flops);

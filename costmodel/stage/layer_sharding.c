@@ -2,7 +2,7 @@
  * layer_sharding.c - stages whose layers are sharded differently: the cost of each sharding, and their sum
  *
  *     relocation  the hidden state on its way from one sharding to the next                   (C.281)
- *     share       seconds and bytes of the layers of one sharding; shares add up    (C.282 to C.284)
+ *     sharding    cost of the layers of one sharding; costs add up                  (C.282 to C.284)
  *     stage       the sum over its shardings, with the relocations between them
  */
 #include "costmodel/stage/layer_sharding.h"
@@ -71,114 +71,74 @@ void plait_relocation_add(plait_layout_change *sum, plait_layout_change more)
     sum->bytes = larger(sum->bytes, more.bytes);
 }
 
-// ---- shares --------------------------------------------------------------------------------
-
-/* Bytes of buffers shaped like the widest layer, which a stage has once for all its shardings. */
-static double transient_bytes(const plait_stage_pricer *pricer)
-{
-    const stage_load nothing = {.count = 1};
-
-    return stage_state_of(&pricer->problem, &pricer->degrees, &pricer->row, &pricer->routes.state,
-                          pricer->routes.ways, &nothing)
-        .buffers_bytes;
-}
+// ---- one sharding --------------------------------------------------------------------------
 
 /*
- * Bytes of transients and exchanges of a sharding. A stage needs only the largest over its
- * shardings.
+ * Buffers shaped like the widest layer, and those of exchanges, move from the cost to spare_bytes.
+ * NCCL's groups of any other sharding than the plan's own are additional buffers.
  */
-static double spare_bytes(const plait_stage_pricer *pricer, const stage_cost *cost)
+plait_sharding_cost plait_sharding_cost_of(plait_stage_pricer *pricer, const plait_stage *stage,
+                                           double in_flight, bool own)
 {
-    const bool any = cost->load.dense + cost->load.expert > 0.0;
-
-    return any ? transient_bytes(pricer) + pricer->row.exchange_bytes : 0.0;
-}
-
-/* Other buffers: messages and logits in the plan's own sharding, NCCL's groups in any other. */
-static double beside_bytes(const plait_stage_pricer *pricer, const stage_cost *cost, bool own)
-{
+    const plait_problem *const problem = &pricer->problem;
     const plait_degrees *const d = &pricer->degrees;
+    const stage_load nothing = {.count = 1};
+    const double transient_bytes = stage_state_of(problem, d, &pricer->row, &pricer->routes.state,
+                                                  pricer->routes.ways, &nothing)
+                                       .buffers_bytes;
+    plait_sharding_cost out = {.cost =
+                                   stage_pricer_sum(pricer, stage, pricer->group, in_flight, NULL)};
+    stage_cost *const cost = &out.cost;
 
-    if (own)
-        return cost->buffers_bytes - pricer->row.exchange_bytes;
-    return communicator_bytes(&pricer->problem, plait_group_replicas(d)) +
-           communicator_bytes(&pricer->problem, plait_group_of(d, PLAIT_AXIS_TP));
+    cost->state.buffers_bytes -= transient_bytes;
+    cost->buffers_bytes = own ? cost->buffers_bytes - pricer->row.exchange_bytes
+                              : communicator_bytes(problem, plait_group_replicas(d)) +
+                                    communicator_bytes(problem, plait_group_of(d, PLAIT_AXIS_TP));
+    if (cost->load.dense + cost->load.expert > 0.0)
+        out.spare_bytes = transient_bytes + pricer->row.exchange_bytes;
+    return out;
 }
 
-plait_cut_share plait_cut_share_of(plait_stage_pricer *pricer, const plait_stage *stage, bool own)
+void plait_sharding_cost_add(plait_sharding_cost *all, const plait_sharding_cost *one)
 {
-    const stage_cost cost = stage_pricer_sum(pricer, stage, pricer->group, 0.0, NULL);
-    const stage_state *const state = &cost.state;
+    stage_cost *const sum = &all->cost;
+    const stage_cost *const more = &one->cost;
 
-    return (plait_cut_share){
-        .time = chunk_time_of(&cost.load),
-        .saved_bytes = cost.load.saved_bytes,
-        .live_bytes = cost.load.live_bytes,
-        .state_bytes = state->weights_bytes + state->gradients_bytes + state->optimizer_bytes +
-                       state->buffers_bytes - transient_bytes(pricer) +
-                       beside_bytes(pricer, &cost, own),
-        .spare_bytes = spare_bytes(pricer, &cost),
-        .reduce_s = cost.sync.reduce_s,
-        .gather_s = cost.sync.gather_s,
-        .optimizer_s = cost.sync.optimizer_s,
-    };
+    sum->load.embedding = sum->load.embedding || more->load.embedding;
+    sum->load.loss = sum->load.loss || more->load.loss;
+    sum->load.forward_s += more->load.forward_s;
+    sum->load.backward_s += more->load.backward_s;
+    sum->load.weight_s += more->load.weight_s;
+    sum->load.busy_s += more->load.busy_s;
+    sum->load.moving_s += more->load.moving_s;
+    sum->load.saved_bytes += more->load.saved_bytes;
+    sum->load.held_bytes += more->load.held_bytes;
+    sum->load.live_bytes = larger(sum->load.live_bytes, more->load.live_bytes);
+    sum->load.dense += more->load.dense;
+    sum->load.expert += more->load.expert;
+    sum->state.weights_bytes += more->state.weights_bytes;
+    sum->state.gradients_bytes += more->state.gradients_bytes;
+    sum->state.optimizer_bytes += more->state.optimizer_bytes;
+    sum->state.buffers_bytes += more->state.buffers_bytes;
+    sum->buffers_bytes += more->buffers_bytes;
+    sum->sync.reduce_s += more->sync.reduce_s;
+    sum->sync.gather_s += more->sync.gather_s;
+    sum->sync.optimizer_s += more->sync.optimizer_s;
+    sum->sync.downs = more->sync.downs;
+    all->spare_bytes = larger(all->spare_bytes, one->spare_bytes);
 }
 
-plait_layer_cost plait_cut_layer_cost(const plait_stage_pricer *sort, int kind,
-                                      plait_recompute recompute)
+double plait_sharding_cost_peak(const plait_stage_pricer *own, const plait_sharding_cost *sum,
+                                double in_flight)
 {
-    const plait_choice choice = {.recompute = recompute};
-    const layer_time time =
-        layer_time_of(&sort->problem, &sort->row.price[kind], &sort->gather.layer[kind], choice);
+    const stage_state *const state = &sum->cost.state;
+    const stage_load *const load = &sum->cost.load;
 
-    return (plait_layer_cost){time.forward_s, time.backward_s, time.weight_s, time.saved_bytes,
-                              time.live_bytes};
-}
-
-void plait_cut_share_add(plait_cut_share *sum, const plait_cut_share *more)
-{
-    sum->time.forward_s += more->time.forward_s;
-    sum->time.backward_s += more->time.backward_s;
-    sum->time.weight_s += more->time.weight_s;
-    sum->saved_bytes += more->saved_bytes;
-    sum->live_bytes = larger(sum->live_bytes, more->live_bytes);
-    sum->state_bytes += more->state_bytes;
-    sum->spare_bytes = larger(sum->spare_bytes, more->spare_bytes);
-    sum->reduce_s += more->reduce_s;
-    sum->gather_s += more->gather_s;
-    sum->optimizer_s += more->optimizer_s;
-}
-
-double plait_cut_peak(const plait_stage_pricer *own, const plait_cut_share *sum, double in_flight)
-{
     return own->problem.runtime->keep.fragmentation *
-               (sum->state_bytes + sum->spare_bytes + in_flight * sum->saved_bytes +
-                sum->live_bytes) +
+               (state->weights_bytes + state->gradients_bytes + state->optimizer_bytes +
+                state->buffers_bytes + sum->cost.buffers_bytes + sum->spare_bytes +
+                in_flight * load->saved_bytes + load->live_bytes) +
            runtime_fixed_bytes(&own->problem, &own->degrees);
-}
-
-plait_stage_tail plait_cut_tail(const plait_stage_pricer *own, int stage,
-                                const plait_cut_share *sum)
-{
-    const stage_cost cost = {
-        .load = {.index = stage,
-                 .count = 1,
-                 .forward_s = sum->time.forward_s,
-                 .backward_s = sum->time.backward_s},
-        .sync = {.reduce_s = sum->reduce_s,
-                 .gather_s = sum->gather_s,
-                 .optimizer_s = sum->optimizer_s},
-    };
-
-    return stage_tail(&own->problem, &own->degrees, &cost);
-}
-
-double plait_cut_sends_s(const plait_stage_pricer *own)
-{
-    const plait_degrees *const d = &own->degrees;
-
-    return sends_exposed_s(&own->problem, d, plait_degrees_microbatches(d, own->problem.job.gbs),
-                           pipeline_send_s(&own->problem, d, &own->row));
 }
 
 // ---- the shardings of a plan ---------------------------------------------------------------
@@ -280,59 +240,27 @@ static plait_layout_change relocations_of(const plan_shardings *all, int s)
     return sum;
 }
 
-/*
- * Adds the layers of one sharding. Its buffers exclude those of the plan's own sharding, which
- * sharded_stage_cost adds to every stage.
- */
-static void add_share(stage_cost *sum, const plait_stage_pricer *pricer, const stage_cost *more,
-                      bool own)
-{
-    sum->load.embedding = sum->load.embedding || more->load.embedding;
-    sum->load.loss = sum->load.loss || more->load.loss;
-    sum->load.forward_s += more->load.forward_s;
-    sum->load.backward_s += more->load.backward_s;
-    sum->load.weight_s += more->load.weight_s;
-    sum->load.busy_s += more->load.busy_s;
-    sum->load.moving_s += more->load.moving_s;
-    sum->load.saved_bytes += more->load.saved_bytes;
-    sum->load.held_bytes += more->load.held_bytes;
-    sum->load.live_bytes = larger(sum->load.live_bytes, more->load.live_bytes);
-    sum->load.dense += more->load.dense;
-    sum->load.expert += more->load.expert;
-    sum->state.weights_bytes += more->state.weights_bytes;
-    sum->state.gradients_bytes += more->state.gradients_bytes;
-    sum->state.optimizer_bytes += more->state.optimizer_bytes;
-    sum->state.buffers_bytes += more->state.buffers_bytes - transient_bytes(pricer) +
-                                (own ? 0.0 : beside_bytes(pricer, more, false));
-    sum->sync.reduce_s += more->sync.reduce_s;
-    sum->sync.across_s += more->sync.across_s;
-    sum->sync.gather_s += more->sync.gather_s;
-    sum->sync.optimizer_s += more->sync.optimizer_s;
-    sum->sync.downs = more->sync.downs;
-}
-
 stage_cost sharded_stage_cost(const plan_shardings *all, int s, double in_flight)
 {
-    const plait_stage_pricer *const own = all->pricer[0];
     const plait_layout_change relocation = relocations_of(all, s);
-    stage_cost sum = {.load = {.index = s,
-                               .count = 1,
-                               .in_flight = in_flight,
-                               .forward_s = relocation.forward_s,
-                               .backward_s = relocation.backward_s}};
-    double spare = 0.0;
+    plait_sharding_cost sum = {.cost.load = {.index = s,
+                                             .count = 1,
+                                             .in_flight = in_flight,
+                                             .forward_s = relocation.forward_s,
+                                             .backward_s = relocation.backward_s}};
+    stage_cost *const cost = &sum.cost;
 
     for (int c = 0; c < all->count; c++) {
         const plait_stage layers = layers_with(all, s, c);
         if (c > 0 && layers.layers == 0)
             continue;
-        const stage_cost cost = stage_pricer_sum(all->pricer[c], &layers, 0, in_flight, NULL);
-        add_share(&sum, all->pricer[c], &cost, c == 0);
-        spare = larger(spare, spare_bytes(all->pricer[c], &cost));
+        const plait_sharding_cost one =
+            plait_sharding_cost_of(all->pricer[c], &layers, in_flight, c == 0);
+        plait_sharding_cost_add(&sum, &one);
     }
-    sum.load.first = sum.load.last = chunk_time_of(&sum.load);
-    sum.state.buffers_bytes += spare - own->row.exchange_bytes + relocation.bytes;
-    return sum;
+    cost->load.first = cost->load.last = chunk_time_of(&cost->load);
+    cost->buffers_bytes += sum.spare_bytes + relocation.bytes;
+    return *cost;
 }
 
 void sharded_stage_terms(const plan_shardings *all, int s, double terms[LAYER_TERMS])

@@ -389,12 +389,10 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
     const double whole = load->dense + load->expert;
     const double shard = load->dense / routes->ways.dense + load->expert / routes->ways.expert;
 
-    const double across_s = reduce_across_s(problem, d, routes, load);
-
     return (stage_sync){
-        .reduce_s = reduce_in_shards_s(problem, d, routes, load) + across_s +
+        .reduce_s = reduce_in_shards_s(problem, d, routes, load) +
+                    reduce_across_s(problem, d, routes, load) +
                     reduce_tied_s(problem, d, routes, load),
-        .across_s = across_s,
         .gather_s = gather_s(problem, d, routes, load),
         .optimizer_s =
             optimizer_s(problem, d, &routes->state, plait_scatters_each(d) ? shard : whole,
@@ -484,15 +482,16 @@ double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, cons
     return reduce_left_s + gather_s_left;
 }
 
-plait_stage_tail stage_tail(const plait_problem *problem, const plait_degrees *d,
-                            const stage_cost *cost)
+plait_stage_tail plait_stage_tail_of(const plait_problem *problem, const plait_degrees *d,
+                                     const stage_cost *cost)
 {
-    const stage_cost reduced = {.load = cost->load, .sync.reduce_s = cost->sync.reduce_s};
-    const stage_cost gathered = {.load = cost->load, .sync.gather_s = cost->sync.gather_s};
+    const plait_overlaps *overlap = &problem->runtime->overlap;
+    const plait_grad_sync how = grad_sync_of(problem, d);
+    const stage_load *load = &cost->load;
 
     return (plait_stage_tail){
-        .reduce_s = sync_exposed_s(problem, d, &reduced, 1),
-        .gather_s = sync_exposed_s(problem, d, &gathered, 1),
-        .optimizer_s = optimizer_left_s(&cost->load, &cost->sync),
+        .reduce_s = reduction_exposed_s(overlap, how, load, &cost->sync, load->backward_s),
+        .gather_s = gather_left_s(overlap, how, load, &cost->sync),
+        .optimizer_s = optimizer_left_s(load, &cost->sync),
     };
 }

@@ -42,54 +42,6 @@ typedef struct stage_parts {
     double share; /* share of microbatches in each part: 1, or 1/2 if a rank has two stages */
 } stage_parts;
 
-/** The sum of a stage's parts, on one rank. Times are of one microbatch. */
-typedef struct stage_load {
-    int index; /* index of the earliest of `count` equal stages */
-    int count;
-    bool embedding;
-    bool loss;
-    double in_flight; /* microbatches at the peak of memory */
-    double forward_s;
-    double backward_s;
-    double weight_s;                    /* weight-gradient part of backward_s */
-    plait_chunk_time first;             /* times of the rank's first chunk */
-    plait_chunk_time last;              /* times of the rank's last chunk, which may be its first */
-    double paired_s[PLAIT_EP_OVERLAPS]; /* time that a pair of microbatches saves */
-    double busy_s;                      /* time of products and attention, forward and backward */
-    double moving_s;                    /* time of memory-bound kernels, forward and backward */
-    double saved_bytes;                 /* kept activations of one microbatch, all chunks */
-    double held_bytes;                  /* activations of all microbatches in flight */
-    double live_bytes;                  /* activations of the largest rebuilt layer */
-    double dense;                       /* parameters outside the routed experts */
-    double expert;                      /* parameters of routed experts */
-} stage_load;
-
-/** State of one stage in memory. */
-typedef struct stage_state {
-    double weights_bytes;
-    double gradients_bytes;
-    double optimizer_bytes;
-    double buffers_bytes; /* buffers that grow with parameters */
-} stage_state;
-
-/** Gradients and parameters of one stage, once a step. */
-typedef struct stage_sync {
-    double reduce_s;    /* reduction of all gradients */
-    double across_s;    /* part of reduce_s among ranks with the same shard */
-    double gather_s;    /* gather of parameters after the optimizer (ZeRO-1 and -2) */
-    double optimizer_s; /* optimizer step */
-    double down_s;      /* gradients to the host, overlapped with one backward */
-    double downs;       /* number of backward passes per step that send gradients to the host */
-} stage_sync;
-
-/** The terms of a stage, or of a class of equal stages, that a step adds up. */
-typedef struct stage_cost {
-    stage_load load;
-    stage_state state;
-    double buffers_bytes; /* buffers that do not grow with parameters (C.83) */
-    stage_sync sync;
-} stage_cost;
-
 /** Number of ranks that share a shard, over all nodes and inside a scale-up domain. */
 typedef struct shard_ways {
     int dense, expert;
@@ -135,12 +87,6 @@ struct plait_stage_pricer {
     sync_routes routes;
     stage_part *part; /* parts of the stage summed last */
 };
-
-/** Times of a chunk. */
-static inline plait_chunk_time chunk_time_of(const stage_load *load)
-{
-    return (plait_chunk_time){load->forward_s, load->backward_s, load->weight_s};
-}
 
 /**
  * Adds the times and bytes of `count` parts of one row. Only one layer is rebuilt at a time, so of
@@ -256,9 +202,6 @@ double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const s
 /** Exposed time of reductions and gathers of all stages. (C.66, C.67) */
 double sync_exposed_s(const plait_problem *problem, const plait_degrees *degrees,
                       const stage_cost *cost, int count);
-/** Exposed time of one stage after the pipeline; a lower bound if grad_sync is shifted. */
-plait_stage_tail stage_tail(const plait_problem *problem, const plait_degrees *degrees,
-                            const stage_cost *cost);
 
 // memory.c
 /** Number of the job's GPUs on one node, which share its processors and memory. */

@@ -98,21 +98,15 @@ stage_cost stage_pricer_sum(plait_stage_pricer *pricer, const plait_stage *stage
 plait_stage_price stage_pricer_price(const plait_stage_pricer *pricer, const stage_cost *cost)
 {
     const plait_problem *problem = &pricer->problem;
-    const plait_degrees *d = &pricer->degrees;
     const stage_load *load = &cost->load;
-    const double gather_s =
-        gather_left_s(&problem->runtime->overlap, grad_sync_of(problem, d), load, &cost->sync);
     stage_cost idle = *cost;
 
     idle.load.held_bytes = 0.0;
     return (plait_stage_price){
-        .forward_s = load->forward_s,
-        .backward_s = load->backward_s,
-        .state_bytes = stage_memory(problem, d, &idle).peak_bytes,
+        .time = {load->forward_s, load->backward_s, 0.0},
+        .tail = plait_stage_tail_of(problem, &pricer->degrees, cost),
+        .state_bytes = stage_memory(problem, &pricer->degrees, &idle).peak_bytes,
         .flight_bytes = problem->runtime->keep.fragmentation * load->saved_bytes,
-        .reduce_s = sync_exposed_s(problem, d, cost, 1) - gather_s,
-        .gather_s = gather_s,
-        .optimizer_s = optimizer_left_s(load, &cost->sync),
         .busy_s = load->busy_s,
         .moving_s = load->moving_s,
     };
@@ -149,6 +143,26 @@ static double resharded_s(const plait_stage_pricer *from, const plait_stage_pric
            plait_p2p_s(&route, network, bytes) - plait_p2p_s(&route, network, 0.0);
 }
 
+plait_layer_cost plait_stage_pricer_layer(const plait_stage_pricer *pricer, int kind,
+                                          plait_recompute recompute)
+{
+    const layer_time time =
+        layer_time_of(&pricer->problem, &pricer->row.price[kind], &pricer->gather.layer[kind],
+                      (plait_choice){.recompute = recompute});
+
+    return (plait_layer_cost){time.forward_s, time.backward_s, time.weight_s, time.saved_bytes,
+                              time.live_bytes};
+}
+
+double plait_stage_pricer_sends_s(const plait_stage_pricer *pricer)
+{
+    const plait_problem *const problem = &pricer->problem;
+    const plait_degrees *const d = &pricer->degrees;
+
+    return sends_exposed_s(problem, d, plait_degrees_microbatches(d, problem->job.gbs),
+                           pipeline_send_s(problem, d, &pricer->row));
+}
+
 /* Sends between stages with the same pricer cost the same as in a uniform plan. (C.64) */
 static double one_way_s(const plait_stage_pricer *from, const plait_stage_pricer *to)
 {
@@ -169,9 +183,9 @@ void plait_between_add_boundary(plait_between_stages *sum, const plait_stage_pri
 
 void plait_between_add_stage(plait_between_stages *sum, const plait_stage_price *price)
 {
-    sum->reduce_s = larger(sum->reduce_s, price->reduce_s);
-    sum->gather_s = larger(sum->gather_s, price->gather_s);
-    sum->optimizer_s = larger(sum->optimizer_s, price->optimizer_s);
+    sum->tail.reduce_s = larger(sum->tail.reduce_s, price->tail.reduce_s);
+    sum->tail.gather_s = larger(sum->tail.gather_s, price->tail.gather_s);
+    sum->tail.optimizer_s = larger(sum->tail.optimizer_s, price->tail.optimizer_s);
 }
 
 /*
@@ -192,6 +206,6 @@ double plait_between_sends_s(const plait_problem *problem, const plait_between_s
 double plait_between_step_s(const plait_problem *problem, const plait_between_stages *sum, int m,
                             double pipeline_s)
 {
-    return pipeline_s + plait_between_sends_s(problem, sum, m, pipeline_s) + sum->reduce_s +
-           sum->gather_s + sum->optimizer_s;
+    return pipeline_s + plait_between_sends_s(problem, sum, m, pipeline_s) + sum->tail.reduce_s +
+           sum->tail.gather_s + sum->tail.optimizer_s;
 }

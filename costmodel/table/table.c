@@ -60,11 +60,11 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->rank_run = plait_arena_alloc(arena, stages, sizeof *table->rank_run);
     table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
     table->scratch = plait_arena_alloc(arena, 2 * stages, sizeof *table->scratch);
-    table->frame_run = plait_arena_alloc(arena, stages, sizeof *table->frame_run);
+    table->single_run = plait_arena_alloc(arena, stages, sizeof *table->single_run);
     // A rank has a first and a last chunk, and under DualPipe two stages.
     return table->row.cache && table->spans && table->classes && table->time &&
                    table->chosen_time && table->run && table->rank_run && table->fused &&
-                   table->scratch && table->frame_run &&
+                   table->scratch && table->single_run &&
                    make_list(&table->ranks, 2 * stages, kinds, arena) &&
                    make_list(&table->chunks, 2 * stages, kinds, arena)
                ? table

@@ -146,9 +146,9 @@ struct plait_table {
     int runs;
     stage_run *run;           /* [runs], the class of each rank in order */
     plait_rank_run *rank_run; /* [runs], scratch of step_sum_of */
-    stage_run *frame_run;     /* scratch: runs of frames */
+    stage_run *single_run;    /* scratch: runs of single stages */
     stage_cost *fused;        /* scratch: costs with fused boundaries */
-    stage_cost *scratch;      /* scratch: costs of frames, and of a bound */
+    stage_cost *scratch;      /* scratch: costs of a bound */
 
     unsigned min_memory_valid;
     bool bound_base_valid;

@@ -37,16 +37,11 @@ typedef enum hetero_place { HETERO_MIDDLE, HETERO_FIRST, HETERO_LAST, HETERO_PLA
 
 /** Times of one stage with one kind of recomputation. */
 typedef struct stage_option {
-    double forward_s, backward_s; /* as in plait_stage_price */
-    double reduce_s, gather_s, optimizer_s;
+    plait_chunk_time time;
+    plait_stage_tail tail;
     int max_in_flight; /* microbatches that fit the memory of its nodes */
     int recompute;     /* index into hetero_space.recompute */
 } stage_option;
-
-static inline double stage_option_s(const stage_option *option)
-{
-    return option->forward_s + option->backward_s;
-}
 
 /** The undominated options of a stage. */
 typedef struct stage_options {
@@ -84,7 +79,7 @@ typedef struct group_degrees {
     bool fills_group; /* true if max_stages stages use all GPUs of the group */
     int domain;       /* GPUs of the group's scale-up level */
     int64_t size;     /* hetero_size, which all runs of a plan share */
-    plait_stage_pricer *sort;
+    plait_stage_pricer *pricer;
     double capacity_bytes;
     double kind_s[PLAIT_MAX_LAYER_KINDS]; /* f + b of a layer that recomputes nothing */
     double first_s, last_s; /* f + b that the embedding, or modules and loss, add to a stage */

@@ -41,7 +41,7 @@ static bool fill_bytes(hetero_problem *q, group_degrees *choice, hetero_place pl
         if (!hetero_stage(q, choice, place, first, last, q->space.recompute[r], q->scratch, &stage))
             return false;
         const plait_stage_price price =
-            plait_stage_pricer_price(choice->sort, &stage, choice->group);
+            plait_stage_pricer_price(choice->pricer, &stage, choice->group);
         bytes[r] = (stage_bytes){price.state_bytes, price.flight_bytes};
     }
     plait_arena_rewind(q->scratch, mark);

@@ -43,7 +43,7 @@ static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choic
     while (q->problem->model->layer_kind[first] != k)
         first++;
     if (hetero_stage(q, choice, place, first, first + 1, recompute, q->scratch, &stage))
-        price = plait_stage_pricer_price(choice->sort, &stage, choice->group);
+        price = plait_stage_pricer_price(choice->pricer, &stage, choice->group);
     else
         *failed = true;
     plait_arena_rewind(q->scratch, mark);
@@ -73,7 +73,7 @@ static double end_s(const hetero_problem *q, group_degrees *choice, hetero_place
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
     const plait_stage_price price = one_layer(q, choice, place, 0, none, failed);
 
-    return fmax(0.0, price.forward_s + price.backward_s - choice->kind_s[0]);
+    return fmax(0.0, price.time.forward_s + price.time.backward_s - choice->kind_s[0]);
 }
 
 /*
@@ -87,7 +87,7 @@ static void measure(hetero_problem *q, group_degrees *choice, bool *failed)
 
     for (int k = 0; k < model->kinds; k++) {
         const plait_stage_price price = one_layer(q, choice, HETERO_MIDDLE, k, none, failed);
-        choice->kind_s[k] = price.forward_s + price.backward_s;
+        choice->kind_s[k] = price.time.forward_s + price.time.backward_s;
     }
     choice->first_s = end_s(q, choice, HETERO_FIRST, failed);
     choice->last_s = end_s(q, choice, HETERO_LAST, failed);
@@ -102,7 +102,7 @@ static void measure(hetero_problem *q, group_degrees *choice, bool *failed)
         choice->unit_s = fmin(choice->unit_s, choice->kind_s[k] / q->kind_units[k]);
         choice->least_s = fmin(choice->least_s, choice->kind_s[k]);
     }
-    plait_between_add_boundary(&choice->boundary, choice->sort, choice->sort);
+    plait_between_add_boundary(&choice->boundary, choice->pricer, choice->pricer);
 }
 
 /* Returns whether stages with this number of GPUs can use all GPUs of the group. */
@@ -131,14 +131,14 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
                               .fills_group = stages_fill(list, d->tp * d->cp * d->dp),
                               .domain = list->domain,
                               .size = hetero_size(d)};
-    choice->sort = plait_stage_pricer_new(q->problem, list->group, d, q->arena);
+    choice->pricer = plait_stage_pricer_new(q->problem, list->group, d, q->arena);
     choice->run =
         plait_arena_alloc(q->arena, (size_t)q->problem->model->layers + 1, sizeof(stage_run *));
-    if (!choice->sort || !choice->run) {
+    if (!choice->pricer || !choice->run) {
         list->failed = true;
         return false;
     }
-    choice->capacity_bytes = plait_stage_pricer_capacity_bytes(choice->sort, q->problem->risk);
+    choice->capacity_bytes = plait_stage_pricer_capacity_bytes(choice->pricer, q->problem->risk);
     if (!q->min_memory && lacks_room(q, choice, &list->failed))
         return false;
     measure(q, choice, &list->failed);

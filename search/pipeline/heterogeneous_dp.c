@@ -126,11 +126,7 @@ static plait_status list_options(pipeline_engine *engine, void *context, int s, 
         for (int o = 0; o < options->count; o++) {
             const stage_option *one = &options->option[o];
             if (one->max_in_flight >= in_flight)
-                pipeline_extend(engine,
-                                &(pipeline_option){{one->forward_s, one->backward_s, 0.0},
-                                                   {one->reduce_s, one->gather_s, one->optimizer_s},
-                                                   j,
-                                                   one});
+                pipeline_extend(engine, &(pipeline_option){one->time, one->tail, j, one});
         }
     }
     return PLAIT_OK;

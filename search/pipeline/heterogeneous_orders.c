@@ -43,11 +43,11 @@ static plait_between_stages sends_of(const group_order *order)
     plait_between_stages sum = {0};
 
     for (int r = 0; r < order->set->runs; r++) {
-        plait_stage_pricer *const sort = order->run[r]->choice->sort;
+        plait_stage_pricer *const pricer = order->run[r]->choice->pricer;
         for (int s = 1; s < order->run[r]->stages; s++)
-            plait_between_add_boundary(&sum, sort, sort);
+            plait_between_add_boundary(&sum, pricer, pricer);
         if (r > 0)
-            plait_between_add_boundary(&sum, order->run[r - 1]->choice->sort, sort);
+            plait_between_add_boundary(&sum, order->run[r - 1]->choice->pricer, pricer);
     }
     return sum;
 }

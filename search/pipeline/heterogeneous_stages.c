@@ -45,63 +45,43 @@ bool hetero_stage(const hetero_problem *q, const group_degrees *choice, hetero_p
 /* Returns whether a is at least as fast as b and fits wherever b fits. */
 static bool dominates(const stage_option *a, const stage_option *b)
 {
-    return a->max_in_flight >= b->max_in_flight && a->forward_s <= b->forward_s &&
-           a->backward_s <= b->backward_s && a->reduce_s <= b->reduce_s &&
-           a->gather_s <= b->gather_s && a->optimizer_s <= b->optimizer_s;
+    return a->max_in_flight >= b->max_in_flight && a->time.forward_s <= b->time.forward_s &&
+           a->time.backward_s <= b->time.backward_s && a->tail.reduce_s <= b->tail.reduce_s &&
+           a->tail.gather_s <= b->tail.gather_s && a->tail.optimizer_s <= b->tail.optimizer_s;
 }
 
-/*
- * Adds an option unless it is dominated; removes the options that it dominates. Returns the new
- * count.
- */
-static int add_option(stage_option *options, int count, const stage_option *option)
-{
-    int kept = 0;
-
-    if (option->max_in_flight < 1)
-        return count;
-    for (int i = 0; i < count; i++)
-        if (dominates(&options[i], option))
-            return count;
-    for (int i = 0; i < count; i++)
-        if (!dominates(option, &options[i]))
-            options[kept++] = options[i];
-    options[kept++] = *option;
-    return kept;
-}
-
-static stage_option option_of(const group_degrees *choice, const plait_stage_price *price,
-                              int recompute)
-{
-    const double left = choice->capacity_bytes - price->state_bytes;
-    const double in_flight = price->flight_bytes > 0.0 ? left / price->flight_bytes : HUGE_VAL;
-
-    return (stage_option){.forward_s = price->forward_s,
-                          .backward_s = price->backward_s,
-                          .reduce_s = price->reduce_s,
-                          .gather_s = price->gather_s,
-                          .optimizer_s = price->optimizer_s,
-                          .max_in_flight = left < 0.0        ? -1
-                                           : in_flight < 1e6 ? (int)floor(in_flight)
-                                                             : 1000000,
-                          .recompute = recompute};
-}
-
+/* Lists the undominated options of layers [first, last) that fit one microbatch. */
 static bool fill_options(hetero_problem *q, group_degrees *choice, hetero_place place, int other,
                          int first, int last, stage_options *out)
 {
     const plait_arena_mark mark = plait_arena_save(q->scratch);
-    stage_option *option =
+    stage_option *const option =
         plait_arena_alloc(q->scratch, (size_t)q->space.recomputes, sizeof *option);
     int count = 0;
 
     for (int r = 0; option && r < q->space.recomputes; r++) {
         plait_stage stage;
+        bool dominated = false;
+        int kept = 0;
         if (!hetero_stage(q, choice, place, first, last, q->space.recompute[r], q->scratch, &stage))
             return false;
-        const plait_stage_price price = plait_stage_pricer_price(choice->sort, &stage, other);
-        const stage_option one = option_of(choice, &price, r);
-        count = add_option(option, count, &one);
+        const plait_stage_price price = plait_stage_pricer_price(choice->pricer, &stage, other);
+        const double left = choice->capacity_bytes - price.state_bytes;
+        const double in_flight = price.flight_bytes > 0.0 ? left / price.flight_bytes : HUGE_VAL;
+        const stage_option one = {.time = price.time,
+                                  .tail = price.tail,
+                                  .max_in_flight =
+                                      left < 0.0 ? -1 : (int)floor(smaller(in_flight, 1e6)),
+                                  .recompute = r};
+        for (int i = 0; i < count; i++)
+            dominated = dominated || dominates(&option[i], &one);
+        if (one.max_in_flight < 1 || dominated)
+            continue;
+        for (int i = 0; i < count; i++)
+            if (!dominates(&one, &option[i]))
+                option[kept++] = option[i];
+        option[kept++] = one;
+        count = kept;
     }
     *out = (stage_options){
         .valid = true,
@@ -114,50 +94,12 @@ static bool fill_options(hetero_problem *q, group_degrees *choice, hetero_place 
     return true;
 }
 
-/* Returns the options of layers [first, last); NULL if out of memory. */
-static const stage_options *options_of(hetero_problem *q, group_degrees *choice, hetero_place place,
-                                       int other, int first, int last)
-{
-    const int end = hetero_end(q, choice, place, other);
-    stage_options **options = &choice->options[place][end];
-
-    if (!*options)
-        *options = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **options);
-    if (!*options)
-        return NULL;
-    stage_options *out = &(*options)[hetero_range(q, first, last)];
-    if (!out->valid && !fill_options(q, choice, place, end, first, last, out))
-        return NULL;
-    return out;
-}
-
 // ---- bounds --------------------------------------------------------------------------------
 
-/* Returns an upper bound of f + b of a stage in a plan below the limit, for any other groups. */
-static double most_of(const hetero_problem *q, const group_degrees *choice)
-{
-    return hetero_limit(q) / hetero_weight(q, 1u << choice->group) /
-           hetero_microbatches(q, choice->size);
-}
-
-static stage_bound bound_of_options(const stage_options *options, int in_flight)
-{
-    stage_bound least = {HUGE_VAL, HUGE_VAL};
-
-    for (int w = 0; w < options->count; w++) {
-        const stage_option *option = &options->option[w];
-        if (option->max_in_flight < in_flight)
-            continue;
-        least.stage_s = smaller(least.stage_s, stage_option_s(option));
-        least.tail_s =
-            smaller(least.tail_s, option->reduce_s + option->gather_s + option->optimizer_s);
-    }
-    return least;
-}
-
 /*
- * Computes a row of bounds. Each further layer takes more time and memory, so the row ends at the
- * first range that is too slow.
+ * Computes a row of bounds and the options of its ranges. Each further layer takes more time and
+ * memory, so the row ends at the first range that is too slow for a plan below the limit, with any
+ * other groups.
  */
 static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place place, int other,
                      int in_flight, stage_bound *row)
@@ -165,19 +107,32 @@ static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place plac
     const int layers = q->problem->model->layers;
     const int firsts =
         q->problem->model->kinds > 1 ? layers : 1; // ranges of a single kind differ only in length
-    const double max_s = most_of(q, choice);
+    const double max_s = hetero_limit(q) / hetero_weight(q, 1u << choice->group) /
+                         hetero_microbatches(q, choice->size);
+    stage_options **all = &choice->options[place][other];
 
+    if (!*all)
+        *all = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **all);
+    if (!*all)
+        return false;
     for (int r = 0; r < q->ranges; r++)
         row[r] = (stage_bound){HUGE_VAL, HUGE_VAL};
     for (int first = 0; first < firsts; first++)
         for (int last = first + 1; last <= layers; last++) {
-            stage_bound *least = &row[hetero_range(q, first, last)];
+            stage_bound *const least = &row[hetero_range(q, first, last)];
+            stage_options *const options = &(*all)[hetero_range(q, first, last)];
+            stage_bound found = {HUGE_VAL, HUGE_VAL};
             if (least->stage_s < HUGE_VAL)
                 continue;
-            const stage_options *options = options_of(q, choice, place, other, first, last);
-            if (!options)
+            if (!options->valid && !fill_options(q, choice, place, other, first, last, options))
                 return false;
-            const stage_bound found = bound_of_options(options, in_flight);
+            for (int o = 0; o < options->count; o++) {
+                const stage_option *const one = &options->option[o];
+                if (one->max_in_flight < in_flight)
+                    continue;
+                found.stage_s = smaller(found.stage_s, one->time.forward_s + one->time.backward_s);
+                found.tail_s = smaller(found.tail_s, pipeline_tail_s(&one->tail));
+            }
             if (found.stage_s > max_s)
                 break;
             *least = found;

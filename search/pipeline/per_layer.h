@@ -41,7 +41,7 @@ typedef struct per_layer_problem {
 
 /** Consecutive layers of a stage with one sharding. */
 typedef struct per_layer_run {
-    int sharding; /* index into per_layer_point.sharding */
+    int sharding; /* index into the shardings of the point, whose own is 0 */
     int layers;
     const int *count; /* [choices] layers with each choice */
 } per_layer_run;
@@ -52,16 +52,13 @@ typedef struct per_layer_stage {
     per_layer_run run[PER_LAYER_RUNS];
 } per_layer_stage;
 
-/** Bits for the ends of the model that a stage has. */
-enum { PER_LAYER_EMBEDDING = 1, PER_LAYER_LOSS = 2, PER_LAYER_ENDS = 4 };
-
 /**
  * A point, and prices that all of its stages share.
  *
- * sharding[0] is the point's own. own[i] and sort[i] are the degrees and the pricer of a plan whose
- * layers all have sharding i. `share` has a row for each sharding; the point's own sharding instead
- * uses the rows after these, one for each combination of ends. An entry is computed when it is
- * first used; until then its state_bytes is negative.
+ * sharding[0] is the point's own. own[i] and pricer[i] are the degrees and the pricer of a plan
+ * whose layers all have sharding i. `sum` has a row for each sharding; the point's own sharding
+ * instead uses the rows after these, one for each combination of ends. An entry is computed when it
+ * is first used; until then its load has a count of 0.
  */
 typedef struct per_layer_point {
     const per_layer_problem *input;
@@ -69,13 +66,14 @@ typedef struct per_layer_point {
     int layers;
     int microbatches;
     double sends_s; /* time of the sends of a step */
+    double scale;   /* device bytes per byte of a tensor */
     int shardings;
     plait_cut sharding[PER_LAYER_SHARDINGS + 1];
     plait_degrees own[PER_LAYER_SHARDINGS + 1];
-    plait_stage_pricer *sort[PER_LAYER_SHARDINGS + 1];
-    plait_layer_cost *cost;  /* [shardings][choices] cost of a layer */
-    plait_layer_cost *plain; /* [shardings] cost of a layer that recomputes nothing */
-    plait_cut_share *share;  /* [shardings + PER_LAYER_ENDS][layers + 1] cached */
+    plait_stage_pricer *pricer[PER_LAYER_SHARDINGS + 1];
+    plait_layer_cost *cost;   /* [shardings][choices] cost of a layer */
+    plait_layer_cost *plain;  /* [shardings] cost of a layer that recomputes nothing */
+    plait_sharding_cost *sum; /* [shardings + 4][layers + 1] cached */
     plait_arena *arena;
 } per_layer_point;
 
@@ -108,48 +106,3 @@ PLAIT_MUST_CHECK plait_status per_layer_dp(per_layer_point *point, const int *la
 PLAIT_MUST_CHECK plait_status per_layer_plan(const per_layer_point *point, const plait_chunk *chunk,
                                              const per_layer_result *result, plait_arena *arena,
                                              plait_plan *out, plait_error *err);
-
-// ---- steps of per_layer_dp -----------------------------------------------------------------
-
-/**
- * Returns times and bytes of layers that recompute nothing, and of these ends if the sharding is
- * the point's own.
- */
-const plait_cut_share *per_layer_share(const per_layer_point *point, int sharding, int ends,
-                                       int layers);
-
-/** Returns the ends of the model that stage s has. */
-static inline int per_layer_ends(const per_layer_point *point, int s)
-{
-    return (s == 0 ? PER_LAYER_EMBEDDING : 0) | (s == point->degrees.pp - 1 ? PER_LAYER_LOSS : 0);
-}
-
-/** Returns a lower bound of f + b of stage s; infinite if nothing fits. (S.91) */
-double per_layer_lower_bound_s(const per_layer_point *point, int s, int layers);
-
-/** A stage to be filled with runs. */
-typedef struct per_layer_slot {
-    int stage;
-    int layers;
-    int tp_before;
-    double below_s; /* limit of f + b: slower options are skipped */
-} per_layer_slot;
-
-/** One option of a stage: its runs, with their times. */
-typedef struct per_layer_option {
-    plait_chunk_time time;
-    plait_stage_tail tail;
-    per_layer_stage stage;
-    struct per_layer_option *next;
-} per_layer_option;
-
-/**
- * Lists the undominated options of a stage that fit. (S.92)
- *
- * @param proven  set to false if a limit of nodes was reached
- * @param out     [shardings] lists in `arena`, by the first sharding with the tp of the last layer
- */
-PLAIT_MUST_CHECK plait_status per_layer_fill(const per_layer_point *point,
-                                             const per_layer_slot *slot, plait_arena *arena,
-                                             bool *proven, per_layer_option **out,
-                                             plait_error *err);

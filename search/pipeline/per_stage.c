@@ -95,90 +95,68 @@ per_stage_point per_stage_on_device(const per_stage_point *point)
 
 // ---- the bound of a step -------------------------------------------------------------------
 
-/*
- * Passes of every stage: with the choices found, the shortest, and the longest. `frame` is scratch
- * memory for the frames of the stages.
- */
-typedef struct step_times {
-    plait_chunk_time *found, *low, *high; /* [pp] */
-    plait_stage_frame *frame;
-} step_times;
+/* Passes of a stage: with the choices found, or the shortest or longest that any choice gives. */
+typedef enum stage_passes { FOUND, SHORTEST, LONGEST } stage_passes;
 
-static plait_status make_times(size_t stages, plait_arena *arena, step_times *out, plait_error *err)
+/*
+ * Returns the passes of a stage. Weight gradients are those of its choice, since those of other
+ * choices differ only by kernel launches.
+ */
+static plait_chunk_time passes_of(const per_stage_point *point, const per_stage_stage *stage,
+                                  stage_passes which)
 {
-    out->found = plait_arena_alloc(arena, stages, sizeof *out->found);
-    out->low = plait_arena_alloc(arena, stages, sizeof *out->low);
-    out->high = plait_arena_alloc(arena, stages, sizeof *out->high);
-    out->frame = plait_arena_alloc(arena, stages, sizeof *out->frame);
-    return out->found && out->low && out->high && out->frame ? PLAIT_OK : plait_fail_nomem(err);
+    const double both_s = stage->time.forward_s + stage->time.backward_s;
+    plait_chunk_time low = chunk_time_of(&stage->base.cost.load), high = low;
+
+    if (which == FOUND)
+        return stage->time;
+    for (int g = 0; g < stage->groups; g++) {
+        double forward_s = HUGE_VAL, backward_s = HUGE_VAL, longest_f = 0.0, longest_b = 0.0;
+        for (int c = 0; c < point->input->choices; c++) {
+            const plait_layer_cost *const one = per_stage_cost(point, stage->group[g].kind, c);
+            if (one->forward_s == HUGE_VAL)
+                continue;
+            forward_s = fmin(forward_s, one->forward_s);
+            backward_s = fmin(backward_s, one->backward_s);
+            longest_f = fmax(longest_f, one->forward_s);
+            longest_b = fmax(longest_b, one->backward_s);
+        }
+        low.forward_s += stage->group[g].layers * forward_s;
+        low.backward_s += stage->group[g].layers * backward_s;
+        high.forward_s += stage->group[g].layers * longest_f;
+        high.backward_s += stage->group[g].layers * longest_b;
+    }
+    if (stage->proven)
+        low.backward_s = fmax(low.backward_s, both_s - high.forward_s);
+    low.weight_s = fmin(stage->time.weight_s, low.backward_s);
+    high.weight_s = stage->time.weight_s;
+    return which == SHORTEST ? low : high;
 }
 
 /* Returns the step with these passes, without reductions and gathers if `bare`. */
-static plait_price step_of(const per_stage_point *point, const per_stage_result *result, bool bare,
-                           const plait_chunk_time *time, plait_stage_frame *frame)
+static plait_price step_of(const per_stage_point *point, const per_stage_result *result,
+                           stage_passes which, bool bare, stage_cost *scratch)
 {
     for (int s = 0; s < result->stages; s++) {
-        frame[s] = result->stage[s].frame;
+        const plait_chunk_time time = passes_of(point, &result->stage[s], which);
+        scratch[s] = plait_stage_base_cost(&result->stage[s].base, point->degrees, &time);
         if (bare)
-            frame[s].reduce_s = frame[s].gather_s = frame[s].down_s = 0.0;
+            scratch[s].sync.reduce_s = scratch[s].sync.gather_s = scratch[s].sync.down_s = 0.0;
     }
-    return plait_frames_price(point->input->table, point->degrees, frame, time);
-}
-
-/* Adds the shortest and the longest passes that any choice gives a group's layers. */
-static void add_extremes(const per_stage_point *point, const per_stage_group *group,
-                         plait_chunk_time *low, plait_chunk_time *high)
-{
-    double forward_s = HUGE_VAL, backward_s = HUGE_VAL, longest_f = 0.0, longest_b = 0.0;
-
-    for (int c = 0; c < point->input->choices; c++) {
-        const plait_layer_cost *const one = per_stage_cost(point, group->kind, c);
-        if (one->forward_s == HUGE_VAL)
-            continue;
-        forward_s = fmin(forward_s, one->forward_s);
-        backward_s = fmin(backward_s, one->backward_s);
-        longest_f = fmax(longest_f, one->forward_s);
-        longest_b = fmax(longest_b, one->backward_s);
-    }
-    low->forward_s += group->layers * forward_s;
-    low->backward_s += group->layers * backward_s;
-    high->forward_s += group->layers * longest_f;
-    high->backward_s += group->layers * longest_b;
-}
-
-/*
- * Computes the shortest and the longest passes of a stage. Weight gradients are those of its
- * choice, since those of other choices differ only by kernel launches.
- */
-static void extremes_of(const per_stage_point *point, const per_stage_stage *stage,
-                        plait_chunk_time *low, plait_chunk_time *high)
-{
-    const double both_s = stage->time.forward_s + stage->time.backward_s;
-
-    *low = *high = stage->frame.ends;
-    for (int g = 0; g < stage->groups; g++)
-        add_extremes(point, &stage->group[g], low, high);
-    if (stage->proven)
-        low->backward_s = fmax(low->backward_s, both_s - high->forward_s);
-    low->weight_s = fmin(stage->time.weight_s, low->backward_s);
-    high->weight_s = stage->time.weight_s;
+    return plait_stages_price(point->input->table, point->degrees, scratch);
 }
 
 static plait_status bound_step(const per_stage_point *point, plait_arena *arena,
                                per_stage_result *out, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
-    step_times t;
+    stage_cost *const scratch = plait_arena_alloc(arena, (size_t)out->stages, sizeof *scratch);
 
-    PLAIT_TRY(make_times((size_t)out->stages, arena, &t, err));
-    for (int s = 0; s < out->stages; s++) {
-        t.found[s] = out->stage[s].time;
-        extremes_of(point, &out->stage[s], &t.low[s], &t.high[s]);
-    }
-    const plait_price price = step_of(point, out, false, t.found, t.frame);
-    const double bare_s = step_of(point, out, true, t.low, t.frame).step_s;
-    const double exposed_s = step_of(point, out, false, t.high, t.frame).step_s -
-                             step_of(point, out, true, t.high, t.frame).step_s;
+    PLAIT_TRY(plait_check_allocated(scratch, err));
+    const plait_price price = step_of(point, out, FOUND, false, scratch);
+    const double bare_s = step_of(point, out, SHORTEST, true, scratch).step_s;
+    const double exposed_s = step_of(point, out, LONGEST, false, scratch).step_s -
+                             step_of(point, out, LONGEST, true, scratch).step_s;
 
     out->step_s = price.step_s;
     out->exact = price.exact;
@@ -230,10 +208,10 @@ static plait_status sum_up(const per_stage_point *point, plait_arena *arena, per
 
 static double optimizer_s(const per_stage_point *point, const per_stage_stage *stage)
 {
-    return stage->count == NULL ? HUGE_VAL
-                                : plait_frame_tail(point->input->problem, point->degrees,
-                                                   &stage->frame, &stage->time)
-                                      .optimizer_s;
+    if (stage->count == NULL)
+        return HUGE_VAL;
+    const stage_cost cost = plait_stage_base_cost(&stage->base, point->degrees, &stage->time);
+    return plait_stage_tail_of(point->input->problem, point->degrees, &cost).optimizer_s;
 }
 
 /*

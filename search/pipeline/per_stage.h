@@ -58,7 +58,7 @@ typedef struct per_stage_group {
  * of any choice, and time, peak_bytes, offload_acts are not valid.
  */
 typedef struct per_stage_stage {
-    plait_stage_frame frame;
+    plait_stage_base base;
     int groups;
     const per_stage_group *group;
     plait_chunk_time time; /* time of a microbatch, of ends and layers */

@@ -39,24 +39,23 @@ static int count_kind(const stage_work *work, plait_chunk chunk, int kind)
  * Makes a group for each kind of layers, and for each chunk if chunks are in flight for different
  * times.
  */
-static void list_groups(const stage_work *work, const plait_stage_frame *frame,
+static void list_groups(const stage_work *work, const plait_stage_base *base,
                         per_stage_group *group, int *groups)
 {
-    const int chunks = frame->unlike ? work->point->degrees->vpp : 1;
+    const int chunks = base->uneven ? work->point->degrees->vpp : 1;
 
     *groups = 0;
     for (int k = 0; k < work->point->input->problem->model->kinds; k++)
         for (int v = 0; v < chunks; v++) {
-            const int layers =
-                frame->unlike ? count_kind(work, work->chunk[v], k) : frame->layers[k];
+            const int layers = base->uneven ? count_kind(work, work->chunk[v], k) : base->layers[k];
             if (layers > 0)
                 group[(*groups)++] =
-                    (per_stage_group){k, frame->unlike ? v : -1, layers, work->in_flight[v]};
+                    (per_stage_group){k, base->uneven ? v : -1, layers, work->in_flight[v]};
         }
 }
 
-/* Returns the frame of the stage if it, including modules for further tokens, offloads `set`. */
-static plait_stage_frame frame_under(const stage_work *work, unsigned char set)
+/* Returns the base of the stage if it, including modules for further tokens, offloads `set`. */
+static plait_stage_base base_with(const stage_work *work, unsigned char set)
 {
     plait_degrees own = *work->point->degrees;
 
@@ -65,15 +64,15 @@ static plait_stage_frame frame_under(const stage_work *work, unsigned char set)
         own.offload = PLAIT_OFFLOAD_NONE;
         own.offload_share = 0;
     }
-    return plait_stage_frame_of(work->point->input->table, work->point->degrees, work->stage,
-                                work->chunk, &own, work->in_flight);
+    return plait_stage_base_of(work->point->input->table, work->point->degrees, work->stage,
+                               work->chunk, &own, work->in_flight);
 }
 
-/* Updates the frame for `set`. Without modules for further tokens all sets have the same frame. */
-static void take_frame(const stage_work *work, unsigned char set, per_stage_stage *stage)
+/* Updates the base for `set`. Without modules for further tokens all sets have the same base. */
+static void update_base(const stage_work *work, unsigned char set, per_stage_stage *stage)
 {
     if (work->point->input->problem->model->mtp_layers > 0)
-        stage->frame = frame_under(work, set);
+        stage->base = base_with(work, set);
 }
 
 /* Sets the counts of a stage, and the sums of their times and bytes. */
@@ -83,7 +82,7 @@ static void take_counts(const per_stage_point *point, unsigned char set, const i
     const int choices = point->input->choices;
     double held_bytes = 0.0, live_bytes = 0.0;
 
-    out->time = out->frame.ends;
+    out->time = chunk_time_of(&out->base.cost.load);
     out->count = count;
     out->offload_acts = set;
     for (int i = 0; i < out->groups * choices; i++) {
@@ -97,7 +96,8 @@ static void take_counts(const per_stage_point *point, unsigned char set, const i
         held_bytes += count[i] * group->in_flight * one->saved_bytes;
         live_bytes = fmax(live_bytes, one->live_bytes);
     }
-    out->peak_bytes = plait_frame_peak(&out->frame, held_bytes, live_bytes);
+    out->peak_bytes =
+        plait_stage_base_peak(point->input->problem, &out->base, held_bytes, live_bytes);
 }
 
 // ---- each layer its own choice -------------------------------------------------------------
@@ -131,8 +131,9 @@ static plait_status pack_under(const stage_work *work, unsigned char set, double
         .layers = layers,
         .options = q->choices,
         .option = option,
-        .room_bytes = (q->capacity_bytes * within - stage->frame.bytes) / stage->frame.scale,
-        .live_bytes = stage->frame.live_bytes,
+        .room_bytes = (q->capacity_bytes * within - stage->base.bytes) /
+                      q->problem->runtime->keep.fragmentation,
+        .live_bytes = stage->base.cost.load.live_bytes,
         .below_s = below_s,
         .nodes = q->nodes,
     };
@@ -141,21 +142,22 @@ static plait_status pack_under(const stage_work *work, unsigned char set, double
 
 static plait_status choose_layers(const stage_work *work, per_stage_stage *out, plait_error *err)
 {
+    const double scale = work->point->input->problem->runtime->keep.fragmentation;
+
     for (unsigned char set = 0; set < PLAIT_OFFLOAD_SETS; set++) {
         per_stage_stage next = *out;
         pack_result packed;
 
         if (!(work->point->sets >> set & 1u))
             continue;
-        take_frame(work, set, &next);
-        const double ends_s = next.frame.ends.forward_s + next.frame.ends.backward_s;
+        update_base(work, set, &next);
+        const double ends_s = next.base.cost.load.forward_s + next.base.cost.load.backward_s;
         PLAIT_TRY(pack_under(work, set, per_stage_round_s(out) - ends_s, &next, &packed, err));
         if (packed.fits) {
             take_counts(work->point, set, packed.count, &next);
             *out = next;
         }
-        out->need_bytes =
-            fmin(out->need_bytes, next.frame.bytes + next.frame.scale * packed.need_bytes);
+        out->need_bytes = fmin(out->need_bytes, next.base.bytes + scale * packed.need_bytes);
         out->nodes += packed.nodes;
         out->proven = out->proven && packed.proven;
     }
@@ -209,7 +211,7 @@ static void try_choice(const stage_work *work, const stage_choice *one, int *cou
     const unsigned char set = q->choice[one->rest].offload_acts;
     per_stage_stage next = *best;
 
-    take_frame(work, set, &next);
+    update_base(work, set, &next);
     count_choice(work, best, one, count);
     take_counts(work->point, set, count, &next);
     if (next.time.forward_s == HUGE_VAL)
@@ -270,8 +272,8 @@ plait_status per_stage_choose(const per_stage_point *point, int s, const plait_c
     PLAIT_TRY(plait_check_allocated(group && work.in_flight, err));
     *out = (per_stage_stage){
         .group = group, .need_bytes = HUGE_VAL, .proven = true, .kept = point->kept};
-    out->frame = frame_under(&work, point->degrees->offload_acts);
-    list_groups(&work, &out->frame, group, &out->groups);
+    out->base = base_with(&work, point->degrees->offload_acts);
+    list_groups(&work, &out->base, group, &out->groups);
     return point->input->problem->runtime->can.recompute_by == PLAIT_BY_LAYER
                ? choose_layers(&work, out, err)
                : choose_one(&work, out, err);

@@ -62,10 +62,12 @@ static plait_status price_stage(dp_context *w, int s, int first, int last, int h
 
         PLAIT_TRY(per_stage_choose(point, s, &chunk, w->arena, &stage, err));
         *cached = (stage_price){.time = {HUGE_VAL, HUGE_VAL, HUGE_VAL}};
-        if (stage.count != NULL)
-            *cached = (stage_price){stage.time,
-                                    plait_frame_tail(w->point->input->problem, w->point->degrees,
-                                                     &stage.frame, &stage.time)};
+        if (stage.count != NULL) {
+            const plait_degrees *const d = w->point->degrees;
+            const stage_cost cost = plait_stage_base_cost(&stage.base, d, &stage.time);
+            *cached =
+                (stage_price){stage.time, plait_stage_tail_of(w->point->input->problem, d, &cost)};
+        }
         w->out->programs++;
         plait_arena_rewind(w->arena, mark);
     }

@@ -210,7 +210,7 @@ static double price(enumeration *e)
         const double in_flight = e->stages - s < m ? e->stages - s : m;
         if (p.state_bytes + in_flight * p.flight_bytes > e->capacity_bytes[e->of[s]])
             return HUGE_VAL;
-        run[s] = (plait_rank_run){.ranks = 1, .all = {p.forward_s, p.backward_s, 0.0}};
+        run[s] = (plait_rank_run){.ranks = 1, .all = p.time};
         plait_between_add_stage(&between, &p);
         if (s > 0)
             plait_between_add_boundary(&between, e->sort[e->of[s - 1]], sort);

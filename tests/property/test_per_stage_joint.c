@@ -43,8 +43,7 @@ static void load(world *w)
 /* A few layers, stages and microbatches, and three choices at most. */
 static void draw(world *w)
 {
-    static const plait_stage_frame nothing[STAGES];
-    static const plait_chunk_time none[STAGES];
+    stage_cost nothing[STAGES] = {0};
     plait_search_options options;
     plait_error err;
 
@@ -70,7 +69,9 @@ static void draw(world *w)
     must(space_list_recompute(&w->problem, &options, scratch, &list, &err), &err);
     per_stage_begin(&w->problem, list.value, list.count, table, &w->input);
     must(per_stage_at(&w->input, &w->degrees, scratch, &w->point, &err), &err);
-    w->sends_s = plait_frames_price(table, &w->degrees, nothing, none).step_s;
+    for (int stage = 0; stage < STAGES; stage++)
+        nothing[stage].load.count = 1;
+    w->sends_s = plait_stages_price(table, &w->degrees, nothing).step_s;
 }
 
 /* A pipeline, and with what follows it. */
@@ -87,8 +88,7 @@ static layout_time shorter(layout_time a, layout_time b)
 static layout_time time_of(const world *w, const int *layers, double *fullest)
 {
     const layout_time never = {HUGE_VAL, HUGE_VAL};
-    plait_stage_frame frame[STAGES];
-    plait_chunk_time time[STAGES];
+    stage_cost cost[STAGES];
     plait_rank_run run[STAGES];
     int first = 0;
 
@@ -101,8 +101,7 @@ static layout_time time_of(const world *w, const int *layers, double *fullest)
         *fullest = fmax(*fullest, stage.need_bytes);
         if (stage.count == NULL)
             return never;
-        frame[s] = stage.frame;
-        time[s] = stage.time;
+        cost[s] = plait_stage_base_cost(&stage.base, &w->degrees, &stage.time);
         run[s] = (plait_rank_run){1, stage.time, stage.time, stage.time};
         first = chunk.last;
     }
@@ -113,7 +112,7 @@ static layout_time time_of(const world *w, const int *layers, double *fullest)
         .runs = w->degrees.pp,
         .run = run,
     };
-    const plait_price price = plait_frames_price(w->input.table, &w->degrees, frame, time);
+    const plait_price price = plait_stages_price(w->input.table, &w->degrees, cost);
     assert_true(price.exact);
     return (layout_time){plait_pipeline_s(PLAIT_1F1B, &load), price.step_s - w->sends_s};
 }

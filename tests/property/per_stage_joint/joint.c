@@ -22,9 +22,9 @@ enum { ROWS = 16 };
 typedef struct joint_work {
     const per_stage_point *point;
     int stages, choices, microbatches;
-    double unit_s;                        /* seconds of one unit in the program */
-    const plait_stage_frame *empty, *one; /* [stages] with no layer, and with one */
-    const double *in_flight;              /* [stages] */
+    double unit_s;                       /* seconds of one unit in the program */
+    const plait_stage_base *empty, *one; /* [stages] with no layer, and with one */
+    const double *in_flight;             /* [stages] */
     milp_column *column;
     milp_row *row;
     milp_term *term;
@@ -76,7 +76,7 @@ static void fill_columns(joint_work *w)
         }
         for (int i = 0; i < COLUMNS; i++)
             w->column[at(w, s, i)] = (milp_column){0.0, HUGE_VAL, 0.0, false};
-        w->column[at(w, s, LIVE)].low = w->empty[s].live_bytes / PLAIT_GIB;
+        w->column[at(w, s, LIVE)].low = w->empty[s].cost.load.live_bytes / PLAIT_GIB;
     }
     w->column[whole_at(w)] = (milp_column){0.0, HUGE_VAL, 1.0, false};
     w->problem.columns = whole_at(w) + 1;
@@ -118,17 +118,18 @@ static void add_pass(joint_work *w, int s, int which, double ends_s, bool backwa
 /* C.241: the peak of a stage. Its bytes without activations are linear in its layers. */
 static void add_memory(joint_work *w, int s)
 {
-    const plait_stage_frame *const frame = &w->empty[s];
-    const double of_layer = w->one[s].bytes - frame->bytes;
+    const double empty_bytes = w->empty[s].bytes;
+    const double of_layer = w->one[s].bytes - empty_bytes;
+    const double scale = w->point->input->problem->runtime->keep.fragmentation;
 
     begin_row(w, -HUGE_VAL,
-              (w->point->input->capacity_bytes * (1.0 - 1e-12) - frame->bytes) / PLAIT_GIB);
+              (w->point->input->capacity_bytes * (1.0 - 1e-12) - empty_bytes) / PLAIT_GIB);
     add(w, at(w, s, LAYERS), of_layer / PLAIT_GIB);
-    add(w, at(w, s, LIVE), frame->scale);
+    add(w, at(w, s, LIVE), scale);
     for (int c = 0; c < w->choices; c++)
         if (is_open(w, c))
             add(w, count_at(w, s, c),
-                frame->scale * w->in_flight[s] * w->point->cost[c].saved_bytes / PLAIT_GIB);
+                scale * w->in_flight[s] * w->point->cost[c].saved_bytes / PLAIT_GIB);
 }
 
 /* Choices that are used, and the bytes that they rebuild. */
@@ -225,8 +226,8 @@ static void fill_rows(joint_work *w)
         add(w, at(w, s, LAYERS), -1.0);
         for (int c = 0; c < w->choices; c++)
             add(w, count_at(w, s, c), 1.0);
-        add_pass(w, s, FORWARD, w->empty[s].ends.forward_s, false);
-        add_pass(w, s, BACKWARD, w->empty[s].ends.backward_s, true);
+        add_pass(w, s, FORWARD, w->empty[s].cost.load.forward_s, false);
+        add_pass(w, s, BACKWARD, w->empty[s].cost.load.backward_s, true);
         add_memory(w, s);
         add_used(w, s);
         add_sums(w, s, FORWARD, SUM_F, MOST_F);
@@ -242,13 +243,13 @@ static void fill_rows(joint_work *w)
 
 // ---- the program ---------------------------------------------------------------------------
 
-/* The frames of every stage without a layer and with one. */
-static plait_status fill_frames(joint_work *w, plait_arena *arena, plait_error *err)
+/* The bases of every stage without a layer and with one. */
+static plait_status fill_bases(joint_work *w, plait_arena *arena, plait_error *err)
 {
     const plait_degrees *const d = w->point->degrees;
     const size_t stages = (size_t)w->stages;
-    plait_stage_frame *const empty = plait_arena_alloc(arena, stages, sizeof *empty);
-    plait_stage_frame *const one = plait_arena_alloc(arena, stages, sizeof *one);
+    plait_stage_base *const empty = plait_arena_alloc(arena, stages, sizeof *empty);
+    plait_stage_base *const one = plait_arena_alloc(arena, stages, sizeof *one);
     double *const in_flight = plait_arena_alloc(arena, stages, sizeof *in_flight);
 
     if (!empty || !one || !in_flight)
@@ -258,9 +259,9 @@ static plait_status fill_frames(joint_work *w, plait_arena *arena, plait_error *
         const int mtp = last ? w->point->input->problem->model->mtp_layers : 0;
         plait_chunk chunk = {0, 0, s == 0, last, mtp};
 
-        empty[s] = plait_stage_frame_of(w->point->input->table, d, s, &chunk, d, &in_flight[s]);
+        empty[s] = plait_stage_base_of(w->point->input->table, d, s, &chunk, d, &in_flight[s]);
         chunk.last = 1;
-        one[s] = plait_stage_frame_of(w->point->input->table, d, s, &chunk, d, &in_flight[s]);
+        one[s] = plait_stage_base_of(w->point->input->table, d, s, &chunk, d, &in_flight[s]);
     }
     w->empty = empty;
     w->one = one;
@@ -320,7 +321,7 @@ plait_status joint_solve(const per_stage_point *point, milp_limits limits, plait
     milp_result result;
 
     w.unit_s = unit_of(&w);
-    PLAIT_TRY(fill_frames(&w, arena, err));
+    PLAIT_TRY(fill_bases(&w, arena, err));
     PLAIT_TRY(make_room(&w, arena, err));
     fill_columns(&w);
     fill_rows(&w);
