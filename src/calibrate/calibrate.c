@@ -1,4 +1,4 @@
-/* calibrate.c - fit the constants of an accelerator to measurements, block by block */
+/* calibrate.c - fit the constants of an accelerator to measurements, and write them to its file */
 #include "calibrate/calibrate.h"
 
 #include <assert.h>
@@ -8,14 +8,57 @@
 
 #include "plait/data.h"
 
-#include "calibrate/calibrate_file.h"
-#include "calibrate/names.h"
 #include "base/text.h"
+#include "io/json/json_tree.h"
 
 enum { MOST_BLOCKS = 64 };
 
 /* The file keeps its block if the mean error of the fit on held-out points is larger than this. */
 static const double most_used_error = 0.25;
+
+// ---- accelerator of the points -------------------------------------------------------------
+
+static plait_status fail_name(plait_error *err, const char *first, const char *second)
+{
+    char found[200] = "none";
+
+    if (first != NULL)
+        snprintf(found, sizeof found, "rows of %.80s and %.80s", first, second);
+    return plait_fail(err, PLAIT_ERROR_RANGE, "--accelerator",
+                      "expected the name of the measured accelerator, found %s", found);
+}
+
+plait_status calibrate_name(const char *asked, point_list *list, const char **out, plait_error *err)
+{
+    const char *named[2] = {NULL, NULL}, *own = NULL;
+
+    for (size_t i = 0; i < list->count && named[1] == NULL; i++) {
+        const char *name = names_accelerator(list->point[i].measured);
+
+        if (name != NULL && (named[0] == NULL || strcmp(named[0], name) != 0))
+            named[named[0] != NULL] = name;
+    }
+    *out = asked != NULL ? asked : named[0];
+    if (asked == NULL && (named[0] == NULL || named[1] != NULL))
+        return fail_name(err, named[0], named[1]);
+    if (named[0] != NULL)
+        return PLAIT_OK;
+    // Names that names.c lacks are a site's own: all points must have the same one.
+    for (size_t i = 0; i < list->count; i++) {
+        const char *const name = list->point[i].measured;
+
+        if (name[0] == '\0' || strcmp(name, asked) == 0)
+            continue;
+        if (own != NULL && strcmp(own, name) != 0)
+            return fail_name(err, own, name);
+        own = name;
+    }
+    for (size_t i = 0; own != NULL && i < list->count; i++)
+        list->point[i].measured = "";
+    return PLAIT_OK;
+}
+
+// ---- selection of points -------------------------------------------------------------------
 
 /* State of one calibration. */
 typedef struct calibrate_run {
@@ -26,77 +69,6 @@ typedef struct calibrate_run {
     calibrate_block *block;
     int blocks;
 } calibrate_run;
-
-// ---- accelerator of the points -------------------------------------------------------------
-
-static const char *name_of(const point *p)
-{
-    const char *known = names_accelerator(p->measured);
-
-    return known != NULL ? known : p->measured;
-}
-
-/* Finds the first two accelerators that names.h lists among the points' names; NULL: no such. */
-static void find_named(const point_list *list, const char *out[2])
-{
-    out[0] = out[1] = NULL;
-    for (size_t i = 0; i < list->count && out[1] == NULL; i++) {
-        const char *name = names_accelerator(list->point[i].measured);
-
-        if (name == NULL || (out[0] != NULL && strcmp(out[0], name) == 0))
-            continue;
-        out[out[0] != NULL] = name;
-    }
-}
-
-static plait_status fail_name(plait_error *err, const char *found)
-{
-    return plait_fail(err, PLAIT_ERROR_RANGE, "--accelerator",
-                      "expected the name of the measured accelerator, found %s", found);
-}
-
-/*
- * Names that names.h lacks are a site's own: all points must have the same one, which stands for
- * `asked`.
- */
-static plait_status adopt_names(const char *asked, point_list *list, plait_error *err)
-{
-    const char *own = NULL;
-    char found[200];
-
-    for (size_t i = 0; i < list->count; i++) {
-        point *const p = &list->point[i];
-
-        if (p->measured[0] == '\0' || strcmp(p->measured, asked) == 0)
-            continue;
-        if (own != NULL && strcmp(own, p->measured) != 0) {
-            snprintf(found, sizeof found, "rows of %.80s and %.80s", own, p->measured);
-            return fail_name(err, found);
-        }
-        own = p->measured;
-    }
-    for (size_t i = 0; own != NULL && i < list->count; i++)
-        list->point[i].measured = "";
-    return PLAIT_OK;
-}
-
-plait_status calibrate_name(const char *asked, point_list *list, const char **out, plait_error *err)
-{
-    const char *named[2];
-    char found[200];
-
-    find_named(list, named);
-    *out = asked != NULL ? asked : named[0];
-    if (asked == NULL && named[0] == NULL)
-        return fail_name(err, "none");
-    if (asked == NULL && named[1] != NULL) {
-        snprintf(found, sizeof found, "rows of %.80s and %.80s", named[0], named[1]);
-        return fail_name(err, found);
-    }
-    return named[0] == NULL ? adopt_names(asked, list, err) : PLAIT_OK;
-}
-
-// ---- selection of points -------------------------------------------------------------------
 
 /* Compares two versions; sequences of digits compare as numbers, "2.9" before "2.29.2". */
 static int compare_versions(const char *a, const char *b)
@@ -130,70 +102,53 @@ static int stack_rank(const char *source, const char *const *stacks)
     return 0;
 }
 
-/*
- * The source to fit to: a fit to rows of two stacks would describe a kernel that neither has, so
- * only the preferred stack in its newest version is used.
- */
-typedef struct chosen_source {
-    int rank;
-    const char *source; /* NULL: all sources of this rank */
-} chosen_source;
-
-static bool is_about(const calibrate_run *run, const family *f, int block,
+static bool is_about(const calibrate_run *run, const calibrate_block *block,
                      const plait_accelerator *accelerator, const point *p)
 {
-    return f->takes(accelerator, p, block) && !names_distrusts(p) &&
-           (p->measured[0] == '\0' || strcmp(name_of(p), run->name) == 0);
+    return family_takes(block->family, accelerator, p, block->block) && !names_distrusts(p) &&
+           names_match(p, run->name);
 }
 
-static chosen_source choose_source(const calibrate_run *run, const family *f, int block,
-                                   const plait_accelerator *accelerator)
+/*
+ * Selects the points of a block. A fit to rows of two stacks would describe a kernel that neither
+ * has, so only rows of the preferred stack in its newest version are used.
+ */
+static plait_status select_points(const calibrate_run *run, calibrate_block *block,
+                                  const plait_accelerator *accelerator, fit_point **out, int *count,
+                                  plait_error *err)
 {
-    const char *const *stacks = f->stacks(block);
-    chosen_source best = {.rank = INT32_MAX, .source = NULL};
+    const char *const *stacks = family_stacks(block->family, block->block);
+    const char *newest = NULL; // NULL: all sources of this rank
+    int best = INT32_MAX;
 
     for (size_t i = 0; i < run->points->count; i++) {
         const point *p = &run->points->point[i];
         const int rank = stack_rank(p->source, stacks);
 
-        if (rank > best.rank || !is_about(run, f, block, accelerator, p))
+        if (rank > best || !is_about(run, block, accelerator, p))
             continue;
-        if (rank < best.rank || (rank > 0 && compare_versions(p->source, best.source) > 0))
-            best = (chosen_source){rank, rank > 0 ? p->source : NULL};
+        if (rank < best || (rank > 0 && compare_versions(p->source, newest) > 0)) {
+            best = rank;
+            newest = rank > 0 ? p->source : NULL;
+        }
     }
-    return best;
-}
-
-/* Holds out 30 % of the shapes, or every fourth point of a family without shapes. */
-static bool is_held_out(const family *f, const point *p, int index)
-{
-    return f->shape != NULL ? f->shape(p) % 10 < 3 : index % 4 == 3;
-}
-
-static plait_status select_points(const calibrate_run *run, const family *f, int block,
-                                  const plait_accelerator *accelerator, fit_point **out, int *count,
-                                  const char **source, plait_error *err)
-{
-    const chosen_source chosen = choose_source(run, f, block, accelerator);
-    const char *const *stacks = f->stacks(block);
-
     *count = 0;
-    *source = chosen.source != NULL ? chosen.source : "own measurements";
+    block->source = newest != NULL ? newest : "own measurements";
     *out = plait_arena_alloc(run->arena, run->points->count, sizeof **out);
     PLAIT_TRY(plait_check_allocated(*out, err));
     for (size_t i = 0; i < run->points->count; i++) {
         const point *p = &run->points->point[i];
+        const bool large = family_is_large(accelerator, p);
 
-        if (stack_rank(p->source, stacks) != chosen.rank ||
-            (chosen.source != NULL && strcmp(p->source, chosen.source) != 0) ||
-            !is_about(run, f, block, accelerator, p))
+        if (stack_rank(p->source, stacks) != best ||
+            (newest != NULL && strcmp(p->source, newest) != 0) ||
+            !is_about(run, block, accelerator, p))
             continue;
-        const bool large = f->large(accelerator, p);
         (*out)[*count] = (fit_point){
             .what = p,
             .measured_s = p->s,
-            .weight = large ? f->large_weight : 1.0,
-            .held_out = is_held_out(f, p, *count),
+            .weight = large ? block->family->large_weight : 1.0,
+            .held_out = family_holds_out(p, *count),
             .large = large,
         };
         (*count)++;
@@ -201,42 +156,152 @@ static plait_status select_points(const calibrate_run *run, const family *f, int
     return PLAIT_OK;
 }
 
-// ---- one block -----------------------------------------------------------------------------
+// ---- blocks in the accelerator's file ------------------------------------------------------
 
-static plait_status block_name(const calibrate_run *run, calibrate_block *out, plait_error *err)
+static plait_status parse_tree(const json_tree *tree, plait_arena *arena, plait_accelerator *out,
+                               plait_error *err)
 {
-    const family *f = out->family;
-    const char *what = f->what != NULL ? f->what : f->section;
-    const char *sub = f->block_name != NULL ? f->block_name[out->block]
-                      : f->last > 1         ? out->number[0].key
-                                            : NULL;
+    size_t length;
+    const char *text = json_tree_print(tree, arena, &length);
 
-    out->name = sub != NULL ? plait_arena_printf(run->arena, "%s %s", what, sub) : what;
-    return out->name != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    PLAIT_TRY(plait_check_allocated(text, err));
+    return plait_accelerator_parse(text, length, "accelerator", arena, out, err);
+}
+
+static json_tree *find_member(json_tree *object, const char *key, bool creates)
+{
+    return creates ? json_tree_enter(object, key) : json_tree_member(object, key);
 }
 
 /*
- * Sets the values of a block, and which of them to write: a number that the points do not determine
- * keeps the family's default. Numbers without a default (`preset`) are all written if the points
- * determine any of them.
+ * Returns the object with the block's numbers, which is created if `creates`; NULL: the file has
+ * none, or out of memory.
  */
-static void keep_numbers(const family_subject *fitted, const family_subject *prior,
-                         calibrate_block *out)
+static json_tree *object_of_block(json_tree *tree, const calibrate_block *block, bool creates)
 {
-    bool guesses_tell = false;
+    const family *const f = block->family;
+    const json_tree *const peaks = json_tree_member(tree, "peak_tflops");
+    // On accelerators without bf16, the block of bf16 has the key fp16.
+    const bool fp16 = f->block_name == plait_precision_name && block->block == PLAIT_BF16 &&
+                      peaks != NULL && json_tree_member(peaks, "bf16") == NULL;
+    json_tree *section;
 
-    for (int i = 0; i < out->numbers; i++)
-        guesses_tell = guesses_tell || (out->number[i].preset && out->number[i].determined);
-    for (int i = 0; i < out->numbers; i++) {
-        const size_t offset = out->number[i].offset;
-        const double before = *(const double *)(const void *)((const char *)prior + offset);
-
-        out->value[i] = *(const double *)(const void *)((const char *)fitted + offset);
-        out->written[i] = out->number[i].preset
-                              ? guesses_tell
-                              : out->number[i].determined || out->value[i] != before;
-    }
+    if (f->section == NULL)
+        return tree;
+    section = find_member(tree, f->section, creates);
+    if (section == NULL || f->block_name == NULL)
+        return section;
+    return find_member(section, f->block_name[fp16 ? PLAIT_FP16 : block->block], creates);
 }
+
+/* Parses the file without the numbers of one block: *out has the family's defaults for them. */
+static plait_status parse_without(const json_tree *tree, const calibrate_block *block,
+                                  plait_arena *arena, plait_accelerator *out, plait_error *err)
+{
+    json_tree *const copy = json_tree_copy(tree);
+    json_tree *object;
+    plait_status status;
+
+    PLAIT_TRY(plait_check_allocated(copy, err));
+    object = object_of_block(copy, block, false);
+    for (int i = 0; object != NULL && i < block->numbers; i++)
+        if (block->number[i].key != NULL)
+            json_tree_remove(object, block->number[i].key);
+    status = parse_tree(copy, arena, out, err);
+    json_tree_free(copy);
+    return status;
+}
+
+static bool set_number(json_tree *object, const calibrate_block *block, int number)
+{
+    static const char *const width[] = {"64", "128", "192", "256"};
+    const fit_number *const n = &block->number[number];
+    const double rounded = fit_rounded(block->value[number] / n->unit, 1.0);
+    json_tree *array;
+
+    if (n->key == NULL)
+        return true;
+    if (n->element >= 0 && strcmp(n->key, "e") == 0) {
+        // Head widths, as in {"64": 0.45, "128": 0.58}; 128 is written even if not determined.
+        if (!block->written[number] && n->element != 1)
+            return true;
+        array = json_tree_enter(object, n->key);
+        return array != NULL && json_tree_set_number(array, width[n->element], rounded);
+    }
+    if (n->element >= 0) {
+        // Arrays are written whole, with the elements that the points do not determine.
+        array = n->element == 0 ? json_tree_set_array(object, n->key)
+                                : json_tree_member(object, n->key);
+        return array != NULL && json_tree_append(array, rounded);
+    }
+    if (!block->written[number]) {
+        json_tree_remove(object, n->key);
+        return true;
+    }
+    return json_tree_set_number(object, n->key, rounded);
+}
+
+/*
+ * Replaces one part of a source. Numbers that share their block with others have the part
+ * "; KEY: TEXT"; the first part, with key NULL, belongs to the block. The other parts stay.
+ */
+static const char *join_parts(const char *own, const char *key, const char *old, plait_arena *arena)
+{
+    const char *const mark = key != NULL ? plait_arena_printf(arena, "%s: ", key) : "";
+    size_t count = 0;
+    char **part = text_split(arena, old, ';', &count);
+    text_builder out;
+
+    if (part == NULL || mark == NULL)
+        return NULL;
+    text_builder_init(&out, arena);
+    text_append(&out, key == NULL ? own : "");
+    for (size_t i = 0; i < count; i++) {
+        const char *text = part[i] + strspn(part[i], " ");
+
+        if (key != NULL ? text_starts_with(text, mark) : i == 0)
+            continue;
+        if (out.length > 0)
+            text_append(&out, "; ");
+        text_append(&out, text);
+    }
+    if (key != NULL)
+        text_append_printf(&out, "%s%s%s", out.length > 0 ? "; " : "", mark, own);
+    return text_builder_finish(&out, NULL);
+}
+
+/* Replaces a block's numbers and their source in the file. */
+static plait_status write_block(json_tree *tree, const calibrate_block *block, plait_arena *arena,
+                                plait_error *err)
+{
+    // Whether the source text as a whole describes these numbers; if not, a part of it does.
+    const bool owns = block->family->alone || block->number[0].element >= 0;
+    json_tree *object = object_of_block(tree, block, true);
+    const char *source;
+
+    PLAIT_TRY(plait_check_allocated(object, err));
+    source = plait_arena_printf(
+        arena, "fit of plait calibrate to %d %s, %s, %.1f %% off on %d held out%s%s",
+        block->errors.points, block->family->measure, block->source, 100.0 * block->errors.held,
+        block->errors.held_out, block->stands_in != NULL ? ", measured on " : "",
+        block->stands_in != NULL ? block->stands_in : "");
+    if (source != NULL && !block->family->alone)
+        source = join_parts(source, owns ? NULL : block->number[0].key,
+                            json_tree_text(object, "source"), arena);
+    PLAIT_TRY(plait_check_allocated(source, err));
+    if (owns && json_tree_member(object, "e") != NULL && json_tree_set_object(object, "e") == NULL)
+        return plait_fail_nomem(err);
+    for (int i = 0; i < block->numbers; i++)
+        PLAIT_TRY(plait_check_allocated(set_number(object, block, i), err));
+    if (block->family->section == NULL)
+        return PLAIT_OK;
+    if (owns)
+        json_tree_remove(object, "measured");
+    json_tree_remove(object, "source");
+    return json_tree_set_text(object, "source", source) ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+// ---- fits ----------------------------------------------------------------------------------
 
 static plait_status fit_block(calibrate_run *run, const family *f, int block,
                               const plait_accelerator *present, plait_error *err)
@@ -245,20 +310,21 @@ static plait_status fit_block(calibrate_run *run, const family *f, int block,
     family_subject *subject = plait_arena_alloc(run->arena, 2, sizeof *subject);
     plait_accelerator prior;
     fit_point *points;
+    bool any_preset = false;
     int count;
 
     PLAIT_TRY(plait_check_allocated(subject, err));
     *out = (calibrate_block){.family = f, .block = block};
-    PLAIT_TRY(select_points(run, f, block, present, &points, &count, &out->source, err));
+    PLAIT_TRY(select_points(run, out, present, &points, &count, err));
     if (count < f->least)
         return PLAIT_OK;
     // The prior of each number is its value in the file without this block.
     family_subject_init(present, &subject[0]);
-    out->numbers = f->numbers(&subject[0], block, out->number);
-    PLAIT_TRY(calibrate_file_without(run->tree, out, run->arena, &prior, err));
+    out->numbers = family_numbers(f, &subject[0], block, out->number);
+    PLAIT_TRY(parse_without(run->tree, out, run->arena, &prior, err));
     family_subject_init(&prior, &subject[0]);
     family_subject_init(&prior, &subject[1]);
-    out->numbers = f->numbers(&subject[0], block, out->number);
+    out->numbers = family_numbers(f, &subject[0], block, out->number);
 
     const fit_problem problem = {
         .subject = &subject[0],
@@ -266,34 +332,45 @@ static plait_status fit_block(calibrate_run *run, const family *f, int block,
         .numbers = out->numbers,
         .point = points,
         .points = count,
-        .predict_s = f->predict_s,
+        .predict_s = family_predict_s,
     };
     PLAIT_TRY(fit_run(&problem, run->arena, &out->errors, err));
     out->used = out->errors.held <= most_used_error;
-    keep_numbers(&subject[0], &subject[1], out);
-    PLAIT_TRY(block_name(run, out, err));
+    // A number that the points do not determine keeps the family's default. Numbers without a
+    // default (`preset`) are all written if the points determine any of them.
+    for (int i = 0; i < out->numbers; i++)
+        any_preset = any_preset || (out->number[i].preset && out->number[i].determined);
+    for (int i = 0; i < out->numbers; i++) {
+        const size_t offset = out->number[i].offset;
+        const double before = *(const double *)(const void *)((const char *)&subject[1] + offset);
+
+        out->value[i] = *(const double *)(const void *)((const char *)&subject[0] + offset);
+        out->written[i] = out->number[i].preset
+                              ? any_preset
+                              : out->number[i].determined || out->value[i] != before;
+    }
+    const char *const what = f->what != NULL ? f->what : f->section;
+    const char *const sub = f->block_name != NULL ? f->block_name[block]
+                            : f->last > 1         ? out->number[0].key
+                                                  : NULL;
+    out->name = sub != NULL ? plait_arena_printf(run->arena, "%s %s", what, sub) : what;
+    PLAIT_TRY(plait_check_allocated(out->name, err));
     run->blocks++;
-    return out->used ? calibrate_file_apply(run->tree, out, run->arena, err) : PLAIT_OK;
+    return out->used ? write_block(run->tree, out, run->arena, err) : PLAIT_OK;
 }
 
-// ---- all blocks ----------------------------------------------------------------------------
-
-static bool has_block(const calibrate_run *run, const family *f, int block)
+/* Returns whether an accelerator lacks a block and can have it: one of a format that it has. */
+static bool is_missing(const calibrate_run *run, const plait_accelerator *accelerator,
+                       const calibrate_block *block)
 {
     for (int i = 0; i < run->blocks; i++)
-        if (run->block[i].family == f && run->block[i].block == block)
-            return true;
-    return false;
-}
-
-/* Returns whether an accelerator can have a block: there is none for a format that it lacks. */
-static bool can_have(const plait_accelerator *accelerator, const calibrate_block *block)
-{
+        if (run->block[i].family == block->family && run->block[i].block == block->block)
+            return false;
     return block->family->block_name != plait_precision_name ||
            accelerator->peak_flops_per_s[block->block] > 0.0;
 }
 
-/* Takes over the kernel or link blocks of the accelerator that stands in for this one (names.h). */
+/* Takes over the kernel or link blocks of the accelerator that stands in for this one (names.c). */
 static plait_status borrow_blocks(calibrate_run *run, bool kernels, plait_error *err)
 {
     const char *relative = names_stand_in(run->name, kernels);
@@ -303,17 +380,17 @@ static plait_status borrow_blocks(calibrate_run *run, bool kernels, plait_error 
     if (relative == NULL)
         return PLAIT_OK;
     PLAIT_TRY(calibrate_accelerator(relative, run->points, run->arena, &lent, err));
-    PLAIT_TRY(calibrate_file_parse(run->tree, run->arena, &accelerator, err));
+    PLAIT_TRY(parse_tree(run->tree, run->arena, &accelerator, err));
     for (int i = 0; i < lent.blocks; i++) {
         calibrate_block *const out = &run->block[run->blocks];
 
-        *out = lent.block[i];
-        if (!out->used || out->family->kernels != kernels ||
-            has_block(run, out->family, out->block) || !can_have(&accelerator, out))
+        if (!lent.block[i].used || lent.block[i].family->links == kernels ||
+            !is_missing(run, &accelerator, &lent.block[i]))
             continue;
+        *out = lent.block[i];
         out->stands_in = relative;
         run->blocks++;
-        PLAIT_TRY(calibrate_file_apply(run->tree, out, run->arena, err));
+        PLAIT_TRY(write_block(run->tree, out, run->arena, err));
     }
     return PLAIT_OK;
 }
@@ -322,12 +399,12 @@ static plait_status fit_all(calibrate_run *run, calibrate_result *out, plait_err
 {
     plait_accelerator present;
 
-    for (int f = 0; f < family_count; f++)
-        for (int b = families[f]->first; b < families[f]->last; b++) {
+    for (const family *f = families; f < families + FAMILIES; f++)
+        for (int b = f->first; b < f->last; b++) {
             assert(run->blocks < MOST_BLOCKS);
-            PLAIT_TRY(calibrate_file_parse(run->tree, run->arena, &present, err));
+            PLAIT_TRY(parse_tree(run->tree, run->arena, &present, err));
             run->name = present.name;
-            PLAIT_TRY(fit_block(run, families[f], b, &present, err));
+            PLAIT_TRY(fit_block(run, f, b, &present, err));
         }
     PLAIT_TRY(borrow_blocks(run, true, err));
     PLAIT_TRY(borrow_blocks(run, false, err));
@@ -345,10 +422,12 @@ plait_status calibrate_accelerator(const char *name, const point_list *points, p
         .block = plait_arena_alloc(arena, MOST_BLOCKS, sizeof *run.block),
     };
     json_document file;
+    const char *path;
     plait_status status;
 
     PLAIT_TRY(plait_check_allocated(run.block, err));
-    PLAIT_TRY(calibrate_file_read(name, arena, &file, err));
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, name, arena, &path, err));
+    PLAIT_TRY(json_tree_read(path, arena, &file, err));
     run.tree = file.tree;
     status = fit_all(&run, out, err);
     json_document_free(&file);

@@ -11,7 +11,7 @@
  * The result is the accelerator's own file with the fitted blocks in place of the old ones.
  * Data-sheet figures, and blocks that no point measures, stay as they are. An accelerator without
  * measurements of its own takes the blocks of a measured accelerator with the same die or the same
- * links (names.h).
+ * links (names.c).
  */
 #pragma once
 
@@ -44,11 +44,11 @@ typedef struct calibrate_result {
  * Finds the accelerator that the points were measured on.
  *
  * @param asked  a name from the command line, or NULL
- * @param list   if names.h lists none of the names in the points, they are cleared: all points
+ * @param list   if names.c lists none of the names in the points, they are cleared: all points
  *               then count for `asked`
  *
  * Fails (RANGE) when `asked` is NULL and the points name no known accelerator or several, and when
- * they name several accelerators that names.h does not list.
+ * they name several accelerators that names.c does not list.
  */
 PLAIT_MUST_CHECK plait_status calibrate_name(const char *asked, point_list *list, const char **out,
                                              plait_error *err);

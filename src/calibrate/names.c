@@ -1,9 +1,7 @@
 /*
  * names.c - names of accelerators in measurements, points to exclude, accelerators that share a die
  */
-#include "calibrate/names.h"
-
-#include <string.h>
+#include "calibrate/points.h"
 
 #include "base/text.h"
 
@@ -53,6 +51,13 @@ const char *names_accelerator(const char *measured)
         if (text_equal(measured, known[i].measured))
             return known[i].accelerator;
     return NULL;
+}
+
+bool names_match(const point *p, const char *accelerator)
+{
+    const char *const name = names_accelerator(p->measured);
+
+    return p->measured[0] == '\0' || text_equal(name != NULL ? name : p->measured, accelerator);
 }
 
 bool names_measured(const char *accelerator)

@@ -1,5 +1,21 @@
-/* nccl_log.c - read the output of nccl-tests as points */
-#include "calibrate/nccl_log.h"
+/*
+ * nccl_log.c - read the output of nccl-tests as points
+ *
+ *     # nThread 1 nGpus 8 minBytes 8 ...
+ *     #  Rank  0 Group  0 Pid  1887 on   worker-1 device  0 [0x8d] NVIDIA H100 80GB HBM3
+ *     #       size         count      type   redop    root     time   algbw   busbw #wrong ...
+ *          1048576        262144     float     sum      -1    27.76   37.78   66.11      0 ...
+ *
+ * Times are the out-of-place ones, in the first half of a row. The size is the buffer of
+ * collective.h. The collective follows from the program's name (all_reduce_perf) in the output or
+ * in the name of the file; without one, the ratio of bus to algorithm bandwidth separates all-reduce
+ * from reduce-scatter.
+ *
+ * A file may contain several outputs. The reader skips mpirun's prefix of a line and lines of other
+ * programs, and rejects a row without times. The accelerator is the name after the bracket in the
+ * line of a rank, if names.c lists it.
+ */
+#include "calibrate/points.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -7,7 +23,6 @@
 
 #include "plait/units.h"
 
-#include "calibrate/names.h"
 #include "base/text.h"
 
 enum { MOST_WORDS = 16, LONGEST_LINE = 512 };
@@ -21,7 +36,7 @@ typedef struct nccl_run {
     int ranks;
     int nodes;
     char host[64];
-    char device[80]; /* driver's name; "": none that names.h lists */
+    char device[80]; /* driver's name; "": none that names.c lists */
     int time_word;   /* index of the time in a row: 5, or 4 without a root column */
     double bus;      /* bus over algorithm bandwidth, of the last row */
     bool sums;       /* some row has a reduction operator */
@@ -121,7 +136,7 @@ static nccl_run begin_run(const char *name, size_t first)
     return run;
 }
 
-/* Stores the words after "[0x8d]" as device, if names.h lists them. */
+/* Stores the words after "[0x8d]" as device, if names.c lists them. */
 static void name_device(nccl_run *run, char *const *word, int words)
 {
     char name[LONGEST_LINE] = "";

@@ -65,6 +65,40 @@ PLAIT_MUST_CHECK plait_status points_add(point_list *list, const point *added, p
 PLAIT_MUST_CHECK plait_status points_read(const char *path, plait_arena *arena, point_list *list,
                                           plait_error *err);
 
-/** Like points_read() for text in memory; `name` is the file's name, for messages. */
+/**
+ * Like points_read() for text in memory; `name` is the file's name, for messages.
+ *
+ * clusters/measurements/README.md describes each table. The readers ignore other columns, skip rows
+ * that no constant is fitted to (another kernel, skewed experts), and take no points from a
+ * recognised table that no constant is fitted to. Fails (SCHEMA) on a table with unknown columns.
+ */
 PLAIT_MUST_CHECK plait_status points_parse(const char *text, size_t length, const char *name,
                                            plait_arena *arena, point_list *list, plait_error *err);
+
+/** Returns whether a text has the table head of nccl-tests. */
+bool nccl_log_recognises(const char *text, size_t length);
+
+/** Appends the collectives and sends of an output of nccl-tests (nccl_log.c). */
+PLAIT_MUST_CHECK plait_status nccl_log_points(const char *text, size_t length, const char *name,
+                                              point_list *list, plait_error *err);
+
+/* ---- names of accelerators, points to exclude, accelerators that share a die (names.c) ---- */
+
+/** Returns the accelerator for a name in a table or log; NULL if the list lacks it. */
+const char *names_accelerator(const char *measured);
+
+/** Returns whether a point was measured on an accelerator; a point without a name always was. */
+bool names_match(const point *p, const char *accelerator);
+
+/** Returns whether a known fault of the published tables makes a point unusable. */
+bool names_distrusts(const point *p);
+
+/** Returns whether an accelerator or its stand-in was measured; if not, its rates are guesses. */
+bool names_measured(const char *accelerator);
+
+/**
+ * Returns the accelerator whose measurements stand in for missing ones of `name`; NULL: none.
+ *
+ * @param kernels  true: for products and attention; false: for links
+ */
+const char *names_stand_in(const char *name, bool kernels);

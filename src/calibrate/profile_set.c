@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/names.h"
+#include "calibrate/points.h"
 #include "base/numbers.h"
 #include "plait/data.h"
 #include "io/runtime/runtime_file.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "calibrate/nccl_log.h"
+#include "calibrate/points.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,6 @@
 #include "calibrate/calibrate.h"
 #include "support/error_fixture.h"
 #include "plait/data.h"
-#include "calibrate/ranges.h"
 #include "base/text.h"
 
 static plait_accelerator find(const char *name)
@@ -143,7 +142,7 @@ static void test_calibrate__fits_collectives_of_a_log(void **state)
                        .ranks = ranks,
                        .nodes = 1,
                        .bytes = bytes};
-            p.s = family_collective.predict_s(subject, &p);
+            p.s = family_predict_s(subject, &p);
             assert_int_equal(points_add(&list, &p, NULL), PLAIT_OK);
         }
     result = calibrate("h100-80gb-sxm", &list);
@@ -270,7 +269,7 @@ static int check_block(const char *name, const plait_accelerator *gpu, const fam
     int wrong = 0, numbers;
 
     family_subject_init(gpu, subject);
-    numbers = f->numbers(subject, block, number);
+    numbers = family_numbers(f, subject, block, number);
     for (int i = 0; i < numbers; i++) {
         const double x = *(const double *)(const void *)((const char *)subject + number[i].offset);
 
@@ -286,11 +285,11 @@ static int check_block(const char *name, const plait_accelerator *gpu, const fam
 
 static bool has_block(const plait_accelerator *gpu, const family *f, int block)
 {
-    return f == &family_gemm         ? gpu->gemm[block].measured
-           : f == &family_grouped    ? gpu->grouped[block].measured
-           : f == &family_attention  ? gpu->attention[block].measured
-           : f == &family_collective ? gpu->collective[block].measured
-                                     : true;
+    return f == &families[FAMILY_GEMM]         ? gpu->gemm[block].measured
+           : f == &families[FAMILY_GROUPED]    ? gpu->grouped[block].measured
+           : f == &families[FAMILY_ATTENTION]  ? gpu->attention[block].measured
+           : f == &families[FAMILY_COLLECTIVE] ? gpu->collective[block].measured
+                                               : true;
 }
 
 static void test_ranges__hold_for_every_shipped_accelerator(void **state)
@@ -305,10 +304,10 @@ static void test_ranges__hold_for_every_shipped_accelerator(void **state)
     for (size_t i = 0; i < count; i++) {
         const plait_accelerator gpu = find(names[i]);
 
-        for (int f = 0; f < family_count; f++)
-            for (int b = families[f]->first; b < families[f]->last; b++)
-                if (has_block(&gpu, families[f], b))
-                    wrong += check_block(names[i], &gpu, families[f], b);
+        for (const family *f = families; f < families + FAMILIES; f++)
+            for (int b = f->first; b < f->last; b++)
+                if (has_block(&gpu, f, b))
+                    wrong += check_block(names[i], &gpu, f, b);
     }
     assert_int_equal(wrong, 0);
 }
@@ -335,9 +334,9 @@ static void test_ranges__hold_for_every_family(void **state)
             continue;
         assert_int_equal(plait_accelerator_parse(text, strlen(text), names[i], arena, &gpu, &err),
                          PLAIT_OK);
-        for (int f = 0; f < family_count; f++)
-            for (int b = families[f]->first; b < families[f]->last; b++)
-                wrong += check_block(names[i], &gpu, families[f], b);
+        for (const family *f = families; f < families + FAMILIES; f++)
+            for (int b = f->first; b < f->last; b++)
+                wrong += check_block(names[i], &gpu, f, b);
     }
     assert_int_equal(wrong, 0);
 }
@@ -345,11 +344,15 @@ static void test_ranges__hold_for_every_family(void **state)
 static void test_ranges__are_of_the_wire_where_they_are_rates(void **state)
 {
     const plait_accelerator gpu = find("h100-80gb-sxm");
-    const fit_number bus = range_number("collectives", "bus_gb_per_s", 0, &gpu);
+    family_subject *subject = plait_arena_alloc(arena, 1, sizeof *subject);
+    fit_number number[FIT_MAX_NUMBERS];
 
     (void)state;
-    assert_near(bus.high, 450e9, 1.0);
-    assert_near(bus.unit, 1e9, 0.0);
+    family_subject_init(&gpu, subject);
+    (void)family_numbers(&families[FAMILY_COLLECTIVE], subject, PLAIT_ALL_GATHER, number);
+    assert_string_equal(number[6].key, "bus_gb_per_s");
+    assert_near(number[6].high, 450e9, 1.0);
+    assert_near(number[6].unit, 1e9, 0.0);
 }
 
 int main(void)

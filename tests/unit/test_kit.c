@@ -70,10 +70,10 @@ static point_list kit_points(void)
 /* Prices a point by the family that is about it; one that leaves the domain is no family's. */
 static bool price(const family_subject *subject, point *p)
 {
-    for (int f = 0; f < family_count; f++)
-        for (int b = families[f]->first; b < families[f]->last; b++)
-            if (families[f]->takes(&subject->accelerator, p, b)) {
-                p->s = families[f]->predict_s(subject, p);
+    for (const family *f = families; f < families + FAMILIES; f++)
+        for (int b = f->first; b < f->last; b++)
+            if (family_takes(f, &subject->accelerator, p, b)) {
+                p->s = family_predict_s(subject, p);
                 return true;
             }
     return false;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "support/assert_near.h"
-#include "calibrate/nccl_log.h"
+#include "calibrate/points.h"
 
 static const char header[] =
     "#       size         count      type   redop    root     time   algbw   busbw #wrong     time "
