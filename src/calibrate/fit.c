@@ -14,12 +14,12 @@
 #include "calibrate/fit.h"
 
 #include <assert.h>
+#include <cminpack.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/least_squares.h"
 #include "base/numbers.h"
 #include "base/text.h"
 
@@ -74,15 +74,6 @@ static double to_number(const fit_number *n, double z)
     const double u = 1.0 / (1.0 + exp(-z));
 
     return n->scales ? n->low * pow(n->high / n->low, u) : n->low + (n->high - n->low) * u;
-}
-
-static double from_number(const fit_number *n, double x)
-{
-    const double u =
-        n->scales ? log(x / n->low) / log(n->high / n->low) : (x - n->low) / (n->high - n->low);
-    const double inside = fmin(fmax(u, EDGE), 1.0 - EDGE);
-
-    return log(inside / (1.0 - inside));
 }
 
 double fit_rounded(double number, double unit)
@@ -169,16 +160,16 @@ static void fill_differences(const fit_state *state, const double *r, double *ou
     }
 }
 
-static int residuals_of(const fit_state *state)
-{
-    return state->trains * (state->sweeps > 0 ? 2 : 1) + state->frees;
-}
-
-static void fill_residuals(const void *context, const double *z, double *residual)
+/* Computes the residuals at z, as a callback of lmdif. */
+static int fill_residuals(void *context, int residuals, int numbers, const double *z,
+                          double *residual, int flag)
 {
     const fit_state *state = context;
     double *next = residual + state->trains;
 
+    (void)residuals;
+    (void)numbers;
+    (void)flag;
     set_numbers(state, z);
     const double *const error = log_errors(state);
     if (state->sweeps > 0) {
@@ -191,18 +182,7 @@ static void fill_residuals(const void *context, const double *z, double *residua
         residual[i] = error[i] * state->weight[i];
     for (int i = 0; i < state->frees; i++)
         next[i] = from_prior(state, z, i);
-}
-
-/* Returns s: 1.48 times the median |r|, which is the standard deviation if errors are normal. */
-static double scale_of(fit_state *state)
-{
-    const double *const error = log_errors(state);
-
-    for (int i = 0; i < state->trains; i++)
-        state->residual[i] = fabs(error[i]);
-    qsort(state->residual, (size_t)state->trains, sizeof *state->residual, compare_doubles);
-    return fmax(1.4826 * state->residual[state->trains / 2],
-                fmax(state->problem->least_scale, LEAST_SCALE));
+    return 0;
 }
 
 static void update_weights(fit_state *state, double scale)
@@ -248,59 +228,85 @@ static double robust_cost(fit_state *state, const double *z, double scale)
 
 // ---- one minimum ---------------------------------------------------------------------------
 
-/* Reports progress. Dropping numbers takes more iterations than estimated, so it stops at 99 %. */
-static void tell_turn(fit_state *state)
+/*
+ * Minimises the sum of squares over z by the Levenberg-Marquardt method with finite differences
+ * (MINPACK's lmdif). Sets `variance`, which may be NULL, to the variance of each number if the
+ * residuals have unit variance. Returns false when out of memory.
+ */
+static bool minimise_squares(fit_state *state, double *z, double *variance)
 {
-    const double foreseen = (STARTS + 2) * TURNS;
-    const fit_watch *const watch = state->problem->watch;
+    enum { MOST_EVALUATIONS = 25 }; // per number plus one
+    // Relative change of the sum of squares or of z below which lmdif stops, and relative error of
+    // the residuals; lmdif takes the root of the latter, 1e-4, as step for derivatives.
+    static const double tolerance = 1e-6, precision = 1e-8;
+    const int m = state->trains * (state->sweeps > 0 ? 2 : 1) + state->frees, n = state->frees;
+    const plait_arena_mark mark = plait_arena_save(state->arena);
+    // The work arrays: jacobian [m x n], residual and d [m], and five of [n].
+    double *const jacobian =
+        plait_arena_alloc(state->arena, (size_t)m * ((size_t)n + 2), sizeof *jacobian);
+    double *const scale = plait_arena_alloc(state->arena, (size_t)n, 5 * sizeof *scale);
+    int *const pivot = plait_arena_alloc(state->arena, (size_t)n, sizeof *pivot);
+    int evaluations = 0;
 
-    state->turns++;
-    if (watch != NULL)
-        watch->tell(watch->context, smaller(state->turns / foreseen, 0.99));
+    if (jacobian == NULL || scale == NULL || pivot == NULL) {
+        plait_arena_rewind(state->arena, mark);
+        return false;
+    }
+    double *const residual = jacobian + (size_t)m * (size_t)n, *const d = residual + m;
+    double *const projected = scale + n, *const a = scale + 2 * n, *const b = scale + 3 * n;
+    // The reason for stopping does not matter, since z is always the best point so far.
+    (void)lmdif(fill_residuals, state, m, n, z, residual, tolerance, tolerance, 0.0,
+                MOST_EVALUATIONS * (n + 1), precision, scale, 1, 1.0, 0, &evaluations, jacobian, m,
+                pivot, projected, a, b, scale + 4 * n, d);
+    if (variance != NULL) {
+        covar(n, jacobian, m, pivot, 0.0, a);
+        for (int i = 0; i < n; i++)
+            variance[i] = jacobian[(size_t)i * (size_t)m + (size_t)i];
+    }
+    plait_arena_rewind(state->arena, mark);
+    return true;
 }
 
 /*
- * Alternates between weights and numbers, starting at z. Returns the last scale; < 0: out of
- * memory.
+ * Alternates between weights and numbers, starting at z. Returns the last scale s, 1.48 times the
+ * median |r|, which is the standard deviation if errors are normal; < 0: out of memory.
  */
 static double fit_until_stable(fit_state *state, double *z, double *variance)
 {
-    const least_squares problem = {
-        .residuals = residuals_of(state),
-        .numbers = state->frees,
-        .fill = fill_residuals,
-        .context = state,
-    };
+    const double foreseen = (STARTS + 2) * TURNS;
+    const fit_watch *const watch = state->problem->watch;
     double scale = 0.0;
 
     for (int turn = 0; turn < TURNS; turn++) {
         set_numbers(state, z);
-        scale = scale_of(state);
+        const double *const error = log_errors(state);
+        for (int i = 0; i < state->trains; i++)
+            state->residual[i] = fabs(error[i]);
+        qsort(state->residual, (size_t)state->trains, sizeof *state->residual, compare_doubles);
+        scale = fmax(1.4826 * state->residual[state->trains / 2],
+                     fmax(state->problem->least_scale, LEAST_SCALE));
         update_weights(state, scale);
-        if (!least_squares_minimise(&problem, state->arena, z, variance))
+        if (!minimise_squares(state, z, variance))
             return -1.0;
-        tell_turn(state);
+        // Dropping numbers takes more iterations than foreseen, so progress stops at 99 %.
+        state->turns++;
+        if (watch != NULL)
+            watch->tell(watch->context, smaller(state->turns / foreseen, 0.99));
     }
     set_numbers(state, z);
     return scale;
 }
 
-/* Sets the starting point: the prior, or a fixed offset from it with alternating signs. */
-static void start_at(const fit_state *state, int start, double *z)
-{
-    static const double side[STARTS] = {0.0, 0.7, -0.7, 1.2};
-
-    for (int i = 0; i < state->frees; i++)
-        z[i] = state->prior[state->free[i]] + (i % 2 == 0 ? side[start] : -side[start]);
-}
-
+/* Fits from several starting points: the prior, and offsets from it with alternating signs. */
 static plait_status best_start(fit_state *state, double *z, plait_error *err)
 {
+    static const double side[STARTS] = {0.0, 0.7, -0.7, 1.2};
     double found[STARTS][FIT_MAX_NUMBERS];
     double least_scale = HUGE_VAL, least = HUGE_VAL;
 
     for (int s = 0; s < STARTS; s++) {
-        start_at(state, s, found[s]);
+        for (int i = 0; i < state->frees; i++)
+            found[s][i] = state->prior[state->free[i]] + (i % 2 == 0 ? side[s] : -side[s]);
         const double scale = fit_until_stable(state, found[s], NULL);
         if (scale < 0.0)
             return plait_fail_nomem(err);
@@ -333,32 +339,6 @@ static double variance_ratio(const fit_state *state, const double *z, const doub
     return variance[i] * (n->spread > 0.0 ? slope * slope : 1.0 / (PRIOR * PRIOR));
 }
 
-static int most_doubtful(const fit_state *state, const double *z, const double *variance,
-                         const bool *tried)
-{
-    double most = IN_DOUBT;
-    int worst = -1;
-
-    for (int i = 0; i < state->frees; i++)
-        if (!tried[state->free[i]] && variance_ratio(state, z, variance, i) > most) {
-            most = variance_ratio(state, z, variance, i);
-            worst = i;
-        }
-    return worst;
-}
-
-static void take_out(fit_state *state, double *z, int which)
-{
-    const int number = state->free[which];
-
-    *number_address(state->problem, number) = state->initial[number];
-    for (int i = which; i + 1 < state->frees; i++) {
-        state->free[i] = state->free[i + 1];
-        z[i] = z[i + 1];
-    }
-    state->frees--;
-}
-
 /* Resets doubtful numbers to their priors, one after the other, if the others then fit as well. */
 static plait_status drop_undetermined(fit_state *state, double *z, plait_error *err)
 {
@@ -366,19 +346,32 @@ static plait_status drop_undetermined(fit_state *state, double *z, plait_error *
     double variance[FIT_MAX_NUMBERS];
     double scale = fit_until_stable(state, z, variance);
 
-    for (int doubtful; scale >= 0.0 && state->frees > 1 &&
-                       (doubtful = most_doubtful(state, z, variance, tried)) >= 0;) {
-        const double cost = robust_cost(state, z, scale);
+    while (scale >= 0.0 && state->frees > 1) {
         fit_state without = *state;
-        double other[FIT_MAX_NUMBERS];
+        double other[FIT_MAX_NUMBERS], most = IN_DOUBT;
+        int doubtful = -1;
 
-        tried[state->free[doubtful]] = true;
+        for (int i = 0; i < state->frees; i++)
+            if (!tried[state->free[i]] && variance_ratio(state, z, variance, i) > most) {
+                most = variance_ratio(state, z, variance, i);
+                doubtful = i;
+            }
+        if (doubtful < 0)
+            break;
+        const int number = state->free[doubtful];
+        const size_t after = (size_t)(state->frees - 1 - doubtful);
+        const double cost = robust_cost(state, z, scale);
+        tried[number] = true;
         memcpy(other, z, sizeof other);
-        take_out(&without, other, doubtful);
+        // Take the number out of the free ones.
+        *number_address(state->problem, number) = state->initial[number];
+        memmove(&without.free[doubtful], &without.free[doubtful + 1], after * sizeof *without.free);
+        memmove(&other[doubtful], &other[doubtful + 1], after * sizeof *other);
+        without.frees--;
         if (fit_until_stable(&without, other, NULL) < 0.0)
             return plait_fail_nomem(err);
         if (robust_cost(&without, other, scale) < cost + AS_WELL) {
-            state->problem->number[state->free[doubtful]].determined = false;
+            state->problem->number[number].determined = false;
             *state = without;
             memcpy(z, other, sizeof other);
         }
@@ -389,14 +382,37 @@ static plait_status drop_undetermined(fit_state *state, double *z, plait_error *
 
 // ---- the whole fit -------------------------------------------------------------------------
 
-/* Assigns an index to each sweep of the training points, if sweeps have a weight. */
-static void number_sweeps(fit_state *state)
+static plait_status begin_fit(const fit_problem *problem, plait_arena *arena, fit_state *state,
+                              plait_error *err)
 {
+    const size_t points = (size_t)problem->points;
+
+    *state = (fit_state){
+        .problem = problem,
+        .arena = arena,
+        .taken = plait_arena_alloc(arena, 1, sizeof *state->taken),
+        .train = plait_arena_alloc(arena, points, sizeof *state->train),
+        .weight = plait_arena_alloc(arena, points, sizeof *state->weight),
+        .residual = plait_arena_alloc(arena, points, sizeof *state->residual),
+        .sweep = plait_arena_alloc(arena, points, sizeof *state->sweep),
+        .mean = plait_arena_alloc(arena, points, sizeof *state->mean),
+        .mean_weight = plait_arena_alloc(arena, points, sizeof *state->mean_weight),
+    };
+    PLAIT_TRY(plait_check_allocated(state->taken && state->train && state->weight &&
+                                        state->residual && state->sweep && state->mean &&
+                                        state->mean_weight,
+                                    err));
+    state->taken->error = plait_arena_alloc(arena, points, sizeof *state->taken->error);
+    PLAIT_TRY(plait_check_allocated(state->taken->error, err));
+    for (int i = 0; i < problem->points; i++)
+        if (!problem->point[i].held_out)
+            state->train[state->trains++] = &problem->point[i];
+    // Assign an index to each sweep of the training points, if sweeps have a weight.
     for (int i = 0; i < state->trains; i++) {
         const char *const name = state->train[i]->sweep;
 
         state->sweep[i] = -1;
-        if (!(state->problem->sweep_weight > 0.0) || name == NULL || name[0] == '\0')
+        if (!(problem->sweep_weight > 0.0) || name == NULL || name[0] == '\0')
             continue;
         for (int j = 0; j < i && state->sweep[i] < 0; j++)
             if (state->sweep[j] >= 0 && strcmp(state->train[j]->sweep, name) == 0)
@@ -404,50 +420,19 @@ static void number_sweeps(fit_state *state)
         if (state->sweep[i] < 0)
             state->sweep[i] = state->sweeps++;
     }
-}
-
-static bool make_room(fit_state *state, size_t points, plait_arena *arena)
-{
-    state->train = plait_arena_alloc(arena, points, sizeof *state->train);
-    state->weight = plait_arena_alloc(arena, points, sizeof *state->weight);
-    state->residual = plait_arena_alloc(arena, points, sizeof *state->residual);
-    state->sweep = plait_arena_alloc(arena, points, sizeof *state->sweep);
-    state->mean = plait_arena_alloc(arena, points, sizeof *state->mean);
-    state->mean_weight = plait_arena_alloc(arena, points, sizeof *state->mean_weight);
-    state->taken = plait_arena_alloc(arena, 1, sizeof *state->taken);
-    if (state->taken != NULL)
-        state->taken->error = plait_arena_alloc(arena, points, sizeof *state->taken->error);
-    return state->train != NULL && state->weight != NULL && state->residual != NULL &&
-           state->sweep != NULL && state->mean != NULL && state->mean_weight != NULL &&
-           state->taken != NULL && state->taken->error != NULL;
-}
-
-static plait_status begin_fit(const fit_problem *problem, plait_arena *arena, fit_state *state,
-                              plait_error *err)
-{
-    *state = (fit_state){.problem = problem, .arena = arena};
-    if (!make_room(state, (size_t)problem->points, arena))
-        return plait_fail_nomem(err);
-    for (int i = 0; i < problem->points; i++)
-        if (!problem->point[i].held_out)
-            state->train[state->trains++] = &problem->point[i];
-    number_sweeps(state);
     for (int i = 0; i < problem->numbers; i++) {
-        state->initial[i] = *number_address(problem, i);
-        state->prior[i] = from_number(&problem->number[i], state->initial[i]);
+        const fit_number *const n = &problem->number[i];
+        const double x = *number_address(problem, i);
+        const double u =
+            n->scales ? log(x / n->low) / log(n->high / n->low) : (x - n->low) / (n->high - n->low);
+        const double inside = fmin(fmax(u, EDGE), 1.0 - EDGE);
+
+        state->initial[i] = x;
+        state->prior[i] = log(inside / (1.0 - inside));
         state->free[state->frees++] = i;
         problem->number[i].determined = true;
     }
     return PLAIT_OK;
-}
-
-static void round_numbers(const fit_state *state)
-{
-    for (int i = 0; i < state->problem->numbers; i++) {
-        const fit_number *number = &state->problem->number[i];
-        double *const at = number_address(state->problem, i);
-        *at = number->determined ? fit_rounded(*at, number->unit) : state->initial[i];
-    }
 }
 
 static void measure_errors(const fit_problem *problem, fit_errors *out)
@@ -488,9 +473,13 @@ plait_status fit_run(const fit_problem *problem, plait_arena *arena, fit_errors 
     if (status == PLAIT_OK && state.trains > 0)
         status = drop_undetermined(&state, z, err);
     plait_arena_rewind(arena, mark);
-    if (status != PLAIT_OK)
-        return status;
-    round_numbers(&state);
+    PLAIT_TRY(status);
+    for (int i = 0; i < problem->numbers; i++) {
+        const fit_number *number = &problem->number[i];
+        double *const at = number_address(problem, i);
+
+        *at = number->determined ? fit_rounded(*at, number->unit) : state.initial[i];
+    }
     measure_errors(problem, out);
     return PLAIT_OK;
 }
