@@ -1,6 +1,9 @@
-/* engine_fit.c - fit the numbers of a serving engine's profile to measured runs (C.378) */
+/* engine_fit.c - fit a serving engine's profile to measured runs (C.378), and write it as JSON */
 #include "calibrate/engine_fit.h"
 #include "base/numbers.h"
+#include "calibrate/fit.h"
+#include "io/json/json_write.h"
+#include "plait/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,17 +43,10 @@ static const char *fold_of(const sample *s, const plait_serve_run *run)
 // ---- the fit -------------------------------------------------------------------------------
 
 /*
- * Returns the loss of one figure, where `ratio` is predicted over measured. It is capped at 1, so
- * that a run with conditions that the table does not state does not distort the fit.
+ * Sums the weighted losses of a run's measured figures: |log(predicted / measured)|, capped at 1 so
+ * that a run with conditions that the table does not state does not distort the fit; 1 if the
+ * prediction is unstable.
  */
-static double ratio_penalty(double ratio)
-{
-    const double e = fabs(log(ratio));
-
-    return e < 1.0 ? e : 1.0;
-}
-
-/* Sums the weighted losses of a run's measured figures; each is 1 if the prediction is unstable. */
 static double row_loss(const plait_serve_run *run, const plait_engine *engine)
 {
     static const double weight[PLAIT_SERVE_MEASURES] = {
@@ -62,10 +58,12 @@ static double row_loss(const plait_serve_run *run, const plait_engine *engine)
     const plait_service s = plait_serve_run_price(run, engine);
     double sum = 0.0;
 
-    for (int f = 0; f < PLAIT_SERVE_MEASURES; f++)
-        if (run->measured[f] > 0.0)
-            sum += weight[f] *
-                   (s.stable ? ratio_penalty(plait_service_figure(&s, f) / run->measured[f]) : 1.0);
+    for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
+        if (!(run->measured[f] > 0.0))
+            continue;
+        const double e = s.stable ? fabs(log(plait_service_figure(&s, f) / run->measured[f])) : 1.0;
+        sum += weight[f] * (e < 1.0 ? e : 1.0);
+    }
     return sum;
 }
 
@@ -75,19 +73,11 @@ static bool is_held(const sample *s, const plait_serve_run *run)
 }
 
 /*
- * Weight of the penalty for a number's distance from the start. It is largest for expert kernels,
- * since the runs of one generation have only one or two models with experts, smaller for other
- * kernels, and smallest for the scheduler. **Chosen** for the least errors on runs of held-out
- * sources.
+ * Returns the loss of the runs that are not held out, plus a penalty for the distance of each
+ * number from the start. Its weight is largest for expert kernels, since the runs of one generation
+ * have only one or two models with experts, smaller for other kernels, and smallest for the
+ * scheduler. **Chosen** for the least errors on runs of held-out sources.
  */
-static double pull_of(const sample *s, int n)
-{
-    const bool experts = n == PLAIT_ENGINE_experts || n == PLAIT_ENGINE_experts_4bit;
-    const double pull = experts ? 0.4 : n < PLAIT_ENGINE_launch_s ? 0.1 : 0.01;
-
-    return pull + 1.0 / (double)s->count;
-}
-
 static double loss_of(const sample *s, const plait_engine *engine, const plait_engine *start)
 {
     plait_engine x = *engine, from = *start;
@@ -101,47 +91,41 @@ static double loss_of(const sample *s, const plait_engine *engine, const plait_e
     }
     sum /= rows > 0.0 ? rows : 1.0;
     for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++) {
+        const bool experts = n == PLAIT_ENGINE_experts || n == PLAIT_ENGINE_experts_4bit;
+        const double pull = experts ? 0.4 : n < PLAIT_ENGINE_launch_s ? 0.1 : 0.01;
         const double small = 0.02 * numbers[n].most * numbers[n].unit;
-        sum += pull_of(s, n) / PLAIT_ENGINE_NUMBER_COUNT *
+        sum += (pull + 1.0 / (double)s->count) / PLAIT_ENGINE_NUMBER_COUNT *
                fabs(log((*value_of(&x, n) + small) / (*value_of(&from, n) + small)));
     }
     return sum;
 }
 
-/* Moves one number up, then down, while that reduces the loss. Returns the new loss. */
-static double improve_number(const sample *s, plait_engine *engine, const plait_engine *start,
-                             int n, double step, double loss)
-{
-    double *value = value_of(engine, n);
-    const double low = numbers[n].least * numbers[n].unit;
-    const double high = numbers[n].most * numbers[n].unit;
-
-    for (int sign = 0; sign < 2; sign++)
-        for (int i = 0; i < 8; i++) {
-            const double before = *value;
-            const double floor_step = 0.01 * step * high;
-            const double next =
-                sign ? before / (1.0 + step) - floor_step : before * (1.0 + step) + floor_step;
-            *value = fmin(fmax(next, low), high);
-            const double now = loss_of(s, engine, start);
-            if (!(now < loss - 1e-9)) {
-                *value = before;
-                break;
-            }
-            loss = now;
-        }
-    return loss;
-}
-
+/* Moves each number up, then down, while that reduces the loss; repeats with smaller steps. */
 static plait_engine fit_sample(const sample *s, const plait_engine *start)
 {
     static const double steps[] = {0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.02, 0.02};
     plait_engine x = *start;
     double loss = loss_of(s, &x, start);
 
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
-            loss = improve_number(s, &x, start, n, steps[i], loss);
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+        for (int move = 0; move < 2 * PLAIT_ENGINE_NUMBER_COUNT; move++) {
+            const number *const n = &numbers[move / 2];
+            double *const value = value_of(&x, move / 2);
+            const double step = steps[k], high = n->most * n->unit;
+
+            for (int i = 0; i < 8; i++) {
+                const double before = *value, floor_step = 0.01 * step * high;
+                const double next = move % 2 ? before / (1.0 + step) - floor_step
+                                             : before * (1.0 + step) + floor_step;
+                *value = fmin(fmax(next, n->least * n->unit), high);
+                const double now = loss_of(s, &x, start);
+                if (!(now < loss - 1e-9)) {
+                    *value = before;
+                    break;
+                }
+                loss = now;
+            }
+        }
     return x;
 }
 
@@ -171,22 +155,6 @@ static plait_engine fit_from(const sample *all, sample *s, const char *held,
     return is_all_held(s) ? x : fit_sample(s, &x);
 }
 
-/* A number is determined if a change by a quarter, up or down, increases the loss. */
-static void find_determined(const sample *s, plait_engine *x)
-{
-    static const double quarter = 1.25, least_loss = 1e-3;
-    const double loss = loss_of(s, x, x);
-
-    for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++) {
-        plait_engine up = *x, down = *x;
-        const double tenth = 0.01 * numbers[n].most * numbers[n].unit;
-        *value_of(&up, n) = *value_of(x, n) * quarter + tenth;
-        *value_of(&down, n) = fmax(*value_of(x, n) / quarter - tenth, 0.0);
-        x->determined[n] = loss_of(s, &up, &up) > loss + least_loss ||
-                           loss_of(s, &down, &down) > loss + least_loss;
-    }
-}
-
 // ---- bands ---------------------------------------------------------------------------------
 
 /* Returns whether row i is the first of its fold. */
@@ -198,20 +166,7 @@ static bool is_first(const sample *s, size_t i)
     return true;
 }
 
-/* Appends measured over predicted for each figure of the held-out rows. */
-static void add_ratios(const sample *s, const plait_engine *without, double *ratio[],
-                       size_t count[PLAIT_SERVE_FIGURES])
-{
-    for (size_t i = 0; i < s->count; i++) {
-        if (strcmp(fold_of(s, s->run[i]), s->held) != 0)
-            continue;
-        const plait_service v = plait_serve_run_price(s->run[i], without);
-        for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
-            if (v.stable && s->run[i]->measured[f] > 0.0)
-                ratio[f][count[f]++] = s->run[i]->measured[f] / plait_service_figure(&v, f);
-    }
-}
-
+/* Sets the bands from the ratios of measured to predicted figures of each fold, held out. */
 static plait_status fit_bands(const sample *all, sample *s, const plait_engine *profile,
                               plait_arena *arena, plait_engine *out, plait_error *err)
 {
@@ -223,13 +178,19 @@ static plait_status fit_bands(const sample *all, sample *s, const plait_engine *
         ratio[f] = plait_arena_alloc(arena, s->count, sizeof(double));
         PLAIT_TRY(plait_check_allocated(ratio[f], err));
     }
-    for (size_t i = 0; i < s->count; i++) {
-        if (!is_first(s, i))
+    for (size_t first = 0; first < s->count; first++) {
+        if (!is_first(s, first))
             continue;
-        const plait_engine without = fit_from(all, s, fold_of(s, s->run[i]), profile);
-        add_ratios(s, &without, ratio, count);
+        const plait_engine without = fit_from(all, s, fold_of(s, s->run[first]), profile);
+        for (size_t i = 0; i < s->count; i++) {
+            if (!is_held(s, s->run[i]))
+                continue;
+            const plait_service v = plait_serve_run_price(s->run[i], &without);
+            for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+                if (v.stable && s->run[i]->measured[f] > 0.0)
+                    ratio[f][count[f]++] = s->run[i]->measured[f] / plait_service_figure(&v, f);
+        }
     }
-    s->held = NULL;
     for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
         if (count[f] == 0)
             continue;
@@ -242,57 +203,42 @@ static plait_status fit_bands(const sample *all, sample *s, const plait_engine *
 
 // ---- one profile ---------------------------------------------------------------------------
 
-static bool is_of(const plait_serve_runs *runs, const plait_serve_run *run,
-                  const plait_engine *profile)
+/* Collects the runs of a profile, or with `all` those of all generations of its engine. */
+static plait_status take_sample(const plait_serve_runs *runs, const plait_engine *profile, bool all,
+                                plait_arena *arena, sample *s, plait_error *err)
 {
-    if (run->low || run->note[0] != '\0' || run->ways > 1)
-        return false;
-    return plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor, run->month,
-                           run->version) == profile;
-}
+    *s = (sample){.run = plait_arena_alloc(arena, runs->count + 1, sizeof *s->run),
+                  .weight = plait_arena_alloc(arena, runs->count + 1, sizeof *s->weight)};
+    PLAIT_TRY(plait_check_allocated(s->run && s->weight, err));
+    for (size_t i = 0; i < runs->count; i++) {
+        const plait_serve_run *const run = &runs->run[i];
 
-static void weigh_sample(sample *s)
-{
+        if (!run->low && run->note[0] == '\0' && run->ways == 1 &&
+            (all ? run->kind == profile->kind
+                 : plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor, run->month,
+                                   run->version) == profile))
+            s->run[s->count++] = run;
+    }
     for (size_t i = 0; i < s->count; i++) {
         double rows = 0.0;
         for (size_t j = 0; j < s->count; j++)
             rows += strcmp(s->run[i]->group, s->run[j]->group) == 0;
         s->weight[i] = 1.0 / sqrt(rows);
     }
-}
-
-static bool is_of_kind(const plait_serve_runs *runs, const plait_serve_run *run,
-                       const plait_engine *profile)
-{
-    (void)runs;
-    return !run->low && run->note[0] == '\0' && run->ways == 1 && run->kind == profile->kind;
-}
-
-static plait_status take_sample(const plait_serve_runs *runs, const plait_engine *profile,
-                                bool (*takes)(const plait_serve_runs *, const plait_serve_run *,
-                                              const plait_engine *),
-                                plait_arena *arena, sample *s, plait_error *err)
-{
-    *s = (sample){.run = plait_arena_alloc(arena, runs->count + 1, sizeof *s->run),
-                  .weight = plait_arena_alloc(arena, runs->count + 1, sizeof *s->weight)};
-    PLAIT_TRY(plait_check_allocated(s->run && s->weight, err));
-    for (size_t i = 0; i < runs->count; i++)
-        if (takes(runs, &runs->run[i], profile))
-            s->run[s->count++] = &runs->run[i];
-    weigh_sample(s);
     return PLAIT_OK;
 }
 
 plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profile,
                         plait_arena *arena, plait_engine *out, plait_error *err)
 {
+    static const double quarter = 1.25, least_loss = 1e-3;
     sample s, all;
     int sources = 0;
 
     *out = *profile;
     out->rows = 0;
-    PLAIT_TRY(take_sample(runs, profile, is_of, arena, &s, err));
-    PLAIT_TRY(take_sample(runs, profile, is_of_kind, arena, &all, err));
+    PLAIT_TRY(take_sample(runs, profile, false, arena, &s, err));
+    PLAIT_TRY(take_sample(runs, profile, true, arena, &all, err));
     if (s.count == 0)
         return PLAIT_OK;
     for (size_t i = 0; i < s.count; i++)
@@ -300,7 +246,16 @@ plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profil
     s.by_group = sources < 2;
     *out = fit_from(&all, &s, NULL, profile);
     out->rows = (int)s.count;
-    find_determined(&s, out);
+    // A number is determined if a change by a quarter, up or down, increases the loss.
+    const double loss = loss_of(&s, out, out);
+    for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++) {
+        plait_engine up = *out, down = *out;
+        const double tenth = 0.01 * numbers[n].most * numbers[n].unit;
+        *value_of(&up, n) = *value_of(out, n) * quarter + tenth;
+        *value_of(&down, n) = fmax(*value_of(out, n) / quarter - tenth, 0.0);
+        out->determined[n] = loss_of(&s, &up, &up) > loss + least_loss ||
+                             loss_of(&s, &down, &down) > loss + least_loss;
+    }
     return fit_bands(&all, &s, profile, arena, out, err);
 }
 
@@ -313,8 +268,8 @@ plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena, plait
     runs->given = plait_arena_alloc(arena, runs->count + 1, sizeof *runs->given);
     PLAIT_TRY(plait_check_allocated(runs->given, err));
     for (size_t e = 0; e < runs->engines; e++) {
-        PLAIT_TRY(take_sample(runs, &runs->engine[e], is_of, arena, &s, err));
-        PLAIT_TRY(take_sample(runs, &runs->engine[e], is_of_kind, arena, &all, err));
+        PLAIT_TRY(take_sample(runs, &runs->engine[e], false, arena, &s, err));
+        PLAIT_TRY(take_sample(runs, &runs->engine[e], true, arena, &all, err));
         for (size_t i = 0; i < s.count; i++) {
             if (!is_first(&s, i))
                 continue;
@@ -327,4 +282,65 @@ plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena, plait
         }
     }
     return PLAIT_OK;
+}
+
+// ---- the file ------------------------------------------------------------------------------
+
+plait_status engine_write(const plait_engine *e, plait_arena *arena, const char **text,
+                          size_t *length, plait_error *err)
+{
+    static const char *const figures[PLAIT_SERVE_FIGURES] = {"ttft", "tpot", "out_tok_s"};
+    json_writer json;
+    int n = 0;
+
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    json_member_string(&json, "name", e->name);
+    json_member_string(&json, "source", e->source);
+    json_member_string(&json, "engine", plait_engine_name[e->kind]);
+    if (e->until != 0)
+        json_member_int64(&json, "until", e->until);
+    if (e->before != 0)
+        json_member_int64(&json, "before", e->before);
+    if (e->vendor[0] != '\0')
+        json_member_string(&json, "vendor", e->vendor);
+    json_write_key(&json, "defaults");
+    json_begin_object(&json);
+    json_member_number(&json, "chunk_tokens", e->chunk_tokens);
+    json_member_number(&json, "max_sequences", e->max_sequences);
+    json_member_number(&json, "memory_fraction", e->memory_fraction);
+    json_member_number(&json, "graph_gb", e->graph_bytes / PLAIT_GB);
+    json_member_number(&json, "block_tokens", e->block_tokens);
+    json_end_object(&json);
+    // Runs differ by some percent, so a fit supports three digits. Readers take a missing key for
+    // the assumed value.
+    json_write_key(&json, "numbers");
+    json_begin_object(&json);
+#define X(field, word, unit, least, most, assumed)                                                 \
+    if (fit_rounded(e->field / (unit), 1.0) != (assumed))                                          \
+        json_member_number(&json, word, fit_rounded(e->field / (unit), 1.0));
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+    json_end_object(&json);
+    json_write_key(&json, "determined");
+    json_begin_row(&json);
+#define X(field, word, unit, least, most, assumed)                                                 \
+    if (e->determined[n++])                                                                        \
+        json_write_string(&json, word);
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+    json_end_array(&json);
+    json_member_int64(&json, "rows", e->rows);
+    json_write_key(&json, "band");
+    json_begin_object(&json);
+    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
+        json_write_key(&json, figures[f]);
+        json_begin_row(&json);
+        for (int side = 0; side < 2; side++)
+            json_write_number(&json, fit_rounded(e->band[f][side], 1.0));
+        json_end_array(&json);
+    }
+    json_end_object(&json);
+    json_end_object(&json);
+    return json_writer_finish(&json, text, length, err);
 }
