@@ -1,81 +1,59 @@
 /* cross.c - predict each source with profiles fitted without it */
-#include "calibrate/cross.h"
+#include "calibrate/profile.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "calibrate/profile.h"
-
-static bool is_of(const plait_run *run, const char *source, const char *runtime)
-{
-    return plait_run_timed(run) && strcmp(run->source, source) == 0 &&
-           strcmp(run->runtime, runtime) == 0;
-}
 
 /* Returns whether this is the first timed run of its source with its software. */
 static bool is_first(const plait_runs *runs, size_t row)
 {
     const plait_run *const run = &runs->run[row];
 
-    if (!plait_run_timed(run))
-        return false;
     for (size_t i = 0; i < row; i++)
-        if (is_of(&runs->run[i], run->source, run->runtime))
+        if (plait_run_timed(&runs->run[i]) && strcmp(runs->run[i].source, run->source) == 0 &&
+            strcmp(runs->run[i].runtime, run->runtime) == 0)
             return false;
-    return true;
+    return plait_run_timed(run);
 }
 
-/* Replaces the predictions of runs whose release a variant covers with those of the variant. */
-static plait_status apply_variants(const profile_set *others, const char *runtime,
-                                   plait_arena *arena, profile_result *out, plait_error *err)
-{
-    const profile_member *const m = profile_set_find(others, runtime);
-
-    for (size_t v = 0; v < m->variants; v++) {
-        profile_result variant;
-        size_t next = 0;
-
-        PLAIT_TRY(profile_fit(others, runtime, m->variant[v], arena, &variant, err));
-        for (size_t i = 0; i < out->left_outs && next < variant.left_outs; i++)
-            if (out->left_out[i].run == variant.left_out[next].run)
-                out->left_out[i] = variant.left_out[next++];
-    }
-    return PLAIT_OK;
-}
-
+/* Appends the rows of one source and software, predicted without that source. */
 static plait_status leave_out(const profile_set *all, const plait_run *first, plait_arena *arena,
                               plait_evidence_row *row, size_t *count, plait_error *err)
 {
+    const profile_member *m;
     profile_set others;
     profile_result result;
 
     PLAIT_TRY(profile_set_forget(all, first->source, arena, &others, err));
     PLAIT_TRY(profile_fit(&others, first->runtime, 0, arena, &result, err));
-    PLAIT_TRY(apply_variants(&others, first->runtime, arena, &result, err));
+    m = profile_set_find(&others, first->runtime);
+    for (size_t v = 0; v < m->variants; v++) {
+        // A variant predicts the runs of its releases.
+        profile_result variant;
+        size_t next = 0;
+
+        PLAIT_TRY(profile_fit(&others, first->runtime, m->variant[v], arena, &variant, err));
+        for (size_t i = 0; i < result.left_outs && next < variant.left_outs; i++)
+            if (result.left_out[i].run == variant.left_out[next].run)
+                result.left_out[i] = variant.left_out[next++];
+    }
     for (size_t i = 0; i < result.left_outs; i++) {
         const profile_left_out *const left_out = &result.left_out[i];
-        plait_regime regime = plait_regime_of(left_out->problem);
+        const plait_run *const run = left_out->run->run;
+        plait_regime regime = plait_regime_of(&left_out->run->problem);
 
         regime.runtime = first->runtime;
         regime.calibrated = result.runs > 0;
         row[*count] = (plait_evidence_row){
-            .source = left_out->run->source,
-            .sweep = left_out->run->sweep,
+            .source = run->source,
+            .sweep = run->sweep,
             .regime = regime,
-            .left_out = left_out->run->step_s / left_out->step_s,
-            .shipped = left_out->run->step_s / left_out->shipped_s,
+            .left_out = run->step_s / left_out->step_s,
+            .shipped = run->step_s / left_out->shipped_s,
         };
-        plait_traits_of(left_out->degrees, row[(*count)++].trait);
+        plait_traits_of(&left_out->run->degrees, row[(*count)++].trait);
     }
     return PLAIT_OK;
-}
-
-/* Excludes peaks of nvidia-smi, which contain memory that does not depend on the plan. */
-static bool shows_peak(const plait_run *run)
-{
-    return run->outcome == PLAIT_RUN_OK && isfinite(run->peak_bytes) &&
-           run->scope != PLAIT_SCOPE_NONE && run->scope != PLAIT_SCOPE_DEVICE &&
-           run->trust != PLAIT_TRUST_RECOMPUTE_UNKNOWN && run->trust != PLAIT_TRUST_VPP_UNKNOWN;
 }
 
 static plait_status compare_peaks(const plait_runs *runs, plait_arena *arena, plait_evidence *out,
@@ -90,7 +68,11 @@ static plait_status compare_peaks(const plait_runs *runs, plait_arena *arena, pl
     for (size_t i = 0; i < runs->count; i++) {
         const plait_run *const run = &runs->run[i];
 
-        if (!shows_peak(run) || !v.price[i].priced)
+        // Peaks of nvidia-smi contain memory that does not depend on the plan.
+        if (run->outcome != PLAIT_RUN_OK || !isfinite(run->peak_bytes) ||
+            run->scope == PLAIT_SCOPE_NONE || run->scope == PLAIT_SCOPE_DEVICE ||
+            run->trust == PLAIT_TRUST_RECOMPUTE_UNKNOWN || run->trust == PLAIT_TRUST_VPP_UNKNOWN ||
+            !v.price[i].priced)
             continue;
         plait_regime regime = plait_regime_of(&v.price[i].problem);
         const double ratio = run->peak_bytes / v.price[i].memory_bytes;
@@ -105,9 +87,9 @@ static plait_status compare_peaks(const plait_runs *runs, plait_arena *arena, pl
     return PLAIT_OK;
 }
 
-static plait_status predict_left_out(const plait_runs *runs, cross_progress *progress,
-                                     plait_pipelines *pipelines, plait_arena *arena,
-                                     plait_evidence *out, plait_error *err)
+static plait_status predict_with(const plait_runs *runs, cross_progress *progress,
+                                 plait_pipelines *pipelines, plait_arena *arena,
+                                 plait_evidence *out, plait_error *err)
 {
     plait_evidence_row *row = plait_arena_alloc(arena, runs->count + 1, sizeof *row);
     profile_set all;
@@ -130,7 +112,7 @@ plait_status cross_predict(const plait_runs *runs, cross_progress *progress, pla
 {
     plait_pipelines *const pipelines = plait_pipelines_new();
     const plait_status status = pipelines != NULL
-                                    ? predict_left_out(runs, progress, pipelines, arena, out, err)
+                                    ? predict_with(runs, progress, pipelines, arena, out, err)
                                     : plait_fail_nomem(err);
 
     plait_pipelines_free(pipelines);

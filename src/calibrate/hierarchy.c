@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N = HIERARCHY_NUMBERS, TURNS = 100 };
+enum { N = HIERARCHY_NUMBERS, ITERATIONS = 100 };
 
 /* The prior of a spread is worth this many members at the prior spread. */
 static const double prior_members = 4.0;
@@ -15,16 +15,6 @@ static const double prior_width = 2.0;
 static double square(double x)
 {
     return x * x;
-}
-
-static void begin_fit(hierarchy *h)
-{
-    for (int k = 0; k < N; k++) {
-        h->grand[k] = h->prior[k];
-        h->spread[k] = h->family_spread[k] = h->prior_spread[k];
-        for (int f = 0; f < h->families; f++)
-            h->parent[f][k] = h->prior[k];
-    }
 }
 
 double hierarchy_parent(const hierarchy *h, const hierarchy_member *member, int number)
@@ -63,174 +53,142 @@ static void invert_matrix(double a[N][N], int n)
     }
 }
 
-/* A member's parabola plus its prior, up to a constant: x' precision x / 2 - pull' x. */
-typedef struct posterior {
-    double precision[N][N];
-    double pull[N];
-    int number[N]; /* [frees]: the numbers not fixed at a bound */
-    int frees;
-    double x[N];
-} posterior;
-
-static void combine_posterior(const hierarchy *h, const hierarchy_member *m, posterior *out)
+/* Minimises a member's parabola plus its prior: x' precision x / 2 - pull' x, up to a constant. */
+static void estimate_member(const hierarchy *h, hierarchy_member *m)
 {
-    memset(out, 0, sizeof *out);
+    double precision[N][N] = {{0.0}}, pull[N] = {0.0}, x[N] = {0.0}, inverse[N][N];
+    int number[N], frees = 0; // the numbers that are not fixed at a bound
+    bool is_free[N] = {false};
+    int outside;
+
     for (int i = 0; i < N; i++) {
         const double weight = 1.0 / square(hierarchy_spread(h, m, i));
 
+        if (!m->runs) {
+            m->mean[i] = hierarchy_parent(h, m, i);
+            m->variance[i] = square(hierarchy_spread(h, m, i));
+        }
         if (!m->has[i])
             continue;
-        out->number[out->frees++] = i;
-        out->precision[i][i] = weight;
-        out->pull[i] = weight * hierarchy_parent(h, m, i) - m->slope[i];
+        number[frees++] = i;
+        is_free[i] = true;
+        precision[i][i] = weight;
+        pull[i] = weight * hierarchy_parent(h, m, i) - m->slope[i];
         for (int j = 0; j < N; j++)
             if (m->has[j]) {
-                out->precision[i][j] += m->curvature[i][j];
-                out->pull[i] += m->curvature[i][j] * m->at[j];
+                precision[i][j] += m->curvature[i][j];
+                pull[i] += m->curvature[i][j] * m->at[j];
             }
     }
-}
-
-/*
- * Minimises parabola plus prior over the free numbers, with the others fixed at x. Sets `inverse`
- * to the covariance of the free numbers.
- */
-static void solve_free(posterior *p, const hierarchy_member *m, double inverse[N][N])
-{
-    bool is_free[N] = {false};
-    double pull[N];
-
-    for (int a = 0; a < p->frees; a++)
-        is_free[p->number[a]] = true;
-    for (int a = 0; a < p->frees; a++) {
-        const int i = p->number[a];
-
-        pull[a] = p->pull[i];
-        for (int j = 0; j < N; j++)
-            pull[a] -= m->has[j] && !is_free[j] ? p->precision[i][j] * p->x[j] : 0.0;
-        for (int b = 0; b < p->frees; b++)
-            inverse[a][b] = p->precision[i][p->number[b]];
-    }
-    invert_matrix(inverse, p->frees);
-    for (int a = 0; a < p->frees; a++) {
-        p->x[p->number[a]] = 0.0;
-        for (int b = 0; b < p->frees; b++)
-            p->x[p->number[a]] += inverse[a][b] * pull[b];
-    }
-}
-
-/* Fixes the first free number outside its bounds at the bound. Returns whether there was one. */
-static bool hold_one(const hierarchy *h, posterior *p)
-{
-    for (int a = 0; a < p->frees; a++) {
-        const int i = p->number[a];
-        const double inside = fmin(fmax(p->x[i], h->low[i]), h->high[i]);
-
-        if (inside == p->x[i])
-            continue;
-        p->x[i] = inside;
-        memmove(&p->number[a], &p->number[a + 1], (size_t)(--p->frees - a) * sizeof *p->number);
-        return true;
-    }
-    return false;
-}
-
-static void settle_member(const hierarchy *h, hierarchy_member *m)
-{
-    posterior p;
-    double inverse[N][N];
-
-    if (!m->runs) {
-        for (int k = 0; k < N; k++) {
-            m->mean[k] = hierarchy_parent(h, m, k);
-            m->variance[k] = square(hierarchy_spread(h, m, k));
-        }
+    if (!m->runs)
         return;
+    for (bool first = true;; first = false) {
+        double rest[N];
+
+        // Solve for the free numbers with the others fixed at x; `inverse` is their covariance.
+        for (int a = 0; a < frees; a++) {
+            rest[a] = pull[number[a]];
+            for (int j = 0; j < N; j++)
+                rest[a] -= m->has[j] && !is_free[j] ? precision[number[a]][j] * x[j] : 0.0;
+            for (int b = 0; b < frees; b++)
+                inverse[a][b] = precision[number[a]][number[b]];
+        }
+        invert_matrix(inverse, frees);
+        for (int a = 0; a < frees; a++) {
+            x[number[a]] = 0.0;
+            for (int b = 0; b < frees; b++)
+                x[number[a]] += inverse[a][b] * rest[b];
+            if (first)
+                m->variance[number[a]] = inverse[a][a];
+        }
+        // Fix the first free number outside its bounds at the bound.
+        for (outside = 0; outside < frees; outside++) {
+            const int i = number[outside];
+            const double inside = fmin(fmax(x[i], h->low[i]), h->high[i]);
+
+            if (inside == x[i])
+                continue;
+            x[i] = inside;
+            is_free[i] = false;
+            break;
+        }
+        if (outside == frees)
+            break;
+        frees--;
+        memmove(&number[outside], &number[outside + 1], (size_t)(frees - outside) * sizeof *number);
     }
-    combine_posterior(h, m, &p);
-    solve_free(&p, m, inverse);
-    for (int a = 0; a < p.frees; a++)
-        m->variance[p.number[a]] = inverse[a][a];
-    while (hold_one(h, &p))
-        solve_free(&p, m, inverse);
-    memcpy(m->mean, p.x, sizeof p.x);
+    memcpy(m->mean, x, sizeof x);
 }
 
 // ---- parents -------------------------------------------------------------------------------
 
-static bool member_informs(const hierarchy_member *m, int number)
+static bool member_informs(const hierarchy_member *m, int family, int number)
 {
-    return m->runs && m->has[number] && m->teaches[number];
+    return m->family == family && m->runs && m->has[number] && m->teaches[number];
 }
 
-/* Sums over the level below: members of families, or families of all software. */
-typedef struct below {
-    double squares; /* of distances from the parent, plus their variances */
-    int count;
-} below;
-
-static double spread_of(const below *b, double prior_spread)
+/* Returns a spread from squared distances of the level below from its parent. */
+static double spread_of(double squares, int count, double prior_spread)
 {
-    return sqrt((b->squares + prior_members * square(prior_spread)) / (b->count + prior_members));
+    return sqrt((squares + prior_members * square(prior_spread)) / (count + prior_members));
 }
 
-/* Estimates a family's parent. Returns its variance; < 0: no member has runs for it. */
-static double settle_parent(hierarchy *h, const hierarchy_member *member, int members, int family,
-                            int k, below *under)
-{
-    const double weight = 1.0 / square(h->spread[k]);
-    double precision = 1.0 / square(h->family_spread[k]);
-    double sum = h->grand[k] * precision;
-    int count = 0;
-
-    for (int m = 0; m < members; m++)
-        if (member[m].family == family && member_informs(&member[m], k)) {
-            sum += weight * (member[m].mean[k] - member[m].shift[k]);
-            precision += weight;
-            count++;
-        }
-    h->parent[family][k] = sum / precision;
-    for (int m = 0; m < members; m++)
-        if (member[m].family == family && member_informs(&member[m], k))
-            under->squares +=
-                square(member[m].mean[k] - member[m].shift[k] - h->parent[family][k]) +
-                member[m].variance[k] + 1.0 / precision;
-    under->count += count;
-    return count > 0 ? 1.0 / precision : -1.0;
-}
-
-static void settle_number(hierarchy *h, const hierarchy_member *member, int members, int k)
+/* Estimates the parents and spreads of one number. */
+static void estimate_number(hierarchy *h, const hierarchy_member *member, int members, int k)
 {
     const double old = 1.0 / square(prior_width * h->prior_spread[k]);
-    const double weight = 1.0 / square(h->family_spread[k]);
-    double variance[HIERARCHY_FAMILIES], sum = h->prior[k] * old, precision = old;
-    below under = {0}, families = {0};
+    const double weight = 1.0 / square(h->spread[k]);
+    const double family_weight = 1.0 / square(h->family_spread[k]);
+    double variance[HIERARCHY_FAMILIES]; // of parents; < 0: no member has runs for it
+    double grand = h->prior[k] * old, grand_precision = old;
+    double squares = 0.0, family_squares = 0.0;
+    int count = 0, family_count = 0;
 
     for (int f = 0; f < h->families; f++) {
-        variance[f] = settle_parent(h, member, members, f, k, &under);
-        sum += variance[f] > 0.0 ? weight * h->parent[f][k] : 0.0;
-        precision += variance[f] > 0.0 ? weight : 0.0;
+        double precision = family_weight, sum = h->grand[k] * precision;
+        int informed = 0;
+
+        for (int m = 0; m < members; m++)
+            if (member_informs(&member[m], f, k)) {
+                sum += weight * (member[m].mean[k] - member[m].shift[k]);
+                precision += weight;
+                informed++;
+            }
+        h->parent[f][k] = sum / precision;
+        for (int m = 0; m < members; m++)
+            if (member_informs(&member[m], f, k))
+                squares += square(member[m].mean[k] - member[m].shift[k] - h->parent[f][k]) +
+                           member[m].variance[k] + 1.0 / precision;
+        count += informed;
+        variance[f] = informed > 0 ? 1.0 / precision : -1.0;
+        grand += informed > 0 ? family_weight * h->parent[f][k] : 0.0;
+        grand_precision += informed > 0 ? family_weight : 0.0;
     }
-    h->grand[k] = sum / precision;
+    h->grand[k] = grand / grand_precision;
     for (int f = 0; f < h->families; f++)
         if (variance[f] > 0.0) {
-            families.squares += square(h->parent[f][k] - h->grand[k]) + variance[f];
-            families.count++;
+            family_squares += square(h->parent[f][k] - h->grand[k]) + variance[f];
+            family_count++;
         }
-    h->spread[k] = spread_of(&under, h->prior_spread[k]);
-    h->family_spread[k] = spread_of(&families, h->prior_spread[k]);
+    h->spread[k] = spread_of(squares, count, h->prior_spread[k]);
+    h->family_spread[k] = spread_of(family_squares, family_count, h->prior_spread[k]);
 }
 
-void hierarchy_settle(hierarchy *h, hierarchy_member *member, int members)
+void hierarchy_estimate(hierarchy *h, hierarchy_member *member, int members)
 {
     assert(h->families >= 1 && h->families <= HIERARCHY_FAMILIES);
-    begin_fit(h);
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int k = 0; k < N; k++) {
+        h->grand[k] = h->prior[k];
+        h->spread[k] = h->family_spread[k] = h->prior_spread[k];
+        for (int f = 0; f < h->families; f++)
+            h->parent[f][k] = h->prior[k];
+    }
+    for (int iteration = 0; iteration < ITERATIONS; iteration++) {
         for (int m = 0; m < members; m++)
-            settle_member(h, &member[m]);
+            estimate_member(h, &member[m]);
         for (int k = 0; k < N; k++)
-            settle_number(h, member, members, k);
+            estimate_number(h, member, members, k);
     }
     for (int m = 0; m < members; m++)
-        settle_member(h, &member[m]);
+        estimate_member(h, &member[m]);
 }

@@ -51,7 +51,7 @@ typedef struct hierarchy {
 } hierarchy;
 
 /** Estimates parents and spreads, and the mean and variance of every member. */
-void hierarchy_settle(hierarchy *h, hierarchy_member *member, int members);
+void hierarchy_estimate(hierarchy *h, hierarchy_member *member, int members);
 
 /**
  * Return the prior mean of a member's number, clamped to its bounds, and its standard deviation.

@@ -24,6 +24,7 @@ static const double release_spread = 0.2;
 /* The subject of the fit: a profile, whose numbers replace those in each run's own profile. */
 typedef struct profile_subject {
     plait_runtime runtime;
+    plait_pipelines *pipelines;
     plait_arena *scratch;
 } profile_subject;
 
@@ -31,12 +32,13 @@ static double step_s(const void *context, const void *what)
 {
     const profile_subject *subject = context;
 
-    return profile_step_s(&subject->runtime, what, subject->scratch);
+    return profile_step_s(&subject->runtime, what, subject->pipelines, subject->scratch);
 }
 
 /*
  * Lists the numbers to fit. `software` is the fitted profile of a variant's software; NULL: no
- * variant.
+ * variant. The fit starts at the parents, not at the file's numbers, so a second fit changes
+ * nothing.
  */
 static void choose_numbers(const profile_set *set, const profile_member *m,
                            const plait_runtime *software, profile_result *out)
@@ -47,8 +49,9 @@ static void choose_numbers(const profile_set *set, const profile_member *m,
         if (!m->line.has[k])
             continue;
         out->was[out->numbers] = place_value(&out->runtime, k);
-        out->parent[out->numbers] =
-            software != NULL ? place_value(software, k) : profile_set_parent(set, m, k);
+        out->parent[out->numbers] = software != NULL
+                                        ? place_value(software, k)
+                                        : exp(hierarchy_parent(&set->families, &m->line, k));
         out->number[out->numbers++] = (fit_number){
             .key = at->key,
             .element = -1,
@@ -57,19 +60,9 @@ static void choose_numbers(const profile_set *set, const profile_member *m,
             .low = at->low * at->unit,
             .high = at->high * at->unit,
             .spread = software != NULL ? release_spread * set->families.spread[k]
-                                       : profile_set_spread(set, m, k),
+                                       : hierarchy_spread(&set->families, &m->line, k),
             .scales = true,
         };
-    }
-}
-
-/* The fit starts at the parents, not at the file's numbers, so a second fit changes nothing. */
-static void start_at_parents(profile_subject *subject, const profile_result *out)
-{
-    for (int i = 0; i < out->numbers; i++) {
-        const double value = fit_rounded(out->parent[i], out->number[i].unit);
-
-        memcpy((char *)subject + out->number[i].offset, &value, sizeof value);
     }
 }
 
@@ -88,80 +81,54 @@ static double mean_error(const profile_subject *subject, const fit_point *point,
     return runs > 0 ? sum / runs : (double)NAN;
 }
 
-static bool is_of(const profile_member *m, int variant, const profile_point *point)
-{
-    return variant == 0 || profile_variant_of(m, point) == variant;
-}
-
-/* Stores predictions of the runs left out, with the subject's numbers, at the offset `member`. */
-static void predict_left_out(const profile_subject *subject, const profile_set *set,
-                             const profile_member *m, size_t member, profile_result *out)
-{
-    out->left_outs = 0;
-    for (size_t i = 0; i < m->points; i++) {
-        const profile_point *const point = &m->point[i];
-        const double s = step_s(subject, point);
-
-        if (set->without == NULL || strcmp(point->run->source, set->without) != 0 ||
-            !is_of(m, out->variant, point))
-            continue;
-        profile_left_out *const left_out = &out->left_out[out->left_outs++];
-        left_out->run = point->run;
-        left_out->problem = &point->problem;
-        left_out->degrees = &point->degrees;
-        memcpy((char *)left_out + member, &s, sizeof s);
-    }
-}
-
-static void list_points(const profile_set *set, const profile_member *m, fit_point *point,
-                        profile_result *out)
-{
-    for (size_t i = 0; i < m->points; i++) {
-        point[i] = (fit_point){.what = &m->point[i],
-                               .measured_s = m->point[i].run->step_s,
-                               .weight = 1.0,
-                               .sweep = m->point[i].run->sweep,
-                               .held_out = !profile_set_knows(set, &m->point[i]) ||
-                                           !is_of(m, out->variant, &m->point[i])};
-        out->runs += !point[i].held_out;
-    }
-}
-
-/* Fits the numbers; without runs they stay at the parents. */
-static plait_status fit_numbers(profile_subject *subject, const fit_point *point, size_t points,
+static plait_status fit_subject(profile_subject *subject, const profile_set *set,
+                                const profile_member *m, const plait_runtime *software,
                                 plait_arena *arena, profile_result *out, plait_error *err)
 {
+    fit_point *point = plait_arena_alloc(arena, m->runs + 1, sizeof *point);
+
+    out->left_out = plait_arena_alloc(arena, m->runs + 1, sizeof *out->left_out);
+    PLAIT_TRY(plait_check_allocated(point && out->left_out, err));
+    for (size_t i = 0; i < m->runs; i++) {
+        const plait_run_price *const run = m->run[i];
+        // A variant is fitted to the runs of its own releases.
+        const bool covered =
+            out->variant == 0 ||
+            runtime_variant_at(m->variant, m->variants, run->problem.runtime->date) == out->variant;
+
+        point[i] = (fit_point){.what = run,
+                               .measured_s = run->run->step_s,
+                               .weight = 1.0,
+                               .sweep = run->run->sweep,
+                               .held_out = !profile_set_knows(set, run) || !covered};
+        out->runs += !point[i].held_out;
+        if (set->without != NULL && strcmp(run->run->source, set->without) == 0 && covered)
+            out->left_out[out->left_outs++] =
+                (profile_left_out){.run = run, .shipped_s = step_s(subject, run)};
+    }
+    choose_numbers(set, m, software, out);
+    out->before = mean_error(subject, point, m->runs);
+    for (int i = 0; i < out->numbers; i++) {
+        const double value = fit_rounded(out->parent[i], out->number[i].unit);
+
+        memcpy((char *)subject + out->number[i].offset, &value, sizeof value);
+    }
     const fit_problem problem = {
         .subject = subject,
         .number = out->number,
         .numbers = out->numbers,
         .point = point,
-        .points = (int)points,
+        .points = (int)m->runs,
         .predict_s = step_s,
         .least_scale = least_scale,
         .sweep_weight = sweep_weight,
     };
-
-    start_at_parents(subject, out);
-    return out->runs > 0 && out->numbers > 0 ? fit_run(&problem, arena, &out->errors, err)
-                                             : PLAIT_OK;
-}
-
-static plait_status fit_member(profile_subject *subject, const profile_set *set,
-                               const profile_member *m, const plait_runtime *software,
-                               plait_arena *arena, profile_result *out, plait_error *err)
-{
-    fit_point *point = plait_arena_alloc(arena, m->points + 1, sizeof *point);
-
-    out->left_out = plait_arena_alloc(arena, m->points + 1, sizeof *out->left_out);
-    PLAIT_TRY(plait_check_allocated(point && out->left_out, err));
-    list_points(set, m, point, out);
-    choose_numbers(set, m, software, out);
-    out->before = mean_error(subject, point, m->points);
-    predict_left_out(subject, set, m, offsetof(profile_left_out, shipped_s), out);
-    PLAIT_TRY(fit_numbers(subject, point, m->points, arena, out, err));
-    out->after = mean_error(subject, point, m->points);
-    predict_left_out(subject, set, m, offsetof(profile_left_out, step_s), out);
+    // Without runs the numbers stay at the parents.
+    if (out->runs > 0 && out->numbers > 0)
+        PLAIT_TRY(fit_run(&problem, arena, &out->errors, err));
+    out->after = mean_error(subject, point, m->runs);
+    for (size_t i = 0; i < out->left_outs; i++)
+        out->left_out[i].step_s = step_s(subject, out->left_out[i].run);
     out->runtime = subject->runtime;
     return PLAIT_OK;
 }
@@ -170,11 +137,12 @@ static plait_status fit_one(const profile_set *set, const profile_member *m,
                             const plait_runtime *was, const plait_runtime *software, int variant,
                             plait_arena *arena, profile_result *out, plait_error *err)
 {
-    profile_subject subject = {.runtime = *was, .scratch = plait_arena_new()};
+    profile_subject subject = {
+        .runtime = *was, .pipelines = set->pipelines, .scratch = plait_arena_new()};
 
     *out = (profile_result){.runtime = *was, .variant = variant};
     PLAIT_TRY(plait_check_allocated(subject.scratch, err));
-    const plait_status status = fit_member(&subject, set, m, software, arena, out, err);
+    const plait_status status = fit_subject(&subject, set, m, software, arena, out, err);
     plait_arena_free(subject.scratch);
     return status;
 }
@@ -207,20 +175,9 @@ double profile_number(const profile_result *result, int i)
 
 // ---- the file ------------------------------------------------------------------------------
 
-/* Appends where numbers that no run determines come from. */
-static void append_parents(text_builder *text, const profile_result *result)
-{
-    const char *const family = result->runtime.family;
-
-    text_append(text, "; numbers that no run determines (determined_by) come from ");
-    if (family[0] != '\0')
-        text_append_printf(text, "the family %s", family);
-    else
-        text_append(text, "all software");
-}
-
 static const char *source_of(const profile_result *result, plait_arena *arena)
 {
+    const char *const family = result->runtime.family;
     text_builder text;
 
     text_builder_init(&text, arena);
@@ -231,7 +188,11 @@ static const char *source_of(const profile_result *result, plait_arena *arena)
                            result->runs, 100.0 * result->after);
     else
         text_append(&text, "no trusted run of this software in tests/validation/runs.csv");
-    append_parents(&text, result);
+    text_append(&text, "; numbers that no run determines (determined_by) come from ");
+    if (family[0] != '\0')
+        text_append_printf(&text, "the family %s", family);
+    else
+        text_append(&text, "all software");
     text_append(&text, "; nic applies in addition to the cluster's efficiency, hop_us in addition "
                        "to its latency; ");
     if (result->runtime.factor.host_expert_s > 0.0)
@@ -284,38 +245,6 @@ static plait_status apply_whole(const profile_result *result, json_tree *tree, p
     return PLAIT_OK;
 }
 
-// ---- the file of a variant -----------------------------------------------------------------
-
-static const place *place_of(const char *key)
-{
-    const place *at = places;
-
-    while (strcmp(at->key, key) != 0)
-        at++;
-    return at;
-}
-
-/*
- * Writes a number, or removes it if the variant's runs do not determine it: the software's counts
- * then.
- */
-static bool set_number(const profile_result *result, int i, json_tree *tree)
-{
-    const fit_number *const n = &result->number[i];
-    const char *const name = place_of(n->key)->block;
-    json_tree *block = json_tree_member(tree, name);
-
-    if (result->runs == 0 || !n->determined) {
-        if (block != NULL)
-            json_tree_remove(block, n->key);
-        return true;
-    }
-    block = json_tree_enter(tree, name);
-    return block != NULL &&
-           json_tree_set_number(block, n->key,
-                                fit_rounded(profile_number(result, i) / n->unit, 1.0));
-}
-
 static plait_status apply_variant(const profile_result *result, json_tree *tree, plait_arena *arena,
                                   plait_error *err)
 {
@@ -328,8 +257,27 @@ static plait_status apply_variant(const profile_result *result, json_tree *tree,
                            result->runs, 100.0 * result->after, software);
 
     PLAIT_TRY(plait_check_allocated(source, err));
-    for (int i = 0; i < result->numbers; i++)
-        PLAIT_TRY(plait_check_allocated(set_number(result, i, tree), err));
+    for (int i = 0; i < result->numbers; i++) {
+        const fit_number *const n = &result->number[i];
+        const place *at = places;
+        json_tree *block;
+
+        while (strcmp(at->key, n->key) != 0)
+            at++;
+        block = json_tree_member(tree, at->block);
+        if (result->runs == 0 || !n->determined) {
+            // Remove a number that the variant's runs do not determine: the software's counts then.
+            if (block != NULL)
+                json_tree_remove(block, n->key);
+            continue;
+        }
+        block = json_tree_enter(tree, at->block);
+        PLAIT_TRY(plait_check_allocated(block, err));
+        PLAIT_TRY(plait_check_allocated(
+            json_tree_set_number(block, n->key,
+                                 fit_rounded(profile_number(result, i) / n->unit, 1.0)),
+            err));
+    }
     return set_sources(result, tree, source) ? PLAIT_OK : plait_fail_nomem(err);
 }
 

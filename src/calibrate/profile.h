@@ -3,7 +3,7 @@
  *
  * Kernels and links have measurements of their own; the effects of the software (host time, exposed
  * shares of communication, factors on its kernels) appear only in whole steps. At most ten numbers
- * of a profile are fitted, within physical bounds (places.h). A fit starts at the parent of the
+ * of a profile are fitted, within physical bounds (profile_set.h). A fit starts at the parent of the
  * profile's family, and a number that the runs do not determine stays there.
  *
  * A variant is the same software in releases up to a month. Its fit starts at the numbers fitted to
@@ -17,9 +17,7 @@
 
 /** A run left out of the fit, with its predictions. */
 typedef struct profile_left_out {
-    const plait_run *run;
-    const plait_problem *problem;
-    const plait_degrees *degrees;
+    const plait_run_price *run;
     double shipped_s; /* predicted with the numbers in the profile's file */
     double step_s;    /* predicted with the fitted numbers */
 } profile_left_out;
@@ -54,3 +52,20 @@ double profile_number(const profile_result *result, int i);
 /** Writes the fitted numbers and their sources into the profile's file. */
 PLAIT_MUST_CHECK plait_status profile_apply(const profile_result *result, json_tree *tree,
                                             plait_arena *arena, plait_error *err);
+
+/** Called before each fit, to show progress. */
+typedef void cross_progress(const char *source, const char *runtime);
+
+/**
+ * Estimates the error of predictions on unseen runs by leave-one-source-out cross-validation. For
+ * each source in turn, leave out its runs, fit the parents of all families and the profiles of the
+ * source's software to the other runs, and predict the runs left out, with the fitted profiles and
+ * with the shipped ones. Software that no other source ran gets the numbers of its family's parent.
+ * Also compares measured peaks of memory with predicted ones.
+ *
+ * @param progress  may be NULL
+ * @param out       lives in `arena`
+ */
+PLAIT_MUST_CHECK plait_status cross_predict(const plait_runs *runs, cross_progress *progress,
+                                            plait_arena *arena, plait_evidence *out,
+                                            plait_error *err);

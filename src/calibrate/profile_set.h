@@ -1,33 +1,40 @@
 /*
- * profile_set.h - all software with runs, and the priors of its numbers by family (hierarchy.h)
+ * profile_set.h - all software with runs, the fitted numbers of its profiles, and their priors by
+ * family (hierarchy.h)
  */
 #pragma once
 
 #include "calibrate/hierarchy.h"
-#include "calibrate/places.h"
 #include "plait/validate.h"
 
-/**
- * One run with its problem and plan; the fitted numbers of its runtime are replaced in each price.
- */
-typedef struct profile_point {
-    const plait_run *run;
-    plait_problem problem;
-    plait_degrees degrees;
-    bool unmodelled;            /* used features without a model: predicted, but not fitted to */
-    int date;                   /* month of its release; 0: unknown */
-    plait_pipelines *pipelines; /* shared by all points of a set */
-} profile_point;
+enum { PLACES = 10 };
+
+/** One fitted number of a profile. Bounds and prior are in `unit`. */
+typedef struct place {
+    const char *block; /* object in the file */
+    const char *key;
+    size_t offset; /* of the double in plait_runtime */
+    double unit;
+    double low, prior, high; /* bounds, and the value expected of any software */
+    double spread;           /* prior deviation between pieces of software, in logarithms */
+    bool kernels;            /* a factor on the accelerator's kernel rates */
+    bool sourced; /* the prior has a source of its own: parents are not estimated from runs */
+} place;
+
+extern const place places[PLACES];
+
+/** Returns a number of a profile, in base units. */
+double place_value(const plait_runtime *runtime, int number);
 
 /** One piece of software, its runs, and their residuals linearised at `line.at`. */
 typedef struct profile_member {
     plait_runtime runtime; /* as in its file */
     int *variant;          /* [variants] months, ascending */
     size_t variants;
-    profile_point *point;
-    size_t points;
-    double *residual; /* [points] log(predicted / measured) */
-    double *slope;    /* [points][PLACES] derivatives by the logarithm of each number */
+    const plait_run_price **run; /* [runs] */
+    size_t runs;
+    double *residual; /* [runs] log(predicted / measured) */
+    double *slope;    /* [runs][PLACES] derivatives by the logarithm of each number */
     hierarchy_member line;
 } profile_member;
 
@@ -36,6 +43,7 @@ typedef struct profile_set {
     int members;
     hierarchy families;
     const char *without; /* source whose runs are left out, or NULL */
+    plait_pipelines *pipelines;
 } profile_set;
 
 /**
@@ -58,16 +66,12 @@ PLAIT_MUST_CHECK plait_status profile_set_forget(const profile_set *all, const c
 /** Returns the member of that name (without a month); NULL: none. */
 profile_member *profile_set_find(const profile_set *set, const char *name);
 
-/** Returns the month of the variant that covers a run's release; 0: none. */
-int profile_variant_of(const profile_member *member, const profile_point *ran_as);
-
-/** Return a number's prior mean in base units, and its standard deviation in logarithms. */
-double profile_set_parent(const profile_set *set, const profile_member *member, int number);
-double profile_set_spread(const profile_set *set, const profile_member *member, int number);
-
 /** Returns whether a run is fitted to: all it used is modelled, and its source is not left out. */
-bool profile_set_knows(const profile_set *set, const profile_point *ran_as);
+bool profile_set_knows(const profile_set *set, const plait_run_price *run);
 
-/** Returns the predicted seconds of a run with the numbers of a profile; NaN if it has no price. */
-double profile_step_s(const plait_runtime *numbers, const profile_point *ran_as,
-                      plait_arena *scratch);
+/**
+ * Returns the predicted seconds of a run; NaN if it has no price. The run keeps the switches of its
+ * own profile; only the fitted numbers are replaced by those of `numbers`.
+ */
+double profile_step_s(const plait_runtime *numbers, const plait_run_price *run,
+                      plait_pipelines *pipelines, plait_arena *scratch);

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrate/cross.h"
 #include "calibrate/engine_fit.h"
 #include "calibrate/profile.h"
 #include "cli/calibrate_kernels.h"

@@ -40,7 +40,7 @@ static void say(int m, int k, double x, double deviation)
 
 static void settle(void)
 {
-    hierarchy_settle(&world, member, MEMBERS);
+    hierarchy_estimate(&world, member, MEMBERS);
 }
 
 static void test_parents__lie_between_their_members(void **state)
