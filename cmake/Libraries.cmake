@@ -7,7 +7,7 @@ if(BUILD_TESTING)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-# GLPK and libcsv ship no pkg-config file: their versions are read off their headers.
+# libcsv and GLPK, which only tests use, ship no pkg-config file: their versions are read off their headers.
 function(plait_find_plain name header version_major version_minor)
     find_library(${name}_LIBRARY ${name} REQUIRED)
     find_path(${name}_INCLUDE_DIR ${header} REQUIRED)
@@ -23,10 +23,12 @@ function(plait_find_plain name header version_major version_minor)
     list(JOIN version "." version)
     set(${name}_VERSION ${version} PARENT_SCOPE)
 endfunction()
-plait_find_plain(glpk glpk.h GLP_MAJOR_VERSION GLP_MINOR_VERSION)
 plait_find_plain(csv csv.h CSV_MAJOR CSV_MINOR)
-if(PLAIT_STATIC) # an archive does not say what it needs
-    target_link_libraries(glpk INTERFACE amd colamd gmp z m)
+if(BUILD_TESTING)
+    plait_find_plain(glpk glpk.h GLP_MAJOR_VERSION GLP_MINOR_VERSION)
+    if(PLAIT_STATIC) # a static library does not list its dependencies
+        target_link_libraries(glpk INTERFACE amd colamd gmp z m)
+    endif()
 endif()
 
 # What is linked, for the bill of materials: library|version|licence.
@@ -40,5 +42,5 @@ else()
 endif()
 set(PLAIT_LIBRARIES
     "libc|${libc}|LGPL-2.1-or-later" "libm|${libc}|LGPL-2.1-or-later" "${openmp}"
-    "libglpk|${glpk_VERSION}|GPL-3.0-or-later" "libcsv|${csv_VERSION}|LGPL-2.1-or-later"
+    "libcsv|${csv_VERSION}|LGPL-2.1-or-later"
     "libcjson|${CJSON_VERSION}|MIT" "libcminpack|${CMINPACK_VERSION}|Minpack")

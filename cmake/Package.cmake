@@ -28,7 +28,7 @@ and writes the files that start it. No GPU is needed.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libplait-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libcjson-dev, libcsv-dev, libglpk-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libcjson-dev, libcsv-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "plait (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "plait finds how to split the training of a large model over a cluster.
 This package contains its C library, static, with headers and a file for

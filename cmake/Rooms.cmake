@@ -56,7 +56,7 @@ endfunction()
 
 # What either library stands on, and the public headers.
 function(plait_library_needs target)
-    target_link_libraries(${target} PRIVATE glpk csv PkgConfig::CJSON OpenMP::OpenMP_C m)
+    target_link_libraries(${target} PRIVATE csv PkgConfig::CJSON OpenMP::OpenMP_C m)
     target_include_directories(${target} PUBLIC
         $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)

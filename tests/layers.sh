@@ -25,7 +25,6 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
     search/explain) echo src/base src/plan search search/{exhaustive,space} ;;
     search/capacity) echo src/base src/plan search search/{exhaustive,explain} ;;
     search/operators | search/serving) echo src/base src/plan ;;
-    search/milp) echo src/base ;;
     src/io) echo src/base ;; # files and folders, without what is in them
     src/io/json | src/io/csv) echo src/base src/io ;;
     src/io/data) echo src/base src/io src/io/json ;;
@@ -55,7 +54,7 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
 
 home_of() { # sets `home`, a pattern of the files that may include a library; any file for libc
     case $1 in
-    glpk.h) home='search/milp/milp_glpk.c' ;;
+    glpk.h) home='tests/*' ;;
     omp.h) home='search/exhaustive/parallel.c' ;;
     cjson/*) home='src/io/json/*' ;;
     csv.h) home='src/io/csv/csv_table.c' ;;

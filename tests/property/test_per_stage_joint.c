@@ -140,9 +140,9 @@ static void hold(const world *w, layout_time best)
     per_stage_layout layout;
     plait_error err;
 
-    must(joint_solve(&w->point, (milp_limits){0}, scratch, &joint, &err), &err);
+    must(joint_solve(&w->point, scratch, &joint, &err), &err);
     must(per_stage_dp(&w->point, scratch, &layout, &err), &err);
-    assert_int_equal(joint.verdict, isinf(best.time_s) ? MILP_INFEASIBLE : MILP_OPTIMAL);
+    assert_int_equal(joint.layers != NULL, !isinf(best.time_s));
     assert_int_equal(layout.fits, !isinf(best.time_s));
     if (!layout.fits)
         return;

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "plait/units.h"
+#include "support/milp.h"
 #include "costmodel/api.h"
 
 /*
@@ -308,8 +309,8 @@ static plait_status take_layers(const joint_work *w, const double *x, plait_aren
     return PLAIT_OK;
 }
 
-plait_status joint_solve(const per_stage_point *point, milp_limits limits, plait_arena *arena,
-                         joint_result *out, plait_error *err)
+plait_status joint_solve(const per_stage_point *point, plait_arena *arena, joint_result *out,
+                         plait_error *err)
 {
     const plait_degrees *const d = point->degrees;
     joint_work w = {
@@ -318,19 +319,13 @@ plait_status joint_solve(const per_stage_point *point, milp_limits limits, plait
         .choices = point->input->choices,
         .microbatches = plait_degrees_microbatches(d, point->input->problem->job.gbs),
     };
-    milp_result result;
 
     w.unit_s = unit_of(&w);
     PLAIT_TRY(fill_bases(&w, arena, err));
     PLAIT_TRY(make_room(&w, arena, err));
     fill_columns(&w);
     fill_rows(&w);
-    PLAIT_TRY(milp_solve(&w.problem, limits, arena, &result, err));
-    *out = (joint_result){
-        .verdict = result.verdict,
-        .pipeline_s = result.objective * w.unit_s,
-        .bound_s = result.bound * w.unit_s,
-        .nodes = result.nodes,
-    };
+    const milp_result result = milp_solve(&w.problem, arena);
+    *out = (joint_result){.pipeline_s = result.objective * w.unit_s};
     return result.x ? take_layers(&w, result.x, arena, out, err) : PLAIT_OK;
 }

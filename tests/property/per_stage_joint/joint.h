@@ -7,17 +7,13 @@
  */
 #pragma once
 
-#include "search/milp/milp.h"
 #include "search/pipeline/per_stage.h"
 
 typedef struct joint_result {
-    milp_verdict verdict;
     double pipeline_s; /* from the first forward to the last backward */
-    double bound_s;    /* lower bound of all layers and choices */
-    long nodes;
     const int *layers; /* [pp], in the arena; NULL if there is no solution */
 } joint_result;
 
 /** Solves it. The point's own `offload_acts` holds in all stages. */
-PLAIT_MUST_CHECK plait_status joint_solve(const per_stage_point *point, milp_limits limits,
-                                          plait_arena *arena, joint_result *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status joint_solve(const per_stage_point *point, plait_arena *arena,
+                                          joint_result *out, plait_error *err);
