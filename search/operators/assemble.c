@@ -47,8 +47,9 @@ static double known_s(const layer_graph *g, memo *m, spread from, spread to)
 
 static double both_ways_s(const layer_graph *g, memo *m, spread made, spread wanted)
 {
-    return known_s(g, m, made, value_of_input(wanted)) +
-           known_s(g, m, gradient_of_input(wanted), gradient_of_output(made));
+    return known_s(g, m, made, spread_replace(wanted, LIE_COPY, LIE_WHOLE)) +
+           known_s(g, m, spread_replace(wanted, LIE_COPY, LIE_PARTIAL),
+                   spread_replace(made, LIE_PARTIAL, LIE_WHOLE));
 }
 
 static memo *memo_for(const layer_graph *g, memo *memos, int *count, const tensor *t,
@@ -69,20 +70,9 @@ static memo *memo_for(const layer_graph *g, memo *memos, int *count, const tenso
     return m;
 }
 
-static void fill_table(const layer_graph *g, memo *m, const graph_edge *edge, double *table)
-{
-    const node *from = &g->node[edge->from], *to = &g->node[edge->to];
-    const double times = (double)g->layers * g->microbatches;
-
-    for (int i = 0; i < from->strategies; i++)
-        for (int j = 0; j < to->strategies; j++)
-            table[i * to->strategies + j] =
-                times * both_ways_s(g, m, output_spread(from, &from->strategy[i]),
-                                    input_spread(to, &to->strategy[j]));
-}
-
 plait_status edge_tables(const layer_graph *g, plait_arena *arena, double ***out, plait_error *err)
 {
+    const double times = (double)g->layers * g->microbatches;
     memo memos[PROGRAM_EDGES];
     int count = 0;
 
@@ -90,12 +80,17 @@ plait_status edge_tables(const layer_graph *g, plait_arena *arena, double ***out
     PLAIT_TRY(plait_check_allocated(*out, err));
     for (int e = 0; e < g->edges; e++) {
         const graph_edge *edge = &g->edge[e];
+        const node *from = &g->node[edge->from], *to = &g->node[edge->to];
         memo *m = memo_for(g, memos, &count, &edge->tensor, arena);
-        (*out)[e] = plait_arena_alloc(
-            arena, (size_t)(g->node[edge->from].strategies * g->node[edge->to].strategies),
-            sizeof(double));
-        PLAIT_TRY(plait_check_allocated(m && (*out)[e], err));
-        fill_table(g, m, edge, (*out)[e]);
+        double *table =
+            plait_arena_alloc(arena, (size_t)(from->strategies * to->strategies), sizeof *table);
+        PLAIT_TRY(plait_check_allocated(m && table, err));
+        (*out)[e] = table;
+        for (int i = 0; i < from->strategies; i++)
+            for (int j = 0; j < to->strategies; j++)
+                table[i * to->strategies + j] =
+                    times * both_ways_s(g, m, output_spread(from, &from->strategy[i]),
+                                        input_spread(to, &to->strategy[j]));
     }
     return PLAIT_OK;
 }
@@ -114,41 +109,6 @@ static program_option option_of(const layer_graph *g, const strategy *s, int hom
     };
 }
 
-static plait_status add_states(const layer_graph *g, int i, strategy_filter *allowed,
-                               const void *context, plait_arena *arena, assembly *out,
-                               plait_error *err)
-{
-    const node *n = &g->node[i];
-    program_state *states = plait_arena_alloc(arena, (size_t)n->strategies, sizeof *states);
-
-    out->strategy[i] = plait_arena_alloc(arena, (size_t)n->strategies, sizeof *out->strategy[i]);
-    PLAIT_TRY(plait_check_allocated(states && out->strategy[i], err));
-    out->program.variable[i] = (program_variable){0, states};
-    for (int s = 0; s < n->strategies; s++) {
-        const unsigned homes = allowed == NULL ? ~0u : allowed(context, g, n, &n->strategy[s]);
-        program_state *state = &states[out->program.variable[i].states];
-        for (int home = 0; home < n->strategy[s].homes; home++)
-            if (homes >> home & 1u)
-                state->option[state->options++] = option_of(g, &n->strategy[s], home);
-        if (state->options > 0)
-            out->strategy[i][out->program.variable[i].states++] = (short)s;
-    }
-    return PLAIT_OK;
-}
-
-/*
- * If a layer has one operator, its edge joins it to itself: adds the conversion to the times of its
- * states.
- */
-static void add_loop(const assembly *a, const graph_edge *edge, const double *table, int strategies)
-{
-    program_state *states = a->program.variable[edge->from].state;
-
-    for (int s = 0; s < a->program.variable[edge->from].states; s++)
-        for (int o = 0; o < states[s].options; o++)
-            states[s].option[o].time_s += table[a->strategy[edge->from][s] * (strategies + 1)];
-}
-
 static plait_status add_edge(const layer_graph *g, int e, const double *table, plait_arena *arena,
                              assembly *out, plait_error *err)
 {
@@ -158,7 +118,13 @@ static plait_status add_edge(const layer_graph *g, int e, const double *table, p
     const int strategies = g->node[edge->to].strategies;
 
     if (edge->from == edge->to) {
-        add_loop(out, edge, table, strategies);
+        // The only operator of a layer: add the conversion to the times of its states.
+        program_state *states = out->program.variable[edge->from].state;
+
+        for (int s = 0; s < out->program.variable[edge->from].states; s++)
+            for (int o = 0; o < states[s].options; o++)
+                states[s].option[o].time_s +=
+                    table[out->strategy[edge->from][s] * (strategies + 1)];
         return PLAIT_OK;
     }
     double *time_s = plait_arena_alloc(arena, (size_t)(rows * columns), sizeof *time_s);
@@ -178,7 +144,22 @@ plait_status assemble(const layer_graph *g, double *const *tables, strategy_filt
     *out = (assembly){.program = {.variables = g->nodes, .limit_bytes = limit_bytes}};
     *any = true;
     for (int i = 0; i < g->nodes; i++) {
-        PLAIT_TRY(add_states(g, i, allowed, context, arena, out, err));
+        const node *n = &g->node[i];
+        program_state *states = plait_arena_alloc(arena, (size_t)n->strategies, sizeof *states);
+
+        out->strategy[i] =
+            plait_arena_alloc(arena, (size_t)n->strategies, sizeof *out->strategy[i]);
+        PLAIT_TRY(plait_check_allocated(states && out->strategy[i], err));
+        out->program.variable[i] = (program_variable){0, states};
+        for (int s = 0; s < n->strategies; s++) {
+            const unsigned homes = allowed == NULL ? ~0u : allowed(context, g, n, &n->strategy[s]);
+            program_state *state = &states[out->program.variable[i].states];
+            for (int home = 0; home < n->strategy[s].homes; home++)
+                if (homes >> home & 1u)
+                    state->option[state->options++] = option_of(g, &n->strategy[s], home);
+            if (state->options > 0)
+                out->strategy[i][out->program.variable[i].states++] = (short)s;
+        }
         if (out->program.variable[i].states == 0) {
             *any = false;
             return PLAIT_OK;

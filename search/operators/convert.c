@@ -23,40 +23,28 @@
 #include "plait/lowlevel/block.h"
 
 /* A conversion in progress: the bytes on a rank now, and the seconds so far. */
-typedef struct way {
+typedef struct conversion {
     const layer_graph *g;
-    const tensor *t;
     double bytes; /* bytes on a rank */
     double s;
     char *text;
-} way;
+} conversion;
 
-static bool is_cut(unsigned char l)
-{
-    return l >= LIE_BATCH && l <= LIE_EXPERTS;
-}
+/* Kinds of layouts along an axis, as bits 1 << lie. */
+enum {
+    WHOLE = 1 << LIE_WHOLE,
+    PARTIAL = 1 << LIE_PARTIAL,
+    CUT = 1 << LIE_BATCH | 1 << LIE_SEQUENCE | 1 << LIE_WIDTH | 1 << LIE_EXPERTS
+};
 
-/* Predicate on a layout: is_whole, is_partial or is_cut. */
-typedef bool is_sort(unsigned char l);
-
-static bool is_whole(unsigned char l)
-{
-    return l == LIE_WHOLE;
-}
-
-static bool is_partial(unsigned char l)
-{
-    return l == LIE_PARTIAL;
-}
-
-static unsigned axes_from_to(const layer_graph *g, const spread *from, const spread *to,
-                             is_sort *before, is_sort *after)
+static unsigned axes_from_to(const layer_graph *g, const spread *from, const spread *to, int before,
+                             int after)
 {
     unsigned axes = 0;
 
     for (int a = 0; a < g->mesh.axes; a++)
-        if (g->mesh.size[a] > 1 && from->lie[a] != to->lie[a] && before(from->lie[a]) &&
-            after(to->lie[a]))
+        if (g->mesh.size[a] > 1 && from->lie[a] != to->lie[a] && before >> from->lie[a] & 1 &&
+            after >> to->lie[a] & 1)
             axes |= 1u << a;
     return axes;
 }
@@ -66,7 +54,7 @@ static unsigned axes_from_to(const layer_graph *g, const spread *from, const spr
  * collective beyond the scale-up domain (C.60), and no all-to-all, since the exchange of tokens for
  * heads is synchronous (C.61).
  */
-static double exposed_share(const way *w, unsigned axes, plait_collective_op op)
+static double exposed_share(const conversion *w, unsigned axes, plait_collective_op op)
 {
     const double share = w->g->problem->runtime->overlap.tp_exposed;
 
@@ -75,7 +63,7 @@ static double exposed_share(const way *w, unsigned axes, plait_collective_op op)
     return w->g->route[axes].levels > 1 ? fmax(1.0, share) : share;
 }
 
-static void say(way *w, unsigned axes, plait_collective_op op)
+static void append_name(conversion *w, unsigned axes, plait_collective_op op)
 {
     static const char *const words[PLAIT_FITTED_COLLECTIVES] = {"all-reduce", "all-gather",
                                                                 "reduce-scatter", "all-to-all"};
@@ -93,20 +81,20 @@ static void say(way *w, unsigned axes, plait_collective_op op)
         }
 }
 
-static void go(way *w, unsigned axes, plait_collective_op op, double bytes)
+static void add_collective(conversion *w, unsigned axes, plait_collective_op op, double bytes)
 {
     if (!axes)
         return;
     w->s += exposed_share(w, axes, op) *
             plait_collective_s(&w->g->route[axes], graph_network(w->g), op, bytes);
-    say(w, axes, op);
+    append_name(w, axes, op);
 }
 
 /*
  * Adds the all-to-all that sends rows to the ranks of their experts. The dispatcher sends each
  * copy, or each row once per node. (C.56)
  */
-static void go_to_experts(way *w, unsigned axes)
+static void add_dispatch(conversion *w, unsigned axes)
 {
     const layer_graph *g = w->g;
     const plait_shard shard = {.tp = 1,
@@ -123,49 +111,35 @@ static void go_to_experts(way *w, unsigned axes)
     w->s += g->problem->runtime->overlap.ep_exposed * (op.imbalance > 0.0 ? op.imbalance : 1.0) *
             plait_expert_all_to_all_s(&g->route[axes], graph_network(g), w->bytes, op.topk,
                                       op.node_copies);
-    say(w, axes, PLAIT_ALL_TO_ALL);
-}
-
-static void exchange(way *w, const spread *from, const spread *to)
-{
-    const unsigned axes = axes_from_to(w->g, from, to, is_cut, is_cut);
-    unsigned experts = 0;
-
-    for (int a = 0; a < w->g->mesh.axes; a++)
-        if (axes >> a & 1u && (from->lie[a] == LIE_EXPERTS || to->lie[a] == LIE_EXPERTS))
-            experts |= 1u << a;
-    if (experts)
-        go_to_experts(w, experts);
-    go(w, axes & ~experts, PLAIT_ALL_TO_ALL, w->bytes);
-}
-
-/* Returns the bytes on a rank of a tensor with this layout, in the 16-bit format of activations. */
-static double bytes_at(const layer_graph *g, const tensor *t, const spread *from)
-{
-    double bytes = 2.0 * t->elements;
-
-    for (int a = 0; a < g->mesh.axes; a++)
-        if (is_cut(from->lie[a]))
-            bytes /= g->mesh.size[a];
-    return bytes;
+    append_name(w, axes, PLAIT_ALL_TO_ALL);
 }
 
 double convert_s(const layer_graph *g, const tensor *t, spread from, spread to,
                  char text[PLAIT_SPEC_CHARS])
 {
-    way w = {.g = g, .t = t, .bytes = bytes_at(g, t, &from), .text = text};
-    const unsigned slices = axes_from_to(g, &from, &to, is_whole, is_cut);
-    const unsigned scatters = axes_from_to(g, &from, &to, is_partial, is_cut);
-    const unsigned gathers = axes_from_to(g, &from, &to, is_cut, is_whole);
+    conversion w = {.g = g, .bytes = 2.0 * t->elements, .text = text}; // activations in 16 bits
+    const unsigned slices = axes_from_to(g, &from, &to, WHOLE, CUT);
+    const unsigned scatters = axes_from_to(g, &from, &to, PARTIAL, CUT);
+    const unsigned gathers = axes_from_to(g, &from, &to, CUT, WHOLE);
+    const unsigned exchanges = axes_from_to(g, &from, &to, CUT, CUT);
+    unsigned experts = 0;
 
+    for (int a = 0; a < g->mesh.axes; a++) {
+        if (CUT >> from.lie[a] & 1)
+            w.bytes /= g->mesh.size[a];
+        if (exchanges >> a & 1u && (from.lie[a] == LIE_EXPERTS || to.lie[a] == LIE_EXPERTS))
+            experts |= 1u << a;
+    }
     if (text != NULL)
         text[0] = '\0';
     w.bytes /= g->route[slices].ranks;
-    go(&w, scatters, PLAIT_REDUCE_SCATTER, w.bytes);
+    add_collective(&w, scatters, PLAIT_REDUCE_SCATTER, w.bytes);
     w.bytes /= g->route[scatters].ranks;
-    exchange(&w, &from, &to);
-    go(&w, axes_from_to(g, &from, &to, is_partial, is_whole), PLAIT_ALL_REDUCE, w.bytes);
+    if (experts)
+        add_dispatch(&w, experts);
+    add_collective(&w, exchanges & ~experts, PLAIT_ALL_TO_ALL, w.bytes);
+    add_collective(&w, axes_from_to(g, &from, &to, PARTIAL, WHOLE), PLAIT_ALL_REDUCE, w.bytes);
     w.bytes *= g->route[gathers].ranks;
-    go(&w, gathers, PLAIT_ALL_GATHER, w.bytes);
+    add_collective(&w, gathers, PLAIT_ALL_GATHER, w.bytes);
     return w.s;
 }

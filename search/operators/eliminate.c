@@ -1,5 +1,5 @@
 /*
- * eliminate.c - minimises a weighted sum over a graph of tree-width two
+ * eliminate.c - elimination order, and the minimum of a weighted sum over a graph of tree-width two
  *
  * Eliminating v, whose neighbours are a and b, replaces two tables by one (S.41):
  *
@@ -13,6 +13,71 @@
 
 #include "search/operators/program.h"
 
+// ---- the order -----------------------------------------------------------------------------
+
+typedef bool joined_table[PROGRAM_VARIABLES][PROGRAM_VARIABLES];
+
+static int neighbours_of(const program *p, joined_table joined, const bool *gone, int v,
+                         int found[2])
+{
+    int count = 0;
+
+    for (int u = 0; u < p->variables; u++) {
+        if (gone[u] || !joined[v][u])
+            continue;
+        if (count < 2)
+            found[count] = u;
+        count++;
+    }
+    return count;
+}
+
+/*
+ * Returns the variable with the fewest neighbours left, among equals the one with the fewest
+ * states; -1 if all have three or more.
+ */
+static int next_of(const program *p, joined_table joined, const bool *gone, int last)
+{
+    int best = -1, least = 3, pair[2];
+
+    for (int v = 0; v < p->variables; v++) {
+        if (gone[v] || v == last)
+            continue;
+        const int count = neighbours_of(p, joined, gone, v, pair);
+        if (count < least ||
+            (count == least && count < 3 && p->variable[v].states < p->variable[best].states)) {
+            best = v;
+            least = count;
+        }
+    }
+    return best;
+}
+
+bool program_order(const program *p, int last, program_step step[PROGRAM_VARIABLES])
+{
+    joined_table joined = {{false}};
+    bool gone[PROGRAM_VARIABLES] = {false};
+
+    for (int e = 0; e < p->edges; e++)
+        joined[p->edge[e].a][p->edge[e].b] = joined[p->edge[e].b][p->edge[e].a] = true;
+    for (int i = 0; i < p->variables; i++) {
+        const bool end = last >= 0 && i + 1 == p->variables;
+        const int v = end ? last : next_of(p, joined, gone, last);
+        if (v < 0)
+            return false;
+        gone[v] = true;
+        step[i].variable = v;
+        step[i].neighbours = neighbours_of(p, joined, gone, v, step[i].neighbour);
+        if (step[i].neighbours == 2) {
+            const int a = step[i].neighbour[0], b = step[i].neighbour[1];
+            joined[a][b] = joined[b][a] = true;
+        }
+    }
+    return true;
+}
+
+// ---- weighted sums -------------------------------------------------------------------------
+
 /* State of an elimination. All tables are kept, since reading the choice needs them. */
 typedef struct elimination {
     const program *p;
@@ -20,7 +85,7 @@ typedef struct elimination {
     plait_arena *arena;
     double *single[PROGRAM_VARIABLES];
     double *pair[PROGRAM_VARIABLES][PROGRAM_VARIABLES]; /* [x_a][x_b], for both orders of a and b */
-    int order[PROGRAM_VARIABLES];
+    program_step step[PROGRAM_VARIABLES];
 } elimination;
 
 static double option_sum(const elimination *e, const program_option *option)
@@ -86,22 +151,6 @@ static bool fill(elimination *e)
 // ---- removing a variable -------------------------------------------------------------------
 
 /*
- * Eliminates v, whose only neighbour is a: adds the least over the states of v to each state of a.
- */
-static void remove_leaf(elimination *e, int v, int a)
-{
-    const int states = e->p->variable[a].states;
-    const double *const table = e->pair[a][v];
-
-    for (int i = 0; i < states; i++) {
-        double least = HUGE_VAL;
-        for (int s = 0; s < e->p->variable[v].states; s++)
-            least = fmin(least, e->single[v][s] + table[i * e->p->variable[v].states + s]);
-        e->single[a][i] += least;
-    }
-}
-
-/*
  * Updates one row of the new table. The iterations are independent, so that compilers vectorise the
  * loop.
  */
@@ -134,28 +183,22 @@ static bool remove_between(elimination *e, int v, int a, int b)
     return true;
 }
 
-static int left_of(const elimination *e, const bool *gone, int v, int found[2])
-{
-    int count = 0;
-
-    for (int u = 0; u < e->p->variables; u++)
-        if (!gone[u] && e->pair[v][u] != NULL)
-            found[count++] = u;
-    return count;
-}
-
 static bool remove_all(elimination *e)
 {
-    bool gone[PROGRAM_VARIABLES] = {false};
-    int pair[2];
-
     for (int i = 0; i + 1 < e->p->variables; i++) {
-        const int v = e->order[i];
-        gone[v] = true;
-        const int count = left_of(e, gone, v, pair);
-        if (count == 1)
-            remove_leaf(e, v, pair[0]);
-        else if (count == 2 && !remove_between(e, v, pair[0], pair[1]))
+        const int v = e->step[i].variable, *const pair = e->step[i].neighbour;
+        if (e->step[i].neighbours == 1) {
+            // Add the least over the states of v to each state of its only neighbour.
+            const int states = e->p->variable[pair[0]].states;
+            const double *const table = e->pair[pair[0]][v];
+
+            for (int j = 0; j < states; j++) {
+                double least = HUGE_VAL;
+                for (int s = 0; s < e->p->variable[v].states; s++)
+                    least = fmin(least, e->single[v][s] + table[j * e->p->variable[v].states + s]);
+                e->single[pair[0]][j] += least;
+            }
+        } else if (e->step[i].neighbours == 2 && !remove_between(e, v, pair[0], pair[1]))
             return false;
     }
     return true;
@@ -180,19 +223,6 @@ static int state_beside(const elimination *e, int v, const bool *set, const int 
         }
     }
     return best;
-}
-
-static void read_off(const elimination *e, program_choice *choice)
-{
-    bool set[PROGRAM_VARIABLES] = {false};
-
-    for (int i = e->p->variables - 1; i >= 0; i--) {
-        const int v = e->order[i];
-        choice->state[v] = state_beside(e, v, set, choice->state);
-        choice->option[v] = best_option(e, &e->p->variable[v].state[choice->state[v]]);
-        set[v] = true;
-    }
-    program_price(e->p, choice);
 }
 
 void program_price(const program *p, program_choice *choice)
@@ -220,14 +250,23 @@ plait_status program_eliminate(const program *p, program_weights weights, int la
 
     PLAIT_TRY(plait_check_allocated(e, err));
     *e = (elimination){.p = p, .weights = weights, .arena = arena};
-    if (!program_order(p, last, e->order))
+    if (!program_order(p, last, e->step))
         return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
                           "expected a graph of tree-width 2, found a wider one");
     PLAIT_TRY(plait_check_allocated(fill(e) && remove_all(e), err));
     if (marginal != NULL)
         memcpy(marginal, e->single[last], (size_t)p->variable[last].states * sizeof *marginal);
-    if (choice != NULL)
-        read_off(e, choice);
+    if (choice != NULL) {
+        bool set[PROGRAM_VARIABLES] = {false};
+
+        for (int i = e->p->variables - 1; i >= 0; i--) {
+            const int v = e->step[i].variable;
+            choice->state[v] = state_beside(e, v, set, choice->state);
+            choice->option[v] = best_option(e, &e->p->variable[v].state[choice->state[v]]);
+            set[v] = true;
+        }
+        program_price(e->p, choice);
+    }
     plait_arena_rewind(arena, mark);
     return PLAIT_OK;
 }

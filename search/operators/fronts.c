@@ -30,7 +30,7 @@ typedef struct front_search {
     plait_arena *arena;
     label_list *single[PROGRAM_VARIABLES];                  /* [states] */
     label_list *pair[PROGRAM_VARIABLES][PROGRAM_VARIABLES]; /* a < b: [states a][states b] */
-    int order[PROGRAM_VARIABLES];
+    program_step step[PROGRAM_VARIABLES];
     label *candidate; /* labels of the entry under construction */
     int candidates, room;
     double least; /* least time + multiplier * bytes of the candidates */
@@ -150,20 +150,6 @@ static label_list end_entry(front_search *f)
 
 // ---- tables --------------------------------------------------------------------------------
 
-static label_list list_of_state(front_search *f, int v, int s)
-{
-    const program_state *state = &f->p->variable[v].state[s];
-
-    begin_entry(f);
-    for (int o = 0; o < state->options; o++)
-        offer(f, (label){.time_s = state->option[o].time_s,
-                         .bytes = state->option[o].bytes,
-                         .variable = v,
-                         .state = s,
-                         .option = o});
-    return end_entry(f);
-}
-
 /* Returns the entry of states i of a and j of b; a and b may be in either order. */
 static label_list *entry_of(const front_search *f, int a, int i, int b, int j)
 {
@@ -171,16 +157,14 @@ static label_list *entry_of(const front_search *f, int a, int i, int b, int j)
                  : &f->pair[b][a][j * f->p->variable[a].states + i];
 }
 
-static bool has_pair(const front_search *f, int a, int b)
-{
-    return f->pair[a < b ? a : b][a < b ? b : a] != NULL;
-}
-
-/* Creates the table of a and b, with one label of zero time and zero bytes in each entry. */
+/* Creates the table of a and b unless it exists, with one label of no time and bytes in each entry. */
 static bool make_pair(front_search *f, int a, int b)
 {
     const int low = a < b ? a : b, high = a < b ? b : a;
     const size_t size = (size_t)f->p->variable[low].states * (size_t)f->p->variable[high].states;
+
+    if (f->pair[low][high] != NULL)
+        return true;
     label_list *const list = plait_arena_alloc(f->arena, size, sizeof *list);
     label *const nothing = plait_arena_alloc(f->arena, size, sizeof *nothing);
 
@@ -198,7 +182,7 @@ static bool add_edge(front_search *f, const program_edge *edge)
 {
     const int columns = f->p->variable[edge->b].states;
 
-    if (!has_pair(f, edge->a, edge->b) && !make_pair(f, edge->a, edge->b))
+    if (!make_pair(f, edge->a, edge->b))
         return false;
     for (int i = 0; i < f->p->variable[edge->a].states; i++)
         for (int j = 0; j < columns; j++) {
@@ -219,8 +203,18 @@ static bool fill(front_search *f)
         f->single[v] = plait_arena_alloc(f->arena, (size_t)states, sizeof *f->single[v]);
         if (f->single[v] == NULL)
             return false;
-        for (int s = 0; s < states; s++)
-            f->single[v][s] = list_of_state(f, v, s);
+        for (int s = 0; s < states; s++) {
+            const program_state *state = &f->p->variable[v].state[s];
+
+            begin_entry(f);
+            for (int o = 0; o < state->options; o++)
+                offer(f, (label){.time_s = state->option[o].time_s,
+                                 .bytes = state->option[o].bytes,
+                                 .variable = v,
+                                 .state = s,
+                                 .option = o});
+            f->single[v][s] = end_entry(f);
+        }
     }
     for (int i = 0; i < f->p->edges; i++)
         if (!add_edge(f, &f->p->edge[i]))
@@ -269,30 +263,14 @@ static void add_front(front_search *f, label_list *there, label_list front)
     *there = end_entry(f);
 }
 
-static void remove_leaf(front_search *f, int v, int a)
-{
-    for (int i = 0; i < f->p->variable[a].states; i++)
-        add_front(f, &f->single[a][i], front_over(f, v, a, i, -1, 0));
-}
-
 static bool remove_between(front_search *f, int v, int a, int b)
 {
-    if (!has_pair(f, a, b) && !make_pair(f, a, b))
+    if (!make_pair(f, a, b))
         return false;
     for (int i = 0; i < f->p->variable[a].states; i++)
         for (int j = 0; j < f->p->variable[b].states; j++)
             add_front(f, entry_of(f, a, i, b, j), front_over(f, v, a, i, b, j));
     return true;
-}
-
-static int left_of(const front_search *f, const bool *gone, int v, int found[2])
-{
-    int count = 0;
-
-    for (int u = 0; u < f->p->variables; u++)
-        if (!gone[u] && u != v && has_pair(f, v, u))
-            found[count++] = u;
-    return count;
 }
 
 /*
@@ -301,19 +279,15 @@ static int left_of(const front_search *f, const bool *gone, int v, int found[2])
  */
 static bool remove_all(front_search *f, label_list *whole)
 {
-    bool gone[PROGRAM_VARIABLES] = {false};
-    int pair[2];
-
     *whole = only_nothing;
     for (int i = 0; i < f->p->variables; i++) {
-        const int v = f->order[i];
-        gone[v] = true;
-        const int count = left_of(f, gone, v, pair);
-        if (count == 0)
+        const int v = f->step[i].variable, *const pair = f->step[i].neighbour;
+        if (f->step[i].neighbours == 0)
             add_front(f, whole, front_over(f, v, -1, 0, -1, 0));
-        else if (count == 1)
-            remove_leaf(f, v, pair[0]);
-        else if (!remove_between(f, v, pair[0], pair[1]))
+        else if (f->step[i].neighbours == 1) {
+            for (int j = 0; j < f->p->variable[pair[0]].states; j++)
+                add_front(f, &f->single[pair[0]][j], front_over(f, v, pair[0], j, -1, 0));
+        } else if (!remove_between(f, v, pair[0], pair[1]))
             return false;
         if (f->failed)
             return false;
@@ -343,7 +317,7 @@ plait_status program_fronts(const program *p, program_slack slack, plait_arena *
 
     PLAIT_TRY(plait_check_allocated(f, err));
     *f = (front_search){.p = p, .slack = slack, .arena = arena, .whole = true};
-    if (!program_order(p, -1, f->order))
+    if (!program_order(p, -1, f->step))
         return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
                           "expected a graph of tree-width 2, found a wider one");
     PLAIT_TRY(plait_check_allocated(fill(f) && remove_all(f, &all), err));

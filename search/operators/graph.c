@@ -42,20 +42,6 @@ static double elements_of(const layer_graph *g, const plait_op *op)
     return before > op->place.elements ? before : op->place.elements;
 }
 
-static void add_node(layer_graph *g, const plait_op *op)
-{
-    node *n = &g->node[op->place.number - 1];
-
-    *n = (node){.part = op->part,
-                .kind = kind_of(op),
-                .place = op->place,
-                .expert = is_of_experts(op->part)};
-    n->place.elements = elements_of(g, op);
-    if (n->kind == NODE_PRODUCT)
-        n->params = op->n * op->k * op->batch;
-    g->nodes = op->place.number;
-}
-
 /* Names each node after its part, with a number such as "norm.2" if the layer has several. */
 static void name_nodes(layer_graph *g)
 {
@@ -90,18 +76,6 @@ static void add_edges(layer_graph *g)
     }
 }
 
-/* Adds the parameters of norms and biases, which are not cut, to the first operator. (S.47) */
-static void add_small_params(layer_graph *g, const plait_block *block)
-{
-    double large = 0.0;
-
-    for (int i = 0; i < g->nodes; i++)
-        large += g->node[i].params;
-    const double small = block->weights.dense + block->weights.expert - large;
-    if (small > 0.0)
-        g->node[0].params += small;
-}
-
 plait_status graph_build(layer_graph *g, plait_error *err)
 {
     const plait_job *job = &g->problem->job;
@@ -128,11 +102,27 @@ plait_status graph_build(layer_graph *g, plait_error *err)
                 return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
                                   "expected at most %d operators in a layer, found more",
                                   PROGRAM_VARIABLES);
-            add_node(g, op);
+            node *n = &g->node[op->place.number - 1];
+
+            *n = (node){.part = op->part,
+                        .kind = kind_of(op),
+                        .place = op->place,
+                        .expert = is_of_experts(op->part)};
+            n->place.elements = elements_of(g, op);
+            if (n->kind == NODE_PRODUCT)
+                n->params = op->n * op->k * op->batch;
+            g->nodes = op->place.number;
         }
     }
     name_nodes(g);
     add_edges(g);
-    add_small_params(g, &block);
+    // Add the parameters of norms and biases, which are not cut, to the first operator. (S.47)
+    double large = 0.0;
+
+    for (int i = 0; i < g->nodes; i++)
+        large += g->node[i].params;
+    const double small = block.weights.dense + block.weights.expert - large;
+    if (small > 0.0)
+        g->node[0].params += small;
     return PLAIT_OK;
 }

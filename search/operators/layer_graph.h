@@ -134,10 +134,11 @@ PLAIT_MUST_CHECK plait_status strategies_list(layer_graph *g, plait_arena *arena
 plait_use node_cut(const node *n);
 spread input_spread(const node *n, const strategy *s);
 spread output_spread(const node *n, const strategy *s);
-/** Layouts of the values and gradients that belong to an input or output with the given layout. */
-spread value_of_input(spread input);
-spread gradient_of_input(spread input);
-spread gradient_of_output(spread output);
+/**
+ * Replaces one layout by another on all axes. The values of an input have WHOLE for COPY, its
+ * gradient has PARTIAL for COPY; the gradient of an output has WHOLE for PARTIAL.
+ */
+spread spread_replace(spread of, lie from, lie to);
 /** Writes the layouts of a strategy's tensors, such as "[S0,R,R] x [R,S1] -> [S0,R,S1]". */
 void strategy_spec(const plait_mesh *mesh, const node *n, const strategy *s,
                    char spec[PLAIT_SPEC_CHARS]);

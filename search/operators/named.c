@@ -52,23 +52,13 @@ static bool deals_experts(const node *n, plait_use use)
     return use == PLAIT_USE_EXPERTS || (end && deals_tokens(use));
 }
 
-/* Returns whether tensor parallelism allows this use of an axis by an operator on routed tokens. */
-static bool tensor_of_experts(const named *as, const node *n, role r, plait_use use)
-{
-    if (as->whole_experts)
-        return deals_experts(n, use);
-    if (node_cut(n) != PLAIT_USE_REPLICATE)
-        return use == node_cut(n);
-    return r == ROLE_TENSOR ? use == PLAIT_USE_REPLICATE : deals_tokens(use);
-}
-
 static bool plays(const named *as, const node *n, role r, plait_use use)
 {
     switch (r) {
     case ROLE_TENSOR:
     case ROLE_TENSOR_SEQUENCE:
-        if (n->expert)
-            return tensor_of_experts(as, n, r, use);
+        if (n->expert && as->whole_experts)
+            return deals_experts(n, use);
         if (node_cut(n) != PLAIT_USE_REPLICATE)
             return use == node_cut(n);
         return r == ROLE_TENSOR ? use == PLAIT_USE_REPLICATE : deals_tokens(use);
@@ -136,24 +126,6 @@ static bool next_named(const layer_graph *g, named *as)
     return false;
 }
 
-static plait_status best_in(const layer_graph *g, double *const *tables, const named *as,
-                            double limit_bytes, plait_arena *arena, assignment *best,
-                            plait_error *err)
-{
-    assembly *a = plait_arena_alloc(arena, 1, sizeof *a);
-    program_answer answer;
-    bool any;
-
-    PLAIT_TRY(plait_check_allocated(a, err));
-    PLAIT_TRY(assemble(g, tables, homes_in, as, limit_bytes, arena, a, &any, err));
-    if (!any)
-        return PLAIT_OK;
-    PLAIT_TRY(program_solve(&a->program, 1 << 16, arena, &answer, err));
-    if (answer.feasible && (best->step_s <= 0.0 || answer.choice.time_s < best->step_s))
-        *best = assignment_of(a, &answer.choice);
-    return PLAIT_OK;
-}
-
 plait_status named_best(const layer_graph *g, double *const *tables, double limit_bytes,
                         plait_arena *arena, assignment *out, plait_error *err)
 {
@@ -162,27 +134,19 @@ plait_status named_best(const layer_graph *g, double *const *tables, double limi
     *out = (assignment){.step_s = 0.0};
     do {
         const plait_arena_mark mark = plait_arena_save(arena);
-        PLAIT_TRY(best_in(g, tables, &as, limit_bytes, arena, out, err));
+        assembly *a = plait_arena_alloc(arena, 1, sizeof *a);
+        program_answer answer = {.feasible = false};
+        bool any;
+
+        PLAIT_TRY(plait_check_allocated(a, err));
+        PLAIT_TRY(assemble(g, tables, homes_in, &as, limit_bytes, arena, a, &any, err));
+        if (any)
+            PLAIT_TRY(program_solve(&a->program, 1 << 16, arena, &answer, err));
+        if (answer.feasible && (out->step_s <= 0.0 || answer.choice.time_s < out->step_s))
+            *out = assignment_of(a, &answer.choice);
         plait_arena_rewind(arena, mark);
     } while (next_named(g, &as));
     return PLAIT_OK;
-}
-
-static bool belongs(const layer_graph *g, const assignment *a, const named *as)
-{
-    for (int i = 0; i < g->nodes; i++)
-        if (!(homes_in(as, g, &g->node[i], &g->node[i].strategy[a->strategy[i]]) >> a->home[i] &
-              1u))
-            return false;
-    return true;
-}
-
-static bool has_replicas(const layer_graph *g, const assignment *a)
-{
-    for (int i = 0; i < g->nodes; i++)
-        if (g->node[i].strategy[a->strategy[i]].homes > 1)
-            return true;
-    return false;
 }
 
 /* "data parallel 0, TP+SP 1, ZeRO-3" */
@@ -211,12 +175,18 @@ static void spell(const layer_graph *g, const named *as, bool replicas, char *na
 void named_of(const layer_graph *g, const assignment *a, char *name, size_t size)
 {
     named as = {.zero3 = false};
+    bool belongs, replicas = false;
 
     name[0] = '\0';
+    for (int i = 0; i < g->nodes; i++)
+        replicas = replicas || g->node[i].strategy[a->strategy[i]].homes > 1;
     do {
-        if (belongs(g, a, &as)) {
-            spell(g, &as, has_replicas(g, a), name, size);
-            return;
-        }
-    } while (next_named(g, &as));
+        belongs = true;
+        for (int i = 0; i < g->nodes && belongs; i++)
+            belongs =
+                homes_in(&as, g, &g->node[i], &g->node[i].strategy[a->strategy[i]]) >> a->home[i] &
+                1u;
+        if (belongs)
+            spell(g, &as, replicas, name, size);
+    } while (!belongs && next_named(g, &as));
 }

@@ -31,44 +31,6 @@ static int usual_kind(const plait_model *model)
     return best;
 }
 
-static plait_status check_mesh(const plait_problem *problem, const plait_mesh *mesh,
-                               plait_error *err)
-{
-    if (plait_mesh_gpus(mesh) == problem->job.gpus)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh",
-                      "expected axes whose product is the %d GPUs of the job, found %d",
-                      problem->job.gpus, plait_mesh_gpus(mesh));
-}
-
-static plait_status check(const plait_problem *problem, const plait_operators_options *options,
-                          plait_error *err)
-{
-    PLAIT_TRY(problem_check(problem, err));
-    const plait_job *job = &problem->job;
-
-    if (!options)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
-    if (options->mesh.axes < 1 || options->mesh.axes > PLAIT_MESH_AXES)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh", "expected 1 to %d axes, found %d",
-                          PLAIT_MESH_AXES, options->mesh.axes);
-    for (int a = 0; a < options->mesh.axes; a++)
-        if (options->mesh.size[a] < 1 || options->mesh.size[a] > PLAIT_MAX_GPUS)
-            return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh",
-                              "expected axes of 1 to %d GPUs, found %d", PLAIT_MAX_GPUS,
-                              options->mesh.size[a]);
-    PLAIT_TRY(check_mesh(problem, &options->mesh, err));
-    if (options->microbatches < 1 || job->gbs % options->microbatches != 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--mbs",
-                          "expected microbatches that divide the %d sequences of a step, found %d",
-                          job->gbs, options->microbatches);
-    if (options->kind >= problem->model->kinds)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--layer-kind",
-                          "expected one of the %d kinds of layer, found %lld",
-                          problem->model->kinds, options->kind + 1LL);
-    return PLAIT_OK;
-}
-
 /*
  * Returns the bytes of a device for tensors: its capacity less fixed memory and fragmentation
  * (C.84).
@@ -84,7 +46,31 @@ static double device_bytes(const plait_problem *problem)
 plait_status graph_prepare(const plait_problem *problem, const plait_operators_options *options,
                            plait_arena *arena, layer_graph *g, plait_error *err)
 {
-    PLAIT_TRY(check(problem, options, err));
+    PLAIT_TRY(problem_check(problem, err));
+    const plait_job *job = &problem->job;
+
+    if (!options)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
+    if (options->mesh.axes < 1 || options->mesh.axes > PLAIT_MESH_AXES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh", "expected 1 to %d axes, found %d",
+                          PLAIT_MESH_AXES, options->mesh.axes);
+    for (int a = 0; a < options->mesh.axes; a++)
+        if (options->mesh.size[a] < 1 || options->mesh.size[a] > PLAIT_MAX_GPUS)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh",
+                              "expected axes of 1 to %d GPUs, found %d", PLAIT_MAX_GPUS,
+                              options->mesh.size[a]);
+    if (plait_mesh_gpus(&options->mesh) != job->gpus)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--mesh",
+                          "expected axes whose product is the %d GPUs of the job, found %d",
+                          job->gpus, plait_mesh_gpus(&options->mesh));
+    if (options->microbatches < 1 || job->gbs % options->microbatches != 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--mbs",
+                          "expected microbatches that divide the %d sequences of a step, found %d",
+                          job->gbs, options->microbatches);
+    if (options->kind >= problem->model->kinds)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--layer-kind",
+                          "expected one of the %d kinds of layer, found %lld",
+                          problem->model->kinds, options->kind + 1LL);
     const int kind = options->kind < 0 ? usual_kind(problem->model) : options->kind;
     plait_degrees usual = plait_degrees_init();
 
@@ -106,30 +92,6 @@ plait_status graph_prepare(const plait_problem *problem, const plait_operators_o
 
 // ---- the result ----------------------------------------------------------------------------
 
-static plait_status solve(const layer_graph *g, int64_t most_labels, plait_arena *arena,
-                          plait_operators_result *out, plait_error *err)
-{
-    assembly *a = plait_arena_alloc(arena, 1, sizeof *a);
-    program_answer answer;
-    assignment best, known;
-    double **tables;
-    bool any;
-
-    PLAIT_TRY(plait_check_allocated(a, err));
-    PLAIT_TRY(edge_tables(g, arena, &tables, err));
-    PLAIT_TRY(assemble(g, tables, NULL, NULL, out->limit_bytes, arena, a, &any, err));
-    PLAIT_TRY(program_solve(&a->program, most_labels, arena, &answer, err));
-    best = assignment_of(a, &answer.choice);
-    out->verdict = answer.feasible ? PLAIT_FITS : PLAIT_OUT_OF_MEMORY;
-    out->needed_bytes = answer.feasible ? 0.0 : best.bytes;
-    out->lower_s = answer.lower_s;
-    out->proven = answer.proven;
-    out->labels = answer.labels;
-    PLAIT_TRY(plan_of(g, &best, arena, &out->best, err));
-    PLAIT_TRY(named_best(g, tables, out->limit_bytes, arena, &known, err));
-    return known.step_s > 0.0 ? plan_of(g, &known, arena, &out->named, err) : PLAIT_OK;
-}
-
 plait_status plait_operators_solve(const plait_problem *problem,
                                    const plait_operators_options *options, plait_arena *arena,
                                    plait_operators_result *out, plait_error *err)
@@ -145,5 +107,23 @@ plait_status plait_operators_solve(const plait_problem *problem,
     };
     for (int i = 0; i < g->nodes; i++)
         out->strategies += g->node[i].strategies;
-    return solve(g, options->most_labels, arena, out, err);
+    assembly *a = plait_arena_alloc(arena, 1, sizeof *a);
+    program_answer answer;
+    assignment best, known;
+    double **tables;
+    bool any;
+
+    PLAIT_TRY(plait_check_allocated(a, err));
+    PLAIT_TRY(edge_tables(g, arena, &tables, err));
+    PLAIT_TRY(assemble(g, tables, NULL, NULL, out->limit_bytes, arena, a, &any, err));
+    PLAIT_TRY(program_solve(&a->program, options->most_labels, arena, &answer, err));
+    best = assignment_of(a, &answer.choice);
+    out->verdict = answer.feasible ? PLAIT_FITS : PLAIT_OUT_OF_MEMORY;
+    out->needed_bytes = answer.feasible ? 0.0 : best.bytes;
+    out->lower_s = answer.lower_s;
+    out->proven = answer.proven;
+    out->labels = answer.labels;
+    PLAIT_TRY(plan_of(g, &best, arena, &out->best, err));
+    PLAIT_TRY(named_best(g, tables, out->limit_bytes, arena, &known, err));
+    return known.step_s > 0.0 ? plan_of(g, &known, arena, &out->named, err) : PLAIT_OK;
 }

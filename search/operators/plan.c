@@ -36,20 +36,11 @@ static plait_operator_edge edge_of(const layer_graph *g, const assignment *a,
     const spread wanted = input_spread(to, &to->strategy[a->strategy[edge->to]]);
     plait_operator_edge out = {.from = edge->from, .to = edge->to};
 
-    out.forward_s = convert_s(g, &edge->tensor, made, value_of_input(wanted), out.forward);
-    out.backward_s = convert_s(g, &edge->tensor, gradient_of_input(wanted),
-                               gradient_of_output(made), out.backward);
+    out.forward_s =
+        convert_s(g, &edge->tensor, made, spread_replace(wanted, LIE_COPY, LIE_WHOLE), out.forward);
+    out.backward_s = convert_s(g, &edge->tensor, spread_replace(wanted, LIE_COPY, LIE_PARTIAL),
+                               spread_replace(made, LIE_PARTIAL, LIE_WHOLE), out.backward);
     return out;
-}
-
-static void add_operator(const layer_graph *g, const plait_operator *op, plait_operators_plan *out)
-{
-    out->forward_s += op->forward_s;
-    out->backward_s += op->backward_s;
-    out->comm_s += op->inside_s;
-    out->sync_s += op->sync_s;
-    out->state_bytes += g->layers * op->state_bytes;
-    out->kept_bytes += g->layers * op->kept_bytes;
 }
 
 plait_status plan_of(const layer_graph *g, const assignment *a, plait_arena *arena,
@@ -70,7 +61,12 @@ plait_status plan_of(const layer_graph *g, const assignment *a, plait_arena *are
         op[i] = operator_of(g, &g->node[i], &g->node[i].strategy[a->strategy[i]], a->home[i]);
         op[i].name = plait_arena_text(arena, g->node[i].name);
         PLAIT_TRY(plait_check_allocated(op[i].name, err));
-        add_operator(g, &op[i], out);
+        out->forward_s += op[i].forward_s;
+        out->backward_s += op[i].backward_s;
+        out->comm_s += op[i].inside_s;
+        out->sync_s += op[i].sync_s;
+        out->state_bytes += g->layers * op[i].state_bytes;
+        out->kept_bytes += g->layers * op[i].kept_bytes;
     }
     for (int e = 0; e < g->edges; e++) {
         edge[e] = edge_of(g, a, &g->edge[e]);

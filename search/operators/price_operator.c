@@ -25,13 +25,6 @@ static int cut_ways(const layer_graph *g, const node *n, const strategy *s)
     return cut == PLAIT_USE_REPLICATE ? 1 : mesh_ways(&g->mesh, s->use, cut);
 }
 
-/* Returns the number of parts into which a strategy cuts the hidden width of an operator. */
-static int hidden_ways(const layer_graph *g, const node *n, const strategy *s)
-{
-    return mesh_ways(&g->mesh, s->use, PLAIT_USE_IN) * mesh_ways(&g->mesh, s->use, PLAIT_USE_OUT) /
-           cut_ways(g, n, s);
-}
-
 static shape shape_of(const layer_graph *g, const node *n, const strategy *s)
 {
     return (shape){
@@ -47,22 +40,16 @@ static bool same_shape(shape a, shape b)
     return a.batch == b.batch && a.sequence == b.sequence && a.tp == b.tp && a.experts == b.experts;
 }
 
-/* Returns a ring exchange if the runtime supports it, else an all-gather of the keys. */
-static plait_cp_comm context_exchange(const plait_runtime *runtime)
-{
-    const unsigned takes = runtime->can.takes[PLAIT_KEY_CP_COMM];
-
-    return takes >> PLAIT_CP_P2P & 1u ? PLAIT_CP_P2P : PLAIT_CP_ALLGATHER;
-}
-
 static plait_shard shard_of(const layer_graph *g, shape of)
 {
+    const unsigned takes = g->problem->runtime->can.takes[PLAIT_KEY_CP_COMM];
+
     return (plait_shard){
         .tp = of.tp,
         .cp = of.sequence,
         .ep = of.experts,
         .etp = of.tp,
-        .cp_comm = context_exchange(g->problem->runtime),
+        .cp_comm = takes >> PLAIT_CP_P2P & 1u ? PLAIT_CP_P2P : PLAIT_CP_ALLGATHER,
         .cp_inner = 1,
         .attention = plait_attention_usual(g->problem),
         .precision = g->problem->job.precision,
@@ -99,7 +86,7 @@ static double *hidden_side(const node *n, plait_op *op)
     }
 }
 
-static double op_seconds(const layer_graph *g, const node *n, const plait_op *whole, int hidden)
+static double kernels_s(const layer_graph *g, const node *n, const plait_block *block, int hidden)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(g->problem->cluster, 0);
     const plait_kernel_context context = {
@@ -109,25 +96,21 @@ static double op_seconds(const layer_graph *g, const node *n, const plait_op *wh
         .precision = g->problem->job.precision,
         .attention = plait_attention_usual(g->problem),
     };
-    plait_op op = *whole;
-
-    if (hidden > 1) {
-        if (n->kind == NODE_PRODUCT)
-            *hidden_side(n, &op) /= hidden;
-        op.flops /= hidden;
-        op.bytes /= hidden;
-    }
-    return plait_op_s(&context, &op) * (op.imbalance > 0.0 ? op.imbalance : 1.0);
-}
-
-static double kernels_s(const layer_graph *g, const node *n, const plait_block *block, int hidden)
-{
     double s = 0.0;
 
-    for (int i = 0; i < block->ops; i++)
-        if (block->op[i].kind != PLAIT_OP_COLLECTIVE &&
-            block->op[i].place.number == n->place.number)
-            s += op_seconds(g, n, &block->op[i], hidden);
+    for (int i = 0; i < block->ops; i++) {
+        plait_op op = block->op[i];
+
+        if (op.kind == PLAIT_OP_COLLECTIVE || op.place.number != n->place.number)
+            continue;
+        if (hidden > 1) {
+            if (n->kind == NODE_PRODUCT)
+                *hidden_side(n, &op) /= hidden;
+            op.flops /= hidden;
+            op.bytes /= hidden;
+        }
+        s += plait_op_s(&context, &op) * (op.imbalance > 0.0 ? op.imbalance : 1.0);
+    }
     return s;
 }
 
@@ -206,7 +189,8 @@ static double kept_bytes(const layer_graph *g, const node *n, shape of, const pl
 static void price(const layer_graph *g, const node *n, shape of, const plait_block *forward,
                   const plait_block *backward, strategy *s)
 {
-    const int hidden = hidden_ways(g, n, s);
+    const int hidden = mesh_ways(&g->mesh, s->use, PLAIT_USE_IN) *
+                       mesh_ways(&g->mesh, s->use, PLAIT_USE_OUT) / cut_ways(g, n, s);
 
     s->forward_s = kernels_s(g, n, forward, hidden);
     s->backward_s = kernels_s(g, n, backward, hidden);

@@ -47,43 +47,11 @@ static double optimizer_s(const layer_graph *g, double whole, double shard)
            plait_cluster_accelerator(g->problem->cluster, 0)->hbm_bytes_per_s;
 }
 
-static bool reduces_in_backward(const layer_graph *g)
-{
-    return g->problem->runtime->can.takes[PLAIT_KEY_GRAD_SYNC] >> PLAIT_SYNC_BUCKETED & 1u;
-}
-
 static double reduced_s(const layer_graph *g, const strategy *s, double comm_s)
 {
-    return reduces_in_backward(g) ? exposed_behind_s(g, comm_s, s->backward_s) : comm_s;
-}
-
-static double sync_whole_s(const layer_graph *g, const strategy *s, unsigned tokens)
-{
-    const double bytes = g->state.gradient_reduce * s->params;
-
-    return reduced_s(g, s, over_s(g, tokens, PLAIT_ALL_REDUCE, bytes));
-}
-
-static double sync_zero1_s(const layer_graph *g, const strategy *s, unsigned axes)
-{
-    const double scatter_s =
-        over_s(g, axes, PLAIT_REDUCE_SCATTER, g->state.gradient_reduce * s->params);
-    const double gather_s = over_s(g, axes, PLAIT_ALL_GATHER, g->state.gather * s->params);
-    const double left_s = g->problem->runtime->overlap.param_gather
-                              ? exposed_behind_s(g, gather_s, s->forward_s)
-                              : gather_s;
-
-    return reduced_s(g, s, scatter_s) + left_s;
-}
-
-static double gather_zero3_s(const layer_graph *g, const strategy *s, unsigned axes)
-{
-    const double gather_s = over_s(g, axes, PLAIT_ALL_GATHER, g->state.gather * s->params);
-    const double scatter_s =
-        over_s(g, axes, PLAIT_REDUCE_SCATTER, g->state.gradient_reduce * s->params);
-
-    return exposed_behind_s(g, gather_s, s->forward_s) +
-           exposed_behind_s(g, gather_s + scatter_s, s->backward_s);
+    return g->problem->runtime->can.takes[PLAIT_KEY_GRAD_SYNC] >> PLAIT_SYNC_BUCKETED & 1u
+               ? exposed_behind_s(g, comm_s, s->backward_s)
+               : comm_s;
 }
 
 void price_weight(const layer_graph *g, const node *n, strategy *s)
@@ -103,11 +71,18 @@ void price_weight(const layer_graph *g, const node *n, strategy *s)
                                             state->optimizer / opt_parts + state->replicated);
         s->sync_s[home] = optimizer_s(g, s->params / parts, s->params / opt_parts);
     }
-    s->sync_s[PLAIT_WEIGHT_WHOLE] += sync_whole_s(g, s, tokens);
+    const double bytes = state->gradient_reduce * s->params;
+    s->sync_s[PLAIT_WEIGHT_WHOLE] += reduced_s(g, s, over_s(g, tokens, PLAIT_ALL_REDUCE, bytes));
     if (s->homes == 1)
         return;
-    s->sync_s[PLAIT_WEIGHT_ZERO1] += sync_zero1_s(g, s, axes);
-    s->gather_s[PLAIT_WEIGHT_ZERO3] = gather_zero3_s(g, s, axes);
+    const double gather_s = over_s(g, axes, PLAIT_ALL_GATHER, state->gather * s->params);
+    const double scatter_s = over_s(g, axes, PLAIT_REDUCE_SCATTER, bytes);
+    const double gather_left_s = g->problem->runtime->overlap.param_gather
+                                     ? exposed_behind_s(g, gather_s, s->forward_s)
+                                     : gather_s;
+    s->sync_s[PLAIT_WEIGHT_ZERO1] += reduced_s(g, s, scatter_s) + gather_left_s;
+    s->gather_s[PLAIT_WEIGHT_ZERO3] = exposed_behind_s(g, gather_s, s->forward_s) +
+                                      exposed_behind_s(g, gather_s + scatter_s, s->backward_s);
     s->gathered_bytes[PLAIT_WEIGHT_ZERO3] =
         live * (state->gather + state->gradient_reduce) * s->params;
 }

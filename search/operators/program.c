@@ -83,22 +83,6 @@ static plait_status keep_states(const dual *d, int v, double most, reduced *out,
     return PLAIT_OK;
 }
 
-static plait_status keep_edge(const dual *d, int e, reduced *out, plait_error *err)
-{
-    const program_edge *from = &d->p->edge[e];
-    const int rows = out->p.variable[from->a].states, columns = out->p.variable[from->b].states;
-    double *time_s = plait_arena_alloc(d->arena, (size_t)rows * (size_t)columns, sizeof *time_s);
-
-    PLAIT_TRY(plait_check_allocated(time_s, err));
-    for (int i = 0; i < rows; i++)
-        for (int j = 0; j < columns; j++)
-            time_s[i * columns + j] =
-                from->time_s[out->state[from->a][i] * d->p->variable[from->b].states +
-                             out->state[from->b][j]];
-    out->p.edge[e] = (program_edge){from->a, from->b, time_s};
-    return PLAIT_OK;
-}
-
 static plait_status reduce(const dual *d, reduced *out, plait_error *err)
 {
     const double limit = d->multiplier * d->p->limit_bytes;
@@ -110,8 +94,20 @@ static plait_status reduce(const dual *d, reduced *out, plait_error *err)
                            .limit_bytes = d->p->limit_bytes}};
     for (int v = 0; v < d->p->variables; v++)
         PLAIT_TRY(keep_states(d, v, most, out, err));
-    for (int e = 0; e < d->p->edges; e++)
-        PLAIT_TRY(keep_edge(d, e, out, err));
+    for (int e = 0; e < d->p->edges; e++) {
+        const program_edge *from = &d->p->edge[e];
+        const int rows = out->p.variable[from->a].states, columns = out->p.variable[from->b].states;
+        double *time_s =
+            plait_arena_alloc(d->arena, (size_t)rows * (size_t)columns, sizeof *time_s);
+
+        PLAIT_TRY(plait_check_allocated(time_s, err));
+        for (int i = 0; i < rows; i++)
+            for (int j = 0; j < columns; j++)
+                time_s[i * columns + j] =
+                    from->time_s[out->state[from->a][i] * d->p->variable[from->b].states +
+                                 out->state[from->b][j]];
+        out->p.edge[e] = (program_edge){from->a, from->b, time_s};
+    }
     return PLAIT_OK;
 }
 
@@ -129,49 +125,10 @@ static void take(const reduced *r, const program_choice *found, dual *d)
     d->under = choice;
 }
 
-/*
- * Solves with short fronts first, since better choices reduce the gap and the size of the full
- * fronts.
- */
-static plait_status close_gap(dual *d, int64_t most_labels, program_answer *out, plait_error *err)
-{
-    static const int most_each[] = {4, 32, 0};
-
-    for (size_t i = 0; i < sizeof most_each / sizeof *most_each && !out->proven; i++) {
-        const plait_arena_mark mark = plait_arena_save(d->arena);
-        program_choice found;
-        bool any;
-        reduced *r = plait_arena_alloc(d->arena, 1, sizeof *r);
-        const program_slack slack = {.multiplier = d->multiplier,
-                                     .gap_s = gap_of(d->under.time_s, d->lower_s),
-                                     .most_each = most_each[i],
-                                     .most_labels = most_labels};
-
-        PLAIT_TRY(plait_check_allocated(r, err));
-        PLAIT_TRY(reduce(d, r, err));
-        PLAIT_TRY(
-            program_fronts(&r->p, slack, d->arena, &found, &any, &out->proven, &out->labels, err));
-        if (any)
-            take(r, &found, d);
-        plait_arena_rewind(d->arena, mark);
-    }
-    return PLAIT_OK;
-}
-
-static plait_status solve_tight(dual *d, int64_t most_labels, program_answer *out, plait_error *err)
-{
-    PLAIT_TRY(climb(d, err));
-    if (d->under.time_s <= d->lower_s * (1.0 + 1e-12))
-        out->proven = true;
-    PLAIT_TRY(close_gap(d, most_labels, out, err));
-    out->choice = d->under;
-    out->lower_s = out->proven ? d->under.time_s : d->lower_s;
-    return PLAIT_OK;
-}
-
 plait_status program_solve(const program *p, int64_t most_labels, plait_arena *arena,
                            program_answer *out, plait_error *err)
 {
+    static const int most_each[] = {4, 32, 0};
     dual d = {.p = p, .arena = arena};
 
     *out = (program_answer){.feasible = true, .proven = true};
@@ -188,5 +145,29 @@ plait_status program_solve(const program *p, int64_t most_labels, plait_arena *a
     if (!out->feasible)
         return PLAIT_OK;
     out->proven = false;
-    return solve_tight(&d, most_labels, out, err);
+    PLAIT_TRY(climb(&d, err));
+    if (d.under.time_s <= d.lower_s * (1.0 + 1e-12))
+        out->proven = true;
+    // Short fronts first, since better choices reduce the gap and the size of the full fronts.
+    for (size_t i = 0; i < sizeof most_each / sizeof *most_each && !out->proven; i++) {
+        const plait_arena_mark mark = plait_arena_save(d.arena);
+        program_choice found;
+        bool any;
+        reduced *r = plait_arena_alloc(d.arena, 1, sizeof *r);
+        const program_slack slack = {.multiplier = d.multiplier,
+                                     .gap_s = gap_of(d.under.time_s, d.lower_s),
+                                     .most_each = most_each[i],
+                                     .most_labels = most_labels};
+
+        PLAIT_TRY(plait_check_allocated(r, err));
+        PLAIT_TRY(reduce(&d, r, err));
+        PLAIT_TRY(
+            program_fronts(&r->p, slack, d.arena, &found, &any, &out->proven, &out->labels, err));
+        if (any)
+            take(r, &found, &d);
+        plait_arena_rewind(d.arena, mark);
+    }
+    out->choice = d.under;
+    out->lower_s = out->proven ? d.under.time_s : d.lower_s;
+    return PLAIT_OK;
 }

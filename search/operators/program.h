@@ -119,8 +119,15 @@ PLAIT_MUST_CHECK plait_status program_fronts(const program *p, program_slack sla
                                              bool *found, bool *whole, int64_t *labels,
                                              plait_error *err);
 
+/** One step of an elimination: a variable, and the variables that are joined to it and left. */
+typedef struct program_step {
+    int variable;
+    int neighbours; /* at most 2; valid entries of `neighbour` */
+    int neighbour[2];
+} program_step;
+
 /**
  * Computes an elimination order that ends with `last` (-1: any). Returns false if some variable
  * would have three neighbours.
  */
-bool program_order(const program *p, int last, int order[PROGRAM_VARIABLES]);
+bool program_order(const program *p, int last, program_step step[PROGRAM_VARIABLES]);

@@ -161,25 +161,10 @@ spread output_spread(const node *n, const strategy *s)
     return out;
 }
 
-static spread replaced(spread of, lie from, lie to)
+spread spread_replace(spread of, lie from, lie to)
 {
     for (int a = 0; a < PLAIT_MESH_AXES; a++)
         if (of.lie[a] == from)
             of.lie[a] = (unsigned char)to;
     return of;
-}
-
-spread value_of_input(spread input)
-{
-    return replaced(input, LIE_COPY, LIE_WHOLE);
-}
-
-spread gradient_of_input(spread input)
-{
-    return replaced(input, LIE_COPY, LIE_PARTIAL);
-}
-
-spread gradient_of_output(spread output)
-{
-    return replaced(output, LIE_PARTIAL, LIE_WHOLE);
 }

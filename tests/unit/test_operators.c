@@ -260,10 +260,12 @@ static void test_gradients_return_by_the_dual(void **state)
     (void)state;
     const spread copy = lies(LIE_COPY, LIE_BATCH);
 
-    assert_int_equal(gradient_of_input(copy).lie[0], LIE_PARTIAL);
-    assert_int_equal(gradient_of_input(copy).lie[1], LIE_BATCH);
-    assert_int_equal(gradient_of_output(lies(LIE_PARTIAL, LIE_WIDTH)).lie[0], LIE_WHOLE);
-    assert_int_equal(gradient_of_output(lies(LIE_PARTIAL, LIE_WIDTH)).lie[1], LIE_WIDTH);
+    assert_int_equal(spread_replace(copy, LIE_COPY, LIE_PARTIAL).lie[0], LIE_PARTIAL);
+    assert_int_equal(spread_replace(copy, LIE_COPY, LIE_PARTIAL).lie[1], LIE_BATCH);
+    assert_int_equal(spread_replace(lies(LIE_PARTIAL, LIE_WIDTH), LIE_PARTIAL, LIE_WHOLE).lie[0],
+                     LIE_WHOLE);
+    assert_int_equal(spread_replace(lies(LIE_PARTIAL, LIE_WIDTH), LIE_PARTIAL, LIE_WHOLE).lie[1],
+                     LIE_WIDTH);
 }
 
 // ---- layouts -------------------------------------------------------------------------------
