@@ -10,25 +10,6 @@
 
 #include <stdlib.h>
 
-static plait_status price_in_full(const search_run *run, const plan_point *point,
-                                  plait_table *table, plait_arena *scratch, plait_ranked *out,
-                                  plait_error *err)
-{
-    plait_cost cost;
-
-    PLAIT_TRY(plait_plan_expand(run->problem, &point->degrees, run->arena, &out->plan, err));
-    PLAIT_TRY(plait_table_plan_cost(table, &out->plan, scratch, &cost, err));
-    out->price = (plait_price){
-        .step_s = cost.step_s,
-        .peak_bytes = cost.memory.peak_bytes,
-        .busy_s = cost.busy_s,
-        .moving_s = cost.moving_s,
-    };
-    out->objective = objective_of(run, out->price);
-    out->index = point->index;
-    return PLAIT_OK;
-}
-
 static plait_status price_all(const search_run *run, const plan_point *point, int count,
                               plait_ranked **plans, plait_error *err)
 {
@@ -38,7 +19,19 @@ static plait_status price_all(const search_run *run, const plan_point *point, in
     PLAIT_TRY(plait_check_allocated(worker && *plans, err));
     const plait_arena_mark mark = plait_arena_save(worker->scratch);
     for (int i = 0; i < count; i++) {
-        PLAIT_TRY(price_in_full(run, &point[i], worker->table, worker->scratch, &(*plans)[i], err));
+        plait_ranked *out = &(*plans)[i];
+        plait_cost cost;
+
+        PLAIT_TRY(plait_plan_expand(run->problem, &point[i].degrees, run->arena, &out->plan, err));
+        PLAIT_TRY(plait_table_plan_cost(worker->table, &out->plan, worker->scratch, &cost, err));
+        out->price = (plait_price){
+            .step_s = cost.step_s,
+            .peak_bytes = cost.memory.peak_bytes,
+            .busy_s = cost.busy_s,
+            .moving_s = cost.moving_s,
+        };
+        out->objective = objective_of(run, out->price);
+        out->index = point[i].index;
         plait_arena_rewind(worker->scratch, mark);
     }
     return PLAIT_OK;

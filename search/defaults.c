@@ -12,28 +12,6 @@ static bool is_given(plait_key_set given, plait_key_id key)
 }
 
 /*
- * Adds limits that fix all keys except split and recomputation, unless those are given. The search then takes
- * the fastest plan that fits, or if none fits the one with the least memory.
- */
-static plait_status fix_all_but_free(plait_key_set given, const plait_degrees *d,
-                                     plait_search_options *options, plait_error *err)
-{
-    char piece[PLAIT_VALUE_SIZE + 32];
-    char value[PLAIT_VALUE_SIZE];
-
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        const plait_key_id key = (plait_key_id)k;
-        const bool open = key == PLAIT_KEY_RECOMPUTE || key == PLAIT_KEY_SPLIT;
-        if (open && !is_given(given, key))
-            continue;
-        snprintf(piece, sizeof piece, "%s=%s", plait_keys[key].name,
-                 plait_degrees_get(d, key, value, sizeof value));
-        PLAIT_TRY(plait_search_limit(options, piece, err));
-    }
-    return PLAIT_OK;
-}
-
-/*
  * Searches the keys that are free. If no plan is legal, *found is false and the degrees are
  * unchanged.
  */
@@ -50,7 +28,20 @@ static plait_status search_free(const plait_problem *problem, plait_key_set give
     options.distinct = 0;
     options.threads = 1;
     options.refine = refine;
-    PLAIT_TRY(fix_all_but_free(given, degrees, &options, err));
+    // Add limits that fix all keys except split and recomputation, unless those are given. The
+    // search then takes the fastest plan that fits, or if none fits the one with the least memory.
+    char piece[PLAIT_VALUE_SIZE + 32];
+    char value[PLAIT_VALUE_SIZE];
+
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+        const bool open = key == PLAIT_KEY_RECOMPUTE || key == PLAIT_KEY_SPLIT;
+        if (open && !is_given(given, key))
+            continue;
+        snprintf(piece, sizeof piece, "%s=%s", plait_keys[key].name,
+                 plait_degrees_get(degrees, key, value, sizeof value));
+        PLAIT_TRY(plait_search_limit(&options, piece, err));
+    }
     const plait_status status = plait_search(problem, &options, arena, &result, &none);
     *found = status == PLAIT_OK;
     if (status == PLAIT_ERROR_RANGE)

@@ -64,34 +64,6 @@ bool search_refines(const plait_search_options *options)
     return options->refine != PLAIT_REFINE_NONE;
 }
 
-/* Checks the ranges of the options, and that the GPU has the data that the objective needs. */
-static plait_status check_options(const plait_problem *problem, const plait_search_options *options,
-                                  plait_error *err)
-{
-    PLAIT_TRY(search_options_check(options, err));
-    PLAIT_TRY(problem_check(problem, err));
-    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
-
-    if (options->objective == PLAIT_MINIMISE_ENERGY && gpu->power_w <= 0.0)
-        return plait_fail(
-            err, PLAIT_ERROR_RANGE, "objective",
-            "expected an objective other than energy, since the power of %s is unknown", gpu->name);
-    if (options->objective == PLAIT_MINIMISE_COST && gpu->usd_per_hour <= 0.0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
-                          "expected an objective other than cost, since the price of %s is unknown",
-                          gpu->name);
-    if ((unsigned)options->refine >= PLAIT_REFINES)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "refine",
-                          "expected a value of plait_refine, found %d", (int)options->refine);
-    if (options->top < 1 || options->top > 1000)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "top",
-                          "expected an integer from 1 to 1000, found %d", options->top);
-    if (options->threads < 0 || options->threads > 1024)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "threads",
-                          "expected an integer from 0 to 1024, found %d", options->threads);
-    return PLAIT_OK;
-}
-
 /* Called if no plan fits: finds the plan that exceeds the capacity by the fewest bytes. (S.13) */
 static plait_status find_closest(const search_run *run, const plait_strategy *strategy,
                                  plait_search_result *result, plait_error *err)
@@ -219,27 +191,12 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
     return PLAIT_OK;
 }
 
-/* A search of SEARCH_FITS refines only a small space in which no uniform plan fits. (S.14) */
-static bool is_worth_refining(const search_run *run, const plait_search_result *result)
-{
-    return !run->fits_only || (result->plans == 0 && !search_is_large(run->space->rows));
-}
-
 /* Rows of one task: enough for its own results to prune it, few enough to balance the threads. */
 static int64_t batch_rows(int64_t rows)
 {
     const int64_t even = (rows + SEARCH_MOST_TASKS - 1) / SEARCH_MOST_TASKS;
 
     return even > SEARCH_LEAST_ROWS ? even : SEARCH_LEAST_ROWS;
-}
-
-static plait_status fail_empty(const plan_space *space, plait_error *err)
-{
-    char why[256] = "";
-
-    space_explain_empty(space, why, sizeof why);
-    return plait_fail(err, PLAIT_ERROR_RANGE, "search",
-                      "expected at least one legal plan, found none: %s", why);
 }
 
 /* Runs the strategy and the refinements, and fills in the result. */
@@ -268,10 +225,16 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
     result->plan = plan;
     result->front = front;
     PLAIT_TRY(take_tight(run, &found, result, err));
-    if (is_worth_refining(run, result))
+    // A search of SEARCH_FITS refines only a small space in which no uniform plan fits. (S.14)
+    if (!run->fits_only || (result->plans == 0 && !search_is_large(run->space->rows)))
         PLAIT_TRY(refine(run, &found, result, err));
-    if (found.points == 0 && result->plans == 0)
-        return fail_empty(run->space, err);
+    if (found.points == 0 && result->plans == 0) {
+        char why[256] = "";
+
+        space_explain_empty(run->space, why, sizeof why);
+        return plait_fail(err, PLAIT_ERROR_RANGE, "search",
+                          "expected at least one legal plan, found none: %s", why);
+    }
     if (result->plans == 0 && depth == SEARCH_WHOLE)
         PLAIT_TRY(find_closest(run, strategy, result, err));
     return count_variants(run, &found, result, err);
@@ -286,7 +249,28 @@ plait_status search_problem_below(const plait_problem *problem, const plait_sear
     plait_status status;
 
     *result = (plait_search_result){0};
-    PLAIT_TRY(check_options(problem, options, err));
+    // Check the ranges of the options, and that the GPU has the data that the objective needs
+    PLAIT_TRY(search_options_check(options, err));
+    PLAIT_TRY(problem_check(problem, err));
+    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
+
+    if (options->objective == PLAIT_MINIMISE_ENERGY && gpu->power_w <= 0.0)
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "objective",
+            "expected an objective other than energy, since the power of %s is unknown", gpu->name);
+    if (options->objective == PLAIT_MINIMISE_COST && gpu->usd_per_hour <= 0.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
+                          "expected an objective other than cost, since the price of %s is unknown",
+                          gpu->name);
+    if ((unsigned)options->refine >= PLAIT_REFINES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "refine",
+                          "expected a value of plait_refine, found %d", (int)options->refine);
+    if (options->top < 1 || options->top > 1000)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "top",
+                          "expected an integer from 1 to 1000, found %d", options->top);
+    if (options->threads < 0 || options->threads > 1024)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "threads",
+                          "expected an integer from 0 to 1024, found %d", options->threads);
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0)) {
         status = hetero_search(problem, options, arena, result, err);
         result->elapsed_s = search_seconds() - start_s;

@@ -85,38 +85,6 @@ int capacity_nodes(const plait_problem *problem)
 /* Share of useful time below which a run counts as one that never ends. */
 static const double least_effective = 1e-3;
 
-static void price_run(const plait_capacity_options *ask, plait_capacity_row *row)
-{
-    const plait_problem *const problem = row->problem;
-    const plait_band band = problem->band;
-    const plait_state_bytes state = plait_state_of(problem, &row->plan.degrees);
-
-    row->checkpoint_bytes =
-        plait_model_params(problem->model).total * (state.weight + state.optimizer);
-    row->steps = ceil(ask->tokens / plait_job_tokens(&problem->job));
-    row->work_s = row->steps * row->cost.step_s;
-    row->tokens_per_s = plait_job_tokens(&problem->job) / row->cost.step_s;
-    row->goodput =
-        plait_goodput_of(&ask->fleet, capacity_nodes(problem), row->work_s, row->checkpoint_bytes);
-    row->wall_s = row->goodput.effective < least_effective
-                      ? (double)INFINITY
-                      : plait_goodput_wall_s(&row->goodput, row->work_s);
-    row->wall_low_s = row->wall_s * row->cost.step_low_s / row->cost.step_s;
-    row->wall_high_s = row->wall_s * row->cost.step_high_s / row->cost.step_s;
-    row->finishes = ask->deadline_s > 0.0 ? plait_finish_probability(row->wall_s, ask->deadline_s,
-                                                                     band.low, band.high)
-                                          : (double)NAN;
-
-    // Spares are paid for as long as the job runs; steps that are repeated take the power of a step.
-    const double spare_gpus =
-        (double)row->goodput.spares * problem->cluster->group[0].gpus_per_node;
-    row->usd_per_gpu_hour = plait_capacity_usd_per_gpu_hour(ask, problem);
-    row->usd = row->usd_per_gpu_hour * (problem->job.gpus + spare_gpus) * row->wall_s / PLAIT_HOUR;
-    row->power_w = row->cost.energy_j / row->cost.step_s;
-    row->energy_j = row->power_w * row->wall_s;
-    row->co2_kg = row->energy_j / 3.6e6 * ask->co2_g_per_kwh / 1e3;
-}
-
 static plait_capacity_limit limit_of(const plait_capacity_options *ask,
                                      const plait_capacity_row *row)
 {
@@ -138,7 +106,35 @@ plait_status plait_capacity_follow(const plait_capacity_options *ask, plait_aren
     PLAIT_TRY(capacity_options_check(ask, err));
     PLAIT_TRY(problem_check(row->problem, err));
     PLAIT_TRY(plan_check_ranges(&row->plan, err));
-    price_run(ask, row);
+    const plait_problem *const problem = row->problem;
+    const plait_band band = problem->band;
+    const plait_state_bytes state = plait_state_of(problem, &row->plan.degrees);
+
+    row->checkpoint_bytes =
+        plait_model_params(problem->model).total * (state.weight + state.optimizer);
+    row->steps = ceil(ask->tokens / plait_job_tokens(&problem->job));
+    row->work_s = row->steps * row->cost.step_s;
+    row->tokens_per_s = plait_job_tokens(&problem->job) / row->cost.step_s;
+    row->goodput =
+        plait_goodput_of(&ask->fleet, capacity_nodes(problem), row->work_s, row->checkpoint_bytes);
+    row->wall_s = row->goodput.effective < least_effective
+                      ? (double)INFINITY
+                      : plait_goodput_wall_s(&row->goodput, row->work_s);
+    row->wall_low_s = row->wall_s * row->cost.step_low_s / row->cost.step_s;
+    row->wall_high_s = row->wall_s * row->cost.step_high_s / row->cost.step_s;
+    row->finishes = ask->deadline_s > 0.0 ? plait_finish_probability(row->wall_s, ask->deadline_s,
+                                                                     band.low, band.high)
+                                          : (double)NAN;
+
+    // Spares are paid for as long as the job runs; steps that are repeated take the power of a
+    // step.
+    const double spare_gpus =
+        (double)row->goodput.spares * problem->cluster->group[0].gpus_per_node;
+    row->usd_per_gpu_hour = plait_capacity_usd_per_gpu_hour(ask, problem);
+    row->usd = row->usd_per_gpu_hour * (problem->job.gpus + spare_gpus) * row->wall_s / PLAIT_HOUR;
+    row->power_w = row->cost.energy_j / row->cost.step_s;
+    row->energy_j = row->power_w * row->wall_s;
+    row->co2_kg = row->energy_j / 3.6e6 * ask->co2_g_per_kwh / 1e3;
     row->limit = limit_of(ask, row);
     return capacity_draw(ask, row, arena, &row->drawn, err);
 }

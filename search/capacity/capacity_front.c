@@ -4,37 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Sets scaling, gain and knee of rows, from the time that each takes for the same tokens. */
-static void scale(const plait_capacity_options *ask, plait_capacity_row *row, int rows)
-{
-    const plait_capacity_row *first = NULL, *before = NULL;
-    bool bent = false;
-
-    for (int i = 0; i < rows; i++) {
-        plait_capacity_row *const r = &row[i];
-
-        if (i > 0 && strcmp(r->problem->cluster->name, r[-1].problem->cluster->name) != 0) {
-            first = before = NULL;
-            bent = false;
-        }
-        if (!r->fits)
-            continue;
-        first = first ? first : r;
-        r->scaling = first->wall_s * first->problem->job.gpus / (r->wall_s * r->problem->job.gpus);
-        if (r->between) {
-            r->gain = (double)NAN;
-            continue;
-        }
-        r->gain = before ? before->wall_s / r->wall_s - 1.0 : (double)NAN;
-        // Numbers that do not fit are skipped, and the last may be less than twice the one before.
-        const double more =
-            before ? (double)r->problem->job.gpus / before->problem->job.gpus - 1.0 : 1.0;
-        r->knee = before && !bent && r->gain < ask->knee * more;
-        bent = bent || r->knee;
-        before = r;
-    }
-}
-
 static bool dominates(const plait_capacity_row *a, const plait_capacity_row *b)
 {
     return a->fits && a->wall_s <= b->wall_s && a->usd <= b->usd &&
@@ -81,7 +50,33 @@ plait_capacity_verdict capacity_pick(const plait_capacity_row *row, int rows)
 plait_capacity_verdict plait_capacity_compare(const plait_capacity_options *ask,
                                               plait_capacity_row *row, int rows)
 {
-    scale(ask, row, rows);
+    // Set scaling, gain and knee of rows, from the time that each takes for the same tokens
+    const plait_capacity_row *first = NULL, *before = NULL;
+    bool bent = false;
+
+    for (int i = 0; i < rows; i++) {
+        plait_capacity_row *const r = &row[i];
+
+        if (i > 0 && strcmp(r->problem->cluster->name, r[-1].problem->cluster->name) != 0) {
+            first = before = NULL;
+            bent = false;
+        }
+        if (!r->fits)
+            continue;
+        first = first ? first : r;
+        r->scaling = first->wall_s * first->problem->job.gpus / (r->wall_s * r->problem->job.gpus);
+        if (r->between) {
+            r->gain = (double)NAN;
+            continue;
+        }
+        r->gain = before ? before->wall_s / r->wall_s - 1.0 : (double)NAN;
+        // Numbers that do not fit are skipped, and the last may be less than twice the one before.
+        const double more =
+            before ? (double)r->problem->job.gpus / before->problem->job.gpus - 1.0 : 1.0;
+        r->knee = before && !bent && r->gain < ask->knee * more;
+        bent = bent || r->knee;
+        before = r;
+    }
     for (int i = 0; i < rows; i++) {
         row[i].front = row[i].fits && isfinite(row[i].wall_s) && isfinite(row[i].usd);
         for (int j = 0; j < rows; j++)

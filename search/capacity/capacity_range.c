@@ -127,23 +127,6 @@ static int fewest_first(const void *left, const void *right)
     return a->gpus != b->gpus ? a->gpus - b->gpus : a->gbs - b->gbs;
 }
 
-static plait_status list_numbers(range_search *s, plait_error *err)
-{
-    const plait_capacity_range *const range = s->range;
-    const size_t count = (size_t)((range->to - range->from) / range->step + 1);
-    bool *const divides = plait_arena_alloc(s->scratch, count, sizeof *divides);
-
-    s->number = plait_arena_alloc(s->scratch, count * (size_t)range->batches, sizeof *s->number);
-    PLAIT_TRY(plait_check_allocated(divides && s->number, err));
-    for (int b = 0; b < range->batches; b++)
-        PLAIT_TRY(list_batch(s, range->gbs[b], divides, err));
-    for (size_t i = 0; i < count; i++)
-        s->out->divide += divides[i];
-    if (s->numbers > 0)
-        qsort(s->number, (size_t)s->numbers, sizeof *s->number, fewest_first);
-    return PLAIT_OK;
-}
-
 // ---- one number ----------------------------------------------------------------------------
 
 /* The longest run, in seconds on the calendar, with which a number of GPUs is worth a row; 0: none is. */
@@ -204,45 +187,6 @@ static plait_status find_row(range_search *s, gpu_number *number, const plait_pr
     return PLAIT_OK;
 }
 
-/* Searches a number unless its bounds exclude it. */
-static plait_status search_number(range_search *s, gpu_number *number, bool smallest,
-                                  plait_error *err)
-{
-    const plait_arena_mark mark = plait_arena_save(s->arena);
-    plait_reliability luckiest = s->ask->fleet;
-    plait_problem *problem;
-    double assumed_wall_s = 0.0;
-    bool found = false;
-
-    PLAIT_TRY(make_problem(s, number, &problem, err));
-    const int nodes = capacity_nodes(problem);
-    const double steps = ceil(s->ask->tokens / plait_job_tokens(&problem->job));
-
-    // S.112: no run waits for nodes, and no spare is paid for that the caller does not name.
-    luckiest.node_loss = 0.0;
-    luckiest.spares = s->ask->fleet.spares > 0 ? s->ask->fleet.spares : 0;
-    const plait_goodput bound = plait_goodput_of(&luckiest, nodes, 1.0, 0.0);
-    const double calendar = steps * plait_goodput_wall_s(&bound, 1.0);
-    const double usd_per_s = plait_capacity_usd_per_gpu_hour(s->ask, problem) *
-                             (number->gpus + (double)luckiest.spares * s->node) / PLAIT_HOUR;
-    const double most_s = most_wall_s(s, number->gpus, usd_per_s, smallest) * (1.0 + rounding);
-
-    // S.113: the run of the assumed step, counted as that of a row.
-    const double work_s = steps * number->assumed_s;
-    if (work_s > 0.0) {
-        const plait_goodput assumed =
-            plait_goodput_of(&s->ask->fleet, nodes, work_s, s->checkpoint_bytes);
-        assumed_wall_s = plait_goodput_wall_s(&assumed, work_s);
-    }
-    if (number->bound_s < most_s / calendar && assumed_wall_s < most_s)
-        PLAIT_TRY(find_row(s, number, problem, most_s / calendar, &found, err));
-    if (found)
-        keep_best(s);
-    else
-        plait_arena_rewind(s->arena, mark);
-    return PLAIT_OK;
-}
-
 // ---- doublings of a node (S.113) -----------------------------------------------------------
 
 /* 8 has the odd part 1, 6 has 3, 2304 has 9. */
@@ -270,21 +214,6 @@ static void add_row(range_search *s, const plait_capacity_row *row, doubling *at
     s->checkpoint_bytes = row->checkpoint_bytes;
 }
 
-/* The number with that batch of at least `least_gbs` which has the least odd part; NULL: none divides. */
-static gpu_number *best_dividing(const range_search *s, int64_t gpus, double least_gbs)
-{
-    gpu_number *best = NULL;
-
-    for (int i = 0; i < s->numbers; i++) {
-        gpu_number *const n = &s->number[i];
-
-        if (n->gpus == gpus && n->gbs >= least_gbs &&
-            (!best || odd_part(n->gbs) <= odd_part(best->gbs)))
-            best = n;
-    }
-    return best;
-}
-
 /*
  * GPU seconds of a sequence on a doubling; 0: no batch near the largest has a plan. A search adds to the known
  * rows if none of them has a batch that is nearly the largest, or one that divides as well.
@@ -292,7 +221,15 @@ static gpu_number *best_dividing(const range_search *s, int64_t gpus, double lea
 static plait_status find_work(range_search *s, int64_t gpus, double *work, plait_error *err)
 {
     const double least_gbs = s->range->gbs[s->range->batches - 1] / similar_batch;
-    gpu_number *const number = best_dividing(s, gpus, least_gbs);
+    gpu_number *number = NULL; // with the least odd part of a batch of at least `least_gbs`
+
+    for (int i = 0; i < s->numbers; i++) {
+        gpu_number *const n = &s->number[i];
+
+        if (n->gpus == gpus && n->gbs >= least_gbs &&
+            (!number || odd_part(n->gbs) <= odd_part(number->gbs)))
+            number = n;
+    }
     doubling at = {.work = (double)INFINITY, .odd = PLAIT_MAX_GBS};
     plait_problem *problem;
     bool found = false;
@@ -313,28 +250,6 @@ static plait_status find_work(range_search *s, int64_t gpus, double *work, plait
     return PLAIT_OK;
 }
 
-/* Sets assumed_s of all numbers; above the last doubling its own work holds. */
-static plait_status assume_work(range_search *s, plait_error *err)
-{
-    double low_work = 0.0, high_work;
-
-    s->out->assumed = true;
-    for (int64_t low = odd_part(s->node); low <= s->range->to; low *= 2) {
-        PLAIT_TRY(find_work(s, 2 * low, &high_work, err));
-        for (int i = 0; i < s->numbers && low_work > 0.0; i++) {
-            gpu_number *const n = &s->number[i];
-            const double share = log2((double)n->gpus / (double)low);
-            const double work =
-                high_work > low_work ? low_work + share * (high_work - low_work) : low_work;
-
-            if (n->gpus >= low && n->gpus < 2 * low)
-                n->assumed_s = (1.0 - margin) * work * n->gbs / n->gpus;
-        }
-        low_work = high_work;
-    }
-    return PLAIT_OK;
-}
-
 // ---- the range -----------------------------------------------------------------------------
 
 /* Two passes from the fewest GPUs on: for the smallest number alone, then for the cheapest as well. */
@@ -351,8 +266,44 @@ static plait_status search_numbers(range_search *s, plait_error *err)
         }
         if (search->progress)
             search->progress(search->progress_context, (double)i / (2.0 * s->numbers));
-        if (!number->done)
-            PLAIT_TRY(search_number(s, number, i < s->numbers, err));
+        if (!number->done) {
+            // Search a number unless its bounds exclude it
+            const plait_arena_mark mark = plait_arena_save(s->arena);
+            plait_reliability luckiest = s->ask->fleet;
+            plait_problem *problem;
+            double assumed_wall_s = 0.0;
+            bool found = false;
+
+            PLAIT_TRY(make_problem(s, number, &problem, err));
+            const int nodes = capacity_nodes(problem);
+            const double steps = ceil(s->ask->tokens / plait_job_tokens(&problem->job));
+
+            // S.112: no run waits for nodes, and no spare is paid for that the caller does not
+            // name.
+            luckiest.node_loss = 0.0;
+            luckiest.spares = s->ask->fleet.spares > 0 ? s->ask->fleet.spares : 0;
+            const plait_goodput bound = plait_goodput_of(&luckiest, nodes, 1.0, 0.0);
+            const double calendar = steps * plait_goodput_wall_s(&bound, 1.0);
+            const double usd_per_s = plait_capacity_usd_per_gpu_hour(s->ask, problem) *
+                                     (number->gpus + (double)luckiest.spares * s->node) /
+                                     PLAIT_HOUR;
+            const double most_s =
+                most_wall_s(s, number->gpus, usd_per_s, i < s->numbers) * (1.0 + rounding);
+
+            // S.113: the run of the assumed step, counted as that of a row.
+            const double work_s = steps * number->assumed_s;
+            if (work_s > 0.0) {
+                const plait_goodput assumed =
+                    plait_goodput_of(&s->ask->fleet, nodes, work_s, s->checkpoint_bytes);
+                assumed_wall_s = plait_goodput_wall_s(&assumed, work_s);
+            }
+            if (number->bound_s < most_s / calendar && assumed_wall_s < most_s)
+                PLAIT_TRY(find_row(s, number, problem, most_s / calendar, &found, err));
+            if (found)
+                keep_best(s);
+            else
+                plait_arena_rewind(s->arena, mark);
+        }
     }
     return PLAIT_OK;
 }
@@ -364,9 +315,37 @@ static plait_status search_range(range_search *s, const plait_capacity_row *row,
     PLAIT_TRY(plait_check_allocated(s->row, err));
     if (s->known > 0)
         memcpy(s->row, row, (size_t)s->known * sizeof *row);
-    PLAIT_TRY(list_numbers(s, err));
-    if (s->numbers > MOST_EXACT_PAIRS)
-        PLAIT_TRY(assume_work(s, err));
+    const plait_capacity_range *const range = s->range;
+    const size_t count = (size_t)((range->to - range->from) / range->step + 1);
+    bool *const divides = plait_arena_alloc(s->scratch, count, sizeof *divides);
+
+    s->number = plait_arena_alloc(s->scratch, count * (size_t)range->batches, sizeof *s->number);
+    PLAIT_TRY(plait_check_allocated(divides && s->number, err));
+    for (int b = 0; b < range->batches; b++)
+        PLAIT_TRY(list_batch(s, range->gbs[b], divides, err));
+    for (size_t i = 0; i < count; i++)
+        s->out->divide += divides[i];
+    if (s->numbers > 0)
+        qsort(s->number, (size_t)s->numbers, sizeof *s->number, fewest_first);
+    if (s->numbers > MOST_EXACT_PAIRS) {
+        // Set assumed_s of all numbers; above the last doubling its own work holds
+        double low_work = 0.0, high_work;
+
+        s->out->assumed = true;
+        for (int64_t low = odd_part(s->node); low <= s->range->to; low *= 2) {
+            PLAIT_TRY(find_work(s, 2 * low, &high_work, err));
+            for (int i = 0; i < s->numbers && low_work > 0.0; i++) {
+                gpu_number *const n = &s->number[i];
+                const double share = log2((double)n->gpus / (double)low);
+                const double work =
+                    high_work > low_work ? low_work + share * (high_work - low_work) : low_work;
+
+                if (n->gpus >= low && n->gpus < 2 * low)
+                    n->assumed_s = (1.0 - margin) * work * n->gbs / n->gpus;
+            }
+            low_work = high_work;
+        }
+    }
     PLAIT_TRY(search_numbers(s, err));
     // find_row draws no runs: draw those of the rows that remain.
     for (int i = s->known; i < s->rows; i++) {

@@ -152,40 +152,6 @@ static bool host_fits(const search_run *run, search_worker *worker, const plait_
     return host_bytes == 0.0 || plait_degrees_host_bytes(worker->table, degrees) <= host_bytes;
 }
 
-/*
- * A plan that may enter a list by its lower bound is simulated, then placed by its exact price. (S.4) The
- * coarse pass simulates at its end instead.
- */
-static void consider(const search_run *run, search_worker *worker, search_found *found,
-                     const plait_degrees *degrees, plait_price price, int64_t index)
-{
-    if (price.peak_bytes > run->capacity_bytes && price.peak_bytes > run->tight_bytes)
-        return;
-    plan_point plan = {*degrees, price, objective_of(run, price), index};
-    if (run->counts) {
-        if (price.peak_bytes <= run->capacity_bytes)
-            variants_count(run, worker, found, &plan);
-        return;
-    }
-    plan_place place = place_of(run, found, &plan);
-    if (!(place.ranks || place.fronts || place.tight) || !host_fits(run, worker, degrees))
-        return;
-    if (!price.exact && !run->coarse) {
-        found->simulated++;
-        if (plait_degrees_simulate(worker->table, degrees, worker->scratch, &plan.price, NULL) !=
-            PLAIT_OK)
-            found->failed = true;
-        plan.objective = objective_of(run, plan.price);
-        place = place_of(run, found, &plan);
-    }
-    if (place.ranks)
-        top_add(&found->top, &plan);
-    if (place.tight)
-        top_add(&found->tight_best, &plan);
-    if (place.fronts && !front_add(&found->front, &plan))
-        found->failed = true;
-}
-
 /* The number of choices of a split; the coarse pass and pairs of microbatches exclude full:N. */
 static int choices_of(const search_run *run, const space_split *split, bool paired)
 {
@@ -249,7 +215,33 @@ static void price_shard(const search_run *run, search_worker *worker, plait_degr
         const plait_price price = plait_degrees_cost(worker->table, &degrees);
         if (use == SET_ALL)
             count(run, worker, &degrees, price, found);
-        consider(run, worker, found, &degrees, price, first + c);
+        // A plan that may enter a list by its lower bound is simulated, then placed by its exact
+        // price. (S.4) The coarse pass simulates at its end instead.
+        if (price.peak_bytes > run->capacity_bytes && price.peak_bytes > run->tight_bytes)
+            continue;
+        plan_point plan = {degrees, price, objective_of(run, price), first + c};
+        if (run->counts) {
+            if (price.peak_bytes <= run->capacity_bytes)
+                variants_count(run, worker, found, &plan);
+            continue;
+        }
+        plan_place place = place_of(run, found, &plan);
+        if (!(place.ranks || place.fronts || place.tight) || !host_fits(run, worker, &degrees))
+            continue;
+        if (!price.exact && !run->coarse) {
+            found->simulated++;
+            if (plait_degrees_simulate(worker->table, &degrees, worker->scratch, &plan.price,
+                                       NULL) != PLAIT_OK)
+                found->failed = true;
+            plan.objective = objective_of(run, plan.price);
+            place = place_of(run, found, &plan);
+        }
+        if (place.ranks)
+            top_add(&found->top, &plan);
+        if (place.tight)
+            top_add(&found->tight_best, &plan);
+        if (place.fronts && !front_add(&found->front, &plan))
+            found->failed = true;
     }
 }
 
@@ -314,37 +306,10 @@ static bool count_points(search_worker *worker, int i, space_pipeline *p, search
     return any;
 }
 
-/* Searches the pipeline of the i-th divisor. Unless points are counted, its shards are listed only if needed. */
-static void explore_pipeline(const search_run *run, search_worker *worker, int i, space_pipeline *p,
-                             int64_t batch, set_use most, search_found *found)
-{
-    // Indices of a task follow those of all tasks before it.
-    int64_t first = (batch << 40) + found->points;
-    const bool counted = counts_points(run);
-
-    if (counted && !count_points(worker, i, p, found))
-        return;
-    if (most != SET_NOTHING)
-        most = lesser(
-            most, use_of(run, found,
-                         plait_pipeline_floor(worker->table, &p->degrees, most_bytes(run, found))));
-    if (most == SET_NOTHING || (!counted && !count_points(worker, i, p, found)))
-        return;
-    most = lesser(most, use_of(run, found, plait_pipeline_bound(worker->table, &p->degrees)));
-    for (int kind = 0; most != SET_NOTHING && kind < p->kinds; kind++)
-        first += explore_kind(run, worker, p, &p->kind[kind], first, most, found);
-}
-
 // ---- rows ----------------------------------------------------------------------------------
 
 /* Rows hardly differ in the memory of their leanest plan: the coarse pass tries every 16th. */
 enum { CLOSEST_STRIDE = 16 };
-
-/* The cp that the coarse pass tries. Models with experts have many rows, and cp 1 suffices. Chosen by time. */
-static int most_context(const search_run *run)
-{
-    return model_has_experts(run->problem->model) ? 1 : 4;
-}
 
 /*
  * The coarse pass tries a small cp and the smallest microbatch. When variants are counted, only rows that may
@@ -356,7 +321,10 @@ static bool row_wanted(const search_run *run, const plait_degrees *row)
         return variants_in_row(run, row);
     if (run->coarse && run->closest && (row - run->space->row) % CLOSEST_STRIDE != 0)
         return false;
-    return !run->coarse || (row->cp <= most_context(run) && row->mbs == 1);
+    // The cp that the coarse pass tries. Models with experts have many rows, and cp 1 suffices.
+    // Chosen by time.
+    return !run->coarse ||
+           (row->cp <= (model_has_experts(run->problem->model) ? 1 : 4) && row->mbs == 1);
 }
 
 static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
@@ -396,7 +364,25 @@ static void explore_row(const search_run *run, search_worker *worker, int64_t ro
         bounded = true;
         if (use == SET_NOTHING && !counts_points(run))
             return;
-        explore_pipeline(run, worker, i, &pipeline, batch, use, found);
+        // Search the pipeline of the i-th divisor. Unless points are counted, its shards are listed
+        // only if needed.
+        set_use most = use;
+        // Indices of a task follow those of all tasks before it.
+        int64_t first = (batch << 40) + found->points;
+        const bool counted = counts_points(run);
+
+        if (counted && !count_points(worker, i, &pipeline, found))
+            continue;
+        if (most != SET_NOTHING)
+            most = lesser(most, use_of(run, found,
+                                       plait_pipeline_floor(worker->table, &pipeline.degrees,
+                                                            most_bytes(run, found))));
+        if (most == SET_NOTHING || (!counted && !count_points(worker, i, &pipeline, found)))
+            continue;
+        most = lesser(most,
+                      use_of(run, found, plait_pipeline_bound(worker->table, &pipeline.degrees)));
+        for (int kind = 0; most != SET_NOTHING && kind < pipeline.kinds; kind++)
+            first += explore_kind(run, worker, &pipeline, &pipeline.kind[kind], first, most, found);
     }
 }
 
@@ -466,17 +452,12 @@ static plait_status coarse_pass(search_run *run, search_found *known, plait_erro
 /* With more points in the coarse pass, or many rows, that pass alone decides whether a plan fits. (S.14) */
 enum { POINTS_WORTH_A_PROOF = 1 << 20 };
 
-static bool is_enough(const search_run *run, const search_found *coarse)
-{
-    return run->fits_only && coarse->top.count > 0 &&
-           (search_is_large(run->space->rows) || coarse->points > POINTS_WORTH_A_PROOF);
-}
-
 static plait_status both_passes(search_run *run, search_found *coarse, search_found *found,
                                 plait_error *err)
 {
     PLAIT_TRY(coarse_pass(run, coarse, err));
-    if (is_enough(run, coarse)) {
+    if (run->fits_only && coarse->top.count > 0 &&
+        (search_is_large(run->space->rows) || coarse->points > POINTS_WORTH_A_PROOF)) {
         *found = *coarse;
         return PLAIT_OK;
     }

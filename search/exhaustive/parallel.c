@@ -85,11 +85,6 @@ static void found_begin(const search_run *run, search_found *found, const search
                     !top_make(&found->tight_best, 1, 0, arena);
 }
 
-static variant_count variants_of_both(variant_count a, variant_count b)
-{
-    return (variant_count){a.plans + b.plans, fmax(a.worst, b.worst)};
-}
-
 /* Copies the plans and the front of a task into the merged lists. */
 static bool merge_plans(const search_found *part, search_found *merged)
 {
@@ -111,7 +106,9 @@ static bool merge(const search_run *run, const search_found *part, search_found 
     merged->tight += part->tight;
     merged->simulated += part->simulated;
     for (int i = 0; part->variant && i < run->options->top; i++)
-        merged->variant[i] = variants_of_both(part->variant[i], merged->variant[i]);
+        merged->variant[i] =
+            (variant_count){part->variant[i].plans + merged->variant[i].plans,
+                            fmax(part->variant[i].worst, merged->variant[i].worst)};
     if (!merge_plans(part, merged))
         return false;
     merged->open.floor_s = fmin(merged->open.floor_s, part->open.floor_s);
@@ -119,13 +116,6 @@ static bool merge(const search_run *run, const search_found *part, search_found 
         if (!open_add(&merged->open, &part->open.point[i]))
             return false;
     return !part->failed;
-}
-
-static void report_progress(const search_run *run, int64_t done, int64_t batches)
-{
-    if (run->options->progress && omp_get_thread_num() == 0)
-        run->options->progress(run->options->progress_context,
-                               ((double)done / (double)batches + !run->coarse) / 2.0);
 }
 
 /* Distance between the tasks of each wave, of those not in an earlier wave. Chosen by time. */
@@ -165,7 +155,9 @@ static void run_task(const search_run *run, search_worker *worker, search_explor
         found->failed = true;
 #pragma omp atomic capture
     done = ++tasks->done;
-    report_progress(run, done, tasks->count);
+    if (run->options->progress && omp_get_thread_num() == 0)
+        run->options->progress(run->options->progress_context,
+                               ((double)done / (double)tasks->count + !run->coarse) / 2.0);
 }
 
 plait_status search_batches(const search_run *run, search_explore *explore, search_found *merged,

@@ -29,31 +29,6 @@ static bool parse_range(const char *value, plait_limit *limit)
            limit->low <= limit->high;
 }
 
-/* Parses a number or a range, or for a key of words a word, which is stored in its canonical spelling. */
-static plait_status add_limit(plait_search_options *options, const char *name, const char *value,
-                              plait_error *err)
-{
-    const int key = plait_key_find(name);
-    plait_degrees probe = plait_degrees_init();
-    plait_limit limit = {.key = (plait_key_id)key};
-
-    if (options->limits == PLAIT_MAX_LIMITS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected at most %d limits, found more",
-                          PLAIT_MAX_LIMITS);
-    if (key >= 0 && plait_keys[key].words == NULL) {
-        if (!parse_range(value, &limit))
-            return plait_fail(err, PLAIT_ERROR_RANGE, name,
-                              "expected a number or a range like 2..16, found '%s'", value);
-        if (!strstr(value, ".."))
-            PLAIT_TRY(plait_degrees_set(&probe, name, value, err));
-    } else {
-        PLAIT_TRY(plait_degrees_set(&probe, name, value, err));
-        plait_degrees_get(&probe, limit.key, limit.value, sizeof limit.value);
-    }
-    options->limit[options->limits++] = limit;
-    return PLAIT_OK;
-}
-
 /*
  * Length up to the comma after a value. first-last:F,L contains one comma, a layout any number of them:
  * it ends before the next key.
@@ -94,7 +69,26 @@ plait_status plait_search_limit(plait_search_options *options, const char *text,
                               piece);
         for (char *c = piece; *c; c++)
             *c = *c == '-' ? '_' : *c;
-        PLAIT_TRY(add_limit(options, piece, value, err));
+        // Parse a number or a range, or for a key of words a word, which is stored in its canonical
+        // spelling
+        const int key = plait_key_find(piece);
+        plait_degrees probe = plait_degrees_init();
+        plait_limit limit = {.key = (plait_key_id)key};
+
+        if (options->limits == PLAIT_MAX_LIMITS)
+            return plait_fail(err, PLAIT_ERROR_RANGE, piece,
+                              "expected at most %d limits, found more", PLAIT_MAX_LIMITS);
+        if (key >= 0 && plait_keys[key].words == NULL) {
+            if (!parse_range(value, &limit))
+                return plait_fail(err, PLAIT_ERROR_RANGE, piece,
+                                  "expected a number or a range like 2..16, found '%s'", value);
+            if (!strstr(value, ".."))
+                PLAIT_TRY(plait_degrees_set(&probe, piece, value, err));
+        } else {
+            PLAIT_TRY(plait_degrees_set(&probe, piece, value, err));
+            plait_degrees_get(&probe, limit.key, limit.value, sizeof limit.value);
+        }
+        options->limit[options->limits++] = limit;
         at += length + (at[length] == ',');
     }
     return PLAIT_OK;

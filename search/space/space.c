@@ -9,11 +9,6 @@
 #include "base/text.h"
 #include "plan/model_queries.h"
 
-static int usual(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
-{
-    return plait_key_default(problem, d, key);
-}
-
 // ---- rows ----------------------------------------------------------------------------------
 
 /* Rows are counted by a first walk and written by a second one. */
@@ -118,7 +113,7 @@ static void walk_experts(row_walk *walk, plait_degrees d)
     const plait_problem *problem = space->problem;
 
     if (!model_has_experts(problem->model)) {
-        d.etp = usual(problem, &d, PLAIT_KEY_ETP);
+        d.etp = plait_key_default(problem, &d, PLAIT_KEY_ETP);
         if (limits_allow(space->options, PLAIT_KEY_EP, 1) &&
             limits_allow(space->options, PLAIT_KEY_ETP, d.etp))
             walk_mbs(walk, d);
@@ -309,8 +304,11 @@ static bool layers_take(const plait_problem *problem, int degree)
     return taken;
 }
 
-static plait_status list_degrees(plan_space *space, plait_arena *arena, plait_error *err)
+plait_status space_make_rows(const plait_problem *problem, const plait_search_options *options,
+                             plait_arena *arena, plan_space *space, plait_error *err)
 {
+    *space = (plan_space){.problem = problem, .options = options};
+    PLAIT_TRY(space_list_values(space, arena, err));
     const int gpus = space->problem->job.gpus;
     int *const value = plait_arena_alloc(arena, (size_t)gpus, sizeof *value);
     int count = 0;
@@ -320,15 +318,6 @@ static plait_status list_degrees(plan_space *space, plait_arena *arena, plait_er
         if (layers_take(space->problem, degree))
             value[count++] = degree;
     space->divisors = (space_list){count, value};
-    return PLAIT_OK;
-}
-
-plait_status space_make_rows(const plait_problem *problem, const plait_search_options *options,
-                             plait_arena *arena, plan_space *space, plait_error *err)
-{
-    *space = (plan_space){.problem = problem, .options = options};
-    PLAIT_TRY(space_list_values(space, arena, err));
-    PLAIT_TRY(list_degrees(space, arena, err));
     return list_rows(space, arena, err);
 }
 

@@ -120,17 +120,6 @@ dispatch_cache *dispatch_cache_new(plait_arena *arena)
     return plait_arena_alloc(arena, 1, sizeof(dispatch_cache));
 }
 
-static dispatch_key key_of(const plan_space *space, const plait_degrees *d)
-{
-    return (dispatch_key){(double)d->mbs * space->problem->job.seq / d->cp,
-                          d->tp,
-                          d->sp,
-                          d->etp,
-                          d->ep,
-                          d->placement,
-                          true};
-}
-
 static uint64_t hash_of(const dispatch_key *key)
 {
     const int words[] = {key->tp, key->sp, key->etp, key->ep, key->placement};
@@ -143,7 +132,13 @@ static uint64_t hash_of(const dispatch_key *key)
 row_dispatchers space_dispatchers_of(dispatch_cache *cache, const plan_space *space,
                                      const plait_degrees *row)
 {
-    const dispatch_key key = key_of(space, row);
+    const dispatch_key key = (dispatch_key){(double)row->mbs * space->problem->job.seq / row->cp,
+                                            row->tp,
+                                            row->sp,
+                                            row->etp,
+                                            row->ep,
+                                            row->placement,
+                                            true};
     cached_dispatch *const cached = &cache->of[hash_of(&key) % DISPATCHES];
 
     if (memcmp(&cached->key, &key, sizeof key) != 0)

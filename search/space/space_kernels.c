@@ -56,16 +56,6 @@ unsigned space_running_kernels(const plan_space *space, const plait_degrees *row
     return runs;
 }
 
-static void price_kernels(const plait_problem *problem, plait_degrees d, kernel_uses *uses)
-{
-    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
-        d.attention = (unsigned char)kernel;
-        for (int k = 0; (uses->runs >> kernel & 1u) && k < uses->kinds; k++)
-            if (model_first_with_mixer(problem->model, k) == k)
-                uses->use[kernel][k] = plait_attention_use_of(problem, &d, k);
-    }
-}
-
 static bool is_dominated(const kernel_uses *uses, int kernel)
 {
     for (int other = 0; other < PLAIT_ATTENTION_KERNELS; other++)
@@ -83,7 +73,13 @@ unsigned space_kernels_of(const plan_space *space, const plait_degrees *row)
 
     if ((uses.runs & (uses.runs - 1)) == 0) // one, or none
         return uses.runs;
-    price_kernels(space->problem, *row, &uses);
+    plait_degrees d = *row;
+    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
+        d.attention = (unsigned char)kernel;
+        for (int k = 0; (uses.runs >> kernel & 1u) && k < uses.kinds; k++)
+            if (model_first_with_mixer(space->problem->model, k) == k)
+                uses.use[kernel][k] = plait_attention_use_of(space->problem, &d, k);
+    }
     for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++)
         if ((uses.runs >> kernel & 1u) && is_dominated(&uses, kernel))
             left &= ~(1u << kernel);

@@ -144,29 +144,6 @@ static int most_chunks(const plan_space *space)
                                  : PLAIT_SPLIT_BOTH);
 }
 
-/* The schedule decides which layers share a rank, and so which splits are legal. */
-static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
-                                space_splits *out, plait_error *err)
-{
-    static const plait_schedule of_chunks[] = {PLAIT_1F1B, PLAIT_ZB_V, PLAIT_INTERLEAVED};
-    const int layers = most_chunks(space);
-    const int limit = space->problem->runtime->can.most[PLAIT_KEY_VPP];
-    const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
-    const int high[] = {1, max_vpp < 2 ? max_vpp : 2, max_vpp};
-    plait_degrees d = plait_degrees_init();
-    space_split *list =
-        plait_arena_alloc(arena, (size_t)(max_vpp + 1) * PLAIT_SPLITS, sizeof *list);
-
-    PLAIT_TRY(plait_check_allocated(list, err));
-    *out = (space_splits){.split = list};
-    d.pp = pp;
-    for (int k = 0; k < 3; k++) {
-        d.schedule = (unsigned char)of_chunks[k];
-        list_range(space, d, k == 0 ? 1 : 2, high[k], list, out);
-    }
-    return PLAIT_OK;
-}
-
 plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_error *err)
 {
     const plait_problem *problem = space->problem;
@@ -176,8 +153,26 @@ plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_erro
     for (int i = 0; i < space->divisors.count; i++) {
         const int pp = space->divisors.value[i];
         if (pp <= most_chunks(space) && pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&
-            limits_allow(space->options, PLAIT_KEY_PP, pp))
-            PLAIT_TRY(list_splits(space, pp, arena, &splits[i], err));
+            limits_allow(space->options, PLAIT_KEY_PP, pp)) {
+            // The schedule decides which layers share a rank, and so which splits are legal
+            space_splits *out = &splits[i];
+            static const plait_schedule of_chunks[] = {PLAIT_1F1B, PLAIT_ZB_V, PLAIT_INTERLEAVED};
+            const int layers = most_chunks(space);
+            const int limit = space->problem->runtime->can.most[PLAIT_KEY_VPP];
+            const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
+            const int high[] = {1, max_vpp < 2 ? max_vpp : 2, max_vpp};
+            plait_degrees d = plait_degrees_init();
+            space_split *list =
+                plait_arena_alloc(arena, (size_t)(max_vpp + 1) * PLAIT_SPLITS, sizeof *list);
+
+            PLAIT_TRY(plait_check_allocated(list, err));
+            *out = (space_splits){.split = list};
+            d.pp = pp;
+            for (int k = 0; k < 3; k++) {
+                d.schedule = (unsigned char)of_chunks[k];
+                list_range(space, d, k == 0 ? 1 : 2, high[k], list, out);
+            }
+        }
     }
     space->splits = splits;
     return PLAIT_OK;

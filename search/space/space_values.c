@@ -11,10 +11,11 @@
 
 // ---- numbers and words ---------------------------------------------------------------------
 
-/* All divisors in ascending order; each i <= sqrt(of) gives one from either end. */
-static plait_status list_divisors(int of, plait_arena *arena, space_list *out, plait_error *err)
+/* The divisors that the limits of a key allow, ascending; each i <= sqrt(of) gives one from either end. */
+static plait_status list_divisors(const plait_search_options *options, plait_key_id key, int of,
+                                  plait_arena *arena, space_list *out, plait_error *err)
 {
-    int count = 0;
+    int count = 0, kept = 0;
 
     for (int64_t i = 1; i * i <= of; i++)
         if (of % i == 0)
@@ -30,24 +31,10 @@ static plait_status list_divisors(int of, plait_arena *arena, space_list *out, p
         if (i * i != of)
             value[--high] = (int)(of / i);
     }
-    *out = (space_list){count, value};
-    return PLAIT_OK;
-}
-
-/* The divisors that the limits of a key allow. */
-static plait_status list_allowed(const plait_search_options *options, int of, plait_key_id key,
-                                 plait_arena *arena, space_list *out, plait_error *err)
-{
-    space_list all;
-    int count = 0;
-
-    PLAIT_TRY(list_divisors(of, arena, &all, err));
-    int *value = plait_arena_alloc(arena, (size_t)all.count, sizeof *value);
-    PLAIT_TRY(plait_check_allocated(value, err));
-    for (int i = 0; i < all.count; i++)
-        if (limits_allow(options, key, all.value[i]))
-            value[count++] = all.value[i];
-    *out = (space_list){count, value};
+    for (int i = 0; i < count; i++)
+        if (limits_allow(options, key, value[i]))
+            value[kept++] = value[i];
+    *out = (space_list){kept, value};
     return PLAIT_OK;
 }
 
@@ -139,27 +126,6 @@ static unsigned worthwhile_overlaps(const plan_space *space)
     return takes;
 }
 
-/*
- * Dispatchers that differ in seconds alone. An all-gather needs a buffer as well and is listed only if the
- * runtime has no other; a dispatch in 8 bits changes numerics.
- */
-static unsigned worthwhile_dispatchers(const plan_space *space)
-{
-    const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_DISPATCHER];
-    const unsigned narrow = space->options->allow_numerics ? 0 : 1u << PLAIT_DISPATCH_DEEPEP_FP8;
-    const unsigned worthwhile = takes & ~(1u << PLAIT_DISPATCH_ALLGATHER | narrow);
-
-    return is_limited(space->options, PLAIT_KEY_DISPATCHER) || worthwhile == 0 ? takes : worthwhile;
-}
-
-static plait_status list_expert_keys(plan_space *space, plait_arena *arena, plait_error *err)
-{
-    PLAIT_TRY(list_mask(space, worthwhile_overlaps(space), PLAIT_KEY_EP_OVERLAP, arena,
-                        &space->ep_overlaps, err));
-    return list_mask(space, worthwhile_dispatchers(space), PLAIT_KEY_DISPATCHER, arena,
-                     &space->dispatchers, err);
-}
-
 // ---- recomputation -------------------------------------------------------------------------
 
 /* The module core_attn alone equals `selective`, which is listed instead. */
@@ -169,11 +135,6 @@ static bool is_selective(const plait_search_options *options, const plait_capabi
     return modules == 1u << PLAIT_MODULE_core_attn &&
            (can->takes[PLAIT_KEY_RECOMPUTE] >> PLAIT_RECOMPUTE_SELECTIVE & 1u) &&
            limits_allow_text(options, PLAIT_KEY_RECOMPUTE, "selective");
-}
-
-static bool offload_listed(const plait_search_options *options, unsigned char set)
-{
-    return plait_offload_searched(set) || is_limited(options, PLAIT_KEY_OFFLOAD_ACTS);
 }
 
 /* Adds a recompute choice with each set of activations that can be offloaded beside it, none first. */
@@ -189,7 +150,9 @@ static void add_recompute(const plait_problem *problem, const plait_search_optio
     if (!limits_allow_text(options, PLAIT_KEY_RECOMPUTE, text))
         return;
     for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++)
-        if ((sets >> set & 1u) && offload_listed(options, (unsigned char)set) &&
+        if ((sets >> set & 1u) &&
+            (plait_offload_searched((unsigned char)set) ||
+             is_limited(options, PLAIT_KEY_OFFLOAD_ACTS)) &&
             limits_allow_value(options, PLAIT_KEY_OFFLOAD_ACTS, set) &&
             inputs_wait(problem, (unsigned char)set) && inputs_stay((unsigned char)set, choice))
             list[(*count)++] = (space_choice){choice, (unsigned char)set};
@@ -209,25 +172,6 @@ static void limit_full_layers(const plait_search_options *options, space_recompu
         else
             out->full_layers = false;
     }
-}
-
-/* The choices that are legal with pairs of microbatches. */
-static plait_status list_paired(const plait_problem *problem, plait_arena *arena,
-                                space_recompute *out, plait_error *err)
-{
-    space_choice *pair = plait_arena_alloc(arena, (size_t)out->count + 1, sizeof *pair);
-    plait_degrees probe = plait_degrees_init();
-
-    PLAIT_TRY(plait_check_allocated(pair, err));
-    probe.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
-    for (int i = 0; i < out->count; i++) {
-        probe.recompute = out->value[i].recompute;
-        probe.offload_acts = out->value[i].offload_acts;
-        if (plan_recompute_legal(problem, &probe, &no_reason))
-            pair[out->paired++] = out->value[i];
-    }
-    out->pair = pair;
-    return PLAIT_OK;
 }
 
 /* The kinds of the runtime, with the sets of modules that the model has; full:N is stored as a range. */
@@ -266,7 +210,20 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
         .high = PLAIT_MAX_LAYERS,
     };
     limit_full_layers(options, out);
-    return list_paired(problem, arena, out, err);
+    // The choices that are legal with pairs of microbatches
+    space_choice *pair = plait_arena_alloc(arena, (size_t)out->count + 1, sizeof *pair);
+    plait_degrees probe = plait_degrees_init();
+
+    PLAIT_TRY(plait_check_allocated(pair, err));
+    probe.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
+    for (int i = 0; i < out->count; i++) {
+        probe.recompute = out->value[i].recompute;
+        probe.offload_acts = out->value[i].offload_acts;
+        if (plan_recompute_legal(problem, &probe, &no_reason))
+            pair[out->paired++] = out->value[i];
+    }
+    out->pair = pair;
+    return PLAIT_OK;
 }
 
 // ---- all keys ------------------------------------------------------------------------------
@@ -277,16 +234,28 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
     const plait_search_options *options = space->options;
     const plait_capabilities *can = &problem->runtime->can;
 
-    PLAIT_TRY(list_divisors(problem->job.gpus, arena, &space->divisors, err));
+    const plait_key_id no_key = PLAIT_KEYS;
+
+    PLAIT_TRY(list_divisors(options, no_key, problem->job.gpus, arena, &space->divisors, err));
     PLAIT_TRY(
-        list_allowed(options, problem->job.gbs, PLAIT_KEY_MBS, arena, &space->microbatch, err));
+        list_divisors(options, PLAIT_KEY_MBS, problem->job.gbs, arena, &space->microbatch, err));
     PLAIT_TRY(
         list_mask(space, can->takes[PLAIT_KEY_ZERO], PLAIT_KEY_ZERO, arena, &space->zero, err));
     PLAIT_TRY(list_mask(space, can->takes[PLAIT_KEY_SCHEDULE], PLAIT_KEY_SCHEDULE, arena,
                         &space->schedules, err));
     PLAIT_TRY(
         list_mask(space, can->takes[PLAIT_KEY_ORDER], PLAIT_KEY_ORDER, arena, &space->orders, err));
-    PLAIT_TRY(list_expert_keys(space, arena, err));
+    PLAIT_TRY(list_mask(space, worthwhile_overlaps(space), PLAIT_KEY_EP_OVERLAP, arena,
+                        &space->ep_overlaps, err));
+    // Dispatchers that differ in seconds alone. An all-gather needs a buffer as well and is listed
+    // only if the runtime has no other; a dispatch in 8 bits changes numerics.
+    const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_DISPATCHER];
+    const unsigned narrow = space->options->allow_numerics ? 0 : 1u << PLAIT_DISPATCH_DEEPEP_FP8;
+    const unsigned worthwhile = takes & ~(1u << PLAIT_DISPATCH_ALLGATHER | narrow);
+    PLAIT_TRY(list_mask(
+        space,
+        is_limited(space->options, PLAIT_KEY_DISPATCHER) || worthwhile == 0 ? takes : worthwhile,
+        PLAIT_KEY_DISPATCHER, arena, &space->dispatchers, err));
     PLAIT_TRY(list_free_keys(space, arena, err));
     return space_list_recompute(problem, options, arena, &space->recompute, err);
 }
