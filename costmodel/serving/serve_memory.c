@@ -49,39 +49,17 @@ static double vocabulary(const plait_serving *serving, const plait_shard *shard)
     return embedding.weights.dense + head.weights.dense;
 }
 
-static plait_shard shard_of(const plait_serving *serving)
-{
-    const plait_worker w = serving->worker;
-
-    return (plait_shard){.tp = w.tp,
-                         .cp = 1,
-                         .ep = w.ep,
-                         .etp = w.tp * w.dp_attention / w.ep,
-                         .attention = PLAIT_ATTENTION_FUSED,
-                         .runtime = &unpadded};
-}
-
-/*
- * Adds the cache of `layers` layers: every token if attention has no window, else at most the
- * tokens within its reach.
- */
-static void add_cache(const plait_serving *serving, const plait_cache *cache, double layers,
-                      plait_serve_memory *out)
-{
-    const double token = cache->width * serve_kv_bytes(serving->kv) + cache->index;
-
-    if (cache->reach > 0.0)
-        out->sequence += layers * token * smaller(cache->reach, out->mean);
-    else
-        out->token += layers * token;
-    out->sequence += layers * cache->state;
-}
-
 plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double mean)
 {
     const plait_model *model = serving->model;
     const plait_accelerator *gpu = serving->cluster->group[0].accelerator;
-    const plait_shard shard = shard_of(serving);
+    const plait_worker w = serving->worker;
+    const plait_shard shard = (plait_shard){.tp = w.tp,
+                                            .cp = 1,
+                                            .ep = w.ep,
+                                            .etp = w.tp * w.dp_attention / w.ep,
+                                            .attention = PLAIT_ATTENTION_FUSED,
+                                            .runtime = &unpadded};
     const double stages = serving->worker.pp;
     const double bytes = serve_format_of(gpu, serving->weights).bytes;
     plait_serve_memory out = {.all = gpu->memory_bytes, .mean = larger(mean, 1.0)};
@@ -91,7 +69,15 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
         const held weights = layer_weights(serving, &shard, &model->kind[k]);
         const plait_block block = describe(serving, &shard, &model->kind[k], out.mean);
         out.weights += layers * (bytes * weights.narrow + 2.0 * weights.wide);
-        add_cache(serving, &block.cache, layers, &out);
+        // Add the cache of `layers` layers: every token if attention has no window, else at most
+        // the tokens within its reach
+        const double token = block.cache.width * serve_kv_bytes(serving->kv) + block.cache.index;
+
+        if (block.cache.reach > 0.0)
+            out.sequence += layers * token * smaller(block.cache.reach, out.mean);
+        else
+            out.token += layers * token;
+        out.sequence += layers * block.cache.state;
     }
     out.weights = (out.weights + 2.0 * vocabulary(serving, &shard)) / stages;
     out.token /= stages;

@@ -325,36 +325,6 @@ static plait_service queued(const plait_deployment *d, const plait_load *load)
 
 // ---- all kinds of load ---------------------------------------------------------------------
 
-/*
- * Returns the largest contribution to the time per token: a part of the step, or the time that
- * prompts add to it.
- */
-static plait_serve_bind binding(const plait_service *s, bool disaggregated)
-{
-    static const plait_serve_bind of[PLAIT_STEP_PARTS] = {
-        [PLAIT_STEP_linear] = PLAIT_SERVE_BINDS_WEIGHTS,
-        [PLAIT_STEP_experts] = PLAIT_SERVE_BINDS_WEIGHTS,
-        [PLAIT_STEP_decode_attention] = PLAIT_SERVE_BINDS_KV_READS,
-        [PLAIT_STEP_prompt_attention] = PLAIT_SERVE_BINDS_COMPUTE,
-        [PLAIT_STEP_reduce] = PLAIT_SERVE_BINDS_ALL_REDUCE,
-        [PLAIT_STEP_exchange] = PLAIT_SERVE_BINDS_EXCHANGE,
-        [PLAIT_STEP_stages] = PLAIT_SERVE_BINDS_ALL_REDUCE,
-        [PLAIT_STEP_head] = PLAIT_SERVE_BINDS_WEIGHTS,
-        [PLAIT_STEP_launch] = PLAIT_SERVE_BINDS_LAUNCH,
-    };
-    double sum[PLAIT_SERVE_BINDS] = {0};
-    int most = 0;
-
-    for (int p = 0; p < PLAIT_STEP_PARTS; p++)
-        sum[of[p]] += s->parts[p];
-    if (!disaggregated)
-        sum[PLAIT_SERVE_BINDS_PREFILL] = larger(s->tpot_s - s->step_s, 0.0);
-    for (int b = 1; b < PLAIT_SERVE_BINDS; b++)
-        if (sum[b] > sum[most])
-            most = b;
-    return (plait_serve_bind)most;
-}
-
 plait_service plait_serve(const plait_deployment *deployment, plait_load load)
 {
     plait_service s;
@@ -374,8 +344,30 @@ plait_service plait_serve(const plait_deployment *deployment, plait_load load)
     const plait_pool *decode = &deployment->pool[deployment->disaggregated];
     serve_decode_s(decode, deployment->engine, &load, s.batch / decode->table->worker.dp_attention,
                    s.parts);
-    if (s.binds != PLAIT_SERVE_BINDS_CAPACITY)
-        s.binds = binding(&s, deployment->disaggregated);
+    if (s.binds != PLAIT_SERVE_BINDS_CAPACITY) {
+        static const plait_serve_bind of[PLAIT_STEP_PARTS] = {
+            [PLAIT_STEP_linear] = PLAIT_SERVE_BINDS_WEIGHTS,
+            [PLAIT_STEP_experts] = PLAIT_SERVE_BINDS_WEIGHTS,
+            [PLAIT_STEP_decode_attention] = PLAIT_SERVE_BINDS_KV_READS,
+            [PLAIT_STEP_prompt_attention] = PLAIT_SERVE_BINDS_COMPUTE,
+            [PLAIT_STEP_reduce] = PLAIT_SERVE_BINDS_ALL_REDUCE,
+            [PLAIT_STEP_exchange] = PLAIT_SERVE_BINDS_EXCHANGE,
+            [PLAIT_STEP_stages] = PLAIT_SERVE_BINDS_ALL_REDUCE,
+            [PLAIT_STEP_head] = PLAIT_SERVE_BINDS_WEIGHTS,
+            [PLAIT_STEP_launch] = PLAIT_SERVE_BINDS_LAUNCH,
+        };
+        double sum[PLAIT_SERVE_BINDS] = {0};
+        int most = 0;
+
+        for (int p = 0; p < PLAIT_STEP_PARTS; p++)
+            sum[of[p]] += s.parts[p];
+        if (!deployment->disaggregated)
+            sum[PLAIT_SERVE_BINDS_PREFILL] = larger(s.tpot_s - s.step_s, 0.0);
+        for (int b = 1; b < PLAIT_SERVE_BINDS; b++)
+            if (sum[b] > sum[most])
+                most = b;
+        s.binds = (plait_serve_bind)most;
+    }
     s.output_tokens_per_s = s.requests_per_s * load.output;
     return s;
 }

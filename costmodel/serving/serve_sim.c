@@ -73,30 +73,6 @@ static worker *emptiest(sim *s, int first, int last)
     return best;
 }
 
-static rank *emptiest_rank(worker *w)
-{
-    rank *best = &w->ranks[0];
-
-    for (int r = 1; r < w->count; r++)
-        if (w->ranks[r].running < best->running)
-            best = &w->ranks[r];
-    return best;
-}
-
-static void enqueue(sim *s, worker *w, int q)
-{
-    rank *r = emptiest_rank(w);
-
-    s->requests[q].next = NONE;
-    if (r->head == NONE)
-        r->head = q;
-    else
-        s->requests[r->tail].next = q;
-    r->tail = q;
-    r->running++;
-    w->load++;
-}
-
 // ---- steps ---------------------------------------------------------------------------------
 
 /* Tokens of cache that must be free when a request starts. */
@@ -346,18 +322,6 @@ static void preempt_newest(sim *s, const worker *w, rank *r)
     s->preempted++;
 }
 
-/* After a step has extended the caches, preempt the newest sequences until the others fit. */
-static void make_room(sim *s, const worker *w, rank *r)
-{
-    const double all = w->pool->kv_tokens > 0.0 ? w->pool->kv_tokens : 1e18;
-
-    if (r->decoding.count > 0 && r->contexts + r->done > all)
-        r->done = 0.0; // a prompt in progress is the newest request
-    while (r->decoding.count > 1 && r->contexts > all)
-        preempt_newest(s, w, r);
-    r->room = all - r->contexts;
-}
-
 static void end_step(sim *s, worker *w)
 {
     w->step += 1.0;
@@ -372,8 +336,17 @@ static void end_step(sim *s, worker *w)
         }
         r->contexts = r->decoding.count > 0 ? larger(r->contexts, r->decoding.count) : 0.0;
         end_prompts(s, w, i);
-        if (s->preempts)
-            make_room(s, w, r);
+        if (s->preempts) {
+            // After a step has extended the caches, preempt the newest sequences until the others
+            // fit
+            const double all = w->pool->kv_tokens > 0.0 ? w->pool->kv_tokens : 1e18;
+
+            if (r->decoding.count > 0 && r->contexts + r->done > all)
+                r->done = 0.0; // a prompt in progress is the newest request
+            while (r->decoding.count > 1 && r->contexts > all)
+                preempt_newest(s, w, r);
+            r->room = all - r->contexts;
+        }
     }
     start_step(s, w);
 }
@@ -428,15 +401,21 @@ static void happen(sim *s, event e)
     }
     worker *w = decodes ? emptiest(s, s->prefill_workers, s->worker_count)
                         : emptiest(s, 0, s->prefill_workers);
-    enqueue(s, w, e.of);
+    rank *r = &w->ranks[0];
+
+    for (int i = 1; i < w->count; i++)
+        if (w->ranks[i].running < r->running)
+            r = &w->ranks[i];
+    s->requests[e.of].next = NONE;
+    if (r->head == NONE)
+        r->head = e.of;
+    else
+        s->requests[r->tail].next = e.of;
+    r->tail = e.of;
+    r->running++;
+    w->load++;
     if (!w->busy)
         start_step(s, w);
-}
-
-static bool is_stopped(const sim *s)
-{
-    return s->draws.stop != NULL && (int64_t)s->steps % 4096 == 0 &&
-           s->draws.stop(s->draws.stop_context, (double)s->finished / s->draws.requests);
 }
 
 plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load load,
@@ -461,7 +440,8 @@ plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load
     issue_arrivals(&s);
     while (s.events.count > 0 && s.finished < draws.requests && !s.out_of_memory) {
         happen(&s, event_pop(&s.events));
-        if (is_stopped(&s)) {
+        if (s.draws.stop != NULL && (int64_t)s.steps % 4096 == 0 &&
+            s.draws.stop(s.draws.stop_context, (double)s.finished / s.draws.requests)) {
             out->stopped = true;
             break;
         }

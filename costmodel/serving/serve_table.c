@@ -317,31 +317,6 @@ static void add_tokens(const bench *b, const plait_layer *layer, double count,
     }
 }
 
-static void add_contexts(const bench *b, const plait_layer *layer, double count,
-                         plait_step_table *out)
-{
-    for (int i = 0; i < PLAIT_STEP_CONTEXTS; i++) {
-        const double context = serve_grid_point(i);
-        const double decode = cached_s(b, layer, (plait_pass){PLAIT_DECODE, 1.0, 1.0, context});
-        out->decode_s[i] += count * decode;
-        out->few_s[i] += count * few_attention_s(b, layer, decode);
-        out->prompt_s[i] +=
-            count * cached_s(b, layer, (plait_pass){PLAIT_PREFILL, 1.0, context, context});
-    }
-}
-
-static void add_kernels(const bench *b, const plait_layer *layer, double count,
-                        plait_step_table *out)
-{
-    static const double some_tokens = 512.0; // the number of kernels does not depend on it
-    plait_block block;
-
-    plait_block_describe(b->serving->model, layer, &b->shard,
-                         (plait_pass){PLAIT_PREFILL, 1.0, some_tokens, some_tokens}, &block);
-    for (int i = 0; i < block.ops; i++)
-        out->kernels += count * block.op[i].count;
-}
-
 static void add_ends(const bench *b, plait_step_table *out)
 {
     static const plait_network network = {.nic = 1.0};
@@ -367,11 +342,6 @@ static void add_ends(const bench *b, plait_step_table *out)
     }
 }
 
-static bool divides(int heads, int tp)
-{
-    return heads % tp == 0 || tp % heads == 0;
-}
-
 static const char *misfit(const plait_serving *serving)
 {
     const plait_model *model = serving->model;
@@ -387,7 +357,8 @@ static const char *misfit(const plait_serving *serving)
         if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.full_mask)
             return "the model has no decoder";
         if (layer->mixer == PLAIT_MIXER_ATTENTION &&
-            (layer->attention.heads % w.tp != 0 || !divides(layer->attention.kv_heads, w.tp)))
+            (layer->attention.heads % w.tp != 0 ||
+             !(layer->attention.kv_heads % w.tp == 0 || w.tp % layer->attention.kv_heads == 0)))
             return "tp does not divide the attention heads";
         if (layer->mixer == PLAIT_MIXER_MLA && layer->mla.heads % w.tp != 0)
             return "tp does not divide the attention heads";
@@ -424,8 +395,23 @@ const char *plait_step_table_fill(const plait_serving *serving, plait_step_table
         if (model->kind[k].ffn == PLAIT_FFN_MOE)
             out->moe_layers += count;
         add_tokens(&b, &model->kind[k], count, out);
-        add_contexts(&b, &model->kind[k], count, out);
-        add_kernels(&b, &model->kind[k], count, out);
+        for (int i = 0; i < PLAIT_STEP_CONTEXTS; i++) {
+            const double context = serve_grid_point(i);
+            const double decode =
+                cached_s(&b, &model->kind[k], (plait_pass){PLAIT_DECODE, 1.0, 1.0, context});
+            out->decode_s[i] += count * decode;
+            out->few_s[i] += count * few_attention_s(&b, &model->kind[k], decode);
+            out->prompt_s[i] +=
+                count *
+                cached_s(&b, &model->kind[k], (plait_pass){PLAIT_PREFILL, 1.0, context, context});
+        }
+        static const double some_tokens = 512.0; // the number of kernels does not depend on it
+        plait_block block;
+
+        plait_block_describe(b.serving->model, &model->kind[k], &b.shard,
+                             (plait_pass){PLAIT_PREFILL, 1.0, some_tokens, some_tokens}, &block);
+        for (int i = 0; i < block.ops; i++)
+            out->kernels += count * block.op[i].count;
     }
     add_ends(&b, out);
     out->reduce_bytes = 2.0 * model->hidden;

@@ -30,28 +30,6 @@ static plait_status range_check(const char *where, int value, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status request_check(const plait_model *model, const plait_serve_request *request,
-                                  plait_error *err)
-{
-    PLAIT_TRY(model_check_parts(model, err));
-    PLAIT_TRY(range_check("sequences", request->sequences, err));
-    PLAIT_TRY(range_check("prompt_tokens", request->prompt_tokens, err));
-    PLAIT_TRY(range_check("output_tokens", request->output_tokens, err));
-    PLAIT_TRY(range_check("tp", request->tp, err));
-    PLAIT_TRY(range_check("pp", request->pp, err));
-    if (!(request->element_bytes > 0.0 && request->element_bytes <= MOST_ELEMENT_BYTES))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "element_bytes",
-                          "expected a positive number up to %d, found %g", MOST_ELEMENT_BYTES,
-                          request->element_bytes);
-    if (model->hidden % request->tp != 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "tp", "%d does not divide the hidden width %d",
-                          request->tp, model->hidden);
-    if (request->pp > model->layers)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "pp", "%d stages exceed the %d layers",
-                          request->pp, model->layers);
-    return PLAIT_OK;
-}
-
 /* Number of all-reduces in one pass over the first `layers` layers. */
 static int64_t reductions(const plait_model *model, int layers)
 {
@@ -158,7 +136,22 @@ plait_status plait_serve_volume_of(const plait_model *model, plait_serve_request
     const int64_t sequences = request.sequences;
 
     memset(out, 0, sizeof *out);
-    PLAIT_TRY(request_check(model, &request, err));
+    PLAIT_TRY(model_check_parts(model, err));
+    PLAIT_TRY(range_check("sequences", request.sequences, err));
+    PLAIT_TRY(range_check("prompt_tokens", request.prompt_tokens, err));
+    PLAIT_TRY(range_check("output_tokens", request.output_tokens, err));
+    PLAIT_TRY(range_check("tp", request.tp, err));
+    PLAIT_TRY(range_check("pp", request.pp, err));
+    if (!(request.element_bytes > 0.0 && request.element_bytes <= MOST_ELEMENT_BYTES))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "element_bytes",
+                          "expected a positive number up to %d, found %g", MOST_ELEMENT_BYTES,
+                          request.element_bytes);
+    if (model->hidden % request.tp != 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "tp", "%d does not divide the hidden width %d",
+                          request.tp, model->hidden);
+    if (request.pp > model->layers)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "pp", "%d stages exceed the %d layers",
+                          request.pp, model->layers);
     phase_lines(model, &request, sequences * request.prompt_tokens, 1,
                 out->line[PLAIT_SERVE_PREFILL]);
     phase_lines(model, &request, sequences, request.output_tokens - 1,
