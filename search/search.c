@@ -1,16 +1,15 @@
 /*
  * search.c - checks the options, runs the strategy, and builds the result
  *
- * A search lists the space (space.h), runs a strategy over it (exhaustive.h) and computes full
- * prices for the remaining plans (answer.h). The result names the strategy and states whether it
- * proves its ranking.
+ * A search lists the space (space.h), runs a strategy over it and computes full prices for the
+ * remaining plans (exhaustive.h). The result names the strategy and states whether it proves its
+ * ranking.
  */
 #include "plait/search.h"
 
 #include <math.h>
-#include <time.h>
 
-#include "search/answer.h"
+#include "search/exhaustive/exhaustive.h"
 #include "search/pipeline/heterogeneous.h"
 #include "plan/problem_check.h"
 #include "search/nested.h"
@@ -25,25 +24,7 @@ void plait_search_options_init(plait_search_options *options)
     };
 }
 
-plait_status search_options_check(const plait_search_options *options, plait_error *err)
-{
-    if (!options)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
-    if ((unsigned)options->objective >= PLAIT_OBJECTIVES)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
-                          "expected a value of plait_objective, found %d", (int)options->objective);
-    return limits_check(options, err);
-}
-
 // ---- the search ----------------------------------------------------------------------------
-
-double search_seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 const char *const plait_refine_name[PLAIT_REFINES + 1] = {"none",   "layouts", "stages",
                                                           "layers", "all",     NULL};
@@ -57,11 +38,6 @@ static int count_refinements(const plait_search_options *options)
     const int count = sizeof refinements / sizeof *refinements;
 
     return (int)options->refine < count ? (int)options->refine : count;
-}
-
-bool search_refines(const plait_search_options *options)
-{
-    return options->refine != PLAIT_REFINE_NONE;
 }
 
 /* Called if no plan fits: finds the plan that exceeds the capacity by the fewest bytes. (S.13) */

@@ -28,7 +28,6 @@
 #include "plait/lowlevel/schedule.h"
 #include "search/exhaustive/exhaustive.h"
 #include "plan/model_queries.h"
-#include "search/explain/variants.h"
 #include "costmodel/api.h"
 #include "plait/cost.h"
 

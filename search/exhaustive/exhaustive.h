@@ -102,18 +102,11 @@ void search_workers_end(search_run *run);
 /** The first thread's, for what is done between passes. NULL: out of memory. */
 search_worker *search_first_worker(const search_run *run);
 
-/** Fails (RANGE) if options are missing or hold a value that does not exist. */
-PLAIT_MUST_CHECK plait_status search_options_check(const plait_search_options *options,
-                                                   plait_error *err);
-
 /** How many threads to take: `asked`, or with 0 what the machine has. */
 int search_threads(int asked);
 
 /** Seconds of a clock that only counts on. */
 double search_seconds(void);
-
-/** Do options ask for more than plans of the first sort: uniform ones, or one run of stages a group? */
-bool search_refines(const plait_search_options *options);
 
 /**
  * Run a task for every batch of rows, on several threads, and merge what they found in order. What a
@@ -173,3 +166,27 @@ extern const plait_strategy plait_strategy_exhaustive;
 
 /** The value that plans are ranked by; of a lower bound of a price, a lower bound of the value. */
 double objective_of(const search_run *run, plait_price price);
+
+// answer.c
+/** Expands and prices points, sorted by objective. *plans lives in run->arena. */
+PLAIT_MUST_CHECK plait_status answer_ranking(const search_run *run, const plan_point *point,
+                                             int count, plait_ranked **plans, plait_error *err);
+
+/**
+ * Expands and prices a front, sorted by step time, without points that are dominated at full
+ * prices.
+ */
+PLAIT_MUST_CHECK plait_status answer_front(const search_run *run, const plan_front *front,
+                                           plait_ranked **plans, int *count, plait_error *err);
+
+// variants.c: the variants of the plans of a ranking, counted in a pass of their own (S.96)
+/** Upper bound on the objective of a variant. */
+double variants_most(const search_run *run);
+
+/** Counts a plan that fits if it is a variant: of its ranked plan, which it is not itself. */
+void variants_count(const search_run *run, search_worker *worker, search_found *found,
+                    plan_point *plan);
+
+/** Return whether a row, or its pipelines of one pp, may contain a variant. */
+bool variants_in_row(const search_run *run, const plait_degrees *row);
+bool variants_in_pipeline(const search_run *run, const plait_degrees *pipeline);

@@ -12,6 +12,8 @@
  */
 #include <math.h>
 #include <omp.h>
+#include <string.h>
+#include <time.h>
 
 #include "search/exhaustive/exhaustive.h"
 #include "costmodel/api.h"
@@ -19,6 +21,32 @@
 int search_threads(int asked)
 {
     return asked > 0 ? asked : omp_get_max_threads();
+}
+
+double search_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+bool open_add(point_list *list, const open_point *point)
+{
+    enum { FIRST_ROOM = 64 };
+
+    if (list->count == list->room) {
+        const int64_t room = list->room > 0 ? 2 * list->room : FIRST_ROOM;
+        open_point *more = plait_arena_alloc(list->arena, (size_t)room, sizeof *more);
+        if (!more)
+            return false;
+        if (list->count > 0)
+            memcpy(more, list->point, (size_t)list->count * sizeof *more);
+        list->point = more;
+        list->room = room;
+    }
+    list->point[list->count++] = *point;
+    return true;
 }
 
 plait_status search_workers_make(search_run *run, plait_error *err)

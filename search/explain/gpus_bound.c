@@ -38,7 +38,7 @@ static double *work_at(const gpus_bound *b, int tp_at, int cp_at, int pp_at)
 static bool has_split(const gpus_bound *b, int at)
 {
     return b->stages.splits[at].count > 0 ||
-           (search_refines(b->rows.options) &&
+           (b->rows.options->refine != PLAIT_REFINE_NONE &&
             space_has_layouts(&b->rows, b->stages.divisors.value[at]));
 }
 

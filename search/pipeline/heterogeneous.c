@@ -339,7 +339,8 @@ static plait_status run(hetero_problem *q, plait_search_result *result, plait_er
     result->strategy = "mixed";
     result->optimal = true;
     if (q->must == 0 &&
-        search_refines(q->options)) // a search with `must` only measures the value of a group
+        q->options->refine !=
+            PLAIT_REFINE_NONE) // a search with `must` only measures the value of a group
         PLAIT_TRY(search_uneven(q, space, spaces, &result->refinement[result->refinements++], err));
     PLAIT_TRY(take_plans(q, result, err));
     if (result->plans > 0 && result->refinements > 0)

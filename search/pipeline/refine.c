@@ -175,24 +175,6 @@ void refine_add(const search_run *run, const refine_group *group, const plait_de
 
 // ---- open points ---------------------------------------------------------------------------
 
-bool open_add(point_list *list, const open_point *point)
-{
-    enum { FIRST_ROOM = 64 };
-
-    if (list->count == list->room) {
-        const int64_t room = list->room > 0 ? 2 * list->room : FIRST_ROOM;
-        open_point *more = plait_arena_alloc(list->arena, (size_t)room, sizeof *more);
-        if (!more)
-            return false;
-        if (list->count > 0)
-            memcpy(more, list->point, (size_t)list->count * sizeof *more);
-        list->point = more;
-        list->room = room;
-    }
-    list->point[list->count++] = *point;
-    return true;
-}
-
 /* Compares points by estimate, then by order of listing. */
 static int by_estimate(const void *left, const void *right)
 {

@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "search/answer.h"
 #include "plait/lowlevel/schedule.h"
 #include "rules/plan_check.h"
 #include "search/pipeline/refine.h"

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "search/answer.h"
 #include "search/pipeline/per_layer.h"
 #include "rules/plan_check.h"
 #include "plan/layer_sharding.h"

@@ -12,7 +12,6 @@
  */
 #include <math.h>
 
-#include "search/answer.h"
 #include "plan/layout.h"
 #include "plait/lowlevel/schedule.h"
 #include "search/pipeline/refine.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "search/space/space.h"
-#include "search/exhaustive/exhaustive.h"
 #include "base/text.h"
 
 /* "8", "..8", "2..", "2..16" */
@@ -49,6 +48,27 @@ static size_t piece_length(const char *at)
     return length;
 }
 
+plait_status search_options_check(const plait_search_options *options, plait_error *err)
+{
+    if (!options)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
+    if ((unsigned)options->objective >= PLAIT_OBJECTIVES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
+                          "expected one of plait_objective, found number %d",
+                          (int)options->objective);
+    if (options->limits < 0 || options->limits > PLAIT_MAX_LIMITS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "limits", "expected at most %d, found %d",
+                          PLAIT_MAX_LIMITS, options->limits);
+    for (int i = 0; i < options->limits; i++) {
+        const plait_limit *const limit = &options->limit[i];
+
+        if ((unsigned)limit->key >= PLAIT_KEYS || !memchr(limit->value, '\0', sizeof limit->value))
+            return plait_fail(err, PLAIT_ERROR_RANGE, "limits",
+                              "expected limits added by plait_search_limit, found others");
+    }
+    return PLAIT_OK;
+}
+
 /* Parses key=value pieces between commas; '-' in a key means '_', as in flags. */
 plait_status plait_search_limit(plait_search_options *options, const char *text, plait_error *err)
 {
@@ -90,21 +110,6 @@ plait_status plait_search_limit(plait_search_options *options, const char *text,
         }
         options->limit[options->limits++] = limit;
         at += length + (at[length] == ',');
-    }
-    return PLAIT_OK;
-}
-
-plait_status limits_check(const plait_search_options *options, plait_error *err)
-{
-    if (options->limits < 0 || options->limits > PLAIT_MAX_LIMITS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "limits", "expected at most %d, found %d",
-                          PLAIT_MAX_LIMITS, options->limits);
-    for (int i = 0; i < options->limits; i++) {
-        const plait_limit *const limit = &options->limit[i];
-
-        if ((unsigned)limit->key >= PLAIT_KEYS || !memchr(limit->value, '\0', sizeof limit->value))
-            return plait_fail(err, PLAIT_ERROR_RANGE, "limits",
-                              "expected limits added by plait_search_limit, found others");
     }
     return PLAIT_OK;
 }

@@ -166,8 +166,9 @@ size_t space_most_choices(const plan_space *space);
 /** Sets the recomputation and offload of a choice; with pairs of microbatches, of the paired choices. */
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *degrees);
 
-/** Fails unless the limits have the form that plait_search_limit gives them. */
-PLAIT_MUST_CHECK plait_status limits_check(const plait_search_options *options, plait_error *err);
+/** Fails (RANGE) if options are missing, have no valid objective, or limits of another form than plait_search_limit. */
+PLAIT_MUST_CHECK plait_status search_options_check(const plait_search_options *options,
+                                                   plait_error *err);
 
 /** Returns whether a value of a key is within the limits. */
 bool limits_allow(const plait_search_options *options, plait_key_id key, int value);

@@ -1,5 +1,5 @@
 /* variants.c - counts the plans that a plan of the ranking represents (S.96) */
-#include "search/explain/variants.h"
+#include "search/exhaustive/exhaustive.h"
 #include "costmodel/api.h"
 
 #include <math.h>

@@ -4,11 +4,27 @@
  * Tables add the parts of a price in a different order than plait_plan_cost, so the last digits may
  * differ. A search returns the prices of plait_plan_cost and sorts by them.
  */
-#include "search/answer.h"
+#include "search/exhaustive/exhaustive.h"
 #include "costmodel/api.h"
 #include "plait/capacity.h"
 
 #include <stdlib.h>
+
+const char *const plait_objective_name[PLAIT_OBJECTIVES + 1] = {"time", "memory", "cost", "energy",
+                                                                NULL};
+
+/* On a given number of GPUs, dollars are proportional to time. */
+double objective_of(const search_run *run, plait_price price)
+{
+    switch (run->options->objective) {
+    case PLAIT_MINIMISE_MEMORY:
+        return price.peak_bytes;
+    case PLAIT_MINIMISE_ENERGY:
+        return plait_energy_j(run->problem, price);
+    default:
+        return price.step_s;
+    }
+}
 
 static plait_status price_all(const search_run *run, const plan_point *point, int count,
                               plait_ranked **plans, plait_error *err)
