@@ -54,8 +54,7 @@ plait_status search_options_check(const plait_search_options *options, plait_err
         return plait_fail(err, PLAIT_ERROR_RANGE, "options", "expected options, found NULL");
     if ((unsigned)options->objective >= PLAIT_OBJECTIVES)
         return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
-                          "expected one of plait_objective, found number %d",
-                          (int)options->objective);
+                          "expected a value of plait_objective, found %d", (int)options->objective);
     if (options->limits < 0 || options->limits > PLAIT_MAX_LIMITS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "limits", "expected at most %d, found %d",
                           PLAIT_MAX_LIMITS, options->limits);
