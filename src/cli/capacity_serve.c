@@ -140,8 +140,7 @@ static plait_status write_fleet(const report_fleet *report, capacity_serve_outpu
                                 const char *line, plait_arena *arena, plait_error *err)
 {
     const bool paged = output.file != NULL && page_form_of(output.file) < PAGE_JSON;
-    const char *text;
-    size_t length;
+    json_writer json;
     page *made;
 
     if (paged) {
@@ -149,8 +148,9 @@ static plait_status write_fleet(const report_fleet *report, capacity_serve_outpu
         PLAIT_TRY(command_page_write(made, output.file, err));
     }
     if (output.json || (output.file != NULL && !paged)) {
-        PLAIT_TRY(json_fleet(report, arena, &text, &length, err));
-        PLAIT_TRY(command_deliver(text, length, paged ? NULL : output.file, output.json, err));
+        command_begin_json(&json, arena);
+        json_fleet(&json, report);
+        PLAIT_TRY(command_deliver_json(&json, paged ? NULL : output.file, output.json, err));
     }
     return output.json ? PLAIT_OK : report_fleet_print(report, lines_out(), err);
 }

@@ -383,8 +383,7 @@ static plait_status write_report(const capacity_values *flags, const report_capa
                                  const char *line, plait_arena *arena, plait_error *err)
 {
     const bool paged = flags->output != NULL && page_form_of(flags->output) < PAGE_JSON;
-    const char *text;
-    size_t length;
+    json_writer json;
     page *made;
 
     if (paged) {
@@ -392,8 +391,9 @@ static plait_status write_report(const capacity_values *flags, const report_capa
         PLAIT_TRY(command_page_write(made, flags->output, err));
     }
     if (flags->json || (flags->output != NULL && !paged)) {
-        PLAIT_TRY(json_capacity(report, arena, &text, &length, err));
-        PLAIT_TRY(command_deliver(text, length, paged ? NULL : flags->output, flags->json, err));
+        command_begin_json(&json, arena);
+        json_capacity(&json, report);
+        PLAIT_TRY(command_deliver_json(&json, paged ? NULL : flags->output, flags->json, err));
     }
     return flags->json ? PLAIT_OK : report_capacity_print(report, lines_out(), err);
 }

@@ -69,8 +69,7 @@ static plait_status show_case(const case_values *flags, const char *name, plait_
 {
     case_study study;
     case_priced *priced;
-    const char *text;
-    size_t length;
+    json_writer json;
     plan_request *row;
 
     PLAIT_TRY(cases_find(name, arena, &study, err));
@@ -84,16 +83,17 @@ static plait_status show_case(const case_values *flags, const char *name, plait_
     }
     if (!flags->json)
         return report_case(&study, priced, lines_out(), err);
-    PLAIT_TRY(json_case(&study, priced, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    command_begin_json(&json, arena);
+    json_case(&json, &study, priced);
+    return command_deliver_json(&json, NULL, true, err);
 }
 
 static plait_status list_cases(const case_values *flags, plait_arena *arena, plait_error *err)
 {
     const char *const *names;
     case_study *study;
-    const char *text;
-    size_t count, length;
+    json_writer json;
+    size_t count;
 
     PLAIT_TRY(plait_data_list(PLAIT_DATA_CASES, arena, &names, &count, err));
     study = plait_arena_alloc(arena, count, sizeof *study);
@@ -104,8 +104,9 @@ static plait_status list_cases(const case_values *flags, plait_arena *arena, pla
     }
     if (!flags->json)
         return report_cases(study, count, lines_out(), err);
-    PLAIT_TRY(json_cases(study, count, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    command_begin_json(&json, arena);
+    json_cases(&json, study, count);
+    return command_deliver_json(&json, NULL, true, err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

@@ -27,30 +27,22 @@ static plait_status print_json(const plait_cluster *cluster, size_t clusters,
                                plait_arena *arena, plait_error *err)
 {
     json_writer json;
-    const char *text;
-    size_t length;
 
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
+    command_begin_json(&json, arena);
     json_member_version(&json);
-    json_write_key(&json, "clusters");
-    json_begin_array(&json);
+    json_member_array(&json, "clusters");
     for (size_t i = 0; i < clusters; i++)
         cluster_write(&json, &cluster[i]);
     json_end_array(&json);
-    json_write_key(&json, "graphs");
-    json_begin_array(&json);
+    json_member_array(&json, "graphs");
     for (size_t i = 0; i < clusters; i++)
         report_graphs_write(&json, &cluster[i]);
     json_end_array(&json);
-    json_write_key(&json, "accelerators");
-    json_begin_array(&json);
+    json_member_array(&json, "accelerators");
     for (size_t i = 0; i < accelerators; i++)
         accelerator_write(&json, &accelerator[i]);
     json_end_array(&json);
-    json_end_object(&json);
-    PLAIT_TRY(json_writer_finish(&json, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    return command_deliver_json(&json, NULL, true, err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

@@ -242,8 +242,7 @@ static plait_status compare_sides(const diff_values *flags, const opt_operands *
                                   side pair[2], plait_arena *arena, bool *no, plait_error *err)
 {
     report_diff diff = {0};
-    const char *text;
-    size_t length;
+    json_writer json;
 
     for (int i = 0; i < 2; i++)
         PLAIT_TRY(load_side(operands->text[i], arena, &pair[i], err));
@@ -251,8 +250,9 @@ static plait_status compare_sides(const diff_values *flags, const opt_operands *
     *no = flags->exit_code && diff.changes.count > 0;
     if (!flags->json)
         return report_diff_print(&diff, lines_out(), err);
-    PLAIT_TRY(json_diff_document(&diff, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    command_begin_json(&json, arena);
+    json_diff_document(&json, &diff);
+    return command_deliver_json(&json, NULL, true, err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

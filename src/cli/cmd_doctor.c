@@ -261,8 +261,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plans_entry entry;
     plait_error inner;
     step_log log;
-    const char *text;
-    size_t length;
+    json_writer json;
 
     PLAIT_TRY(plait_check_allocated(answer && today, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, &read, err));
@@ -291,8 +290,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     *no = today->plan.verdict > PLAIT_TIGHT;
     if (!flags->json)
         return report_doctor(answer, lines_out(), err);
-    PLAIT_TRY(json_doctor(answer, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    command_begin_json(&json, arena);
+    json_doctor(&json, answer);
+    return command_deliver_json(&json, NULL, true, err);
 }
 
 const command command_doctor = {

@@ -64,8 +64,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     eval_values flags = *(const eval_values *)values;
     plan_request *question = plait_arena_alloc(arena, 1, sizeof *question);
     plait_relaxation *remedy = plait_arena_alloc(arena, PLAN_REQUEST_REMEDIES, sizeof *remedy);
-    const char *text;
-    size_t length;
+    json_writer json;
     int remedies;
 
     PLAIT_TRY(plait_check_allocated(question && remedy, err));
@@ -80,11 +79,11 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     *no = question->plan.verdict >= PLAIT_OUT_OF_MEMORY;
     PLAIT_TRY(plan_request_remedies(question, arena, remedy, &remedies, err));
     if (flags.json || flags.output != NULL) {
-        PLAIT_TRY(json_eval(&question->problem, &question->plan, remedy, remedies, arena, &text,
-                            &length, err));
-        PLAIT_TRY(command_deliver_plans(text, length, flags.output, flags.json,
-                                        plait_runtime_handle(question->problem.runtime), arena,
-                                        err));
+        command_begin_json(&json, arena);
+        json_eval(&json, &question->problem, &question->plan, remedy, remedies);
+        PLAIT_TRY(command_deliver_json(&json, flags.output, flags.json, err));
+        PLAIT_TRY(command_check_runtime(
+            flags.output, plait_runtime_handle(question->problem.runtime), arena, err));
     }
     if (!flags.json)
         PLAIT_TRY(

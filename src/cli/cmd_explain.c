@@ -200,8 +200,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 {
     explanation *e = plait_arena_alloc(arena, 1, sizeof *e);
     const plan_request_flags *request;
-    const char *text;
-    size_t length;
+    json_writer json;
 
     PLAIT_TRY(plait_check_allocated(e, err));
     e->flags = values;
@@ -235,8 +234,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     *no = e->asked.plan.verdict >= PLAIT_OUT_OF_MEMORY;
     if (!e->flags->json)
         return report_explain(&e->asked.problem, &e->report, lines_out(), err);
-    PLAIT_TRY(json_explain(&e->asked.problem, &e->report, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    command_begin_json(&json, arena);
+    json_explain(&json, &e->asked.problem, &e->report);
+    return command_deliver_json(&json, NULL, true, err);
 }
 
 const command command_explain = {

@@ -248,7 +248,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (json && entry.gpus == 0) // no file or default gives the GPUs
         imported_warn(operands->text[0], "the number of GPUs is not known, give it with --gpus");
     PLAIT_TRY(plans_write(&entry, arena, &text, &length, err));
-    PLAIT_TRY(command_deliver_plans(text, length, output, json, entry.runtime, arena, err));
+    PLAIT_TRY(command_deliver(text, length, output, json, err));
+    PLAIT_TRY(command_check_runtime(output, entry.runtime, arena, err));
     if (json)
         return PLAIT_OK;
     print_read(operands->text[0], &entry);

@@ -29,41 +29,31 @@ static plait_status print_json(const plait_model *model, size_t count, int seq, 
                                plait_error *err)
 {
     json_writer json;
-    const char *text;
-    size_t length;
 
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
+    command_begin_json(&json, arena);
     json_member_version(&json);
-    json_write_key(&json, "models");
-    json_begin_array(&json);
+    json_member_array(&json, "models");
     for (size_t i = 0; i < count; i++) {
         json_begin_object(&json);
         json_write_key(&json, "model");
         model_write(&json, &model[i]);
         const plait_params params = plait_model_params(&model[i]);
-        json_write_key(&json, "params");
-        json_begin_object(&json);
-        json_member_number(&json, "total", params.total);
-        json_member_number(&json, "active", params.active);
-        json_member_number(&json, "embedding", params.embedding);
-        json_member_number(&json, "head", params.head);
-        json_member_number(&json, "mtp", params.mtp);
+        json_member_object(&json, "params");
+        JSON_NUMBERS(&json, {"total", params.total}, {"active", params.active},
+                     {"embedding", params.embedding}, {"head", params.head}, {"mtp", params.mtp});
         json_end_object(&json);
         if (seq > 0) {
             const double whole = plait_model_flops_per_token(&model[i], seq, false);
 
-            json_member_int64(&json, "seq", seq);
-            json_member_number(&json, "train_flops_per_token",
-                               whole - plait_model_skipped_flops_per_token(&model[i], seq));
-            json_member_number(&json, "train_flops_per_token_square", whole);
+            JSON_NUMBERS(&json, {"seq", seq},
+                         {"train_flops_per_token",
+                          whole - plait_model_skipped_flops_per_token(&model[i], seq)},
+                         {"train_flops_per_token_square", whole});
         }
         json_end_object(&json);
     }
     json_end_array(&json);
-    json_end_object(&json);
-    PLAIT_TRY(json_writer_finish(&json, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    return command_deliver_json(&json, NULL, true, err);
 }
 
 static plait_status load_model(const char *name, plait_arena *arena, plait_model *model,

@@ -293,7 +293,8 @@ static void sort_plans(const next_answer *answer, int *by)
 {
     for (int i = 0; i < answer->plans; i++) {
         int at = i;
-        for (; at > 0 && answer->plan[by[at - 1]].posterior.step_s > answer->plan[i].posterior.step_s;
+        for (;
+             at > 0 && answer->plan[by[at - 1]].posterior.step_s > answer->plan[i].posterior.step_s;
              at--)
             by[at] = by[at - 1];
         by[at] = i;
@@ -306,8 +307,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     const next_values *const flags = values;
     next_answer answer = {0};
     plait_error lost = {PLAIT_OK, "", ""};
-    const char *text;
-    size_t length;
+    json_writer json;
     const bool alone = flags->output != NULL && text_equal(flags->output, "-");
 
     (void)no;
@@ -340,8 +340,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (alone) // standard output gets only the cluster
         return keep_site(&answer, NULL, true, arena, err);
     if (flags->json) {
-        PLAIT_TRY(json_next_answer(&answer, arena, &text, &length, err));
-        PLAIT_TRY(command_deliver(text, length, NULL, true, err));
+        command_begin_json(&json, arena);
+        json_next_answer(&json, &answer);
+        PLAIT_TRY(command_deliver_json(&json, NULL, true, err));
     } else {
         PLAIT_TRY(report_next(&answer, lines_out(), err));
     }

@@ -103,8 +103,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_problem problem;
     plait_operators_options chosen;
     plait_operators_result result;
-    const char *text;
-    size_t length;
+    json_writer json;
 
     PLAIT_TRY(read_flags(flags, &resolved, &chosen, err));
     PLAIT_TRY(problem_resolve(&resolved, operands, NULL, arena, &problem, err));
@@ -113,8 +112,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     const report_operators report = {&problem, &chosen, &result};
     if (!flags->json)
         return report_operators_print(&report, lines_out(), err);
-    PLAIT_TRY(json_operators(&report, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    command_begin_json(&json, arena);
+    json_operators(&json, &report);
+    return command_deliver_json(&json, NULL, true, err);
 }
 
 const command command_operators = {

@@ -400,14 +400,14 @@ static plait_status next_command(const search_values *flags, const opt_operands 
 static plait_status deliver_json(const search_values *flags, const plait_problem *problem,
                                  const report_found *found, plait_arena *arena, plait_error *err)
 {
-    const char *text;
-    size_t length;
+    json_writer json;
 
     if (!flags->json && flags->output == NULL)
         return PLAIT_OK;
-    PLAIT_TRY(json_search(problem, found, arena, &text, &length, err));
-    return command_deliver_plans(text, length, flags->output, flags->json,
-                                 plait_runtime_handle(problem->runtime), arena, err);
+    command_begin_json(&json, arena);
+    json_search(&json, problem, found);
+    PLAIT_TRY(command_deliver_json(&json, flags->output, flags->json, err));
+    return command_check_runtime(flags->output, plait_runtime_handle(problem->runtime), arena, err);
 }
 
 /* Write the page that plait report makes of the JSON document. */

@@ -297,8 +297,8 @@ static plait_status write_report(const serve_values *flags, const report_serve *
     report_serve whole = *report;
     const plait_serve_plan *best = report->why == NULL ? report->plan : NULL;
     plait_serve_curve curve;
-    const char *no_curve, *text;
-    size_t length;
+    const char *no_curve;
+    json_writer json;
 
     if (report->answer != NULL)
         best = report->answer->plans > 0 ? &report->answer->plan[0] : NULL;
@@ -308,8 +308,9 @@ static plait_status write_report(const serve_values *flags, const report_serve *
                 plait_serve_load_curve(report->question, best, arena, &curve, &no_curve, err));
         if (best != NULL && no_curve == NULL)
             whole.curve = &curve;
-        PLAIT_TRY(json_serve(&whole, arena, &text, &length, err));
-        PLAIT_TRY(command_deliver(text, length, flags->file, flags->json, err));
+        command_begin_json(&json, arena);
+        json_serve(&json, &whole);
+        PLAIT_TRY(command_deliver_json(&json, flags->file, flags->json, err));
     }
     return flags->json ? PLAIT_OK : report_serve_print(report, lines_out(), err);
 }

@@ -34,25 +34,25 @@ static const opt options[] = {
 };
 
 /*
- * Price runs of serving. With `unseen`, by engines that are fitted without the source of each run.
+ * Price runs of serving. With --unseen, by engines that are fitted without the source of each run.
  */
-static plait_status validate_serving(const char *path, bool unseen, bool json, plait_arena *arena,
-                                     plait_error *err)
+static plait_status validate_serving(const validate_values *flags, const char *path,
+                                     plait_arena *arena, plait_error *err)
 {
     plait_serve_validation *validation = plait_arena_alloc(arena, 1, sizeof *validation);
     plait_serve_runs runs;
-    const char *text;
-    size_t length;
+    json_writer json;
 
     PLAIT_TRY(plait_check_allocated(validation, err));
     PLAIT_TRY(plait_serve_runs_load(path, arena, &runs, err));
-    if (unseen)
+    if (flags->unseen)
         PLAIT_TRY(engine_fit_unseen(&runs, arena, err));
     PLAIT_TRY(plait_serve_validate(&runs, arena, validation, err));
-    if (!json)
+    if (!flags->json)
         return report_serve_validation(validation, lines_out(), err);
-    PLAIT_TRY(json_serve_validation(validation, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    command_begin_json(&json, arena);
+    json_serve_validation(&json, validation);
+    return command_deliver_json(&json, NULL, true, err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
@@ -63,6 +63,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_runs runs;
     const char *text;
     size_t length;
+    json_writer json;
     page *made;
     int by = PLAIT_BY_SOURCE;
 
@@ -75,7 +76,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--unseen",
                           "expected --serving, which --unseen needs, found nothing");
     if (flags->serving)
-        return validate_serving(operands->text[0], flags->unseen, flags->json, arena, err);
+        return validate_serving(flags, operands->text[0], arena, err);
     if (flags->by != NULL)
         PLAIT_TRY(problem_word("--by", flags->by, plait_run_key_name, &by, err));
     if (flags->plot != NULL)
@@ -95,8 +96,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     }
     if (!flags->json)
         return report_validation(validation, (plait_run_key)by, lines_out(), err);
-    PLAIT_TRY(json_validation(validation, arena, &text, &length, err));
-    return command_deliver(text, length, NULL, true, err);
+    command_begin_json(&json, arena);
+    json_validation(&json, validation);
+    return command_deliver_json(&json, NULL, true, err);
 }
 
 const command command_validate = {

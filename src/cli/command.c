@@ -90,12 +90,27 @@ plait_status command_deliver(const char *text, size_t length, const char *path, 
     return PLAIT_OK;
 }
 
-plait_status command_deliver_plans(const char *text, size_t length, const char *path, bool print,
-                                   const char *runtime, plait_arena *arena, plait_error *err)
+void command_begin_json(json_writer *json, plait_arena *arena)
+{
+    json_writer_init(json, arena);
+    json_begin_object(json);
+}
+
+plait_status command_deliver_json(json_writer *json, const char *path, bool print, plait_error *err)
+{
+    const char *text;
+    size_t length;
+
+    json_end_object(json);
+    PLAIT_TRY(json_writer_finish(json, &text, &length, err));
+    return command_deliver(text, length, path, print, err);
+}
+
+plait_status command_check_runtime(const char *path, const char *runtime, plait_arena *arena,
+                                   plait_error *err)
 {
     const char *beside;
 
-    PLAIT_TRY(command_deliver(text, length, path, print, err));
     if (path == NULL || runtime == NULL || !data_is_path(runtime))
         return PLAIT_OK;
     beside = file_beside(path, runtime, arena);

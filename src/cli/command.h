@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "cli/opt.h"
+#include "io/json/json_write.h"
 #include "page/page.h"
 
 /**
@@ -50,22 +51,25 @@ PLAIT_MUST_CHECK plait_status command_page_check(const char *path, plait_error *
 PLAIT_MUST_CHECK plait_status command_page_write(page *made, const char *path, plait_error *err);
 
 /**
- * Write a JSON document.
+ * Write a text to a file and to standard output.
  *
- * @param path   file, written atomically; may be NULL
- * @param print  also write to standard output
+ * @param path  file, written atomically; may be NULL
  */
 PLAIT_MUST_CHECK plait_status command_deliver(const char *text, size_t length, const char *path,
                                               bool print, plait_error *err);
 
+/** Begin a JSON document, an object. */
+void command_begin_json(json_writer *json, plait_arena *arena);
+
+/** End the document and write it as command_deliver() does. */
+PLAIT_MUST_CHECK plait_status command_deliver_json(json_writer *json, const char *path, bool print,
+                                                   plait_error *err);
+
 /**
- * Write a JSON document with plans. If their runtime is named by a path, the readers of the
- * document look for that file in the folder of the document; a warning is printed if it is not
- * there.
+ * Warn if the plans in the document `path` have a runtime that is named by a path: readers of the
+ * document look for it in the folder of the document. Both may be NULL.
  *
- * @param runtime  result of plait_runtime_handle; may be NULL
+ * @param runtime  result of plait_runtime_handle
  */
-PLAIT_MUST_CHECK plait_status command_deliver_plans(const char *text, size_t length,
-                                                    const char *path, bool print,
-                                                    const char *runtime, plait_arena *arena,
-                                                    plait_error *err);
+PLAIT_MUST_CHECK plait_status command_check_runtime(const char *path, const char *runtime,
+                                                    plait_arena *arena, plait_error *err);

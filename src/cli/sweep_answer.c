@@ -226,28 +226,20 @@ static void write_answer(json_writer *json, const scenario *s)
     }
     json_write_key(json, "plan");
     json_degrees_write(json, &row->plan.degrees);
-    json_member_number(json, "step_s", cost->step_s);
-    json_member_number(json, "step_low_s", cost->step_low_s);
-    json_member_number(json, "step_high_s", cost->step_high_s);
-    json_member_number(json, "tokens_per_s_per_gpu", cost->tokens_per_s_per_gpu);
-    json_member_number(json, "mfu", cost->mfu);
-    json_member_number(json, "memory_bytes", cost->memory.peak_bytes);
-    json_member_number(json, "risk", cost->risk);
-    json_member_number(json, "step_usd", cost->cost_usd);
-    json_member_number(json, "step_j", cost->energy_j);
+    JSON_NUMBERS(json, {"step_s", cost->step_s}, {"step_low_s", cost->step_low_s},
+                 {"step_high_s", cost->step_high_s},
+                 {"tokens_per_s_per_gpu", cost->tokens_per_s_per_gpu}, {"mfu", cost->mfu},
+                 {"memory_bytes", cost->memory.peak_bytes}, {"risk", cost->risk},
+                 {"step_usd", cost->cost_usd}, {"step_j", cost->energy_j});
     if (s->values.run.tokens == NULL)
         return;
     json_member_string(
         json, "binds",
         row->limit == PLAIT_CAPACITY_LIMIT_NOTHING ? NULL : plait_capacity_limit_name[row->limit]);
-    json_member_number(json, "days", row->wall_s / PLAIT_DAY);
-    json_member_number(json, "days_low", row->wall_low_s / PLAIT_DAY);
-    json_member_number(json, "days_high", row->wall_high_s / PLAIT_DAY);
-    json_member_number(json, "in_time", row->finishes);
-    json_member_number(json, "effective", row->goodput.effective);
-    json_member_number(json, "cost_usd", row->usd);
-    json_member_number(json, "energy_mwh", row->energy_j / 3.6e9);
-    json_member_number(json, "co2_t", row->co2_kg / 1e3);
+    JSON_NUMBERS(json, {"days", row->wall_s / PLAIT_DAY}, {"days_low", row->wall_low_s / PLAIT_DAY},
+                 {"days_high", row->wall_high_s / PLAIT_DAY}, {"in_time", row->finishes},
+                 {"effective", row->goodput.effective}, {"cost_usd", row->usd},
+                 {"energy_mwh", row->energy_j / 3.6e9}, {"co2_t", row->co2_kg / 1e3});
 }
 
 static plait_status write_line(const sweep *of, scenario *s)

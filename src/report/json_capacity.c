@@ -12,21 +12,16 @@ static void write_asked(json_writer *json, const report_capacity *report)
     const plait_reliability *const fleet = &ask->fleet;
 
     json_member_object(json, "asked");
-    json_member_number(json, "tokens", ask->tokens);
-    json_member_number(json, "deadline_s", ask->deadline_s > 0.0 ? ask->deadline_s : (double)NAN);
-    json_member_number(json, "budget_usd", ask->budget_usd > 0.0 ? ask->budget_usd : (double)NAN);
-    json_member_number(json, "co2_g_per_kwh", ask->co2_g_per_kwh);
-    json_member_number(json, "knee", ask->knee);
-    json_member_int64(json, "runs", ask->runs);
-    json_member_number(json, "interruptions_per_node_day", fleet->interruptions_per_node_day);
-    json_member_number(json, "node_loss", fleet->node_loss);
-    json_member_number(json, "repeat", fleet->repeat);
-    json_member_number(json, "straggler", fleet->straggler);
-    json_member_number(json, "detect_s", fleet->detect_s);
-    json_member_number(json, "restart_s", fleet->restart_s);
-    json_member_number(json, "repair_s", fleet->repair_s);
-    json_member_number(json, "node_bytes_per_s", fleet->node_bytes_per_s);
-    json_member_number(json, "most_bytes_per_s", fleet->most_bytes_per_s);
+    JSON_NUMBERS(json, {"tokens", ask->tokens},
+                 {"deadline_s", ask->deadline_s > 0.0 ? ask->deadline_s : (double)NAN},
+                 {"budget_usd", ask->budget_usd > 0.0 ? ask->budget_usd : (double)NAN},
+                 {"co2_g_per_kwh", ask->co2_g_per_kwh}, {"knee", ask->knee}, {"runs", ask->runs},
+                 {"interruptions_per_node_day", fleet->interruptions_per_node_day},
+                 {"node_loss", fleet->node_loss}, {"repeat", fleet->repeat},
+                 {"straggler", fleet->straggler}, {"detect_s", fleet->detect_s},
+                 {"restart_s", fleet->restart_s}, {"repair_s", fleet->repair_s},
+                 {"node_bytes_per_s", fleet->node_bytes_per_s},
+                 {"most_bytes_per_s", fleet->most_bytes_per_s});
     json_member_bool(json, "async", fleet->async);
     json_end_object(json);
 }
@@ -53,8 +48,7 @@ static void write_row(json_writer *json, const report_capacity *report,
 {
     json_begin_object(json);
     json_member_string(json, "cluster", row->problem->cluster->name);
-    json_member_int64(json, "gpus", row->problem->job.gpus);
-    json_member_int64(json, "gbs", row->problem->job.gbs);
+    JSON_NUMBERS(json, {"gpus", row->problem->job.gpus}, {"gbs", row->problem->job.gbs});
     json_member_bool(json, "fits", row->fits);
     json_member_string(
         json, "binds",
@@ -62,44 +56,31 @@ static void write_row(json_writer *json, const report_capacity *report,
     if (row->fits) {
         const plait_goodput *const g = &row->goodput;
 
-        json_member_number(json, "step_s", row->cost.step_s);
-        json_member_number(json, "step_low_s", row->cost.step_low_s);
-        json_member_number(json, "step_high_s", row->cost.step_high_s);
-        json_member_number(json, "tokens_per_s", row->tokens_per_s);
-        json_member_number(json, "mfu", row->cost.mfu);
-        json_member_number(json, "memory_bytes", row->cost.memory.peak_bytes);
-        json_member_number(json, "steps", row->steps);
-        json_member_number(json, "days", row->wall_s / PLAIT_DAY);
-        json_member_number(json, "days_low", row->wall_low_s / PLAIT_DAY);
-        json_member_number(json, "days_high", row->wall_high_s / PLAIT_DAY);
-        json_member_number(json, "in_time", row->finishes);
-        json_member_number(json, "cost_usd", row->usd);
-        json_member_number(json, "power_mw", row->power_w / 1e6);
-        json_member_number(json, "energy_mwh", row->energy_j / 3.6e9);
-        json_member_number(json, "co2_t", row->co2_kg / 1e3);
-        json_member_number(json, "scaling", row->scaling);
-        json_member_number(json, "gain", row->gain);
+        JSON_NUMBERS(json, {"step_s", row->cost.step_s}, {"step_low_s", row->cost.step_low_s},
+                     {"step_high_s", row->cost.step_high_s}, {"tokens_per_s", row->tokens_per_s},
+                     {"mfu", row->cost.mfu}, {"memory_bytes", row->cost.memory.peak_bytes},
+                     {"steps", row->steps}, {"days", row->wall_s / PLAIT_DAY},
+                     {"days_low", row->wall_low_s / PLAIT_DAY},
+                     {"days_high", row->wall_high_s / PLAIT_DAY}, {"in_time", row->finishes},
+                     {"cost_usd", row->usd}, {"power_mw", row->power_w / 1e6},
+                     {"energy_mwh", row->energy_j / 3.6e9}, {"co2_t", row->co2_kg / 1e3},
+                     {"scaling", row->scaling}, {"gain", row->gain});
         json_member_bool(json, "knee", row->knee);
         json_member_bool(json, "front", row->front);
         json_member_bool(json, "between", row->between);
         json_member_bool(json, "days_tie", report_capacity_ties_days(report, row));
         json_member_bool(json, "cost_ties", report_capacity_ties_usd(report, row));
         json_member_object(json, "goodput");
-        json_member_number(json, "effective", g->effective);
-        json_member_number(json, "mtbf_s", g->mtbf_s);
-        json_member_number(json, "checkpoint_bytes", row->checkpoint_bytes);
-        json_member_number(json, "write_s", g->write_s);
-        json_member_number(json, "blocked_s", g->blocked_s);
-        json_member_number(json, "interval_s", g->interval_s);
-        json_member_number(json, "wait_s", g->wait_s);
-        json_member_int64(json, "spare_nodes", g->spares);
+        JSON_NUMBERS(json, {"effective", g->effective}, {"mtbf_s", g->mtbf_s},
+                     {"checkpoint_bytes", row->checkpoint_bytes}, {"write_s", g->write_s},
+                     {"blocked_s", g->blocked_s}, {"interval_s", g->interval_s},
+                     {"wait_s", g->wait_s}, {"spare_nodes", g->spares});
         json_end_object(json);
         json_member_object(json, "drawn");
-        json_member_number(json, "mean_days", row->drawn.mean_s / PLAIT_DAY);
-        json_member_number(json, "p10_days", row->drawn.early_s / PLAIT_DAY);
-        json_member_number(json, "p50_days", row->drawn.middle_s / PLAIT_DAY);
-        json_member_number(json, "p90_days", row->drawn.late_s / PLAIT_DAY);
-        json_member_number(json, "in_time", row->drawn.finishes);
+        JSON_NUMBERS(json, {"mean_days", row->drawn.mean_s / PLAIT_DAY},
+                     {"p10_days", row->drawn.early_s / PLAIT_DAY},
+                     {"p50_days", row->drawn.middle_s / PLAIT_DAY},
+                     {"p90_days", row->drawn.late_s / PLAIT_DAY}, {"in_time", row->drawn.finishes});
         json_end_object(json);
         json_write_key(json, "plan");
         json_degrees_write(json, &row->plan.degrees);
@@ -118,11 +99,8 @@ static void write_searched(json_writer *json, const report_capacity_cluster *clu
         return;
     }
     json_begin_object(json);
-    json_member_int64(json, "gpus_from", cluster->from);
-    json_member_int64(json, "gpus_to", cluster->to);
-    json_member_int64(json, "numbers", b->numbers);
-    json_member_int64(json, "divide", b->divide);
-    json_member_int64(json, "searches", b->searches);
+    JSON_NUMBERS(json, {"gpus_from", cluster->from}, {"gpus_to", cluster->to},
+                 {"numbers", b->numbers}, {"divide", b->divide}, {"searches", b->searches});
     json_member_bool(json, "whole", b->whole);
     json_member_bool(json, "assumed", b->assumed);
     json_end_object(json);
@@ -147,46 +125,36 @@ static void write_cluster(json_writer *json, const report_capacity_cluster *clus
     json_end_object(json);
 }
 
-plait_status json_capacity(const report_capacity *report, plait_arena *arena, const char **text,
-                           size_t *length, plait_error *err)
+void json_capacity(json_writer *json, const report_capacity *report)
 {
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    json_member_version(&json);
-    json_member_string(&json, "model", report->row[0].problem->model->name);
-    write_asked(&json, report);
-    json_member_array(&json, "clusters");
+    json_member_version(json);
+    json_member_string(json, "model", report->row[0].problem->model->name);
+    write_asked(json, report);
+    json_member_array(json, "clusters");
     for (int c = 0; c < report->clusters; c++)
-        write_cluster(&json, &report->cluster[c]);
-    json_end_array(&json);
-    json_member_string(&json, "cost_leaves_out",
+        write_cluster(json, &report->cluster[c]);
+    json_end_array(json);
+    json_member_string(json, "cost_leaves_out",
                        "storage, network traffic, staff, evaluations, failed experiments");
-    json_member_array(&json, "rows");
+    json_member_array(json, "rows");
     for (int i = 0; i < report->rows; i++)
-        write_row(&json, report, &report->row[i]);
-    json_end_array(&json);
-    json_member_number(&json, "smallest",
-                       report->verdict.smallest >= 0 ? report->verdict.smallest : (double)NAN);
-    json_member_number(&json, "cheapest",
-                       report->verdict.cheapest >= 0 ? report->verdict.cheapest : (double)NAN);
-    json_member_number(&json, "fastest",
-                       report->verdict.fastest >= 0 ? report->verdict.fastest : (double)NAN);
-    json_member_number(&json, "answer", report->answer >= 0 ? report->answer : (double)NAN);
-    json_member_array(&json, "tornado");
+        write_row(json, report, &report->row[i]);
+    json_end_array(json);
+    JSON_NUMBERS(
+        json, {"smallest", report->verdict.smallest >= 0 ? report->verdict.smallest : (double)NAN},
+        {"cheapest", report->verdict.cheapest >= 0 ? report->verdict.cheapest : (double)NAN},
+        {"fastest", report->verdict.fastest >= 0 ? report->verdict.fastest : (double)NAN},
+        {"answer", report->answer >= 0 ? report->answer : (double)NAN});
+    json_member_array(json, "tornado");
     for (int i = 0; report->swing != NULL && i < PLAIT_CAPACITY_SWINGS; i++) {
         const plait_capacity_swing *const swing = &report->swing[i];
 
-        json_begin_object(&json);
-        json_member_string(&json, "what", swing->what);
-        json_member_number(&json, "days_less", swing->wall_s[0] / PLAIT_DAY);
-        json_member_number(&json, "days_more", swing->wall_s[1] / PLAIT_DAY);
-        json_member_number(&json, "usd_less", swing->usd[0]);
-        json_member_number(&json, "usd_more", swing->usd[1]);
-        json_end_object(&json);
+        json_begin_object(json);
+        json_member_string(json, "what", swing->what);
+        JSON_NUMBERS(json, {"days_less", swing->wall_s[0] / PLAIT_DAY},
+                     {"days_more", swing->wall_s[1] / PLAIT_DAY}, {"usd_less", swing->usd[0]},
+                     {"usd_more", swing->usd[1]});
+        json_end_object(json);
     }
-    json_end_array(&json);
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
+    json_end_array(json);
 }

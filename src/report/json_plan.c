@@ -79,16 +79,12 @@ static void write_stages(json_writer *json, const plait_problem *problem, const 
         json_end_array(json);
 
         json_member_object(json, "logical_mesh");
-        json_member_int64(json, "tp", degrees->tp);
-        json_member_int64(json, "cp", degrees->cp);
-        json_member_int64(json, "dp", degrees->dp);
-        json_member_int64(json, "ep", degrees->ep);
-        json_member_int64(json, "etp", degrees->etp);
+        JSON_NUMBERS(json, {"tp", degrees->tp}, {"cp", degrees->cp}, {"dp", degrees->dp},
+                     {"ep", degrees->ep}, {"etp", degrees->etp});
         json_end_object(json);
         plans_write_choices(json, &plan->plan, stage);
-        json_member_number(json, "memory_bytes", cost->memory_bytes);
-        json_member_number(json, "forward_s", cost->forward_s);
-        json_member_number(json, "backward_s", cost->backward_s);
+        JSON_NUMBERS(json, {"memory_bytes", cost->memory_bytes}, {"forward_s", cost->forward_s},
+                     {"backward_s", cost->backward_s});
         json_end_object(json);
     }
     json_end_array(json);
@@ -160,8 +156,8 @@ void json_point_write(json_writer *json, const plait_problem *problem, const pla
     plans_write_degrees(json, problem, &point->plan.degrees);
     json_member_number(json, "step_s", point->price.step_s);
     json_member_object(json, "memory");
-    json_member_number(json, "peak_bytes", point->price.peak_bytes);
-    json_member_number(json, "capacity_bytes", plait_capacity_bytes(problem, problem->risk));
+    JSON_NUMBERS(json, {"peak_bytes", point->price.peak_bytes},
+                 {"capacity_bytes", plait_capacity_bytes(problem, problem->risk)});
     json_end_object(json);
     json_end_object(json);
 }
@@ -190,19 +186,17 @@ static void write_search(json_writer *json, const plait_search_result *result)
     json_member_int64(json, "pruned", result->pruned);
     json_member_int64(json, "fits", result->fits);
     json_member_int64(json, "tight", result->tight);
-    json_member_number(json, "elapsed_s", result->elapsed_s);
-    json_member_int64(json, "threads", result->threads);
-    json_member_string(json, "strategy", result->strategy);
-    json_member_string(json, "proof", result->optimal ? "optimal" : "gap");
+    JSON_NUMBERS(json, {"elapsed_s", result->elapsed_s}, {"threads", result->threads});
+    JSON_STRINGS(json, {"strategy", result->strategy},
+                 {"proof", result->optimal ? "optimal" : "gap"});
     json_member_array(json, "refinements");
     for (int i = 0; i < result->refinements; i++) {
         const plait_refinement *const of = &result->refinement[i];
 
         json_begin_object(json);
         json_member_string(json, "name", of->name);
-        json_member_number(json, "before", of->before);
-        json_member_number(json, "after", of->any ? of->best.objective : of->before);
-        json_member_number(json, "floor", of->floor);
+        JSON_NUMBERS(json, {"before", of->before},
+                     {"after", of->any ? of->best.objective : of->before}, {"floor", of->floor});
         json_member_string(json, "proof", of->optimal ? "optimal" : "gap");
         json_member_int64(json, "points", of->points);
         json_member_int64(json, "solved", of->solved);
@@ -255,8 +249,8 @@ static void write_routing(json_writer *json, const plait_problem *problem, const
         model_imbalance(problem->model, problem->runtime->factor.ep_imbalance, plan->degrees.ep));
     json_member_bool(json, "stated", problem->runtime->imbalance_stated);
     if (natural) {
-        json_member_number(json, "natural_low_s", plan->natural_low_s);
-        json_member_number(json, "natural_high_s", plan->natural_high_s);
+        JSON_NUMBERS(json, {"natural_low_s", plan->natural_low_s},
+                     {"natural_high_s", plan->natural_high_s});
     }
     json_end_object(json);
 }
@@ -269,10 +263,9 @@ static void write_idle(json_writer *json, const report_found *found)
     json_member_array(json, "idle_groups");
     for (int i = 0; i < found->idle_groups; i++) {
         json_begin_object(json);
-        json_member_int64(json, "group", found->idle[i].group);
-        json_member_int64(json, "gpus", found->idle[i].gpus);
-        json_member_number(json, "step_s",
-                           found->idle[i].any ? found->idle[i].best.price.step_s : (double)NAN);
+        JSON_NUMBERS(
+            json, {"group", found->idle[i].group}, {"gpus", found->idle[i].gpus},
+            {"step_s", found->idle[i].any ? found->idle[i].best.price.step_s : (double)NAN});
         json_end_object(json);
     }
     json_end_array(json);
@@ -285,79 +278,64 @@ static void write_fewer(json_writer *json, const plait_problem *problem,
 
     smaller.job.gpus = fewer->gpus;
     json_member_object(json, "fewer_gpus");
-    json_member_int64(json, "gpus", fewer->gpus);
-    json_member_number(json, "ideal_s", fewer->ideal_s);
-    json_member_int64(json, "searched", fewer->searched);
+    JSON_NUMBERS(json, {"gpus", fewer->gpus}, {"ideal_s", fewer->ideal_s},
+                 {"searched", fewer->searched});
     json_member_string(json, "proof", fewer->proven ? "optimal" : "gap");
     json_write_key(json, "best");
     json_point_write(json, &smaller, &fewer->best, 0);
     json_end_object(json);
 }
 
-plait_status json_search(const plait_problem *problem, const report_found *found,
-                         plait_arena *arena, const char **text, size_t *length, plait_error *err)
+void json_search(json_writer *json, const plait_problem *problem, const report_found *found)
 {
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    plans_write_question(&json, problem);
+    plans_write_question(json, problem);
     if (found->command != NULL)
-        json_member_string(&json, "command", found->command);
-    write_search(&json, found->result);
-    write_plans(&json, problem, found->plan, found->result->plans);
+        json_member_string(json, "command", found->command);
+    write_search(json, found->result);
+    write_plans(json, problem, found->plan, found->result->plans);
     if (found->tries != NULL) {
-        json_member_array(&json, "tries");
+        json_member_array(json, "tries");
         for (int i = 0; i < found->tries->count && i < found->tries_asked; i++) {
-            json_begin_object(&json);
-            json_member_int64(&json, "rank", found->tries->plan[i] + 1);
-            json_member_number(&json, "expected_regret", found->tries->regret[i]);
-            json_end_object(&json);
+            json_begin_object(json);
+            JSON_NUMBERS(json, {"rank", found->tries->plan[i] + 1},
+                         {"expected_regret", found->tries->regret[i]});
+            json_end_object(json);
         }
-        json_end_array(&json);
+        json_end_array(json);
     }
-    json_member_array(&json, "front");
+    json_member_array(json, "front");
     for (int i = 0; i < found->result->front_size; i++)
-        json_point_write(&json, problem, &found->result->front[i],
+        json_point_write(json, problem, &found->result->front[i],
                          rank_of(found->result, &found->result->front[i]));
-    json_end_array(&json);
+    json_end_array(json);
     if (found->result->plans > 0)
-        write_routing(&json, problem, &found->plan[0]);
-    write_idle(&json, found);
+        write_routing(json, problem, &found->plan[0]);
+    write_idle(json, found);
     if (found->result->has_tight) {
-        json_write_key(&json, "tight");
-        json_point_write(&json, problem, &found->result->tight_best, 0);
+        json_write_key(json, "tight");
+        json_point_write(json, problem, &found->result->tight_best, 0);
     }
     if (found->refusal != NULL)
-        json_member_string(&json, "refusal", found->refusal);
+        json_member_string(json, "refusal", found->refusal);
     if (found->fewer != NULL)
-        write_fewer(&json, problem, found->fewer);
+        write_fewer(json, problem, found->fewer);
     if (found->closest != NULL) {
-        write_plan(&json, "closest", problem, found->closest);
-        json_member_bool(&json, "closest_proven", found->result->closest_proven);
-        write_relaxations(&json, problem, found->relaxation, found->relaxations);
+        write_plan(json, "closest", problem, found->closest);
+        json_member_bool(json, "closest_proven", found->result->closest_proven);
+        write_relaxations(json, problem, found->relaxation, found->relaxations);
     }
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
 }
 
 /* ---- eval ---- */
 
-plait_status json_eval(const plait_problem *problem, const report_plan *plan,
-                       const plait_relaxation *way, int ways, plait_arena *arena, const char **text,
-                       size_t *length, plait_error *err)
+void json_eval(json_writer *json, const plait_problem *problem, const report_plan *plan,
+               const plait_relaxation *way, int ways)
 {
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    plans_write_question(&json, problem);
-    write_plans(&json, problem, plan, 1);
-    write_routing(&json, problem, plan);
+    plans_write_question(json, problem);
+    write_plans(json, problem, plan, 1);
+    write_routing(json, problem, plan);
     if (ways > 0)
-        write_relaxations(&json, problem, way, ways);
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
+        write_relaxations(json, problem, way, ways);
 }
 
 /* ---- explain ---- */
@@ -368,67 +346,60 @@ static void write_terms(json_writer *json, const char *key, const report_term *t
     json_member_array(json, key);
     for (int i = 0; i < count; i++) {
         json_begin_object(json);
-        json_member_string(json, "term", term[i].name);
-        json_member_string(json, "equation", term[i].equation);
-        json_member_string(json, "what", term[i].what);
+        JSON_STRINGS(json, {"term", term[i].name}, {"equation", term[i].equation},
+                     {"what", term[i].what});
         json_member_number(json, unit, term[i].value);
         json_end_object(json);
     }
     json_end_array(json);
 }
 
-plait_status json_explain(const plait_problem *problem, const report_explained *explained,
-                          plait_arena *arena, const char **text, size_t *length, plait_error *err)
+void json_explain(json_writer *json, const plait_problem *problem,
+                  const report_explained *explained)
 {
-    json_writer json;
     report_term step[PLAIT_STEP_TERM_COUNT], memory[PLAIT_MEMORY_TERM_COUNT];
 
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    plans_write_question(&json, problem);
-    write_plans(&json, problem, explained->plan, 1);
-    json_member_object(&json, "explain");
+    plans_write_question(json, problem);
+    write_plans(json, problem, explained->plan, 1);
+    json_member_object(json, "explain");
     report_step_term_list(&explained->plan->cost.step, step);
     report_memory_term_list(&explained->plan->cost.memory, memory);
-    write_terms(&json, "time", step, PLAIT_STEP_TERM_COUNT, "seconds");
-    write_terms(&json, "memory", memory, PLAIT_MEMORY_TERM_COUNT, "bytes");
-    json_member_int64(&json, "slowest_stage", explained->plan->cost.slowest_stage);
-    json_member_int64(&json, "fullest_stage", explained->plan->cost.fullest_stage);
-    json_member_array(&json, "ten_percent_more");
+    write_terms(json, "time", step, PLAIT_STEP_TERM_COUNT, "seconds");
+    write_terms(json, "memory", memory, PLAIT_MEMORY_TERM_COUNT, "bytes");
+    JSON_NUMBERS(json, {"slowest_stage", explained->plan->cost.slowest_stage},
+                 {"fullest_stage", explained->plan->cost.fullest_stage});
+    json_member_array(json, "ten_percent_more");
     for (int i = 0; i < explained->sensitivities; i++) {
-        json_begin_object(&json);
-        json_member_string(&json, "resource", explained->sensitivity[i].resource);
-        json_member_number(&json, "step_s", explained->sensitivity[i].step_s);
-        json_member_number(&json, "gain", explained->sensitivity[i].gain);
-        json_end_object(&json);
+        json_begin_object(json);
+        json_member_string(json, "resource", explained->sensitivity[i].resource);
+        JSON_NUMBERS(json, {"step_s", explained->sensitivity[i].step_s},
+                     {"gain", explained->sensitivity[i].gain});
+        json_end_object(json);
     }
-    json_end_array(&json);
-    json_member_array(&json, "limits");
+    json_end_array(json);
+    json_member_array(json, "limits");
     for (int i = 0; i < explained->limits; i++) {
         const plait_comm_limit *const limit = &explained->limit[i];
 
-        json_begin_object(&json);
-        json_member_string(&json, "parallelism", limit->parallelism);
-        json_member_int64(&json, "ranks", limit->ranks);
-        json_member_string(&json, "counts", limit->counts);
-        json_member_number(&json, "value", limit->value);
-        json_member_number(&json, "least", limit->least);
-        json_member_string(&json, "equation", limit->equation);
-        json_end_object(&json);
+        json_begin_object(json);
+        json_member_string(json, "parallelism", limit->parallelism);
+        json_member_int64(json, "ranks", limit->ranks);
+        json_member_string(json, "counts", limit->counts);
+        JSON_NUMBERS(json, {"value", limit->value}, {"least", limit->least});
+        json_member_string(json, "equation", limit->equation);
+        json_end_object(json);
     }
-    json_end_array(&json);
-    write_relaxations(&json, problem, explained->relaxation, explained->relaxations);
+    json_end_array(json);
+    write_relaxations(json, problem, explained->relaxation, explained->relaxations);
     if (explained->versus != NULL)
-        write_plan(&json, "versus", explained->versus_problem, explained->versus);
+        write_plan(json, "versus", explained->versus_problem, explained->versus);
     if (explained->why_not != NULL) {
-        json_member_object(&json, "why_not");
-        json_member_string(&json, "asked", explained->why_not_asked);
-        json_member_string(&json, "sentence", explained->why_not->sentence);
-        write_plan(&json, "best", problem, explained->why_not_plan);
-        write_plan(&json, "winner", problem, explained->winner);
-        json_end_object(&json);
+        json_member_object(json, "why_not");
+        JSON_STRINGS(json, {"asked", explained->why_not_asked},
+                     {"sentence", explained->why_not->sentence});
+        write_plan(json, "best", problem, explained->why_not_plan);
+        write_plan(json, "winner", problem, explained->winner);
+        json_end_object(json);
     }
-    json_end_object(&json);
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
+    json_end_object(json);
 }

@@ -19,17 +19,13 @@ void json_degrees_write(json_writer *json, const plait_degrees *degrees);
 void json_point_write(json_writer *json, const plait_problem *problem, const plait_ranked *point,
                       int rank);
 
-/** The document of `plait search --json`. *text lives in `arena`. */
-PLAIT_MUST_CHECK plait_status json_search(const plait_problem *problem, const report_found *found,
-                                          plait_arena *arena, const char **text, size_t *length,
-                                          plait_error *err);
+/** The document of `plait search --json`. */
+void json_search(json_writer *json, const plait_problem *problem, const report_found *found);
 
 /** The document of `plait eval --json`. @param way  [ways], as in report_eval */
-PLAIT_MUST_CHECK plait_status json_eval(const plait_problem *problem, const report_plan *plan,
-                                        const plait_relaxation *way, int ways, plait_arena *arena,
-                                        const char **text, size_t *length, plait_error *err);
+void json_eval(json_writer *json, const plait_problem *problem, const report_plan *plan,
+               const plait_relaxation *way, int ways);
 
 /** The document of `plait explain --json`: that of eval and a member "explain". */
-PLAIT_MUST_CHECK plait_status json_explain(const plait_problem *problem,
-                                           const report_explained *explained, plait_arena *arena,
-                                           const char **text, size_t *length, plait_error *err);
+void json_explain(json_writer *json, const plait_problem *problem,
+                  const report_explained *explained);

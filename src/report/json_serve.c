@@ -13,9 +13,8 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
 
     json_begin_object(json);
     json_member_int64(json, "rank", rank);
-    json_member_string(json, "engine", plait_engine_name[e->kind]);
-    json_member_string(json, "profile", e->name);
-    json_member_string(json, "mode", p->disaggregated ? "disaggregated" : "aggregated");
+    JSON_STRINGS(json, {"engine", plait_engine_name[e->kind]}, {"profile", e->name},
+                 {"mode", p->disaggregated ? "disaggregated" : "aggregated"});
     json_member_int64(json, "replicas", p->replicas);
     if (q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0 && p->gpus > 0)
         json_member_int64(json, "replicas_that_fit", q->gpus / p->gpus);
@@ -23,37 +22,27 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
     json_member_object(json, "workers");
     for (int r = 0; r <= p->disaggregated; r++) {
         json_member_object(json, report_serve_role(p, r));
-        json_member_int64(json, "count", p->count[r]);
-        json_member_int64(json, "tp", p->worker[r].tp);
-        json_member_int64(json, "pp", p->worker[r].pp);
-        json_member_int64(json, "ep", p->worker[r].ep);
-        json_member_int64(json, "dp_attention", p->worker[r].dp_attention);
-        json_member_number(json, "batch", p->batch_cap);
-        json_member_number(json, "chunk_tokens", p->chunk_tokens);
-        json_member_number(json, "kv_tokens", floor(p->kv_tokens[r]));
+        JSON_NUMBERS(json, {"count", p->count[r]}, {"tp", p->worker[r].tp}, {"pp", p->worker[r].pp},
+                     {"ep", p->worker[r].ep}, {"dp_attention", p->worker[r].dp_attention},
+                     {"batch", p->batch_cap}, {"chunk_tokens", p->chunk_tokens},
+                     {"kv_tokens", floor(p->kv_tokens[r])});
         json_end_object(json);
     }
     json_end_object(json);
-    json_member_string(json, "weights", plait_weight_name[p->weights]);
-    json_member_string(json, "kv", plait_kv_name[p->kv]);
+    JSON_STRINGS(json, {"weights", plait_weight_name[p->weights]}, {"kv", plait_kv_name[p->kv]});
     json_member_bool(json, "simulated", p->simulated);
-    json_member_number(json, "concurrency", p->concurrency);
-    json_member_number(json, "running", s->batch);
-    json_member_number(json, "ttft_ms", s->ttft_s * 1e3);
-    json_member_number(json, "ttft_low_ms", s->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][0]);
-    json_member_number(json, "ttft_high_ms", s->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][1]);
-    json_member_number(json, "ttft_p95_ms", p->ttft_p95_s * 1e3);
-    json_member_number(json, "ttft_p99_ms", p->ttft_p99_s * 1e3);
-    json_member_number(json, "tpot_ms", s->tpot_s * 1e3);
-    json_member_number(json, "tpot_low_ms", s->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][0]);
-    json_member_number(json, "tpot_high_ms", s->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][1]);
-    json_member_number(json, "tpot_p95_ms", p->tpot_p95_s * 1e3);
-    json_member_number(json, "tpot_p99_ms", p->tpot_p99_s * 1e3);
-    json_member_number(json, "e2e_ms", s->e2e_s * 1e3);
-    json_member_number(json, "out_tok_s", s->output_tokens_per_s);
-    json_member_number(json, "out_tok_s_gpu", p->tokens_per_s_gpu);
-    json_member_number(json, "usd_per_mtok", p->usd_per_mtok);
-    json_member_number(json, "joules_per_tok", p->joules_per_tok);
+    JSON_NUMBERS(json, {"concurrency", p->concurrency}, {"running", s->batch},
+                 {"ttft_ms", s->ttft_s * 1e3},
+                 {"ttft_low_ms", s->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][0]},
+                 {"ttft_high_ms", s->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][1]},
+                 {"ttft_p95_ms", p->ttft_p95_s * 1e3}, {"ttft_p99_ms", p->ttft_p99_s * 1e3},
+                 {"tpot_ms", s->tpot_s * 1e3},
+                 {"tpot_low_ms", s->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][0]},
+                 {"tpot_high_ms", s->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][1]},
+                 {"tpot_p95_ms", p->tpot_p95_s * 1e3}, {"tpot_p99_ms", p->tpot_p99_s * 1e3},
+                 {"e2e_ms", s->e2e_s * 1e3}, {"out_tok_s", s->output_tokens_per_s},
+                 {"out_tok_s_gpu", p->tokens_per_s_gpu}, {"usd_per_mtok", p->usd_per_mtok},
+                 {"joules_per_tok", p->joules_per_tok});
     json_member_string(json, "binds", plait_serve_bind_name[s->binds]);
     json_member_object(json, "step_ms");
     for (int i = 0; i < PLAIT_STEP_PARTS; i++)
@@ -65,9 +54,8 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
 static void write_job(json_writer *json, const plait_serve_options *q)
 {
     json_member_object(json, "job");
-    json_member_number(json, "input", q->load.input);
-    json_member_number(json, "output", q->load.output);
-    json_member_number(json, "prefix_cached", q->load.cached);
+    JSON_NUMBERS(json, {"input", q->load.input}, {"output", q->load.output},
+                 {"prefix_cached", q->load.cached});
     if (q->load.kind == PLAIT_LOAD_RATE)
         json_member_number(json, "rate", q->load.rate);
     else if (q->load.concurrency > 0.0)
@@ -79,8 +67,7 @@ static void write_job(json_writer *json, const plait_serve_options *q)
     json_member_int64(json, "gpus", q->gpus);
     if (q->load.draft > 0) {
         json_member_object(json, "speculate");
-        json_member_int64(json, "tokens", q->load.draft);
-        json_member_number(json, "accept", q->load.accept);
+        JSON_NUMBERS(json, {"tokens", q->load.draft}, {"accept", q->load.accept});
         json_end_object(json);
     }
     json_end_object(json);
@@ -89,10 +76,8 @@ static void write_job(json_writer *json, const plait_serve_options *q)
 static void write_seen(json_writer *json, const char *key, const plait_latency_stats *seen)
 {
     json_member_object(json, key);
-    json_member_number(json, "mean", seen->mean_s * 1e3);
-    json_member_number(json, "p50", seen->p50_s * 1e3);
-    json_member_number(json, "p95", seen->p95_s * 1e3);
-    json_member_number(json, "p99", seen->p99_s * 1e3);
+    JSON_NUMBERS(json, {"mean", seen->mean_s * 1e3}, {"p50", seen->p50_s * 1e3},
+                 {"p95", seen->p95_s * 1e3}, {"p99", seen->p99_s * 1e3});
     json_end_object(json);
 }
 
@@ -104,96 +89,82 @@ static bool is_saturated(const report_serve *report, const plait_serve_plan *bes
     return report->why != NULL ? !best->service.stable : best->simulated && best->drawn.full;
 }
 
-plait_status json_serve(const report_serve *report, plait_arena *arena, const char **text,
-                        size_t *length, plait_error *err)
+void json_serve(json_writer *json, const report_serve *report)
 {
     const plait_serve_options *q = report->question;
     const plait_serve_answer *answer = report->answer;
     const plait_serve_plan *best = answer == NULL      ? report->plan
                                    : answer->plans > 0 ? &answer->plan[0]
                                                        : NULL;
-    json_writer json;
 
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    json_member_version(&json);
-    json_member_string(&json, "model", q->model->name);
-    json_member_string(&json, "cluster", q->cluster->name);
-    json_member_string(&json, "model_file", report->model_file);
-    json_member_string(&json, "cluster_file", report->cluster_file);
-    write_job(&json, q);
+    json_member_version(json);
+    JSON_STRINGS(json, {"model", q->model->name}, {"cluster", q->cluster->name},
+                 {"model_file", report->model_file}, {"cluster_file", report->cluster_file});
+    write_job(json, q);
     if (answer != NULL) {
-        json_member_object(&json, "search");
-        json_member_bool(&json, "exact", true);
-        json_member_int64(&json, "workers", answer->workers);
-        json_member_int64(&json, "priced", answer->looked);
-        json_member_int64(&json, "simulations", answer->simulations);
-        json_member_object(&json, "rejected");
+        json_member_object(json, "search");
+        json_member_bool(json, "exact", true);
+        json_member_int64(json, "workers", answer->workers);
+        json_member_int64(json, "priced", answer->looked);
+        json_member_int64(json, "simulations", answer->simulations);
+        json_member_object(json, "rejected");
         for (int r = 0; r < PLAIT_SERVE_REJECTS; r++)
-            json_member_int64(&json, plait_serve_reject_name[r], answer->rejected[r]);
-        json_end_object(&json);
-        json_end_object(&json);
+            json_member_int64(json, plait_serve_reject_name[r], answer->rejected[r]);
+        json_end_object(json);
+        json_end_object(json);
     }
-    json_member_array(&json, "plans");
+    json_member_array(json, "plans");
     if (answer == NULL && report->why == NULL)
-        write_plan(&json, q, report->plan, 1);
+        write_plan(json, q, report->plan, 1);
     for (int i = 0; answer != NULL && i < answer->plans; i++)
-        write_plan(&json, q, &answer->plan[i], i + 1);
-    json_end_array(&json);
+        write_plan(json, q, &answer->plan[i], i + 1);
+    json_end_array(json);
     if (report->why != NULL)
-        json_member_string(&json, "why", report->why);
+        json_member_string(json, "why", report->why);
     if (report->missed != NULL)
-        json_member_string(&json, "why", report->missed);
+        json_member_string(json, "why", report->missed);
     if (best != NULL && best->simulated && best->drawn.requests > 0) {
-        json_member_object(&json, "simulated");
-        json_member_int64(&json, "rank", 1);
-        json_member_int64(&json, "requests", best->drawn.requests);
-        json_member_int64(&json, "preempted", best->drawn.preempted);
-        json_member_bool(&json, "stopped", best->drawn.stopped);
-        json_member_bool(&json, "saturated", best->drawn.full);
-        json_member_number(&json, "carried", best->drawn.carried);
-        write_seen(&json, "ttft_ms", &best->drawn.ttft);
-        write_seen(&json, "tpot_ms", &best->drawn.tpot);
-        write_seen(&json, "e2e_ms", &best->drawn.e2e);
-        json_member_number(&json, "out_tok_s", best->drawn.output_tokens_per_s);
-        json_end_object(&json);
+        json_member_object(json, "simulated");
+        JSON_NUMBERS(json, {"rank", 1}, {"requests", best->drawn.requests},
+                     {"preempted", best->drawn.preempted});
+        json_member_bool(json, "stopped", best->drawn.stopped);
+        json_member_bool(json, "saturated", best->drawn.full);
+        json_member_number(json, "carried", best->drawn.carried);
+        write_seen(json, "ttft_ms", &best->drawn.ttft);
+        write_seen(json, "tpot_ms", &best->drawn.tpot);
+        write_seen(json, "e2e_ms", &best->drawn.e2e);
+        json_member_number(json, "out_tok_s", best->drawn.output_tokens_per_s);
+        json_end_object(json);
     }
     if (report->curve != NULL) {
-        json_member_array(&json, "load_curve");
+        json_member_array(json, "load_curve");
         for (int i = 0; i < PLAIT_SERVE_CURVE; i++) {
             const plait_serve_point *const point = &report->curve->point[i];
 
-            json_begin_object(&json);
-            json_member_number(&json, "load", point->load);
-            json_member_number(&json, "rate", point->rate);
-            json_member_number(&json, "ttft_ms", point->ttft_s * 1e3);
-            json_member_number(&json, "ttft_p99_ms", point->ttft_p99_s * 1e3);
-            json_member_number(&json, "tpot_ms", point->tpot_s * 1e3);
-            json_member_number(&json, "running", point->running);
-            json_member_number(&json, "out_tok_s", point->output_tokens_per_s);
-            json_end_object(&json);
+            json_begin_object(json);
+            JSON_NUMBERS(json, {"load", point->load}, {"rate", point->rate},
+                         {"ttft_ms", point->ttft_s * 1e3}, {"ttft_p99_ms", point->ttft_p99_s * 1e3},
+                         {"tpot_ms", point->tpot_s * 1e3}, {"running", point->running},
+                         {"out_tok_s", point->output_tokens_per_s});
+            json_end_object(json);
         }
-        json_end_array(&json);
+        json_end_array(json);
     }
-    json_member_array(&json, "front");
+    json_member_array(json, "front");
     for (int i = 0; answer != NULL && i < answer->front; i++)
-        write_plan(&json, q, &answer->at_front[i], i + 1);
-    json_end_array(&json);
+        write_plan(json, q, &answer->at_front[i], i + 1);
+    json_end_array(json);
     if (answer != NULL && answer->plans == 0 && answer->has_nearest) {
-        json_write_key(&json, "nearest");
-        write_plan(&json, q, &answer->nearest, 0);
+        json_write_key(json, "nearest");
+        write_plan(json, q, &answer->nearest, 0);
     }
     if (q->load.kind == PLAIT_LOAD_RATE)
-        json_member_bool(&json, "saturated", is_saturated(report, best));
+        json_member_bool(json, "saturated", is_saturated(report, best));
     if (report->reach != NULL && answer != NULL && answer->plans == 0 &&
         q->load.kind == PLAIT_LOAD_RATE) {
-        json_member_object(&json, "reach");
-        json_member_number(&json, "rate",
-                           report->reach->rate > 0.0 ? report->reach->rate : (double)NAN);
-        json_member_number(&json, "gpus",
-                           report->reach->gpus > 0 ? report->reach->gpus : (double)NAN);
-        json_end_object(&json);
+        json_member_object(json, "reach");
+        JSON_NUMBERS(json, {"rate", report->reach->rate > 0.0 ? report->reach->rate : (double)NAN},
+                     {"gpus", report->reach->gpus > 0 ? report->reach->gpus : (double)NAN});
+        json_end_object(json);
     }
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
 }

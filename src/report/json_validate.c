@@ -14,10 +14,8 @@
 static void write_errors(json_writer *json, const plait_errors *errors)
 {
     json_member_int64(json, "rows", (int64_t)errors->rows);
-    json_member_number(json, "mape", errors->mape);
-    json_member_number(json, "median", errors->median);
-    json_member_number(json, "p90", errors->p90);
-    json_member_number(json, "bias", errors->bias);
+    JSON_NUMBERS(json, {"mape", errors->mape}, {"median", errors->median}, {"p90", errors->p90},
+                 {"bias", errors->bias});
 }
 
 static void write_groups(json_writer *json, const char *key, const char *what,
@@ -44,8 +42,7 @@ static void write_groups(json_writer *json, const char *key, const char *what,
 static void write_summary_of(json_writer *json, const char *key, const plait_rank_summary *summary)
 {
     json_member_object(json, key);
-    json_member_number(json, "mean", summary->mean);
-    json_member_number(json, "median", summary->median);
+    JSON_NUMBERS(json, {"mean", summary->mean}, {"median", summary->median});
     json_end_object(json);
 }
 
@@ -88,12 +85,10 @@ static void write_summary(json_writer *json, const plait_validation *v)
         const plait_left_out *const left_out = &v->left_out[i];
 
         json_begin_object(json);
-        json_member_string(json, "source", left_out->source);
-        json_member_string(json, "runtime", left_out->runtime);
+        JSON_STRINGS(json, {"source", left_out->source}, {"runtime", left_out->runtime});
         json_member_bool(json, "calibrated", left_out->calibrated);
         write_errors(json, &left_out->errors);
-        json_member_number(json, "inside_band", left_out->inside);
-        json_member_number(json, "band_width", left_out->width);
+        JSON_NUMBERS(json, {"inside_band", left_out->inside}, {"band_width", left_out->width});
         json_end_object(json);
     }
     json_end_array(json);
@@ -107,15 +102,13 @@ static void write_summary(json_writer *json, const plait_validation *v)
         const plait_sweep_rank *const sweep = &v->sweep[s];
 
         json_begin_object(json);
-        json_member_string(json, "sweep", sweep->name);
-        json_member_string(json, "source", sweep->source);
+        JSON_STRINGS(json, {"sweep", sweep->name}, {"source", sweep->source});
         json_member_int64(json, "plans", (int64_t)sweep->plans);
-        json_member_number(json, "spearman", sweep->spearman);
-        json_member_number(json, "kendall", sweep->kendall);
-        json_member_number(json, "regret", sweep->regret);
-        json_member_number(json, "regret_beyond_noise", sweep->regret_beyond_noise);
-        json_member_string(json, "chosen", v->runs->run[sweep->chosen].id);
-        json_member_string(json, "best", v->runs->run[sweep->best].id);
+        JSON_NUMBERS(json, {"spearman", sweep->spearman}, {"kendall", sweep->kendall},
+                     {"regret", sweep->regret},
+                     {"regret_beyond_noise", sweep->regret_beyond_noise});
+        JSON_STRINGS(json, {"chosen", v->runs->run[sweep->chosen].id},
+                     {"best", v->runs->run[sweep->best].id});
         json_end_object(json);
     }
     json_end_array(json);
@@ -162,42 +155,32 @@ static void write_summary(json_writer *json, const plait_validation *v)
     json_end_object(json);
 }
 
-plait_status json_validation(const plait_validation *v, plait_arena *arena, const char **text,
-                             size_t *length, plait_error *err)
+void json_validation(json_writer *json, const plait_validation *v)
 {
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    json_member_array(&json, "rows");
+    json_member_array(json, "rows");
     for (size_t i = 0; i < v->runs->count; i++) {
         const plait_run_price *const price = &v->price[i];
         const plait_run *const run = price->run;
         const plait_cost *const cost = &price->cost;
         const bool priced = price->priced;
 
-        json_begin_object(&json);
-        json_member_string(&json, "id", run->id);
-        json_member_string(&json, "source", run->source);
-        json_member_string(&json, "sweep", run->sweep[0] != '\0' ? run->sweep : NULL);
-        json_member_string(&json, "outcome", plait_run_outcome_name[run->outcome]);
-        json_member_string(&json, "verdict", plait_verdict_name[price->verdict]);
-        json_member_number(&json, "step_s", priced ? cost->step_s : (double)NAN);
-        json_member_number(&json, "step_low_s", priced ? cost->step_low_s : (double)NAN);
-        json_member_number(&json, "step_high_s", priced ? cost->step_high_s : (double)NAN);
-        json_member_number(&json, "measured_step_s", run->step_s);
-        json_member_number(&json, "memory_bytes", price->memory_bytes);
-        json_member_number(&json, "measured_memory_bytes", run->peak_bytes);
-        json_member_number(&json, "risk", price->risk);
+        json_begin_object(json);
+        JSON_STRINGS(json, {"id", run->id}, {"source", run->source},
+                     {"sweep", run->sweep[0] != '\0' ? run->sweep : NULL},
+                     {"outcome", plait_run_outcome_name[run->outcome]},
+                     {"verdict", plait_verdict_name[price->verdict]});
+        JSON_NUMBERS(json, {"step_s", priced ? cost->step_s : (double)NAN},
+                     {"step_low_s", priced ? cost->step_low_s : (double)NAN},
+                     {"step_high_s", priced ? cost->step_high_s : (double)NAN},
+                     {"measured_step_s", run->step_s}, {"memory_bytes", price->memory_bytes},
+                     {"measured_memory_bytes", run->peak_bytes}, {"risk", price->risk});
         if (priced)
-            plans_write_memory(&json, &cost->memory);
+            plans_write_memory(json, &cost->memory);
         else
-            json_member_null(&json, "memory");
-        json_member_string(&json, "note", price->note[0] != '\0' ? price->note : NULL);
-        json_end_object(&json);
+            json_member_null(json, "memory");
+        json_member_string(json, "note", price->note[0] != '\0' ? price->note : NULL);
+        json_end_object(json);
     }
-    json_end_array(&json);
-    write_summary(&json, v);
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
+    json_end_array(json);
+    write_summary(json, v);
 }

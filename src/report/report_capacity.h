@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "io/json/json_write.h"
 #include "plait/capacity.h"
 
 /** One cluster: its price and the numbers of GPUs that were searched. */
@@ -42,6 +43,5 @@ void report_capacity_answer(const report_capacity *report, FILE *out);
 PLAIT_MUST_CHECK plait_status report_capacity_print(const report_capacity *report, FILE *out,
                                                     plait_error *err);
 
-/** Writes the document of `plait capacity --json`. *text lives in `arena`. */
-PLAIT_MUST_CHECK plait_status json_capacity(const report_capacity *report, plait_arena *arena,
-                                            const char **text, size_t *length, plait_error *err);
+/** Writes the document of `plait capacity --json`. */
+void json_capacity(json_writer *json, const report_capacity *report);

@@ -353,29 +353,20 @@ static void write_remarks(json_writer *json, const char *key, const case_remarks
 
 static void write_head(json_writer *json, const case_study *study)
 {
-    json_member_string(json, "name", study->name);
-    json_member_string(json, "title", study->title);
-    json_member_string(json, "source", study->source);
+    JSON_STRINGS(json, {"name", study->name}, {"title", study->title}, {"source", study->source});
 }
 
-plait_status json_cases(const case_study *study, size_t count, plait_arena *arena,
-                        const char **text, size_t *length, plait_error *err)
+void json_cases(json_writer *json, const case_study *study, size_t count)
 {
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    json_member_version(&json);
-    json_member_array(&json, "cases");
+    json_member_version(json);
+    json_member_array(json, "cases");
     for (size_t i = 0; i < count; i++) {
-        json_begin_object(&json);
-        write_head(&json, &study[i]);
-        json_member_int64(&json, "rows", study[i].rows);
-        json_end_object(&json);
+        json_begin_object(json);
+        write_head(json, &study[i]);
+        json_member_int64(json, "rows", study[i].rows);
+        json_end_object(json);
     }
-    json_end_array(&json);
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
+    json_end_array(json);
 }
 
 /* ---- one case ---- */
@@ -387,13 +378,9 @@ static void write_row(json_writer *json, const case_study *study, int r, const c
     char text[96];
 
     json_begin_object(json);
-    json_member_string(json, "name", row->name);
-    json_member_string(json, "model", row->model);
-    json_member_string(json, "cluster", row->cluster);
-    json_member_string(json, "runtime", row->runtime);
-    json_member_int64(json, "gpus", row->gpus);
-    json_member_int64(json, "seq", row->seq);
-    json_member_int64(json, "gbs", row->gbs);
+    JSON_STRINGS(json, {"name", row->name}, {"model", row->model}, {"cluster", row->cluster},
+                 {"runtime", row->runtime});
+    JSON_NUMBERS(json, {"gpus", row->gpus}, {"seq", row->seq}, {"gbs", row->gbs});
     json_member_string(json, "precision", plait_precision_name[priced->problem->job.precision]);
     json_member_object(json, "plan");
     for (int k = 0; k < PLAIT_KEYS; k++) {
@@ -424,9 +411,8 @@ static void write_row(json_writer *json, const case_study *study, int r, const c
             continue;
         json_begin_object(json);
         json_member_string(json, "figure", case_figure_key[f]);
-        json_member_number(json, "plait", ours);
-        json_member_number(json, "published", published);
-        json_member_number(json, "error", case_error((case_figure)f, ours, published));
+        JSON_NUMBERS(json, {"plait", ours}, {"published", published},
+                     {"error", case_error((case_figure)f, ours, published)});
         json_end_object(json);
     }
     json_end_array(json);
@@ -434,24 +420,17 @@ static void write_row(json_writer *json, const case_study *study, int r, const c
     json_end_object(json);
 }
 
-plait_status json_case(const case_study *study, const case_priced *priced, plait_arena *arena,
-                       const char **text, size_t *length, plait_error *err)
+void json_case(json_writer *json, const case_study *study, const case_priced *priced)
 {
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    json_member_version(&json);
-    json_member_object(&json, "case");
-    write_head(&json, study);
-    write_remarks(&json, "assumed", &study->assumed);
-    write_remarks(&json, "contradicts", &study->contradicts);
-    write_remarks(&json, "notes", &study->notes);
-    json_end_object(&json);
-    json_member_array(&json, "rows");
+    json_member_version(json);
+    json_member_object(json, "case");
+    write_head(json, study);
+    write_remarks(json, "assumed", &study->assumed);
+    write_remarks(json, "contradicts", &study->contradicts);
+    write_remarks(json, "notes", &study->notes);
+    json_end_object(json);
+    json_member_array(json, "rows");
     for (int r = 0; r < study->rows; r++)
-        write_row(&json, study, r, &priced[r]);
-    json_end_array(&json);
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
+        write_row(json, study, r, &priced[r]);
+    json_end_array(json);
 }

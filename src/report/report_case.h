@@ -26,9 +26,6 @@ PLAIT_MUST_CHECK plait_status report_cases(const case_study *study, size_t count
 PLAIT_MUST_CHECK plait_status report_case(const case_study *study, const case_priced *priced,
                                           FILE *out, plait_error *err);
 
-/** Write the JSON documents of both; they live in `arena`. */
-PLAIT_MUST_CHECK plait_status json_cases(const case_study *study, size_t count, plait_arena *arena,
-                                         const char **text, size_t *length, plait_error *err);
-PLAIT_MUST_CHECK plait_status json_case(const case_study *study, const case_priced *priced,
-                                        plait_arena *arena, const char **text, size_t *length,
-                                        plait_error *err);
+/** Write the JSON documents of both. */
+void json_cases(json_writer *json, const case_study *study, size_t count);
+void json_case(json_writer *json, const case_study *study, const case_priced *priced);

@@ -254,12 +254,10 @@ plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error
 
 static void graph_members(json_writer *json, const plait_graph *graph)
 {
-    json_member_number(json, "nodes", graph->nodes);
-    json_member_number(json, "links", graph->links);
-    json_member_number(json, "cut_links", graph->cut_links);
-    json_member_number(json, "bisection_bytes_per_s", graph->bisection_bytes_per_s);
-    json_member_number(json, "diameter", graph->diameter);
-    json_member_number(json, "mean_hops", graph->mean_hops);
+    JSON_NUMBERS(json, {"nodes", graph->nodes}, {"links", graph->links},
+                 {"cut_links", graph->cut_links},
+                 {"bisection_bytes_per_s", graph->bisection_bytes_per_s},
+                 {"diameter", graph->diameter}, {"mean_hops", graph->mean_hops});
 }
 
 void report_graphs_write(json_writer *json, const plait_cluster *cluster)

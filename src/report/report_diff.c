@@ -221,50 +221,38 @@ plait_status report_diff_print(const report_diff *diff, FILE *out, plait_error *
 
 /* ---- JSON ---- */
 
-plait_status json_diff_document(const report_diff *diff, plait_arena *arena, const char **text,
-                                size_t *length, plait_error *err)
+void json_diff_document(json_writer *json, const report_diff *diff)
 {
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    json_member_version(&json);
-    json_member_string(&json, "kind", diff->kind);
-    json_member_string(&json, "a", diff->name[0]);
-    json_member_string(&json, "b", diff->name[1]);
-    json_member_array(&json, "changes");
+    json_member_version(json);
+    JSON_STRINGS(json, {"kind", diff->kind}, {"a", diff->name[0]}, {"b", diff->name[1]});
+    json_member_array(json, "changes");
     for (int c = 0; c < diff->changes.count; c++) {
         const json_change *const change = &diff->changes.change[c];
 
-        json_begin_object(&json);
-        json_member_string(&json, "at", change->at);
+        json_begin_object(json);
+        json_member_string(json, "at", change->at);
         if (isnan(change->from)) {
-            json_member_string(&json, "a", change->a);
-            json_member_string(&json, "b", change->b);
+            JSON_STRINGS(json, {"a", change->a}, {"b", change->b});
         } else {
-            json_member_number(&json, "a", change->from);
-            json_member_number(&json, "b", change->to);
+            JSON_NUMBERS(json, {"a", change->from}, {"b", change->to});
         }
-        json_end_object(&json);
+        json_end_object(json);
     }
-    json_end_array(&json);
-    json_member_array(&json, "ranking");
+    json_end_array(json);
+    json_member_array(json, "ranking");
     for (int i = 0; i < diff->plans; i++) {
         static const char *const rank[] = {"rank_a", "rank_b"}, *const step[] = {"step_a_s",
                                                                                  "step_b_s"};
         const diff_plan *const plan = &diff->plan[i];
 
-        json_begin_object(&json);
+        json_begin_object(json);
         for (int side = 0; side < 2; side++) {
-            json_member_number(&json, rank[side],
-                               plan->rank[side] > 0 ? plan->rank[side] : (double)NAN);
-            json_member_number(&json, step[side], plan->step_s[side]);
+            JSON_NUMBERS(json, {rank[side], plan->rank[side] > 0 ? plan->rank[side] : (double)NAN},
+                         {step[side], plan->step_s[side]});
         }
-        json_write_key(&json, "plan");
-        json_degrees_write(&json, &plan->degrees);
-        json_end_object(&json);
+        json_write_key(json, "plan");
+        json_degrees_write(json, &plan->degrees);
+        json_end_object(json);
     }
-    json_end_array(&json);
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
+    json_end_array(json);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "io/json/json_diff.h"
+#include "io/json/json_write.h"
 #include "plait/degrees.h"
 
 /** A plan of either ranking. */
@@ -26,7 +27,5 @@ typedef struct report_diff {
 PLAIT_MUST_CHECK plait_status report_diff_print(const report_diff *diff, FILE *out,
                                                 plait_error *err);
 
-/** Writes the document of `plait diff --json`. *text lives in `arena`. */
-PLAIT_MUST_CHECK plait_status json_diff_document(const report_diff *diff, plait_arena *arena,
-                                                 const char **text, size_t *length,
-                                                 plait_error *err);
+/** Writes the document of `plait diff --json`. */
+void json_diff_document(json_writer *json, const report_diff *diff);

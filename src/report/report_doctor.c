@@ -116,36 +116,29 @@ plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *
 
 /* ---- JSON ---- */
 
-plait_status json_doctor(const doctor_answer *answer, plait_arena *arena, const char **text,
-                         size_t *length, plait_error *err)
+void json_doctor(json_writer *json, const doctor_answer *answer)
 {
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    plans_write_question(&json, answer->problem);
-    json_write_key(&json, "today");
-    json_plan_write(&json, answer->problem, answer->now);
+    plans_write_question(json, answer->problem);
+    json_write_key(json, "today");
+    json_plan_write(json, answer->problem, answer->now);
     if (answer->measured_s > 0.0)
-        json_member_number(&json, "measured_s", answer->measured_s);
-    json_member_array(&json, "changes");
+        json_member_number(json, "measured_s", answer->measured_s);
+    json_member_array(json, "changes");
     for (int i = 0; i < answer->changes; i++) {
-        json_begin_object(&json);
-        json_member_array(&json, "changed");
+        json_begin_object(json);
+        json_member_array(json, "changed");
         for (int key = 0; key < PLAIT_KEYS; key++)
             if (answer->change[i].changed & PLAIT_KEY_BIT(key))
-                json_write_string(&json, plait_keys[key].name);
-        json_end_array(&json);
-        json_member_number(&json, "gain", gain_of(answer, answer->change[i].best.price.step_s));
-        json_write_key(&json, "plan");
-        json_plan_write(&json, answer->problem, answer->plan[i]);
-        json_end_object(&json);
+                json_write_string(json, plait_keys[key].name);
+        json_end_array(json);
+        json_member_number(json, "gain", gain_of(answer, answer->change[i].best.price.step_s));
+        json_write_key(json, "plan");
+        json_plan_write(json, answer->problem, answer->plan[i]);
+        json_end_object(json);
     }
-    json_end_array(&json);
+    json_end_array(json);
     if (answer->search.plans > 0) {
-        json_write_key(&json, "best");
-        json_point_write(&json, answer->problem, &answer->search.plan[0], 0);
+        json_write_key(json, "best");
+        json_point_write(json, answer->problem, &answer->search.plan[0], 0);
     }
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
 }

@@ -21,5 +21,4 @@ typedef struct doctor_answer {
 PLAIT_MUST_CHECK plait_status report_doctor(const doctor_answer *answer, FILE *out,
                                             plait_error *err);
 
-PLAIT_MUST_CHECK plait_status json_doctor(const doctor_answer *answer, plait_arena *arena,
-                                          const char **text, size_t *length, plait_error *err);
+void json_doctor(json_writer *json, const doctor_answer *answer);

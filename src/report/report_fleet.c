@@ -321,9 +321,8 @@ static void write_asked(json_writer *json, const report_fleet *report)
     const plait_fleet_options *const ask = report->ask;
 
     json_member_object(json, "asked");
-    json_member_number(json, "input", q->load.input);
-    json_member_number(json, "output", q->load.output);
-    json_member_number(json, "prefix_cached", q->load.cached);
+    JSON_NUMBERS(json, {"input", q->load.input}, {"output", q->load.output},
+                 {"prefix_cached", q->load.cached});
 #define X(flag, name)                                                                              \
     json_member_number(json, #name "_ms", q->name##_s > 0.0 ? q->name##_s * 1e3 : (double)NAN);
     PLAIT_SERVE_LIMIT_LIST(X)
@@ -333,13 +332,10 @@ static void write_asked(json_writer *json, const report_fleet *report)
     if (ask->failures.spares >= 0)
         json_member_int64(json, "spare_nodes", ask->failures.spares);
     json_member_string(json, "by", mode_name[ask->mode]);
-    json_member_number(json, "interruptions_per_node_day",
-                       ask->failures.interruptions_per_node_day);
-    json_member_number(json, "node_loss", ask->failures.node_loss);
-    json_member_number(json, "repeat", ask->failures.repeat);
-    json_member_number(json, "detect_s", ask->failures.detect_s);
-    json_member_number(json, "restart_s", ask->failures.restart_s);
-    json_member_number(json, "repair_s", ask->failures.repair_s);
+    JSON_NUMBERS(json, {"interruptions_per_node_day", ask->failures.interruptions_per_node_day},
+                 {"node_loss", ask->failures.node_loss}, {"repeat", ask->failures.repeat},
+                 {"detect_s", ask->failures.detect_s}, {"restart_s", ask->failures.restart_s},
+                 {"repair_s", ask->failures.repair_s});
     json_member_array(json, "rates");
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
         json_write_number(json, ask->rate[h]);
@@ -356,42 +352,33 @@ static void write_fleet(json_writer *json, const plait_fleet *fleet, int rank)
 
     json_begin_object(json);
     json_member_int64(json, "rank", rank);
-    json_member_string(json, "engine", plait_engine_name[e->kind]);
-    json_member_string(json, "profile", e->name);
-    json_member_string(json, "mode", p->disaggregated ? "disaggregated" : "aggregated");
+    JSON_STRINGS(json, {"engine", plait_engine_name[e->kind]}, {"profile", e->name},
+                 {"mode", p->disaggregated ? "disaggregated" : "aggregated"});
     json_member_object(json, "workers");
     for (int r = 0; r <= fleet->plan.disaggregated; r++) {
         const plait_worker w = fleet->plan.worker[r];
 
         json_member_object(json, report_serve_role(&fleet->plan, r));
-        json_member_int64(json, "count", fleet->hour[fleet->busiest].workers[r]);
-        json_member_int64(json, "tp", w.tp);
-        json_member_int64(json, "pp", w.pp);
-        json_member_int64(json, "ep", w.ep);
-        json_member_int64(json, "dp_attention", w.dp_attention);
-        json_member_int64(json, "nodes", fleet->unit[r].nodes);
+        JSON_NUMBERS(json, {"count", fleet->hour[fleet->busiest].workers[r]}, {"tp", w.tp},
+                     {"pp", w.pp}, {"ep", w.ep}, {"dp_attention", w.dp_attention},
+                     {"nodes", fleet->unit[r].nodes});
         json_member_int64(json, "a_node", fleet->unit[r].workers);
         json_member_number(json, "available", fleet->unit[r].available);
         json_end_object(json);
     }
     json_end_object(json);
-    json_member_string(json, "weights", plait_weight_name[p->weights]);
-    json_member_string(json, "kv", plait_kv_name[p->kv]);
-    json_member_number(json, "chunk_tokens", p->chunk_tokens);
-    json_member_int64(json, "nodes", fleet->totals.nodes);
-    json_member_int64(json, "spare_nodes", hour->spare_nodes);
-    json_member_int64(json, "gpus", fleet->totals.gpus);
+    JSON_STRINGS(json, {"weights", plait_weight_name[p->weights]}, {"kv", plait_kv_name[p->kv]});
+    JSON_NUMBERS(json, {"chunk_tokens", p->chunk_tokens}, {"nodes", fleet->totals.nodes},
+                 {"spare_nodes", hour->spare_nodes}, {"gpus", fleet->totals.gpus});
     json_member_bool(json, "simulated", fleet->simulated);
-    json_member_number(json, "margin", fleet->margin);
-    json_member_number(json, "available", hour->available);
-    json_member_int64(json, "busiest_hour", fleet->busiest);
+    JSON_NUMBERS(json, {"margin", fleet->margin}, {"available", hour->available},
+                 {"busiest_hour", fleet->busiest});
     json_member_string(json, "binds", plait_serve_bind_name[p->service.binds]);
-    json_member_number(json, "ttft_low_ms", hour->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][0]);
-    json_member_number(json, "ttft_high_ms", hour->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][1]);
-    json_member_number(json, "tpot_low_ms", hour->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][0]);
-    json_member_number(json, "tpot_high_ms", hour->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][1]);
-    json_member_number(json, "sustains_rate", fleet->sustained);
-    json_member_number(json, "out_tok_day", fleet->tokens_per_day);
+    JSON_NUMBERS(json, {"ttft_low_ms", hour->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][0]},
+                 {"ttft_high_ms", hour->ttft_s * 1e3 * e->band[PLAIT_SERVE_TTFT][1]},
+                 {"tpot_low_ms", hour->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][0]},
+                 {"tpot_high_ms", hour->tpot_s * 1e3 * e->band[PLAIT_SERVE_TPOT][1]},
+                 {"sustains_rate", fleet->sustained}, {"out_tok_day", fleet->tokens_per_day});
     write_modes(json, "node_hours_day", fleet->totals.node_hours);
     write_modes(json, "usd_month", fleet->totals.usd);
     write_modes(json, "usd_per_mtok", fleet->usd_per_mtok);
@@ -401,8 +388,8 @@ static void write_fleet(json_writer *json, const plait_fleet *fleet, int rank)
         const plait_fleet_totals *const totals = &fleet->band[side];
 
         json_member_object(json, side_name[side]);
-        json_member_number(json, "nodes", totals->nodes > 0 ? totals->nodes : (double)NAN);
-        json_member_number(json, "gpus", totals->nodes > 0 ? totals->gpus : (double)NAN);
+        JSON_NUMBERS(json, {"nodes", totals->nodes > 0 ? totals->nodes : (double)NAN},
+                     {"gpus", totals->nodes > 0 ? totals->gpus : (double)NAN});
         write_modes(json, "usd_month", totals->usd);
         json_end_object(json);
     }
@@ -412,19 +399,16 @@ static void write_fleet(json_writer *json, const plait_fleet *fleet, int rank)
         const plait_fleet_hour *const at = &fleet->hour[h];
 
         json_begin_object(json);
-        json_member_int64(json, "hour", h);
-        json_member_number(json, "rate", at->rate);
+        JSON_NUMBERS(json, {"hour", h}, {"rate", at->rate});
         for (int r = 0; r <= fleet->plan.disaggregated; r++)
             json_member_int64(json, report_serve_role(&fleet->plan, r), at->workers[r]);
-        json_member_int64(json, "nodes", at->nodes);
-        json_member_int64(json, "spare_nodes", at->spare_nodes);
-        json_member_number(json, "available", at->available);
+        JSON_NUMBERS(json, {"nodes", at->nodes}, {"spare_nodes", at->spare_nodes},
+                     {"available", at->available});
         json_member_string(json, "lacks",
                            at->lack == PLAIT_FLEET_LACKS_NOTHING ? NULL
                                                                  : plait_fleet_lack_name[at->lack]);
-        json_member_number(json, "ttft_ms", at->ttft_s * 1e3);
-        json_member_number(json, "ttft_p99_ms", at->ttft_p99_s * 1e3);
-        json_member_number(json, "tpot_ms", at->tpot_s * 1e3);
+        JSON_NUMBERS(json, {"ttft_ms", at->ttft_s * 1e3}, {"ttft_p99_ms", at->ttft_p99_s * 1e3},
+                     {"tpot_ms", at->tpot_s * 1e3});
         write_modes(json, "used", at->used);
         json_end_object(json);
     }
@@ -432,36 +416,28 @@ static void write_fleet(json_writer *json, const plait_fleet *fleet, int rank)
     json_end_object(json);
 }
 
-plait_status json_fleet(const report_fleet *report, plait_arena *arena, const char **text,
-                        size_t *length, plait_error *err)
+void json_fleet(json_writer *json, const report_fleet *report)
 {
     const plait_fleet_answer *const answer = report->answer;
-    json_writer json;
 
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    json_member_version(&json);
-    json_member_string(&json, "model", report->question->model->name);
-    json_member_string(&json, "cluster", report->question->cluster->name);
-    json_member_int64(&json, "gpus_per_node", answer->gpus_per_node);
-    write_asked(&json, report);
-    json_member_int64(&json, "considered", answer->considered);
-    json_member_int64(&json, "divided", answer->divided);
-    json_member_array(&json, "fleets");
+    json_member_version(json);
+    JSON_STRINGS(json, {"model", report->question->model->name},
+                 {"cluster", report->question->cluster->name});
+    json_member_int64(json, "gpus_per_node", answer->gpus_per_node);
+    write_asked(json, report);
+    JSON_NUMBERS(json, {"considered", answer->considered}, {"divided", answer->divided});
+    json_member_array(json, "fleets");
     for (int i = 0; i < answer->fleets; i++)
-        write_fleet(&json, &answer->fleet[i], i + 1);
-    json_end_array(&json);
+        write_fleet(json, &answer->fleet[i], i + 1);
+    json_end_array(json);
     if (answer->fleets == 0) {
         const plait_serve_answer *const search = answer->search;
         const bool nearest = answer->considered == 0 && search->has_nearest;
 
-        json_member_object(&json, "needs");
-        json_member_number(&json, "gpus",
-                           answer->needs_gpus > 0 ? answer->needs_gpus : (double)NAN);
-        json_member_number(&json, "ttft_ms", nearest ? search->needs_ttft_s * 1e3 : (double)NAN);
-        json_member_number(&json, "tpot_ms", nearest ? search->needs_tpot_s * 1e3 : (double)NAN);
-        json_end_object(&json);
+        json_member_object(json, "needs");
+        JSON_NUMBERS(json, {"gpus", answer->needs_gpus > 0 ? answer->needs_gpus : (double)NAN},
+                     {"ttft_ms", nearest ? search->needs_ttft_s * 1e3 : (double)NAN},
+                     {"tpot_ms", nearest ? search->needs_tpot_s * 1e3 : (double)NAN});
+        json_end_object(json);
     }
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
 }

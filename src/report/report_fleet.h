@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "io/json/json_write.h"
 #include "plait/serve.h"
 
 typedef struct report_fleet {
@@ -38,6 +39,5 @@ void report_fleet_lacks(const report_fleet *report, int rank, char text[160]);
 PLAIT_MUST_CHECK plait_status report_fleet_print(const report_fleet *report, FILE *out,
                                                  plait_error *err);
 
-/** Writes the document of `plait capacity --serve --json`. *text lives in `arena`. */
-PLAIT_MUST_CHECK plait_status json_fleet(const report_fleet *report, plait_arena *arena,
-                                         const char **text, size_t *length, plait_error *err);
+/** Writes the document of `plait capacity --serve --json`. */
+void json_fleet(json_writer *json, const report_fleet *report);

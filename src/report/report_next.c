@@ -129,43 +129,35 @@ plait_status report_next(const next_answer *answer, FILE *out, plait_error *err)
 
 /* ---- JSON ---- */
 
-plait_status json_next_answer(const next_answer *answer, plait_arena *arena, const char **text,
-                              size_t *length, plait_error *err)
+void json_next_answer(json_writer *json, const next_answer *answer)
 {
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    plans_write_question(&json, &answer->problem);
-    json_member_number(&json, "measured_over_predicted", measured_over_predicted(answer));
-    json_member_int64(&json, "best", best_measured(answer)->rank);
+    plans_write_question(json, &answer->problem);
+    JSON_NUMBERS(json, {"measured_over_predicted", measured_over_predicted(answer)},
+                 {"best", best_measured(answer)->rank});
     if (is_done(answer))
-        json_member_null(&json, "next");
+        json_member_null(json, "next");
     else
-        json_member_int64(&json, "next", answer->plan[answer->tries.plan[0]].rank);
-    json_member_number(&json, "gain", fmax(0.0, answer->tries.gain));
-    json_member_number(&json, "expected_regret", answer->tries.now);
-    json_member_array(&json, "plans");
+        json_member_int64(json, "next", answer->plan[answer->tries.plan[0]].rank);
+    JSON_NUMBERS(json, {"gain", fmax(0.0, answer->tries.gain)},
+                 {"expected_regret", answer->tries.now});
+    json_member_array(json, "plans");
     for (int i = 0; i < answer->plans; i++) {
         const next_plan *const plan = &answer->plan[answer->order[i]];
 
-        json_begin_object(&json);
-        json_member_int64(&json, "rank", plan->rank);
-        plans_write_degrees(&json, &answer->problem, &plan->degrees);
-        json_member_number(&json, "predicted_s", plan->predicted_s);
-        json_member_number(&json, "measured_s",
-                           plan->measured_s > 0.0 ? plan->measured_s : (double)NAN);
+        json_begin_object(json);
+        json_member_int64(json, "rank", plan->rank);
+        plans_write_degrees(json, &answer->problem, &plan->degrees);
+        JSON_NUMBERS(json, {"predicted_s", plan->predicted_s},
+                     {"measured_s", plan->measured_s > 0.0 ? plan->measured_s : (double)NAN});
         if (plan->peak_bytes > 0.0) {
-            json_member_string(&json, "memory_scope", plan->reserved ? "reserved" : "allocated");
-            json_member_number(&json, "memory_bytes", predicted_peak(plan));
-            json_member_number(&json, "measured_memory_bytes", plan->peak_bytes);
+            json_member_string(json, "memory_scope", plan->reserved ? "reserved" : "allocated");
+            JSON_NUMBERS(json, {"memory_bytes", predicted_peak(plan)},
+                         {"measured_memory_bytes", plan->peak_bytes});
         }
-        json_member_number(&json, "step_s", plan->posterior.step_s);
-        json_member_number(&json, "step_low_s", plan->posterior.low_s);
-        json_member_number(&json, "step_high_s", plan->posterior.high_s);
-        json_end_object(&json);
+        JSON_NUMBERS(json, {"step_s", plan->posterior.step_s},
+                     {"step_low_s", plan->posterior.low_s},
+                     {"step_high_s", plan->posterior.high_s});
+        json_end_object(json);
     }
-    json_end_array(&json);
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
+    json_end_array(json);
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "io/json/json_write.h"
 #include "plait/validate.h"
 #include "plait/cost.h"
 
@@ -31,5 +32,4 @@ typedef struct next_answer {
 
 PLAIT_MUST_CHECK plait_status report_next(const next_answer *answer, FILE *out, plait_error *err);
 
-PLAIT_MUST_CHECK plait_status json_next_answer(const next_answer *answer, plait_arena *arena,
-                                               const char **text, size_t *length, plait_error *err);
+void json_next_answer(json_writer *json, const next_answer *answer);

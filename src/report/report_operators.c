@@ -120,20 +120,15 @@ static void write_plan(json_writer *json, const char *key, const plait_operators
     }
     json_begin_object(json);
     json_member_string(json, "name", plan->name[0] != '\0' ? plan->name : NULL);
-    json_member_number(json, "step_s", plan->step_s);
-    json_member_number(json, "forward_s", plan->forward_s);
-    json_member_number(json, "backward_s", plan->backward_s);
-    json_member_number(json, "communication_s", plan->comm_s);
-    json_member_number(json, "sync_s", plan->sync_s);
-    json_member_number(json, "state_bytes", plan->state_bytes);
-    json_member_number(json, "kept_bytes", plan->kept_bytes);
-    json_member_number(json, "bytes", plan->bytes);
+    JSON_NUMBERS(json, {"step_s", plan->step_s}, {"forward_s", plan->forward_s},
+                 {"backward_s", plan->backward_s}, {"communication_s", plan->comm_s},
+                 {"sync_s", plan->sync_s}, {"state_bytes", plan->state_bytes},
+                 {"kept_bytes", plan->kept_bytes}, {"bytes", plan->bytes});
     json_member_array(json, "operators");
     for (int i = 0; i < plan->operators; i++) {
         json_begin_object(json);
-        json_member_string(json, "operator", plan->op[i].name);
-        json_member_string(json, "part", plait_part_name[plan->op[i].part]);
-        json_member_string(json, "spec", plan->op[i].spec);
+        JSON_STRINGS(json, {"operator", plan->op[i].name},
+                     {"part", plait_part_name[plan->op[i].part]}, {"spec", plan->op[i].spec});
         json_member_row(json, "axes");
         for (int a = 0; a < axes; a++)
             json_write_string(json, plait_use_name[plan->op[i].use[a]]);
@@ -141,12 +136,10 @@ static void write_plan(json_writer *json, const char *key, const plait_operators
         json_member_string(json, "weight",
                            plan->op[i].has_weight ? plait_weight_home_name[plan->op[i].home]
                                                   : NULL);
-        json_member_number(json, "forward_s", plan->op[i].forward_s);
-        json_member_number(json, "backward_s", plan->op[i].backward_s);
-        json_member_number(json, "inside_s", plan->op[i].inside_s);
-        json_member_number(json, "sync_s", plan->op[i].sync_s);
-        json_member_number(json, "state_bytes", plan->op[i].state_bytes);
-        json_member_number(json, "kept_bytes", plan->op[i].kept_bytes);
+        JSON_NUMBERS(json, {"forward_s", plan->op[i].forward_s},
+                     {"backward_s", plan->op[i].backward_s}, {"inside_s", plan->op[i].inside_s},
+                     {"sync_s", plan->op[i].sync_s}, {"state_bytes", plan->op[i].state_bytes},
+                     {"kept_bytes", plan->op[i].kept_bytes});
         json_end_object(json);
     }
     json_end_array(json);
@@ -156,9 +149,8 @@ static void write_plan(json_writer *json, const char *key, const plait_operators
 
         if (edge->forward[0] != '\0' || edge->backward[0] != '\0') {
             json_begin_object(json);
-            json_member_string(json, "from", plan->op[edge->from].name);
-            json_member_string(json, "to", plan->op[edge->to].name);
-            json_member_string(json, "forward", edge->forward);
+            JSON_STRINGS(json, {"from", plan->op[edge->from].name}, {"to", plan->op[edge->to].name},
+                         {"forward", edge->forward});
             json_member_number(json, "forward_s", edge->forward_s);
             json_member_string(json, "backward", edge->backward);
             json_member_number(json, "backward_s", edge->backward_s);
@@ -169,32 +161,25 @@ static void write_plan(json_writer *json, const char *key, const plait_operators
     json_end_object(json);
 }
 
-plait_status json_operators(const report_operators *report, plait_arena *arena, const char **text,
-                            size_t *length, plait_error *err)
+void json_operators(json_writer *json, const report_operators *report)
 {
     const plait_operators_result *const result = report->result;
     const int axes = report->options->mesh.axes;
-    json_writer json;
 
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    plans_write_question(&json, report->problem);
-    json_member_row(&json, "mesh");
+    plans_write_question(json, report->problem);
+    json_member_row(json, "mesh");
     for (int a = 0; a < report->options->mesh.axes; a++)
-        json_write_int64(&json, report->options->mesh.size[a]);
-    json_end_array(&json);
-    json_member_string(&json, "kind", report->problem->model->kind[result->kind].name);
-    json_member_int64(&json, "layers", result->layers);
-    json_member_int64(&json, "microbatches", report->options->microbatches);
-    json_member_string(&json, "verdict", plait_verdict_name[result->verdict]);
-    json_member_number(&json, "limit_bytes", result->limit_bytes);
-    json_member_number(&json, "needed_bytes", result->needed_bytes);
-    json_member_string(&json, "proof", result->proven ? "optimal" : "gap");
-    json_member_number(&json, "lower_s", result->lower_s);
-    json_member_int64(&json, "strategies", result->strategies);
-    json_member_int64(&json, "labels", result->labels);
-    write_plan(&json, "best", &result->best, axes);
-    write_plan(&json, "named", &result->named, axes);
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
+        json_write_int64(json, report->options->mesh.size[a]);
+    json_end_array(json);
+    json_member_string(json, "kind", report->problem->model->kind[result->kind].name);
+    JSON_NUMBERS(json, {"layers", result->layers}, {"microbatches", report->options->microbatches});
+    json_member_string(json, "verdict", plait_verdict_name[result->verdict]);
+    JSON_NUMBERS(json, {"limit_bytes", result->limit_bytes},
+                 {"needed_bytes", result->needed_bytes});
+    json_member_string(json, "proof", result->proven ? "optimal" : "gap");
+    json_member_number(json, "lower_s", result->lower_s);
+    json_member_int64(json, "strategies", result->strategies);
+    json_member_int64(json, "labels", result->labels);
+    write_plan(json, "best", &result->best, axes);
+    write_plan(json, "named", &result->named, axes);
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "io/json/json_write.h"
 #include "plait/operators.h"
 
 /** Options and result. */
@@ -16,6 +17,5 @@ typedef struct report_operators {
 PLAIT_MUST_CHECK plait_status report_operators_print(const report_operators *report, FILE *out,
                                                      plait_error *err);
 
-/** Writes the document of `plait operators --json`. *text lives in `arena`. */
-PLAIT_MUST_CHECK plait_status json_operators(const report_operators *report, plait_arena *arena,
-                                             const char **text, size_t *length, plait_error *err);
+/** Writes the document of `plait operators --json`. */
+void json_operators(json_writer *json, const report_operators *report);

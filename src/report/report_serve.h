@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "io/json/json_write.h"
 #include "plait/serve.h"
 
 typedef struct report_serve {
@@ -59,6 +60,5 @@ bool report_serve_bounds(const plait_serve_options *question, FILE *out);
 void report_serve_needs(const plait_serve_options *question, const plait_serve_plan *plan,
                         FILE *out);
 
-/** Writes the document of `plait serve --json`. *text lives in `arena`. */
-PLAIT_MUST_CHECK plait_status json_serve(const report_serve *report, plait_arena *arena,
-                                         const char **text, size_t *length, plait_error *err);
+/** Writes the document of `plait serve --json`. */
+void json_serve(json_writer *json, const report_serve *report);

@@ -91,69 +91,56 @@ plait_status report_serve_validation(const plait_serve_validation *v, FILE *out,
 
 /* ---- for machines ---- */
 
-plait_status json_serve_validation(const plait_serve_validation *v, plait_arena *arena,
-                                   const char **text, size_t *length, plait_error *err)
+void json_serve_validation(json_writer *json, const plait_serve_validation *v)
 {
-    json_writer json;
-
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    json_member_array(&json, "rows");
+    json_member_array(json, "rows");
     for (size_t i = 0; i < v->runs->count; i++) {
         const plait_serve_run *run = &v->runs->run[i];
         const plait_service *s = &v->service[i];
         const bool priced = run->note[0] == '\0';
         char measured[32];
 
-        json_begin_object_row(&json);
-        json_member_string(&json, "id", run->id);
-        json_member_string(&json, "source", run->source);
-        json_member_string(&json, "mode", plait_serve_mode_word[run->mode]);
+        json_begin_object_row(json);
+        JSON_STRINGS(json, {"id", run->id}, {"source", run->source},
+                     {"mode", plait_serve_mode_word[run->mode]});
         for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
-            json_member_number(&json, figure_key[f],
+            json_member_number(json, figure_key[f],
                                priced ? plait_service_figure(s, f) * unit_of(f) : (double)NAN);
             snprintf(measured, sizeof measured, "measured_%s", figure_key[f]);
             if (run->measured[f] > 0.0)
-                json_member_number(&json, measured, run->measured[f] * unit_of(f));
+                json_member_number(json, measured, run->measured[f] * unit_of(f));
         }
         if (priced) {
             const double *band = v->engine[i]->band[PLAIT_SERVE_TPOT];
-            json_member_number(&json, "tpot_low_ms", s->tpot_s * 1e3 * band[0]);
-            json_member_number(&json, "tpot_high_ms", s->tpot_s * 1e3 * band[1]);
-            json_member_string(&json, "profile", v->engine[i]->name);
+            JSON_NUMBERS(json, {"tpot_low_ms", s->tpot_s * 1e3 * band[0]},
+                         {"tpot_high_ms", s->tpot_s * 1e3 * band[1]});
+            json_member_string(json, "profile", v->engine[i]->name);
         }
-        json_member_bool(&json, "scored", !run->low && priced);
-        json_member_string(&json, "note", run->note);
-        json_end_object(&json);
+        json_member_bool(json, "scored", !run->low && priced);
+        json_member_string(json, "note", run->note);
+        json_end_object(json);
     }
-    json_end_array(&json);
-    json_member_object(&json, "summary");
-    json_member_int64(&json, "priced", v->priced);
-    json_member_int64(&json, "refused", v->refused);
-    json_member_int64(&json, "not_trusted", v->low);
-    json_member_array(&json, "errors");
+    json_end_array(json);
+    json_member_object(json, "summary");
+    json_member_int64(json, "priced", v->priced);
+    JSON_NUMBERS(json, {"refused", v->refused}, {"not_trusted", v->low});
+    json_member_array(json, "errors");
     for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
         for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
             const plait_serve_errors *e = &v->errors[m][f];
             if (e->rows == 0)
                 continue;
-            json_begin_object_row(&json);
-            json_member_string(&json, "mode", plait_serve_mode_word[m]);
-            json_member_string(&json, "figure", figure_key[f]);
-            json_member_int64(&json, "runs", e->rows);
-            json_member_number(&json, "median", e->median);
-            json_member_number(&json, "mean", e->mean);
-            json_member_number(&json, "bias", e->bias);
-            json_member_number(&json, "within_20", e->within);
+            json_begin_object_row(json);
+            JSON_STRINGS(json, {"mode", plait_serve_mode_word[m]}, {"figure", figure_key[f]});
+            JSON_NUMBERS(json, {"runs", e->rows}, {"median", e->median}, {"mean", e->mean},
+                         {"bias", e->bias}, {"within_20", e->within});
             if (f < PLAIT_SERVE_FIGURES)
-                json_member_number(&json, "covered", e->covered);
-            json_end_object(&json);
+                json_member_number(json, "covered", e->covered);
+            json_end_object(json);
         }
-    json_end_array(&json);
-    json_member_int64(&json, "choices", v->choices);
-    json_member_number(&json, "choice_share", v->choices > 0 ? v->choice_share : (double)NAN);
-    json_member_number(&json, "choice_over", v->choices > 0 ? v->choice_over : (double)NAN);
-    json_end_object(&json);
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
+    json_end_array(json);
+    JSON_NUMBERS(json, {"choices", v->choices},
+                 {"choice_share", v->choices > 0 ? v->choice_share : (double)NAN},
+                 {"choice_over", v->choices > 0 ? v->choice_over : (double)NAN});
+    json_end_object(json);
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "io/json/json_write.h"
 #include "plait/validate.h"
 
 /**
@@ -23,7 +24,5 @@ const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE
 PLAIT_MUST_CHECK plait_status report_left_out(const plait_evidence *evidence, FILE *out,
                                               plait_arena *arena, plait_error *err);
 
-/** Writes the document of `plait validate --json`. *text lives in `arena`. */
-PLAIT_MUST_CHECK plait_status json_validation(const plait_validation *validation,
-                                              plait_arena *arena, const char **text, size_t *length,
-                                              plait_error *err);
+/** Writes the document of `plait validate --json`. */
+void json_validation(json_writer *json, const plait_validation *validation);

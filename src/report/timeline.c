@@ -27,13 +27,9 @@ static void begin_event(json_writer *json, const char *name, const char *categor
                         double begin_s, double end_s)
 {
     json_begin_object(json);
-    json_member_string(json, "name", name);
-    json_member_string(json, "cat", category);
-    json_member_string(json, "ph", "X");
-    json_member_int64(json, "pid", 0);
-    json_member_int64(json, "tid", rank);
-    json_member_number(json, "ts", begin_s * 1e6);
-    json_member_number(json, "dur", (end_s - begin_s) * 1e6);
+    JSON_STRINGS(json, {"name", name}, {"cat", category}, {"ph", "X"});
+    JSON_NUMBERS(json, {"pid", 0}, {"tid", rank}, {"ts", begin_s * 1e6},
+                 {"dur", (end_s - begin_s) * 1e6});
 }
 
 static void write_name(json_writer *json, const char *what, int rank, int thread)
@@ -42,10 +38,8 @@ static void write_name(json_writer *json, const char *what, int rank, int thread
 
     snprintf(name, sizeof name, "stage %d%s", rank, what);
     json_begin_object(json);
-    json_member_string(json, "name", "thread_name");
-    json_member_string(json, "ph", "M");
-    json_member_int64(json, "pid", 0);
-    json_member_int64(json, "tid", thread);
+    JSON_STRINGS(json, {"name", "thread_name"}, {"ph", "M"});
+    JSON_NUMBERS(json, {"pid", 0}, {"tid", thread});
     json_member_object(json, "args");
     json_member_string(json, "name", name);
     json_end_object(json);
@@ -79,8 +73,7 @@ plait_status timeline_trace(const plait_timeline *line, plait_arena *arena, cons
         begin_event(&json, plait_action_text(action, name, sizeof name), kind_name[action->kind],
                     event->rank, event->begin_s, event->end_s);
         json_member_object(&json, "args");
-        json_member_int64(&json, "chunk", action->stage);
-        json_member_int64(&json, "microbatch", action->microbatch);
+        JSON_NUMBERS(&json, {"chunk", action->stage}, {"microbatch", action->microbatch});
         if (action->paired) {
             const plait_sim_exchange *const exchange = &line->exchange[action->stage];
             const bool forward = action->kind == PLAIT_ACTION_FORWARD;

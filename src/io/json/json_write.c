@@ -226,6 +226,18 @@ void json_member_null(json_writer *json, const char *key)
     json_write_null(json);
 }
 
+void json_write_number_members(json_writer *json, const json_number_member *members, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        json_member_number(json, members[i].key, members[i].number);
+}
+
+void json_write_string_members(json_writer *json, const json_string_member *members, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        json_member_string(json, members[i].key, members[i].text);
+}
+
 plait_status json_writer_finish(json_writer *json, const char **text, size_t *length,
                                 plait_error *err)
 {

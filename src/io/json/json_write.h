@@ -62,6 +62,27 @@ void json_member_bool(json_writer *json, const char *key, bool value);
 void json_member_version(json_writer *json); /* "plait": version of this library */
 void json_member_null(json_writer *json, const char *key);
 
+/* Several members, as in JSON_NUMBERS(&json, {"step_s", cost.step_s}, {"mfu", cost.mfu}). Whole numbers below 2^53
+ * are written without a fraction, so that integers need no list of their own. */
+typedef struct json_number_member {
+    const char *key;
+    double number;
+} json_number_member;
+
+typedef struct json_string_member {
+    const char *key, *text;
+} json_string_member;
+
+void json_write_number_members(json_writer *json, const json_number_member *members, size_t count);
+void json_write_string_members(json_writer *json, const json_string_member *members, size_t count);
+
+#define JSON_MEMBERS(json, kind, ...)                                                              \
+    json_write_##kind##_members(json, (const json_##kind##_member[]){__VA_ARGS__},                 \
+                                sizeof((const json_##kind##_member[]){__VA_ARGS__}) /              \
+                                    sizeof(json_##kind##_member))
+#define JSON_NUMBERS(json, ...) JSON_MEMBERS(json, number, __VA_ARGS__)
+#define JSON_STRINGS(json, ...) JSON_MEMBERS(json, string, __VA_ARGS__)
+
 /** Returns the document in the writer's arena; `length` may be NULL. */
 plait_status json_writer_finish(json_writer *json, const char **text, size_t *length,
                                 plait_error *err) PLAIT_MUST_CHECK;
